@@ -17,7 +17,7 @@ help:
 	@echo "make test   set up libtorch and the tools of the tests; format, lints and all tests"
 	@echo "            TENGEN_ALLOW_SKIP=gnugo,leelaz,... or =all skips the tests of missing tools"
 	@echo "make test-cluster  the manifests on a real Kubernetes control plane (Go; half an hour)"
-	@echo "make cluster       such a control plane on loopback; make cluster-stop ends it"
+	@echo "make cluster       such a control plane on loopback; make cluster-stop stops it"
 	@echo "make doc    API documentation in target/doc, without warnings"
 	@echo "make book   the book of docs/ in target/book"
 	@echo "make deny   licences, duplicate versions and advisories of dependencies"
@@ -33,6 +33,7 @@ run: setup
 lint: setup
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
+	cargo clippy --locked --workspace --test control_plane -- -D warnings
 
 check: lint
 	RUST_TEST_THREADS=$(TEST_THREADS) cargo test --locked --workspace --lib --no-fail-fast

@@ -40,7 +40,7 @@ struct Process {
     startup: Option<Probe>,
     liveness: Option<Probe>,
     readiness: Option<Probe>,
-    /// When it is killed, if it was told to end.
+    /// When it is killed, if SIGTERM was sent.
     deadline: Option<Instant>,
 }
 
@@ -135,7 +135,7 @@ impl Container {
         }
     }
 
-    /// Whether it serves: its last readiness probe succeeded, and it is not told to end.
+    /// Whether it serves: its last readiness probe succeeded, and it has no SIGTERM.
     pub(crate) fn is_ready(&self) -> bool {
         let serves = |process: &Process| {
             process.deadline.is_none()

@@ -1,6 +1,7 @@
 //! Overlays as an operator applies them: from a folder of one's own that takes one of `k8s/overlays` and changes what the
 //! page on Kubernetes names, with Secrets made by its commands.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
@@ -14,7 +15,7 @@ use crate::plane::ControlPlane;
 pub(crate) struct Overlay {
     base: PathBuf,
     patches: Vec<String>,
-    variables: Vec<String>,
+    variables: BTreeMap<String, String>,
     rest: String,
 }
 
@@ -22,7 +23,7 @@ impl Overlay {
     /// One of `k8s/overlays`.
     pub(crate) fn new(name: &str) -> Overlay {
         let base = repository().canonicalize().unwrap().join("k8s/overlays").join(name);
-        Overlay { base, patches: Vec::new(), variables: Vec::new(), rest: String::new() }
+        Overlay { base, patches: Vec::new(), variables: BTreeMap::new(), rest: String::new() }
     }
 
     /// One that trains `tiny` to this model, with a thread per process.
@@ -51,7 +52,7 @@ impl Overlay {
 
     /// Sets a variable of all pods.
     pub(crate) fn variable(mut self, name: &str, value: &str) -> Overlay {
-        self.variables.push(json!(format!("{name}={value}")).to_string());
+        self.variables.insert(name.to_owned(), value.to_owned());
         self
     }
 
@@ -79,10 +80,9 @@ impl Overlay {
         fs::create_dir_all(&folder).unwrap();
         let up = "../".repeat(folder.components().count() - 1);
         let base = format!("{up}{}", self.base.strip_prefix("/").unwrap().display());
-        let place = format!(
-            "[{{name: tengen-place, namespace: tengen, behavior: merge, literals: [{}], options: {{disableNameSuffixHash: true}}}}]",
-            self.variables.join(", ")
-        );
+        let literals: Vec<String> = self.variables.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let place = json!([{"name": "tengen-place", "namespace": "tengen", "behavior": "merge", "literals": literals,
+            "options": {"disableNameSuffixHash": true}}]);
         let text = format!(
             "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: [{base}]\npatches: [{}]\n\
              configMapGenerator: {place}\n{}",
