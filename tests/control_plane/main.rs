@@ -23,6 +23,7 @@ mod rollback;
 mod scaling;
 mod servers;
 mod setup;
+mod storm;
 mod thousand;
 mod training;
 mod volumes;

@@ -17,8 +17,8 @@ use crate::api::Api;
 pub(crate) const VERSIONS: [&str; 2] = ["1.34.4", "1.37.2"];
 /// The newest of them.
 pub(crate) const NEWEST: &str = VERSIONS[1];
-/// Longer than a control plane takes for anything that is waited for, on a machine that does other things.
-const PATIENCE: Duration = Duration::from_secs(240);
+/// Longer than anything takes that is waited for: the longest pause of a Job before it replaces a pod is ten minutes.
+const PATIENCE: Duration = Duration::from_secs(720);
 /// Set by `make test-cluster`: a control plane that is missing is a failure then.
 const REQUIRED: &str = "TENGEN_TEST_CONTROL_PLANE";
 
