@@ -7,7 +7,7 @@ use crate::agent::Agent;
 use crate::api::ApiError;
 use crate::games::{assert_kept, published};
 use crate::node::Node;
-use crate::plane::{ControlPlane, NEWEST};
+use crate::plane::ControlPlane;
 use crate::scaling::{endless, wait_for_workers};
 use crate::setup::{assert_not_failed, is_ready};
 
@@ -101,7 +101,7 @@ fn lost_node_is_replaced_when_it_is_deleted(plane: &ControlPlane, agent: &Agent)
 
 #[test]
 fn run_survives_evictions_and_lost_nodes() {
-    let Some(plane) = ControlPlane::start(NEWEST) else { return };
+    let Some(plane) = ControlPlane::start_chosen() else { return };
     let store = TestStore::on_server();
     let agent = Agent::start(&plane, &[Node::new("one"), Node::new("two"), Node::spot("spot")]);
     endless(&plane, &store).apply(&plane);

@@ -7,13 +7,13 @@ use tests::{TestStore, ask};
 use crate::agent::Agent;
 use crate::games::published;
 use crate::node::Node;
-use crate::plane::{ControlPlane, NEWEST};
+use crate::plane::ControlPlane;
 use crate::scaling::{endless, wait_for_workers};
 use crate::setup::{Overlay, assert_not_failed, condition, failed_indices, is_ready, job};
 
 #[test]
 fn wrong_configuration_fails_the_job_at_once() {
-    let Some(plane) = ControlPlane::start(NEWEST) else { return };
+    let Some(plane) = ControlPlane::start_chosen() else { return };
     let store = TestStore::on_server();
     let agent = Agent::start(&plane, &[Node::new("one")]);
     let args = json!(["--config=/etc/tengen/tiny.toml", "--set=search.visist=5"]);
@@ -31,7 +31,7 @@ fn wrong_configuration_fails_the_job_at_once() {
 
 #[test]
 fn store_that_is_away_is_no_failure() {
-    let Some(plane) = ControlPlane::start(NEWEST) else { return };
+    let Some(plane) = ControlPlane::start_chosen() else { return };
     let store = TestStore::on_server();
     let agent = Agent::start(&plane, &[Node::new("one")]);
     endless(&plane, &store).apply(&plane);
@@ -49,7 +49,7 @@ fn store_that_is_away_is_no_failure() {
 
 #[test]
 fn full_store_is_shown_and_ends_the_restarts() {
-    let Some(plane) = ControlPlane::start(NEWEST) else { return };
+    let Some(plane) = ControlPlane::start_chosen() else { return };
     let store = TestStore::on_server();
     let agent = Agent::start(&plane, &[Node::new("one")]);
     let once = json!([{"op": "replace", "path": "/spec/backoffLimitPerIndex", "value": 0}]);
@@ -73,7 +73,7 @@ fn full_store_is_shown_and_ends_the_restarts() {
 
 #[test]
 fn failing_index_stops_and_the_others_go_on() {
-    let Some(plane) = ControlPlane::start(NEWEST) else { return };
+    let Some(plane) = ControlPlane::start_chosen() else { return };
     let store = TestStore::on_server();
     let _agent = Agent::start(&plane, &[Node::new("one")]);
     // A broken node, as far as the controllers see.

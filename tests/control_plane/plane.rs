@@ -17,6 +17,8 @@ use crate::api::Api;
 pub(crate) const VERSIONS: [&str; 2] = ["1.34.4", "1.37.2"];
 /// The newest of them.
 pub(crate) const NEWEST: &str = VERSIONS[1];
+/// The version of tests that need one of them, unless it is the newest.
+const CHOSEN: &str = "TENGEN_TEST_KUBERNETES";
 /// Longer than anything takes that is waited for: the longest pause of a Job before it replaces a pod is ten minutes.
 const PATIENCE: Duration = Duration::from_secs(720);
 /// Set by `make test-cluster`: a control plane that is missing is a failure then.
@@ -31,6 +33,11 @@ pub(crate) struct ControlPlane {
 }
 
 impl ControlPlane {
+    /// Starts one of the newest version, or of the one that TENGEN_TEST_KUBERNETES names; nothing where that is skipped.
+    pub(crate) fn start_chosen() -> Option<ControlPlane> {
+        ControlPlane::start(&std::env::var(CHOSEN).unwrap_or_else(|_| NEWEST.to_owned()))
+    }
+
     /// Starts one of a version; nothing where that is skipped.
     pub(crate) fn start(version: &str) -> Option<ControlPlane> {
         let kubectl = require(Tool::Python)?.join("bin/kubectl");

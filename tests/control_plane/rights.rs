@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::plane::{ControlPlane, NEWEST};
+use crate::plane::ControlPlane;
 
 /// Rights of the pods' service account, and the policies of the network; the overlays were applied before.
 pub(crate) fn are_few(plane: &ControlPlane) {
@@ -59,7 +59,7 @@ fn policies_are_those_of_the_page(plane: &ControlPlane) {
 
 #[test]
 fn pods_have_no_rights_and_policies_are_accepted() {
-    let Some(plane) = ControlPlane::start(NEWEST) else { return };
+    let Some(plane) = ControlPlane::start_chosen() else { return };
     plane.run(&["apply", "-f", "k8s/base/namespace.yaml"]);
     policies_are_those_of_the_page(&plane);
     are_few(&plane);

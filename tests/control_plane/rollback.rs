@@ -6,7 +6,7 @@ use tests::{TestStore, program, succeed};
 use crate::agent::Agent;
 use crate::games::{assert_kept, published};
 use crate::node::Node;
-use crate::plane::{ControlPlane, NEWEST};
+use crate::plane::ControlPlane;
 use crate::scaling::{endless, wait_for_workers};
 use crate::setup::{Overlay, is_ready};
 use crate::training::is_sound;
@@ -34,7 +34,7 @@ fn replace_all(plane: &ControlPlane, overlay: &Overlay) {
 
 #[test]
 fn images_are_upgraded_without_losing_a_game() {
-    let Some(plane) = ControlPlane::start(NEWEST) else { return };
+    let Some(plane) = ControlPlane::start_chosen() else { return };
     let store = TestStore::on_server();
     let agent = Agent::start(&plane, &[Node::new("one"), Node::new("two")]);
     let overlay = endless(&plane, &store);
@@ -60,7 +60,7 @@ fn images_are_upgraded_without_losing_a_game() {
 
 #[test]
 fn run_is_rolled_back_to_an_older_model() {
-    let Some(plane) = ControlPlane::start(NEWEST) else { return };
+    let Some(plane) = ControlPlane::start_chosen() else { return };
     let store = TestStore::on_server();
     let _agent = Agent::start(&plane, &[Node::new("one"), Node::new("two")]);
     let overlay = Overlay::tiny("cpu", 3).with_store(&plane, &store);

@@ -8,7 +8,7 @@ use tests::{TestStore, succeed};
 use crate::agent::Agent;
 use crate::games::{assert_kept, published, resumed};
 use crate::node::Node;
-use crate::plane::{ControlPlane, NEWEST};
+use crate::plane::ControlPlane;
 use crate::setup::{Overlay, assert_not_failed, is_ready};
 
 /// The overlay `cpu` with a run that does not end, and searches long enough for games to be in progress.
@@ -45,7 +45,7 @@ fn scale(plane: &ControlPlane, count: usize) {
 
 #[test]
 fn selfplay_is_scaled_by_the_documented_patch() {
-    let Some(plane) = ControlPlane::start(NEWEST) else { return };
+    let Some(plane) = ControlPlane::start_chosen() else { return };
     let store = TestStore::on_server();
     let agent = Agent::start(&plane, &[Node::new("one"), Node::new("two")]);
     endless(&plane, &store).apply(&plane);

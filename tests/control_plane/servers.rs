@@ -10,7 +10,7 @@ use crate::agent::Agent;
 use crate::command::address;
 use crate::games::published;
 use crate::node::Node;
-use crate::plane::{ControlPlane, NEWEST};
+use crate::plane::ControlPlane;
 use crate::scaling::wait_for_workers;
 use crate::setup::{Overlay, is_ready, job};
 
@@ -48,7 +48,7 @@ fn wait_for_servers(plane: &ControlPlane, count: usize) {
 
 #[test]
 fn searching_pods_survive_killed_and_added_servers() {
-    let Some(plane) = ControlPlane::start(NEWEST) else { return };
+    let Some(plane) = ControlPlane::start_chosen() else { return };
     let store = TestStore::on_server();
     let agent = Agent::start(&plane, &[Node::new("one"), Node::with_gpus("gpus", 8)]);
     let args = json!(["--config=/etc/tengen/tiny.toml", "--set=loop.models=10000", "--set=search.visits=100"]);

@@ -12,7 +12,7 @@ use crate::agent::Agent;
 use crate::disruption::evict;
 use crate::games::{assert_kept, published, resumed};
 use crate::node::Node;
-use crate::plane::{ControlPlane, NEWEST};
+use crate::plane::ControlPlane;
 use crate::scaling::{endless, wait_for_workers};
 use crate::setup::assert_not_failed;
 
@@ -80,7 +80,7 @@ impl Storm<'_> {
 
 #[test]
 fn run_survives_a_storm() {
-    let Some(plane) = ControlPlane::start(NEWEST) else { return };
+    let Some(plane) = ControlPlane::start_chosen() else { return };
     let seconds = std::env::var("TENGEN_TEST_CLUSTER_SECONDS").map_or(60, |text| text.parse().unwrap());
     let store = TestStore::on_server();
     let nodes: Vec<String> = (0..3).map(|number| format!("node-{number}")).collect();

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::agent::Agent;
 use crate::node::Node;
-use crate::plane::{ControlPlane, NEWEST};
+use crate::plane::ControlPlane;
 
 const NODES: usize = 10;
 
@@ -33,7 +33,7 @@ fn scale(plane: &ControlPlane, count: usize) {
 
 #[test]
 fn thousand_workers_are_started_and_stopped() {
-    let Some(plane) = ControlPlane::start(NEWEST) else { return };
+    let Some(plane) = ControlPlane::start_chosen() else { return };
     let nodes: Vec<Node> = (0..NODES).map(|number| Node::pretending(&format!("node-{number}"))).collect();
     let _agent = Agent::start(&plane, &nodes);
     plane.run(&["apply", "-f", "k8s/base/namespace.yaml"]);
