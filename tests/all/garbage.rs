@@ -135,7 +135,7 @@ fn inference_is_served_on() {
             tengen.args(["gtp", "--model", "tiny-1", "--visits", "4", "--inference", &url]),
             b"boardsize 5\ngenmove b\nquit\n",
         );
-        assert!(said.matches("= ").count() >= 2 && served(&server) > before, "{said}");
+        assert!(said.contains("= ") && served(&server) > before, "{said}");
     };
     let metrics = server.address().to_owned();
     attack(&address, &|| page_works(&metrics, "/healthz", "HTTP/1.1 200"));

@@ -261,7 +261,7 @@ fn model_becomes_an_onnx_file() {
     let bytes = fs::read(&file).unwrap();
     fs::write(&of_others, bytes.iter().map(|&byte| if byte == b't' { b'x' } else { byte }).collect::<Vec<u8>>())
         .unwrap();
-    let problem = "other.onnx cannot be used: it has producer \"xengen\"";
+    let problem = "other.onnx cannot be used: found producer \"xengen\"";
     assert_refused(&store, &[(&["import", &of_others, "--out", "never"], problem)]);
 }
 

@@ -271,7 +271,7 @@ mod tests {
     #[test]
     fn files_of_others_are_refused() {
         let cases: [(Vec<u8>, &str); 8] = [
-            (b"\x08\x08\x12\xffnothing".to_vec(), "no ONNX file"),
+            (b"\x08\x08\x12\xffnothing".to_vec(), "not an ONNX file"),
             (changed(|model| model.producer_name = "pytorch".to_owned()), "producer \"pytorch\""),
             (changed(|model| model.opset_import[0].version = 20), "opset 20"),
             (changed(|model| model.graph = None), "no graph"),
@@ -284,7 +284,7 @@ mod tests {
                 changed(|model| graph(model).initializer.iter_mut().for_each(|tensor| tensor.raw_data.truncate(4))),
                 "in 4 bytes",
             ),
-            (changed(|model| drop(graph(model).node.swap_remove(5))), "its graph is not"),
+            (changed(|model| drop(graph(model).node.swap_remove(5))), "the graph differs"),
         ];
         for (file, reason) in cases {
             let error = read(&file).unwrap_err().to_string();
