@@ -150,7 +150,8 @@ fn bind_unix(path: &Path) -> io::Result<UnixListener> {
     if std::os::unix::net::UnixStream::connect(path).is_ok() {
         return Err(io::ErrorKind::AddrInUse.into());
     }
-    let aside = path.with_added_extension("partial");
+    // With a name of its own, for servers that start together.
+    let aside = path.with_added_extension(format!("{}.partial", std::process::id()));
     let listener = private_socket(&aside)?.listen(BACKLOG)?;
     fs::rename(&aside, path)?;
     Ok(listener)
