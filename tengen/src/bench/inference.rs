@@ -109,7 +109,7 @@ impl fmt::Display for Share {
     }
 }
 
-/// What a server adds to the time of a batch while it is idle half of the time.
+/// What a server adds to the time of a batch while its device works half of the time.
 #[derive(Serialize)]
 #[serde(tag = "bench", rename = "inference latency")]
 struct Latency {
@@ -270,6 +270,17 @@ impl<E: PlaneEvaluator> Asker<E> {
         Ok(began.elapsed())
     }
 
+    /// The times of batches that begin at least `period` apart, measured for some time.
+    fn times(&mut self, time: Duration, period: Duration, times: &mut Vec<Duration>) -> anyhow::Result<()> {
+        let began = Instant::now();
+        while began.elapsed() < time {
+            let took = self.ask()?;
+            times.push(took);
+            thread::sleep(period.saturating_sub(took));
+        }
+        Ok(())
+    }
+
     /// Positions a second.
     fn rate(&mut self, time: Duration) -> anyhow::Result<f64> {
         let (began, mut positions) = (Instant::now(), 0);
@@ -342,25 +353,32 @@ fn latency(bench: &Bench<'_>, args: &Args, subject: &Subject) -> anyhow::Result<
     let (mut bare, mut served) = (Asker::new(model.session(), shape, BATCH), Asker::new(pair.session()?, shape, BATCH));
     served.ask()?;
     let (mut alone, mut through) = (Vec::new(), Vec::new());
-    let began = Instant::now();
-    while began.elapsed() < bench.time {
-        let time = bare.ask()?;
-        alone.push(time);
-        through.push(served.ask()?);
-        // The device of the server rests for as long as it works.
-        thread::sleep(time);
+    let time = bench.time / (2 * ROUNDS);
+    bare.times(time, Duration::ZERO, &mut alone)?;
+    // A batch in twice the time that the network takes: its device works for half of it, here and in a server. Caches and clock
+    // rates are those of that load, too.
+    let period = 2 * percentile(&mut alone, 50);
+    alone.clear();
+    for _ in 0..ROUNDS {
+        bare.times(time, period, &mut alone)?;
+        served.times(time, period, &mut through)?;
     }
     pair.end();
-    alone.sort_unstable();
-    through.sort_unstable();
-    let micros = |times: &[Duration], percent: usize| times[times.len() * percent / 100].as_secs_f64() * 1e6;
-    let bare_us = micros(&alone, 50);
+    let mut micros = |percent| percentile(&mut through, percent).as_secs_f64() * 1e6;
+    let (median, slowest) = (micros(50), micros(99));
+    let bare_us = percentile(&mut alone, 50).as_secs_f64() * 1e6;
     Ok(Latency {
         network: subject.tower().to_string(),
         batch: BATCH,
         batches: through.len(),
         bare_us,
-        added_p50_us: micros(&through, 50) - bare_us,
-        added_p99_us: micros(&through, 99) - bare_us,
+        added_p50_us: median - bare_us,
+        added_p99_us: slowest - bare_us,
     })
+}
+
+/// The time that so many percent of these are below.
+fn percentile(times: &mut [Duration], percent: usize) -> Duration {
+    times.sort_unstable();
+    times[times.len() * percent / 100]
 }
