@@ -217,7 +217,7 @@ class ToolsTest(unittest.TestCase):
             gtp.mkdir(parents=True)
             for wanted in ("package.json", "package-lock.json"):
                 (gtp / wanted).write_text("{}")
-            for script in (name, "cache.py", "skips.py", "wheels.py"):
+            for script in (name, "cache.py", "debian.py", "skips.py", "wheels.py"):
                 (scripts / script).write_bytes((SCRIPTS / script).read_bytes())
             bare = {"PATH": folder, "HOME": folder, "PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_RETRIES": "0"}
             command = [sys.executable, "-B", scripts / name]
