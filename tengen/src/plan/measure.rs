@@ -64,11 +64,25 @@ fn of_span(span: &Span, place: &ResourceArgs, time: Duration, stop: &Stop) -> an
     if stop.requested() {
         bail!("stopped before all was measured");
     }
-    let playing = match span.first {
-        0 => machine::random_playing(&span.config, place.threads(), time / 4)?,
-        _ => machine::playing(&span.config, place, time, stop)?,
-    };
+    let playing = playing(span, place, time, stop)?;
     Ok(Rates { playing, examples_per_s: machine::training(&span.config, place, time, stop)? })
+}
+
+/// Measures longer, twice as long each time, until there are positions: a slow machine may play none at first.
+fn playing(span: &Span, place: &ResourceArgs, mut time: Duration, stop: &Stop) -> anyhow::Result<Playing> {
+    loop {
+        let playing = match span.first {
+            0 => machine::random_playing(&span.config, place.threads(), time / 4)?,
+            _ => machine::playing(&span.config, place, time, stop)?,
+        };
+        if playing.positions_per_s > 0.0 {
+            return Ok(playing);
+        }
+        if stop.requested() {
+            bail!("stopped before a position was played");
+        }
+        time *= 2;
+    }
 }
 
 /// Seconds of a request to the store: of the fastest of three probes. `None` for a folder that is not there.
