@@ -9,10 +9,10 @@ mod report;
 mod spans;
 mod strength;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
-use config::RunConfig;
+use config::{Preset, RunConfig};
 use net::{Backend, Device, Precision};
 use runtime::{Classify, ResourceArgs, Stop};
 
@@ -20,15 +20,8 @@ use crate::doctor::host::Host;
 use forecast::Forecast;
 use report::Report;
 
-/// Configurations that begin with random play, the smallest first, with those that they extend.
-const PRESETS: [&str; 4] = ["tiny.toml", "9x9.toml", "9x9-gpu.toml", "19x19-gpu.toml"];
-const FILES: [(&str, &str); 5] = [
-    ("base.toml", include_str!("../../configs/base.toml")),
-    ("tiny.toml", include_str!("../../configs/tiny.toml")),
-    ("9x9.toml", include_str!("../../configs/9x9.toml")),
-    ("9x9-gpu.toml", include_str!("../../configs/9x9-gpu.toml")),
-    ("19x19-gpu.toml", include_str!("../../configs/19x19-gpu.toml")),
-];
+/// Configurations that begin with random play, the smallest first.
+const PRESETS: [Preset; 4] = [Preset::Tiny, Preset::NineByNine, Preset::NineByNineGpu, Preset::NineteenByNineteenGpu];
 
 /// Time of the measurements of one span, in the time of its self-play: bare network before and after, start of the games,
 /// play, training, and preparations.
@@ -104,25 +97,6 @@ fn configurations(args: &Args) -> anyhow::Result<Vec<(String, RunConfig)>> {
     if let Some(path) = &args.config {
         return Ok(vec![(path.display().to_string(), runtime::configuration(path, &args.overrides)?)]);
     }
-    let preset = |name: &&str| Ok((format!("configs/{name}"), preset(name, &args.overrides)?));
-    PRESETS.iter().map(preset).collect()
-}
-
-fn preset(name: &str, overrides: &[String]) -> anyhow::Result<RunConfig> {
-    Ok(RunConfig::load(Path::new(name), overrides, |path| {
-        let file = FILES.iter().find(|(name, _)| Path::new(name) == path);
-        file.map(|(_, text)| (*text).to_owned()).ok_or("not compiled in")
-    })?)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn presets_are_complete() {
-        for name in PRESETS {
-            assert!(preset(name, &[]).is_ok(), "{name}");
-        }
-    }
+    let named = |preset: &Preset| Ok((format!("configs/{}", preset.path()), preset.with(&args.overrides)?));
+    PRESETS.iter().map(named).collect()
 }

@@ -11,6 +11,10 @@ pub enum Preset {
     Base,
     /// `9x9.toml`: 9x9 from random play on a small machine.
     NineByNine,
+    /// `9x9-gpu.toml`: 9x9 from random play on one GPU.
+    NineByNineGpu,
+    /// `19x19-gpu.toml`: 19x19 from random play on GPUs.
+    NineteenByNineteenGpu,
     /// `tiny.toml`: 5x5 in minutes.
     Tiny,
     /// `minigo/base.toml`: Minigo's settings on 19x19 where it published them.
@@ -18,22 +22,33 @@ pub enum Preset {
 }
 
 /// The files by their paths in `configs/`, with those that they extend.
-const FILES: [(&str, &str); 4] = [
+const FILES: [(&str, &str); 6] = [
     ("base.toml", include_str!("../../../configs/base.toml")),
     ("9x9.toml", include_str!("../../../configs/9x9.toml")),
+    ("9x9-gpu.toml", include_str!("../../../configs/9x9-gpu.toml")),
+    ("19x19-gpu.toml", include_str!("../../../configs/19x19-gpu.toml")),
     ("tiny.toml", include_str!("../../../configs/tiny.toml")),
     ("minigo/base.toml", include_str!("../../../configs/minigo/base.toml")),
 ];
 
 impl Preset {
     /// All of them.
-    pub const ALL: [Preset; 4] = [Preset::Base, Preset::NineByNine, Preset::Tiny, Preset::Minigo];
+    pub const ALL: [Preset; 6] = [
+        Preset::Base,
+        Preset::NineByNine,
+        Preset::NineByNineGpu,
+        Preset::NineteenByNineteenGpu,
+        Preset::Tiny,
+        Preset::Minigo,
+    ];
 
     /// The path in `configs/`.
     pub fn path(self) -> &'static str {
         match self {
             Preset::Base => "base.toml",
             Preset::NineByNine => "9x9.toml",
+            Preset::NineByNineGpu => "9x9-gpu.toml",
+            Preset::NineteenByNineteenGpu => "19x19-gpu.toml",
             Preset::Tiny => "tiny.toml",
             Preset::Minigo => "minigo/base.toml",
         }
