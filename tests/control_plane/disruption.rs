@@ -8,7 +8,7 @@ use crate::api::ApiError;
 use crate::games::{assert_kept, published};
 use crate::node::Node;
 use crate::plane::ControlPlane;
-use crate::scaling::{endless, wait_for_workers};
+use crate::scaling::{endless, scale, wait_for_workers};
 use crate::setup::{assert_not_failed, is_ready};
 
 /// Evicts a pod as a drain does.
@@ -46,30 +46,12 @@ fn budgets_are_respected(plane: &ControlPlane) {
     allowed(2);
     evict(plane, &plane.pods("selfplay")[0]).unwrap_or_else(|error| panic!("{error}"));
     wait_for_workers(plane, 4);
-    plane.run(&[
-        "-n",
-        "tengen",
-        "patch",
-        "job",
-        "selfplay",
-        "--type=merge",
-        "-p",
-        r#"{"spec":{"completions":2,"parallelism":2}}"#,
-    ]);
+    scale(plane, 2);
     wait_for_workers(plane, 2);
     allowed(0);
     let refused = evict(plane, &plane.pods("selfplay")[0]).expect_err("the budget has two");
     assert!(refused.status == 429 && refused.to_string().contains("disruption budget"), "{refused}");
-    plane.run(&[
-        "-n",
-        "tengen",
-        "patch",
-        "job",
-        "selfplay",
-        "--type=merge",
-        "-p",
-        r#"{"spec":{"completions":4,"parallelism":4}}"#,
-    ]);
+    scale(plane, 4);
     wait_for_workers(plane, 4);
 }
 

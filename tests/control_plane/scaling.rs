@@ -38,7 +38,7 @@ pub(crate) fn wait_for_workers(plane: &ControlPlane, count: usize) {
 }
 
 /// The documented command, with another number than the page has.
-fn scale(plane: &ControlPlane, count: usize) {
+pub(crate) fn scale(plane: &ControlPlane, count: usize) {
     let change = json!({"spec": {"completions": count, "parallelism": count}});
     plane.run(&["-n", "tengen", "patch", "job", "selfplay", "--type=merge", "-p", &change.to_string()]);
 }

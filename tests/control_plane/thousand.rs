@@ -2,11 +2,10 @@
 
 use std::time::Instant;
 
-use serde_json::json;
-
 use crate::agent::Agent;
 use crate::node::Node;
 use crate::plane::ControlPlane;
+use crate::scaling::scale;
 
 const NODES: usize = 10;
 
@@ -18,10 +17,9 @@ fn requests(plane: &ControlPlane) -> f64 {
 }
 
 /// Scales, and waits until so many pods run; prints what that took.
-fn scale(plane: &ControlPlane, count: usize) {
+fn scale_to(plane: &ControlPlane, count: usize) {
     let (began, before) = (Instant::now(), requests(plane));
-    let change = json!({"spec": {"completions": count, "parallelism": count}}).to_string();
-    plane.run(&["-n", "tengen", "patch", "job", "selfplay", "--type=merge", "-p", &change]);
+    scale(plane, count);
     plane.wait(&format!("{count} workers"), |api| {
         let job = api.get("/apis/batch/v1/namespaces/tengen/jobs/selfplay").unwrap();
         let (status, terminating) = (&job["status"], job["status"]["terminating"].as_u64().unwrap_or_default());
@@ -38,11 +36,11 @@ fn thousand_workers_are_started_and_stopped() {
     let _agent = Agent::start(&plane, &nodes);
     plane.run(&["apply", "-f", "k8s/base/namespace.yaml"]);
     plane.run(&["apply", "-k", "k8s/overlays/cpu"]);
-    scale(&plane, 4);
-    scale(&plane, 1000);
+    scale_to(&plane, 4);
+    scale_to(&plane, 1000);
     let (began, before) = (Instant::now(), requests(&plane));
     // A minute in which nothing happens: what leases and controllers cost.
     plane.wait("a minute", |_| (began.elapsed().as_secs() >= 60).then_some(()));
     println!("idle: {} requests a minute", requests(&plane) - before);
-    scale(&plane, 2);
+    scale_to(&plane, 2);
 }
