@@ -5,7 +5,7 @@ use config::{ModelId, ModelRef, PlayerRef, RunConfig, RunName};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|text: &str| {
-    // An error is an answer; what is read can be written and read again.
+    // An error is a result; what is read can be written and read again.
     if let Ok(config) = RunConfig::from_toml(text) {
         let written = config.to_toml();
         assert_eq!(RunConfig::from_toml(&written).expect("what was written can be read").digest(), config.digest());

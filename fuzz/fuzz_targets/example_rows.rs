@@ -16,7 +16,7 @@ fuzz_target!(|bytes: &[u8]| {
     let file = FileRef { model: 1, stem: Stem::new("w", 7).expect("a name") };
     SCRATCH.put("examples/000001/w-0000000000007.parquet", bytes);
     let examples = SCRATCH.run.examples();
-    // An error is an answer; rows that are read can be taken and unpacked.
+    // An error is a result; rows that are read can be taken and unpacked.
     if let Ok(rows) = examples.read(&file) {
         let last = rows.len().saturating_sub(1) as u32;
         let taken = if rows.len() == 0 { rows } else { rows.take(&[last, 0, last]) };

@@ -16,7 +16,7 @@ fuzz_target!(|bytes: &[u8]| {
     let file = FileRef { model: 1, stem: Stem::new("w", 7).expect("a name") };
     SCRATCH.put("games/000001/w-0000000000007.parquet", bytes);
     let games = SCRATCH.run.games();
-    // An error is an answer; a game that is read can be replayed, or says why not.
+    // An error is a result; a game that is read can be replayed, or says why not.
     for game in games.read(&file).unwrap_or_default() {
         let _examples = game.examples();
         let _sgf = game.to_sgf();

@@ -18,7 +18,7 @@ fuzz_target!(|bytes: &[u8]| {
         SCRATCH.put(&format!("{object}.toml"), bytes);
     }
     let run = &SCRATCH.run;
-    // An error is an answer; metadata that is read belongs to the run and has an identifier.
+    // An error is a result; metadata that is read belongs to the run and has an identifier.
     if let Ok(metadata) = run.models().metadata(1) {
         let _id = metadata.id().to_string();
         let _weights = run.models().get(1);

@@ -17,7 +17,7 @@ fuzz_target!(|bytes: &[u8]| {
     SCRATCH.put("matches/e-0000000000007.parquet", bytes);
     SCRATCH.put("ratings/0000000000007.parquet", bytes);
     let matches = SCRATCH.run.matches();
-    // An error is an answer.
+    // An error is a result.
     let _games = matches.read(&stem);
     let _listings = matches.listings(&stem);
     let _results = matches.summaries(&stem);

@@ -5,7 +5,7 @@ use libfuzzer_sys::fuzz_target;
 use net::{FileKind, Listing, Weights};
 
 fuzz_target!(|bytes: &[u8]| {
-    // An error is an answer.
+    // An error is a result.
     let _weights = Weights::from_bytes(bytes);
     let _listing = Listing::read(bytes);
     let _converted = FileKind::read(bytes);
