@@ -140,7 +140,7 @@ def models_are_watched(browser, server):
         start_game(page, visits="4", you="none")
         page.wait_for_function("() => document.querySelectorAll('#board [aria-label*=\" stone\"]').length >= 3")
         page.locator("#pause").click()
-        expect(page.locator("#pause")).to_have_text("Go on")
+        expect(page.locator("#pause")).to_have_text("Resume")
 
 
 def game_is_reviewed_and_reopened(browser, server):

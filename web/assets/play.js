@@ -103,7 +103,7 @@ function show() {
   buttons.undo.disabled = turn === 0 || isWatched();
   buttons.score.disabled = over || score !== null;
   buttons.pause.hidden = !isWatched() || over;
-  buttons.pause.textContent = paused ? 'Go on' : 'Pause';
+  buttons.pause.textContent = paused ? 'Resume' : 'Pause';
   byId('scoring', HTMLDivElement).hidden = score === null || over;
   byId('actions', HTMLDivElement).hidden = score !== null && !over;
   showPlayers();
@@ -277,7 +277,7 @@ function lostOnTime(player) {
 /** @param {string} error */
 function failed(error) {
   thinking = '';
-  say(`The server could not do it: ${error}`);
+  say(`Request failed: ${error}`);
   show();
 }
 

@@ -108,7 +108,7 @@ function tellValue(report) {
   const words = ['Chances are those of the player to move.'];
   if (report) {
     const { rawWinrate, winrate, visits } = report.rootInfo;
-    words.unshift(`Black ${percent(winrate)} after ${visits} visits; the network alone says ${percent(rawWinrate)}.`);
+    words.unshift(`Black ${percent(winrate)} after ${visits} visits; network value ${percent(rawWinrate)}.`);
   }
   byId('value', HTMLParagraphElement).textContent = words.join(' ');
 }

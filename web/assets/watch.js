@@ -104,7 +104,7 @@ run.addEventListener('change', restart);
 kind.addEventListener('change', restart);
 pause.addEventListener('click', () => {
   paused = !paused;
-  pause.textContent = paused ? 'Go on' : 'Pause';
+  pause.textContent = paused ? 'Resume' : 'Pause';
   pause.setAttribute('aria-pressed', `${paused}`);
   if (paused) clearTimeout(timer);
   else soon(step, 0);

@@ -117,7 +117,7 @@ fn content(all: &[String], runs: &[Arc<Snapshot>], choice: &Choice) -> Markup {
             }
         }
         @if runs.len() < 2 {
-            p.empty { "Mark two runs or more." }
+            p.empty { "Select at least two runs." }
         } @else {
             ul.notes #notes {
                 @for facts in runs.iter().map(|run| &run.facts).filter(|facts| facts.unread > 0) {

@@ -143,12 +143,12 @@ fn content(run: &str, query: &Wanted, found: &FoundGames) -> Markup {
             p.quiet {
                 (found.games.len()) " of " (whole(found.searched as f64)) " searched games, newest first. "
                 @if !found.games.is_empty() {
-                    "All that fit: " a href=(format!("/runs/{run}/games.zip?{address}")) { "SGF (zip)" } ", "
+                    "Download all matching games: " a href=(format!("/runs/{run}/games.zip?{address}")) { "SGF (zip)" } ", "
                     a href=(format!("/runs/{run}/games.parquet?{address}")) { "Parquet" }
                     ", at most " (whole(MOST_OF_FILE as f64)) "."
                 }
             }
-            @if found.games.is_empty() { p.empty { "No such game among those searched." } } @else { (table(run, &found.games)) }
+            @if found.games.is_empty() { p.empty { "No matching game in the searched files." } } @else { (table(run, &found.games)) }
             @if let Some((place, rows)) = &found.next {
                 nav.pages aria-label="Pages of the search" {
                     a rel="next" href=(format!("?{address}&after={}&rows={rows}", escaped(&place.to_string()))) { "Search older games" }

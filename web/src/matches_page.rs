@@ -60,7 +60,7 @@ fn content(snapshot: &Snapshot, options: &Options) -> Markup {
     html! {
         h1 { "Matches of " (facts.run) }
         (sections::notes(facts))
-        section #matrix { h2 { "Who beat whom" } (sections::matrix(strength, &all, PLAYERS)) }
+        section #matrix { h2 { "Results" } (sections::matrix(strength, &all, PLAYERS)) }
         section #pairs {
             h2 { "Pairs" }
             p.quiet {

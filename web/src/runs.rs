@@ -47,7 +47,7 @@ fn table(runs: &[Entry]) -> Markup {
                     } } }
                 }
             }
-            @if runs.len() > 1 { p { button { "Compare the marked runs" } } }
+            @if runs.len() > 1 { p { button { "Compare selected runs" } } }
         }
     }
 }

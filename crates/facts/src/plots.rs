@@ -45,7 +45,7 @@ pub const NAMES: &[&str] = &[
 pub fn plot(facts: &Facts, strength: &Strength, name: &str) -> Option<Plot> {
     let mut plot = whole(facts, strength, name)?;
     if facts.unread > 0 {
-        plot.empty = "Being read …".to_owned();
+        plot.empty = "Loading …".to_owned();
     }
     Some(plot)
 }

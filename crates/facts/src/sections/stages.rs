@@ -21,7 +21,7 @@ pub fn stages(facts: &Facts) -> Markup {
     let rated = facts.ratings.iter().filter_map(|row| crate::players_model(&facts.run, &row.player)).max();
     html! {
         table.facts {
-            caption { "What each stage waits for" }
+            caption { "State of the stages" }
             tbody {
                 @if is_over {
                     tr { th scope="row" { "run" } td { "finished: it has all " (newest) " models" } }
@@ -32,7 +32,7 @@ pub fn stages(facts: &Facts) -> Markup {
                         " " progress max=(wanted) value=(there.min(wanted)) aria-label="games" {}
                     } }
                     tr { th scope="row" { "shuffler" } td {
-                        @if has_shards { "games of model " (next) "; the shards of model " (next) " are there" }
+                        @if has_shards { "games of model " (next) "; the shards of model " (next) " are published" }
                         @else if there >= wanted { "samples the shards of model " (next) }
                         @else { "games of model " (newest) ": " (whole(wanted.saturating_sub(there) as f64)) " are missing" }
                     } }
@@ -59,7 +59,7 @@ pub fn workers(facts: &Facts, now: u64) -> Markup {
     all.sort_by_key(|(_, worker)| std::cmp::Reverse(worker.newest));
     html! {
         @if all.is_empty() {
-            p.empty { @if facts.unread > 0 { "Being read …" } @else { "No process has published anything yet." } }
+            p.empty { @if facts.unread > 0 { "Loading …" } @else { "No process has published anything yet." } }
         } @else {
             div.scroll tabindex="0" {
                 table {

@@ -83,7 +83,7 @@ pub fn alarms(facts: &Facts) -> Markup {
     let alarms = &facts.curves.alarms;
     html! {
         @if alarms.is_empty() {
-            p.quiet { @if facts.unread > 0 { "Alarms are being read." } @else { "No alarms." } }
+            p.quiet { @if facts.unread > 0 { "Loading alarms …" } @else { "No alarms." } }
         } @else {
             ul.notes {
                 @for alarm in alarms.iter().rev().take(ALARMS) {
