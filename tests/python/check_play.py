@@ -79,9 +79,13 @@ def game_by_clicks(browser, server):
             # A dead stone is alive after a click, and dead after another.
             first = page.locator("#status").text_content()
             one = page.locator('#board [aria-label*=" stone"]').first
+            label = one.get_attribute("aria-label")
             one.click()
-            page.wait_for_function("before => document.getElementById('status').textContent !== before", arg=first)
+            # Within its own colour's area a stone changes no score.
+            expect(one).not_to_have_attribute("aria-label", label)
+            assert (", dead" in label) != (", dead" in one.get_attribute("aria-label"))
             one.click()
+            expect(one).to_have_attribute("aria-label", label)
             expect(page.locator("#status")).to_have_text(first)
             page.locator("#accept").click()
         expect(page.locator("#status")).to_have_text(re.compile("wins|draw"))

@@ -389,11 +389,12 @@ export class Board {
 
   /** Texts for screen readers. */
   describe() {
-    const { size, board, last, marks, forbidden } = /** @type {Shown & {forbidden?: string[]}} */ (this.shown);
+    const { size, board, last, marks, dead, forbidden } = /** @type {Shown & {forbidden?: string[]}} */ (this.shown);
     this.cells.forEach((cell, index) => {
       const vertex = vertexOf(size, index);
       const stone = { X: 'black stone', O: 'white stone' }[board[index]] ?? 'empty';
       const words = [`${vertex}, ${stone}`];
+      if (dead?.includes(vertex)) words.push('dead');
       if (vertex === last) words.push('last move');
       if (forbidden?.includes(vertex)) words.push('not allowed');
       const mark = marks?.find(one => one.vertex === vertex);
