@@ -60,12 +60,12 @@ def plays_a_game(page, act):
             return turn
         labels = {vertex: cell(page, vertex).get_attribute("aria-label") for vertex in wanted}
         free = [vertex for vertex, label in labels.items() if label.split(", ")[1:2] == ["empty"] and "not allowed" not in label]
-        before = page.locator("#status").text_content()
+        played = int(page.locator("#graph input").input_value())
         if free and turn < 6:
             act(cell(page, free[0]))
         else:
             act(page.locator("#pass"))
-        page.wait_for_function("before => document.getElementById('status').textContent !== before", arg=before)
+        page.wait_for_function("played => Number(document.querySelector('#graph input').value) > played", arg=played)
     raise AssertionError(f"the game is not over after {MOST_MOVES} moves")
 
 
