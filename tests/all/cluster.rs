@@ -12,9 +12,7 @@ use std::time::{Duration, Instant};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use store::{Run, StoreError};
-use tests::{PATIENCE, Stage, TestStore, repository, succeed};
-
-use crate::prometheus::Prometheus;
+use tests::{PATIENCE, Prometheus, Stage, TestStore, repository, succeed};
 
 const WORKERS: usize = 6;
 const EVALUATORS: usize = 2;
@@ -189,7 +187,7 @@ fn cluster_with_restarting_processes_trains_and_loses_no_game() {
     let halfway = run.models().newest().unwrap();
     settle(&mut cluster, &run, halfway);
     if let Some(prometheus) = prometheus {
-        prometheus.answers_the_dashboard("r", &mut || cluster.look_after());
+        prometheus.has_what_the_dashboard_shows("r", &mut || cluster.look_after());
         alerts_fire(&prometheus, &mut cluster);
     }
     cluster.stop();

@@ -41,7 +41,6 @@ mod phases;
 mod pinned;
 mod plan;
 mod programs;
-mod prometheus;
 mod prose;
 mod prune;
 mod python;

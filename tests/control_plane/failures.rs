@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use testing::s3::Refusal;
-use tests::{TestStore, ask};
+use tests::{Prometheus, TestStore};
 
 use crate::agent::Agent;
 use crate::games::published;
@@ -48,23 +48,20 @@ fn store_that_is_away_is_no_failure() {
 }
 
 #[test]
-fn full_store_is_shown_and_ends_the_restarts() {
+fn full_store_raises_its_alert_and_ends_the_restarts() {
     let Some(plane) = ControlPlane::start_chosen() else { return };
     let store = TestStore::on_server();
     let agent = Agent::start(&plane, &[Node::new("one")]);
     let once = json!([{"op": "replace", "path": "/spec/backoffLimitPerIndex", "value": 0}]);
     endless(&plane, &store).patch("Job", "selfplay", &once).apply(&plane);
     wait_for_workers(&plane, 4);
+    let pods = plane.pods("selfplay");
+    let addresses = pods.iter().filter_map(|pod| Some(format!("{}:9464", pod["status"]["podIP"].as_str()?)));
+    let prometheus = Prometheus::start(&addresses.collect::<Vec<_>>());
     store.server().unwrap().refuse(Some(Refusal::Full));
-    plane.wait("the metric of the alert", |_| {
-        let addresses =
-            plane.pods("selfplay").into_iter().filter_map(|pod| Some(pod["status"]["podIP"].as_str()?.to_owned()));
-        let pages: Vec<_> = addresses.filter_map(|ip| ask(&format!("{ip}:9464"), "/metrics")).collect();
-        let refuses = |page: &str| {
-            page.lines().any(|line| line.starts_with("tengen_store_refuses_writes") && line.ends_with(" 1"))
-        };
-        pages.iter().any(|(_, page)| refuses(page)).then_some(())
-    });
+    if let Some(prometheus) = &prometheus {
+        prometheus.must_fire("TengenStoreRefusesWrites", "r", &mut || ());
+    }
     let failed = plane.wait("the failure", |api| condition(&job(api, "selfplay"), "Failed"));
     assert_eq!(failed["reason"], "FailedIndexes", "{failed}");
     assert_eq!(failed_indices(&job(plane.api(), "selfplay")), "0-3");

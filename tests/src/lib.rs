@@ -1,7 +1,9 @@
 //! What the tests of whole programs share: where the programs are, and a store of one's own to run them in.
 
+mod prometheus;
 mod stage;
 
+pub use prometheus::Prometheus;
 pub use stage::{PATIENCE, Stage, ask};
 pub use testing::repository;
 

@@ -2,16 +2,18 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
-use testing::{Tool, require};
-use tests::{PATIENCE, ask, repository};
+use testing::{Tool, repository, require};
+
+use crate::{PATIENCE, ask};
 
 /// A Prometheus that scrapes some processes. It is killed when this is dropped.
-pub(crate) struct Prometheus {
+pub struct Prometheus {
     process: Child,
     address: String,
     _folder: TempDir,
@@ -20,51 +22,65 @@ pub(crate) struct Prometheus {
 impl Prometheus {
     /// Scrapes these addresses every second, with the rules of k8s/monitoring, which wait for a second only until they fire.
     /// `None` where that is skipped.
-    pub(crate) fn start(targets: &[String]) -> Option<Prometheus> {
+    ///
+    /// # Panics
+    /// When it cannot be started.
+    pub fn start(targets: &[String]) -> Option<Prometheus> {
         let program = require(Tool::Prometheus)?;
-        let folder = tempfile::tempdir().unwrap();
-        let rules = fs::read_to_string(repository().join("k8s/monitoring/alerts.yaml")).unwrap();
+        let folder = tempfile::tempdir().expect("a folder");
+        let rules = fs::read_to_string(repository().join("k8s/monitoring/alerts.yaml")).expect("the rules can be read");
         let hasty =
             |line: &str| if line.trim_start().starts_with("for: ") { "        for: 1s" } else { line }.to_owned();
         let rules: Vec<String> = rules.lines().map(hasty).collect();
-        fs::write(folder.path().join("alerts.yaml"), rules.join("\n")).unwrap();
+        fs::write(folder.path().join("alerts.yaml"), rules.join("\n")).expect("the rules can be written");
         let config = format!(
             "global: {{scrape_interval: 1s, evaluation_interval: 1s}}\nrule_files: [alerts.yaml]\nscrape_configs:\n\
              - {{job_name: tengen, static_configs: [{{targets: {targets:?}}}]}}\n"
         );
         let path = folder.path().join("prometheus.yml");
-        fs::write(&path, config).unwrap();
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap().to_string();
+        fs::write(&path, config).expect("the configuration can be written");
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let address = listener.local_addr().expect("a bound listener has an address").to_string();
         drop(listener);
         let mut command = Command::new(program);
         command.arg(format!("--config.file={}", path.display())).arg(format!("--web.listen-address={address}"));
         command.arg(format!("--storage.tsdb.path={}", folder.path().join("data").display()));
-        let process = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+        let process = command
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("Prometheus starts");
         Some(Prometheus { process, address, _folder: folder })
+    }
+
+    /// What the API has to say of a subject; nothing while Prometheus starts.
+    fn get(&self, subject: &str) -> Value {
+        let (_, body) = ask(&self.address, &format!("/api/v1/{subject}")).unwrap_or_default();
+        serde_json::from_str(&body).unwrap_or_default()
     }
 
     /// The result of a query.
     fn query(&self, query: &str) -> Vec<Value> {
         let quoted: String = query.bytes().map(|byte| format!("%{byte:02X}")).collect();
         let (code, body) = ask(&self.address, &format!("/api/v1/query?query={quoted}")).unwrap_or_default();
-        let answer: Value = serde_json::from_str(&body).unwrap_or_default();
-        assert!(code != 400, "{query}: {answer}");
-        answer["data"]["result"].as_array().cloned().unwrap_or_default()
+        let response: Value = serde_json::from_str(&body).unwrap_or_default();
+        assert!(code != 400, "{query}: {response}");
+        response["data"]["result"].as_array().cloned().unwrap_or_default()
     }
 
     /// Whether an alert fires for a run.
-    pub(crate) fn fires(&self, alert: &str, run: &str) -> bool {
-        let (_, body) = ask(&self.address, "/api/v1/alerts").unwrap_or_default();
-        let answer: Value = serde_json::from_str(&body).unwrap_or_default();
-        let alerts = answer["data"]["alerts"].as_array().cloned().unwrap_or_default();
-        alerts.iter().any(|found| {
+    pub fn fires(&self, alert: &str, run: &str) -> bool {
+        list(&self.get("alerts")["data"]["alerts"]).iter().any(|found| {
             found["labels"]["alertname"] == alert && found["labels"]["run"] == run && found["state"] == "firing"
         })
     }
 
     /// Sees that an alert fires. `meanwhile` runs between polls.
-    pub(crate) fn must_fire(&self, alert: &str, run: &str, meanwhile: &mut dyn FnMut()) {
+    ///
+    /// # Panics
+    /// When it does not.
+    pub fn must_fire(&self, alert: &str, run: &str, meanwhile: &mut dyn FnMut()) {
         let began = Instant::now();
         while !self.fires(alert, run) {
             assert!(began.elapsed() < PATIENCE, "{alert} does not fire for {run}");
@@ -75,13 +91,16 @@ impl Prometheus {
 
     /// Sees that every query of the dashboard has a result, and that all of the rules can be evaluated. `meanwhile` is done
     /// between tries.
-    pub(crate) fn answers_the_dashboard(&self, run: &str, meanwhile: &mut dyn FnMut()) {
-        let text = fs::read_to_string(repository().join("k8s/monitoring/dashboard.json")).unwrap();
-        let dashboard: Value = serde_json::from_str(&text).unwrap();
-        let targets =
-            dashboard["panels"].as_array().unwrap().iter().flat_map(|panel| panel["targets"].as_array().unwrap());
-        let mut open: BTreeSet<String> =
-            targets.map(|target| target["expr"].as_str().unwrap().replace("$run", run)).collect();
+    ///
+    /// # Panics
+    /// When a query has none, or a rule is in error.
+    pub fn has_what_the_dashboard_shows(&self, run: &str, meanwhile: &mut dyn FnMut()) {
+        let text =
+            fs::read_to_string(repository().join("k8s/monitoring/dashboard.json")).expect("the dashboard can be read");
+        let dashboard: Value = serde_json::from_str(&text).expect("the dashboard is JSON");
+        let targets = list(&dashboard["panels"]).iter().flat_map(|panel| list(&panel["targets"]));
+        let queries = targets.filter_map(|target| target["expr"].as_str());
+        let mut open: BTreeSet<String> = queries.map(|query| query.replace("$run", run)).collect();
         assert!(open.len() > 40);
         let began = Instant::now();
         while !open.is_empty() && began.elapsed() < PATIENCE {
@@ -89,15 +108,19 @@ impl Prometheus {
             meanwhile();
             std::thread::sleep(Duration::from_millis(500));
         }
-        assert_eq!(open, BTreeSet::new(), "queries of the dashboard without an answer");
-        let (_, rules) = ask(&self.address, "/api/v1/rules").unwrap();
-        let rules: Value = serde_json::from_str(&rules).unwrap();
-        let rules = rules["data"]["groups"][0]["rules"].as_array().unwrap().clone();
+        assert_eq!(open, BTreeSet::new(), "queries of the dashboard without a response");
+        let rules = self.get("rules");
+        let rules = list(&rules["data"]["groups"][0]["rules"]);
         let sick: Vec<&Value> = rules.iter().filter(|rule| rule["health"] != "ok").collect();
         assert!(rules.len() > 8 && sick.is_empty(), "{sick:?}");
         let down = self.query("up == 0");
         assert!(down.len() <= 1, "most processes are scraped: {down:?}");
     }
+}
+
+/// The elements of an array; none of anything else.
+fn list(value: &Value) -> &[Value] {
+    value.as_array().map_or(&[], Vec::as_slice)
 }
 
 impl Drop for Prometheus {
