@@ -91,7 +91,7 @@ class Run:
         return tables.read_table(self._place, f"{self._path}/ratings/{names[-1]}", "ratings")
 
     def losses(self) -> pyarrow.Table:
-        """The training log: a row per logged step and set ("train", "holdout", "human"), and the trainer's alarms."""
+        """The training log: a row per logged step and set ("train", "holdout", "human", "deep"), and the trainer's alarms."""
         rows: list[dict[str, Any]] = []
         folder = f"{self._path}/logs"
         for name in places.names(self._place, folder):

@@ -14,7 +14,7 @@ use runtime::{Driver, Step, Stop};
 use selfplay::{Games, Options};
 use store::{Backoff, Run, Store};
 use tracing::info;
-use trainer::Reference;
+use trainer::References;
 
 /// The one worker of a run on one machine.
 const WORKER: &str = "0";
@@ -29,8 +29,8 @@ pub(crate) struct Resources<'a> {
     pub(crate) cache: usize,
     /// Whether games say when they were played.
     pub(crate) times: bool,
-    /// Human games that every model is measured on.
-    pub(crate) reference: Option<&'a Reference>,
+    /// What every model is measured on beside the validation set.
+    pub(crate) references: &'a References,
 }
 
 /// A run on this machine.
@@ -66,7 +66,7 @@ impl<'a> Cycle<'a> {
         resources: Resources<'a>,
         stop: &'a Stop,
     ) -> anyhow::Result<Cycle<'a>> {
-        let Resources { place, threads, cache, times, reference } = resources;
+        let Resources { place, threads, cache, times, references } = resources;
         let options = Options {
             model: ModelRef::Newest(run.name().clone()),
             worker: WORKER.to_owned(),
@@ -79,7 +79,7 @@ impl<'a> Cycle<'a> {
         };
         let training = trainer::Options {
             train_device: TrainDevice { device: place.device(), precision: Precision::Auto, threads },
-            reference,
+            references: Some(references),
         };
         let here = evaluator::Resources {
             // Matches are few, and the next model waits for them.

@@ -30,7 +30,7 @@ pub struct Args {
     #[arg(long, env = "TENGEN_SERVE", value_name = "HOST:PORT", num_args = 0..=1, default_missing_value = "127.0.0.1:8080")]
     serve: Option<String>,
     #[command(flatten)]
-    reference: ReferenceArgs,
+    references: ReferenceArgs,
     #[command(flatten)]
     resources: ResourceArgs,
     #[command(flatten)]
@@ -60,14 +60,14 @@ pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     }
     let run = store.run(&name);
     run.create(&config)?;
-    let reference = args.reference.open(&run, &config)?;
+    let references = args.references.open(&run, &config)?;
     stop.health().set_ready();
     let resources = Resources {
         place,
         threads: args.resources.threads(),
         cache: args.resources.cache(),
         times: args.times.times.unwrap_or(false),
-        reference: reference.as_ref(),
+        references: &references,
     };
     let done = cycle::run(&store, &run, &config, resources, stop);
     // Open pages do not keep the process.

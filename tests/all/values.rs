@@ -1,4 +1,4 @@
-//! What `tengen study values` prints.
+//! What `tengen study values` prints, and files of positions from another engine.
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -33,5 +33,43 @@ fn values_of_a_model_are_compared_with_a_file() {
     std::fs::write(&file, "{\"moves\": [\"e5\", \"e5\"], \"value\": 0, \"visits\": [[\"c3\", 1]]}\n").unwrap();
     let (code, said) = fail(&mut command(&[]));
     assert_eq!(code, 2, "{said}");
-    assert!(said.contains("positions.jsonl, line 1: move \"e5\""), "{said}");
+    assert!(said.contains("positions.jsonl: line 1: move \"e5\": the point is occupied"), "{said}");
+}
+
+#[test]
+fn positions_are_searched_by_an_engine_of_katagos_protocol() {
+    let folder = TempDir::new().unwrap();
+    let (game, out) = (folder.path().join("game.sgf"), folder.path().join("positions.jsonl"));
+    std::fs::write(&game, "(;SZ[9]KM[7];B[ee];W[ce];B[dc];W[gc];B[gd];W[fd];B[fc];W[ge])").unwrap();
+    let tengen = program("tengen");
+    let command = |engine: &[&str]| {
+        let mut command = program("tengen");
+        command.args(["study", "positions", "--positions", "2", "--visits", "8", "--out"]).arg(&out).arg(&game);
+        command.arg("--").args(engine);
+        command
+    };
+    let server = ["analysis-server", "--model", "9x9-demo", "--device", "cpu", "--threads", "1"];
+    let engine = [&[tengen.get_program().to_str().unwrap()][..], &server].concat();
+    let said = succeed(&mut command(&engine));
+    assert!(said.contains("2 positions of 1 games"), "{said}");
+    let text = std::fs::read_to_string(&out).unwrap();
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let turns: Vec<_> = lines.iter().map(|line| line["moves"].as_array().unwrap().len()).collect();
+    assert_eq!((turns, &lines[0]["komi"], &lines[0]["size"]), (vec![4, 7], &7.0.into(), &9.into()), "{text}");
+    let mut values = program("tengen");
+    values.args(["study", "values", "--model", "9x9-demo", "--visits", "8", "--json", "--positions"]).arg(&out);
+    let row: Value = serde_json::from_str(&succeed(&mut values)).unwrap();
+    assert!(row["squared_error"]["mean"].as_f64().unwrap() < 0.05, "its own values: {row}");
+
+    for (engine, code, reason) in [
+        (&["/absent/katago"][..], 2, "cannot start the engine \"/absent/katago\""),
+        (&["sh", "-c", "exit 3"], 1, "the engine ended after 0 of 2 positions, exit status: 3"),
+        (&["sh", "-c", "echo loading"], 1, "the engine wrote \"loading\", which is no response"),
+    ] {
+        assert!(fail(&mut command(engine)).1.contains("exists; choose another file"));
+        std::fs::remove_file(&out).unwrap();
+        let (found, said) = fail(&mut command(engine));
+        assert!(found == code && said.contains(reason), "{found}: {said}");
+        std::fs::write(&out, "kept").unwrap();
+    }
 }

@@ -31,7 +31,7 @@ pub struct Args {
     #[arg(long)]
     once: bool,
     #[command(flatten)]
-    reference: ReferenceArgs,
+    references: ReferenceArgs,
     #[command(flatten)]
     config: runtime::ConfigArgs,
     /// Precision of activations: auto (bf16 where the device is fast at it), f32 or bf16
@@ -106,8 +106,8 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
     };
     let Some(command) = &args.command else {
         let (run, config) = run()?;
-        let reference = args.reference.open(&run, &config)?;
-        let options = Options { train_device, reference: reference.as_ref() };
+        let references = args.references.open(&run, &config)?;
+        let options = Options { train_device, references: Some(&references) };
         return leased(&run, stop, || train((&run, &config), args.once, options, stop));
     };
     if args.once {

@@ -11,7 +11,7 @@ use crate::dataset::{CALIBRATION_POSITIONS, Dataset};
 use crate::generation::GenerationTrainer;
 use crate::init::metadata;
 use crate::resume::{Work, resume};
-use crate::{Reference, TrainerError, TrainerEvent};
+use crate::{References, TrainerError, TrainerEvent};
 
 /// The interval between two polls for shards.
 const LOOK_EVERY: Duration = Duration::from_secs(2);
@@ -23,13 +23,13 @@ const LOOK_LATE: Duration = Duration::from_secs(10);
 pub struct Options<'a> {
     /// Device of training.
     pub train_device: TrainDevice,
-    /// Human games that every model is measured on.
-    pub reference: Option<&'a Reference>,
+    /// What every model is measured on beside the validation set.
+    pub references: Option<&'a References>,
 }
 
 impl From<TrainDevice> for Options<'_> {
     fn from(train_device: TrainDevice) -> Self {
-        Options { train_device, reference: None }
+        Options { train_device, references: None }
     }
 }
 
@@ -121,8 +121,8 @@ impl runtime::Driver for Driver<'_> {
                 return Ok(Step::Waiting(Waiting::new(format!("the shards of generation {generation}"))));
             };
             self.waiting = None;
-            let reference = self.options.reference;
-            GenerationTrainer::new(&self.run, &self.config, reference, &shards, work, &mut *self.reporter)
+            let references = self.options.references;
+            GenerationTrainer::new(&self.run, &self.config, references, &shards, work, &mut *self.reporter)
                 .train(&self.stop)?;
         }
         let Some(work) = self.work.take_if(|work| work.progress.finished) else { return Ok(Step::Worked) };

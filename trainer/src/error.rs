@@ -102,7 +102,7 @@ pub enum TrainerError {
         /// The reason.
         source: io::Error,
     },
-    /// A collection of games that cannot be read.
+    /// A collection of games or positions that cannot be read.
     #[error("{name}: {problem}")]
     Collection {
         /// Its name.

@@ -13,7 +13,7 @@ use crate::health_checks::HealthChecks;
 use crate::holdout::{HOLDOUT, holdout};
 use crate::journal::{Journal, Set};
 use crate::resume::{Work, save};
-use crate::{Prefetch, Reference, TrainerError, TrainerEvent};
+use crate::{Prefetch, Reference, References, TrainerError, TrainerEvent};
 
 /// Steps whose mean is one line of the log.
 const STEPS_PER_LINE: usize = 10;
@@ -31,7 +31,7 @@ const SPREAD: usize = 512;
 pub(crate) struct GenerationTrainer<'a> {
     run: &'a Run,
     config: &'a RunConfig,
-    reference: Option<&'a Reference>,
+    references: Option<&'a References>,
     shards: &'a Manifest,
     work: &'a mut Work,
     reporter: &'a mut dyn Reporter<TrainerEvent>,
@@ -43,12 +43,12 @@ impl<'a> GenerationTrainer<'a> {
     pub(crate) fn new(
         run: &'a Run,
         config: &'a RunConfig,
-        reference: Option<&'a Reference>,
+        references: Option<&'a References>,
         shards: &'a Manifest,
         work: &'a mut Work,
         reporter: &'a mut dyn Reporter<TrainerEvent>,
     ) -> GenerationTrainer<'a> {
-        GenerationTrainer { run, config, reference, shards, work, reporter, training_losses: Losses::default() }
+        GenerationTrainer { run, config, references, shards, work, reporter, training_losses: Losses::default() }
     }
 
     /// Trains until all batches are done or `stop` is requested, and saves.
@@ -68,7 +68,7 @@ impl<'a> GenerationTrainer<'a> {
                 self.work.progress.finished = true;
                 self.recalibrate_batch_norm()?;
                 self.measure(&mut journal)?;
-                self.measure_reference(&mut journal)?;
+                self.measure_references(&mut journal)?;
             }
             if self.work.progress.batches > before {
                 journal.publish(self.run)?;
@@ -176,9 +176,25 @@ impl<'a> GenerationTrainer<'a> {
         Ok(())
     }
 
-    /// Measures the model on human games, if there are any.
-    fn measure_reference(&mut self, journal: &mut Journal) -> Result<(), TrainerError> {
-        let Some(Reference { examples, constant, .. }) = self.reference else { return Ok(()) };
+    /// Measures the model on human games and on positions with results of deep searches, if there are any.
+    fn measure_references(&mut self, journal: &mut Journal) -> Result<(), TrainerError> {
+        let Some(References { human, deep }) = self.references else { return Ok(()) };
+        if let Some(human) = human {
+            self.measure_human(human, journal)?;
+        }
+        if let Some(deep) = deep {
+            let generation = self.shards.generation;
+            let losses =
+                self.work.trainer.measure_against_searches(deep).map_err(|source| failed(generation, source))?;
+            let step = self.work.trainer.steps();
+            journal.put(step, Set::Deep, &losses, &[("examples", deep.len() as f32)]);
+            self.reporter.report(TrainerEvent::Deep { generation, step, examples: deep.len(), losses });
+        }
+        Ok(())
+    }
+
+    fn measure_human(&mut self, human: &Reference, journal: &mut Journal) -> Result<(), TrainerError> {
+        let Reference { examples, constant, .. } = human;
         let generation = self.shards.generation;
         let measured = self.work.trainer.examine(examples).map_err(|source| failed(generation, source))?;
         let (examples, constant, losses) = (examples.len(), *constant, measured.losses);

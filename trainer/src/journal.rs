@@ -31,6 +31,8 @@ pub(crate) enum Set {
     Holdout,
     /// Human games.
     Human,
+    /// Positions with results of deep searches.
+    Deep,
 }
 
 impl Set {
@@ -39,6 +41,7 @@ impl Set {
             Set::Train => "train",
             Set::Holdout => "holdout",
             Set::Human => "human",
+            Set::Deep => "deep",
         }
     }
 }

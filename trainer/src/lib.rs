@@ -4,7 +4,8 @@
 //! the examples in their order (`dataset`). [`net::Trainer`] takes them batch by batch (`generation`); losses go to `journal` and
 //! `events`. All state between two models is in the store, so the process may be killed and restarted at any time.
 //!
-//! Models are measured on examples that are never trained on: the validation set of the run, and human games ([`Reference`]).
+//! Models are measured on examples that are never trained on: the validation set of the run, and
+//! [`References`]: human games, and positions with results of deep searches.
 //!
 //! A run may begin with weights from elsewhere ([`InitialWeights`]), or with a model that was trained on human games
 //! ([`Bootstrap`], `supervised`). `files` has the commands that import and export networks; `label_noise` measures the
@@ -42,7 +43,7 @@ pub use holdout::HOLDOUT;
 pub use init::InitialWeights;
 pub use label_noise::{LabelNoise, LabelNoiseOptions, Trial, TrialEvent};
 pub use prefetch::Prefetch;
-pub use reference::{Reference, ReferenceArgs};
+pub use reference::{Reference, ReferenceArgs, References};
 pub use report::Console;
 pub use supervised::{HumanGames, converter};
 
@@ -95,6 +96,18 @@ pub enum TrainerEvent {
         losses: Losses,
         /// The squared error of the best value without the board.
         constant: f32,
+    },
+    /// It has measured a model on positions with results of deep searches.
+    Deep {
+        /// The number of the model.
+        generation: u32,
+        /// Optimiser steps since the start of the run.
+        step: u64,
+        /// Positions it was measured on.
+        examples: usize,
+        /// What they cost. `accuracy` is how often the most probable move is the most visited one, and `value_error` is
+        /// against the value of the search.
+        losses: Losses,
     },
     /// It has published the model.
     Published {

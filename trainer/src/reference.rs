@@ -4,10 +4,11 @@
 //! the models.
 
 use std::collections::HashSet;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use config::RunConfig;
-use record::Example;
+use go::Size;
+use record::{DeepPosition, Example};
 use store::{Run, Source, SourceKind, StoreError};
 
 use crate::supervised::{games, spread, squared_error};
@@ -82,33 +83,68 @@ impl Reference {
     }
 }
 
-/// Human games for the evaluation of models.
+/// What every model is measured on beside the validation set.
+#[derive(Clone, Debug, Default)]
+pub struct References {
+    /// Human games.
+    pub human: Option<Reference>,
+    /// Positions whose root values and visits are those of deep searches.
+    pub deep: Option<Vec<Example>>,
+}
+
+/// Files for the evaluation of models.
 #[derive(clap::Args, Clone, Debug)]
 pub struct ReferenceArgs {
     /// Evaluate every model on several thousand positions of these human games: .sgf or .sgf.gz, of the run's board size
     /// [default: none]
     #[arg(long, env = "TENGEN_EVAL_SGF", value_name = "FILE")]
     eval_sgf: Option<PathBuf>,
+    /// Evaluate every model on these positions of `tengen study positions`, with the results of deep searches [default:
+    /// none]
+    #[arg(long, env = "TENGEN_EVAL_POSITIONS", value_name = "FILE")]
+    eval_positions: Option<PathBuf>,
 }
 
 impl ReferenceArgs {
-    /// The positions, if there are any to be measured.
+    /// The positions of the files.
     ///
     /// # Errors
-    /// A file that cannot be read, or that has no game for the board of the run.
-    pub fn open(&self, run: &Run, config: &RunConfig) -> Result<Option<Reference>, TrainerError> {
-        let Some(path) = &self.eval_sgf else { return Ok(None) };
-        let bytes = std::fs::read(path).map_err(|source| TrainerError::File { path: path.clone(), source })?;
-        let reference = Reference::read(config, &files::name(path), &bytes)?;
-        let (games, positions) = (reference.games(), reference.positions());
-        tracing::info!(games, positions, left_out = reference.left_out(), "human games for evaluation");
-        if reference.was_trained_on(run)? {
-            tracing::warn!(
-                run = %run.name(),
-                file = %path.display(),
-                "the first model was trained on the human games for evaluation; its accuracy is biased"
-            );
-        }
-        Ok(Some(reference))
+    /// A file that cannot be read, or that has no game or position for the board of the run.
+    pub fn open(&self, run: &Run, config: &RunConfig) -> Result<References, TrainerError> {
+        let human = self.eval_sgf.as_deref().map(|path| human(path, run, config)).transpose()?;
+        let deep = self.eval_positions.as_deref().map(|path| deep(path, config)).transpose()?;
+        Ok(References { human, deep })
     }
+}
+
+fn human(path: &Path, run: &Run, config: &RunConfig) -> Result<Reference, TrainerError> {
+    let reference = Reference::read(config, &files::name(path), &contents(path)?)?;
+    let (games, positions) = (reference.games(), reference.positions());
+    tracing::info!(games, positions, left_out = reference.left_out(), "human games for evaluation");
+    if reference.was_trained_on(run)? {
+        tracing::warn!(
+            run = %run.name(),
+            file = %path.display(),
+            "the first model was trained on the human games for evaluation; its accuracy is biased"
+        );
+    }
+    Ok(reference)
+}
+
+/// The positions of a file of `tengen study positions`, as examples.
+fn deep(path: &Path, config: &RunConfig) -> Result<Vec<Example>, TrainerError> {
+    let fail = |problem: String| TrainerError::Collection { name: path.display().to_string(), problem };
+    let text = String::from_utf8(contents(path)?).map_err(|error| fail(error.to_string()))?;
+    let size = Size::new(config.game.size).map_err(|error| fail(error.to_string()))?;
+    let komi = config.game.komi;
+    let positions = DeepPosition::read_all(&text, size, komi).map_err(|error| fail(error.to_string()))?;
+    if positions.is_empty() {
+        return Err(fail("no positions".to_owned()));
+    }
+    tracing::info!(positions = positions.len(), file = %path.display(), "positions of deep searches for evaluation");
+    Ok(positions.iter().zip(0..).map(|(position, number)| position.example(komi, number)).collect())
+}
+
+fn contents(path: &Path) -> Result<Vec<u8>, TrainerError> {
+    std::fs::read(path).map_err(|source| TrainerError::File { path: path.to_owned(), source })
 }

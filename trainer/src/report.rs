@@ -63,6 +63,12 @@ impl Reporter<TrainerEvent> for Console {
                 metrics::HUMAN_TOP_THREE.set(losses.top_three);
                 tracing::info!(step, examples, losses = of_people(&losses, constant), "human games");
             }
+            TrainerEvent::Deep { step, examples, losses, .. } => {
+                let Losses { policy, accuracy, top_three, value_error, .. } = losses;
+                metrics::DEEP_VALUE_ERROR.set(value_error);
+                metrics::DEEP_ACCURACY.set(accuracy);
+                tracing::info!(step, examples, value_error, accuracy, top_three, policy, "positions of deep searches");
+            }
             TrainerEvent::Published { generation, .. } => {
                 metrics::NEWEST_MODEL.set(generation);
                 metrics::NEWEST_MODEL_TIME.set_to_now();

@@ -14,7 +14,7 @@ const MOST_ALARMS: usize = 500;
 pub struct Curves {
     /// The names of the numbers, in the order of [`Line::values`].
     metrics: Vec<String>,
-    /// By set (`train`, `holdout`, `human`) and step. A step that was made again counts as it was made last.
+    /// By set (`train`, `holdout`, `human`, `deep`) and step. A step that was made again counts as it was made last.
     sets: BTreeMap<String, BTreeMap<u64, Line>>,
     /// Alarms, oldest first.
     pub alarms: VecDeque<Alarm>,

@@ -147,8 +147,22 @@ impl Trainer {
     /// # Errors
     /// Examples that make no batch.
     pub fn examine(&self, examples: &[Example]) -> Result<Measured, NetError> {
+        self.measured(examples, &self.train_config)
+    }
+
+    /// What examples cost, as [`Trainer::measure`] has it, when the value target is the root value of their search.
+    ///
+    /// # Errors
+    /// Examples that make no batch.
+    pub fn measure_against_searches(&self, examples: &[Example]) -> Result<Losses, NetError> {
+        let mut train_config = self.train_config.clone();
+        train_config.train.outcome_fraction = 0.0;
+        Ok(self.measured(examples, &train_config)?.losses)
+    }
+
+    fn measured(&self, examples: &[Example], train_config: &TrainConfig) -> Result<Measured, NetError> {
         single();
-        let (train_config, train) = (&self.train_config, &self.train_config.train);
+        let train = &train_config.train;
         let work = |tower: &Tower, rows: Range<usize>| measure(tower, train_config, &examples[rows]);
         let network = self.averaged.as_ref().unwrap_or(&self.tower);
         let device = network.device();

@@ -8,7 +8,7 @@
 //! which unit and from whose point of view; a schema has a version, and a reader refuses what it does not understand,
 //! naming column and row. Columns that it does not know are allowed.
 //!
-//! A [`Converter`] converts SGF of human games to records.
+//! A [`Converter`] converts SGF of human games to records. A [`DeepPosition`] has the result of a deep search, to measure models by.
 //!
 //! Values are for Black everywhere: +1 is a sure win for Black, -1 for White. Raw facts are recorded (visits, not
 //! policies; outcome and search value, not a mixture); targets are the trainer's business.
@@ -17,6 +17,7 @@ mod annotations;
 mod batch;
 pub mod calibration;
 mod column;
+mod deep_position;
 mod error;
 mod example;
 pub mod examples;
@@ -38,6 +39,7 @@ mod turn;
 
 pub use annotations::{SearchAnnotations, TopMove};
 pub use batch::{ExampleRows, UncheckedRows};
+pub use deep_position::{DeepPosition, DeepPositionError};
 pub use error::RecordError;
 pub use example::{Example, ExampleError};
 pub use game::{EndReason, GameRecord, Takeover};

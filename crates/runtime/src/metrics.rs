@@ -167,6 +167,8 @@ metrics! {
     Gauge HUMAN_VALUE_ERROR = "tengen_human_value_error": "Value MSE of the newest model on human games: 0 to 4; only with --eval-sgf, and while bootstrapping";
     Gauge HUMAN_ACCURACY = "tengen_human_accuracy_ratio": "Top-1 accuracy on human games; only with --eval-sgf, and while bootstrapping";
     Gauge HUMAN_TOP_THREE = "tengen_human_top_three_ratio": "Top-3 accuracy on human games; only with --eval-sgf, and while bootstrapping";
+    Gauge DEEP_VALUE_ERROR = "tengen_deep_value_error": "Value MSE of the newest model against deep searches: 0 to 4; only with --eval-positions";
+    Gauge DEEP_ACCURACY = "tengen_deep_accuracy_ratio": "Share of these positions whose most probable move is that of the search; only with --eval-positions";
     Gauge LEARNING_RATE = "tengen_learning_rate": "Learning rate of the next step";
     Gauge ROTATE = "tengen_train_augmentation_enabled": "Data augmentation by symmetries: 1 on, 0 off";
     Gauge NEWEST_MODEL = "tengen_newest_model_number": "Number of the newest published model; 0 before the first";

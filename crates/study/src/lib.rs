@@ -2,6 +2,7 @@
 //! values are, and what their networks contain. Each module is a command of `tengen study`.
 
 mod batched_search;
+mod deep_positions;
 mod depth;
 mod evalcache;
 pub mod inspect;
@@ -25,6 +26,8 @@ pub enum Command {
     Targets(targets::Args),
     /// Measure values and moves of a model against those of deep searches
     Values(values::Args),
+    /// Search positions of games deeply with an engine that speaks KataGo's analysis protocol, for `values`
+    Positions(deep_positions::Args),
     /// Measure size, speed and error of the evaluation cache
     Evalcache(evalcache::Args),
     /// Write an HTML page with the weights of one or more networks
@@ -41,6 +44,7 @@ pub fn run(store: &str, command: &Command, stop: &Stop) -> anyhow::Result<()> {
         Command::Depth(args) => depth::run(store, args, stop),
         Command::Targets(args) => targets::run(store, args, stop),
         Command::Values(args) => values::run(store, args, stop),
+        Command::Positions(args) => deep_positions::run(args, stop),
         Command::Evalcache(args) => evalcache::run(store, args, stop),
         Command::Inspect(args) => inspect::run(store, args),
     }

@@ -13,8 +13,9 @@ use go::{Game, Move, Size};
 use mcts::{Evaluator, Search, Settings, Value};
 use models::Searcher;
 use play::{Budget, SearchDriver};
+use record::DeepPosition;
 use runtime::{Classify, ResourceArgs, Stop};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 use crate::batched_search::{BATCH, BatchedSearch};
 use crate::model::ModelArgs;
@@ -25,8 +26,8 @@ use crate::statistics::Estimate;
 pub struct Args {
     #[command(flatten)]
     of: ModelArgs,
-    /// Positions with results of a deeper search: one JSON object per line with moves (GTP vertices from the empty board),
-    /// value (for Black, -1 to 1) and visits (pairs of vertex and number)
+    /// Positions of `tengen study positions`: one JSON object per line with moves (GTP vertices from the empty board), value
+    /// (for Black, -1 to 1) and visits (pairs of vertex and number)
     #[arg(long, value_name = "FILE")]
     positions: PathBuf,
     /// Visits per position; may be repeated. With 1 visit the network alone is measured
@@ -40,23 +41,6 @@ pub struct Args {
     json: bool,
     #[command(flatten)]
     resources: ResourceArgs,
-}
-
-/// A line of the file; other fields are ignored.
-#[derive(Deserialize)]
-struct Line {
-    moves: Vec<String>,
-    value: f64,
-    visits: Vec<(String, u32)>,
-}
-
-/// A position and the result of the deep search.
-struct Reference {
-    game: Game,
-    /// For Black, from −1 to 1.
-    value: f64,
-    /// Moves of the deep search with their share of its visits, the most visited first.
-    moves: Vec<(Move, f64)>,
 }
 
 /// A model on one position.
@@ -117,7 +101,7 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let (models, id) = args.of.find(store)?;
     let device: net::Device = args.resources.device.parse().misconfigured()?;
     let config = args.of.configuration(&models, &id, &args.overrides)?;
-    let references = read(&args.positions, Size::new(config.game.size)?).misconfigured()?;
+    let references = read(&args.positions, &config).misconfigured()?;
     let player = Searcher::open(&models, &config, &id, &device.into(), BATCH)?;
     let mut evaluator = player.evaluator(args.resources.cache());
     if !args.json {
@@ -141,37 +125,18 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn read(path: &Path, size: Size) -> anyhow::Result<Vec<Reference>> {
+fn read(path: &Path, config: &RunConfig) -> anyhow::Result<Vec<DeepPosition>> {
     let text = fs::read_to_string(path).with_context(|| path.display().to_string())?;
-    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
-    let references = lines.map(|(number, line)| {
-        reference(line, size).with_context(|| format!("{}, line {}", path.display(), number + 1))
-    });
-    let references: Vec<Reference> = references.collect::<anyhow::Result<_>>()?;
-    anyhow::ensure!(references.len() >= 2, "{}: fewer than two positions", path.display());
-    Ok(references)
-}
-
-fn reference(line: &str, size: Size) -> anyhow::Result<Reference> {
-    let Line { moves, value, visits } = serde_json::from_str(line)?;
-    let vertex = |text: &str| Move::from_gtp(size, text).with_context(|| format!("{text:?} is no vertex of {size}"));
-    let mut game = Game::new(size);
-    for text in &moves {
-        game.play(vertex(text)?).with_context(|| format!("move {text:?}"))?;
-    }
-    anyhow::ensure!((-1.0..=1.0).contains(&value), "value {value} is not from -1 to 1");
-    let total: f64 = visits.iter().map(|&(_, count)| f64::from(count)).sum();
-    anyhow::ensure!(total > 0.0, "no visits");
-    let share = |(text, count): &(String, u32)| Ok((vertex(text)?, f64::from(*count) / total));
-    let mut moves: Vec<(Move, f64)> = visits.iter().map(share).collect::<anyhow::Result<_>>()?;
-    moves.sort_by(|(_, a), (_, b)| b.total_cmp(a));
-    Ok(Reference { game, value, moves })
+    let positions = DeepPosition::read_all(&text, Size::new(config.game.size)?, config.game.komi)
+        .with_context(|| path.display().to_string())?;
+    anyhow::ensure!(positions.len() >= 2, "{}: fewer than two positions", path.display());
+    Ok(positions)
 }
 
 fn searched(
     config: &RunConfig,
     visits: u32,
-    references: &[Reference],
+    references: &[DeepPosition],
     model: &mut dyn Evaluator,
 ) -> anyhow::Result<Vec<Seen>> {
     let settings = Settings::new(&config.search, &config.game);
@@ -187,20 +152,20 @@ fn searched(
     Ok(seen.into_iter().map(|seen| seen.expect("every position was searched")).collect())
 }
 
-fn see(reference: &Reference, driver: &SearchDriver) -> Seen {
+fn see(reference: &DeepPosition, driver: &SearchDriver) -> Seen {
     let search: &Search = driver.search();
     let size = search.game().size();
     let mv = search.best_move().map_or(Move::Pass, |root| root.mv);
-    let squared = |value: Value| (f64::from(value.black()) - reference.value).powi(2);
+    let squared = |value: Value| f64::from(value.black() - reference.value).powi(2);
     let priors = driver.priors();
-    let nats = |&(mv, share): &(Move, f64)| -share * f64::from(priors[mv.index(size)].max(f32::MIN_POSITIVE)).ln();
+    let nats = |(mv, share): (Move, f64)| -share * f64::from(priors[mv.index(size)].max(f32::MIN_POSITIVE)).ln();
     Seen {
         turn: reference.game.moves().len(),
         squared_error: squared(search.policy_value()),
         squared_error_of_mean: squared(search.root_value()),
-        first: reference.moves[0].0 == mv,
-        among_three: reference.moves.iter().take(3).any(|&(of, _)| of == mv),
-        cross_entropy: reference.moves.iter().map(nats).sum(),
+        first: reference.visits[0].0 == mv,
+        among_three: reference.visits.iter().take(3).any(|&(of, _)| of == mv),
+        cross_entropy: reference.shares().map(nats).sum(),
     }
 }
 
@@ -227,29 +192,6 @@ fn row(model: String, visits: u32, seen: &[Seen]) -> Row {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn size() -> Size {
-        Size::new(9).expect("a size")
-    }
-
-    #[test]
-    fn reference_has_moves_by_share_and_names_what_is_wrong() {
-        let line = r#"{"moves": ["e5", "g7"], "value": -0.25, "score": 3.0, "visits": [["c3", 100], ["c4", 300]]}"#;
-        let Reference { game, value, moves } = reference(line, size()).expect("a reference");
-        let mv = |text: &str| Move::from_gtp(size(), text).expect("a vertex");
-        assert_eq!((game.moves().len(), value), (2, -0.25));
-        assert_eq!(moves, [(mv("c4"), 0.75), (mv("c3"), 0.25)]);
-        for (line, reason) in [
-            (r#"{"moves": ["e5", "e5"], "value": 0, "visits": [["c3", 1]]}"#, "move \"e5\""),
-            (r#"{"moves": ["z5"], "value": 0, "visits": [["c3", 1]]}"#, "\"z5\" is no vertex"),
-            (r#"{"moves": [], "value": 2, "visits": [["c3", 1]]}"#, "not from -1 to 1"),
-            (r#"{"moves": [], "value": 0, "visits": []}"#, "no visits"),
-            (r#"{"moves": []}"#, "missing field"),
-        ] {
-            let error = format!("{:#}", reference(line, size()).err().expect("a bad line"));
-            assert!(error.contains(reason), "{error}");
-        }
-    }
 
     #[test]
     fn rows_are_means_by_stage() {

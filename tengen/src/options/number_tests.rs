@@ -50,6 +50,7 @@ const NUMBERS: &[(&str, &[&str])] = &[
     ("positions", &["2", "5", "400"]),
     ("bench network positions", &["0", "1", "2", "5", "400"]),
     ("ladders positions", &["1", "2", "5", "400"]),
+    ("study positions positions", &["1", "2", "5", "400"]),
     ("queue", &["1", "2", "5", "400"]),
     ("reports-mib", &["0", "1", "2", "5", "400"]),
     ("resign", &["-1", "0"]),
@@ -68,7 +69,7 @@ const NUMBERS: &[(&str, &[&str])] = &[
 ];
 
 /// Options that are no numbers.
-const WORDS: &str = "about against against-anchors allow-host anchor book client-ca config device engines eval-sgf evalcache \
+const WORDS: &str = "about against against-anchors allow-host anchor book client-ca config device engines eval-positions eval-sgf evalcache \
     evalcache-copies evalcache-steps evalcache-symmetry format from inference inference-ca \
     inference-cert inference-encoding inference-key inference-token-file json keep listen log-format log-level metrics-addr model name new-model \
     on-shutdown out pair parquet perspective precision prior python q-init run serve set sgf store times tls-cert tls-key token-file where with worker";

@@ -70,7 +70,7 @@ fn shards_that_come_later_are_found() {
             assert_eq!((done, of), (steps, Some(2)));
         }
         TrainerEvent::Holdout { .. } => panic!("no game is held out"),
-        TrainerEvent::Human { .. } => panic!("no human games were named"),
+        TrainerEvent::Human { .. } | TrainerEvent::Deep { .. } => panic!("no references were named"),
         TrainerEvent::Published { .. } => unreachable!("it is the result"),
     });
     assert_eq!((trained.unwrap().map(|metadata| metadata.number), steps), (Some(1), 2));

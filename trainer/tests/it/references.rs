@@ -1,8 +1,10 @@
 //! Human games that models are measured on.
 
 use config::{Preset, RunConfig};
+use go::Size;
+use record::DeepPosition;
 use runtime::Stop;
-use trainer::{Options, Reference, TrainerEvent};
+use trainer::{Options, Reference, References, TrainerEvent};
 
 use crate::beginnings::collection;
 use crate::logs::newest;
@@ -22,7 +24,8 @@ fn every_model_is_measured_on_the_same_positions() {
     publish_two(&run);
     let reference = Reference::read(&config(), "games.sgf", &collection(100)).unwrap();
     assert_eq!((reference.games(), reference.positions(), reference.left_out()), (100, 800, 0));
-    let options = Options { train_device: TRAIN_DEVICE, reference: Some(&reference) };
+    let references = References { human: Some(reference), deep: None };
+    let options = Options { train_device: TRAIN_DEVICE, references: Some(&references) };
     let mut seen = Vec::new();
     for _ in 0..2 {
         train_next(&run, &config(), options, &Stop::never(), &mut |progress| {
@@ -52,7 +55,8 @@ fn values_are_compared_with_results() {
     let run = run();
     publish_two(&run);
     let reference = Reference::read(&config(), "games.sgf", &collection(20)).unwrap();
-    let options = Options { train_device: TRAIN_DEVICE, reference: Some(&reference) };
+    let references = References { human: Some(reference), deep: None };
+    let options = Options { train_device: TRAIN_DEVICE, references: Some(&references) };
     train_next(&run, &config(), options, &Stop::never(), &mut |_| ()).unwrap();
     let (line, _) = newest(&run, "human");
     let bins = line["calibration"].as_array().unwrap();
@@ -85,4 +89,32 @@ fn records_of_no_use_are_counted_and_a_collection_of_them_is_refused() {
     );
     assert!(read(b"").unwrap_err().to_string().contains("no game to measure models on: 1 records are of no use"));
     assert!(read(&[0x1f, 0x8b, 0]).unwrap_err().to_string().starts_with("a.sgf: not a whole gzip file"));
+}
+
+#[test]
+fn every_model_is_measured_against_deep_searches() {
+    let run = run();
+    publish_two(&run);
+    let size = Size::new(5).unwrap();
+    let lines = [("C3", 0.5), ("B2", -0.25)]
+        .map(|(mv, value)| format!(r#"{{"moves": [], "value": {value}, "visits": [["{mv}", 90], ["D4", 10]]}}"#));
+    let positions = DeepPosition::read_all(&lines.join("\n"), size, config().game.komi).unwrap();
+    let examples = positions.iter().zip(0..).map(|(position, number)| position.example(config().game.komi, number));
+    let references = References { human: None, deep: Some(examples.collect()) };
+    let options = Options { train_device: TRAIN_DEVICE, references: Some(&references) };
+    let mut seen = Vec::new();
+    train_next(&run, &config(), options, &Stop::never(), &mut |progress| {
+        if let TrainerEvent::Deep { generation, examples, losses, .. } = progress {
+            seen.push((generation, examples, losses));
+        }
+    })
+    .unwrap();
+    let [(1, 2, losses)] = seen[..] else { panic!("{seen:?}") };
+    // One position, two values: the error is least for their mean, where it is the square of half their distance.
+    let least = 0.375_f32.powi(2);
+    let expected = least + (losses.mean_value - 0.125).powi(2);
+    assert!((losses.value_error - expected).abs() < 1e-4, "{losses:?} and not {expected}");
+    let (line, _) = newest(&run, "deep");
+    let logged = line["value_error"].as_f64().unwrap();
+    assert!((logged - f64::from(losses.value_error)).abs() < 1e-6 && line["examples"] == 2.0, "{line}");
 }

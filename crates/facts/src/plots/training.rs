@@ -20,12 +20,13 @@ const SHOWN: &[Shown] = &[
     Shown {
         id: "policy-loss",
         title: "Policy loss",
-        caption: "Cross-entropy in nats, of training batches before their step, of the validation set and of human games.",
+        caption: "Cross-entropy in nats: of training batches before their step, the validation set, human games, deep searches.",
         label: "policy loss",
         lines: &[
             ("train", "policy", "training"),
             ("holdout", "policy", "validation"),
             ("human", "policy", "human games"),
+            ("deep", "policy", "deep searches"),
         ],
         format: Format::Short,
     },
@@ -46,18 +47,21 @@ const SHOWN: &[Shown] = &[
             ("train", "accuracy", "training"),
             ("holdout", "accuracy", "validation"),
             ("human", "accuracy", "human games"),
+            ("deep", "accuracy", "deep searches"),
         ],
         format: Format::Percent,
     },
     Shown {
         id: "value-error",
         title: "Value error",
-        caption: "Squared error of the predicted outcome (v − t)². A constant has the error of the dashed lines.",
+        caption: "Squared error of the predicted outcome, or of the value of a deep search, (v − t)². A constant has the error of \
+                  the dashed lines.",
         label: "value MSE",
         lines: &[
             ("train", "value_error", "training"),
             ("holdout", "value_error", "validation"),
             ("human", "value_error", "human games"),
+            ("deep", "value_error", "deep searches"),
             ("holdout", "constant_error", "constant, validation"),
             ("human", "constant_error", "constant, human games"),
         ],

@@ -1,0 +1,281 @@
+//! `tengen study positions`: positions of games with the results of a deep search by another engine, which speaks KataGo's
+//! analysis protocol (<https://github.com/lightvector/KataGo/blob/master/docs/Analysis_Engine.md>).
+
+use std::collections::HashSet;
+use std::io::{BufRead, BufReader, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::{fs, thread};
+
+use anyhow::{Context, anyhow, bail, ensure};
+use go::{Color, Game, Move, Size, sgf};
+use record::{DeepPosition, unpacked_sgf};
+use runtime::{Classify, Progress, Stop};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+/// Positions before this move are nearly the same in all games.
+const FIRST_TURN: usize = 4;
+/// Moves of a search that are written.
+const MOVES: usize = 8;
+
+/// Arguments of `tengen study positions`.
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    /// Games, as SGF: .sgf or .sgf.gz
+    #[arg(required = true, value_name = "FILE")]
+    games: Vec<PathBuf>,
+    /// Output file, one JSON object per line
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+    /// Positions, evenly spread over the games
+    #[arg(long, default_value = "300", value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(1_u32..=1_000_000))]
+    positions: u32,
+    /// Visits per position
+    #[arg(long, default_value = "2000", value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(1_u32..))]
+    visits: u32,
+    /// Board size; games on other boards are omitted
+    #[arg(long, default_value = "9", value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(2_u8..=19))]
+    size: u8,
+    /// Komi of all searches
+    #[arg(long, default_value = "7", value_name = "POINTS", allow_negative_numbers = true, value_parser = runtime::within(-400.0_f32..=400.0))]
+    komi: f32,
+    /// Command of the engine, after `--`: katago analysis -config FILE -model FILE
+    #[arg(last = true, required = true, value_name = "ENGINE")]
+    engine: Vec<String>,
+}
+
+/// A line of the engine.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Response {
+    id: Option<String>,
+    error: Option<String>,
+    warning: Option<String>,
+    #[serde(default)]
+    is_during_search: bool,
+    root_info: Option<RootInfo>,
+    #[serde(default)]
+    move_infos: Vec<MoveInfo>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct RootInfo {
+    /// Black's, 0 to 1.
+    winrate: f32,
+    /// Black's, in points.
+    score_lead: Option<f32>,
+}
+
+#[derive(Deserialize)]
+struct MoveInfo {
+    #[serde(rename = "move")]
+    vertex: String,
+    visits: u32,
+}
+
+/// Has the engine search the positions, and writes the file.
+///
+/// # Errors
+/// A file that cannot be read, no position, an engine that does not start or fails, or a file that exists.
+pub(crate) fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
+    ensure!(!args.out.exists(), "{} exists; choose another file", args.out.display());
+    let size = Size::new(args.size.into()).misconfigured()?;
+    let games: Vec<Game> = args.games.iter().map(|path| read(path, size)).collect::<anyhow::Result<Vec<_>>>()?.concat();
+    let positions = spread(&games, args.positions as usize);
+    ensure!(!positions.is_empty(), "no game on {size} has a position after move {FIRST_TURN}");
+    let Some(searched) = search(args, positions, stop)? else { return Ok(()) };
+    let lines: String = searched.iter().map(|position| position.to_line() + "\n").collect();
+    let out = args.out.display();
+    runtime::write_whole(&args.out, lines.as_bytes()).with_context(|| format!("cannot write {out}"))?;
+    runtime::print(format!("{} positions of {} games are in {out}", searched.len(), games.len()))
+}
+
+fn read(path: &Path, size: Size) -> anyhow::Result<Vec<Game>> {
+    let file = fs::read(path).with_context(|| path.display().to_string()).misconfigured()?;
+    let text = unpacked_sgf(&file).map_err(|why| anyhow!("{}: {why}", path.display()))?;
+    Ok(sgf::games(&text, size).map(|(game, _)| game).collect())
+}
+
+/// Positions of games where a move is left to play, evenly spread over all of them; each once.
+fn spread(games: &[Game], most: usize) -> Vec<Game> {
+    let mut seen = HashSet::new();
+    let turns = games.iter().flat_map(|game| (FIRST_TURN..game.turn()).map(move |turn| (game, turn)));
+    let all: Vec<(&Game, usize)> = turns.filter(|(game, turn)| seen.insert(game.moves()[..*turn].to_vec())).collect();
+    // An odd distance lets either side be to move.
+    let every = all.len().div_ceil(most).max(1) | 1;
+    all.into_iter().step_by(every).map(|(game, turn)| before(game, turn)).collect()
+}
+
+/// A game as it was after so many moves.
+fn before(game: &Game, turn: usize) -> Game {
+    let mut before = Game::new(game.size());
+    for &mv in &game.moves()[..turn] {
+        before.play(mv).expect("the moves of a game are legal");
+    }
+    before
+}
+
+/// The results of the engine, in the order of the positions; `None` when the program is to stop.
+fn search(args: &Args, positions: Vec<Game>, stop: &Stop) -> anyhow::Result<Option<Vec<DeepPosition>>> {
+    let mut engine = Engine::start(&args.engine)?;
+    let queries: Vec<String> =
+        positions.iter().enumerate().map(|(number, game)| query(args, number, game).to_string()).collect();
+    let mut input = engine.0.stdin.take().expect("the engine has a pipe");
+    // An engine may write before it has read all queries. One that ends is noticed by its output.
+    let writer = thread::spawn(move || queries.iter().try_for_each(|query| writeln!(input, "{query}")));
+    let output = engine.0.stdout.take().expect("the engine has a pipe");
+    let mut found: Vec<Option<DeepPosition>> = positions.iter().map(|_| None).collect();
+    let progress = Progress::new("positions", Some(positions.len() as u64));
+    let mut done = 0;
+    for line in BufReader::new(output).lines() {
+        if stop.requested() {
+            return Ok(None);
+        }
+        let line = line.context("cannot read the engine's output")?;
+        if let Some((number, position)) = result(&line, &positions, args.komi)? {
+            done += u64::from(found[number].replace(position).is_none());
+            progress.set(done);
+        }
+        if done == positions.len() as u64 {
+            break;
+        }
+    }
+    let found: Option<Vec<DeepPosition>> = found.into_iter().collect();
+    let Some(found) = found else {
+        let status = engine.0.wait().context("cannot wait for the engine")?;
+        bail!("the engine ended after {done} of {} positions, {status}", positions.len());
+    };
+    progress.finish();
+    // It has read all of them.
+    let _written = writer.join();
+    Ok(Some(found))
+}
+
+/// A query for one position, by Tengen's rules.
+fn query(args: &Args, number: usize, game: &Game) -> Value {
+    let size = game.size();
+    let color = |color: &Color| if *color == Color::Black { "B" } else { "W" };
+    let moves: Vec<[String; 2]> =
+        game.colors().iter().zip(game.moves()).map(|(of, mv)| [color(of).to_owned(), mv.to_gtp(size)]).collect();
+    json!({
+        "id": number.to_string(),
+        "moves": moves,
+        "initialPlayer": "B",
+        "rules": { "ko": "POSITIONAL", "scoring": "AREA", "tax": "NONE", "suicide": false, "hasButton": false },
+        "komi": args.komi,
+        "boardXSize": size.side(),
+        "boardYSize": size.side(),
+        "maxVisits": args.visits,
+        "overrideSettings": { "reportAnalysisWinratesAs": "BLACK" },
+    })
+}
+
+/// The position that a line has the result of; `None` for other lines.
+fn result(line: &str, positions: &[Game], komi: f32) -> anyhow::Result<Option<(usize, DeepPosition)>> {
+    let response: Response =
+        serde_json::from_str(line).with_context(|| format!("the engine wrote {line:?}, which is no response"))?;
+    if let Some(error) = response.error {
+        bail!("the engine refuses a query: {error}");
+    }
+    if let Some(warning) = response.warning {
+        tracing::warn!(warning, "warning of the engine");
+        return Ok(None);
+    }
+    let Some(root) = response.root_info.filter(|_| !response.is_during_search) else { return Ok(None) };
+    let number = response.id.and_then(|id| id.parse().ok()).filter(|&number: &usize| number < positions.len());
+    let number = number.with_context(|| format!("the engine wrote {line:?}, which has no id of a query"))?;
+    let game = &positions[number];
+    let moves = response.move_infos.iter().filter(|info| info.visits > 0);
+    let mut visits: Vec<(Move, u32)> = moves
+        .map(|MoveInfo { vertex, visits }| {
+            let mv = Move::from_gtp(game.size(), vertex).filter(|&mv| game.is_legal(mv));
+            Ok((mv.with_context(|| format!("the engine searched {vertex:?}, which is illegal"))?, *visits))
+        })
+        .collect::<anyhow::Result<_>>()?;
+    ensure!(!visits.is_empty(), "the engine wrote {line:?}, which has no moves");
+    visits.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
+    visits.truncate(MOVES);
+    let value = (2.0 * root.winrate - 1.0).clamp(-1.0, 1.0);
+    Ok(Some((number, DeepPosition { game: game.clone(), komi: Some(komi), value, score: root.score_lead, visits })))
+}
+
+/// The process of an engine. It is killed when this is dropped.
+struct Engine(Child);
+
+impl Engine {
+    fn start(command: &[String]) -> anyhow::Result<Engine> {
+        let mut process = Command::new(&command[0]);
+        process.args(&command[1..]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let child = process.spawn().with_context(|| format!("cannot start the engine {:?}", command[0]));
+        Ok(Engine(child.misconfigured()?))
+    }
+}
+
+impl Drop for Engine {
+    fn drop(&mut self) {
+        // One that has ended cannot be killed, and need not be.
+        let _ended = self.0.kill();
+        let _status = self.0.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn game(moves: &[&str]) -> Game {
+        let size = Size::new(9).expect("a size");
+        let mut game = Game::new(size);
+        for mv in moves {
+            game.play(Move::from_gtp(size, mv).expect("a vertex")).expect("a legal move");
+        }
+        game
+    }
+
+    #[test]
+    fn positions_are_spread_over_games_and_occur_once() {
+        let long = game(&["E5", "C3", "G7", "C7", "G3", "E3", "E7"]);
+        let fork = game(&["E5", "C3", "G7", "C7", "G3", "F3", "D7", "D3"]);
+        let all = spread(&[long.clone(), fork, long], 100);
+        let turns: Vec<usize> = all.iter().map(Game::turn).collect();
+        // Turns 4 and 5 of the second game are those of the first.
+        assert_eq!(turns, [4, 5, 6, 6, 7]);
+        assert_eq!(spread(&[game(&["E5", "C3"])], 9).len(), 0);
+        let few: Vec<usize> = spread(&[game(&["E5", "C3", "G7", "C7", "G3", "E3", "E7", "C5", "G5"])], 2)
+            .iter()
+            .map(Game::turn)
+            .collect();
+        assert_eq!(few, [4, 7]);
+    }
+
+    #[test]
+    fn response_becomes_a_position() {
+        let positions = [game(&["E5", "C3", "G7", "C7"])];
+        let line = r#"{"id": "0", "turnNumber": 4, "isDuringSearch": false, "rootInfo": {"winrate": 0.25, "scoreLead": -3.5},
+            "moveInfos": [{"move": "G3", "visits": 2}, {"move": "C5", "visits": 7}, {"move": "E3", "visits": 0}]}"#;
+        let (number, position) = result(line, &positions, 7.0).expect("a response").expect("a result");
+        assert_eq!((number, position.value, position.score), (0, -0.5, Some(-3.5)));
+        let names: Vec<_> = position.visits.iter().map(|(mv, n)| (mv.to_gtp(position.game.size()), *n)).collect();
+        assert_eq!(names, [("C5".to_owned(), 7), ("G3".to_owned(), 2)]);
+    }
+
+    #[test]
+    fn other_responses_are_no_result_or_an_error() {
+        let positions = [game(&["E5", "C3", "G7", "C7"])];
+        let of = |line: &str| result(line, &positions, 7.0);
+        assert!(matches!(of(r#"{"id": "0", "warning": "komi", "field": "komi"}"#), Ok(None)));
+        assert!(matches!(of(r#"{"id": "0", "isDuringSearch": true, "rootInfo": {"winrate": 0.5}}"#), Ok(None)));
+        for (line, reason) in [
+            ("loading", "no response"),
+            (r#"{"error": "no such field", "id": "0"}"#, "no such field"),
+            (r#"{"id": "5", "rootInfo": {"winrate": 0.5}, "moveInfos": []}"#, "no id of a query"),
+            (r#"{"id": "0", "rootInfo": {"winrate": 0.5}, "moveInfos": []}"#, "no moves"),
+            (r#"{"id": "0", "rootInfo": {"winrate": 0.5}, "moveInfos": [{"move": "E5", "visits": 1}]}"#, "illegal"),
+        ] {
+            let error = format!("{:#}", of(line).expect_err("an error"));
+            assert!(error.contains(reason), "{error}");
+        }
+    }
+}
