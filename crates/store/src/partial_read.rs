@@ -99,7 +99,11 @@ impl OpenTable {
         let mut table = OpenTable { metadata, chunks: String::new(), size };
         table.chunks = table.entry(checksum::CHUNKS).unwrap_or_default().to_owned();
         let columns: usize = table.metadata.metadata().row_groups().iter().map(|group| group.columns().len()).sum();
-        if table.chunks.len() == columns * checksum::SHORT { Ok(table) } else { Err("it has no hashes".to_owned()) }
+        if table.chunks.is_ascii() && table.chunks.len() == columns * checksum::SHORT {
+            Ok(table)
+        } else {
+            Err("it has no hashes".to_owned())
+        }
     }
 
     /// An entry of the footer's metadata.
