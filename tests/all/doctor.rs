@@ -28,6 +28,14 @@ fn machine_that_works_is_described_in_text_and_json() {
     assert_eq!(found["store"]["state"], "works", "{json}");
     assert_eq!(found["store"]["conditional_put"], true, "{json}");
     assert!(found["trials"][0]["training"]["Ok"].is_f64(), "{json}");
+    let bucket = TestStore::on_server();
+    let json = succeed(&mut doctor(&bucket, &["--device", "cpu", "--json"]));
+    let found: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(
+        (&found["store"]["state"], &found["store"]["conditional_put"]),
+        (&"works".into(), &true.into()),
+        "{json}"
+    );
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let text = succeed(doctor(&store, &["--device", "cpu"]).env("TENGEN_METRICS_ADDR", &address));

@@ -37,7 +37,10 @@ fn beside(store: &TestStore, name: &str) -> String {
 
 /// A store with a run `old` whose model 1 is a network of Leela Zero's format, and games of it.
 fn with_model() -> TestStore {
-    let store = TestStore::new();
+    with_model_in(TestStore::new())
+}
+
+fn with_model_in(store: TestStore) -> TestStore {
     let file = beside(&store, "net.txt");
     fs::write(&file, FileKind::LeelaZero.write(&weights(Inputs::LeelaZero), &[]).unwrap().0).unwrap();
     let said = succeed(&mut trainer(&store, &["import", &file, "--run", "old", "--config", &config()]));
@@ -237,7 +240,7 @@ fn import_of_an_unusable_file_is_refused() {
 /// The outputs of onnxruntime are checked in crate `onnx`.
 #[test]
 fn model_becomes_an_onnx_file() {
-    let store = with_model();
+    let store = with_model_in(TestStore::on_server());
     let file = beside(&store, "a.onnx");
     let said = succeed(&mut trainer(&store, &["export", "--model", "old", "--format", "onnx", "--out", &file]));
     assert_eq!(said.trim(), format!("old-1 is now {file}, onnx with opset 17: policy and value"));

@@ -17,7 +17,7 @@ fn tiny() -> String {
 
 #[test]
 fn plan_of_a_configuration_has_time_memory_disk_and_workers() {
-    let store = TestStore::new();
+    let store = TestStore::on_server();
     let json = succeed(&mut plan(&store, &["--config", &tiny(), "--set", "loop.models=40", "--json"]));
     let found: Value = serde_json::from_str(&json).unwrap();
     let forecast = &found["forecasts"][0];
