@@ -44,7 +44,7 @@ fn with_model_in(store: TestStore) -> TestStore {
     let file = beside(&store, "net.txt");
     fs::write(&file, FileKind::LeelaZero.write(&weights(Inputs::LeelaZero), &[]).unwrap().0).unwrap();
     let said = succeed(&mut trainer(&store, &["import", &file, "--run", "old", "--config", &config()]));
-    assert!(said.contains("net.txt is now old-1: 1 blocks of 8 filters on 5x5"), "{said}");
+    assert!(said.contains("net.txt is now old-1: 1 block of 8 filters on 5x5"), "{said}");
     store
 }
 
@@ -111,7 +111,7 @@ fn model_grows_on_request() {
     let words =
         ["bootstrap", "--from", "old-1", "--run", "large", "--config", &config(), "--set", "network.filters=12"];
     let (_, said) = fail(&mut trainer(&store, &words));
-    assert!(said.contains("the network is 1 blocks of 8 filters"), "{said}");
+    assert!(said.contains("the network is 1 block of 8 filters"), "{said}");
     succeed(&mut trainer(&store, &[&words[..], &["--grow"]].concat()));
     assert_eq!(store.run("large").models().metadata(1).unwrap().network.filters, 12);
     succeed(store.program("selfplay").args(["--model", "large-1", "--games", "2", "--threads", "1"]));
@@ -230,7 +230,7 @@ fn import_of_an_unusable_file_is_refused() {
             (&["import", "absent.txt", "--out", "never"], "cannot read absent.txt"),
             (
                 &["import", &other, "--run", "b", "--config", &config],
-                "other.txt cannot be used: the network is 1 blocks of 9 filters",
+                "other.txt cannot be used: the network is 1 block of 9 filters",
             ),
             (&["import", &other, "--run", "c"], "there is no run c in "),
         ],
@@ -251,7 +251,7 @@ fn model_becomes_an_onnx_file() {
     // And comes back, as a file and as a run.
     let back = beside(&store, "back.safetensors");
     let said = succeed(&mut trainer(&store, &["import", &file, "--out", &back]));
-    assert!(said.contains("a.onnx is now ") && said.contains("1 blocks of 8 filters on 5x5"), "{said}");
+    assert!(said.contains("a.onnx is now ") && said.contains("1 block of 8 filters on 5x5"), "{said}");
     let found = cpu::Description::from_safetensors(&fs::read(&back).unwrap()).unwrap();
     let near = |one: &[f32], other: &[f32]| one.iter().zip(other).all(|(a, b)| (a - b).abs() <= 2e-7 * a.abs());
     assert!(

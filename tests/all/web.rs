@@ -99,7 +99,8 @@ fn pages_downloads_and_data_are_there_and_the_process_drains() {
         ("/runs/r/games.zip?model=1", "PK"),
         ("/runs/r/games.parquet?model=1", "PAR1"),
         ("/runs/r/plots/elo.csv", "series,label,x,y,low,high"),
-        ("/runs/r/matches.csv", "player,against"),
+        ("/runs/r/tables/matches.csv", "player,against"),
+        ("/runs/r/tables/ratings.csv", "player,model,elo,error"),
         ("/runs/r/models.json", "\"model\":2"),
         ("/runs/r/config.toml", "[loop]"),
     ] {

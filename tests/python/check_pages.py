@@ -96,18 +96,32 @@ def runs_are_compared(browser, server):
         expect(legend).to_contain_text("two")
 
 
-def games_are_opened_with_duckdb(browser, server):
+def saved(file):
+    """A download under its own name; DuckDB goes by the ending."""
+    path = file.path().with_name(file.suggested_filename)
+    file.save_as(path)
+    return path
+
+
+def tables_are_opened_with_duckdb(browser, server):
     with visitor(browser, server, "/runs/one/games") as page:
         page.locator("[name=model]").fill("1")
         page.get_by_role("button", name="Search").click()
         page.wait_for_url("**model=1*")
         with page.expect_download() as download:
             page.get_by_role("link", name="Parquet").click()
-        file = download.value
-        path = file.path().with_name(file.suggested_filename)
-        file.save_as(path)
-        [(games, models)] = duckdb.sql(f"SELECT count(*), list(DISTINCT black) FROM '{path}'").fetchall()
+        table = saved(download.value)
+        [(games, models)] = duckdb.sql(f"SELECT count(*), list(DISTINCT black) FROM '{table}'").fetchall()
         assert games == 40 and models == ["one-1"], (games, models)
+        page.goto(server.url.rstrip("/") + "/runs/one/matches")
+        with page.expect_download() as download:
+            page.locator("#players").get_by_role("link", name="Parquet").click()
+        [(players,)] = duckdb.sql(f"SELECT count(*) FROM '{saved(download.value)}' WHERE elo IS NOT NULL").fetchall()
+        page.goto(server.url.rstrip("/") + "/runs/one")
+        with page.expect_download() as download:
+            page.locator("#elo").get_by_role("link", name="Parquet").click()
+        [(points, low)] = duckdb.sql(f"SELECT count(*), min(y - low) FROM '{saved(download.value)}'").fetchall()
+        assert players > 1 and points > 1 and low >= 0, (players, points, low)
         return games
 
 
@@ -126,7 +140,7 @@ def main():
         server = Server([*command, "serve"])
         try:
             runs_are_compared(browser, server)
-            games = games_are_opened_with_duckdb(browser, server)
+            games = tables_are_opened_with_duckdb(browser, server)
             begin = time.monotonic()
             pages = PAGES | game_pages(browser, server)
             pages_fit_and_are_accessible(browser, server, pages)

@@ -51,7 +51,7 @@ pub(crate) async fn parquet(State(app): State<App>, Path(run): Path<String>, Que
             Ok(())
         })?;
         let bytes = store::games_table(&all).to_vec();
-        Ok(file(bytes, "application/vnd.apache.parquet", &format!("{}-games.parquet", run.name())))
+        Ok(parquet_file(bytes, &format!("{}-games", run.name())))
     })
     .await
 }
@@ -80,6 +80,11 @@ fn each_file(
 
 fn failed(error: impl ToString) -> PageError {
     PageError::Failed(error.to_string())
+}
+
+/// A table as a download, with a name without its ending.
+pub(crate) fn parquet_file(bytes: Vec<u8>, name: &str) -> Response {
+    file(bytes, "application/vnd.apache.parquet", &format!("{name}.parquet"))
 }
 
 fn file(bytes: Vec<u8>, kind: &'static str, name: &str) -> Response {

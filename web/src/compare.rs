@@ -141,9 +141,7 @@ fn content(all: &[String], runs: &[Arc<Snapshot>], choice: &Choice) -> Markup {
 }
 
 fn links(name: &str, choice: &Choice) -> DataLinks {
-    let link =
-        |text: &str, ending: &str| (text.to_owned(), format!("/compare/plots/{name}.{ending}?{}", choice.query()));
-    DataLinks::of(link("JSON", "json"), link("CSV", "csv"))
+    DataLinks::of(|ending| format!("/compare/plots/{name}.{ending}?{}", choice.query()))
 }
 
 /// A plot with the series of all runs.

@@ -1,10 +1,6 @@
 //! Matches of a run: the matrix, and all pairs as they played and as their ratings predict.
 
-use std::fmt::Write;
-
 use axum::extract::{Path, Query, State};
-use axum::http::header;
-use axum::response::IntoResponse;
 use facts::sections::{self, Pair};
 use maud::{Markup, html};
 use page::number::whole;
@@ -14,6 +10,7 @@ use crate::App;
 use crate::error::Page;
 use crate::games_page::escaped;
 use crate::paging::pages;
+use crate::plots;
 use crate::view::{Section, View};
 use crate::watch::Snapshot;
 
@@ -66,7 +63,7 @@ fn content(snapshot: &Snapshot, options: &Options) -> Markup {
             p.quiet {
                 "Played scores with 95 % intervals, and those that the ratings predict. The surprise is their distance in standard errors; beyond 3 in "
                 "more than one pair of 400 the ratings do not describe the players. "
-                a href=(format!("/runs/{}/matches.csv", facts.run)) { "CSV" } " · "
+                (plots::table_links(&facts.run, "matches"))
                 a href=(format!("/runs/{}/games?kind=match", facts.run)) { "Games" }
             }
             form.line role="search" {
@@ -80,26 +77,6 @@ fn content(snapshot: &Snapshot, options: &Options) -> Markup {
                 (pages(shown.len(), ROWS, options.page, &address))
             }
         }
-        section #players { h2 { "Players" } (sections::players(strength, usize::MAX)) (sections::colours(facts)) }
+        section #players { h2 { "Players" } p.quiet { (plots::table_links(&facts.run, "ratings")) } (sections::players(strength, usize::MAX)) (sections::colours(facts)) }
     }
-}
-
-/// All pairs as CSV.
-pub(crate) async fn data(State(app): State<App>, Path(run): Path<String>) -> Page {
-    let snapshot = app.snapshot(&run).await?;
-    app.page(move |_| {
-        let mut text = "player,against,games,as_black,points,played,low,high,predicted\n".to_owned();
-        for pair in sections::pairs(&snapshot.facts, &snapshot.strength) {
-            let ((low, high), predicted) =
-                (pair.interval(), pair.predicted.map_or_else(String::new, |score| score.to_string()));
-            let Pair { one, other, games, as_black, points, .. } = &pair;
-            // Names of players have no commas; writing to a string cannot fail.
-            let _ =
-                writeln!(text, "{one},{other},{games},{as_black},{points},{},{low},{high},{predicted}", pair.played());
-        }
-        let named = format!("attachment; filename=\"{run}-matches.csv\"");
-        Ok(([(header::CONTENT_TYPE, "text/csv; charset=utf-8".to_owned()), (header::CONTENT_DISPOSITION, named)], text)
-            .into_response())
-    })
-    .await
 }

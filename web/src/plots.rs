@@ -1,4 +1,4 @@
-//! The data of plots, as JSON and CSV.
+//! The data of plots and tables, as JSON, CSV and Parquet.
 
 use axum::Json;
 use axum::extract::{Path, State};
@@ -6,18 +6,20 @@ use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use config::RunName;
 use facts::plots::plot;
-use page::{DataLinks, Plot};
+use facts::sections;
+use maud::{Markup, html};
+use page::{DataColumn, DataLinks, DataTable, Plot};
+use store::TableColumn;
 
 use crate::error::Page;
-use crate::{App, PageError};
+use crate::{App, PageError, bulk};
 
 /// Links of a plot of a run to its data.
 pub(crate) fn links(run: &RunName, name: &str) -> DataLinks {
-    let link = |text: &str, ending: &str| (text.to_owned(), format!("/runs/{run}/plots/{name}.{ending}"));
-    DataLinks::of(link("JSON", "json"), link("CSV", "csv"))
+    DataLinks::of(|ending| format!("/runs/{run}/plots/{name}.{ending}"))
 }
 
-/// The data of a plot of a run: `/runs/{run}/plots/{name}.json` and `.csv`.
+/// The data of a plot of a run: `/runs/{run}/plots/{name}.json`, `.csv` and `.parquet`.
 pub(crate) async fn data(State(app): State<App>, Path((run, file)): Path<(String, String)>) -> Page {
     let snapshot = app.snapshot(&run).await?;
     app.page(move |_| {
@@ -29,20 +31,48 @@ pub(crate) async fn data(State(app): State<App>, Path((run, file)): Path<(String
     .await
 }
 
+/// The data of a table of a run: `/runs/{run}/tables/{name}.json`, `.csv` and `.parquet`, of `matches` and `ratings`.
+pub(crate) async fn table(State(app): State<App>, Path((run, file)): Path<(String, String)>) -> Page {
+    let snapshot = app.snapshot(&run).await?;
+    app.page(move |_| {
+        let (name, format) = format_of(&file)?;
+        let table = match name {
+            "matches" => sections::pairs_data(&snapshot.facts, &snapshot.strength),
+            "ratings" => sections::players_data(&snapshot.strength),
+            _ => return Err(PageError::NotFound(format!("table \"{name}\"; there are matches, ratings"))),
+        };
+        let named = format!("{run}-{name}");
+        Ok(match format {
+            DataFormat::Json => Json(table.json()).into_response(),
+            DataFormat::Csv => csv(&table, &named),
+            DataFormat::Parquet => parquet(&table, &named),
+        })
+    })
+    .await
+}
+
+/// Links to the formats of a table.
+pub(crate) fn table_links(run: &RunName, name: &str) -> Markup {
+    let DataLinks { links, .. } = DataLinks::of(|ending| format!("/runs/{run}/tables/{name}.{ending}"));
+    html! { @for (format, address) in &links { a href=(address) download { (format) } " " } }
+}
+
 /// A format of data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DataFormat {
     Json,
     Csv,
+    Parquet,
 }
 
 /// The name of a file without its ending, and the format of the ending.
 pub(crate) fn format_of(file: &str) -> Result<(&str, DataFormat), PageError> {
-    let absent = || PageError::NotFound(format!("file \"{file}\": its name ends in .json or .csv"));
+    let absent = || PageError::NotFound(format!("file \"{file}\": its name ends in .json, .csv or .parquet"));
     let (name, ending) = file.rsplit_once('.').ok_or_else(absent)?;
     match ending {
         "json" => Ok((name, DataFormat::Json)),
         "csv" => Ok((name, DataFormat::Csv)),
+        "parquet" => Ok((name, DataFormat::Parquet)),
         _ => Err(absent()),
     }
 }
@@ -51,17 +81,25 @@ impl DataFormat {
     pub(crate) fn response(self, plot: &Plot, name: &str) -> Response {
         match self {
             DataFormat::Json => Json(plot.json()).into_response(),
-            DataFormat::Csv => {
-                let named = format!("attachment; filename=\"{name}.csv\"");
-                (
-                    [
-                        (header::CONTENT_TYPE, "text/csv; charset=utf-8".to_owned()),
-                        (header::CONTENT_DISPOSITION, named),
-                    ],
-                    plot.csv(),
-                )
-                    .into_response()
-            }
+            DataFormat::Csv => csv(&plot.data(), name),
+            DataFormat::Parquet => parquet(&plot.data(), name),
         }
     }
+}
+
+fn csv(table: &DataTable, name: &str) -> Response {
+    let named = format!("attachment; filename=\"{name}.csv\"");
+    let headers = [(header::CONTENT_TYPE, "text/csv; charset=utf-8".to_owned()), (header::CONTENT_DISPOSITION, named)];
+    (headers, table.csv()).into_response()
+}
+
+fn parquet(table: &DataTable, name: &str) -> Response {
+    let columns = table.columns.iter().map(|(name, column)| {
+        let column = match column {
+            DataColumn::Text(texts) => TableColumn::Text(texts),
+            DataColumn::Number(numbers) => TableColumn::Number(numbers),
+        };
+        (*name, column)
+    });
+    bulk::parquet_file(store::data_table(&columns.collect::<Vec<_>>()).to_vec(), name)
 }

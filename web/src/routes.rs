@@ -38,7 +38,7 @@ pub(crate) fn routes(app: &App, args: Option<&PlayArgs>) -> Result<Router, WebEr
         .route("/runs/{run}/games.parquet", get(bulk::parquet))
         .route("/runs/{run}/games/{model}/{stem}/{row}", get(game_page::of_selfplay))
         .route("/runs/{run}/matches", get(matches_page::page))
-        .route("/runs/{run}/matches.csv", get(matches_page::data))
+        .route("/runs/{run}/tables/{file}", get(plots::table))
         .route("/runs/{run}/matches/{stem}/{row}", get(game_page::of_match))
         .route("/runs/{run}/openings", get(openings_page::page))
         .route("/runs/{run}/config", get(config_page::page))

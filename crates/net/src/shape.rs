@@ -206,9 +206,10 @@ impl Shape {
 impl fmt::Display for Shape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Shape { size, blocks, filters, policy_planes, value_planes, value_hidden, .. } = self;
+        let block = if *blocks == 1 { "block" } else { "blocks" };
         write!(
             f,
-            "{blocks} blocks of {filters} filters on {size}x{size}, heads of {policy_planes} and {value_planes} planes, \
+            "{blocks} {block} of {filters} filters on {size}x{size}, heads of {policy_planes} and {value_planes} planes, \
              {value_hidden} hidden values"
         )?;
         let more = [

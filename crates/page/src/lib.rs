@@ -3,6 +3,7 @@
 //!
 //! Everything here maps values to text. A page is whole without scripts; scripts add zoom, and live data.
 
+mod data_table;
 mod draw;
 mod figure;
 mod frame;
@@ -11,6 +12,7 @@ mod plot;
 mod scale;
 mod standalone;
 
+pub use data_table::{DataColumn, DataTable};
 pub use figure::DataLinks;
 pub use frame::{Frame, Link};
 pub use plot::{Axis, Format, Mark, Plot, Point, Series, Shape};

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use maud::{Markup, html};
 use page::number::{percent, signed, whole};
+use page::{DataColumn, DataTable};
 use record::calibration::wilson;
 
 use crate::reader::Facts;
@@ -73,6 +74,26 @@ pub fn pairs(facts: &Facts, strength: &Strength) -> Vec<Pair> {
     let mut pairs: Vec<Pair> = pairs.into_values().collect();
     pairs.sort_by(|one, other| other.games.cmp(&one.games).then_with(|| one.one.cmp(&other.one)));
     pairs
+}
+
+/// All pairs as a table: a row for each, of the player with the higher rating.
+pub fn pairs_data(facts: &Facts, strength: &Strength) -> DataTable {
+    let pairs = pairs(facts, strength);
+    let text = |of: fn(&Pair) -> &String| DataColumn::Text(pairs.iter().map(|pair| of(pair).clone()).collect());
+    let number = |of: fn(&Pair) -> Option<f64>| DataColumn::Number(pairs.iter().map(of).collect());
+    DataTable {
+        columns: vec![
+            ("player", text(|pair| &pair.one)),
+            ("against", text(|pair| &pair.other)),
+            ("games", number(|pair| Some(pair.games as f64))),
+            ("as_black", number(|pair| Some(pair.as_black as f64))),
+            ("points", number(|pair| Some(pair.points))),
+            ("played", number(|pair| Some(pair.played()))),
+            ("low", number(|pair| Some(pair.interval().0))),
+            ("high", number(|pair| Some(pair.interval().1))),
+            ("predicted", number(|pair| pair.predicted)),
+        ],
+    }
 }
 
 /// The score that two ratings predict: Bradley and Terry's model in Elo, without the first move, which both have.

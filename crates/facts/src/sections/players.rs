@@ -2,6 +2,7 @@
 
 use maud::{Markup, html};
 use page::number::{percent, signed, whole};
+use page::{DataColumn, DataTable};
 
 use crate::HALF_INTERVAL;
 use crate::strength::{Player, Strength};
@@ -51,5 +52,22 @@ pub fn players(strength: &Strength, most: usize) -> Markup {
                 }
             }
         }
+    }
+}
+
+/// All players as a table, the strongest first. `error` is a standard error.
+pub fn players_data(strength: &Strength) -> DataTable {
+    let players = &strength.players;
+    let number = |of: fn(&Player) -> f64| DataColumn::Number(players.iter().map(|player| Some(of(player))).collect());
+    let model = |player: &Player| player.model.map(f64::from);
+    DataTable {
+        columns: vec![
+            ("player", DataColumn::Text(players.iter().map(|player| player.rating.player.clone()).collect())),
+            ("model", DataColumn::Number(players.iter().map(model).collect())),
+            ("elo", number(|player| player.rating.elo)),
+            ("error", DataColumn::Number(players.iter().map(|of| Some(strength.error(&of.rating))).collect())),
+            ("games", number(|player| player.rating.games.into())),
+            ("points", number(|player| player.rating.points)),
+        ],
     }
 }

@@ -234,7 +234,7 @@ fn checkpoint_that_cannot_be_used_says_why() {
     assert_eq!(error, "the file is \"tengen-weights/1\", expected \"tengen-checkpoint/2\"");
     let larger = Shape { blocks: 2, ..tiny() };
     let error = refusal(&checkpoint, larger, "digest");
-    assert!(error.contains("is 1 blocks of 8") && error.contains("expected 2 blocks of 8"), "{error}");
+    assert!(error.contains("is 1 block of 8") && error.contains("expected 2 blocks of 8"), "{error}");
     let error = refusal(&checkpoint, tiny(), "other");
     assert_eq!(error, "the checkpoint was made with configuration digest, this is configuration other");
 }

@@ -67,7 +67,7 @@ fn tensor_that_is_wrong_is_named() {
         (changed(|tensors, _| drop(tensors.remove("value.out.bias"))), "tensor value.out.bias is missing"),
         (
             wrong("extra", (Dtype::F32, vec![1], floats(&[0.0]))),
-            "tensor extra does not belong to a network of 1 blocks of 8 filters on 5x5, heads of 2 and 1 planes, 16 hidden values",
+            "tensor extra does not belong to a network of 1 block of 8 filters on 5x5, heads of 2 and 1 planes, 16 hidden values",
         ),
         (
             wrong("value.out.bias", (Dtype::F32, vec![2], floats(&[0.0; 2]))),
