@@ -12,12 +12,12 @@
 
 use std::fmt::Write;
 
-use go::sgf::{Extra, Record, Turn, point_to_sgf};
+use go::sgf::{Branch, Extra, Record, Turn, point_to_sgf};
 use go::{Color, Move};
 
 use crate::katrain;
 use crate::report::{MoveInfo, Report};
-use crate::review::{Loss, losses};
+use crate::review::{Loss, tree_losses};
 
 /// Content of an annotated game.
 #[derive(Clone, Debug)]
@@ -39,35 +39,59 @@ const LETTERS: usize = 5;
 /// Moves of a variation.
 const VARIATION: usize = 10;
 
-/// Writes a game with its analysis.
+/// Writes a game with its analysis, and beside moves that lose much with the lines of the best.
 pub fn annotated(record: &Record, annotation: &Annotation<'_>) -> String {
-    let losses = losses(record, annotation.reports);
+    let moves = record.line();
+    let losses = tree_losses(record.size, &moves, annotation.reports);
     record.to_sgf_with(|nth| {
-        let mut extra = Extra::default();
-        if nth == 0 {
-            extra.properties.push((katrain::VERSION.0, vec![katrain::VERSION.1.to_owned()]));
-        }
-        let Some(Some(report)) = annotation.reports.get(nth) else { return extra };
-        let made = losses.iter().position(|loss| loss.turn + 1 == nth);
+        let mut extra = properties(record, &moves, annotation, &losses, nth);
         let next = losses.iter().find(|loss| loss.turn == nth);
-        extra.comment = comment(record, annotation, report, made.map(|place| &losses[place]));
-        extra.properties.extend(judgement(&losses, made));
-        extra.properties.push(("SBKV", vec![format!("{:.2}", 100.0 * report.winrate())]));
-        extra.properties.push(("LB", labels(record, report)));
-        extra.properties.push(("LZ", vec![for_lizzie(report)]));
-        extra.properties.push((katrain::ANALYSIS, katrain::values(report)));
         let is_bad = next.is_some_and(|loss| loss.loss >= DOUBTFUL && loss.best.is_some());
-        if is_bad || nth == record.turns.len() {
+        if let Some(Some(report)) = annotation.reports.get(nth)
+            && (is_bad || nth == record.turns.len())
+        {
             extra.variations.extend(variation(record, report, nth));
         }
         extra
     })
 }
 
-fn comment(record: &Record, annotation: &Annotation<'_>, report: &Report, made: Option<&Loss>) -> String {
+/// Writes a game with its variations and the analysis of all its positions: the reports are those of the position before the
+/// first move, and then of each move. It has no other lines than these, so that it can be read and written again and again.
+pub fn annotated_tree(record: &Record, moves: &[Branch], annotation: &Annotation<'_>) -> String {
+    let losses = tree_losses(record.size, moves, annotation.reports);
+    record.tree_to_sgf(moves, |node| {
+        let mut extra = properties(record, moves, annotation, &losses, node);
+        let comment = node.checked_sub(1).map_or(&record.comment, |index| &moves[index].turn.comment);
+        if comment.ends_with(&extra.comment) {
+            // It was read from a file with this analysis.
+            extra.comment.clear();
+        }
+        extra
+    })
+}
+
+/// What the analysis says of a node.
+fn properties(record: &Record, moves: &[Branch], annotation: &Annotation<'_>, losses: &[Loss], node: usize) -> Extra {
+    let mut extra = Extra::default();
+    if node == 0 {
+        extra.properties.push((katrain::VERSION.0, vec![katrain::VERSION.1.to_owned()]));
+    }
+    let Some(Some(report)) = annotation.reports.get(node) else { return extra };
+    let made = losses.iter().position(|loss| loss.turn + 1 == node);
+    extra.comment = comment(moves, annotation, report, made.map(|place| &losses[place]));
+    extra.properties.extend(judgement(losses, made));
+    extra.properties.push(("SBKV", vec![format!("{:.2}", 100.0 * report.winrate())]));
+    extra.properties.push(("LB", labels(record, report)));
+    extra.properties.push(("LZ", vec![for_lizzie(report)]));
+    extra.properties.push((katrain::ANALYSIS, katrain::values(report)));
+    extra
+}
+
+fn comment(moves: &[Branch], annotation: &Annotation<'_>, report: &Report, made: Option<&Loss>) -> String {
     let mut text = format!("Black wins {:.1} %", 100.0 * report.winrate());
     if let Some(loss) = made {
-        let color = record.turns[loss.turn].color;
+        let color = moves[loss.turn].turn.color;
         // A string takes all text.
         let _ = write!(text, " ({color} {:+.1} %)", -100.0 * loss.loss + 0.0);
     }
@@ -169,5 +193,37 @@ mod tests {
         assert_eq!(nodes.iter().map(|node| tree.children(node).count()).collect::<Vec<_>>(), [2, 1, 1, 0]);
         let better = tree.children(nodes[0]).nth(1).expect("a variation");
         assert_eq!(better.value("C").expect("a comment").text(), "Better: Black wins 70.0 %, 9 visits");
+    }
+
+    #[test]
+    fn trees_keep_their_lines_when_they_are_written_again() {
+        let mut record = Record::parse(b"(;SZ[2];B[aa])").expect("a game");
+        let mut moves = record.line();
+        moves.push(Branch {
+            parent: None,
+            turn: Turn { color: Color::Black, mv: Move::Pass, comment: "mine".to_owned() },
+        });
+        let reports = reports(&[Some(0.5), Some(0.25), Some(0.44)]);
+        let annotation = Annotation { model: "v1-2", reports: &reports };
+        let text = annotated_tree(&record, &moves, &annotation);
+        let trees = parse(text.as_bytes()).expect("SGF");
+        let read: Vec<_> = trees[0].children(trees[0].root()).collect();
+        let comments: Vec<String> = read.iter().map(|node| node.value("C").expect("a comment").text()).collect();
+        assert_eq!(
+            comments,
+            [
+                "Black wins 25.0 % (black -25.0 %)\nBetter: B1\nNext: B1 pass A2\n13 visits, v1-2",
+                "mine\n\nBlack wins 44.0 % (black -6.0 %)\nBetter: B1\nNext: B1 pass A2\n13 visits, v1-2",
+            ]
+        );
+        assert!(read[0].value("BM").is_some() && read[1].value("DO").is_some());
+        assert_eq!(
+            (read[1].values("KT").len(), read[1].value("SBKV").map(go::sgf::Value::text)),
+            (3, Some("44.00".to_owned()))
+        );
+        // What was read is written as it was.
+        record.comment = trees[0].root().value("C").expect("a comment").text();
+        moves.iter_mut().zip(comments).for_each(|(one, comment)| one.turn.comment = comment);
+        assert_eq!(annotated_tree(&record, &moves, &annotation), text);
     }
 }

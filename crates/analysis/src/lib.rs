@@ -18,7 +18,7 @@ mod review;
 mod running;
 
 pub use analysis::{Analysis, Candidate};
-pub use annotated::{Annotation, annotated};
+pub use annotated::{Annotation, annotated, annotated_tree};
 pub use engine::{Engine, EngineOptions};
 pub use file::{AnalysisFile, FileError, Header};
 pub use queue::{Event, Listener, Task, TaskId};

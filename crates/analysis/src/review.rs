@@ -1,6 +1,7 @@
 //! What moves of a game cost.
 
-use go::sgf::Record;
+use go::Size;
+use go::sgf::{Branch, Record, Turn};
 
 use crate::report::Report;
 
@@ -20,20 +21,29 @@ pub struct Loss {
 /// The moves of a game whose positions before and after are analysed, by what they cost, the worst first. Reports are from Black's
 /// perspective.
 pub fn losses(record: &Record, reports: &[Option<Report>]) -> Vec<Loss> {
-    let mut losses: Vec<Loss> = (0..record.turns.len()).filter_map(|turn| loss(record, reports, turn)).collect();
+    tree_losses(record.size, &record.line(), reports)
+}
+
+/// The same for a game with variations. The first report is that of the position before the first move, and the others are
+/// those of the moves; the index of a move is its `turn`.
+pub(crate) fn tree_losses(size: Size, moves: &[Branch], reports: &[Option<Report>]) -> Vec<Loss> {
+    let of = |index: usize| {
+        let Branch { parent, turn } = &moves[index];
+        let [before, after] = [parent.map_or(0, |parent| parent + 1), index + 1];
+        let report = |node: usize| reports.get(node).and_then(Option::as_ref);
+        Some(loss(size, index, turn, report(before)?, report(after)?))
+    };
+    let mut losses: Vec<Loss> = (0..moves.len()).filter_map(of).collect();
     losses.sort_by(|a, b| b.loss.total_cmp(&a.loss).then(a.turn.cmp(&b.turn)));
     losses
 }
 
-/// Loss of the move with this index.
-pub(crate) fn loss(record: &Record, reports: &[Option<Report>], turn: usize) -> Option<Loss> {
-    let played = record.turns.get(turn)?;
-    let [before, after] = [turn, turn + 1].map(|nth| reports.get(nth).and_then(Option::as_ref));
-    let winrates = [before?.winrate(), after?.winrate()];
+/// What a move cost between two positions.
+fn loss(size: Size, index: usize, played: &Turn, before: &Report, after: &Report) -> Loss {
+    let winrates = [before.winrate(), after.winrate()];
     let loss = (winrates[0] - winrates[1]) * f64::from(played.color.sign());
-    let best = before?.move_infos.first().map(|best| best.r#move.clone());
-    let best = best.filter(|best| *best != played.mv.to_gtp(record.size));
-    Some(Loss { turn, loss, winrates, best })
+    let best = before.move_infos.first().map(|best| best.r#move.clone());
+    Loss { turn: index, loss, winrates, best: best.filter(|best| *best != played.mv.to_gtp(size)) }
 }
 
 #[cfg(test)]

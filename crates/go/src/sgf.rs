@@ -25,7 +25,7 @@ pub use coordinates::write as point_to_sgf;
 pub use error::{Error, Fault};
 pub use outcome::{Margin, Outcome};
 pub use parse::parse;
-pub use record::{Application, Player, Record, Turn};
+pub use record::{Application, Branch, Player, Record, Turn};
 pub use replay::ReplayError;
 pub use tree::{Node, Property, Tree, Value};
 pub use write::Extra;

@@ -48,6 +48,15 @@ pub struct Turn {
     pub comment: String,
 }
 
+/// A move of a game with variations.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Branch {
+    /// The index of the move before it; `None` for a first move.
+    pub parent: Option<usize>,
+    /// The move.
+    pub turn: Turn,
+}
+
 /// A player's name and rank.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Player {
@@ -84,6 +93,12 @@ impl Record {
             application: None,
             comment: String::new(),
         }
+    }
+
+    /// The moves as a game without variations.
+    pub fn line(&self) -> Vec<Branch> {
+        let turns = self.turns.iter().enumerate();
+        turns.map(|(index, turn)| Branch { parent: index.checked_sub(1), turn: turn.clone() }).collect()
     }
 
     /// Who plays first when the file does not say: who plays the first move, or else the player who has not been

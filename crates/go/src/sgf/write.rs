@@ -1,7 +1,7 @@
 //! From a record to text.
 
 use super::coordinates;
-use super::record::{Record, Turn};
+use super::record::{Branch, Record, Turn};
 use super::text::{escape, escape_part};
 use crate::color::Color;
 use crate::point::Move;
@@ -21,6 +21,25 @@ pub struct Extra {
     pub variations: Vec<Vec<Turn>>,
 }
 
+/// A part of the text of a tree.
+enum Step {
+    Open,
+    Move(usize),
+    Close,
+    Variations(Vec<Vec<Turn>>),
+}
+
+/// What comes after a node, the last part first.
+fn next_steps(followers: &[usize], variations: Vec<Vec<Turn>>) -> Vec<Step> {
+    match followers {
+        [only] if variations.is_empty() => vec![Step::Move(*only)],
+        _ => {
+            let branches = followers.iter().rev().flat_map(|node| [Step::Close, Step::Move(*node), Step::Open]);
+            [Step::Variations(variations)].into_iter().chain(branches).collect()
+        }
+    }
+}
+
 impl Record {
     /// Writes the game as a collection of one: what describes it in the root, then a node a move.
     pub fn to_sgf(&self) -> String {
@@ -28,26 +47,45 @@ impl Record {
     }
 
     /// Writes the game with what `extra` adds to the node after so many moves; 0 is the root.
-    pub fn to_sgf_with(&self, mut extra: impl FnMut(usize) -> Extra) -> String {
+    pub fn to_sgf_with(&self, extra: impl FnMut(usize) -> Extra) -> String {
+        self.tree_to_sgf(&self.line(), extra)
+    }
+
+    /// Writes a game with variations: what describes the record in the root, and these moves instead of its own, each of which
+    /// comes after its parent. The first of the moves after a node continues its line. `extra` adds to the root, which is 0, and
+    /// to the node of each move, which is one more than its index.
+    ///
+    /// # Panics
+    /// When a parent comes after its move.
+    pub fn tree_to_sgf(&self, moves: &[Branch], mut extra: impl FnMut(usize) -> Extra) -> String {
+        let mut followers = vec![Vec::new(); moves.len() + 1];
+        let mut depths = vec![0; moves.len() + 1];
+        for (index, Branch { parent, .. }) in moves.iter().enumerate() {
+            let parent = parent.map_or(0, |parent| parent + 1);
+            assert!(parent <= index, "move {index} comes before its parent");
+            followers[parent].push(index + 1);
+            depths[index + 1] = depths[parent] + 1;
+        }
         let mut out = String::from("(;");
         self.write_root(&mut out);
-        // Variations of a node come behind the whole rest of the game.
-        let mut variations = self.write_extra(&mut out, &self.comment, extra(0));
-        let mut branches = Vec::new();
-        for (i, turn) in self.turns.iter().enumerate() {
-            if !variations.is_empty() {
-                out.push_str("\n(");
-                branches.push(std::mem::take(&mut variations));
-            } else if i % MOVES_A_LINE == 0 {
-                out.push('\n');
+        let variations = self.write_extra(&mut out, &self.comment, extra(0));
+        // The next step is last. Variations of a node come behind all that follows its first move.
+        let mut steps = next_steps(&followers[0], variations);
+        while let Some(step) = steps.pop() {
+            match step {
+                Step::Open => out.push_str("\n("),
+                Step::Close => out.push(')'),
+                Step::Variations(variations) => self.write_variations(&mut out, &variations),
+                Step::Move(node) => {
+                    if !out.ends_with('(') && depths[node] % MOVES_A_LINE == 1 {
+                        out.push('\n');
+                    }
+                    let turn = &moves[node - 1].turn;
+                    self.write_move(&mut out, turn.color, turn.mv);
+                    let variations = self.write_extra(&mut out, &turn.comment, extra(node));
+                    steps.extend(next_steps(&followers[node], variations));
+                }
             }
-            self.write_move(&mut out, turn.color, turn.mv);
-            variations = self.write_extra(&mut out, &turn.comment, extra(i + 1));
-        }
-        self.write_variations(&mut out, &variations);
-        for variations in branches.iter().rev() {
-            out.push(')');
-            self.write_variations(&mut out, variations);
         }
         out.push_str(")\n");
         out
@@ -146,6 +184,43 @@ mod tests {
 
     fn record(text: &str) -> Record {
         Record::parse(text.as_bytes()).expect("a game")
+    }
+
+    #[test]
+    fn trees_are_read_back_with_their_variations_and_comments() {
+        let game = record("(;SZ[5]KM[7]C[start])");
+        let branch = |parent, color, index, comment: &str| Branch {
+            parent,
+            turn: Turn { color, mv: Move::from_index(game.size, index).expect("a move"), comment: comment.to_owned() },
+        };
+        let (black, white) = (Color::Black, Color::White);
+        let moves = [
+            branch(None, black, 0, ""),
+            branch(Some(0), white, 1, "main"),
+            branch(None, black, 2, ""),
+            branch(Some(0), white, 3, "beside [it]"),
+            branch(Some(3), black, 25, ""),
+        ];
+        let text = game.tree_to_sgf(&moves, |node| Extra { comment: format!("{node}"), ..Extra::default() });
+        let root = "(;GM[1]FF[4]CA[UTF-8]SZ[5]KM[7]C[start\n\n0]";
+        let expected = "\n(;B[aa]C[1]\n(;W[ba]C[main\n\n2])\n(;W[da]C[beside [it\\]\n\n4];B[]C[5]))\n(;B[ca]C[3]))\n";
+        assert_eq!(text, format!("{root}{expected}"));
+        let tree = &parse(text.as_bytes()).expect("SGF")[0];
+        assert_eq!(tree.nodes().len(), moves.len() + 1);
+        assert_eq!(tree.main_line().count(), 3);
+    }
+
+    #[test]
+    fn deep_trees_are_written_without_recursion() {
+        let game = record("(;SZ[5])");
+        let mut moves = Vec::new();
+        for index in 0..100_000 {
+            let turn = Turn { color: Color::Black, mv: Move::Pass, comment: String::new() };
+            // Every second move is beside the next.
+            moves.push(Branch { parent: (index >= 2).then(|| index / 2 * 2 - 2), turn });
+        }
+        let text = game.tree_to_sgf(&moves, |_| Extra::default());
+        assert_eq!(parse(text.as_bytes()).expect("SGF")[0].nodes().len(), moves.len() + 1);
     }
 
     #[test]
