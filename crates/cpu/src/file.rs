@@ -4,6 +4,7 @@ use safetensors::SafeTensors;
 use safetensors::tensor::Dtype;
 
 use crate::CpuError;
+use crate::auxiliary::Auxiliary;
 use crate::description::{Affine, Block, Convolution, Dense, Description, Input, Policy, PolicyHead, Value};
 use crate::fold::{Norm, fold};
 use crate::header::{Header, KEY, PolicyKind};
@@ -25,6 +26,26 @@ impl Description {
         let description = file.description()?;
         description.check()?;
         Ok(description)
+    }
+}
+
+impl Auxiliary {
+    /// Reads the auxiliary heads of a file of weights. Folded weights have none.
+    ///
+    /// # Errors
+    /// As [`Description::from_safetensors`].
+    pub fn from_safetensors(bytes: &[u8]) -> Result<Auxiliary, CpuError> {
+        let file = File::read(bytes)?;
+        let &Header { filters, value_hidden, .. } = &file.header;
+        let has = |name: &str| file.tensors.tensor(&format!("{name}.weight")).is_ok();
+        let ownership = || -> Result<_, CpuError> {
+            let weight = file.numbers("ownership.conv.weight", &[1, filters, 1, 1])?;
+            Ok(Dense { weight, bias: file.numbers("ownership.conv.bias", &[1])? })
+        };
+        Ok(Auxiliary {
+            ownership: has("ownership.conv").then(ownership).transpose()?,
+            score: has("value.score").then(|| file.dense("value.score", value_hidden, 1)).transpose()?,
+        })
     }
 }
 

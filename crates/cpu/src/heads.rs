@@ -52,6 +52,11 @@ impl HeadsMemory {
         self.values(heads, model, values);
     }
 
+    /// The hidden layer of the value head after ReLU, of the first position.
+    pub(crate) fn hidden(&self, model: &Model) -> impl Iterator<Item = f32> {
+        self.hidden[..model.heads.hidden_width].iter().map(|&x| relu(x))
+    }
+
     /// The planes of both heads after ReLU, point by point.
     fn planes(&mut self, model: &Model, trunk: &[f32], positions: usize) {
         let (board, heads) = (model.board, &model.heads);
@@ -94,7 +99,7 @@ impl HeadsMemory {
 }
 
 /// An output of a dense layer: products in order, and the bias.
-fn output(dense: &Dense, index: usize, inputs: impl Iterator<Item = f32>) -> f32 {
+pub(crate) fn output(dense: &Dense, index: usize, inputs: impl Iterator<Item = f32>) -> f32 {
     let width = dense.weight.len() / dense.bias.len();
     let weights = &dense.weight[index * width..][..width];
     weights.iter().zip(inputs).fold(0.0, |sum, (weight, input)| sum + weight * input) + dense.bias[index]

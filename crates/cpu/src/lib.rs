@@ -11,6 +11,7 @@
 //! NaN and infinity never become a number. A description that has one is refused. Activations that overflow f32 make the
 //! output NaN in f32; in int16, which could not carry NaN, a network is refused unless no input can make it overflow.
 
+mod auxiliary;
 mod board;
 mod bound;
 mod buffer;
@@ -32,6 +33,7 @@ mod session;
 mod tower;
 mod workspace;
 
+pub use auxiliary::{Auxiliary, Prediction};
 pub use description::{Affine, Block, Convolution, Dense, Description, Input, Policy, PolicyHead, Value};
 pub use error::CpuError;
 pub use fold::{EPSILON, Norm, fold};

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use crate::auxiliary::{Auxiliary, Prediction};
 use crate::description::Description;
 use crate::heads::HeadsMemory;
 use crate::inputs::write_inputs;
@@ -84,6 +85,15 @@ impl Session {
             self.tower(planes, values.len());
             self.heads.forward(&self.model, self.tower.output(), policies, values);
         }
+    }
+
+    /// What auxiliary heads say of a position, given as its planes. They are those of the file of the network.
+    ///
+    /// # Panics
+    /// When the planes are not those of a position, or the heads those of a larger network.
+    pub fn predict(&mut self, planes: &[u8], heads: &Auxiliary) -> Prediction {
+        self.evaluate(planes, &mut vec![0.0; self.model.moves()], &mut [0.0]);
+        heads.predict(&self.model, self.tower.output(), self.heads.hidden(&self.model))
     }
 
     /// The same with calibration: [`Session::into_scales`] has the scales that the positions ask for which are evaluated from

@@ -21,7 +21,7 @@ const MOST: usize = 1 << 14;
 ///
 /// No convolution has a bias, because the batch norm after it has one. Batch norms of the heads have neither scale nor shift.
 ///
-/// Three auxiliary heads are for training only:
+/// Three auxiliary heads are for training; search uses none of them, and pages show ownership and score:
 ///
 /// - `ownership`: a 1x1 convolution with a bias, to the logit of each point's final owner being the side to move.
 /// - `score`: a dense layer from the hidden layer of the value head, to the margin of the side to move in points after komi,

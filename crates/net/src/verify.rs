@@ -94,7 +94,44 @@ fn largest(a: &[f32], b: &[f32]) -> f32 {
 
 #[cfg(test)]
 mod tests {
+    use cpu::{Auxiliary, Description, InstructionSet, Model, Precision};
+    use go::Size;
+
     use super::*;
+
+    #[test]
+    fn auxiliary_heads_of_crate_cpu_are_those_of_training() {
+        let mut compared = [0, 0];
+        for shape in Shape::samples(Size::new(5).unwrap()) {
+            let bytes = Weights::synthetic(shape, 5).to_bytes();
+            let heads = Auxiliary::from_safetensors(&bytes).unwrap();
+            assert_eq!((heads.ownership.is_some(), heads.score.is_some()), (shape.ownership, shape.score));
+            let description = Description::from_safetensors(&bytes).unwrap();
+            let model = Model::new(&description, Precision::F32, InstructionSet::best()).unwrap();
+            let mut session = model.session();
+            let tower = Tower::new(&Weights::from_bytes(&bytes).unwrap(), CPU, Format::Planes).unwrap();
+            let _no_gradients = tch::no_grad_guard();
+            for batch in batches(shape, &[]).unwrap() {
+                let trained = tower.forward(&batch, Mode::Playing).unwrap();
+                let found: Vec<_> =
+                    batch.chunks(model.position_len()).map(|planes| session.predict(planes, &heads)).collect();
+                if let Some(logits) = trained.ownership {
+                    let owners: Vec<f32> = found.iter().flat_map(|one| one.ownership.clone().unwrap()).collect();
+                    let expected = numbers(&logits.f_sigmoid().unwrap().f_flatten(0, -1).unwrap()).unwrap();
+                    assert_eq!(owners.len(), expected.len());
+                    assert!(largest(&owners, &expected) < 1e-4, "{shape}");
+                    compared[0] += owners.len();
+                }
+                if let Some(scores) = trained.scores {
+                    let side = shape.size.side() as f32;
+                    let margins: Vec<f32> = found.iter().map(|one| one.margin.unwrap() / side).collect();
+                    assert!(largest(&margins, &numbers(&scores).unwrap()) < 1e-3, "{shape}");
+                    compared[1] += margins.len();
+                }
+            }
+        }
+        assert!(compared[0] > 0 && compared[1] > 0);
+    }
 
     #[test]
     fn nan_output_is_a_mismatch() {
