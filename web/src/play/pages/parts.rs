@@ -1,0 +1,38 @@
+//! What pages for players share.
+
+use maud::{Markup, html};
+
+/// The title of a page, with links to the other pages for players.
+pub(super) fn heading(title: &str, others: &[(&str, &str)]) -> Markup {
+    html! {
+        .heading {
+            h1 { (title) }
+            @for (text, href) in others { a href=(href) { (text) } }
+            p.connection #connection role="status" { }
+        }
+        noscript { p.bad { "The board needs JavaScript. The pages of runs do not." } }
+    }
+}
+
+/// What happens, for eyes and for screen readers.
+pub(super) fn status() -> Markup {
+    html! { p.status #status role="status" aria-live="polite" {} }
+}
+
+/// The fields of a model and of another one.
+pub(super) fn models(second_hidden: bool) -> Markup {
+    html! {
+        .field #model {}
+        .field #second hidden[second_hidden] {}
+    }
+}
+
+/// The field of a number of visits.
+pub(super) fn visits(label: &str) -> Markup {
+    html! {
+        .field {
+            label for="visits" { (label) }
+            input #visits type="number" min="1" inputmode="numeric" required;
+        }
+    }
+}
