@@ -62,6 +62,15 @@ export class ModelPicker {
     return this.choices.find(choice => choice.run === this.run.value) ?? null;
   }
 
+  /**
+   * The run of a model.
+   * @param {string} model
+   */
+  choiceOf(model) {
+    const [, run] = /^(.*)-\d+$/.exec(model) ?? [null, model];
+    return this.choices.find(choice => choice.run === run) ?? null;
+  }
+
   newest() {
     const models = this.choice?.models ?? null;
     this.number.hidden = models === null;
@@ -82,11 +91,11 @@ export class ModelPicker {
     if (model === null) {
       this.run.value = '';
     } else {
-      const [, run, number] = /^(.*)-(\d+)$/.exec(model) ?? [null, model, null];
-      if (!this.choices.some(choice => choice.run === run)) return;
-      this.run.value = run;
+      const choice = this.choiceOf(model);
+      if (!choice) return;
+      this.run.value = choice.run;
       this.newest();
-      if (number !== null) this.number.value = number;
+      if (choice.models && model !== choice.run) this.number.value = model.slice(choice.run.length + 1);
     }
     this.number.hidden = !this.choice?.models;
   }

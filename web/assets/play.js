@@ -442,12 +442,24 @@ function found() {
 choices().then(all => {
   picker = new ModelPicker(byId('model', HTMLDivElement), { label: 'Model', choices: all, onChange: adapt });
   second = new ModelPicker(byId('second', HTMLDivElement), { label: 'White', choices: all, onChange: () => {} });
-  adapt();
+  const wanted = new URLSearchParams(location.search).get('model');
+  const known = wanted === null || picker.choiceOf(wanted) !== null;
+  if (wanted !== null && known) picker.model = wanted;
+  const model = picker.model;
   const earlier = found();
-  if (earlier) {
-    picker.model = earlier.models.W ?? earlier.models.B;
+  // An address with a model goes on with a game against it, or begins one.
+  const goesOn = wanted === null || !known || location.hash !== '' || earlier?.result === '' && Object.values(earlier.models).includes(model);
+  if (earlier && goesOn) picker.model = earlier.models.W ?? earlier.models.B;
+  adapt();
+  if (earlier && goesOn) {
     begin(earlier);
   } else {
-    begin({ ...saved, models: { B: null, W: picker.model }, visits: picker.choice?.visits ?? 100 });
+    const { choice } = picker;
+    const { size, komi } = saved.game;
+    begin({
+      ...saved, game: { ...saved.game, size: choice?.size ?? size, komi: choice?.komi ?? komi }, models: { B: null, W: picker.model },
+      visits: choice?.visits ?? saved.visits,
+    });
   }
+  if (!known) say(`There is no model ${wanted}. Choose one of the list.`);
 }, error => say(`${error}`));
