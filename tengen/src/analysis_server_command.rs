@@ -38,7 +38,7 @@ pub struct Args {
     /// Player whose winrate is reported where a query does not say: black, white or side-to-move
     #[arg(long, default_value = "black", value_name = "PLAYER", value_parser = perspective)]
     perspective: Perspective,
-    /// Lead reported for a sure win, in points; networks predict no score
+    /// Lead reported for a sure win, in points; search predicts no score
     #[arg(long, default_value_t = POINTS, value_name = "POINTS", allow_negative_numbers = true, value_parser = runtime::within(0.0..=400.0_f32))]
     points: f32,
     /// Exit at the end of the input without finishing the queries

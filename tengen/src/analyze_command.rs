@@ -55,7 +55,7 @@ pub struct Args {
     /// Folder for the results [default: that of each file]
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
-    /// Lead reported for a sure win, in points; networks predict no score
+    /// Lead reported for a sure win, in points; search predicts no score
     #[arg(long, default_value_t = POINTS, value_name = "POINTS", allow_negative_numbers = true, value_parser = runtime::within(0.0..=400.0_f32))]
     points: f32,
 }

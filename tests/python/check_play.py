@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 from browser import PATIENCE, Server, accessible, chromium, fits, screen, visitor
+from check_katrain import KaTrainSGF
 from playwright.sync_api import expect, sync_playwright
 
 MOST_MOVES = 200
@@ -135,6 +136,9 @@ def game_by_keys(browser, server):
         expect(page.locator("#status")).to_have_text("D6: the point is occupied.")
         page.locator("#hint").click()
         expect(page.locator("#status")).to_have_text(re.compile("The model would play"))
+        page.locator("#owner").click()
+        expect(page.locator("#lead")).to_have_text(re.compile("Expected score"))
+        expect(page.locator("#board .owner").first).to_be_attached()
         screen(page, "play")
         accessible(page)
 
@@ -176,18 +180,42 @@ def game_is_reviewed_and_reopened(browser, server):
         accessible(page)
         page.locator("#show").select_option("policy")
         expect(page.locator("#board .heat").first).to_be_attached()
+        page.locator("#show").select_option("ownership")
+        expect(page.locator("#board .owner").first).to_be_attached()
+        expect(cell(page, "A1")).to_have_attribute("aria-label", re.compile("owner open|owns it with"))
+        expect(page.locator("#value")).to_contain_text("Expected score")
+        screen(page, "ownership")
+        accessible(page)
         # A move beside the game is a variation, and the tree leads back.
         nodes = page.locator("#tree .node").count()
         page.locator("#last").click()
         page.keyboard.press("ArrowLeft")
         page.locator("#candidates .move").last.click()
         page.wait_for_function("nodes => document.querySelectorAll('#tree .node').length > nodes", arg=nodes)
+        with page.expect_download() as download:
+            page.locator("#save").click()
+        saved = Path(download.value.path()).read_bytes()
+        tree_is_whole(saved.decode(), nodes + 1)
+        page.locator("#empty").click()
+        page.wait_for_function("() => document.querySelectorAll('#tree .node').length === 1")
+        page.locator("#file").set_input_files({"name": "again.sgf", "mimeType": "text/plain", "buffer": saved})
+        page.wait_for_function("nodes => document.querySelectorAll('#tree .node').length === nodes", arg=nodes + 1)
+        page.locator("#last").click()
         page.locator("#tree .node").first.click()
         expect(page.locator("#status")).to_have_text("The beginning of the game.")
         again = time.monotonic()
         page.reload()
         expect(page.locator("#status")).to_have_text(re.compile("The game is analysed"))
         return time.monotonic() - again
+
+
+def tree_is_whole(text, nodes):
+    """KaTrain reads all moves with their variations and comments, and the analysis of those that were analysed."""
+    found = KaTrainSGF.parse_sgf(text).nodes_in_tree
+    assert len(found) == nodes, f"{len(found)} nodes, not {nodes}: {text}"
+    analysed = [node for node in found if "SBKV" in node.properties]
+    assert len(analysed) > 11 and all(node.load_analysis() and node.analysis_complete for node in analysed)
+    assert "quiet & <i>solid</i>" in text
 
 
 def files_that_are_too_large_are_refused(browser, server):

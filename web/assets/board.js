@@ -25,6 +25,7 @@ import { indexOf, nameOf, vertexOf } from './game.js';
  * @property {Mark[]} [marks]
  * @property {number[] | null} [heat] A share a point, from 0 to 1.
  * @property {string | null} [area] An owner a point.
+ * @property {number[] | null} [ownership] An expected owner a point, from −1 for White to 1 for Black.
  * @property {string[]} [dead]
  * @property {boolean} playable
  */
@@ -34,6 +35,8 @@ const UNIT = 10;
 const MARGIN = 0.68;
 // A cell that is smaller, in pixels, is hard to hit with a finger, so it takes two taps.
 const SMALLEST = 28;
+// Points nearer to 0 are neither player's.
+const OWNED = 0.1;
 const LOSS = { good: 0.02, bad: 0.08 };
 
 /** @param {number} size */
@@ -66,6 +69,12 @@ function shape(kind, x, y) {
   if (kind === 'fair') return svg('rect', { x: x - 4, y: y - 4, width: 8, height: 8, rx: 0.8, ...common });
   if (kind === 'bad') return svg('path', { d: `M${x} ${y - 4.9}l4.8 8.6h-9.6z`, ...common });
   return svg('circle', { cx: x, cy: y, r: kind === 'best' ? 4.1 : 4.4, ...common });
+}
+
+/** @param {number} share */
+function saidOwner(share) {
+  if (Math.abs(share) < OWNED) return 'owner open';
+  return `${nameOf(share > 0 ? 'B' : 'W')} owns it with ${percent((1 + Math.abs(share)) / 2, 0)}`;
 }
 
 export class Board {
@@ -244,7 +253,7 @@ export class Board {
 
   draw() {
     if (!this.shown) return;
-    const { size, board, toMove, last, next, marks, heat, area, dead } = this.shown;
+    const { size, board, toMove, last, next, marks, heat, area, ownership, dead } = this.shown;
     /** @type {Element[]} */
     const parts = [];
     heat?.forEach((share, index) => {
@@ -267,6 +276,7 @@ export class Board {
       parts.push(svg('circle', { cx: x, cy: y, r: 2.1, class: `last ${board[lastAt] === 'X' ? 'on-black' : 'on-white'}` }));
     }
     if (area) parts.push(...this.owners(area, board, dead ?? []));
+    ownership?.forEach((share, index) => parts.push(...this.expected(share, index)));
     const nextAt = next ? this.index(next) : null;
     if (nextAt !== null && this.line.length === 0) {
       const { x, y } = this.at(nextAt);
@@ -352,6 +362,20 @@ export class Board {
     });
   }
 
+  /**
+   * The expected owner of a point: a square that is the larger the surer it is. A stone that stays has none.
+   * @param {number} share
+   * @param {number} index
+   */
+  expected(share, index) {
+    const owner = share > 0 ? 'X' : 'O';
+    if (Math.abs(share) < OWNED || this.shown?.board[index] === owner) return [];
+    const { x, y } = this.at(index);
+    const side = 4.6 * Math.sqrt(Math.abs(share));
+    const look = `owner ${owner === 'X' ? 'black' : 'white'}`;
+    return [svg('rect', { x: x - side / 2, y: y - side / 2, width: side, height: side, class: look })];
+  }
+
   /** @param {Mark} mark */
   candidate(mark) {
     const index = this.index(mark.vertex);
@@ -389,7 +413,7 @@ export class Board {
 
   /** Texts for screen readers. */
   describe() {
-    const { size, board, last, marks, dead, forbidden } = /** @type {Shown & {forbidden?: string[]}} */ (this.shown);
+    const { size, board, last, marks, ownership, dead, forbidden } = /** @type {Shown & {forbidden?: string[]}} */ (this.shown);
     this.cells.forEach((cell, index) => {
       const vertex = vertexOf(size, index);
       const stone = { X: 'black stone', O: 'white stone' }[board[index]] ?? 'empty';
@@ -399,6 +423,7 @@ export class Board {
       if (forbidden?.includes(vertex)) words.push('not allowed');
       const mark = marks?.find(one => one.vertex === vertex);
       if (mark) words.push(`move ${mark.order + 1} of the model, ${percent(mark.value, 0)}, ${mark.visits} visits`);
+      if (ownership) words.push(saidOwner(ownership[index]));
       const label = words.join(', ');
       if (cell.getAttribute('aria-label') !== label) cell.setAttribute('aria-label', label);
     });

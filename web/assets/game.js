@@ -5,6 +5,7 @@
 /** @typedef {import('./link.js').Placed} Placed */
 /** @typedef {import('./link.js').Player} Player */
 /** @typedef {import('./link.js').Position} Position */
+/** @typedef {import('./link.js').Prediction} Prediction */
 /** @typedef {import('./link.js').Report} Report */
 /** @typedef {import('./link.js').Tree} Tree */
 /**
@@ -17,6 +18,7 @@
  * @property {Position | null} position What the server said of it, if it did.
  * @property {string} comment
  * @property {(Report | undefined)[]} reports By model: the first, and the one compared with it.
+ * @property {Prediction | null} prediction Of the first model, if it predicts anything.
  */
 
 const LETTERS = 'ABCDEFGHJKLMNOPQRST';
@@ -62,7 +64,7 @@ export class GameTree {
     }
     /** @type {GameNode[]} */
     this.nodes = [{
-      parent: null, children: [], played: null, turn: 0, board: board.join(''), position: null, comment: '', reports: [],
+      parent: null, children: [], played: null, turn: 0, board: board.join(''), position: null, comment: '', reports: [], prediction: null,
     }];
     this.current = 0;
   }
@@ -116,7 +118,7 @@ export class GameTree {
   append(parent, played, board) {
     const node = this.nodes.length;
     const turn = this.nodes[parent].turn + 1;
-    this.nodes.push({ parent, children: [], played, turn, board, position: null, comment: '', reports: [] });
+    this.nodes.push({ parent, children: [], played, turn, board, position: null, comment: '', reports: [], prediction: null });
     this.nodes[parent].children.push(node);
     return node;
   }
@@ -175,6 +177,27 @@ export class GameTree {
   upTo(node = this.current) {
     const moves = this.path(node).slice(1).map(at => /** @type {Placed} */ (this.nodes[at].played));
     return { ...this.start, moves };
+  }
+
+  /**
+   * All moves with their variations, each after its parent, as requests have them.
+   * @returns {{parent?: number, played: Placed, comment?: string}[]}
+   */
+  moves() {
+    /** @type {Map<number | null, number>} */
+    const places = new Map();
+    const moves = [];
+    const open = [...this.nodes[0].children].reverse();
+    for (let node = open.pop(); node !== undefined; node = open.pop()) {
+      const { parent, played, comment, children } = this.nodes[node];
+      const before = places.get(parent);
+      places.set(node, moves.length);
+      moves.push({
+        ...(before === undefined ? {} : { parent: before }), played: /** @type {Placed} */ (played), ...(comment ? { comment } : {}),
+      });
+      open.push(...[...children].reverse());
+    }
+    return moves;
   }
 
   /**

@@ -17,6 +17,9 @@
  */
 /** @typedef {{inputs: string, planes: {name: string, values: number[]}[]}} Planes */
 /**
+ * @typedef {{ownership: number[] | null, scoreLead: number | null}} Prediction For Black: owners from −1, White's, to 1, and points.
+ */
+/**
  * @typedef {object} Reply What is there depends on the request.
  * @property {number} id
  * @property {Game} [game]
@@ -27,6 +30,7 @@
  * @property {Loss[]} [losses]
  * @property {Score} [score]
  * @property {Planes} [planes]
+ * @property {Prediction} [prediction]
  * @property {Tree} [tree]
  * @property {string} [sgf]
  * @property {string} [error]
@@ -34,6 +38,8 @@
 /** @typedef {(reply: Reply) => void} Listener */
 /** @typedef {{action: object, listener: Listener}} Open */
 
+// Bytes of a message that the server reads (LONGEST_MESSAGE).
+const LONGEST = 2 ** 20 + 2 ** 16;
 const FIRST_PAUSE = 500;
 const LONGEST_PAUSE = 10000;
 
@@ -83,6 +89,11 @@ export class Link {
    */
   request(action, listener) {
     const id = this.next++;
+    const bytes = new TextEncoder().encode(JSON.stringify({ id, do: action })).length;
+    if (bytes > LONGEST) {
+      listener({ id, error: `the game takes ${bytes} bytes, and the server reads ${LONGEST}` });
+      return () => {};
+    }
     this.open.set(id, { action, listener });
     this.send({ id, do: action });
     return () => {

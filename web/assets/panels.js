@@ -2,7 +2,7 @@
 // @ts-check
 
 import { html, percent, short } from './dom.js';
-import { vertexOf } from './game.js';
+import { nameOf, vertexOf } from './game.js';
 
 /** @typedef {import('./link.js').Report} Report */
 /** @typedef {import('./board.js').Mark} Mark */
@@ -13,6 +13,7 @@ import { vertexOf } from './game.js';
  * @property {number | null} size
  * @property {number} komi
  * @property {number} visits
+ * @property {boolean} predicts Whether it predicts ownership or the score.
  */
 
 // Moves on the board; the table has the others.
@@ -121,6 +122,17 @@ export function marksOf(report, second = false) {
  */
 export function heatOf(report) {
   return report?.policy ? report.policy.slice(0, -1).map(share => Math.max(0, share)) : null;
+}
+
+/**
+ * The lead that a network predicts, as a sentence; empty without one.
+ * @param {import('./link.js').Prediction | null} prediction
+ */
+export function leadOf(prediction) {
+  const lead = prediction?.scoreLead ?? null;
+  if (lead === null) return '';
+  if (Math.abs(lead) < 0.05) return 'Expected score: even.';
+  return `Expected score: ${nameOf(lead > 0 ? 'B' : 'W')} leads by ${Math.abs(lead).toFixed(1)} points.`;
 }
 
 /** A table of the moves of a report. Pointing at a row, or its focus, shows its line. */

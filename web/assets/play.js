@@ -7,7 +7,7 @@ import { Clock } from './clock.js';
 import { GameTree, nameOf, other } from './game.js';
 import { Graph } from './graph.js';
 import { Link } from './link.js';
-import { ModelPicker, choices, marksOf } from './panels.js';
+import { ModelPicker, choices, leadOf, marksOf } from './panels.js';
 
 /** @typedef {import('./link.js').Game} Game */
 /** @typedef {import('./link.js').Player} Player */
@@ -32,7 +32,7 @@ const RESIGN = -0.9;
 const WATCHED = 700;
 
 const status = byId('status', HTMLParagraphElement);
-const buttons = Object.fromEntries(['pass', 'undo', 'resign', 'hint', 'score', 'pause', 'accept', 'resume', 'save', 'share']
+const buttons = Object.fromEntries(['pass', 'undo', 'resign', 'hint', 'owner', 'score', 'pause', 'accept', 'resume', 'save', 'share']
   .map(id => [id, byId(id, HTMLButtonElement)]));
 const form = byId('new-game', HTMLFormElement);
 const fields = {
@@ -52,6 +52,8 @@ let clock = new Clock('', showPlayers, lostOnTime);
 let running = [];
 /** @type {Report | null} */
 let hints = null;
+/** @type {import('./link.js').Prediction | null} */
+let prediction = null;
 /** @type {Score | null} */
 let score = null;
 let paused = false;
@@ -66,6 +68,11 @@ const graph = new Graph(byId('graph', HTMLDivElement), () => {});
 /** @param {string} text */
 function say(text) {
   status.textContent = text;
+}
+
+/** @param {HTMLButtonElement} button */
+function isOn(button) {
+  return button.getAttribute('aria-pressed') === 'true';
 }
 
 /** @param {Player} player */
@@ -95,11 +102,14 @@ function show() {
   const visitors = !over && !position?.over && isVisitor(player);
   board.show({
     size: tree.size, board: stones, toMove: player, last: played && played[1] !== 'pass' ? played[1] : null,
-    marks: hints && buttons.hint.getAttribute('aria-pressed') === 'true' ? marksOf(hints) : [],
+    marks: hints && isOn(buttons.hint) ? marksOf(hints) : [],
+    ownership: score === null && isOn(buttons.owner) ? prediction?.ownership ?? null : null,
     area: score?.area ?? null, dead: score?.dead ?? [], playable: visitors && !score,
     ...(position ? { forbidden: position.forbidden } : {}),
   });
   buttons.pass.disabled = buttons.resign.disabled = !visitors || score !== null;
+  buttons.owner.hidden = !predicts();
+  byId('lead', HTMLParagraphElement).textContent = isOn(buttons.owner) ? leadOf(prediction) : '';
   buttons.undo.disabled = turn === 0 || isWatched();
   buttons.score.disabled = over || score !== null;
   buttons.pause.hidden = !isWatched() || over;
@@ -129,7 +139,8 @@ function showPlayers() {
 /** Lets the player to move play. */
 function turn() {
   stop();
-  hints = null;
+  hints = prediction = null;
+  predict();
   if (saved.result !== '') {
     clock.stop();
     say(resultSaid(saved.result));
@@ -147,7 +158,7 @@ function turn() {
   show();
   if (!isVisitor(player)) {
     if (!paused) genmove(player);
-  } else if (buttons.hint.getAttribute('aria-pressed') === 'true') {
+  } else if (isOn(buttons.hint)) {
     hint();
   }
 }
@@ -212,7 +223,7 @@ function chosen(vertex) {
 
 /** @param {string | null} vertex */
 function pointed(vertex) {
-  const shown = buttons.hint.getAttribute('aria-pressed') === 'true' && hints ? marksOf(hints) : [];
+  const shown = isOn(buttons.hint) && hints ? marksOf(hints) : [];
   board.preview(shown.find(mark => mark.vertex === vertex)?.pv ?? []);
 }
 
@@ -228,6 +239,23 @@ function hint() {
     if (!hints.isDuringSearch && best) say(`The model would play ${best.vertex}, with a chance of ${percent(best.value)}.`);
     show();
   }));
+}
+
+/** Asks for ownership and score of the shown position, if they are to be shown. */
+function predict() {
+  const model = saved.models.B ?? saved.models.W ?? picker?.model;
+  if (!model || !isOn(buttons.owner) || !predicts()) return;
+  running.push(link.request({ predict: { game: tree.upTo(), model } }, reply => {
+    if (reply.error) return failed(reply.error);
+    prediction = reply.prediction ?? null;
+    show();
+  }));
+}
+
+/** Whether the models of the game predict ownership or the score. */
+function predicts() {
+  const model = saved.models.B ?? saved.models.W ?? picker?.model;
+  return model && picker?.choiceOf(model)?.predicts;
 }
 
 /**
@@ -385,9 +413,15 @@ buttons.resign.addEventListener('click', () => {
   if (confirm('Resign this game?')) finish(`${other(tree.toMove())}+R`);
 });
 buttons.hint.addEventListener('click', () => {
-  const on = buttons.hint.getAttribute('aria-pressed') !== 'true';
+  const on = !isOn(buttons.hint);
   buttons.hint.setAttribute('aria-pressed', `${on}`);
   if (on && isVisitor(tree.toMove())) hint();
+  show();
+});
+buttons.owner.addEventListener('click', () => {
+  buttons.owner.setAttribute('aria-pressed', `${!isOn(buttons.owner)}`);
+  prediction = null;
+  predict();
   show();
 });
 buttons.score.addEventListener('click', () => askScore(null));

@@ -6,7 +6,7 @@ import { byId, download, html, percent } from './dom.js';
 import { GameTree, nameOf } from './game.js';
 import { Graph } from './graph.js';
 import { Link } from './link.js';
-import { CandidateTable, ModelPicker, choices, heatOf, marksOf, showPlanes } from './panels.js';
+import { CandidateTable, ModelPicker, choices, heatOf, leadOf, marksOf, showPlanes } from './panels.js';
 import { TreeView } from './tree.js';
 
 /** @typedef {import('./link.js').Report} Report */
@@ -77,6 +77,7 @@ function show() {
     next: next && next[1] !== 'pass' ? next[1] : null,
     marks: shownMarks(),
     heat: what === 'policy' ? heatOf(report) : null, playable: true,
+    ownership: what === 'ownership' ? tree.node.prediction?.ownership ?? null : null,
     ...(position ? { forbidden: position.forbidden } : {}),
   });
   table.show(report);
@@ -110,7 +111,8 @@ function tellValue(report) {
     const { rawWinrate, winrate, visits } = report.rootInfo;
     words.unshift(`Black ${percent(winrate)} after ${visits} visits; network value ${percent(rawWinrate)}.`);
   }
-  byId('value', HTMLParagraphElement).textContent = words.join(' ');
+  words.unshift(leadOf(tree.node.prediction));
+  byId('value', HTMLParagraphElement).textContent = words.filter(text => text !== '').join(' ');
 }
 
 function onMainLine() {
@@ -147,7 +149,27 @@ function look() {
     }));
   });
   if (byId('planes-card', HTMLDetailsElement).open) planes();
+  predict();
   show();
+}
+
+/** Asks for ownership and score of the shown position, unless they are there. */
+function predict() {
+  const [model] = models();
+  const node = tree.current;
+  if (!model || !pickers[0].choice?.predicts || tree.nodes[node].prediction) return;
+  looking.push(link.request({ predict: { game: tree.upTo(node), model } }, reply => {
+    if (reply.error) return say(`${model}: ${reply.error}`);
+    tree.nodes[node].prediction = reply.prediction ?? null;
+    if (tree.current === node) show();
+  }));
+}
+
+/** Ownership can be shown where the model predicts it. */
+function offerOwnership() {
+  const option = /** @type {HTMLOptionElement} */ (fields.show.querySelector('[value="ownership"]'));
+  option.disabled = option.hidden = !pickers[0].choice?.predicts;
+  if (option.disabled && fields.show.value === 'ownership') fields.show.value = 'moves';
 }
 
 function planes() {
@@ -298,6 +320,7 @@ function suitModels(size) {
     if (index > 0 || !best) return picker.clear();
     picker.model = best.models ? `${best.run}-${best.models[1]}` : best.run;
   });
+  offerOwnership();
   return best !== undefined;
 }
 
@@ -324,7 +347,11 @@ async function openFile(file) {
 }
 
 function changed() {
-  tree.nodes.forEach(node => (node.reports = []));
+  tree.nodes.forEach(node => {
+    node.reports = [];
+    node.prediction = null;
+  });
+  offerOwnership();
   losses = [];
   byId('losses-card', HTMLDivElement).hidden = true;
   stopReview();
@@ -355,9 +382,9 @@ button('analyse').addEventListener('click', review);
 button('stop').addEventListener('click', stopReview);
 button('save').addEventListener('click', () => {
   const [model] = models();
-  const line = tree.line();
   const save = {
-    game: tree.upTo(line[line.length - 1]), model, visits: fields.visits.valueAsNumber, black: players[0], white: players[1], result,
+    game: tree.start, tree: tree.moves(), comment: tree.nodes[0].comment, model, visits: fields.visits.valueAsNumber,
+    black: players[0], white: players[1], result,
   };
   link.request({ save }, reply => (reply.sgf ? download('review.sgf', reply.sgf) : say(reply.error ?? 'no file')));
 });

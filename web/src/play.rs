@@ -14,9 +14,12 @@ pub mod message;
 mod offload;
 mod pages;
 mod position;
+mod prediction;
+mod predictor;
 mod reports;
 mod results;
 mod review;
+mod save;
 mod searching;
 mod session;
 mod socket;
@@ -72,8 +75,8 @@ pub fn check_message(text: &str) -> Result<(), String> {
         Action::Analyze(search) | Action::Review(search) => search.game,
         Action::Genmove(genmove) => genmove.game,
         Action::Score(score) => score.game,
-        Action::Planes(planes) => planes.game,
-        Action::Save(save) => save.game,
+        Action::Planes(seen) | Action::Predict(seen) => seen.game,
+        Action::Save(save) => return save::check(&save),
         Action::Start(start) => start.game().map_err(|error| error.to_string())?,
         Action::Open(Open { sgf }) => return tree::read(&sgf).map(drop),
         Action::Stop(_) => return Ok(()),
@@ -119,11 +122,13 @@ mod tests {
 
     use super::*;
 
-    const MESSAGES: [&str; 4] = [
+    const MESSAGES: [&str; 6] = [
         r#"{"id":1,"do":{"start":{"size":9,"komi":0.5,"handicap":2}}}"#,
         r#"{"id":2,"do":{"position":{"game":{"size":3,"komi":7,"moves":[["B","B2"],["W","pass"],["B","A1"]]}}}}"#,
         r#"{"id":3,"do":{"open":{"sgf":"(;SZ[3];B[bb](;W[aa];B[ab])(;W[cc]C[a]))"}}}"#,
         r#"{"id":4,"do":{"stop":{"id":3}}}"#,
+        r#"{"id":5,"do":{"predict":{"game":{"size":3,"komi":7,"moves":[["B","B2"]]},"model":"v1-2"}}}"#,
+        r#"{"id":6,"do":{"save":{"game":{"size":3,"komi":7},"tree":[{"played":["B","B2"]},{"parent":0,"played":["W","A1"]}]}}}"#,
     ];
 
     #[test]

@@ -23,7 +23,7 @@ pub enum Perspective {
 pub struct ReportStyle {
     /// Whose chances it gives.
     pub perspective: Perspective,
-    /// Points of lead for a sure win: networks predict no score, so a lead is the expected outcome in other units.
+    /// Points of lead for a sure win: search predicts no score, so a lead is the expected outcome in other units.
     pub points: f32,
     /// Moves at most.
     pub moves: usize,
@@ -107,7 +107,7 @@ pub struct Outlook {
     pub lcb: f64,
     /// The expected outcome, from −1 to 1.
     pub utility: f64,
-    /// The expected outcome in units of [`ReportStyle::points`]. No network here predicts points.
+    /// The expected outcome in units of [`ReportStyle::points`]. Search predicts no points.
     pub score_lead: f64,
     /// The same as `scoreLead`.
     pub score_selfplay: f64,

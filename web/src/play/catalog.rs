@@ -21,6 +21,8 @@ pub(super) struct Choice {
     pub(super) komi: f32,
     /// Visits of its games.
     pub(super) visits: u32,
+    /// Whether its networks predict ownership or the score.
+    pub(super) predicts: bool,
 }
 
 /// The runs that have models, then the demo and the built-in models.
@@ -43,6 +45,7 @@ pub(super) fn choices(models: &Models) -> Result<Vec<Choice>, ModelError> {
             size: Some(config.game.size),
             komi: config.game.komi,
             visits: config.search.visits,
+            predicts: config.network.ownership || config.network.score,
         });
     }
     let plain = Preset::NineByNine.config();
@@ -52,6 +55,7 @@ pub(super) fn choices(models: &Models) -> Result<Vec<Choice>, ModelError> {
         size: None,
         komi: plain.game.komi,
         visits: plain.search.visits,
+        predicts: false,
     }));
     Ok(choices)
 }

@@ -1,15 +1,18 @@
 //! Models that are open, each with an engine that searches for all visitors.
 
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread;
 
 use analysis::{Engine, EngineOptions};
 use config::{ModelId, ModelIdError, ModelRef, Preset, RunConfig};
+use cpu::CpuError;
 use go::{Scoring, Size, SizeError};
 use mcts::Evaluator;
 use models::{EvaluationCacheOptions, ModelError, Models, Place, Searcher};
 use net::{Inputs, NetError, Shape};
+
+use super::predictor::Predictor;
 
 /// Positions that an evaluator takes at a time.
 const BATCH: usize = 32;
@@ -52,6 +55,8 @@ pub(super) struct OpenModel {
     scoring: Scoring,
     inputs: Inputs,
     seed: u64,
+    /// Its auxiliary heads, once they were wanted; `None` when it has none.
+    predictor: OnceLock<Option<Predictor>>,
     /// `None` only while it is closed.
     parts: Option<(Engine, Arc<Searcher>)>,
 }
@@ -99,6 +104,14 @@ pub(super) enum EnginesError {
         wanted: Size,
         /// The board of the game.
         found: Size,
+    },
+    /// Its weights are none.
+    #[error("{model}: {source}")]
+    Weights {
+        /// The model.
+        model: String,
+        /// What is wrong with them.
+        source: CpuError,
     },
     /// There can be no thread.
     #[error("cannot start a thread for {model}: {source}")]
@@ -149,6 +162,20 @@ impl Engines {
         Ok(found)
     }
 
+    /// The auxiliary heads of an open model; `None` when it has none. Their weights are read for the first request.
+    ///
+    /// # Errors
+    /// The weights cannot be read, or the server stops.
+    pub(super) fn predictor<'a>(&self, model: &'a OpenModel) -> Result<Option<&'a Predictor>, EnginesError> {
+        if model.predictor.get().is_none() {
+            let (_, weights) = self.models()?.published(&model.name().parse()?)?;
+            let read = Predictor::read(&weights);
+            let read = read.map_err(|source| EnginesError::Weights { model: model.name().to_owned(), source })?;
+            return Ok(model.predictor.get_or_init(|| read).as_ref());
+        }
+        Ok(model.predictor.get().and_then(Option::as_ref))
+    }
+
     /// Closes all models, and waits for their threads and for evaluations that are published. It may not be called by an async
     /// thread.
     pub(super) fn close(&self) {
@@ -182,6 +209,10 @@ impl Engines {
             }
             ModelId::Uniform | ModelId::Random => config.network,
         };
+        let predictor = OnceLock::new();
+        if !(network.ownership || network.score) || matches!(id, ModelId::Uniform | ModelId::Random) {
+            let _ = predictor.set(None);
+        }
         let shape = Shape::new(&config.game, &network);
         let inputs = shape.map_err(|source| EnginesError::Shape { model: id.clone(), source })?.inputs;
         tracing::info!(model = %id, "model opened");
@@ -191,6 +222,7 @@ impl Engines {
             scoring: config.game.scoring,
             inputs,
             seed: config.seed,
+            predictor,
             parts: Some((engine, searcher)),
         })
     }

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 pub use reply::{
     AnalysisMessage, Content, LossMessage, MoveMessage, NodeMessage, PlaneMessage, PlanesMessage, PositionMessage,
-    Reply, ScoreMessage, TreeMessage,
+    PredictionMessage, Reply, ScoreMessage, TreeMessage,
 };
 
 /// Bytes of a message.
@@ -18,6 +18,8 @@ pub const LONGEST_MESSAGE: usize = (1 << 20) + (1 << 16);
 pub const LONGEST_SGF: usize = 1 << 20;
 /// Moves of a game.
 pub const MOST_MOVES: usize = 2_000;
+/// Nodes of a game with variations.
+pub const MOST_NODES: usize = 10_000;
 /// Characters of the name of a model.
 const LONGEST_MODEL: usize = 100;
 
@@ -59,7 +61,9 @@ pub enum Action {
     /// The result of a game.
     Score(Score),
     /// The input planes of a model in the last position of a game.
-    Planes(Planes),
+    Planes(Seen),
+    /// Ownership and score that a model predicts in the last position of a game.
+    Predict(Seen),
     /// An SGF file as a tree of moves.
     Open(Open),
     /// A game with its known analysis as an SGF file.
@@ -173,10 +177,10 @@ pub struct Score {
     pub model: String,
 }
 
-/// The input planes of a position.
+/// The last position of a game as a model sees it.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Planes {
+pub struct Seen {
     /// The game.
     pub game: GameMessage,
     /// The model.
@@ -197,6 +201,12 @@ pub struct Open {
 pub struct Save {
     /// The game.
     pub game: GameMessage,
+    /// The moves with all variations instead of those of the game; without them the game is written, and lines that are better.
+    #[serde(default)]
+    pub tree: Option<Vec<SavedMove>>,
+    /// Comment on the game before its first move.
+    #[serde(default)]
+    pub comment: String,
     /// The model and the visits whose reports are written with it.
     #[serde(default)]
     pub model: Option<String>,
@@ -212,6 +222,32 @@ pub struct Save {
     /// The result as SGF has it, such as `B+R`.
     #[serde(default)]
     pub result: String,
+}
+
+/// A move of a tree.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SavedMove {
+    /// The index of the move before it; `None` for a first move. The first of the moves after another continues its line.
+    #[serde(default)]
+    pub parent: Option<usize>,
+    /// The move.
+    pub played: Placed,
+    /// Comment on it.
+    #[serde(default)]
+    pub comment: String,
+}
+
+impl Save {
+    fn check_tree(&self) -> Result<(), String> {
+        match &self.tree {
+            Some(_) if !self.game.moves.is_empty() => Err("a game has moves or a tree of moves, not both".to_owned()),
+            Some(tree) if tree.len() > MOST_NODES => {
+                Err(format!("the game has {} nodes; games of at most {MOST_NODES} nodes are saved", tree.len()))
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 /// Stops a request.
@@ -251,7 +287,7 @@ impl Action {
             Action::Analyze(search) | Action::Review(search) => (Some(&search.game), Some(&search.model)),
             Action::Genmove(genmove) => (Some(&genmove.game), Some(&genmove.model)),
             Action::Score(score) => (Some(&score.game), Some(&score.model)),
-            Action::Planes(planes) => (Some(&planes.game), Some(&planes.model)),
+            Action::Planes(seen) | Action::Predict(seen) => (Some(&seen.game), Some(&seen.model)),
             Action::Save(save) => (Some(&save.game), save.model.as_ref()),
             Action::Open(Open { sgf }) if sgf.len() > LONGEST_SGF => {
                 return Err(format!("the file has {} bytes; files of at most {LONGEST_SGF} bytes are read", sgf.len()));
@@ -260,6 +296,9 @@ impl Action {
         };
         if let Some(moves) = game.map(|game| game.moves.len()).filter(|moves| *moves > MOST_MOVES) {
             return Err(format!("the game has {moves} moves; games of at most {MOST_MOVES} moves are analysed"));
+        }
+        if let Action::Save(save) = self {
+            save.check_tree()?;
         }
         match model.filter(|model| model.len() > LONGEST_MODEL) {
             Some(_) => Err(format!("the name of the model has more than {LONGEST_MODEL} bytes")),
@@ -326,6 +365,13 @@ mod tests {
         let file = |bytes: usize| format!(r#"{{"id":5,"do":{{"open":{{"sgf":"{}"}}}}}}"#, "a".repeat(bytes));
         assert!(Request::parse(&file(LONGEST_SGF)).is_ok());
         assert!(error(&file(LONGEST_SGF + 1)).contains("the file has 1048577 bytes"));
+        let tree = |game: &str, nodes: usize| {
+            let nodes = vec![r#"{"played":["B","pass"]}"#; nodes].join(",");
+            format!(r#"{{"id":5,"do":{{"save":{{"game":{{"size":9,"komi":7{game}}},"tree":[{nodes}]}}}}}}"#)
+        };
+        assert!(Request::parse(&tree("", MOST_NODES)).is_ok());
+        assert!(error(&tree("", MOST_NODES + 1)).contains("the game has 10001 nodes"));
+        assert!(error(&tree(r#","moves":[["B","E5"]]"#, 1)).contains("not both"));
         let name = "v".repeat(LONGEST_MODEL + 1);
         let planes = format!(r#"{{"id":5,"do":{{"planes":{{"game":{{"size":9,"komi":7}},"model":"{name}"}}}}}}"#);
         assert!(error(&planes).contains("the name of the model"));

@@ -1,18 +1,14 @@
-//! Requests that are done at once, by a thread that may wait: scores, input planes and files.
+//! Requests that are done at once, by a thread that may wait: scores and input planes.
 
-use analysis::{Annotation, Report, annotated};
-use go::sgf::{Application, Margin, Outcome, Player, Record, Turn};
+use go::sgf::{Margin, Outcome};
 use go::{Color, Game, Move, PointSet, Position, Scoring, Stones, Symmetry};
 use gtp::server::{Status, fates, is_certain, play_on};
+use net::Inputs;
 use play::generator;
 
-use super::message::{Content, GameMessage, PlaneMessage, Planes, PlanesMessage, Save, Score, ScoreMessage};
+use super::message::{Content, PlaneMessage, PlanesMessage, Score, ScoreMessage, Seen};
 use super::position::{Played, drawn, vertices};
-use super::reports::ReportKey;
 use super::state::Play;
-
-/// Characters of the name of a player in a file.
-const LONGEST_NAME: usize = 100;
 
 /// The score of a game. A model estimates which stones are dead unless the request says it.
 pub(super) fn score(play: &Play, request: &Score) -> Result<Content, String> {
@@ -69,52 +65,27 @@ fn scored(game: &Game, komi: f32, dead: PointSet) -> Result<ScoreMessage, String
 }
 
 /// The input planes of a position.
-pub(super) fn planes(play: &Play, request: &Planes) -> Result<Content, String> {
+pub(super) fn planes(play: &Play, request: &Seen) -> Result<Content, String> {
     let Played { game, komi } = request.game.replay().map_err(|error| error.to_string())?;
     let model = play.engines.open(&request.model, game.size()).map_err(|error| error.to_string())?;
-    let (inputs, area) = (model.inputs(), game.size().area());
-    let mut bytes = vec![0; inputs.len(game.size())];
-    inputs.of_game(&game, komi, Symmetry::Identity, &mut bytes);
-    let planes = inputs.names().into_iter().zip(bytes.chunks_exact(area));
+    let inputs = model.inputs();
+    let bytes = input_planes(inputs, &game, komi);
+    let planes = inputs.names().into_iter().zip(bytes.chunks_exact(game.size().area()));
     let planes = planes.map(|(name, values)| PlaneMessage { name, values: values.to_vec() }).collect();
     Ok(Content::Planes(PlanesMessage { inputs: inputs.to_string(), planes }))
 }
 
-/// A game as SGF, with the reports that are known.
-pub(super) fn save(play: &Play, request: &Save) -> Result<Content, String> {
-    let Played { game, komi } = request.game.replay().map_err(|error| error.to_string())?;
-    let mut record = record(&request.game)?;
-    record.black.name = request.black.chars().take(LONGEST_NAME).collect();
-    record.white.name = request.white.chars().take(LONGEST_NAME).collect();
-    record.outcome = Some(Outcome::parse(&request.result)).filter(|outcome| *outcome != Outcome::Unknown);
-    let reports: Vec<Option<Report>> = request.model.as_ref().map_or_else(Vec::new, |model| {
-        let known = |turn| play.reports.get(&ReportKey::new(model, &game, turn, komi, request.visits));
-        (0..=game.turn()).map(|turn| known(turn).as_deref().cloned()).collect()
-    });
-    let model = request.model.as_deref().unwrap_or_default();
-    Ok(Content::Sgf(annotated(&record, &Annotation { model, reports: &reports })))
-}
-
-/// The record of a game.
-pub(super) fn record(message: &GameMessage) -> Result<Record, String> {
-    let Played { game, komi } = message.replay().map_err(|error| error.to_string())?;
-    let turns = game.moves().iter().zip(game.colors());
-    let mut record = Record::new(game.size());
-    record.komi = Some(komi);
-    record.setup = *game.stones_ago(game.turn()).unwrap_or(&Stones::EMPTY);
-    record.handicap = if record.setup.white.is_empty() { record.setup.black.len() } else { 0 };
-    record.first = message.initial_player.into();
-    record.turns = turns.map(|(&mv, &color)| Turn { color, mv, comment: String::new() }).collect();
-    record.black = Player::default();
-    record.rules = "area scoring, positional superko, no suicide".to_owned();
-    record.application = Some(Application { name: "Tengen".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() });
-    Ok(record)
+/// The planes of the last position of a game, one after the other.
+pub(super) fn input_planes(inputs: Inputs, game: &Game, komi: f32) -> Vec<u8> {
+    let mut bytes = vec![0; inputs.len(game.size())];
+    inputs.of_game(game, komi, Symmetry::Identity, &mut bytes);
+    bytes
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::play::message::Player as Name;
+    use crate::play::message::{GameMessage, Player as Name};
 
     fn message(diagram: &str) -> GameMessage {
         let size = diagram.lines().count();
@@ -156,13 +127,5 @@ mod tests {
         let game = message(BOARD).replay().expect("a game").game;
         assert!(dead_chains(&game, &["A1".to_owned()]).is_err());
         assert!(dead_chains(&game, &["pass".to_owned()]).is_err());
-    }
-
-    #[test]
-    fn records_have_first_stones_and_moves() {
-        let mut game = message(BOARD);
-        game.moves.push((Name::W, "A1".to_owned()));
-        let sgf = record(&game).expect("a record").to_sgf();
-        assert!(sgf.contains("KM[0.5]") && sgf.contains("AB[") && sgf.ends_with(";W[ae])\n"), "{sgf}");
     }
 }

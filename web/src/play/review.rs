@@ -101,7 +101,7 @@ impl Review {
     }
 
     fn losses(&self) -> Vec<LossMessage> {
-        let Ok(record) = super::results::record(&self.message) else { return Vec::new() };
+        let Ok(record) = super::save::record(&self.message) else { return Vec::new() };
         let reports: Vec<Option<Report>> = self.reports.iter().map(|report| report.as_deref().cloned()).collect();
         let found = losses(&record, &reports).into_iter();
         found.map(|loss| LossMessage { turn: loss.turn, loss: loss.loss, best: loss.best }).collect()

@@ -20,7 +20,7 @@ use super::review::Review;
 use super::searching::{self, Searching};
 use super::state::Play;
 use super::visitor::{Happening, Visitor};
-use super::{results, tree};
+use super::{prediction, results, save, tree};
 
 /// Requests of a visitor at a time.
 const MOST_REQUESTS: usize = 16;
@@ -119,9 +119,10 @@ impl Session {
                 self.open(id, &genmove.model.clone(), Wanted::Genmove(Box::new(played), genmove));
             }
             Action::Score(score) => self.elsewhere(id, move |play| results::score(play, &score)),
-            Action::Planes(planes) => self.elsewhere(id, move |play| results::planes(play, &planes)),
+            Action::Planes(seen) => self.elsewhere(id, move |play| results::planes(play, &seen)),
+            Action::Predict(seen) => self.elsewhere(id, move |play| prediction::predict(play, &seen)),
             Action::Open(open) => self.elsewhere(id, move |_| tree::read(&open.sgf).map(Content::Tree)),
-            Action::Save(save) => self.elsewhere(id, move |play| results::save(play, &save)),
+            Action::Save(save) => self.elsewhere(id, move |play| save::save(play, &save)),
             Action::Stop(_) => {}
         }
         Ok(())

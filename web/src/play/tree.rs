@@ -5,11 +5,9 @@ use std::collections::BTreeMap;
 use go::sgf::{self, Node, Record, Tree};
 use go::{Color, Game, Mark, Position};
 
-use super::message::{GameMessage, MOST_MOVES, NodeMessage, Player, TreeMessage};
+use super::message::{GameMessage, MOST_MOVES, MOST_NODES, NodeMessage, Player, TreeMessage};
 use super::position::vertices;
 
-/// Nodes of a file.
-pub const MOST_NODES: usize = 10_000;
 /// Bytes of a comment; the rest of a longer one is left out.
 const LONGEST_COMMENT: usize = 10_000;
 

@@ -37,6 +37,8 @@ pub enum Content {
     Score(ScoreMessage),
     /// Input planes.
     Planes(PlanesMessage),
+    /// Ownership and score.
+    Prediction(PredictionMessage),
     /// An SGF file as a tree.
     Tree(TreeMessage),
     /// The text of an SGF file.
@@ -127,6 +129,16 @@ pub struct PlaneMessage {
     pub name: String,
     /// A number a point, row by row from the top.
     pub values: Vec<u8>,
+}
+
+/// What the auxiliary heads of a network say of a position, from Black's perspective.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PredictionMessage {
+    /// A number a point, row by row from the top: from −1, White's, to 1, Black's; `None` without that head.
+    pub ownership: Option<Vec<f32>>,
+    /// Points by which Black leads, after komi; `None` without that head.
+    pub score_lead: Option<f32>,
 }
 
 /// The moves of an SGF file.

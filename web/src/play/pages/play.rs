@@ -16,11 +16,13 @@ pub(crate) async fn play() -> Response {
                 #board {}
                 .player #player-B {}
                 (status())
+                p.lead #lead aria-live="polite" {}
                 .buttons #actions role="group" aria-label="Game" {
                     button #pass type="button" { "Pass" }
                     button #undo type="button" { "Undo" }
                     button #resign type="button" { "Resign" }
                     button #hint type="button" aria-pressed="false" { "Hints" }
+                    button #owner type="button" aria-pressed="false" hidden { "Ownership" }
                     button #score type="button" { "Score" }
                     button #pause type="button" hidden { "Pause" }
                 }

@@ -55,6 +55,7 @@ fn settings() -> Markup {
                     option value="both" { "moves of both models" }
                     option value="second" { "moves of the compared model" }
                     option value="policy" { "policy of the network" }
+                    option value="ownership" hidden disabled { "ownership" }
                     option value="nothing" { "nothing" }
                 }
             }

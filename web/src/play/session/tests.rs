@@ -117,6 +117,28 @@ fn models_move_or_resign_and_pass_when_all_is_decided() {
 }
 
 #[test]
+fn networks_with_auxiliary_heads_predict_ownership_and_score() {
+    let play = play(&[]);
+    let mut page = Page::new(&play, 1);
+    let mut predict = |id, model: &str, moves: &[(&str, &str)]| {
+        let action = json!({ "predict": { "game": game(9, moves), "model": model } });
+        page.request(id, &action, &["prediction"]).pop().expect("a reply")["prediction"].clone()
+    };
+    // White leaves the whole board to Black.
+    let black = [("B", "E5"), ("W", "pass"), ("B", "C5"), ("W", "pass"), ("B", "G5"), ("W", "pass"), ("B", "E3")];
+    let far = predict(1, "9x9-demo", &black);
+    let owners: Vec<f64> = serde_json::from_value(far["ownership"].clone()).expect("numbers");
+    assert_eq!(owners.len(), 81);
+    assert!(owners.iter().all(|owner| (-1.0..=1.0).contains(owner)));
+    assert!(owners.iter().sum::<f64>() > 40.0, "{owners:?}");
+    let lead = |prediction: &Value| prediction["scoreLead"].as_f64().expect("a number");
+    let even = predict(2, "9x9-demo", &[]);
+    assert!(lead(&far) > lead(&even) + 20.0, "{} {}", lead(&far), lead(&even));
+    // A model without a network predicts nothing.
+    assert_eq!(predict(3, "uniform", &[]), json!({ "ownership": null, "scoreLead": null }));
+}
+
+#[test]
 fn review_has_all_positions_and_then_the_losses() {
     let play = play(&[]);
     let mut page = Page::new(&play, 1);

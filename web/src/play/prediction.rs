@@ -1,0 +1,47 @@
+//! What a network predicts besides policy and value: the owner of each point and the score. Search uses neither.
+
+use cpu::Prediction;
+use go::Color;
+
+use super::message::{Content, PredictionMessage, Seen};
+use super::position::Played;
+use super::results::input_planes;
+use super::state::Play;
+
+/// Ownership and score of the last position of a game.
+pub(super) fn predict(play: &Play, request: &Seen) -> Result<Content, String> {
+    let Played { game, komi } = request.game.replay().map_err(|error| error.to_string())?;
+    let model = play.engines.open(&request.model, game.size()).map_err(|error| error.to_string())?;
+    let predictor = play.engines.predictor(&model).map_err(|error| error.to_string())?;
+    let predicted = predictor.map(|predictor| predictor.predict(&input_planes(model.inputs(), &game, komi)));
+    let none = Prediction { ownership: None, margin: None };
+    Ok(Content::Prediction(for_black(predicted.unwrap_or(none), game.to_move())))
+}
+
+fn for_black(Prediction { ownership, margin }: Prediction, to_move: Color) -> PredictionMessage {
+    let sign = to_move.sign();
+    PredictionMessage {
+        ownership: ownership
+            .map(|owners| owners.into_iter().map(|share| rounded(sign * (2.0 * share - 1.0), 100.0)).collect()),
+        score_lead: margin.map(|margin| rounded(sign * margin, 10.0)),
+    }
+}
+
+/// To a fraction, and without a negative zero.
+fn rounded(number: f32, fractions: f32) -> f32 {
+    (number * fractions).round() / fractions + 0.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn predictions_are_from_blacks_perspective() {
+        let predicted = Prediction { ownership: Some(vec![1.0, 0.5, 0.256]), margin: Some(2.54) };
+        let black = PredictionMessage { ownership: Some(vec![1.0, 0.0, -0.49]), score_lead: Some(2.5) };
+        assert_eq!(for_black(predicted.clone(), Color::Black), black);
+        let white = PredictionMessage { ownership: Some(vec![-1.0, 0.0, 0.49]), score_lead: Some(-2.5) };
+        assert_eq!(for_black(predicted, Color::White), white);
+    }
+}
