@@ -3,6 +3,9 @@
 use std::path::Path;
 use std::process::Command;
 
+use config::Preset;
+use net::{Shape, Weights};
+use store::ModelMetadata;
 use testing::{Tool, require};
 use tests::{TestStore, program, repository, succeed};
 
@@ -22,6 +25,16 @@ fn visitors_play_and_review_games_in_chromium() {
     python.arg(program("tengen").get_program()).arg("--store").arg(store.path()).arg("serve");
     let said = succeed(&mut python);
     assert!(said.contains("all pages for players work"), "{said}");
+}
+
+#[test]
+fn games_outlive_inference_servers_and_analyses_the_web_server_in_chromium() {
+    let Some(mut python) = check("check_served.py") else { return };
+    let (store, evaluations) = (TestStore::new(), TestStore::new());
+    publish_small_model(&store);
+    python.env("TENGEN_THREADS", "1").arg(program("tengen").get_program()).arg(program("inference").get_program());
+    let said = succeed(python.arg(store.path()).arg(evaluations.path()));
+    assert!(said.contains("games go on, and analyses are found"), "{said}");
 }
 
 #[test]
@@ -46,4 +59,24 @@ fn page_scripts_pass_the_type_check() {
     for script in ["web/assets/review.js", "crates/page/assets/plots.js"] {
         assert!(read.lines().any(|line| line.ends_with(script)), "{script}: {read}");
     }
+}
+
+/// Model 1 of a run of 5x5, with random weights.
+fn publish_small_model(store: &TestStore) {
+    let config = Preset::Tiny.config();
+    let run = store.run("small");
+    run.create(&config).unwrap();
+    let metadata = ModelMetadata {
+        run: run.name().clone(),
+        number: 1,
+        parent: None,
+        origin: Vec::new(),
+        step: 0,
+        size: config.game.size,
+        config_digest: config.digest(),
+        network: config.network,
+        search: config.search.clone(),
+    };
+    let weights = Weights::synthetic(Shape::new(&config.game, &config.network).unwrap(), 1);
+    run.models().publish(&metadata, weights.to_bytes().into()).unwrap();
 }
