@@ -38,6 +38,13 @@ fn main() -> std::io::Result<()> {
         ("analyze", r#"{"id":2,"do":{"analyze":{"game":{"size":9,"komi":7,"initialStones":[["B","C3"]],"initialPlayer":"W","moves":[["W","E5"],["B","pass"]]},"model":"9x9-demo","visits":100}}}"#),
         ("open", r#"{"id":3,"do":{"open":{"sgf":"(;SZ[3];B[bb](;W[aa];B[ab])(;W[cc]C[a]))"}}}"#),
         ("score", r#"{"id":4,"do":{"score":{"game":{"size":9,"komi":7},"dead":["E5"],"model":"v1-2"}}}"#),
+        ("genmove", r#"{"id":5,"do":{"genmove":{"game":{"size":9,"komi":7},"model":"v1-2","visits":9,"seconds":1.5,"resign":-0.9,"awaited":true,"draw":7}}}"#),
+        ("position", r#"{"id":6,"do":{"position":{"game":{"size":3,"komi":7,"moves":[["B","B2"],["W","pass"]]}}}}"#),
+        ("planes", r#"{"id":7,"do":{"planes":{"game":{"size":9,"komi":7},"model":"v1-2"}}}"#),
+        ("predict", r#"{"id":8,"do":{"predict":{"game":{"size":9,"komi":7,"moves":[["B","E5"]]},"model":"9x9-demo"}}}"#),
+        ("save", r#"{"id":9,"do":{"save":{"game":{"size":9,"komi":7,"moves":[["B","E5"]]},"model":"v1-2","visits":9,"black":"a","result":"B+R"}}}"#),
+        ("save-tree", r#"{"id":10,"do":{"save":{"game":{"size":3,"komi":7},"comment":"a","tree":[{"played":["B","B2"]},{"parent":0,"played":["W","A1"],"comment":"b"},{"parent":0,"played":["W","pass"]}]}}}"#),
+        ("stop", r#"{"id":11,"do":{"stop":{"id":3}}}"#),
     ] {
         put(&folder, "page_message", name, message.as_bytes())?;
     }
