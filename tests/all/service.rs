@@ -100,7 +100,10 @@ fn trainer_saves_a_checkpoint(service: &mut Service) {
 fn trainer_publishes_and_waits_for_shards(service: &mut Service) {
     let people = service.store.path().join("people.sgf");
     fs::write(&people, "(;SZ[5]KM[0.5]RE[W+R];B[cc];W[bb];B[dd];W[bd])").unwrap();
-    let mut trainer = stage(&service.store, "trainer", &["--run", "slow", "--eval-sgf", people.to_str().unwrap()]);
+    let deep = service.store.path().join("deep.jsonl");
+    fs::write(&deep, r#"{"size": 5, "moves": ["C3"], "value": 0.9, "visits": [["B3", 90], ["pass", 10]]}"#).unwrap();
+    let references = ["--eval-sgf", people.to_str().unwrap(), "--eval-positions", deep.to_str().unwrap()];
+    let mut trainer = stage(&service.store, "trainer", &[&["--run", "slow"], &references[..]].concat());
     trainer.wait_for_metric("tengen_newest_model_number", 1.0);
     trainer.wait_for_metric("tengen_train_waiting_seconds", 0.1);
     service.look(&trainer);
