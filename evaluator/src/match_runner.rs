@@ -132,7 +132,7 @@ impl MatchRunner<'_> {
                 tries.borrow_mut().finished(&game);
                 heard.set(heard.get() && finished.send(game).is_ok());
             },
-            &mut || {
+            &mut |_| {
                 let leave = stop.requested() || !heard.get() || tries.borrow().is_hopeless();
                 if leave { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             },

@@ -12,6 +12,7 @@ use store::Run;
 use crate::SelfplayError;
 use crate::handoff::Taken;
 use crate::job::{Job, JobProgress, Shared};
+use crate::live::LivePublisher;
 use crate::writer::GameWriter;
 
 /// The longest time between two reports of progress.
@@ -21,6 +22,7 @@ const REPORT: Duration = Duration::from_millis(200);
 pub(crate) struct Collector<'a> {
     shared: &'a Shared<'a>,
     shelf: GameWriter<'a>,
+    live: LivePublisher<'a>,
     /// What the games of the job's own model were like.
     totals: Totals,
     progress: JobProgress,
@@ -34,9 +36,10 @@ impl<'a> Collector<'a> {
         shared: &'a Shared<'a>,
         taken: &'a mut Taken,
         progress: JobProgress,
-    ) -> Collector<'a> {
+    ) -> Result<Collector<'a>, SelfplayError> {
         let shelf = GameWriter::new(run, &shared.job.worker, shared.config.selfplay.games_per_file, taken);
-        Collector { shared, shelf, totals: Totals::default(), progress, began: Instant::now() }
+        let live = LivePublisher::new(run, &shared.job.worker, shared.live.as_ref())?;
+        Ok(Collector { shared, shelf, live, totals: Totals::default(), progress, began: Instant::now() })
     }
 
     /// Collects until all threads have ended. An error of `watch` ends the job as a break does, and is the result when what was
@@ -53,6 +56,7 @@ impl<'a> Collector<'a> {
                 Err(RecvTimeoutError::Timeout) => self.shelf.publish_if_old()?,
                 Err(RecvTimeoutError::Disconnected) => break,
             }
+            self.live.publish()?;
             self.update();
             if watched.is_ok() {
                 watched = watch(self.progress);

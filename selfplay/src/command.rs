@@ -50,6 +50,8 @@ pub struct Args {
     #[command(flatten)]
     inference: runtime::InferenceArgs,
     #[command(flatten)]
+    live: runtime::LiveArgs,
+    #[command(flatten)]
     times: runtime::TimesArgs,
     #[command(flatten)]
     store: runtime::StoreArgs,
@@ -109,6 +111,7 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
         threads: args.resources.threads(),
         cache: args.resources.cache(),
         times: args.times.times.unwrap_or(true),
+        live: args.live.interval(0),
     };
     let mut driver = Driver::new(&run, &config, options, stop, Console::new(stop.health().clone()));
     runtime::leased(&run, lease(&args.worker), stop, || runtime::drive(&mut driver, stop))?;

@@ -35,6 +35,8 @@ pub struct Options {
     pub cache: usize,
     /// Whether games say when they were played.
     pub times: bool,
+    /// How often a state of one of its games is published for viewers at most; `None`: never.
+    pub live: Option<Duration>,
 }
 
 /// How many games a worker plays with each model.
@@ -162,6 +164,7 @@ impl<'a> Driver<'a> {
             threads: self.options.threads,
             cache: self.options.cache,
             times: self.options.times,
+            live: self.options.live,
             handoff_on_shutdown: self.hands_off(model),
             follow_latest,
             threshold: Threshold::new(threshold(&self.run, model)?),

@@ -9,6 +9,7 @@ use config::{ModelId, SelfplayConfig};
 use play::{EvaluatorCounts, EvaluatorStats};
 use runtime::Stop;
 
+use crate::live::LiveGame;
 use crate::threshold::Threshold;
 
 /// What to play.
@@ -30,6 +31,8 @@ pub struct Job {
     pub times: bool,
     /// Whether to hand off games in progress on shutdown, and to continue games that others handed off.
     pub handoff_on_shutdown: bool,
+    /// How often a state of one of its games is published for viewers at most; `None`: never.
+    pub live: Option<Duration>,
     /// Whether other models play next, so that games of any model may be continued.
     pub follow_latest: bool,
     /// Root value for the mover below which it resigns, if resignation is on, in the games that are still to be started.
@@ -74,6 +77,8 @@ pub(crate) struct Shared<'a> {
     pub(crate) series: &'a str,
     /// Games of the series that are not to be begun.
     pub(crate) begun: &'a BTreeSet<u64>,
+    /// The game that viewers see.
+    pub(crate) live: Option<LiveGame>,
     pub(crate) stats: Arc<EvaluatorStats>,
     /// No more games are to be started.
     pub(crate) enough: AtomicBool,

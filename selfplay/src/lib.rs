@@ -16,6 +16,7 @@ mod error;
 mod game_limit;
 mod handoff;
 mod job;
+mod live;
 mod pool;
 mod report;
 mod series;

@@ -12,6 +12,7 @@ use store::Run;
 use crate::collector::Collector;
 use crate::handoff::{self, InProgressGames};
 use crate::job::{Job, JobProgress, Shared};
+use crate::live::LiveGame;
 use crate::{SelfplayError, series, worker};
 
 /// Plays until the wanted games are published, or `stop` is requested; then games in progress are discarded or handed off
@@ -42,13 +43,14 @@ pub fn play(
         config: &config,
         series: &series,
         begun: &begun,
+        live: job.live.map(LiveGame::new),
         stats: Arc::default(),
         enough: AtomicBool::new(false),
         stop,
     };
     let InProgressGames { games, taken } = &mut *unfinished;
     let progress = JobProgress { games: done, wanted: job.games, resumed, ..JobProgress::default() };
-    let collector = Collector::new(run, &shared, taken, progress);
+    let collector = Collector::new(run, &shared, taken, progress)?;
     let mut progress = std::thread::scope(|scope| {
         // Threads that finish games faster than those are published wait, so that little remains to publish when the process
         // is to stop.

@@ -13,6 +13,7 @@ use record::GameRecord;
 
 use crate::SelfplayError;
 use crate::job::Shared;
+use crate::live::Follower;
 
 /// Plays every `threads`-th game that is wanted and not published, and sends the records. `games` are those to resume
 /// first, and are left unfinished when the model is to be followed within games and no more are to be started.
@@ -35,6 +36,7 @@ pub(crate) fn play(
     games.iter_mut().for_each(|game| game.take_over(&name));
     // A worker with more threads handed off more games than fit; they come before new ones.
     let mut later = games.split_off(games.len().min(slots));
+    let mut follower = shared.live.as_ref().filter(|_| thread == 0).map(Follower::new);
     // The receiver is gone when a game could not be published.
     let heard = Cell::new(true);
     let played = play::run(
@@ -50,7 +52,8 @@ pub(crate) fn play(
             Some(Selfplay::new(spec.timed(job.times)))
         },
         &mut |record| heard.set(heard.get() && finished.send(record).is_ok()),
-        &mut || {
+        &mut |games| {
+            follower.iter_mut().for_each(|follower| follower.follow(games));
             let hand_over = config.selfplay.follow_within_games && shared.enough.load(Ordering::Relaxed);
             let leave = hand_over || shared.stop.requested() || !heard.get();
             if leave { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }

@@ -29,6 +29,8 @@ pub(crate) struct Resources<'a> {
     pub(crate) cache: usize,
     /// Whether games say when they were played.
     pub(crate) times: bool,
+    /// How often a state of a game is published for viewers at most.
+    pub(crate) live: Option<Duration>,
     /// What every model is measured on beside the validation set.
     pub(crate) references: &'a References,
 }
@@ -66,7 +68,7 @@ impl<'a> Cycle<'a> {
         resources: Resources<'a>,
         stop: &'a Stop,
     ) -> anyhow::Result<Cycle<'a>> {
-        let Resources { place, threads, cache, times, references } = resources;
+        let Resources { place, threads, cache, times, live, references } = resources;
         let options = Options {
             model: ModelRef::Newest(run.name().clone()),
             worker: WORKER.to_owned(),
@@ -76,6 +78,7 @@ impl<'a> Cycle<'a> {
             threads,
             cache,
             times,
+            live,
         };
         let training = trainer::Options {
             train_device: TrainDevice { device: place.device(), precision: Precision::Auto, threads },

@@ -7,7 +7,7 @@ use anyhow::Context;
 use config::RunName;
 use models::{Place, Priority};
 use net::{Backend, Precision};
-use runtime::{Classify, InferenceArgs, ResourceArgs, Stop, TimesArgs};
+use runtime::{Classify, InferenceArgs, LiveArgs, ResourceArgs, Stop, TimesArgs};
 use store::Store;
 use trainer::ReferenceArgs;
 use web::Server;
@@ -38,6 +38,8 @@ pub struct Args {
     #[command(flatten)]
     times: TimesArgs,
     #[command(flatten)]
+    live: LiveArgs,
+    #[command(flatten)]
     service: runtime::ServiceArgs,
 }
 
@@ -67,6 +69,7 @@ pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
         threads: args.resources.threads(),
         cache: args.resources.cache(),
         times: args.times.times.unwrap_or(false),
+        live: args.live.interval(u64::from(server.is_some())),
         references: &references,
     };
     let done = cycle::run(&store, &run, &config, resources, stop);

@@ -151,6 +151,7 @@ fn drivers_of_three_stages_work_side_by_side_in_one_process() {
             threads: 1,
             cache: 0,
             times: false,
+            live: None,
         };
         work(&mut selfplay::Driver::new(&store.run("tiny"), &config, options, &stop, Silent), &stop).unwrap();
         shuffler.join().unwrap();

@@ -42,7 +42,7 @@ fn play(moves: usize, side: usize, overrides: &[&str]) {
             done.set(done.get() + record.turns.len());
             check(&record, &targets);
         },
-        &mut || ControlFlow::Continue(()),
+        &mut |_| ControlFlow::Continue(()),
     )
     .unwrap();
     assert!(done.get() >= moves);

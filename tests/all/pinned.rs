@@ -17,7 +17,7 @@ fn check(name: &str, evaluator: &mut dyn Evaluator, expected: &Expect) {
     let mut started = (0..4).map(|index| Selfplay::new(SelfplaySpec::new(&config, name, "0", index, None)));
     let mut games: Vec<GameRecord> = Vec::new();
     let (mut start, mut finish) = (|| started.next(), |game| games.push(game));
-    play::run(&mut [evaluator], &mut Vec::new(), 4, &mut start, &mut finish, &mut || ControlFlow::Continue(()))
+    play::run(&mut [evaluator], &mut Vec::new(), 4, &mut start, &mut finish, &mut |_| ControlFlow::Continue(()))
         .unwrap();
     games.sort_by_key(|game| game.index);
     let letter = |game: &GameRecord, turn: usize| char::from(b'a' + game.turns[turn].mv.index(game.size) as u8);

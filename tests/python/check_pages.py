@@ -26,6 +26,7 @@ PAGES = {
     "network": "/runs/one/models/2/network?against=1",
     "networks": "/runs/one/networks",
     "games": "/runs/one/games",
+    "live": "/runs/one/live",
     "matches": "/runs/one/matches",
     "openings": "/runs/one/openings",
     "config": "/runs/one/config",
@@ -61,6 +62,18 @@ def run_is_watched_from_its_first_model(browser, training):
         assert len(seen) > 1, seen
         expect(page.locator("#elo .curves path").first).to_be_attached()
         return seen
+
+
+def game_is_watched_as_it_is_played(browser, training):
+    """A board shows the next moves, and the page is never loaded again."""
+    with visitor(browser, training, f"/runs/{training.path}/live") as page:
+        page.evaluate("window.loadedOnce = true")
+        game = "() => /game (\\d+), move (\\d+)/.exec(document.querySelector('#live section')?.textContent ?? '')?.slice(1).map(Number)"
+        page.wait_for_function(game)
+        before = page.evaluate(game)
+        page.wait_for_function(f"before => {{ const now = ({game})(); return now && (now[0] !== before[0] || now[1] > before[1]) }}", arg=before)
+        assert page.evaluate("window.loadedOnce"), "the page was loaded again"
+        screen(page, "live-game")
 
 
 def game_pages(browser, server):
@@ -133,6 +146,7 @@ def main():
         training = Training([*command, "run", config, "--run", "one", *SLOW, "--serve", "127.0.0.1:0"])
         try:
             seen = run_is_watched_from_its_first_model(browser, training)
+            game_is_watched_as_it_is_played(browser, training)
         finally:
             training.stop()
         print(f"models {seen} were seen in {time.monotonic() - begin:.0f} s")

@@ -96,6 +96,7 @@ async function open(game) {
 }
 
 function restart() {
+  byId('live', HTMLAnchorElement).href = `/runs/${encodeURIComponent(run.value)}/live`;
   shown = new Set();
   soon(look, 0);
 }
@@ -117,5 +118,5 @@ choices().then(all => {
   run.replaceChildren(...all.filter(choice => choice.models && choice.run !== '9x9-demo').map(choice => html('option', { value: choice.run }, choice.run)));
   if (wanted) run.value = wanted;
   if (run.options.length === 0) status.textContent = 'The store has no run yet.';
-  else look();
+  else restart();
 }, error => (status.textContent = `${error}`));

@@ -106,12 +106,12 @@ fn content(game: &GameRecord, address: &str, shown: &Shown, may_review: bool) ->
     }
 }
 
-fn thousandths(number: f32) -> String {
+pub(crate) fn thousandths(number: f32) -> String {
     format!("{number:.3}").replace('-', "−")
 }
 
 /// The position after so many moves, and the last of them.
-fn after(game: &GameRecord, turns: usize) -> (Game, Option<Move>) {
+pub(crate) fn after(game: &GameRecord, turns: usize) -> (Game, Option<Move>) {
     let mut position = Game::new(game.size);
     let mut last = None;
     for turn in game.turns.iter().take(turns) {

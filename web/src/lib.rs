@@ -21,6 +21,7 @@ mod games_page;
 mod guard;
 mod hosts;
 mod listen;
+mod live_page;
 mod matches_page;
 mod models_page;
 mod network_page;

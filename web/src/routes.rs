@@ -12,8 +12,8 @@ use tower_http::compression::CompressionLayer;
 use crate::guard::{self, MOST_BODY};
 use crate::play::{self, PlayArgs};
 use crate::{
-    App, PageError, WebError, assets, bulk, compare, config_page, events, game_page, games_page, matches_page,
-    models_page, network_page, openings_page, plots, run_page, runs, sign_in,
+    App, PageError, WebError, assets, bulk, compare, config_page, events, game_page, games_page, live_page,
+    matches_page, models_page, network_page, openings_page, plots, run_page, runs, sign_in,
 };
 
 /// The application as one service, with the pages for players where there are arguments for them.
@@ -37,6 +37,8 @@ pub(crate) fn routes(app: &App, args: Option<&PlayArgs>) -> Result<Router, WebEr
         .route("/runs/{run}/games.zip", get(bulk::zip))
         .route("/runs/{run}/games.parquet", get(bulk::parquet))
         .route("/runs/{run}/games/{model}/{stem}/{row}", get(game_page::of_selfplay))
+        .route("/runs/{run}/live", get(live_page::page))
+        .route("/runs/{run}/live/events", get(live_page::events))
         .route("/runs/{run}/matches", get(matches_page::page))
         .route("/runs/{run}/tables/{file}", get(plots::table))
         .route("/runs/{run}/matches/{stem}/{row}", get(game_page::of_match))

@@ -60,6 +60,7 @@ impl View {
             ("Overview", ""),
             ("Models", "models"),
             ("Games", "games"),
+            ("Live", "live"),
             ("Matches", "matches"),
             ("Openings", "openings"),
             ("Configuration", "config"),

@@ -205,7 +205,7 @@ impl Worker {
             update();
             self.over(id);
         };
-        let mut watch = || match self.shared.generation() == generation {
+        let mut watch = |_: &[Running]| match self.shared.generation() == generation {
             true => ControlFlow::Continue(()),
             false => ControlFlow::Break(()),
         };

@@ -37,8 +37,8 @@ enum Waits {
 /// Plays `games`, and those that `start` adds, until there are none, or `watch` breaks; unfinished games are left in `games`
 /// then, none of them waiting for an evaluation.
 ///
-/// `start` is called when fewer than `slots` games are in progress. `finish` gets what every game leaves behind; `watch` is
-/// asked once in each round.
+/// `start` is called when fewer than `slots` games are in progress. `finish` gets what every game leaves behind; `watch` gets
+/// the games in progress once in each round.
 ///
 /// A round evaluates the batches that are full, or the fullest one when no game can go on without: with two models and
 /// twice as many games as a batch has places, every batch is full.
@@ -51,7 +51,7 @@ pub fn run<G: BatchedGame>(
     slots: usize,
     start: &mut dyn FnMut() -> Option<G>,
     finish: &mut dyn FnMut(G::Finished),
-    watch: &mut dyn FnMut() -> ControlFlow<()>,
+    watch: &mut dyn FnMut(&[G]) -> ControlFlow<()>,
 ) -> Result<(), EvaluateError> {
     let mut waits: Vec<Waits> = vec![Waits::Nothing; games.len()];
     let mut due = vec![false; models.len()];
@@ -61,7 +61,7 @@ pub fn run<G: BatchedGame>(
             games.push(game);
         }
         waits.resize(games.len(), Waits::Nothing);
-        let leaving = games.is_empty() || watch().is_break();
+        let leaving = games.is_empty() || watch(games).is_break();
         if leaving && models.iter().all(|model| model.pending() == 0) {
             return Ok(());
         }

@@ -161,6 +161,11 @@ impl Selfplay {
         self.spec.header.index()
     }
 
+    /// The seed of its random numbers, which no other game of a run has.
+    pub fn seed(&self) -> u64 {
+        self.spec.header.seed()
+    }
+
     /// Whether this model began it, in this series of games of a worker.
     pub fn is_of(&self, model: &str, series: &str) -> bool {
         self.spec.header.is_by(model, series)

@@ -3,6 +3,7 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::thread;
+use std::time::Duration;
 
 use clap::Args;
 
@@ -112,6 +113,22 @@ pub struct TimesArgs {
     /// Record start and end times of games: true or false [default: true; false in tengen run, for reproducible files]
     #[arg(long, env = "TENGEN_TIMES", value_name = "BOOL", action = clap::ArgAction::Set)]
     pub times: Option<bool>,
+}
+
+/// Whether one of the games in progress is published for viewers.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct LiveArgs {
+    /// Publish the state of a game in progress every so many seconds at most, for the page of live games; 0: never
+    /// [default: 0; 1 in tengen run --serve]
+    #[arg(long, env = "TENGEN_LIVE_INTERVAL", value_name = "SECONDS", allow_negative_numbers = true, value_parser = within(0..=3600_u64))]
+    pub live_interval: Option<u64>,
+}
+
+impl LiveArgs {
+    /// The interval, `default` seconds if none was given; `None`: no game is published.
+    pub fn interval(self, default: u64) -> Option<Duration> {
+        Some(self.live_interval.unwrap_or(default)).filter(|&seconds| seconds > 0).map(Duration::from_secs)
+    }
 }
 
 #[cfg(test)]

@@ -49,7 +49,7 @@ mod stop;
 mod thread_time;
 mod whole;
 
-pub use args::{EvalcacheArgs, InferenceArgs, ResourceArgs, StoreArgs, TimesArgs};
+pub use args::{EvalcacheArgs, InferenceArgs, LiveArgs, ResourceArgs, StoreArgs, TimesArgs};
 pub use classify::{Classify, exit_class};
 pub use configuration::{ConfigArgs, configuration, named_run, run_config};
 pub use console::LogFormat;

@@ -23,6 +23,7 @@
 //!         leases/<stage>/<name>/000001.toml                which process works under a name
 //!         config/<digest>.toml                             a copy of the initial configuration
 //!         unfinished/000330/<worker>-<time>.parquet        handed-off games, and who has taken them
+//!         live/<worker>-<time>.parquet                     a game as it is played, for viewers
 //!         quarantine/<path>                                damaged files that were moved out of the way
 //!         pruned/000001.toml                               which old games were deleted on request
 //! <store>/evalcache/<set>/000001.segment                   evaluations of a model, by any process (crate evalcache)
@@ -39,7 +40,7 @@
 //!    another thing under a name that is taken is one.
 //! 4. Only derived data are deleted, and on request weights of retired models ([`Models::delete_weights`]) and old games
 //!    ([`Pruning`]): shards and
-//!    checkpoints that newer ones replace; claims on matches in progress; leases;
+//!    checkpoints that newer ones replace; claims on matches in progress; leases; states of live games;
 //!    unfinished games once they are finished and published; and files of games that have gone into an archive, each after a
 //!    comparison with what the archive has. Damaged files of games are moved to `quarantine/`.
 //! 5. Transient errors (a lost connection, a failing server) are retried with exponential back-off and
@@ -70,6 +71,7 @@ mod games_table;
 mod in_progress;
 mod leases;
 mod list;
+mod live;
 mod logs;
 mod marks;
 mod matches;
@@ -115,6 +117,7 @@ pub use games::Games;
 pub use games_table::games_table;
 pub use in_progress::{InProgress, TakenGames};
 pub use leases::{HeldLease, Lease, LeaseHolder, LeaseName, Leases};
+pub use live::LiveGames;
 pub use logs::Logs;
 pub use marks::Pruned;
 pub use matches::Matches;

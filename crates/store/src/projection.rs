@@ -64,6 +64,11 @@ impl Store {
         self.publish(path, encode(table))
     }
 
+    /// Publishes a table under a new name if that succeeds at once; returns whether it did.
+    pub(crate) fn publish_table_if_reachable(&self, path: &Path, table: &RecordBatch) -> bool {
+        self.publish_if_reachable(path, encode(table))
+    }
+
     /// Reads a Parquet file, or only some of its columns.
     ///
     /// Of a file in a folder only those columns are read. In a bucket one request for all of a file costs less than three

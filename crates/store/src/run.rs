@@ -15,6 +15,7 @@ use crate::folder::RunFolder;
 use crate::games::Games;
 use crate::in_progress::InProgress;
 use crate::leases::Leases;
+use crate::live::LiveGames;
 use crate::logs::Logs;
 use crate::marks::Marks;
 use crate::matches::Matches;
@@ -90,6 +91,8 @@ repositories! {
     retirements: Retirements,
     /// The leases of names.
     leases: Leases,
+    /// The games that viewers see as they are played.
+    live: LiveGames,
 }
 
 impl Run {
@@ -116,6 +119,7 @@ impl Run {
             promotions: Promotions { at: at.clone() },
             retirements: Retirements { at: at.clone() },
             leases: Leases { at: at.clone() },
+            live: LiveGames { at: at.clone() },
             archives,
             games,
             at,

@@ -228,6 +228,23 @@ impl Store {
         }
     }
 
+    /// Publishes a file of a name that is new, if that succeeds at once; returns whether it did.
+    pub(crate) fn publish_if_reachable(&self, path: &Path, bytes: Bytes) -> bool {
+        let at = self.full(path);
+        let (length, options) = (bytes.len(), PutOptions::from(PutMode::Create));
+        Operation::Put.asked();
+        match self.0.runtime.block_on(self.objects().put_opts(&at, bytes.into(), options)) {
+            Ok(_) => {
+                traffic::written(length);
+                true
+            }
+            Err(error) => {
+                tracing::debug!(%error, path = %at, "cannot write object");
+                false
+            }
+        }
+    }
+
     /// Deletes everything in a folder, `first` before anything else: the file whose presence makes the others count.
     pub(crate) fn delete_folder(&self, folder: &Path, first: &str) -> Result<(), StoreError> {
         self.delete(&folder.clone().join(first))?;

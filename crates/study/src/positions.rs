@@ -37,7 +37,7 @@ pub(crate) fn positions(
         slots,
         &mut || started.next(),
         &mut |record| records.push(record),
-        &mut || {
+        &mut |_| {
             if stop.requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         },
     )

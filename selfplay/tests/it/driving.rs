@@ -26,6 +26,7 @@ fn options(model: &str, games: Games) -> Options {
         threads: 2,
         cache: 0,
         times: false,
+        live: None,
     }
 }
 

@@ -4,6 +4,7 @@
 
 mod driving;
 mod handoff;
+mod live;
 mod model_errors;
 mod playing;
 mod resuming;
@@ -41,6 +42,7 @@ fn job(config: RunConfig, games: u64) -> Job {
         threads: 2,
         cache: 1 << 16,
         times: false,
+        live: None,
         handoff_on_shutdown: false,
         follow_latest: false,
         threshold: Threshold::new(None),

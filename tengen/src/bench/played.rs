@@ -88,7 +88,7 @@ fn play(
     let began = Instant::now();
     let mut measured: Option<(Stopwatch, EvaluatorCounts)> = None;
     let mut end = None;
-    play::run(models, &mut Vec::new(), slots, &mut start, &mut |_| games.set(games.get() + 1), &mut || {
+    play::run(models, &mut Vec::new(), slots, &mut start, &mut |_| games.set(games.get() + 1), &mut |_| {
         let counts = stats.counts();
         if measured.is_none() && began.elapsed() >= time / 4 {
             games.set(0);

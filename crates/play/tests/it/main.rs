@@ -23,7 +23,7 @@ fn play<G: BatchedGame>(
     let mut games = games;
     let mut records = Vec::new();
     let finish = &mut |record| records.push(record);
-    let watch = &mut || ControlFlow::Continue(());
+    let watch = &mut |_: &[G]| ControlFlow::Continue(());
     run(models, &mut Vec::new(), slots, &mut || games.next(), finish, watch).expect("these models work");
     records
 }

@@ -415,14 +415,14 @@ fn broken_run_leaves_its_games_to_go_on_with() {
         4,
         &mut || started.next().map(|index| Selfplay::new(SelfplaySpec::new(&config.at(0), "random", "0", index, None))),
         &mut |record| records.push(record),
-        &mut || break_after(10, &rounds),
+        &mut |_| break_after(10, &rounds),
     )
     .expect("the model works");
     let counts = stats.counts();
     assert_eq!(counts.batches, 10);
     assert!(counts.evaluations > 10 && records.is_empty());
     assert_eq!(games.len(), 4);
-    let watch = &mut || ControlFlow::Continue(());
+    let watch = &mut |_: &[Selfplay]| ControlFlow::Continue(());
     let model: &mut dyn Evaluator = &mut RandomModel::new();
     run(&mut [model], &mut games, 4, &mut || None, &mut |record| records.push(record), watch).expect("the model works");
     records.sort_by_key(|record: &GameRecord| record.index);
@@ -436,13 +436,13 @@ fn taken_over(config: &RunConfig, rounds: u64) -> Vec<GameRecord> {
         || started.next().map(|index| Selfplay::new(SelfplaySpec::new(&config.at(0), "random", "0", index, None)));
     let mut games = Vec::new();
     let watched = Cell::new(0);
-    let mut stop = || break_after(rounds, &watched);
+    let mut stop = |_: &[Selfplay]| break_after(rounds, &watched);
     let nothing = &mut |_| panic!("no game is over so soon");
     run(&mut [&mut RandomModel::new()], &mut games, 6, &mut start, nothing, &mut stop).expect("the model works");
     games.iter_mut().for_each(|game| game.take_over("uniform"));
     let mut records = Vec::new();
     let finish = &mut |record| records.push(record);
-    let watch = &mut || ControlFlow::Continue(());
+    let watch = &mut |_: &[Selfplay]| ControlFlow::Continue(());
     run(&mut [&mut Uniform::new()], &mut games, 6, &mut || None, finish, watch).expect("the model works");
     records.sort_by_key(|record: &GameRecord| record.index);
     records
@@ -482,7 +482,7 @@ fn handed_off_game_continues_elsewhere_unchanged() {
         let mut games = Vec::new();
         let mut start = || started.next().map(|index| Selfplay::new(spec(index)));
         let watched = Cell::new(0);
-        let mut stop = || break_after(40, &watched);
+        let mut stop = |_: &[Selfplay]| break_after(40, &watched);
         run(&mut [&mut RandomModel::new()], &mut games, 6, &mut start, &mut |_| (), &mut stop)
             .expect("the model works");
         let left: Vec<GameRecord> = games.iter().map(Selfplay::record).collect();
@@ -494,7 +494,7 @@ fn handed_off_game_continues_elsewhere_unchanged() {
         games.iter_mut().for_each(|game| game.take_over("uniform"));
         let finish = |games: &mut Vec<Selfplay>| {
             let mut records = Vec::new();
-            let (finish, watch) = (&mut |record| records.push(record), &mut || ControlFlow::Continue(()));
+            let (finish, watch) = (&mut |record| records.push(record), &mut |_: &[Selfplay]| ControlFlow::Continue(()));
             run(&mut [&mut Uniform::new()], games, 6, &mut || None, finish, watch).expect("the model works");
             records.sort_by_key(|record: &GameRecord| record.index);
             records

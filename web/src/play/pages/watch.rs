@@ -35,7 +35,7 @@ pub(crate) async fn watch() -> Response {
                             option value="100" { "ten moves a second" }
                         }
                     }
-                    p.quiet { "The newest game comes first. A game appears when its file is published, and is then replayed." }
+                    p.quiet { "The newest published game comes first. The pages of a run show games as they are played: " a #live href="/" { "live games" } "." }
                 }
             }
         }

@@ -1,0 +1,120 @@
+//! Games of self-play as they are played.
+
+use std::convert::Infallible;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use axum::extract::{Path, Query, State};
+use axum::response::IntoResponse;
+use axum::response::sse::{Event, KeepAlive, Sse};
+use facts::board;
+use futures::stream::unfold;
+use maud::{Markup, html};
+use record::GameRecord;
+use serde::Deserialize;
+use store::{Run, Stem};
+
+use crate::error::Page;
+use crate::game_page::{after, thousandths};
+use crate::view::{Section, View};
+use crate::{App, PageError};
+
+/// Boards of a page.
+const MOST: usize = 12;
+/// A state that is older was left by a process that was killed, in milliseconds.
+const OLDEST: u64 = 600_000;
+/// Time between two looks for newer states.
+const LOOK: Duration = Duration::from_secs(1);
+/// A comment keeps proxies from closing a connection on which nothing happens.
+const ALIVE: Duration = Duration::from_secs(20);
+
+/// The time of the newest state that a page has, in milliseconds since 1970.
+#[derive(Debug, Deserialize)]
+pub(crate) struct Shown {
+    #[serde(default)]
+    version: u64,
+}
+
+/// The boards of the workers that publish a game as it is played.
+pub(crate) async fn page(State(app): State<App>, Path(run): Path<String>) -> Page {
+    app.page(move |app| {
+        let run = app.run(&run)?;
+        let states = present(&run)?;
+        let events = format!("/runs/{}/live/events?version={}", run.name(), version(&states));
+        let mut games = Vec::new();
+        for state in states.iter().take(MOST) {
+            games.extend(run.live().read(state)?.map(|game| (state.worker(), game)));
+        }
+        let view = View::new(format!("Live games of run {}", run.name()), Section::Runs).of_run(run.name(), "live");
+        Ok(view.live(events, true).page(&content(&games, states.len())))
+    })
+    .await
+}
+
+/// Tells a page that there are newer states.
+pub(crate) async fn events(State(app): State<App>, Path(run): Path<String>, Query(shown): Query<Shown>) -> Page {
+    let run = app.read(move |app| app.run(&run)).await?;
+    let events = unfold((app, run, shown.version), async |(app, run, shown)| {
+        let version = newer(&app, &run, shown).await?;
+        let event = Event::default().event("changed").data(version.to_string());
+        Some((Ok::<_, Infallible>(event), (app, run, version)))
+    });
+    Ok(Sse::new(events).keep_alive(KeepAlive::new().interval(ALIVE)).into_response())
+}
+
+/// The version as soon as it is another; nothing when the server stops or the store cannot be read.
+async fn newer(app: &App, run: &Run, shown: u64) -> Option<u64> {
+    loop {
+        tokio::select! {
+            () = app.stopped() => return None,
+            () = tokio::time::sleep(LOOK) => {}
+        }
+        let run = run.clone();
+        let version = app.read(move |_| Ok::<_, PageError>(version(&present(&run)?))).await.ok()?;
+        if version != shown {
+            return Some(version);
+        }
+    }
+}
+
+/// The states of workers that play.
+fn present(run: &Run) -> Result<Vec<Stem>, PageError> {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
+    let mut states = run.live().list()?;
+    states.retain(|state| now.saturating_sub(state.time()) < OLDEST);
+    Ok(states)
+}
+
+/// Another when a state is replaced, or ends.
+fn version(states: &[Stem]) -> u64 {
+    states.iter().map(Stem::time).fold(states.len() as u64, u64::wrapping_add)
+}
+
+fn content(games: &[(&str, GameRecord)], workers: usize) -> Markup {
+    html! {
+        h1 { "Live games" }
+        div #live {
+            @if games.is_empty() {
+                p.empty { "No worker shows a game now. Workers play between two trainings, and show a game with --live-interval." }
+            }
+            @if workers > MOST { p.quiet { "The first " (MOST) " of " (workers) " workers." } }
+            .boards { @for (worker, game) in games { (shown(worker, game)) } }
+        }
+    }
+}
+
+fn shown(worker: &str, game: &GameRecord) -> Markup {
+    let (position, last) = after(game, game.turns.len());
+    let searched = game.turns.iter().rev().find(|turn| turn.is_searched());
+    html! {
+        section aria-label=(format!("Worker {worker}")) {
+            h2 { (game.takeovers.last().map_or(&game.black, |takeover| &takeover.model)) }
+            (board(&position, last))
+            p.quiet {
+                "Worker " (worker) ", game " (game.index) ", move " (game.turns.len())
+                @if let Some(mv) = last { ": " (mv.to_gtp(game.size)) }
+                @if let Some(turn) = searched { ", value for Black " (thousandths(turn.root_value)) }
+                @if game.calibration { ", without resignation" }
+            }
+        }
+    }
+}
