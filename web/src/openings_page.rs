@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use axum::extract::{Path, Query, State};
+use facts::corners::{self, CornerMove, Corners};
 use facts::openings::{Openings, canonical, text};
 use go::{Game, Move, Size};
 use maud::{Markup, html};
@@ -81,8 +82,72 @@ fn content(run: &Run, size: Size, counted: &Counted, shown: &Shown) -> Result<Ma
                     (next(size, openings, &line, &|moves| address(model, moves)))
                 }
             }
+            @if size.side() >= Corners::SMALLEST { (corner_section(model, counted, &openings.corners)) }
         }
     })
+}
+
+/// What is played in corners: by all models as a plot, by one as a table.
+fn corner_section(model: u32, counted: &Counted, corners: &Corners) -> Markup {
+    let first = corners.after(&[]);
+    let share = |part: u64, of: u64| percent(part as f64 / of.max(1) as f64, 1);
+    html! {
+        section #corners {
+            h2 { "Corners" }
+            (corner_shares(counted).figure(&DataLinks::default()))
+            p.quiet {
+                "Moves in a corner of games of model " (model) ", by the lines from its edges, turned and mirrored into one. "
+                "Tenuki: the opponent played elsewhere."
+            }
+            div.scroll tabindex="0" {
+                table {
+                    thead { tr { th.text scope="col" { "First move" } th scope="col" { "Corners" } th scope="col" { "Share" } th.text scope="col" { "Usual sequence" } th scope="col" { "Of these" } } }
+                    tbody {
+                        @for &(line, games) in first.iter().take(LINES) {
+                            @let (usual, found) = corners.usual(line);
+                            tr {
+                                th.text scope="row" { (corners::text(line)) }
+                                td { (whole(games as f64)) }
+                                td { (share(games, corners.corners)) }
+                                td.text { (corners::text(usual)) }
+                                td { (share(found, games)) }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The share of the most frequent first moves in corners, by model.
+fn corner_shares(counted: &Counted) -> Plot {
+    let mut totals: BTreeMap<&[CornerMove], u64> = BTreeMap::new();
+    for (line, corners) in counted.values().flat_map(|openings| openings.corners.after(&[])) {
+        *totals.entry(line).or_default() += corners;
+    }
+    let mut most: Vec<_> = totals.into_iter().collect();
+    most.sort_by_key(|(_, corners)| std::cmp::Reverse(*corners));
+    let points = |line: &[CornerMove]| {
+        let played = counted.iter().filter(|(_, openings)| openings.corners.corners > 0);
+        let point = |(&model, openings): (&u32, &std::sync::Arc<Openings>)| {
+            let (corners, all) = (openings.corners.line(line), openings.corners.corners);
+            Point::new(model.into(), corners as f64 / all as f64).label(format!("{corners} of {all} corners"))
+        };
+        played.map(point).collect()
+    };
+    let series = most.iter().take(LINES);
+    let series =
+        series.map(|(line, _)| Series { name: corners::text(line), points: points(line), ..Series::default() });
+    Plot {
+        id: "corner-moves".to_owned(),
+        title: "First moves in corners by model".to_owned(),
+        x: Axis::new("model; 0 is random"),
+        y: Axis::new("share of corners").format(Format::Percent),
+        series: series.collect(),
+        empty: "No games yet.".to_owned(),
+        ..Plot::default()
+    }
 }
 
 /// The moves of an address, in the form that stands for all symmetric ones.

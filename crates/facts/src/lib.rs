@@ -8,6 +8,7 @@
 
 mod board;
 mod control;
+pub mod corners;
 mod counts;
 mod curves;
 mod json;

@@ -6,11 +6,15 @@ use go::{Move, Size, Symmetry};
 use record::{GameListing, Outcome};
 use store::{Run, StoreError};
 
+use crate::corners::Corners;
+
 /// First moves of games as a tree.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Openings {
     /// Games that were counted.
     pub games: u64,
+    /// What the games play in corners.
+    pub corners: Corners,
     /// Games by their first moves, of every length up to [`Openings::DEPTH`]. Of all symmetric beginnings, one stands for
     /// all.
     lines: BTreeMap<Vec<u16>, Line>,
@@ -50,6 +54,7 @@ impl Openings {
     /// Counts a game.
     pub fn add(&mut self, listing: &GameListing) {
         self.games += 1;
+        self.corners.add(listing.size, &listing.opening);
         let points = match listing.game.summary.outcome {
             Outcome::Black => 1.0,
             Outcome::Draw => 0.5,

@@ -22,8 +22,8 @@ pub struct GameListing {
 }
 
 impl GameListing {
-    /// Moves of an opening.
-    pub const OPENING: usize = 8;
+    /// Moves of an opening: what is played in the corners of 19x19 before the fights.
+    pub const OPENING: usize = 60;
 
     /// The columns of a table of games that a listing needs; a reader may leave out the others.
     pub const COLUMNS: [&str; PROJECTION.len() + 1] = {
@@ -64,7 +64,8 @@ mod tests {
         let listings = GameListing::from_batch(&batch.project(&columns).unwrap()).unwrap();
         assert_eq!(listings.len(), played.len());
         for (listing, game) in listings.iter().zip(&played) {
-            let first: Vec<u16> = game.turns.iter().take(8).map(|turn| turn.mv.index(size) as u16).collect();
+            let first: Vec<u16> =
+                game.turns.iter().take(GameListing::OPENING).map(|turn| turn.mv.index(size) as u16).collect();
             assert_eq!((listing.game.summary.id, listing.size, &listing.opening), (game.id, size, &first));
         }
     }
