@@ -18,7 +18,7 @@ use crate::unread::Unread;
 const AT_ONCE: usize = 8;
 /// Models whose games are known by name, the newest. A file of an older one makes the reader read all games of that model again.
 const WITH_NAMES: usize = 3;
-/// Every so many listings all folders of games are listed: an old model may have new games.
+/// Every so many listings all logs, thresholds and games are listed: an old model may have new ones.
 const WHOLE_LISTING: u64 = 100;
 
 /// What is known of a run. Cloning is cheap.
@@ -157,12 +157,23 @@ impl Reader {
     /// A store that cannot be read.
     pub fn list(&mut self) -> Result<bool, StoreError> {
         let before = self.unread.files();
-        for name in self.run.logs().list()?.into_iter().filter(|name| name.ends_with(".jsonl")) {
+        let is_whole = self.listings.is_multiple_of(WHOLE_LISTING);
+        self.listings += 1;
+        // Names begin with numbers that grow; a log or threshold of an old number is found by the next whole listing.
+        let logs = match self.logs.last().filter(|_| !is_whole) {
+            Some(newest) => self.run.logs().list_after(newest)?,
+            None => self.run.logs().list()?,
+        };
+        for name in logs.into_iter().filter(|name| name.ends_with(".jsonl")) {
             if self.logs.insert(name.clone()) {
                 self.unread.logs.insert(name);
             }
         }
-        for name in self.run.resign().list()? {
+        let thresholds = match self.thresholds.last().filter(|_| !is_whole) {
+            Some(newest) => self.run.resign().list_after(newest)?,
+            None => self.run.resign().list()?,
+        };
+        for name in thresholds {
             if self.thresholds.insert(name.clone()) {
                 self.unread.thresholds.insert(name);
             }
@@ -173,7 +184,7 @@ impl Reader {
                 self.unread.matches.insert(stem);
             }
         }
-        self.list_games()?;
+        self.list_games(is_whole)?;
         let (retired, shards) = (self.run.retirements().retired()?, self.run.shards().generations()?.pop());
         let is_new = *self.facts.retired != retired || self.facts.shards != shards;
         self.facts.shards = shards;
@@ -183,11 +194,10 @@ impl Reader {
         Ok(is_new || self.unread.files() > before)
     }
 
-    fn list_games(&mut self) -> Result<(), StoreError> {
+    fn list_games(&mut self, is_whole: bool) -> Result<(), StoreError> {
         let newest = self.games.last_key_value().map_or(0, |(&model, _)| model);
         // Workers may still publish games of the model before.
-        let first = if self.listings.is_multiple_of(WHOLE_LISTING) { 0 } else { newest.saturating_sub(1) };
-        self.listings += 1;
+        let first = if is_whole { 0 } else { newest.saturating_sub(1) };
         for file in self.run.games().files_since(first)? {
             if self.games.entry(file.model).or_default().insert(file.clone()) {
                 self.note("selfplay", file.stem.worker(), file.stem.time(), Some(file.model));

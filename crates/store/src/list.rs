@@ -33,14 +33,32 @@ impl Store {
 
     /// The names of the files in a folder with this prefix. A bucket lists no others.
     pub(crate) fn files_beginning(&self, folder: &Path, begin: &str) -> Result<BTreeSet<String>, StoreError> {
+        self.files_between(folder, begin, None)
+    }
+
+    /// The names of the files in a folder that begin with the same character as this name and order after it. A bucket
+    /// lists no others.
+    pub(crate) fn files_after(&self, folder: &Path, after: &str) -> Result<BTreeSet<String>, StoreError> {
+        let first: String = after.chars().take(1).collect();
+        self.files_between(folder, &first, Some(after))
+    }
+
+    fn files_between(&self, folder: &Path, begin: &str, after: Option<&str>) -> Result<BTreeSet<String>, StoreError> {
         let Some(pages) = self.pages() else {
-            let files = self.files(folder)?;
-            return Ok(files.into_iter().filter(|name| name.starts_with(begin)).collect());
+            let mut files = self.files(folder)?;
+            files.retain(|name| name.starts_with(begin) && after.is_none_or(|after| name.as_str() > after));
+            return Ok(files);
         };
-        let prefix = format!("{}/{begin}", self.full(folder));
+        let at = self.full(folder);
+        let prefix = format!("{at}/{begin}");
+        let offset = after.map(|after| format!("{at}/{after}"));
         let (mut names, mut token) = (BTreeSet::new(), None);
         loop {
-            let options = || PaginatedListOptions { page_token: token.clone(), ..PaginatedListOptions::default() };
+            let options = || PaginatedListOptions {
+                offset: offset.clone(),
+                page_token: token.clone(),
+                ..PaginatedListOptions::default()
+            };
             let list = async || pages.list_paginated(Some(&prefix), options()).await;
             let page = self.request(Operation::List, list).map_err(|e| self.error("list", folder, &e))?;
             names.extend(page.result.objects.iter().filter_map(|object| object.location.filename().map(str::to_owned)));

@@ -38,6 +38,14 @@ impl Logs {
         Ok(self.at.store.files(&self.at.path([LOGS]))?.into_iter().collect())
     }
 
+    /// The names with the same first digit that order after this one.
+    ///
+    /// # Errors
+    /// A store that cannot be reached.
+    pub fn list_after(&self, name: &str) -> Result<Vec<String>, StoreError> {
+        Ok(self.at.store.files_after(&self.at.path([LOGS]), name)?.into_iter().collect())
+    }
+
     /// The contents of a log.
     ///
     /// # Errors

@@ -1,5 +1,6 @@
 //! Resignation thresholds.
 
+use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
 use object_store::path::Path;
@@ -104,9 +105,15 @@ impl ResignThresholds {
     /// # Errors
     /// A store that cannot be reached.
     pub fn list(&self) -> Result<Vec<String>, StoreError> {
-        let files = self.at.store.files(&self.at.path([RESIGN]))?;
-        let names = files.iter().filter_map(|name| name.strip_suffix(TOML));
-        Ok(names.filter(|name| parse_number(name).is_some()).map(str::to_owned).collect())
+        Ok(names(&self.at.store.files(&self.at.path([RESIGN]))?))
+    }
+
+    /// The names with the same first digit that order after this one.
+    ///
+    /// # Errors
+    /// A store that cannot be reached.
+    pub fn list_after(&self, name: &str) -> Result<Vec<String>, StoreError> {
+        Ok(names(&self.at.store.files_after(&self.at.path([RESIGN]), &format!("{name}{TOML}"))?))
     }
 
     /// The threshold with one of the names of [`ResignThresholds::list`], and when it was published, in milliseconds since 1970.
@@ -128,4 +135,9 @@ impl ResignThresholds {
     fn file(&self, name: &str) -> Path {
         self.at.path([RESIGN]).join(format!("{name}{TOML}"))
     }
+}
+/// The names of thresholds among those of files.
+fn names(files: &BTreeSet<String>) -> Vec<String> {
+    let names = files.iter().filter_map(|name| name.strip_suffix(TOML));
+    names.filter(|name| parse_number(name).is_some()).map(str::to_owned).collect()
 }

@@ -50,6 +50,21 @@ fn start_finds_newest_model_without_list() {
 }
 
 #[test]
+fn logs_and_thresholds_after_a_name_are_listed_without_those_before() {
+    on_every_run(|run| {
+        let thresholds: Vec<f32> = vec![-0.5, -0.6, -0.7];
+        thresholds.iter().for_each(|&threshold| run.resign().publish(&state::threshold(threshold)).unwrap());
+        let all = run.resign().list().unwrap();
+        assert_eq!(run.resign().list_after(&all[0]).unwrap(), all[1..]);
+        assert_eq!(run.resign().list_after(&all[2]).unwrap(), all[3..]);
+        // Other files of the folder begin otherwise.
+        let logs = ["000001-1.jsonl", "000002-1.jsonl", "000002-2.jsonl", "events.1"];
+        logs.iter().for_each(|log| run.logs().publish(log, Bytes::from("{}")).unwrap());
+        assert_eq!(run.logs().list_after("000001-1.jsonl").unwrap(), logs[1..3]);
+    });
+}
+
+#[test]
 fn wait_for_first_model_lists_folder_once() {
     let server = Server::start().unwrap();
     let run = on_server(&server).run(&name("r"));
