@@ -259,7 +259,7 @@ fn prune_runs_every_night_with_the_store_of_its_overlay() {
 }
 
 #[test]
-fn jobs_go_on_after_disruptions_and_end_when_they_are_wrong() {
+fn jobs_resume_after_disruptions_and_fail_on_wrong_configuration() {
     let Some(overlays) = rendered() else { return };
     for objects in overlays.values() {
         let jobs: Vec<&Value> = workloads(objects).filter(|workload| workload["kind"] == "Job").collect();

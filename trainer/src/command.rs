@@ -24,7 +24,7 @@ use crate::{
 pub struct Args {
     #[command(subcommand)]
     command: Option<Command>,
-    /// Run to train [default: none; required but for `import --out`]
+    /// Run to train [default: none; required but for `export` and `import --out`]
     #[arg(long, env = "TENGEN_RUN", value_name = "NAME", global = true)]
     run: Option<RunName>,
     /// Exit after one model

@@ -94,7 +94,7 @@ fn content(games: &[(&str, GameRecord)], workers: usize) -> Markup {
         h1 { "Live games" }
         div #live {
             @if games.is_empty() {
-                p.empty { "No worker shows a game now. Workers play between two trainings, and show a game with --live-interval." }
+                p.empty { "No worker publishes a live game. selfplay --live-interval 1 publishes one; tengen run --serve does so during self-play." }
             }
             @if workers > MOST { p.quiet { "The first " (MOST) " of " (workers) " workers." } }
             .boards { @for (worker, game) in games { (shown(worker, game)) } }

@@ -24,11 +24,11 @@ pub struct Network {
     /// Width of the hidden layer of the value head.
     #[schemars(range(min = 1, max = 4096))]
     pub value_hidden: usize,
-    /// Auxiliary ownership head (training only).
+    /// Auxiliary ownership head; search does not use it.
     ///
     /// Its loss has the weight `train.ownership_weight`: a target for each point instead of one for each game.
     pub ownership: bool,
-    /// Auxiliary score head (training only).
+    /// Auxiliary score head; search does not use it.
     ///
     /// Its loss has the weight `train.score_weight`.
     pub score: bool,

@@ -96,7 +96,8 @@ impl FromStr for Keep {
         }
         let wrong = || {
             format!(
-                "\"{text}\" is none of all, a number, an age such as 30d (h, d, w), or a size such as 50GiB (MiB, GiB, TiB)"
+                "\"{text}\" is not an amount: write all, a number, an age such as 30d (h, d, w), or a size such as 50GiB (MiB, \
+                 GiB, TiB)"
             )
         };
         let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());

@@ -1,4 +1,4 @@
-//! Networks as files of several kinds, to give away and to take over.
+//! Import and export of networks in several formats.
 
 use std::fmt;
 use std::str::FromStr;

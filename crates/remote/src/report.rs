@@ -1,4 +1,4 @@
-//! What people and monitors learn of the servers: log lines when a state changes, and metrics.
+//! Log lines and metrics of the states of servers.
 
 use runtime::metrics;
 

@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn counts() {
+    fn counts_have_three_digits_and_a_unit() {
         let cases = [
             (0, "0"),
             (999, "999"),
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn rates() {
+    fn rates_are_per_second_and_none_without_time() {
         assert_eq!(rate(31, Duration::from_secs(100)), "0.31/s");
         assert_eq!(rate(45_600, Duration::from_secs(10)), "4.56k/s");
         assert_eq!(rate(3, Duration::ZERO), "-/s");

@@ -126,7 +126,7 @@ impl Claims {
     }
 
     /// What others are playing. Claims older than `age` are those of killed processes: they do not count, and are deleted. Before
-    /// anything is known of the time at the place, none is that old. Who asks again reads only claims that are new.
+    /// anything is known of the time at the place, none is that old. A second call reads only new claims.
     ///
     /// # Errors
     /// A store that cannot be used.

@@ -48,7 +48,7 @@ impl LiveGames {
         stems.filter(|stem| stem.worker() == worker).try_for_each(|stem| self.at.store.delete(&self.file(&stem)))
     }
 
-    /// Deletes a state whose game is played no longer, if the store is reachable at once.
+    /// Deletes the state of a finished game, if the store is reachable at once.
     pub fn end(&self, state: &Stem) {
         self.at.store.delete_if_reachable(&self.file(state));
     }

@@ -101,7 +101,7 @@ impl Matches {
         self.at.store.name(&self.file(stem))
     }
 
-    /// All results, oldest first. Who asks again reads only what has come since.
+    /// All results, oldest first. A second call reads only what is new.
     ///
     /// # Errors
     /// [`StoreError::Damaged`] when some cannot be read.

@@ -81,8 +81,8 @@ impl Models {
         Models { newest: NewestName::new(at.clone(), MODELS), seen: Mutex::default(), at }
     }
 
-    /// The numbers of all models, ascending. Model 0, which is `random`, is not among them. Who asks again asks only for the
-    /// metadata of those that are new.
+    /// The numbers of all models, ascending. Model 0, which is `random`, is not among them. A second call requests only the
+    /// metadata of new ones.
     ///
     /// # Errors
     /// A store that cannot be reached.

@@ -51,7 +51,7 @@ fn viewers_change_no_game() {
 }
 
 #[test]
-fn state_of_a_killed_process_goes_when_the_next_begins() {
+fn live_state_of_killed_process_is_deleted_by_successor() {
     let (_folder, run) = a_run();
     let killed = record::synthetic::game("random", "w", 7, go::Size::new(5).unwrap(), 8);
     run.live().publish("w", &killed, None).unwrap();

@@ -44,7 +44,11 @@ fn mistakes_are_explained() {
     ended(&shuffler(&folder, &["--run", "other", "--once"]), 2, "there is no run other in ");
     ended(&shuffler(&folder, &["--run", "R", "--once"]), 2, "lower-case");
     ended(&shuffler(&folder, &["--once"]), 2, "--run");
-    ended(&shuffler(&folder, &["--run", "r", "--once", "--generation", "0"]), 2, "0 is not in 1..");
+    ended(
+        &shuffler(&folder, &["--run", "r", "--once", "--generation", "0"]),
+        2,
+        "write a whole number from 1 to 999999",
+    );
     let bad = Command::new(env!("CARGO_BIN_EXE_shuffler")).args(["--store", "ftp://x", "--run", "r"]).output().unwrap();
     ended(&bad, 2, "cannot use ftp://x as a store");
     std::fs::write(folder.path().join("r/run.toml"), "seed = 1\nvisist = 2\n").unwrap();

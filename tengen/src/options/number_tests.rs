@@ -115,7 +115,8 @@ fn check(program: &Command, path: &[&str], argument: &Arg) {
         assert_eq!(error.exit_code(), 2, "{said}");
         let names_it = said.contains(&format!("--{option}")) && said.contains(value);
         // An odd number of games is in the range.
-        let gives_range = said.contains("..") || said.contains("even number");
+        let gives_range =
+            ["..", "number from", "number of at least", "even number"].iter().any(|part| said.contains(part));
         assert!(names_it && (gives_range || value.is_empty()), "{name} {value:?}: {said}");
     }
 }

@@ -53,9 +53,9 @@ impl fmt::Display for Report {
             let [best, middle, least] = strength::SEEDS;
             write!(
                 f,
-                "\nElo is relative to GNU Go 3.8 level 10, ± half of the 95 % interval, of one seed; three seeds won "
+                "\nElo is relative to GNU Go 3.8 level 10, ± half of the 95 % interval, of one seed; three seeds made "
             )?;
-            write!(f, "{best}, {middle} and {least} of 100 games against it. Source: {}", self.strength_source)?;
+            write!(f, "{best}, {middle} and {least} points in 100 games against it. Source: {}", self.strength_source)?;
         }
         Ok(())
     }

@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn sizes() {
+    fn sizes_have_a_unit_and_one_decimal() {
         assert_eq!([size(512), size(3 << 19), size(5 << 30)], ["0.5 KiB", "1.5 MiB", "5.0 GiB"]);
     }
 }

@@ -1,4 +1,4 @@
-//! How games may go on: quickly, to their end.
+//! Quick games from a position to the end.
 //!
 //! Moves are drawn from the model's policy without a search. Omitted are points that are decided, eyes of one's own,
 //! and moves that put two stones or more of one's own into atari without capturing: so living stones keep their eyes, a

@@ -402,7 +402,7 @@ fn break_after(rounds: u64, watched: &Cell<u64>) -> ControlFlow<()> {
 }
 
 #[test]
-fn broken_run_leaves_its_games_to_go_on_with() {
+fn failed_run_keeps_games_in_progress() {
     let config = config(&[]);
     let mut started = 0..100;
     let mut records = Vec::new();
