@@ -87,6 +87,7 @@ fn pages_downloads_and_data_are_there_and_the_process_drains() {
     ] {
         let page = found(path);
         assert!(page.contains("<main id=\"content\"") && !page.contains(" style=\""), "{path}");
+        assert!(!page.contains("href=\"/play"), "{path}: a server that only reads has no pages for players");
     }
     let game = found("/runs/r/games?model=1").split("href=\"/runs/r/games/").nth(1).unwrap().to_owned();
     let game = format!("/runs/r/games/{}", game.split('"').next().unwrap());
@@ -100,6 +101,7 @@ fn pages_downloads_and_data_are_there_and_the_process_drains() {
         ("/runs/r/games.zip?model=1", "PK"),
         ("/runs/r/games.parquet?model=1", "PAR1"),
         ("/runs/r/plots/elo.csv", "series,label,x,y,low,high"),
+        ("/runs/r/openings/first-moves.csv", "series,label,x,y,low,high"),
         ("/runs/r/tables/matches.csv", "player,against"),
         ("/runs/r/tables/ratings.csv", "player,model,elo,error"),
         ("/runs/r/models.json", "\"model\":2"),

@@ -53,6 +53,9 @@ def run_is_watched_from_its_first_model(browser, training):
     """The page shows one model after the other, and is never loaded again; returns what it showed."""
     with visitor(browser, training, f"/runs/{training.path}") as page:
         page.evaluate("window.loadedOnce = true")
+        # A part with the focus is not replaced while it is read, but when the focus leaves it.
+        expect(page.locator("#elo summary").first).to_be_attached()
+        page.locator("#elo summary").first.click()
         seen = []
         while not seen or seen[-1] < MODELS:
             newest = "() => Number([...document.querySelectorAll('#summary dt')].find(of => of.textContent.startsWith('models'))?.nextSibling.textContent ?? 0)"
@@ -60,6 +63,10 @@ def run_is_watched_from_its_first_model(browser, training):
             seen.append(page.evaluate(newest))
         assert page.evaluate("window.loadedOnce"), "the page was loaded again"
         assert len(seen) > 1, seen
+        rows = page.locator("#elo table tbody tr")
+        before = rows.count()
+        page.evaluate("document.activeElement.blur()")
+        page.wait_for_function("before => document.querySelectorAll('#elo table tbody tr').length > before", arg=before)
         expect(page.locator("#elo .curves path").first).to_be_attached()
         return seen
 

@@ -9,6 +9,8 @@ const load = async (/** @type {string} */ source) => (await fetch(source)).json(
 const partsOf = page => new Map([...page.querySelectorAll('main > [id]')].map(part => [part.id, part.outerHTML]));
 
 let shown = partsOf(document);
+/** Whether a part waits for its reader to leave it. */
+let waits = false;
 
 /** Replaces the parts that have changed; what the reader has opened stays open. */
 async function refresh() {
@@ -16,9 +18,16 @@ async function refresh() {
   if (!response.ok) return;
   const page = new DOMParser().parseFromString(await response.text(), 'text/html');
   const parts = partsOf(page);
+  waits = false;
   for (const [id, html] of parts) {
     const old = document.getElementById(id);
-    if (!old || shown.get(id) === html || old.querySelector('.zoomed') || old.contains(document.activeElement)) continue;
+    const before = shown.get(id);
+    if (!old || before === html) continue;
+    if (old.querySelector('.zoomed') || old.contains(document.activeElement)) {
+      parts.set(id, before ?? '');
+      waits = true;
+      continue;
+    }
     const part = /** @type {HTMLElement} */ (page.getElementById(id));
     const open = [...old.querySelectorAll('figure details[open]')].map(details => details.closest('figure')?.id);
     for (const figure of open) part.querySelector(`#${figure} details`)?.setAttribute('open', '');
@@ -45,6 +54,13 @@ function listen() {
   }
 }
 
+/** Shows what came while a part was read. */
+function left() {
+  if (waits) setTimeout(refresh);
+}
+
 enhance(document, load);
 listen();
+document.addEventListener('focusout', left);
+document.addEventListener('dblclick', left);
 document.addEventListener('visibilitychange', listen);

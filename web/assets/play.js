@@ -23,6 +23,7 @@ import { ModelPicker, choices, leadOf, marksOf } from './panels.js';
  * @property {number | null} draw
  * @property {string} result
  * @property {(number | null)[]} values By turn: Black's chance to win.
+ * @property {import('./clock.js').Clock['left']} [left] Of the clocks.
  */
 
 const KEPT = 'tengen-play';
@@ -58,9 +59,14 @@ let prediction = null;
 let score = null;
 let paused = false;
 let thinking = '';
+/** Whether the request of the present turn failed. */
+let stuck = false;
 
 const link = new Link('/play/socket', connected => {
   byId('connection', HTMLElement).textContent = connected ? '' : 'Connecting to the server …';
+  // An outage costs no time; the clock of a model goes on with its search.
+  if (!connected) clock.stop();
+  else if (saved.result === '' && isVisitor(tree.toMove()) && !score) clock.start(tree.toMove());
 });
 const board = new Board(byId('board', HTMLDivElement), { label: 'Board', onPlay: chosen, onPoint: pointed });
 const graph = new Graph(byId('graph', HTMLDivElement), () => {});
@@ -92,6 +98,7 @@ function stop() {
 
 function keep() {
   saved.game = tree.upTo();
+  saved.left = clock.left;
   localStorage.setItem(KEPT, JSON.stringify(saved));
 }
 
@@ -131,7 +138,7 @@ function showPlayers() {
       html('span', { class: 'hidden' }, ` plays ${nameOf(player)}`),
       html('span', { class: 'captures' }, `${captures} captured`),
       html('span', { class: 'clock' }, clock.said(player)),
-      html('span', { class: 'turn' }, turn ? thinking || (isVisitor(player) ? 'to play' : 'thinking …') : ''),
+      html('span', { class: 'turn' }, turn && !stuck ? thinking || (isVisitor(player) ? 'to play' : 'thinking …') : ''),
     );
   }
 }
@@ -139,6 +146,7 @@ function showPlayers() {
 /** Lets the player to move play. */
 function turn() {
   stop();
+  stuck = false;
   hints = prediction = null;
   predict();
   if (saved.result !== '') {
@@ -154,7 +162,8 @@ function turn() {
     askScore(null);
     return;
   }
-  clock.start(player);
+  // The clock of a model starts with its search, so that it pays neither for a queue nor for being opened.
+  if (isVisitor(player)) clock.start(player);
   show();
   if (!isVisitor(player)) {
     if (!paused) genmove(player);
@@ -176,6 +185,7 @@ function genmove(player) {
     if (reply.error) return failed(reply.error);
     if (reply.position) tree.nodes[node].position = reply.position;
     if (reply.queued !== undefined) thinking = `${reply.queued + 1}. in the queue`;
+    if (reply.analysis && clock.running === null) clock.start(player);
     if (reply.analysis) thinking = `thinking, ${reply.analysis.report.rootInfo.visits} visits`;
     const { move } = reply;
     if (!move) return showPlayers();
@@ -305,6 +315,8 @@ function lostOnTime(player) {
 /** @param {string} error */
 function failed(error) {
   thinking = '';
+  stuck = true;
+  clock.stop();
   say(`Request failed: ${error}`);
   show();
 }
@@ -330,14 +342,16 @@ function undo() {
 /**
  * Begins a game, or goes on with one.
  * @param {Saved} game
+ * @param {string} note What is to be said at its begin.
  */
-function begin(game) {
+function begin(game, note = '') {
   stop();
   saved = game;
   score = null;
   paused = false;
   clock.stop();
   clock = new Clock(saved.clock, showPlayers, lostOnTime);
+  if (saved.left) clock.left = saved.left;
   tree = new GameTree(saved.game);
   link.request({ open: { sgf: sgfOf(saved.game) } }, reply => {
     if (reply.error || !reply.tree) return failed(reply.error ?? 'no tree');
@@ -348,6 +362,7 @@ function begin(game) {
       if (error) return failed(error);
       tree.nodes[here].position = position ?? null;
       keep();
+      if (note || saved.game.moves.length === 0) say(note || `New game. ${nameOf(tree.toMove())} to play.`);
       turn();
     });
   });
@@ -406,6 +421,7 @@ form.addEventListener('submit', event => {
 });
 fields.you.addEventListener('change', () => {
   byId('second', HTMLDivElement).hidden = fields.you.value !== 'none';
+  if (fields.you.value === 'none' && second && picker) second.model = picker.model;
 });
 buttons.pass.addEventListener('click', () => chosen('pass'));
 buttons.undo.addEventListener('click', undo);
@@ -449,12 +465,11 @@ buttons.share.addEventListener('click', async () => {
   keep();
   const address = new URL('/play', location.href);
   address.hash = `game=${encodeURIComponent(JSON.stringify(saved))}`;
-  history.replaceState(null, '', address);
   try {
     await navigator.clipboard.writeText(`${address}`);
     say('The address of this game is in the clipboard.');
   } catch {
-    say('The address of this page opens this game.');
+    prompt('The address of this game:', `${address}`);
   }
 });
 byId('review', HTMLAnchorElement).addEventListener('click', () => {
@@ -464,10 +479,13 @@ byId('review', HTMLAnchorElement).addEventListener('click', () => {
 /** @returns {Saved | null} */
 function found() {
   const hash = /^#game=(.*)$/.exec(location.hash);
+  // Otherwise a reload would open the game as it was then, without the moves since.
+  if (hash) history.replaceState(null, '', location.pathname + location.search);
   try {
     const text = hash ? decodeURIComponent(hash[1]) : localStorage.getItem(KEPT);
     const game = text ? JSON.parse(text) : null;
-    return game?.game?.size && game.models && Array.isArray(game.values) ? game : null;
+    const complete = game?.game?.size && Array.isArray(game.game.moves) && game.models && Array.isArray(game.values);
+    return complete ? { ...saved, ...game, game: { ...saved.game, ...game.game } } : null;
   } catch {
     return null;
   }
@@ -480,20 +498,21 @@ choices().then(all => {
   const known = wanted === null || picker.choiceOf(wanted) !== null;
   if (wanted !== null && known) picker.model = wanted;
   const model = picker.model;
+  const note = known ? '' : `There is no model ${wanted}. Choose one of the list.`;
+  const addressed = location.hash !== '';
   const earlier = found();
   // An address with a model goes on with a game against it, or begins one.
-  const goesOn = wanted === null || !known || location.hash !== '' || earlier?.result === '' && Object.values(earlier.models).includes(model);
+  const goesOn = wanted === null || !known || addressed || earlier?.result === '' && Object.values(earlier.models).includes(model);
   if (earlier && goesOn) picker.model = earlier.models.W ?? earlier.models.B;
   adapt();
   if (earlier && goesOn) {
-    begin(earlier);
+    begin(earlier, note);
   } else {
     const { choice } = picker;
     const { size, komi } = saved.game;
     begin({
       ...saved, game: { ...saved.game, size: choice?.size ?? size, komi: choice?.komi ?? komi }, models: { B: null, W: picker.model },
       visits: choice?.visits ?? saved.visits,
-    });
+    }, note);
   }
-  if (!known) say(`There is no model ${wanted}. Choose one of the list.`);
 }, error => say(`${error}`));

@@ -288,9 +288,9 @@ function open(sgf, again = false) {
     if (reply.error || !reply.tree) return say(`This file cannot be read: ${reply.error}.`);
     stopReview();
     ({ players, result } = reply.tree);
+    const fits = suitModels(reply.tree.game.size);
     const komi = reply.tree.saysKomi ? reply.tree.game.komi : pickers[0]?.choice?.komi ?? reply.tree.game.komi;
     reply.tree.game.komi = komi;
-    const fits = suitModels(reply.tree.game.size);
     reply.tree.game.initialStones ??= [];
     tree = GameTree.of(reply.tree);
     text = sgf;
@@ -306,6 +306,11 @@ function open(sgf, again = false) {
     look();
     if (again) review();
   });
+}
+
+/** Whether a text looks like SGF. @param {string} text */
+function isGame(text) {
+  return /\(\s*;/.test(text);
 }
 
 /**
@@ -396,7 +401,7 @@ fields.show.addEventListener('change', show);
 fields.visits.addEventListener('change', changed);
 fields.file.addEventListener('change', () => openFile(fields.file.files?.[0]));
 fields.paste.addEventListener('input', () => {
-  if (!fields.paste.value.includes('(;')) return;
+  if (!isGame(fields.paste.value)) return say('This text is no SGF, which begins with "(;".');
   open(fields.paste.value);
   fields.paste.value = '';
 });
@@ -404,7 +409,7 @@ byId('planes-card', HTMLDetailsElement).addEventListener('toggle', planes);
 document.addEventListener('paste', event => {
   if (event.target instanceof HTMLTextAreaElement || event.target instanceof HTMLInputElement) return;
   const pasted = event.clipboardData?.getData('text') ?? '';
-  if (pasted.includes('(;')) open(pasted);
+  if (isGame(pasted)) open(pasted);
   else openFile(event.clipboardData?.files[0]);
 });
 document.addEventListener('dragover', event => event.preventDefault());

@@ -58,7 +58,7 @@ function step() {
 async function look() {
   try {
     const list = await fetch(`/runs/${encodeURIComponent(run.value)}/games?kind=${kind.value}`);
-    if (!list.ok) throw new Error(await list.text());
+    if (!list.ok) throw new Error(list.status === 404 ? 'there is no such run' : list.statusText);
     const page = new DOMParser().parseFromString(await list.text(), 'text/html');
     const games = [...page.querySelectorAll('tbody th a')].map(game => game.getAttribute('href') ?? '');
     waiting = games.filter(game => game !== '' && !shown.has(game));
@@ -79,7 +79,7 @@ async function look() {
 /** @param {string} game */
 async function open(game) {
   const reply = await fetch(`${game}.sgf`);
-  if (!reply.ok) throw new Error(await reply.text());
+  if (!reply.ok) throw new Error(reply.status === 404 ? 'there is no such game' : reply.statusText);
   const sgf = await reply.text();
   link.request({ open: { sgf } }, ({ tree: found, error }) => {
     if (!found) {

@@ -46,6 +46,11 @@ pub(crate) fn add(others: &'static [Asset]) {
     OTHERS.get_or_init(|| others);
 }
 
+/// Whether this server has the pages for players, whose files were added.
+pub(crate) fn has_players() -> bool {
+    OTHERS.get().is_some()
+}
+
 /// The address of a file.
 ///
 /// # Panics

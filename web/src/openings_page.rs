@@ -14,6 +14,7 @@ use store::Run;
 
 use crate::error::Page;
 use crate::games_page::escaped;
+use crate::plots::format_of;
 use crate::view::{Section, View};
 use crate::{App, PageError};
 use facts::board;
@@ -38,10 +39,7 @@ pub(crate) struct Shown {
 /// The page.
 pub(crate) async fn page(State(app): State<App>, Path(run): Path<String>, Query(shown): Query<Shown>) -> Page {
     app.page(move |app| {
-        let run = app.run(&run)?;
-        let config =
-            run.config()?.ok_or_else(|| PageError::NotFound(format!("configuration of run \"{}\"", run.name())))?;
-        let size = Size::new(config.game.size).map_err(|error| PageError::Failed(error.to_string()))?;
+        let (run, size) = opened(app, &run)?;
         let models = chosen(&run.games().models()?);
         let counted = app.openings(&run, &models, GAMES)?;
         let content = content(&run, size, &counted, &shown)?;
@@ -50,6 +48,32 @@ pub(crate) async fn page(State(app): State<App>, Path(run): Path<String>, Query(
             .page(&content))
     })
     .await
+}
+
+/// The data of a plot: `/runs/{run}/openings/first-moves.json`, `corner-moves.csv` and the like.
+pub(crate) async fn data(State(app): State<App>, Path((run, file)): Path<(String, String)>) -> Page {
+    app.page(move |app| {
+        let (run, size) = opened(app, &run)?;
+        let counted = app.openings(&run, &chosen(&run.games().models()?), GAMES)?;
+        let (name, format) = format_of(&file)?;
+        let plot = [shares(size, &counted), corner_shares(&counted)].into_iter().find(|plot| plot.id == name);
+        let absent = || PageError::NotFound(format!("plot \"{name}\"; there are first-moves, corner-moves"));
+        Ok(format.response(&plot.ok_or_else(absent)?, &format!("{}-{name}", run.name())))
+    })
+    .await
+}
+
+/// A run, and its board.
+fn opened(app: &App, run: &str) -> Result<(Run, Size), PageError> {
+    let run = app.run(run)?;
+    let config =
+        run.config()?.ok_or_else(|| PageError::NotFound(format!("configuration of run \"{}\"", run.name())))?;
+    let size = Size::new(config.game.size).map_err(|error| PageError::Failed(error.to_string()))?;
+    Ok((run, size))
+}
+
+fn links(run: &Run, plot: &Plot) -> DataLinks {
+    DataLinks::of(|ending| format!("/runs/{}/openings/{}.{ending}", run.name(), plot.id))
 }
 
 /// At most so many models, evenly from the first to the newest.
@@ -69,7 +93,7 @@ fn content(run: &Run, size: Size, counted: &Counted, shown: &Shown) -> Result<Ma
         h1 { "Openings of " (run.name()) }
         @if counted.is_empty() { p.empty { "No games yet." } }
         @if let Some((model, openings)) = model.and_then(|model| Some((model, counted.get(&model)?))) {
-            section #moves { h2 { "First moves" } (shares(size, counted).figure(&DataLinks::default())) }
+            section #moves { h2 { "First moves" } ({ let plot = shares(size, counted); plot.figure(&links(run, &plot)) }) }
             section #tree {
                 h2 { "Tree" }
                 p.choices { span { "Games of model " @for &other in counted.keys() { " " a href=(address(other, &line)) aria-current=[(other == model).then_some("true")] { (other) } } } }
@@ -82,19 +106,19 @@ fn content(run: &Run, size: Size, counted: &Counted, shown: &Shown) -> Result<Ma
                     (next(size, openings, &line, &|moves| address(model, moves)))
                 }
             }
-            @if size.side() >= Corners::SMALLEST { (corner_section(model, counted, &openings.corners)) }
+            @if size.side() >= Corners::SMALLEST { (corner_section(run, model, counted, &openings.corners)) }
         }
     })
 }
 
 /// What is played in corners: by all models as a plot, by one as a table.
-fn corner_section(model: u32, counted: &Counted, corners: &Corners) -> Markup {
-    let first = corners.after(&[]);
+fn corner_section(run: &Run, model: u32, counted: &Counted, corners: &Corners) -> Markup {
+    let (first, plot) = (corners.after(&[]), corner_shares(counted));
     let share = |part: u64, of: u64| percent(part as f64 / of.max(1) as f64, 1);
     html! {
         section #corners {
             h2 { "Corners" }
-            (corner_shares(counted).figure(&DataLinks::default()))
+            (plot.figure(&links(run, &plot)))
             p.quiet {
                 "Moves in a corner of games of model " (model) ", by the lines from its edges, turned and mirrored into one. "
                 "Tenuki: the opponent played elsewhere."

@@ -21,7 +21,6 @@ use crate::{
 /// # Errors
 /// What the play pages need is missing.
 pub(crate) fn routes(app: &App, args: Option<&PlayArgs>) -> Result<Router, WebError> {
-    assets::add(play::ASSETS);
     let mut pages = Router::new()
         .route("/", get(runs::list))
         .route("/runs/{run}", get(run_page::page))
@@ -43,6 +42,7 @@ pub(crate) fn routes(app: &App, args: Option<&PlayArgs>) -> Result<Router, WebEr
         .route("/runs/{run}/tables/{file}", get(plots::table))
         .route("/runs/{run}/matches/{stem}/{row}", get(game_page::of_match))
         .route("/runs/{run}/openings", get(openings_page::page))
+        .route("/runs/{run}/openings/{file}", get(openings_page::data))
         .route("/runs/{run}/config", get(config_page::page))
         .route("/runs/{run}/config.toml", get(config_page::data))
         .route("/compare", get(compare::page))
@@ -52,6 +52,7 @@ pub(crate) fn routes(app: &App, args: Option<&PlayArgs>) -> Result<Router, WebEr
         .route("/healthz", get(|| async { "alive\n" }))
         .route(sign_in::PATH, get(sign_in::form).post(sign_in::submit));
     if let Some(args) = args {
+        assets::add(play::ASSETS);
         pages = pages.merge(play::routes(app, args)?);
     }
     // Outermost last: the guard sees a request before everything else does.

@@ -5,7 +5,7 @@ use config::RunName;
 use maud::Markup;
 use page::{Frame, Link};
 
-use crate::assets::asset;
+use crate::assets::{asset, has_players};
 
 /// The part of the application that a page belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,16 +28,19 @@ impl View {
     /// A page with the navigation of the application.
     pub fn new(title: impl Into<String>, section: Section) -> View {
         let link = |text: &str, href: &str, of: Section| Link::new(text, href).current(section == of);
+        let mut site = vec![
+            Link::new("Tengen", "/"),
+            link("Runs", "/", Section::Runs),
+            link("Compare", "/compare", Section::Compare),
+        ];
+        if has_players() {
+            site.push(link("Play", "/play", Section::Play));
+        }
         View(Frame {
             title: title.into(),
             styles: vec![asset("style.css")],
             scripts: vec![asset("page.js")],
-            site: vec![
-                Link::new("Tengen", "/"),
-                link("Runs", "/", Section::Runs),
-                link("Compare", "/compare", Section::Compare),
-                link("Play", "/play", Section::Play),
-            ],
+            site,
             ..Frame::default()
         })
     }

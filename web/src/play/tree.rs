@@ -31,11 +31,14 @@ pub fn read(text: &str) -> Result<TreeMessage, String> {
     if trees.len() > 1 {
         notices.push(format!("The file has {} games; this is the first.", trees.len()));
     }
+    if let Some(komi) = record.komi.filter(|komi| !fits(&record, *komi)) {
+        notices.push(format!("Komi {komi} is none of this board, and is not used."));
+    }
     let nodes = Walk::new(&record, tree)?.nodes(&mut notices);
     let name = |player: &sgf::Player| [&*player.name, &*player.rank].join(" ").trim().to_owned();
     Ok(TreeMessage {
         game: game(&record),
-        says_komi: record.komi.is_some(),
+        says_komi: record.komi.is_some_and(|komi| fits(&record, komi)),
         players: [name(&record.black), name(&record.white)],
         date: record.date.clone(),
         result: record.outcome.map(|outcome| outcome.to_string()).unwrap_or_default(),
@@ -45,15 +48,19 @@ pub fn read(text: &str) -> Result<TreeMessage, String> {
     })
 }
 
+/// Whether a board has as many points.
+fn fits(record: &Record, komi: f32) -> bool {
+    komi.is_finite() && komi.abs() <= record.size.area() as f32
+}
+
 fn game(record: &Record) -> GameMessage {
     let of = |color: Color| {
         let points = vertices(record.size, *record.setup.of(color));
         points.into_iter().map(move |vertex| (Player::from(color), vertex))
     };
-    let fits = |komi: &f32| komi.is_finite() && komi.abs() <= record.size.area() as f32;
     GameMessage {
         size: record.size.side(),
-        komi: record.komi.filter(fits).unwrap_or_default(),
+        komi: record.komi.filter(|&komi| fits(record, komi)).unwrap_or_default(),
         initial_stones: Color::BOTH.into_iter().flat_map(of).collect(),
         initial_player: record.first.into(),
         moves: Vec::new(),

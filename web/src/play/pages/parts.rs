@@ -10,7 +10,7 @@ pub(super) fn heading(title: &str, others: &[(&str, &str)]) -> Markup {
             @for (text, href) in others { a href=(href) { (text) } }
             p.connection #connection role="status" { }
         }
-        noscript { p.bad { "The board needs JavaScript. The pages of runs do not." } }
+        noscript { p.bad { "The board needs JavaScript. Most pages of runs do not." } }
     }
 }
 

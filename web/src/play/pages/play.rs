@@ -90,7 +90,7 @@ fn new_game() -> Markup {
                 }
                 .field {
                     label for="handicap" { "Handicap stones" }
-                    input #handicap type="number" min="0" value="0" inputmode="numeric" required;
+                    input #handicap type="number" min="0" max="20" value="0" inputmode="numeric" required;
                 }
                 .field.check {
                     input #resigns type="checkbox" checked;
