@@ -5,7 +5,7 @@ use tests::{TestStore, succeed};
 
 use crate::agent::Agent;
 use crate::api::ApiError;
-use crate::games::{assert_kept, published};
+use crate::games::{assert_kept, handed_off, published, wait_until_published};
 use crate::node::Node;
 use crate::plane::ControlPlane;
 use crate::scaling::{endless, scale, wait_for_workers};
@@ -93,11 +93,15 @@ fn run_survives_evictions_and_lost_nodes() {
     plane.wait("games", |_| (!published(&run).is_empty()).then_some(()));
     let before = published(&run);
     trainer_moves(&plane);
+    let mut left = handed_off(&run, |_| true);
     lost_node_is_replaced_when_it_is_deleted(&plane, &agent);
     agent.reclaim("spot");
+    let reclaimed = handed_off(&run, |_| true);
+    assert!(!reclaimed.is_empty(), "the workers of the node have handed off their games");
+    left.extend(reclaimed);
     wait_for_workers(&plane, 4);
 
-    plane.wait("another game", |_| (published(&run).len() > before.len()).then_some(()));
+    wait_until_published(&plane, &run, &left);
     for name in ["selfplay", "shuffler", "evaluator"] {
         assert_not_failed(plane.api(), name);
     }

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use store::Run;
+use store::{Run, StoreError};
+
+use crate::plane::ControlPlane;
 
 /// The ids of all published games; a game that is there twice is a failure.
 pub(crate) fn published(run: &Run) -> BTreeSet<String> {
@@ -15,11 +17,30 @@ pub(crate) fn published(run: &Run) -> BTreeSet<String> {
     games
 }
 
-/// How many published games another process or model has resumed.
+/// How many published games were handed off in between, and resumed by the same worker or another one.
 pub(crate) fn resumed(run: &Run) -> usize {
     let files = run.games().files_since(0).unwrap();
     let games = files.iter().flat_map(|file| run.games().read(file).unwrap());
     games.filter(|game| !game.takeovers.is_empty()).count()
+}
+
+/// The ids of the games that are handed off and not published yet, of workers whose names these are.
+pub(crate) fn handed_off(run: &Run, of: impl Fn(&str) -> bool) -> BTreeSet<String> {
+    let mut games = BTreeSet::new();
+    for (file, _) in run.in_progress().files().unwrap() {
+        match run.in_progress().read(&file) {
+            Ok(left) if of(file.stem.worker()) => games.extend(left.iter().map(|game| game.id.to_string())),
+            // Those of a file that is gone are published.
+            Ok(_) | Err(StoreError::NotFound { .. }) => {}
+            Err(error) => panic!("{error}"),
+        }
+    }
+    games
+}
+
+/// Waits until these games are published.
+pub(crate) fn wait_until_published(plane: &ControlPlane, run: &Run, games: &BTreeSet<String>) {
+    plane.wait("the end of handed-off games", |_| games.is_subset(&published(run)).then_some(()));
 }
 
 /// None of these games is lost, and others came.

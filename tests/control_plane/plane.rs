@@ -99,10 +99,25 @@ impl ControlPlane {
             }
             if began.elapsed() > PATIENCE {
                 let seen = self.kubectl(&["get", "nodes,jobs,statefulsets,pods,events", "-A", "-o", "wide"]).output();
-                panic!("{what}: {}", String::from_utf8_lossy(&seen.unwrap().stdout));
+                panic!("{what}: {}\n{}", String::from_utf8_lossy(&seen.unwrap().stdout), self.ends_of_logs());
             }
             std::thread::sleep(Duration::from_millis(200));
         }
+    }
+
+    /// The last lines of the containers that have said something most recently.
+    fn ends_of_logs(&self) -> String {
+        let pods = std::fs::read_dir(self.folder().join("pods")).into_iter().flatten().flatten();
+        let files = pods.flat_map(|pod| std::fs::read_dir(pod.path()).into_iter().flatten().flatten());
+        let mut logs: Vec<PathBuf> = files.map(|file| file.path()).collect();
+        logs.retain(|path| path.extension().is_some_and(|extension| extension == "log"));
+        logs.sort_by_key(|path| std::cmp::Reverse(path.metadata().and_then(|data| data.modified()).ok()));
+        let end = |path: &PathBuf| {
+            let text = std::fs::read_to_string(path).unwrap_or_default();
+            let lines: Vec<&str> = text.lines().collect();
+            format!("{}:\n{}\n", path.display(), lines[lines.len().saturating_sub(5)..].join("\n"))
+        };
+        logs.iter().take(12).map(end).collect()
     }
 
     /// The pods of a stage.

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use tests::{TestStore, program, succeed};
 
 use crate::agent::Agent;
-use crate::games::{assert_kept, published};
+use crate::games::{assert_kept, handed_off, published, resumed};
 use crate::node::Node;
 use crate::plane::ControlPlane;
 use crate::scaling::{endless, wait_for_workers};
@@ -43,6 +43,7 @@ fn images_are_upgraded_without_losing_a_game() {
     let run = store.run("r");
     plane.wait("games", |_| (!published(&run).is_empty()).then_some(()));
     let before = published(&run);
+    assert_eq!(resumed(&run), 0, "no worker was stopped so far");
     let newer = overlay.lines(
         "images: [{name: registry.example/tengen, newTag: 0.3.0-cpu}, {name: registry.example/tengen-cpu, newTag: 0.3.0}]\n",
     );
@@ -50,9 +51,11 @@ fn images_are_upgraded_without_losing_a_game() {
     wait_for_workers(&plane, 4);
     assert_eq!(images(&plane, "selfplay"), vec![json!("registry.example/tengen-cpu:0.3.0"); 4]);
     assert_eq!(images(&plane, "trainer"), [json!("registry.example/tengen:0.3.0-cpu")]);
-    plane.wait("another game", |_| (published(&run).len() > before.len()).then_some(()));
-    assert_kept(&before, &run);
     assert_eq!(agent.journal().exits("selfplay"), [(4, 4)].into());
+    plane.wait("the end of handed-off games", |_| {
+        (handed_off(&run, |_| true).is_empty() && resumed(&run) > 0).then_some(())
+    });
+    assert_kept(&before, &run);
     assert_eq!(agent.journal().most_at_once("trainer"), 1);
     plane.run(&["-n", "tengen", "delete", "jobs,statefulsets", "--all"]);
     println!("{}", succeed(store.program("tengen").args(["audit", "r"])));

@@ -6,16 +6,18 @@ use serde_json::json;
 use tests::{TestStore, succeed};
 
 use crate::agent::Agent;
-use crate::games::{assert_kept, published, resumed};
+use crate::games::{assert_kept, handed_off, published, resumed, wait_until_published};
 use crate::node::Node;
 use crate::plane::ControlPlane;
 use crate::setup::{Overlay, assert_not_failed, is_ready};
 
-/// The overlay `cpu` with a run that does not end, and searches long enough for games to be in progress.
+/// The overlay `cpu` with a run that does not end. Games are always in progress: searches are long, and workers do not wait for
+/// the next model when the window is full.
 pub(crate) fn endless(plane: &ControlPlane, store: &TestStore) -> Overlay {
-    let args = json!(["--config=/etc/tengen/tiny.toml", "--set=loop.models=10000", "--set=search.visits=100"]);
-    let overlay = Overlay::tiny("cpu", 10_000).set("Job", "selfplay", "args", &args);
-    overlay.set("StatefulSet", "trainer", "args", &args).with_store(plane, store)
+    let args = json!(["--config=/etc/tengen/tiny.toml", "--set=loop.models=10000", "--set=search.visits=800"]);
+    let overlay = Overlay::tiny("cpu", 10_000).variable("TENGEN_MAX_GAMES_PER_MODEL", "0");
+    let overlay = overlay.set("Job", "selfplay", "args", &args).set("StatefulSet", "trainer", "args", &args);
+    overlay.with_store(plane, store)
 }
 
 /// The indices of the self-play pods that are ready.
@@ -60,6 +62,10 @@ fn selfplay_is_scaled_by_the_documented_patch() {
     wait_for_workers(&plane, 2);
     let exits = agent.journal().exits("selfplay");
     assert_eq!(exits, [(4, 6)].into(), "six workers were stopped before the end");
+    let left = handed_off(&run, |worker| !["0", "1"].contains(&worker));
+    assert!(!left.is_empty(), "workers 2 to 7 have handed off their games");
+    // The workers that are left take such games with their next model.
+    plane.wait("a game of another worker", |_| (!left.is_disjoint(&published(&run))).then_some(()));
 
     plane.documented(&[
         "-n",
@@ -74,8 +80,8 @@ fn selfplay_is_scaled_by_the_documented_patch() {
     wait_for_workers(&plane, 0);
     scale(&plane, 4);
     wait_for_workers(&plane, 4);
-    // A worker that starts resumes games; one that runs does so with its next model alone.
-    plane.wait("handed-off games that were resumed", |_| (resumed(&run) > 0).then_some(()));
+    // So do workers that start, each with its own games first.
+    wait_until_published(&plane, &run, &left);
     assert_not_failed(plane.api(), "selfplay");
     assert_kept(&before, &run);
     plane.run(&["-n", "tengen", "delete", "jobs,statefulsets", "--all"]);
