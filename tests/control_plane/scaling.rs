@@ -9,7 +9,7 @@ use crate::agent::Agent;
 use crate::games::{assert_kept, handed_off, published, resumed, wait_until_published};
 use crate::node::Node;
 use crate::plane::ControlPlane;
-use crate::setup::{Overlay, assert_not_failed, is_ready};
+use crate::setup::{Overlay, assert_none_counted, is_ready};
 
 /// The overlay `cpu` with a run that does not end. Games are always in progress: searches are long, and workers do not wait for
 /// the next model when the window is full.
@@ -82,7 +82,7 @@ fn selfplay_is_scaled_by_the_documented_patch() {
     wait_for_workers(&plane, 4);
     // So do workers that start, each with its own games first.
     wait_until_published(&plane, &run, &left);
-    assert_not_failed(plane.api(), "selfplay");
+    assert_none_counted(&plane, "selfplay");
     assert_kept(&before, &run);
     plane.run(&["-n", "tengen", "delete", "jobs,statefulsets", "--all"]);
     println!("{} games, {} of them resumed", published(&run).len(), resumed(&run));

@@ -133,3 +133,20 @@ pub(crate) fn assert_not_failed(api: &Api, name: &str) {
     let job = job(api, name);
     assert!(condition(&job, "Failed").is_none() && failed_indices(&job).is_empty(), "{name}: {}", job["status"]);
 }
+
+/// Fails if a Job or one of its indices has failed, or if one of its pods has failed in a way that counts. How many failures its
+/// policy has ignored, of the indices that have pods.
+pub(crate) fn assert_none_counted(plane: &ControlPlane, name: &str) -> u64 {
+    assert_not_failed(plane.api(), name);
+    let status = &job(plane.api(), name)["status"];
+    assert!(status["failed"].is_null(), "{name}: {status}");
+    let pods = plane.pods(name);
+    let count = |pod: &Value, key: &str| {
+        let text = pod["metadata"]["annotations"][format!("batch.kubernetes.io/{key}-count")].as_str();
+        text.map(|text| text.parse::<u64>().unwrap())
+    };
+    for pod in &pods {
+        assert_eq!(count(pod, "job-index-failure"), Some(0), "{}", pod["metadata"]);
+    }
+    pods.iter().filter_map(|pod| count(pod, "job-index-ignored-failure")).sum()
+}
