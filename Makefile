@@ -6,8 +6,9 @@ TEST_THREADS ?= $(shell expr 2 \* $$(nproc))
 # Tests that could not run add a line to this file (crates/testing).
 export TENGEN_SKIP_LIST = $(abspath $(or $(CARGO_TARGET_DIR),target))/skipped.txt
 
+CACHE = $(or $(shell python3 -B scripts/cache.py),$(abspath target))
 # cargo-deny and mdbook, where they are not installed.
-CARGO_TOOLS = $(or $(shell python3 -B scripts/cache.py),$(abspath target))/cargo-tools
+CARGO_TOOLS = $(CACHE)/cargo-tools
 install = command -v $(1) > /dev/null || test -x $(CARGO_TOOLS)/bin/$(1) || cargo install --locked --root $(CARGO_TOOLS) $(1)
 
 help:
@@ -40,6 +41,7 @@ check: lint
 
 test: python node tools lint
 	python3 -B scripts/test_setup.py
+	python3 -B scripts/test_cluster.py
 	rm -f $(TENGEN_SKIP_LIST)
 	RUST_TEST_THREADS=$(TEST_THREADS) cargo test --locked --workspace --no-fail-fast; status=$$?; \
 	scripts/setup-cluster --cached; \
@@ -52,7 +54,8 @@ test-cluster: python control-plane setup
 	TENGEN_TEST_CONTROL_PLANE=1 TENGEN_TEST_KUBERNETES=1.34.4 cargo test --locked --workspace --test control_plane -- \
 		--test-threads=1 --nocapture --skip overlays:: --skip training:: --skip storm:: --skip thousand::
 
-CLUSTER = $(abspath $(or $(CARGO_TARGET_DIR),target))/cluster
+# Not in the build folder, without which no program of it could be found and stopped.
+CLUSTER = $(CACHE)/cluster
 cluster: control-plane
 	@scripts/cluster start $(CLUSTER)
 
