@@ -25,6 +25,18 @@ pub(crate) fn address(cluster: u16, namespace: &str, pod: &str) -> Ipv4Addr {
     Ipv4Addr::new(127, b.clamp(1, 254), c, d.clamp(1, 254))
 }
 
+/// The address as the control plane has it: it takes none on loopback for the endpoint of a service.
+pub(crate) fn reported(address: Ipv4Addr) -> Ipv4Addr {
+    let [_, b, c, d] = address.octets();
+    Ipv4Addr::new(10, b, c, d)
+}
+
+/// A port of a pod on this machine, if the pod has its address.
+pub(crate) fn local(pod: &Value, port: u16) -> Option<String> {
+    let rest = pod["status"]["podIP"].as_str()?.strip_prefix("10.")?;
+    Some(format!("127.{rest}:{port}"))
+}
+
 /// The process of a container, which is not started.
 pub(crate) fn command(api: &Api, pod: &Value, container: &Value, mounts: &Mounts) -> Result<Command, ApiError> {
     let namespace = pod["metadata"]["namespace"].as_str().unwrap();
@@ -128,6 +140,8 @@ fn paths_and_names_of_a_container_become_those_of_the_machine() {
     assert_eq!(hosts("https://inference-0.inference.tengen.svc:9470,x", 1), format!("https://{ip}:9470,x"));
     assert_ne!(ip, address(2, "tengen", "inference-0"));
     assert!(ip.is_loopback());
+    let pod = serde_json::json!({"status": {"podIP": reported(ip).to_string()}});
+    assert_eq!(local(&pod, 9464), Some(format!("{ip}:9464")));
 }
 
 #[test]

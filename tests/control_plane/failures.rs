@@ -5,6 +5,7 @@ use testing::s3::Refusal;
 use tests::{Prometheus, TestStore};
 
 use crate::agent::Agent;
+use crate::command::local;
 use crate::games::published;
 use crate::node::Node;
 use crate::plane::ControlPlane;
@@ -56,7 +57,7 @@ fn full_store_raises_its_alert_and_ends_the_restarts() {
     endless(&plane, &store).patch("Job", "selfplay", &once).apply(&plane);
     wait_for_workers(&plane, 4);
     let pods = plane.pods("selfplay");
-    let addresses = pods.iter().filter_map(|pod| Some(format!("{}:9464", pod["status"]["podIP"].as_str()?)));
+    let addresses = pods.iter().filter_map(|pod| local(pod, 9464));
     let prometheus = Prometheus::start(&addresses.collect::<Vec<_>>());
     store.server().unwrap().refuse(Some(Refusal::Full));
     if let Some(prometheus) = &prometheus {

@@ -22,6 +22,7 @@ mod rights;
 mod rollback;
 mod scaling;
 mod servers;
+mod services;
 mod setup;
 mod storm;
 mod thousand;

@@ -175,7 +175,7 @@ impl Pod {
             json!({"type": kind, "status": status, "reason": reason, "lastTransitionTime": since})
         });
         let statuses = self.containers.iter().map(Container::status);
-        let ip = self.ip.to_string();
+        let ip = command::reported(self.ip).to_string();
         json!({"phase": phase, "conditions": conditions.collect::<Vec<_>>(), "podIP": ip, "podIPs": [{"ip": ip}],
             "containerStatuses": statuses.collect::<Vec<_>>(), "hostIP": "127.0.0.1", "startTime": self.since})
     }

@@ -7,11 +7,12 @@ use serde_json::json;
 use tests::{TestStore, ask};
 
 use crate::agent::Agent;
-use crate::command::address;
+use crate::command::{address, local};
 use crate::games::published;
 use crate::node::Node;
 use crate::plane::ControlPlane;
 use crate::scaling::wait_for_workers;
+use crate::services::lists_ready_pods;
 use crate::setup::{Overlay, is_ready, job};
 
 /// The Secret of the page: an authority, a certificate for the addresses that the agent gives the servers, and a token.
@@ -72,13 +73,13 @@ fn searching_pods_survive_killed_and_added_servers() {
     wait_for_servers(&plane, 2);
     plane.documented(&["-n", "tengen", "scale", "statefulset", "inference", "--replicas=3"]);
     wait_for_servers(&plane, 3);
+    lists_ready_pods(&plane, "inference", 9470);
     plane.wait("another game", |_| (published(&run).len() > before).then_some(()));
     assert_eq!(agent.journal().exits("selfplay"), [].into(), "no worker has exited");
     assert!(job(plane.api(), "selfplay")["status"]["failed"].is_null());
 
     for pod in plane.pods("inference") {
-        let metrics = format!("{}:9464", pod["status"]["podIP"].as_str().unwrap());
-        let (_, page) = ask(&metrics, "/metrics").unwrap();
+        let (_, page) = ask(&local(&pod, 9464).unwrap(), "/metrics").unwrap();
         assert!(page.contains("tengen_inference_queue_positions"), "{page}");
     }
     let scaler = plane.api().get("/apis/autoscaling/v2/namespaces/tengen/horizontalpodautoscalers/inference").unwrap();

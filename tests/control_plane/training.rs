@@ -4,8 +4,10 @@ use serde_json::Value;
 use tests::{TestStore, ask, succeed};
 
 use crate::agent::Agent;
+use crate::command::local;
 use crate::node::Node;
 use crate::plane::{ControlPlane, NEWEST, VERSIONS};
+use crate::services::lists_ready_pods;
 use crate::setup::{Overlay, assert_not_failed, condition, is_ready, job, namespace, volume};
 
 /// Waits until the run has all its models: the Jobs of self-play and shuffler complete, and the trainer waits.
@@ -26,7 +28,7 @@ pub(crate) fn serve_metrics(plane: &ControlPlane, stages: &[&str]) {
             (!ready.is_empty()).then_some(ready)
         });
         for pod in pods {
-            let address = format!("{}:9464", pod["status"]["podIP"].as_str().unwrap());
+            let address = local(&pod, 9464).unwrap();
             // One that has ended since has nothing to serve.
             let Some((code, page)) = ask(&address, "/metrics") else { continue };
             assert!(code == 200 && page.contains("tengen_"), "{stage}: {page}");
@@ -59,6 +61,8 @@ fn cpu_trains(plane: &ControlPlane, models: u32) {
     let agent = Agent::start(plane, &[Node::new("one"), Node::new("two")]);
     Overlay::tiny("cpu", models).with_store(plane, &store).apply(plane);
     serve_metrics(plane, &["selfplay", "shuffler", "trainer", "evaluator", "web"]);
+    lists_ready_pods(plane, "trainer", 9464);
+    lists_ready_pods(plane, "web", 8080);
     completes(plane);
     is_sound(&store, "r", models);
     for stage in ["selfplay", "shuffler"] {
