@@ -83,7 +83,7 @@ fn lost_node_is_replaced_when_it_is_deleted(plane: &ControlPlane, agent: &Agent)
 
 #[test]
 fn run_survives_evictions_and_lost_nodes() {
-    let Some(plane) = ControlPlane::start_chosen() else { return };
+    let Some(plane) = ControlPlane::start() else { return };
     let store = TestStore::on_server();
     let agent = Agent::start(&plane, &[Node::new("one"), Node::new("two"), Node::spot("spot")]);
     endless(&plane, &store).apply(&plane);

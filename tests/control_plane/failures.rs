@@ -14,7 +14,7 @@ use crate::setup::{Overlay, assert_none_counted, condition, failed_indices, is_r
 
 #[test]
 fn wrong_configuration_fails_the_job_at_once() {
-    let Some(plane) = ControlPlane::start_chosen() else { return };
+    let Some(plane) = ControlPlane::start() else { return };
     let store = TestStore::on_server();
     let agent = Agent::start(&plane, &[Node::new("one")]);
     let args = json!(["--config=/etc/tengen/tiny.toml", "--set=search.visist=5"]);
@@ -32,7 +32,7 @@ fn wrong_configuration_fails_the_job_at_once() {
 
 #[test]
 fn store_that_is_away_is_no_failure() {
-    let Some(plane) = ControlPlane::start_chosen() else { return };
+    let Some(plane) = ControlPlane::start() else { return };
     let store = TestStore::on_server();
     let agent = Agent::start(&plane, &[Node::new("one")]);
     endless(&plane, &store).apply(&plane);
@@ -50,7 +50,7 @@ fn store_that_is_away_is_no_failure() {
 
 #[test]
 fn full_store_raises_its_alert_and_ends_the_restarts() {
-    let Some(plane) = ControlPlane::start_chosen() else { return };
+    let Some(plane) = ControlPlane::start() else { return };
     let store = TestStore::on_server();
     let agent = Agent::start(&plane, &[Node::new("one")]);
     let once = json!([{"op": "replace", "path": "/spec/backoffLimitPerIndex", "value": 0}]);
@@ -71,7 +71,7 @@ fn full_store_raises_its_alert_and_ends_the_restarts() {
 
 #[test]
 fn failing_index_stops_and_the_others_go_on() {
-    let Some(plane) = ControlPlane::start_chosen() else { return };
+    let Some(plane) = ControlPlane::start() else { return };
     let store = TestStore::on_server();
     let _agent = Agent::start(&plane, &[Node::new("one")]);
     // A broken node, as far as the controllers see.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::plane::{ControlPlane, NEWEST, VERSIONS};
+use crate::plane::ControlPlane;
 use crate::setup::namespace;
 
 const OVERLAYS: [&str; 6] = ["cpu", "gpu", "s3", "gcs", "small", "inference"];
@@ -48,13 +48,7 @@ fn mounts_no_token(pod: &Value) -> bool {
 }
 
 #[test]
-fn overlays_are_accepted_by_the_oldest_version() {
-    let Some(plane) = ControlPlane::start(VERSIONS[0]) else { return };
-    are_accepted(&plane);
-}
-
-#[test]
-fn overlays_are_accepted_by_the_newest_version() {
-    let Some(plane) = ControlPlane::start(NEWEST) else { return };
+fn overlays_are_accepted() {
+    let Some(plane) = ControlPlane::start() else { return };
     are_accepted(&plane);
 }

@@ -13,12 +13,10 @@ use tests::{repository, succeed};
 
 use crate::api::Api;
 
-/// The oldest and the newest version to which the manifests are applied: those of scripts/setup-cluster.
-pub(crate) const VERSIONS: [&str; 2] = ["1.34.4", "1.37.2"];
-/// The newest of them.
-pub(crate) const NEWEST: &str = VERSIONS[1];
-/// The version of tests that need one of them, unless it is the newest.
-const CHOSEN: &str = "TENGEN_TEST_KUBERNETES";
+/// The version of Kubernetes, one of scripts/setup-cluster: `make test-cluster` runs all tests with each of them.
+const VERSION: &str = "TENGEN_TEST_KUBERNETES";
+/// The version unless that is set.
+const NEWEST: &str = "1.37.2";
 /// Longer than anything takes that is waited for: the longest pause of a Job before it replaces a pod is ten minutes.
 const PATIENCE: Duration = Duration::from_secs(720);
 /// Set by `make test-cluster`: a control plane that is missing is a failure then.
@@ -33,13 +31,9 @@ pub(crate) struct ControlPlane {
 }
 
 impl ControlPlane {
-    /// Starts one of the newest version, or of the one that TENGEN_TEST_KUBERNETES names; nothing where that is skipped.
-    pub(crate) fn start_chosen() -> Option<ControlPlane> {
-        ControlPlane::start(&std::env::var(CHOSEN).unwrap_or_else(|_| NEWEST.to_owned()))
-    }
-
-    /// Starts one of a version; nothing where that is skipped.
-    pub(crate) fn start(version: &str) -> Option<ControlPlane> {
+    /// Starts one; nothing where that is skipped.
+    pub(crate) fn start() -> Option<ControlPlane> {
+        let version = &std::env::var(VERSION).unwrap_or_else(|_| NEWEST.to_owned());
         let kubectl = require(Tool::Python)?.join("bin/kubectl");
         if !repository().join(format!(".venv/kubernetes-{version}/control-plane")).exists() {
             assert!(std::env::var_os(REQUIRED).is_none(), "Kubernetes {version} is missing: scripts/setup-cluster");

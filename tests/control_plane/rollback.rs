@@ -34,7 +34,7 @@ fn replace_all(plane: &ControlPlane, overlay: &Overlay) {
 
 #[test]
 fn images_are_upgraded_without_losing_a_game() {
-    let Some(plane) = ControlPlane::start_chosen() else { return };
+    let Some(plane) = ControlPlane::start() else { return };
     let store = TestStore::on_server();
     let agent = Agent::start(&plane, &[Node::new("one"), Node::new("two")]);
     let overlay = endless(&plane, &store);
@@ -63,7 +63,7 @@ fn images_are_upgraded_without_losing_a_game() {
 
 #[test]
 fn run_is_rolled_back_to_an_older_model() {
-    let Some(plane) = ControlPlane::start_chosen() else { return };
+    let Some(plane) = ControlPlane::start() else { return };
     let store = TestStore::on_server();
     let _agent = Agent::start(&plane, &[Node::new("one"), Node::new("two")]);
     let overlay = Overlay::tiny("cpu", 3).with_store(&plane, &store);

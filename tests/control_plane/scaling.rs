@@ -47,7 +47,7 @@ pub(crate) fn scale(plane: &ControlPlane, count: usize) {
 
 #[test]
 fn selfplay_is_scaled_by_the_documented_patch() {
-    let Some(plane) = ControlPlane::start_chosen() else { return };
+    let Some(plane) = ControlPlane::start() else { return };
     let store = TestStore::on_server();
     let agent = Agent::start(&plane, &[Node::new("one"), Node::new("two")]);
     endless(&plane, &store).apply(&plane);

@@ -49,7 +49,7 @@ fn wait_for_servers(plane: &ControlPlane, count: usize) {
 
 #[test]
 fn searching_pods_survive_killed_and_added_servers() {
-    let Some(plane) = ControlPlane::start_chosen() else { return };
+    let Some(plane) = ControlPlane::start() else { return };
     let store = TestStore::on_server();
     let agent = Agent::start(&plane, &[Node::new("one"), Node::with_gpus("gpus", 8)]);
     let args = json!(["--config=/etc/tengen/tiny.toml", "--set=loop.models=10000", "--set=search.visits=100"]);

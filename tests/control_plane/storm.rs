@@ -80,7 +80,7 @@ impl Storm<'_> {
 
 #[test]
 fn run_survives_a_storm() {
-    let Some(plane) = ControlPlane::start_chosen() else { return };
+    let Some(plane) = ControlPlane::start() else { return };
     let seconds = std::env::var("TENGEN_TEST_CLUSTER_SECONDS").map_or(60, |text| text.parse().unwrap());
     let store = TestStore::on_server();
     let nodes: Vec<String> = (0..3).map(|number| format!("node-{number}")).collect();

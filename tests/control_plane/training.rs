@@ -6,7 +6,7 @@ use tests::{TestStore, ask, succeed};
 use crate::agent::Agent;
 use crate::command::local;
 use crate::node::Node;
-use crate::plane::{ControlPlane, NEWEST, VERSIONS};
+use crate::plane::ControlPlane;
 use crate::services::lists_ready_pods;
 use crate::setup::{Overlay, assert_not_failed, condition, is_ready, job, namespace, volume};
 
@@ -77,19 +77,19 @@ fn cpu_trains(plane: &ControlPlane, models: u32) {
 
 #[test]
 fn overlay_small_trains_to_model_5() {
-    let Some(plane) = ControlPlane::start(VERSIONS[0]) else { return };
+    let Some(plane) = ControlPlane::start() else { return };
     small_trains(&plane, 5);
 }
 
 #[test]
 fn overlay_cpu_trains_to_model_5() {
-    let Some(plane) = ControlPlane::start(NEWEST) else { return };
+    let Some(plane) = ControlPlane::start() else { return };
     cpu_trains(&plane, 5);
 }
 
 /// The short form of all this, for CI.
 #[test]
 fn short_form() {
-    let Some(plane) = ControlPlane::start(NEWEST) else { return };
+    let Some(plane) = ControlPlane::start() else { return };
     small_trains(&plane, 2);
 }
