@@ -3,8 +3,8 @@
 use std::fs;
 
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
-use serde_json::json;
-use tests::{TestStore, ask};
+use serde_json::{Value, json};
+use tests::{TestStore, ask, succeed};
 
 use crate::agent::Agent;
 use crate::command::{address, local};
@@ -13,7 +13,7 @@ use crate::node::Node;
 use crate::plane::ControlPlane;
 use crate::scaling::wait_for_workers;
 use crate::services::lists_ready_pods;
-use crate::setup::{Overlay, is_ready, job};
+use crate::setup::{Overlay, assert_none_counted, is_ready};
 
 /// The Secret of the page: an authority, a certificate for the addresses that the agent gives the servers, and a token.
 fn create_secret(plane: &ControlPlane) {
@@ -38,7 +38,7 @@ fn create_secret(plane: &ControlPlane) {
     }
     let mut command = plane.kubectl(&["-n", "tengen", "create", "secret", "generic", "tengen-inference"]);
     let files = ["tls.crt", "tls.key", "ca.crt", "token"].map(|name| format!("--from-file={name}"));
-    tests::succeed(command.args(files).current_dir(folder));
+    succeed(command.args(files).current_dir(folder));
 }
 
 fn wait_for_servers(plane: &ControlPlane, count: usize) {
@@ -47,12 +47,24 @@ fn wait_for_servers(plane: &ControlPlane, count: usize) {
     });
 }
 
+/// The metrics of a pod; none while it starts.
+fn metrics(pod: &Value) -> String {
+    local(pod, 9464).and_then(|address| ask(&address, "/metrics")).unwrap_or_default().1
+}
+
+/// Positions that a server has evaluated.
+fn evaluated(server: &Value) -> f64 {
+    let page = metrics(server);
+    let mut lines = page.lines().filter(|line| line.starts_with("tengen_inference_positions_total"));
+    lines.find_map(|line| line.rsplit(' ').next()).map_or(0.0, |value| value.parse().unwrap())
+}
+
 #[test]
 fn searching_pods_survive_killed_and_added_servers() {
     let Some(plane) = ControlPlane::start() else { return };
     let store = TestStore::on_server();
     let agent = Agent::start(&plane, &[Node::new("one"), Node::with_gpus("gpus", 8)]);
-    let args = json!(["--config=/etc/tengen/tiny.toml", "--set=loop.models=10000", "--set=search.visits=100"]);
+    let args = json!(["--config=/etc/tengen/tiny.toml", "--set=loop.models=10000", "--set=search.visits=800"]);
     // CPUs instead of GPUs.
     let device = "/spec/template/spec/containers/0/env/0";
     let cpu = json!([
@@ -60,7 +72,8 @@ fn searching_pods_survive_killed_and_added_servers() {
         {"op": "replace", "path": format!("{device}/value"), "value": "cpu"},
     ]);
     let overlay = Overlay::tiny("inference", 10_000).set("Job", "selfplay", "args", &args);
-    let overlay = overlay.set("StatefulSet", "trainer", "args", &args).with_store(&plane, &store);
+    let overlay = overlay.set("StatefulSet", "trainer", "args", &args).variable("TENGEN_MAX_GAMES_PER_MODEL", "0");
+    let overlay = overlay.with_store(&plane, &store);
     create_secret(&plane);
     overlay.patch("StatefulSet", "trainer|inference", &cpu).apply(&plane);
     wait_for_servers(&plane, 2);
@@ -75,13 +88,21 @@ fn searching_pods_survive_killed_and_added_servers() {
     wait_for_servers(&plane, 3);
     lists_ready_pods(&plane, "inference", 9470);
     plane.wait("another game", |_| (published(&run).len() > before).then_some(()));
+    plane.wait("positions at each server, the replaced and the added one, too", |_| {
+        let pods = plane.pods("inference");
+        (pods.len() == 3 && pods.iter().all(|pod| evaluated(pod) > 0.0)).then_some(())
+    });
     assert_eq!(agent.journal().exits("selfplay"), [].into(), "no worker has exited");
-    assert!(job(plane.api(), "selfplay")["status"]["failed"].is_null());
+    assert!(agent.journal().exits("evaluator").keys().all(|&code| code == 0), "no evaluator has failed");
+    for name in ["selfplay", "evaluator"] {
+        assert_none_counted(&plane, name);
+    }
 
     for pod in plane.pods("inference") {
-        let (_, page) = ask(&local(&pod, 9464).unwrap(), "/metrics").unwrap();
-        assert!(page.contains("tengen_inference_queue_positions"), "{page}");
+        assert!(metrics(&pod).contains("tengen_inference_queue_positions"), "{}", metrics(&pod));
     }
     let scaler = plane.api().get("/apis/autoscaling/v2/namespaces/tengen/horizontalpodautoscalers/inference").unwrap();
     assert_eq!(scaler["spec"]["metrics"][0]["pods"]["metric"]["name"], "tengen_inference_queue_positions");
+    plane.run(&["-n", "tengen", "delete", "jobs,statefulsets", "--all"]);
+    println!("{}", succeed(store.program("tengen").args(["audit", "r"])));
 }
