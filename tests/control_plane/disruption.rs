@@ -1,6 +1,9 @@
 //! Evictions, drained, lost and reclaimed nodes: the run goes on, no game is lost, and the trainer never runs twice.
 
+use std::collections::BTreeSet;
+
 use serde_json::{Value, json};
+use store::Run;
 use tests::{TestStore, succeed};
 
 use crate::agent::Agent;
@@ -8,8 +11,8 @@ use crate::api::ApiError;
 use crate::games::{assert_kept, handed_off, published, wait_until_published};
 use crate::node::Node;
 use crate::plane::ControlPlane;
-use crate::scaling::{endless, scale, wait_for_workers};
-use crate::setup::{assert_none_counted, is_ready};
+use crate::scaling::{endless, index, scale, wait_for_workers};
+use crate::setup::{assert_none_counted, condition, is_ready};
 
 /// Evicts a pod as a drain does.
 pub(crate) fn evict(plane: &ControlPlane, pod: &Value) -> Result<Value, ApiError> {
@@ -81,6 +84,26 @@ fn lost_node_is_replaced_when_it_is_deleted(plane: &ControlPlane, agent: &Agent)
     wait_for_workers(plane, 4);
 }
 
+/// The spot node is reclaimed: its workers hand off their games, which this returns, and Kubernetes knows why they ended.
+fn reclaimed_node_hands_off(plane: &ControlPlane, agent: &Agent, run: &Run) -> BTreeSet<String> {
+    let there = plane.wait("a worker on the spot node", |_| {
+        let pods = plane.pods("selfplay").into_iter().filter(|pod| is_ready(pod) && node_of(pod) == "spot");
+        let pods: Vec<Value> = pods.collect();
+        (!pods.is_empty()).then_some(pods)
+    });
+    agent.reclaim("spot");
+    for pod in &there {
+        let name = pod["metadata"]["name"].as_str().unwrap();
+        let ended = plane.api().get(&format!("/api/v1/namespaces/tengen/pods/{name}")).unwrap();
+        let state = &ended["status"]["containerStatuses"][0]["state"];
+        assert_eq!((&ended["status"]["phase"], &state["terminated"]["exitCode"]), (&json!("Failed"), &json!(4)));
+        assert!(condition(&ended, "DisruptionTarget").is_some(), "{}", ended["status"]);
+    }
+    let left = handed_off(run, |worker| there.iter().any(|pod| index(pod) == worker));
+    assert!(!left.is_empty(), "the workers of the node have handed off their games");
+    left
+}
+
 #[test]
 fn run_survives_evictions_and_lost_nodes() {
     let Some(plane) = ControlPlane::start() else { return };
@@ -95,10 +118,7 @@ fn run_survives_evictions_and_lost_nodes() {
     trainer_moves(&plane);
     let mut left = handed_off(&run, |_| true);
     lost_node_is_replaced_when_it_is_deleted(&plane, &agent);
-    agent.reclaim("spot");
-    let reclaimed = handed_off(&run, |_| true);
-    assert!(!reclaimed.is_empty(), "the workers of the node have handed off their games");
-    left.extend(reclaimed);
+    left.extend(reclaimed_node_hands_off(&plane, &agent, &run));
     wait_for_workers(&plane, 4);
 
     wait_until_published(&plane, &run, &left);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use tests::{TestStore, succeed};
 
 use crate::agent::Agent;
@@ -20,14 +20,16 @@ pub(crate) fn endless(plane: &ControlPlane, store: &TestStore) -> Overlay {
     overlay.with_store(plane, store)
 }
 
+/// The index of a pod of a Job, which is the name of its worker.
+pub(crate) fn index(pod: &Value) -> &str {
+    pod["metadata"]["annotations"]["batch.kubernetes.io/job-completion-index"].as_str().unwrap()
+}
+
 /// The indices of the self-play pods that are ready.
 fn indices(plane: &ControlPlane) -> BTreeSet<String> {
-    let pods = plane.pods("selfplay");
-    let index = |pod: &serde_json::Value| {
-        pod["metadata"]["annotations"]["batch.kubernetes.io/job-completion-index"].as_str().unwrap().to_owned()
-    };
     // A pod that ends has not ended.
-    pods.iter().filter(|pod| is_ready(pod) || pod["status"]["phase"] == "Running").map(index).collect()
+    let pods = plane.pods("selfplay").into_iter().filter(|pod| is_ready(pod) || pod["status"]["phase"] == "Running");
+    pods.map(|pod| index(&pod).to_owned()).collect()
 }
 
 /// Waits until workers 0 to `count - 1` are there, and no others.
