@@ -1,4 +1,4 @@
-"""Tests of scripts/cluster, with programs that do nothing and a control plane that is a sleeping process."""
+"""Tests of scripts/cluster, with programs that do nothing and a control plane that is a sleeping process, and of its set-up."""
 
 import os
 import shutil
@@ -7,6 +7,11 @@ import sys
 import tempfile
 import unittest
 from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import cache
+import debian
 
 SCRIPTS = Path(__file__).resolve().parent
 
@@ -51,6 +56,24 @@ class ClusterTest(unittest.TestCase):
         said = self.cluster("run", self.plane)
         self.assertEqual((said.returncode, "etcd exited with 0" in said.stderr), (1, True), said.stderr)
         self.assertFalse((self.plane / "pids").exists())
+
+
+class SetupTest(unittest.TestCase):
+    def test_setup_without_go_names_the_tests_for_another_cluster(self):
+        with tempfile.TemporaryDirectory() as folder:
+            root, home = Path(folder, "checkout"), Path(folder, "cache")
+            for file in ("scripts/setup-cluster", "scripts/cache.py", "scripts/debian.py", "tests/control_plane/main.go"):
+                (root / file).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(SCRIPTS.parent / file, root / file)
+            cache.publish(home / "etcd", f"etcd of {debian.release()}", lambda _: None)
+            command = [sys.executable, "-B", root / "scripts" / "setup-cluster"]
+            environment = {"PATH": folder, "HOME": folder, "TENGEN_CACHE": str(home)}
+            said = subprocess.run(command, env=environment, capture_output=True, text=True)
+            self.assertEqual(said.returncode, 1, said.stderr)
+            for words in ("there is no Go", "kind or k3s", "TENGEN_TEST_KUBECONFIG"):
+                self.assertIn(words, said.stderr)
+            said = subprocess.run([*command, "--cached"], env=environment, capture_output=True, text=True)
+            self.assertEqual(said.returncode, 0, said.stderr)
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use base64::Engine;
 use base64::prelude::BASE64_STANDARD;
-use reqwest::{Certificate, Client, Method};
+use reqwest::{Certificate, Client, Identity, Method, RequestBuilder};
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
 
@@ -16,7 +16,7 @@ pub(crate) struct Api {
     client: Client,
     runtime: Runtime,
     server: String,
-    token: String,
+    token: Option<String>,
 }
 
 /// A request that the API server refused, or that did not reach it: then the status is 0.
@@ -34,25 +34,26 @@ impl fmt::Display for ApiError {
 }
 
 impl Api {
-    /// Takes server, certificate and token from a kubeconfig, in JSON as scripts/cluster writes it.
+    /// Takes server, authority and the token or the certificate of the user from a kubeconfig, in JSON as scripts/cluster writes it.
     pub(crate) fn new(kubeconfig: &Path) -> Api {
         let config: Value = serde_json::from_slice(&std::fs::read(kubeconfig).unwrap()).unwrap();
-        let cluster = &config["clusters"][0]["cluster"];
-        let authority = BASE64_STANDARD.decode(cluster["certificate-authority-data"].as_str().unwrap()).unwrap();
+        let (cluster, user) = (&config["clusters"][0]["cluster"], &config["users"][0]["user"]);
+        let pem = |value: &Value| Some(BASE64_STANDARD.decode(value.as_str()?).unwrap());
+        let authority = pem(&cluster["certificate-authority-data"]).unwrap();
         // An error means that one is installed.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
-        let client = Client::builder()
+        let mut client = Client::builder()
             .tls_certs_only(Certificate::from_pem_bundle(&authority).unwrap())
-            .connect_timeout(Duration::from_secs(10))
-            .build()
-            .unwrap();
-        Api {
-            client,
-            runtime,
-            server: cluster["server"].as_str().unwrap().to_owned(),
-            token: config["users"][0]["user"]["token"].as_str().unwrap().to_owned(),
+            .connect_timeout(Duration::from_secs(10));
+        let token = user["token"].as_str().map(str::to_owned);
+        if let Some(certificate) = pem(&user["client-certificate-data"]) {
+            let key = pem(&user["client-key-data"]).unwrap();
+            client = client.identity(Identity::from_pem(&[certificate, key].concat()).unwrap());
+        } else {
+            assert!(token.is_some(), "the user of the kubeconfig has neither a token nor a certificate");
         }
+        Api { client: client.build().unwrap(), runtime, server: cluster["server"].as_str().unwrap().to_owned(), token }
     }
 
     /// The port of the server, which no other control plane of this machine has.
@@ -94,10 +95,16 @@ impl Api {
         serde_json::from_str(&text).map_err(|error| refused(&method, path, 0, error.to_string()))
     }
 
+    fn request(&self, method: Method, path: &str) -> RequestBuilder {
+        let request = self.client.request(method, format!("{}{path}", self.server));
+        match &self.token {
+            Some(token) => request.bearer_auth(token),
+            None => request,
+        }
+    }
+
     fn send(&self, method: Method, path: &str, body: Option<(&str, &Value)>) -> Result<String, ApiError> {
-        let mut request =
-            self.client.request(method.clone(), format!("{}{path}", self.server)).bearer_auth(&self.token);
-        request = request.timeout(Duration::from_secs(30));
+        let mut request = self.request(method.clone(), path).timeout(Duration::from_secs(30));
         if let Some((kind, object)) = body {
             request = request.header("content-type", kind).body(object.to_string());
         }
@@ -114,8 +121,8 @@ impl Api {
 
     /// Shows each object of a list and each change of one, as `ADDED`, `MODIFIED` or `DELETED`, until the server ends it.
     pub(crate) fn watch(&self, path: &str, mut see: impl FnMut(&str, Value)) -> Result<(), reqwest::Error> {
-        let url = format!("{}{path}?watch=true&resourceVersion=0", self.server);
-        let mut response = self.runtime.block_on(self.client.get(url).bearer_auth(&self.token).send())?;
+        let request = self.request(Method::GET, &format!("{path}?watch=true&resourceVersion=0"));
+        let mut response = self.runtime.block_on(request.send())?;
         let mut buffer = Vec::new();
         while let Some(bytes) = self.runtime.block_on(response.chunk())? {
             buffer.extend_from_slice(&bytes);

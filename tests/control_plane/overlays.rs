@@ -49,6 +49,6 @@ fn mounts_no_token(pod: &Value) -> bool {
 
 #[test]
 fn overlays_are_accepted() {
-    let Some(plane) = ControlPlane::start() else { return };
+    let Some(plane) = ControlPlane::given_or_started() else { return };
     are_accepted(&plane);
 }

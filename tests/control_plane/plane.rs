@@ -19,12 +19,17 @@ const VERSION: &str = "TENGEN_TEST_KUBERNETES";
 const NEWEST: &str = "1.37.2";
 /// Longer than anything takes that is waited for: the longest pause of a Job before it replaces a pod is ten minutes.
 const PATIENCE: Duration = Duration::from_secs(720);
+/// The kubeconfig of a cluster, for the tests that need no nodes of the agent.
+const GIVEN: &str = "TENGEN_TEST_KUBECONFIG";
+/// The namespaces that tests make.
+const NAMESPACES: [&str; 2] = ["tengen", "monitoring"];
 /// Set by `make test-cluster`: a control plane that is missing is a failure then.
 const REQUIRED: &str = "TENGEN_TEST_CONTROL_PLANE";
 
-/// A control plane, which ends when this is dropped, or this process has ended.
+/// A control plane, which ends when this is dropped, or this process has ended. One of a given cluster loses the namespaces of
+/// the tests instead.
 pub(crate) struct ControlPlane {
-    process: Child,
+    process: Option<Child>,
     kubectl: PathBuf,
     folder: TempDir,
     api: Arc<Api>,
@@ -49,7 +54,26 @@ impl ControlPlane {
         assert_eq!(said.and_then(Result::ok).as_deref(), Some("ready"), "scripts/cluster says why on standard error");
         println!("control plane {version} is ready after {:.1} s", began.elapsed().as_secs_f32());
         let api = Arc::new(Api::new(&folder.path().join("plane/kubeconfig")));
-        Some(ControlPlane { process, kubectl, folder, api })
+        Some(ControlPlane { process: Some(process), kubectl, folder, api })
+    }
+
+    /// Uses the cluster of TENGEN_TEST_KUBECONFIG, or starts one.
+    pub(crate) fn given_or_started() -> Option<ControlPlane> {
+        let Some(file) = std::env::var_os(GIVEN) else { return ControlPlane::start() };
+        let kubectl = require(Tool::Python)?.join("bin/kubectl");
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("plane")).unwrap();
+        let copy = folder.path().join("plane/kubeconfig");
+        // With the contents of the files that it names.
+        let view = ["config", "view", "--raw", "--flatten", "--minify", "-o", "json"];
+        std::fs::write(&copy, succeed(Command::new(&kubectl).args(view).env("KUBECONFIG", file))).unwrap();
+        let api = Arc::new(Api::new(&copy));
+        for namespace in NAMESPACES {
+            let found = api.get(&format!("/api/v1/namespaces/{namespace}"));
+            let is_missing = found.as_ref().is_err_and(|error| error.status == 404);
+            assert!(is_missing, "{GIVEN}: a cluster without the namespace {namespace} is needed, {found:?}");
+        }
+        Some(ControlPlane { process: None, kubectl, folder, api })
     }
 
     pub(crate) fn api(&self) -> &Arc<Api> {
@@ -123,8 +147,19 @@ impl ControlPlane {
 
 impl Drop for ControlPlane {
     fn drop(&mut self) {
-        // Closing its standard input ends it.
-        drop(self.process.stdin.take());
-        let _status = self.process.wait();
+        match &mut self.process {
+            Some(process) => {
+                // Closing its standard input ends it.
+                drop(process.stdin.take());
+                let _status = process.wait();
+            }
+            None => {
+                // First the Jobs: see the page.
+                let jobs = self.kubectl(&["-n", "tengen", "delete", "jobs", "--all"]).status();
+                let delete = ["delete", "--ignore-not-found", "namespace"];
+                let namespaces = self.kubectl(&[&delete[..], &NAMESPACES].concat()).status();
+                println!("deleted the Jobs and the namespaces of the tests: {jobs:?}, {namespaces:?}");
+            }
+        }
     }
 }

@@ -59,7 +59,7 @@ fn policies_are_those_of_the_page(plane: &ControlPlane) {
 
 #[test]
 fn pods_have_no_rights_and_policies_are_accepted() {
-    let Some(plane) = ControlPlane::start() else { return };
+    let Some(plane) = ControlPlane::given_or_started() else { return };
     plane.run(&["apply", "-f", "k8s/base/namespace.yaml"]);
     policies_are_those_of_the_page(&plane);
     are_few(&plane);
