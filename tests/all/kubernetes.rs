@@ -230,14 +230,14 @@ fn clients_of_inference_servers_know_each_by_its_name_and_none_of_their_keys() {
     }
 }
 
-/// The overlay `cpu` with the component `prune`, as the page on disk retention has it.
+/// The overlay `gpu` with the component `prune`, as the page on disk retention has it.
 #[test]
 fn prune_runs_every_night_with_the_store_of_its_overlay() {
     let Some(mut checker) = checker() else { return };
     let folder = tempfile::tempdir().unwrap();
     let from = folder.path().canonicalize().unwrap();
     let up = "../".repeat(from.components().count() - 1);
-    let own = fs::read_to_string(overlay("cpu").join("kustomization.yaml")).unwrap();
+    let own = fs::read_to_string(overlay("gpu").join("kustomization.yaml")).unwrap();
     let with = own.replace("components: [", "components: [../../components/prune, ");
     assert_ne!(own, with);
     let repository = repository().canonicalize().unwrap();
@@ -250,6 +250,7 @@ fn prune_runs_every_night_with_the_store_of_its_overlay() {
     let pod = &spec["jobTemplate"]["spec"]["template"]["spec"];
     hardened(pod);
     let container = &pod["containers"][0];
+    assert!(text(&container["image"]).starts_with("registry.example/tengen:"), "the registry of the other stages");
     assert_eq!(container["envFrom"][1]["secretRef"]["name"], "tengen-store", "the key of the store");
     let environment = environment(objects, container);
     let args: Vec<&str> = container["args"].as_array().unwrap().iter().map(text).collect();
