@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 
 use serde_json::Value;
+use tests::repository;
 
 use crate::plane::ControlPlane;
-use crate::setup::namespace;
-
-const OVERLAYS: [&str; 6] = ["cpu", "gpu", "s3", "gcs", "small", "inference"];
+use crate::setup::{from, namespace};
 
 /// How many pods of each stage are made, beside a shuffler and a trainer.
 fn expected(overlay: &str) -> BTreeMap<&'static str, usize> {
@@ -24,11 +23,12 @@ fn expected(overlay: &str) -> BTreeMap<&'static str, usize> {
 /// Applies all overlays, one after the other; a warning of the server, an unknown field or a deprecated API is a failure.
 pub(crate) fn are_accepted(plane: &ControlPlane) {
     namespace(plane);
-    for overlay in OVERLAYS {
+    let overlays = std::fs::read_dir(repository().join("k8s/overlays")).unwrap();
+    for overlay in overlays.map(|entry| entry.unwrap().file_name().into_string().unwrap()) {
         let folder = format!("k8s/overlays/{overlay}");
         plane.run(&["apply", "--dry-run=server", "-k", &folder]);
         plane.run(&["apply", "-k", &folder]);
-        for (stage, count) in expected(overlay) {
+        for (stage, count) in expected(&overlay) {
             plane.wait(&format!("{count} pods of {stage} in {overlay}"), |_| {
                 (plane.pods(stage).len() == count).then_some(())
             });
@@ -38,9 +38,27 @@ pub(crate) fn are_accepted(plane: &ControlPlane) {
             assert!(mounts_no_token(pod), "{overlay}: {} has a token of the API", pod["metadata"]["name"]);
         }
         plane.run(&["-n", "tengen", "delete", "jobs,statefulsets,deployments,hpa,pdb,networkpolicies", "--all"]);
+        plane.wait(&format!("the end of the pods of {overlay}"), |api| {
+            api.list("/api/v1/namespaces/tengen/pods").unwrap().is_empty().then_some(())
+        });
     }
+    prune_is_accepted(plane);
     plane.run(&["create", "namespace", "monitoring"]);
     plane.documented(&["apply", "-k", "k8s/monitoring"]);
+}
+
+/// The component that no overlay has, added to a copy of one as the page on disk space has it.
+fn prune_is_accepted(plane: &ControlPlane) {
+    let folder = plane.folder().join("prune");
+    std::fs::create_dir(&folder).unwrap();
+    let own = std::fs::read_to_string(repository().join("k8s/overlays/gpu/kustomization.yaml")).unwrap();
+    let with = own.replace("components: [", "components: [../../components/prune, ");
+    let with = with.replace("../../", &format!("{}/", from(&folder, "k8s")));
+    std::fs::write(folder.join("kustomization.yaml"), with).unwrap();
+    plane.run(&["apply", "-k", folder.to_str().unwrap()]);
+    plane.run(&["-n", "tengen", "create", "job", "prune-now", "--from=cronjob/prune"]);
+    let pods = plane.wait("a pod of prune", |_| Some(plane.pods("prune")).filter(|pods| pods.len() == 1));
+    assert!(mounts_no_token(&pods[0]), "{}", pods[0]);
 }
 
 fn mounts_no_token(pod: &Value) -> bool {

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::PathBuf;
+use std::path::Path;
 
 use serde_json::{Value, json};
 use tests::{TestStore, repository};
@@ -13,7 +13,7 @@ use crate::plane::ControlPlane;
 
 /// A kustomization on top of an overlay, in a folder of the control plane.
 pub(crate) struct Overlay {
-    base: PathBuf,
+    base: String,
     patches: Vec<String>,
     variables: BTreeMap<String, String>,
     rest: String,
@@ -22,8 +22,12 @@ pub(crate) struct Overlay {
 impl Overlay {
     /// One of `k8s/overlays`.
     pub(crate) fn new(name: &str) -> Overlay {
-        let base = repository().canonicalize().unwrap().join("k8s/overlays").join(name);
-        Overlay { base, patches: Vec::new(), variables: BTreeMap::new(), rest: String::new() }
+        Overlay {
+            base: format!("k8s/overlays/{name}"),
+            patches: Vec::new(),
+            variables: BTreeMap::new(),
+            rest: String::new(),
+        }
     }
 
     /// One that trains `tiny` to this model, with a thread per process.
@@ -78,8 +82,7 @@ impl Overlay {
     pub(crate) fn apply(&self, plane: &ControlPlane) {
         let folder = plane.folder().join("overlay");
         fs::create_dir_all(&folder).unwrap();
-        let up = "../".repeat(folder.components().count() - 1);
-        let base = format!("{up}{}", self.base.strip_prefix("/").unwrap().display());
+        let base = from(&folder, &self.base);
         let literals: Vec<String> = self.variables.iter().map(|(name, value)| format!("{name}={value}")).collect();
         let place = json!([{"name": "tengen-place", "namespace": "tengen", "behavior": "merge", "literals": literals,
             "options": {"disableNameSuffixHash": true}}]);
@@ -92,6 +95,12 @@ impl Overlay {
         fs::write(folder.join("kustomization.yaml"), text).unwrap();
         plane.run(&["apply", "-k", folder.to_str().unwrap()]);
     }
+}
+
+/// A path of the repository as a kustomization in another folder names it: relative.
+pub(crate) fn from(folder: &Path, path: &str) -> String {
+    let up = "../".repeat(folder.components().count() - 1);
+    format!("{up}{}/{path}", repository().canonicalize().unwrap().strip_prefix("/").unwrap().display())
 }
 
 /// The namespace, as the page has it.
