@@ -6,6 +6,7 @@
 //! containers, network policies, virtual addresses of services, and logs over the API.
 
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
@@ -61,14 +62,14 @@ impl Agent {
             stopping: AtomicBool::new(false),
         });
         let (stop, stopped) = channel();
-        let heartbeat = thread::spawn({
+        let heartbeat = spawn({
             let shared = shared.clone();
             move || shared.renew(&stopped)
         });
         let agent = Agent { shared: shared.clone(), heartbeat: Some((stop, heartbeat)) };
         nodes.iter().for_each(|node| agent.add(node));
         // Ends with the control plane.
-        thread::spawn(move || shared.watch());
+        spawn(move || shared.watch());
         agent
     }
 
@@ -186,7 +187,7 @@ impl Shared {
                 let (orders, received) = channel();
                 let uid = uid.to_owned();
                 let started = Pod::new(self.api.clone(), self.journal.clone(), pod, self.folder.clone(), node.pretends);
-                let thread = thread::spawn(move || started.run(&received));
+                let thread = spawn(move || started.run(&received));
                 pods.insert(uid, Handle { node: node.name, orders, thread, told: false });
             }
             _ => {}
@@ -202,6 +203,16 @@ impl Shared {
     fn runs_on(&self, node: &str) -> bool {
         lock(&self.pods).values().any(|pod| pod.node == node && !pod.thread.is_finished())
     }
+}
+
+/// Runs a part of the agent. A panic of it ends the process: what the test waits for would never come.
+fn spawn(work: impl FnOnce() + Send + 'static) -> JoinHandle<()> {
+    thread::spawn(|| {
+        if catch_unwind(AssertUnwindSafe(work)).is_err() {
+            println!("the node agent has failed, for the reason above");
+            std::process::exit(101);
+        }
+    })
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

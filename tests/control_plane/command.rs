@@ -5,6 +5,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::net::Ipv4Addr;
+use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
@@ -37,8 +38,14 @@ pub(crate) fn local(pod: &Value, port: u16) -> Option<String> {
     Some(format!("127.{rest}:{port}"))
 }
 
-/// The process of a container, which is not started.
-pub(crate) fn command(api: &Api, pod: &Value, container: &Value, mounts: &Mounts) -> Result<Command, ApiError> {
+/// The process of a container, which is not started. `folder` is that of its pod.
+pub(crate) fn command(
+    api: &Api,
+    pod: &Value,
+    container: &Value,
+    mounts: &Mounts,
+    folder: &Path,
+) -> Result<Command, ApiError> {
     let namespace = pod["metadata"]["namespace"].as_str().unwrap();
     let own = address(api.port(), namespace, pod["metadata"]["name"].as_str().unwrap());
     let rewrite = |text: &str| hosts(&paths(text, mounts).replace("0.0.0.0", &own.to_string()), api.port());
@@ -48,8 +55,12 @@ pub(crate) fn command(api: &Api, pod: &Value, container: &Value, mounts: &Mounts
     let mut command = bound(&program);
     command.args(words[1..].iter().map(|word| rewrite(word)));
     command.env_clear().env("PATH", "/usr/local/bin:/usr/bin:/bin");
+    assert!(container["workingDir"].is_null(), "the agent has no working folders like that of {container}");
     if let Some((_, folder)) = mounts.iter().find(|(path, _)| path == "/tmp") {
-        command.env("TMPDIR", folder);
+        // The images have it as their working folder.
+        command.env("TMPDIR", folder).current_dir(folder);
+    } else {
+        command.current_dir(folder);
     }
     for (name, value) in environment(api, namespace, pod, container)? {
         command.env(name, rewrite(&value));
@@ -80,12 +91,15 @@ fn environment(api: &Api, namespace: &str, pod: &Value, container: &Value) -> Re
         } else if let Some(name) = source["secretRef"]["name"].as_str() {
             let found = api.get(&format!("/api/v1/namespaces/{namespace}/secrets/{name}"))?;
             variables.extend(decoded(&found).into_iter().map(|(key, value)| (key, String::from_utf8(value).unwrap())));
+        } else {
+            panic!("the agent has no variables like {source}");
         }
     }
     for variable in container["env"].as_array().into_iter().flatten() {
-        let value = match variable["valueFrom"]["fieldRef"]["fieldPath"].as_str() {
-            Some(path) => field(pod, path),
-            None => variable["value"].as_str().unwrap_or_default().to_owned(),
+        let value = match (&variable["valueFrom"], variable["valueFrom"]["fieldRef"]["fieldPath"].as_str()) {
+            (_, Some(path)) => field(pod, path),
+            (Value::Null, None) => variable["value"].as_str().unwrap_or_default().to_owned(),
+            _ => panic!("the agent has no variables like {variable}"),
         };
         variables.push((variable["name"].as_str().unwrap().to_owned(), value));
     }

@@ -25,6 +25,8 @@ pub(crate) struct Container {
     spec: Value,
     ip: Ipv4Addr,
     log: PathBuf,
+    /// How long a failed probe leaves the process after SIGTERM.
+    grace: Duration,
     process: Option<Process>,
     /// The `state` and `lastState` of its status.
     state: Value,
@@ -45,10 +47,10 @@ struct Process {
 }
 
 impl Container {
-    pub(crate) fn new(spec: &Value, ip: Ipv4Addr, log: PathBuf) -> Container {
+    pub(crate) fn new(spec: &Value, ip: Ipv4Addr, log: PathBuf, grace: Duration) -> Container {
         let state = json!({"waiting": {"reason": "ContainerCreating"}});
         let (process, last, restarts, restart_at) = (None, json!({}), 0, None);
-        Container { spec: spec.clone(), ip, log, process, state, last, restarts, restart_at }
+        Container { spec: spec.clone(), ip, log, grace, process, state, last, restarts, restart_at }
     }
 
     pub(crate) fn spec(&self) -> &Value {
@@ -114,7 +116,7 @@ impl Container {
         if process.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             process.child.kill().unwrap();
         } else if process.deadline.is_none() {
-            process.probe();
+            process.probe(self.grace);
         }
     }
 
@@ -164,12 +166,12 @@ impl Process {
     }
 
     /// Requests the startup probe, and after its success the others; a failed one ends the process.
-    fn probe(&mut self) {
+    fn probe(&mut self, grace: Duration) {
         if !self.has_started() {
             let startup = self.startup.as_mut().unwrap();
             startup.poll();
             if startup.failed() {
-                self.terminate(Duration::from_secs(15));
+                self.terminate(grace);
             }
             return;
         }
@@ -179,7 +181,7 @@ impl Process {
         if let Some(liveness) = &mut self.liveness {
             liveness.poll();
             if liveness.failed() {
-                self.terminate(Duration::from_secs(15));
+                self.terminate(grace);
             }
         }
     }
@@ -195,4 +197,32 @@ impl Process {
 /// The code as shells and kubelets have it: 128 and the signal.
 fn exit_code(status: ExitStatus) -> i32 {
     status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default())
+}
+
+/// Polls a container whose probe of this kind finds no server, until it has ended once; its status then.
+fn ended_by(probe: &str, script: &str) -> Value {
+    let folder = tempfile::tempdir().unwrap();
+    let page = json!({"path": "/healthz", "port": 1});
+    let spec = json!({"name": "x", probe: {"httpGet": page, "periodSeconds": 1, "failureThreshold": 1}});
+    let mut container = Container::new(&spec, Ipv4Addr::LOCALHOST, folder.path().join("log"), Duration::from_secs(1));
+    let mut command = crate::command::bound("sh");
+    command.args(["-c", script]);
+    let journal = Arc::default();
+    container.start(command, true, &journal, &Entry::new("x"));
+    while container.status()["restartCount"] == 0 {
+        container.poll(true, &journal);
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    container.status()
+}
+
+#[test]
+fn failed_probes_end_the_process_within_its_grace_period() {
+    for probe in ["startupProbe", "livenessProbe"] {
+        let status = ended_by(probe, "exec sleep 1000");
+        assert_eq!(status["lastState"]["terminated"]["exitCode"], 143, "{probe}: {status}");
+        assert_eq!(status["state"]["waiting"]["reason"], "CrashLoopBackOff", "{probe}: {status}");
+        let status = ended_by(probe, "trap '' TERM; exec sleep 1000");
+        assert_eq!(status["lastState"]["terminated"]["exitCode"], 137, "{probe}: {status}");
+    }
 }

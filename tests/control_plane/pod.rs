@@ -59,7 +59,8 @@ impl Pod {
         fs::create_dir_all(&folder).unwrap();
         let specs = object["spec"]["containers"].as_array().unwrap();
         let log = |spec: &Value| folder.join(format!("{}.log", spec["name"].as_str().unwrap()));
-        let containers = specs.iter().map(|spec| Container::new(spec, ip, log(spec))).collect();
+        let grace = Duration::from_secs(object["spec"]["terminationGracePeriodSeconds"].as_u64().unwrap());
+        let containers = specs.iter().map(|spec| Container::new(spec, ip, log(spec), grace)).collect();
         let (conditions, told, since) = (BTreeMap::new(), Value::Null, now_in_seconds());
         let (deleted, shut_down) = (false, false);
         Pod { api, journal, object, folder, ip, containers, pretends, since, conditions, told, deleted, shut_down }
@@ -126,7 +127,7 @@ impl Pod {
         }
         let spec = self.containers[index].spec();
         let mounts = volumes::mounts(&self.api, &self.object, spec, &self.folder)?;
-        command::command(&self.api, &self.object, spec, &mounts)
+        command::command(&self.api, &self.object, spec, &mounts, &self.folder)
     }
 
     fn terminate(&mut self, grace: Duration) {

@@ -36,25 +36,47 @@ fn volume_folder(api: &Api, pod: &Value, volume: &Value, folder: &Path) -> Resul
     fs::create_dir_all(folder).unwrap();
     if let Some(name) = volume["configMap"]["name"].as_str() {
         let found = api.get(&format!("/api/v1/namespaces/{namespace}/configmaps/{name}"))?;
-        for (key, text) in found["data"].as_object().into_iter().flatten() {
-            fs::write(folder.join(key), text.as_str().unwrap()).unwrap();
-        }
+        let data = found["data"].as_object().into_iter().flatten();
+        let data = data.map(|(key, text)| (key.clone(), text.as_str().unwrap().as_bytes().to_owned()));
+        write(folder, data, &volume["configMap"]["items"]);
     } else if let Some(name) = volume["secret"]["secretName"].as_str() {
         let found = api.get(&format!("/api/v1/namespaces/{namespace}/secrets/{name}"))?;
-        let data = decoded(&found);
-        let items = volume["secret"]["items"].as_array();
-        let wanted = |key: &str| items.is_none_or(|items| items.iter().any(|item| item["key"] == key));
-        for (key, bytes) in data.into_iter().filter(|(key, _)| wanted(key)) {
-            fs::write(folder.join(key), bytes).unwrap();
-        }
+        write(folder, decoded(&found).into_iter(), &volume["secret"]["items"]);
     } else {
         assert!(volume["emptyDir"].is_object(), "the agent has no volumes like {volume}");
     }
     Ok(folder.to_owned())
 }
 
+/// Writes each key to a file of its name, or the keys of `items` to their paths.
+fn write(folder: &Path, data: impl Iterator<Item = (String, Vec<u8>)>, items: &Value) {
+    for (key, bytes) in data {
+        let path = match items.as_array() {
+            Some(items) => items.iter().find(|item| item["key"] == *key).map(|item| item["path"].as_str().unwrap()),
+            None => Some(key.as_str()),
+        };
+        if let Some(path) = path {
+            let file = folder.join(path);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, bytes).unwrap();
+        }
+    }
+}
+
 /// The values of a Secret.
 pub(crate) fn decoded(secret: &Value) -> Vec<(String, Vec<u8>)> {
     let data = secret["data"].as_object().into_iter().flatten();
     data.map(|(key, text)| (key.clone(), BASE64_STANDARD.decode(text.as_str().unwrap()).unwrap())).collect()
+}
+
+#[test]
+fn keys_of_a_volume_are_files_of_their_names_or_paths() {
+    let folder = tempfile::tempdir().unwrap();
+    let data = || ["a", "b"].map(|key| (key.to_owned(), key.as_bytes().to_owned())).into_iter();
+    write(folder.path(), data(), &Value::Null);
+    write(folder.path(), data(), &serde_json::json!([{"key": "b", "path": "c/d"}]));
+    for (path, text) in [("a", "a"), ("b", "b"), ("c/d", "b")] {
+        assert_eq!(fs::read_to_string(folder.path().join(path)).unwrap(), text);
+    }
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3);
 }
