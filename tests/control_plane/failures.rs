@@ -53,7 +53,7 @@ fn full_store_raises_its_alert_and_ends_the_restarts() {
     let Some(plane) = ControlPlane::start() else { return };
     let store = TestStore::on_server();
     let agent = Agent::start(&plane, &[Node::new("one")]);
-    let once = json!([{"op": "replace", "path": "/spec/backoffLimitPerIndex", "value": 0}]);
+    let once = json!([{"op": "replace", "path": "/spec/backoffLimitPerIndex", "value": 1}]);
     endless(&plane, &store).patch("Job", "selfplay", &once).apply(&plane);
     wait_for_workers(&plane, 4);
     let pods = plane.pods("selfplay");
@@ -66,7 +66,7 @@ fn full_store_raises_its_alert_and_ends_the_restarts() {
     let failed = plane.wait("the failure", |api| condition(&job(api, "selfplay"), "Failed"));
     assert_eq!(failed["reason"], "FailedIndexes", "{failed}");
     assert_eq!(failed_indices(&job(plane.api(), "selfplay")), "0-3");
-    assert_eq!(agent.journal().exits("selfplay"), [(5, 4)].into());
+    assert_eq!(agent.journal().exits("selfplay"), [(5, 8)].into(), "each index was restarted once");
 }
 
 #[test]
