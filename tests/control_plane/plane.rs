@@ -40,8 +40,12 @@ impl ControlPlane {
     pub(crate) fn start() -> Option<ControlPlane> {
         let version = &std::env::var(VERSION).unwrap_or_else(|_| NEWEST.to_owned());
         let kubectl = require(Tool::Python)?.join("bin/kubectl");
-        if !repository().join(format!(".venv/kubernetes-{version}/control-plane")).exists() {
-            assert!(std::env::var_os(REQUIRED).is_none(), "Kubernetes {version} is missing: scripts/setup-cluster");
+        let programs = [format!("kubernetes-{version}/control-plane"), "etcd/bin/etcd".to_owned()];
+        if !programs.iter().all(|program| repository().join(".venv").join(program).exists()) {
+            assert!(
+                std::env::var_os(REQUIRED).is_none(),
+                "Kubernetes {version} or etcd is missing: scripts/setup-cluster"
+            );
             testing::unbuilt("control plane", "scripts/setup-cluster");
             return None;
         }
