@@ -48,9 +48,10 @@ test: python node tools lint
 	cargo test --locked --workspace --test control_plane short_form || status=$$?; \
 	if [ -s $(TENGEN_SKIP_LIST) ]; then sort -u $(TENGEN_SKIP_LIST); fi; exit $$status
 
-# One at a time: each starts a control plane and a run, which need both cores.
+# One at a time: each starts a control plane and a run, which need both cores. Of the tools they use Prometheus only.
 test-cluster: export TENGEN_TEST_CONTROL_PLANE = 1
 test-cluster: python control-plane setup
+	TENGEN_ALLOW_SKIP=chromium,gnugo,leelaz,pytorch scripts/setup-tools
 	set -e; for version in 1.37.2 1.34.4; do \
 		TENGEN_TEST_KUBERNETES=$$version cargo test --locked --workspace --test control_plane -- --test-threads=1 --nocapture; \
 	done

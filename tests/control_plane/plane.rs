@@ -23,8 +23,10 @@ const PATIENCE: Duration = Duration::from_secs(720);
 const GIVEN: &str = "TENGEN_TEST_KUBECONFIG";
 /// The namespaces that tests make.
 const NAMESPACES: [&str; 2] = ["tengen", "monitoring"];
-/// Set by `make test-cluster`: a control plane that is missing is a failure then.
+/// Set by `make test-cluster`: a control plane that is missing is a failure then, and so is any other skip.
 const REQUIRED: &str = "TENGEN_TEST_CONTROL_PLANE";
+/// Names tools whose tests may be skipped.
+const SKIPS: &str = "TENGEN_ALLOW_SKIP";
 
 /// A control plane, which ends when this is dropped, or this process has ended. One of a given cluster loses the namespaces of
 /// the tests instead.
@@ -38,14 +40,14 @@ pub(crate) struct ControlPlane {
 impl ControlPlane {
     /// Starts one; nothing where that is skipped.
     pub(crate) fn start() -> Option<ControlPlane> {
+        let is_required = std::env::var_os(REQUIRED).is_some();
+        let may_skip = std::env::var(SKIPS).is_ok_and(|names| !names.is_empty());
+        assert!(!(is_required && may_skip), "{REQUIRED} allows no skips: unset {SKIPS}");
         let version = &std::env::var(VERSION).unwrap_or_else(|_| NEWEST.to_owned());
         let kubectl = require(Tool::Python)?.join("bin/kubectl");
         let programs = [format!("kubernetes-{version}/control-plane"), "etcd/bin/etcd".to_owned()];
         if !programs.iter().all(|program| repository().join(".venv").join(program).exists()) {
-            assert!(
-                std::env::var_os(REQUIRED).is_none(),
-                "Kubernetes {version} or etcd is missing: scripts/setup-cluster"
-            );
+            assert!(!is_required, "Kubernetes {version} or etcd is missing: scripts/setup-cluster");
             testing::unbuilt("control plane", "scripts/setup-cluster");
             return None;
         }
