@@ -1,22 +1,31 @@
 //! What pods may do: nothing with the API, and nothing that their namespace forbids.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::plane::ControlPlane;
 
 /// Rights of the pods' service account, and the policies of the network; the overlays were applied before.
 pub(crate) fn are_few(plane: &ControlPlane) {
-    for (group, resource) in [
-        ("", "pods"),
-        ("", "secrets"),
-        ("", "configmaps"),
-        ("", "serviceaccounts"),
-        ("apps", "statefulsets"),
-        ("batch", "jobs"),
-        ("coordination.k8s.io", "leases"),
+    for (group, resource, subresource) in [
+        ("*", "*", ""),
+        ("", "pods", ""),
+        ("", "pods", "exec"),
+        ("", "pods", "log"),
+        ("", "secrets", ""),
+        ("", "configmaps", ""),
+        ("", "serviceaccounts", ""),
+        ("", "serviceaccounts", "token"),
+        ("", "nodes", ""),
+        ("", "namespaces", ""),
+        ("apps", "statefulsets", ""),
+        ("batch", "jobs", ""),
+        ("coordination.k8s.io", "leases", ""),
     ] {
-        for verb in ["get", "list", "watch", "create", "update", "patch", "delete"] {
-            let what = json!({"group": group, "resource": resource, "verb": verb, "namespace": "tengen"});
+        let verbs = ["*", "get", "list", "watch", "create", "update", "patch", "delete"];
+        // Without a namespace: in all of them, and objects that have none.
+        for (verb, namespace) in verbs.iter().flat_map(|verb| [(verb, "tengen"), (verb, "")]) {
+            let what = json!({"group": group, "resource": resource, "subresource": subresource, "verb": verb,
+                "namespace": namespace});
             let spec = json!({"user": "system:serviceaccount:tengen:tengen", "resourceAttributes": what,
                 "groups": ["system:serviceaccounts", "system:serviceaccounts:tengen", "system:authenticated"]});
             let review =
@@ -32,20 +41,32 @@ pub(crate) fn are_few(plane: &ControlPlane) {
 
 /// The server has the policies as the page describes them: metrics for the namespace of Prometheus, servers for their clients.
 fn policies_are_those_of_the_page(plane: &ControlPlane) {
+    // The web application and its policy stay. The Jobs of the other overlay differ.
+    plane.run(&["apply", "-k", "k8s/overlays/cpu"]);
+    plane.run(&["-n", "tengen", "delete", "jobs,statefulsets", "--all"]);
     plane.run(&["apply", "-k", "k8s/overlays/inference"]);
     let found = plane.api().list("/apis/networking.k8s.io/v1/namespaces/tengen/networkpolicies").unwrap();
-    let ingress = |name: &str| -> Value {
-        let policy = found.iter().find(|policy| policy["metadata"]["name"] == name).unwrap();
-        assert_eq!(policy["spec"]["policyTypes"], json!(["Ingress"]));
-        policy["spec"]["ingress"].clone()
-    };
-    let monitoring = json!({"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "monitoring"}}});
-    assert_eq!(ingress("tengen"), json!([{"from": [monitoring], "ports": [{"port": 9464, "protocol": "TCP"}]}]));
+    let namespace = |name: &str| json!({"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": name}}});
     let clients = json!({"podSelector": {"matchLabels": {"inference-client": "true"}}});
-    assert_eq!(ingress("inference"), json!([{"from": [clients], "ports": [{"port": 9470, "protocol": "TCP"}]}]));
+    let policies = [
+        ("tengen", "app.kubernetes.io/part-of=tengen", namespace("monitoring"), 9464),
+        ("inference", "app.kubernetes.io/name=inference", clients, 9470),
+        ("web", "app.kubernetes.io/name=web", namespace("ingress"), 8080),
+    ];
+    for (name, selector, from, port) in policies {
+        let spec = &found.iter().find(|policy| policy["metadata"]["name"] == name).unwrap()["spec"];
+        let (key, value) = selector.split_once('=').unwrap();
+        assert_eq!(spec["podSelector"], json!({"matchLabels": {key: value}}), "{name}");
+        assert_eq!(spec["policyTypes"], json!(["Ingress"]), "{name}");
+        let ingress = json!([{"from": [from], "ports": [{"port": port, "protocol": "TCP"}]}]);
+        assert_eq!(spec["ingress"], ingress, "{name}");
+    }
     // Which pods they concern, by the selectors of the server.
+    let all = vec!["evaluator", "inference", "selfplay", "shuffler", "trainer", "web"];
     for (selector, stages) in [
-        ("app.kubernetes.io/part-of=tengen", vec!["evaluator", "inference", "selfplay", "shuffler", "trainer"]),
+        ("app.kubernetes.io/part-of=tengen", all),
+        ("app.kubernetes.io/name=web", vec!["web"]),
+        ("app.kubernetes.io/name=inference", vec!["inference"]),
         ("inference-client=true", vec!["evaluator", "selfplay"]),
     ] {
         plane.wait(&format!("pods of {selector}"), |_| {
