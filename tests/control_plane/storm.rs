@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
+use serde_json::Value;
 use tests::{TestStore, succeed};
 
 use crate::agent::Agent;
@@ -32,40 +33,45 @@ struct Storm<'a> {
 impl Storm<'_> {
     fn disturb(&mut self) {
         let event = self.random.random_range(0..self.events.len());
-        self.events[event] += 1;
-        match event {
-            0 => self.with_pod(|plane, pod| {
-                // A budget may forbid it.
-                let _refused = evict(plane, pod);
-            }),
+        let happened = match event {
+            // A budget may forbid it.
+            0 => self.with_pod(|plane, pod| evict(plane, pod).is_ok()),
+            // One that is gone since cannot be deleted.
             1 => self.with_pod(|plane, pod| {
                 let name = pod["metadata"]["name"].as_str().unwrap();
-                // One that is gone cannot be deleted.
-                let _gone = plane.kubectl(&["-n", "tengen", "delete", "pod", name, "--wait=false"]).output();
+                plane
+                    .kubectl(&["-n", "tengen", "delete", "pod", name, "--wait=false"])
+                    .output()
+                    .unwrap()
+                    .status
+                    .success()
             }),
             2 => {
                 let node = self.replace_node();
                 self.agent.lose(&node);
                 self.plane.run(&["delete", "node", &node]);
+                true
             }
             3 => {
                 let node = self.replace_node();
                 self.agent.reclaim(&node);
+                true
             }
             _ => {
                 self.store.server().unwrap().set_away(true);
                 thread::sleep(Duration::from_secs(self.random.random_range(2..45)));
                 self.store.server().unwrap().set_away(false);
+                true
             }
-        }
+        };
+        self.events[event] += usize::from(happened);
     }
 
-    /// Does something to a pod of any stage, if that has one.
-    fn with_pod(&mut self, act: impl Fn(&ControlPlane, &serde_json::Value)) {
-        let pods = self.plane.pods(STAGES[self.random.random_range(0..STAGES.len())]);
-        if !pods.is_empty() {
-            act(self.plane, &pods[self.random.random_range(0..pods.len())]);
-        }
+    /// Does something to a pod of any stage that runs, if it has one; whether that was done.
+    fn with_pod(&mut self, act: impl Fn(&ControlPlane, &Value) -> bool) -> bool {
+        let mut pods = self.plane.pods(STAGES[self.random.random_range(0..STAGES.len())]);
+        pods.retain(|pod| pod["status"]["phase"] == "Running" && pod["metadata"]["deletionTimestamp"].is_null());
+        !pods.is_empty() && act(self.plane, &pods[self.random.random_range(0..pods.len())])
     }
 
     /// Adds a node, and takes another out of the list.
