@@ -5,7 +5,8 @@
 //! administrator. What a kubelet does besides is missing: limits of memory and CPUs, users, read-only root folders, init
 //! containers, network policies, virtual addresses of services, and logs over the API.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::error::Error;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -26,6 +27,9 @@ use crate::pod::{Order, Pod, forget};
 const HEARTBEAT: Duration = Duration::from_secs(2);
 /// How long a spot node that is reclaimed lives on.
 const NOTICE: Duration = Duration::from_secs(25);
+
+/// All pods.
+const PODS: &str = "/api/v1/pods";
 
 /// The agent. All processes are killed when it is dropped.
 pub(crate) struct Agent {
@@ -149,12 +153,29 @@ impl Shared {
 
     fn watch(self: &Arc<Shared>) {
         while !self.stopping.load(Ordering::Relaxed) {
-            let ended = self.api.watch("/api/v1/pods", |kind, pod| self.see(kind, pod));
-            if let (Err(error), false) = (ended, self.stopping.load(Ordering::Relaxed)) {
+            if let (Err(error), false) = (self.list_and_watch(), self.stopping.load(Ordering::Relaxed)) {
                 println!("agent: {error}");
                 thread::sleep(Duration::from_secs(1));
             }
         }
+    }
+
+    /// Sees all pods, and their changes from then on. Those that are not listed were deleted during a pause.
+    fn list_and_watch(self: &Arc<Shared>) -> Result<(), Box<dyn Error>> {
+        let mut list = self.api.get(PODS)?;
+        let pods = list["items"].take();
+        let there: BTreeSet<&str> =
+            pods.as_array().into_iter().flatten().filter_map(|pod| pod["metadata"]["uid"].as_str()).collect();
+        lock(&self.pods).retain(|uid, handle| {
+            let is_there = there.contains(uid.as_str());
+            if !is_there {
+                let _ended = handle.orders.send(Order::Vanish);
+            }
+            is_there
+        });
+        pods.as_array().into_iter().flatten().for_each(|pod| self.see("ADDED", pod.clone()));
+        let version = list["metadata"]["resourceVersion"].as_str().unwrap();
+        Ok(self.api.watch(PODS, version, |kind, pod| self.see(kind, pod))?)
     }
 
     /// A pod was bound, changed or deleted.

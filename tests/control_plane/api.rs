@@ -27,6 +27,8 @@ pub(crate) struct ApiError {
     message: String,
 }
 
+impl std::error::Error for ApiError {}
+
 impl fmt::Display for ApiError {
     fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
         write!(f, "{}: {} {}", self.request, self.status, self.message)
@@ -119,9 +121,14 @@ impl Api {
         }
     }
 
-    /// Shows each object of a list and each change of one, as `ADDED`, `MODIFIED` or `DELETED`, until the server ends it.
-    pub(crate) fn watch(&self, path: &str, mut see: impl FnMut(&str, Value)) -> Result<(), reqwest::Error> {
-        let request = self.request(Method::GET, &format!("{path}?watch=true&resourceVersion=0"));
+    /// Shows each change of a list since this version, as `ADDED`, `MODIFIED` or `DELETED` and the object, until the server ends it.
+    pub(crate) fn watch(
+        &self,
+        path: &str,
+        version: &str,
+        mut see: impl FnMut(&str, Value),
+    ) -> Result<(), reqwest::Error> {
+        let request = self.request(Method::GET, &format!("{path}?watch=true&resourceVersion={version}"));
         let mut response = self.runtime.block_on(request.send())?;
         let mut buffer = Vec::new();
         while let Some(bytes) = self.runtime.block_on(response.chunk())? {
