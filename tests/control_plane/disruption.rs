@@ -1,6 +1,7 @@
 //! Evictions, drained, lost and reclaimed nodes: the run goes on, no game is lost, and the trainer never runs twice.
 
 use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use store::Run;
@@ -76,9 +77,12 @@ fn lost_node_is_replaced_when_it_is_deleted(plane: &ControlPlane, agent: &Agent)
     agent.lose(&node);
     let stuck = |pod: &Value| node_of(pod) == node && !pod["metadata"]["deletionTimestamp"].is_null();
     plane.wait("the eviction from the lost node", |_| plane.pods("trainer").iter().find(|pod| stuck(pod)).cloned());
-    let there = plane.pods("trainer");
-    assert_eq!(there.len(), 1, "no other trainer while the node may be alive");
-    assert_eq!(plane.pods("selfplay").len(), 4, "nor a second worker of an index");
+    let began = Instant::now();
+    plane.wait("15 s in which nothing replaces them", |_| {
+        assert_eq!(plane.pods("trainer").len(), 1, "no other trainer while the node may be alive");
+        assert_eq!(plane.pods("selfplay").len(), 4, "nor a second worker of an index");
+        (began.elapsed() >= Duration::from_secs(15)).then_some(())
+    });
     plane.run(&["delete", "node", &node]);
     another_trainer(plane, &lost);
     wait_for_workers(plane, 4);

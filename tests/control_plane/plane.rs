@@ -106,11 +106,7 @@ impl ControlPlane {
 
     /// Runs a command as documents have it: `kubectl -n tengen …`.
     pub(crate) fn documented(&self, arguments: &[&str]) -> String {
-        let page = std::fs::read_to_string(repository().join("docs/operations/kubernetes.md")).unwrap();
-        let quoted =
-            arguments.iter().map(|part| if part.contains('{') { format!("'{part}'") } else { (*part).to_owned() });
-        let line = format!("kubectl {}", quoted.collect::<Vec<_>>().join(" "));
-        assert!(page.contains(&line), "the page on Kubernetes does not have: {line}");
+        assert_documented(arguments);
         self.run(arguments)
     }
 
@@ -149,6 +145,14 @@ impl ControlPlane {
         let selector = format!("app.kubernetes.io/name%3D{stage}");
         self.api.list(&format!("/api/v1/namespaces/tengen/pods?labelSelector={selector}")).unwrap()
     }
+}
+
+/// Fails unless the page on Kubernetes has this command.
+pub(crate) fn assert_documented(arguments: &[&str]) {
+    let page = std::fs::read_to_string(repository().join("docs/operations/kubernetes.md")).unwrap();
+    let quoted = arguments.iter().map(|part| if part.contains('{') { format!("'{part}'") } else { (*part).to_owned() });
+    let line = format!("kubectl {}", quoted.collect::<Vec<_>>().join(" "));
+    assert!(page.contains(&line), "the page on Kubernetes does not have: {line}");
 }
 
 impl Drop for ControlPlane {

@@ -73,6 +73,8 @@ fn run_is_rolled_back_to_an_older_model() {
     bootstrap.env("TENGEN_STORE", store.place()).envs(store.server().unwrap().env());
     bootstrap.current_dir(tests::repository()).args(["bootstrap", "--run", "back", "--config", "configs/tiny.toml"]);
     succeed(bootstrap.args(["--set=loop.models=3", "--from", "r-1"]));
+    let [old, new] = ["r", "back"].map(|run| store.run(run).models().get(1).unwrap());
+    assert_eq!((new.0.origin[0].name.as_str(), &new.1), ("r-1", &old.1), "model 1 has the weights of the older model");
     replace_all(&plane, &overlay.variable("TENGEN_RUN", "back").variable("TENGEN_MODEL", "back"));
     plane.wait("model 3 of the other run", |_| (store.run("back").models().newest().unwrap() == Some(3)).then_some(()));
     is_sound(&store, "back", 3);

@@ -8,7 +8,7 @@ use tests::{TestStore, succeed};
 use crate::agent::Agent;
 use crate::games::{assert_kept, handed_off, published, resumed, wait_until_published};
 use crate::node::Node;
-use crate::plane::ControlPlane;
+use crate::plane::{ControlPlane, assert_documented};
 use crate::setup::{Overlay, assert_none_counted, is_ready};
 
 /// The overlay `cpu` with a run that does not end. Games are always in progress: searches are long, and workers do not wait for
@@ -41,10 +41,12 @@ pub(crate) fn wait_for_workers(plane: &ControlPlane, count: usize) {
     });
 }
 
-/// The documented command, with another number than the page has.
+/// The documented command, with this number instead of the 64 of the page.
 pub(crate) fn scale(plane: &ControlPlane, count: usize) {
-    let change = json!({"spec": {"completions": count, "parallelism": count}});
-    plane.run(&["-n", "tengen", "patch", "job", "selfplay", "--type=merge", "-p", &change.to_string()]);
+    let change = r#"{"spec":{"completions":64,"parallelism":64}}"#;
+    let command = ["-n", "tengen", "patch", "job", "selfplay", "--type=merge", "-p", change];
+    assert_documented(&command);
+    plane.run(&command.map(|part| part.replace("64", &count.to_string())).each_ref().map(String::as_str));
 }
 
 #[test]

@@ -1,6 +1,5 @@
 //! Whole runs: the pods of an overlay train `tiny`.
 
-use serde_json::Value;
 use tests::{TestStore, ask, succeed};
 
 use crate::agent::Agent;
@@ -23,16 +22,15 @@ pub(crate) fn completes(plane: &ControlPlane) {
 /// Every pod that is ready serves its metrics at its own address.
 pub(crate) fn serve_metrics(plane: &ControlPlane, stages: &[&str]) {
     for stage in stages {
-        let pods = plane.wait(&format!("ready pods of {stage}"), |_| {
-            let ready: Vec<Value> = plane.pods(stage).into_iter().filter(is_ready).collect();
-            (!ready.is_empty()).then_some(ready)
+        plane.wait(&format!("metrics of {stage}"), |_| {
+            let ready = plane.pods(stage).into_iter().filter(is_ready);
+            // A pod that has ended since has nothing to serve.
+            let pages: Vec<_> = ready.filter_map(|pod| ask(&local(&pod, 9464)?, "/metrics")).collect();
+            for (code, page) in &pages {
+                assert!(*code == 200 && page.contains("tengen_"), "{stage}: {page}");
+            }
+            (!pages.is_empty()).then_some(())
         });
-        for pod in pods {
-            let address = local(&pod, 9464).unwrap();
-            // One that has ended since has nothing to serve.
-            let Some((code, page)) = ask(&address, "/metrics") else { continue };
-            assert!(code == 200 && page.contains("tengen_"), "{stage}: {page}");
-        }
     }
 }
 
