@@ -2,7 +2,7 @@
 //!
 //! The table has the columns of a file of games (`docs/DATA.md`) under their names: numbers as numbers, flags as 0 and 1, times
 //! as texts in UTC, lists as JSON; and some more ([`MORE`]). SQLite says which columns a condition uses, and only those are
-//! read. What a statement could do beyond reading the table is refused.
+//! read. What a statement could do beyond reading the game's row is refused: a subquery over the table would see one file.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -24,6 +24,9 @@ pub(super) const LISTED: [&str; 6] = ["id", "black", "white", "outcome", "score"
 
 /// Columns beside those of the file, with the columns that they are made of.
 const MORE: [(&str, Option<&str>); 2] = [("model", None), ("n_moves", Some("moves"))];
+
+/// The table of a file's games. A condition knows it by its alias `games`, which subqueries cannot read from.
+const TABLE: &str = "\"games of one file\"";
 
 /// A condition on games.
 pub(super) struct Filter {
@@ -52,9 +55,9 @@ impl Filter {
             schema.fields().iter().map(|field| field.name().as_str()).chain(MORE.map(|(name, _)| name)).collect();
         let mut connection = Connection::open_in_memory()?;
         let quoted: Vec<String> = known.iter().map(|name| format!("\"{name}\"")).collect();
-        connection.execute_batch(&format!("CREATE TABLE games ({})", quoted.join(", ")))?;
+        connection.execute_batch(&format!("CREATE TABLE {TABLE} ({})", quoted.join(", ")))?;
         // A comment at the end of the condition must not hide what follows.
-        let select = format!("SELECT rowid FROM games WHERE (\n{condition}\n) ORDER BY rowid");
+        let select = format!("SELECT rowid FROM {TABLE} AS games WHERE (\n{condition}\n) ORDER BY rowid");
         let used = Arc::new(Mutex::new(BTreeSet::new()));
         let seen = used.clone();
         connection.authorizer(Some(move |context: AuthContext<'_>| authorize(&context, &seen)))?;
@@ -98,7 +101,7 @@ impl Filter {
     /// Puts the rows of a table into that of the database, instead of the previous ones.
     fn fill(&mut self, table: &RecordBatch, model: Option<u32>) -> anyhow::Result<()> {
         let transaction = self.connection.transaction()?;
-        transaction.execute("DELETE FROM games", [])?;
+        transaction.execute(&format!("DELETE FROM {TABLE}"), [])?;
         let own = table.schema_ref().fields().iter().map(|field| field.name().as_str());
         let names: Vec<&str> = own.chain(["rowid"]).chain(MORE.map(|(name, _)| name)).collect();
         let places: Vec<&str> = names
@@ -110,7 +113,7 @@ impl Filter {
             )
             .collect();
         let quoted: Vec<String> = names.iter().map(|name| format!("\"{name}\"")).collect();
-        let insert = format!("INSERT INTO games ({}) VALUES ({})", quoted.join(", "), places.join(", "));
+        let insert = format!("INSERT INTO {TABLE} ({}) VALUES ({})", quoted.join(", "), places.join(", "));
         {
             let mut insert = transaction.prepare(&insert)?;
             let moves = table.column_by_name("moves").and_then(|moves| moves.as_list_opt::<i32>());
@@ -130,10 +133,11 @@ fn authorize(context: &AuthContext<'_>, used: &Mutex<BTreeSet<String>>) -> Autho
     match context.action {
         AuthAction::Function { function_name: "load_extension" } => Authorization::Deny,
         AuthAction::Select | AuthAction::Function { .. } | AuthAction::Recursive => Authorization::Allow,
-        AuthAction::Read { table_name: "games", column_name } => {
+        AuthAction::Read { table_name, column_name } if TABLE.trim_matches('"') == table_name => {
             used.lock().unwrap_or_else(PoisonError::into_inner).insert(column_name.to_owned());
             Authorization::Allow
         }
+        AuthAction::Read { table_name: "sqlite_master" | "sqlite_temp_master", .. } => Authorization::Deny,
         // Functions that return tables, such as json_each.
         AuthAction::Read { .. } => Authorization::Allow,
         _ => Authorization::Deny,
@@ -145,6 +149,9 @@ fn refused(condition: &str, error: &rusqlite::Error, known: &[&str]) -> anyhow::
         rusqlite::Error::SqlInputError { msg, .. } => msg.clone(),
         other => other.to_string(),
     };
+    if reason.starts_with("no such table: games") {
+        return anyhow!("--where \"{condition}\": a condition sees one game at a time, and cannot read the others");
+    }
     anyhow!(
         "--where \"{condition}\": {reason}; columns: {}; put \"index\" and \"end\" into double quotes, and texts into single ones",
         known.join(", ")
@@ -256,6 +263,8 @@ mod tests {
         assert!(rows(&format!("json_extract(moves, '$[0]') = {first}")).contains(&4));
         assert_eq!(rows(&format!("seed = {0} OR seed = '{0}'", games[7].seed)), [7]);
         assert_eq!(rows("EXISTS (SELECT 1 FROM json_each(moves) WHERE value > 1000)"), [] as [usize; 0]);
+        let long = those(&|game| game.turns.len() > 12);
+        assert_eq!(rows("(SELECT count(*) FROM json_each(games.moves)) > 12 AND games.n_moves > 0"), long);
     }
 
     #[test]
@@ -270,8 +279,13 @@ mod tests {
         let cases = [
             ("outcom = 1", "no such column: outcom; columns: id, black"),
             ("outcome =", "syntax error"),
-            ("TRUE); DELETE FROM games; SELECT (1", "not authorized"),
+            ("TRUE); DELETE FROM \"games of one file\"; SELECT (1", "not authorized"),
             ("load_extension('x')", "load_extension"),
+            ("n_moves > (SELECT avg(n_moves) FROM games)", "a condition sees one game at a time"),
+            ("(SELECT count(*) FROM \"games\") = 10", "a condition sees one game at a time"),
+            ("id IN (WITH all_of AS (SELECT id FROM games) SELECT id FROM all_of)", "one game at a time"),
+            ("n_moves > avg(n_moves)", "misuse of aggregate"),
+            ("(SELECT count(*) FROM sqlite_schema) = 1", "prohibited"),
         ];
         for (condition, reason) in cases {
             let error = Filter::new(condition).err().unwrap_or_else(|| panic!("{condition}"));
