@@ -72,8 +72,9 @@ fn search_sees_the_same_in_archives() {
 #[test]
 fn mistakes_are_named_before_anything_is_read() {
     let store = TestStore::new();
-    let cases: [(&[&str], &str); 6] = [
+    let cases: [(&[&str], &str); 7] = [
         (&["--where", "outcom = 1"], "no such column: outcom; columns: id, black"),
+        (&["--where", "\"outcom\" = -1"], "no such column: "),
         (&["--where", "n_moves > (SELECT avg(n_moves) FROM games)"], "a condition sees one game at a time"),
         (&["--where", "outcome = 'x"], "--where"),
         (&["--where", "TRUE", "--sgf", "games.txt"], "must end in .zip, .sgf or .sgf.gz"),

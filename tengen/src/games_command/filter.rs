@@ -16,6 +16,7 @@ use arrow_array::{Array, RecordBatch};
 use arrow_schema::DataType;
 use record::{GameId, games};
 use rusqlite::Connection;
+use rusqlite::config::DbConfig;
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use rusqlite::types::Value;
 
@@ -54,6 +55,8 @@ impl Filter {
         let known: Vec<&str> =
             schema.fields().iter().map(|field| field.name().as_str()).chain(MORE.map(|(name, _)| name)).collect();
         let mut connection = Connection::open_in_memory()?;
+        // Otherwise a misspelt column in double quotes is a text, and the condition holds for no game.
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DQS_DML, false)?;
         let quoted: Vec<String> = known.iter().map(|name| format!("\"{name}\"")).collect();
         connection.execute_batch(&format!("CREATE TABLE {TABLE} ({})", quoted.join(", ")))?;
         // A comment at the end of the condition must not hide what follows.
@@ -278,6 +281,7 @@ mod tests {
     fn conditions_that_are_no_sql_or_do_more_than_read_are_errors() {
         let cases = [
             ("outcom = 1", "no such column: outcom; columns: id, black"),
+            ("\"outcom\" = -1", "no such column: "),
             ("outcome =", "syntax error"),
             ("TRUE); DELETE FROM \"games of one file\"; SELECT (1", "not authorized"),
             ("load_extension('x')", "load_extension"),
