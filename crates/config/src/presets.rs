@@ -11,6 +11,10 @@ pub enum Preset {
     Base,
     /// `9x9.toml`: 9x9 from random play on a small machine.
     NineByNine,
+    /// `9x9-larger.toml`: 9x9 with a larger tower, from the last model of `9x9.toml`.
+    NineByNineLarger,
+    /// `9x9-further.toml`: 9x9 with longer searches, from a model of `9x9-larger.toml`.
+    NineByNineFurther,
     /// `9x9-gpu.toml`: 9x9 from random play on one GPU.
     NineByNineGpu,
     /// `19x19-gpu.toml`: 19x19 from random play on GPUs.
@@ -22,9 +26,11 @@ pub enum Preset {
 }
 
 /// The files by their paths in `configs/`, with those that they extend.
-const FILES: [(&str, &str); 6] = [
+const FILES: [(&str, &str); 8] = [
     ("base.toml", include_str!("../../../configs/base.toml")),
     ("9x9.toml", include_str!("../../../configs/9x9.toml")),
+    ("9x9-larger.toml", include_str!("../../../configs/9x9-larger.toml")),
+    ("9x9-further.toml", include_str!("../../../configs/9x9-further.toml")),
     ("9x9-gpu.toml", include_str!("../../../configs/9x9-gpu.toml")),
     ("19x19-gpu.toml", include_str!("../../../configs/19x19-gpu.toml")),
     ("tiny.toml", include_str!("../../../configs/tiny.toml")),
@@ -33,9 +39,11 @@ const FILES: [(&str, &str); 6] = [
 
 impl Preset {
     /// All of them.
-    pub const ALL: [Preset; 6] = [
+    pub const ALL: [Preset; 8] = [
         Preset::Base,
         Preset::NineByNine,
+        Preset::NineByNineLarger,
+        Preset::NineByNineFurther,
         Preset::NineByNineGpu,
         Preset::NineteenByNineteenGpu,
         Preset::Tiny,
@@ -47,6 +55,8 @@ impl Preset {
         match self {
             Preset::Base => "base.toml",
             Preset::NineByNine => "9x9.toml",
+            Preset::NineByNineLarger => "9x9-larger.toml",
+            Preset::NineByNineFurther => "9x9-further.toml",
             Preset::NineByNineGpu => "9x9-gpu.toml",
             Preset::NineteenByNineteenGpu => "19x19-gpu.toml",
             Preset::Tiny => "tiny.toml",

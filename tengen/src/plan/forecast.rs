@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::measure::{Measured, Rates};
 use super::spans::{Span, match_moves};
-use super::strength::{self, Strength};
+use super::strength::{self, Start, Strength};
 
 /// Objects that a model adds to a store beside those of its games, and those of a file of games.
 /// experiments/0083-games-for-forecasts
@@ -39,6 +39,8 @@ pub(super) struct Forecast {
     pub(super) match_seconds: f64,
     pub(super) memory_bytes: f64,
     pub(super) disk_bytes: f64,
+    /// What the run of the strengths began with, if not with random play.
+    pub(super) strength_start: Option<Start>,
     pub(super) strength: Vec<Strength>,
 }
 
@@ -85,6 +87,7 @@ impl Forecast {
             let trained: f64 = phases.iter().map(|phase| phase.seconds_until(model)).sum();
             trained + regular_games(config, model) * game_s
         };
+        let (strength_start, strength) = strength::of(config, reached);
         Ok(Forecast {
             configuration: name.to_owned(),
             seconds: phases.iter().map(Phase::seconds).sum::<f64>() + match_seconds,
@@ -92,7 +95,8 @@ impl Forecast {
             match_seconds,
             memory_bytes: measured.memory as f64 + cache as f64,
             disk_bytes: disk(config, &spans)?,
-            strength: strength::of(config, reached),
+            strength_start,
+            strength,
             phases,
         })
     }

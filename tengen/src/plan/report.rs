@@ -53,9 +53,10 @@ impl fmt::Display for Report {
             let [best, middle, least] = strength::SEEDS;
             write!(
                 f,
-                "\nElo is relative to GNU Go 3.8 level 10, ± half of the 95 % interval, of one seed; three seeds made "
+                "\nElo is relative to GNU Go 3.8 level 10, ± half of the 95 % interval, of one seed; three seeds of "
             )?;
-            write!(f, "{best}, {middle} and {least} points in 100 games against it. Source: {}", self.strength_source)?;
+            write!(f, "configs/9x9.toml made {best}, {middle} and {least} points in 100 games against it. ")?;
+            write!(f, "Source: {}", self.strength_source)?;
         }
         Ok(())
     }
@@ -70,6 +71,10 @@ impl fmt::Display for Forecast {
         writeln!(f, "  matches: {}, {:.0} games", time(self.match_seconds), self.match_games)?;
         if self.strength.is_empty() {
             return writeln!(f, "  strength: not measured with this configuration");
+        }
+        if let Some(start) = &self.strength_start {
+            let before = time(60.0 * start.minutes);
+            writeln!(f, "  strength from {} on, whose training took {before} more in the experiment:", start.model)?;
         }
         self.strength.iter().try_for_each(|strength| {
             let after = time(strength.seconds);
@@ -126,8 +131,19 @@ mod tests {
             match_seconds: 0.0,
             memory_bytes,
             disk_bytes: 0.0,
+            strength_start: None,
             strength: Vec::new(),
         }
+    }
+
+    #[test]
+    fn strength_says_what_the_run_begins_with() {
+        let config = config::Preset::NineByNineLarger.config();
+        let (strength_start, strength) = strength::of(&config, |model| 60.0 * f64::from(model));
+        let text = Forecast { strength_start, strength, ..forecast("larger", 1.0, 1e6) }.to_string();
+        let expected = "  strength from model 80 of configs/9x9.toml on, whose training took 11m 48s more in the experiment:\n  \
+                        model 30 after 30m 00s: +436 ± 289 Elo\n";
+        assert!(text.contains(expected), "{text}");
     }
 
     #[test]
