@@ -9,7 +9,7 @@ use config::{Preset, RunConfig};
 use go::Size;
 use record::{ExampleRows, GameRecord, RatingRow, synthetic};
 use store::{
-    AgeSummary, Checkpoint, DrawSummary, FileRef, Manifest, ModelMetadata, ResignThreshold, Run, Stem, Store,
+    AgeSummary, Checkpoint, DrawSummary, FileRef, Manifest, ModelMetadata, Pairing, ResignThreshold, Run, Stem, Store,
     WindowSummary,
 };
 
@@ -19,7 +19,10 @@ const TARGETS: [(&str, &[&str]); 5] = [
     ("example_rows", &["examples/"]),
     ("shards", &["shards/000001/part"]),
     ("results", &["matches/", "ratings/"]),
-    ("metadata", &["models/000001/model", "shards/000001/manifest", "checkpoints/", "resign/"]),
+    (
+        "metadata",
+        &["models/000001/model", "shards/000001/manifest", "checkpoints/", "resign/", "pairings/", "pruned/", "run.toml"],
+    ),
 ];
 
 /// Writes a run to a folder that is gone afterwards, and its objects to the folders of the targets.
@@ -68,6 +71,10 @@ fn publish(run: &Run) -> Result<(), store::StoreError> {
     };
     run.ratings().publish(&[rating("seed-1", 120.0), rating("gnugo", 0.0)])?;
     let config = Preset::Tiny.config();
+    run.create(&config)?;
+    let [first, second] = ["seed-1", "random"].map(|name| name.parse().expect("a player"));
+    run.pairings().remember(1, 0, &Pairing { first, second, games: 16 })?;
+    run.pruning().prune_sgf(&[], 1)?;
     run.models().publish(&metadata(run, &config), vec![1; 64].into())?;
     let examples: Vec<_> = games.iter().flat_map(|game| game.examples().expect("legal games")).collect();
     run.shards().publish([ExampleRows::from_examples(&examples)], manifest(&config, examples.len()))?;

@@ -5,11 +5,12 @@ mod run_seeds;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use analysis::book::{BookHeader, BookKey, BookMove, Entry};
 use cpu::Description;
 use evalcache::segment::{KomiCoding, Set, Symmetries, write};
 use evalcache::{Codec, Key, Steps, Tables, View};
 use go::{Game, Move, Size, Symmetry};
-use net::{Inputs, Shape, Weights};
+use net::{FileKind, Inputs, Shape, Weights};
 use prost::Message;
 use remote::proto::kserve::{ModelInferRequest, model_infer_request::InferInputTensor};
 use remote::proto::v1::{self, ClientMessage, ServerMessage, client_message, server_message};
@@ -48,6 +49,13 @@ fn main() -> std::io::Result<()> {
     ] {
         put(&folder, "page_message", name, message.as_bytes())?;
     }
+    let query = r#"{"id":"a","rules":"tromp-taylor","komi":7,"boardXSize":9,"boardYSize":9,"initialStones":[["B","C3"]],"moves":[["W","E5"],["B","pass"]],"analyzeTurns":[0,2],"priorities":[1,2],"maxVisits":9,"includePolicy":true,"includePVVisits":true,"reportDuringSearchEvery":0.5,"avoidMoves":[{"player":"B","moves":["D4"],"untilDepth":2}],"overrideSettings":{"maxTime":1.5,"reportAnalysisWinratesAs":"WHITE"}}"#;
+    put(&folder, "analysis_query", "analyse", query.as_bytes())?;
+    put(&folder, "analysis_query", "stop", br#"{"id":"b","action":"terminate","terminateId":"a","turnNumbers":[0]}"#)?;
+    let csv = b"game_id,black,white,result\n1,a,b,B\n2,\"b, or c\",a,W\n3,a,b,D\n3,a,b,D\n";
+    put(&folder, "result_csv", "table", csv)?;
+    put(&folder, "book", "lines", book().as_bytes())?;
+    put(&folder, "weights", "leela-zero", leela_zero().as_bytes())?;
     let deep = r#"{"size": 9, "komi": 7, "moves": ["e5", "g7"], "value": -0.25, "visits": [["c4", 300], ["pass", 1]]}"#;
     put(&folder, "deep_positions", "line", deep.as_bytes())?;
     put(&folder, "gtp_line", "game", b"1 boardsize 9\nclear_board # comment\nplay b D4\n\tgenmove w\nquit\n")?;
@@ -84,6 +92,46 @@ fn game() -> Game {
         game.play(Move::from_index(size, index).expect("a move")).expect("a legal move");
     }
     game
+}
+
+/// A book of the empty board and one move.
+fn book() -> String {
+    let size = Size::new(5).expect("a board");
+    let header = serde_json::to_string(&BookHeader::new("v15-330", size, 7.0));
+    let mut game = Game::new(size);
+    let mut lines = vec![header.expect("plain fields are JSON")];
+    for (visits, next) in [(90, "C3"), (40, "B3")] {
+        let (symmetry, key) = BookKey::new(&game);
+        let mv = Move::from_gtp(size, next).expect("a move");
+        let turned = symmetry.apply_move(size, mv).to_gtp(size);
+        let to_move = if game.turn() == 0 { "B" } else { "W" }.to_owned();
+        let moves = vec![BookMove { r#move: turned, prior: 0.5, visits: visits / 2, value: 0.25 }];
+        let entry = Entry { key, to_move, visits, value: 0.125, moves };
+        lines.push(serde_json::to_string(&entry).expect("plain fields are JSON"));
+        game.play(mv).expect("a legal move");
+    }
+    lines.join("\n") + "\n"
+}
+
+/// A network of one block for 5x5 in Leela Zero's text: convolutions of four lines, and dense layers of two.
+fn leela_zero() -> String {
+    let (area, filters, hidden) = (25, 8, 16);
+    let convolution = |inputs: usize, outputs: usize| vec![inputs * outputs, outputs, outputs, outputs];
+    let dense = |inputs: usize, outputs: usize| vec![inputs * outputs, outputs];
+    let lengths = [
+        convolution(18 * 9, filters),
+        convolution(filters * 9, filters),
+        convolution(filters * 9, filters),
+        convolution(filters, 2),
+        dense(2 * area, area + 1),
+        convolution(filters, 1),
+        dense(area, hidden),
+        dense(hidden, 1),
+    ];
+    let lines = lengths.iter().flatten().map(|&length| vec!["0.125"; length].join(" "));
+    let text = format!("1\n{}\n", lines.collect::<Vec<_>>().join("\n"));
+    FileKind::read(text.as_bytes()).expect("a network");
+    text
 }
 
 fn planes(inputs: Inputs, game: &Game) -> Vec<u8> {

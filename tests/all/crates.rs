@@ -169,3 +169,18 @@ fn imports_of_store_run_one_way() {
     }
     assert!(uses.is_empty(), "these import each other: {uses:?}");
 }
+
+#[test]
+fn fuzz_targets_are_built_and_have_seeds() {
+    let read = |file: &str| std::fs::read_to_string(repository().join("fuzz").join(file)).unwrap();
+    let (manifest, seeds) = (read("Cargo.toml"), read("seeds.rs") + &read("run_seeds.rs"));
+    for entry in std::fs::read_dir(repository().join("fuzz/fuzz_targets")).unwrap() {
+        let name = entry.unwrap().path().file_stem().unwrap().display().to_string();
+        assert!(manifest.contains(&format!("\npath = \"fuzz_targets/{name}.rs\"\n")), "{name} is not built");
+        assert!(seeds.contains(&format!("\"{name}\"")), "{name} has no seeds");
+    }
+    // A test of the seeds would take the whole build of the fuzz targets; `seeds` itself checks what it writes.
+    for kind in ["5x5.safetensors", "leela_zero()", "\"pruned/\"", "\"run.toml\"", "\"pairings/\""] {
+        assert!(seeds.contains(kind), "no seeds of {kind}");
+    }
+}
