@@ -14,7 +14,7 @@ use anyhow::anyhow;
 use config::RunName;
 use record::GameId;
 use runtime::{Classify, Stop, within};
-use store::Store;
+use store::{Store, StoreError};
 
 use collection::Collection;
 use filter::Filter;
@@ -43,7 +43,8 @@ pub struct Args {
 /// Lists the games, or writes them.
 ///
 /// # Errors
-/// A condition that is no SQL, no such run, a store that cannot be reached, a file that cannot be written.
+/// A condition that is no SQL, no such run, a store that cannot be reached, a file that cannot be written; damaged files, after
+/// the games of all others.
 pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let filter = Filter::new(&args.condition).misconfigured()?;
     let collection = args.sgf.as_deref().map(Collection::create).transpose().misconfigured()?;
@@ -54,7 +55,7 @@ pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let source = Source::open(&run, args.matches)?;
     let mut search = Search { filter, collection, seen: HashSet::new(), limit: args.limit.unwrap_or(usize::MAX) };
     search.header()?;
-    let mut searched = 0;
+    let (mut searched, mut damaged) = (0, 0);
     for file in source.files() {
         if stop.requested() {
             // The file that was begun is deleted.
@@ -63,11 +64,26 @@ pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
         if search.is_full() {
             break;
         }
-        searched += search.file(&source, file)?;
+        match search.file(&source, file) {
+            Ok(games) => searched += games,
+            Err(error) if error.downcast_ref::<StoreError>().is_some_and(StoreError::is_damage) => {
+                tracing::warn!(error = %format_args!("{error:#}"), "the file is skipped");
+                damaged += 1;
+            }
+            Err(error) => return Err(error),
+        }
     }
-    let Some(collection) = search.collection else { return Ok(()) };
-    let out = collection.finish()?;
-    runtime::print(format!("{} of {searched} games are in {}", search.seen.len(), out.display()))
+    if let Some(collection) = search.collection {
+        let out = collection.finish()?;
+        runtime::print(format!("{} of {searched} games are in {}", search.seen.len(), out.display()))?;
+    }
+    match damaged {
+        0 => Ok(()),
+        files => Err(anyhow!(
+            "games of damaged files are missing, {files} of them; `tengen audit {} --repair` moves them to quarantine",
+            run.name()
+        )),
+    }
 }
 
 /// A search at work.
@@ -88,7 +104,7 @@ impl Search {
         if self.collection.is_some() { Ok(()) } else { runtime::print(filter::LISTED.join("\t")) }
     }
 
-    /// Searches a file, and returns how many games it has.
+    /// Searches a file, and returns how many games it has. Nothing is put out of a file that turns out to be damaged.
     fn file(&mut self, source: &Source, file: &source::File) -> anyhow::Result<usize> {
         let Some(table) = source.columns(file, &self.filter.columns())? else { return Ok(0) };
         let rows = self.filter.rows(&table, file.model())?;

@@ -4,7 +4,7 @@ use std::fs;
 use std::process::Command;
 
 use go::sgf;
-use tests::{TestStore, fail, repository, succeed};
+use tests::{TestStore, fail, flip_a_byte, repository, succeed};
 
 /// A run with games of two models and a match, in a folder or on a server.
 fn played(store: &TestStore) {
@@ -67,6 +67,33 @@ fn search_sees_the_same_in_archives() {
     succeed(store.program("shuffler").args(["--run", "tiny", "--compact=1"]));
     assert!(store.run("tiny").archives().loose_files().unwrap().is_empty());
     assert_eq!(search(), before);
+}
+
+#[test]
+fn damaged_file_leaves_the_games_of_the_others() {
+    let store = TestStore::new();
+    played(&store);
+    let before = rows(&succeed(&mut games(&store, &[]))).len();
+    let files = store.run("tiny").games().files_since(0).unwrap();
+    let lost = store.run("tiny").games().read(&files[0]).unwrap().len();
+    flip_a_byte(&store.path().join("tiny/games").join(format!("{}.parquet", files[0])));
+    let out = tempfile::tempdir().unwrap();
+    let path = out.path().join("all.zip");
+    let output = games(&store, &["--sgf"]).arg(&path).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(
+        said.contains("the file is skipped") && said.contains("games of damaged files are missing, 1 of"),
+        "{said}"
+    );
+    assert!(said.contains("`tengen audit tiny --repair`"), "{said}");
+    assert_eq!(zip::ZipArchive::new(fs::File::open(&path).unwrap()).unwrap().len(), before - lost);
+    let path = store.path().join("tiny/games").join(format!("{}.parquet", files[1]));
+    let bytes = fs::read(&path).unwrap();
+    fs::write(path, &bytes[..bytes.len() / 2]).unwrap();
+    let output = games(&store, &[]).output().unwrap();
+    let listed = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(output.status.code() == Some(1) && !rows(&listed).is_empty() && rows(&listed).len() < before, "{listed}");
 }
 
 #[test]

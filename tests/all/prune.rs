@@ -98,6 +98,27 @@ fn prune_without_delete_deletes_nothing() {
     audit(&store);
 }
 
+/// Readers pass over them, and so must a job that runs every night.
+#[test]
+fn damaged_games_are_pruned_with_their_model_and_noted() {
+    let store = TestStore::new();
+    (0..4).for_each(|_| advance(&store, &SMALL));
+    let files = store.files();
+    let of = |model: &str| files.iter().filter(|path| path.starts_with(&format!("tiny/games/{model}/"))).count();
+    assert_eq!([of("000000"), of("000001")], [4, 4]);
+    for start in ["tiny/games/000000/", "tiny/games/000001/"] {
+        let path = store.path().join(files.iter().find(|path| path.starts_with(start)).unwrap());
+        let bytes = std::fs::read(&path).unwrap();
+        std::fs::write(path, &bytes[..bytes.len() / 2]).unwrap();
+    }
+    let said = prune(&store, &["--keep", "games=0", "--delete"]);
+    assert!(said.starts_with("games: delete 60, "), "{said}");
+    assert!(said.contains("without games of damaged files, 2 of them: see `tengen audit tiny --repair`"), "{said}");
+    assert_eq!(store.run("tiny").games().models().unwrap(), [2, 3]);
+    succeed(store.program("tengen").args(["audit", "tiny", "--repair"]));
+    assert!(!prune(&store, &[]).contains("damaged"));
+}
+
 /// As set, 5 % of the games are in the validation set, and there are not many yet.
 #[test]
 fn validation_set_and_threshold_keep_their_games() {

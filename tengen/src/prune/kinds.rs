@@ -11,6 +11,8 @@ use super::policy::Item;
 pub(super) struct Games {
     pub(super) loose: BTreeMap<u32, Item>,
     pub(super) archives: Vec<(ArchiveContents, Item)>,
+    /// Files whose games cannot be counted. They go with their model.
+    pub(super) damaged: usize,
 }
 
 impl Games {
@@ -55,7 +57,13 @@ pub(super) fn games(run: &Run) -> Result<Games, StoreError> {
     let loose = run.archives().loose_files()?;
     for file in &loose {
         let of = games.loose.entry(file.model).or_insert(none);
-        of.count += run.games().count(file)? as u64;
+        match run.games().count(file) {
+            Ok(count) => of.count += count as u64,
+            // It was moved to quarantine just now.
+            Err(StoreError::NotFound { .. }) => {}
+            Err(error) if error.is_damage() => games.damaged += 1,
+            Err(error) => return Err(error),
+        }
         of.time = of.time.max(file.stem.time() as i64);
     }
     for folder in ["games", "examples", "holdout", "sgf"] {

@@ -77,6 +77,10 @@ impl Chooser {
         if old > gone.count {
             notes.push(format!("{} of older models stay in archives with newer games", old - gone.count));
         }
+        if games.damaged > 0 {
+            let command = format!("`tengen audit {} --repair`", run.name());
+            notes.push(format!("without games of damaged files, {} of them: see {command}", games.damaged));
+        }
         let note = Some(notes.join("; ")).filter(|note| !note.is_empty());
         let kept = Item { count: all.count - gone.count, bytes: all.bytes.saturating_sub(gone.bytes), ..all };
         self.rows.push(Row { unit: "games", gone, kept, note });
