@@ -61,7 +61,7 @@ pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
         runtime::print(format!("pages of the run: {}runs/{name}", server.url()))?;
     }
     let run = store.run(&name);
-    run.create(&config)?;
+    runtime::begin(&run, &config, &args.overrides)?;
     let references = args.references.open(&run, &config)?;
     stop.health().set_ready();
     let resources = Resources {

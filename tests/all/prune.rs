@@ -151,6 +151,25 @@ fn command_line_overrides_policy_of_the_configuration() {
 }
 
 #[test]
+fn other_policy_for_an_existing_run_is_a_warning() {
+    let store = TestStore::new();
+    let warned = |set: &[&str]| {
+        let mut tengen = store.program("tengen");
+        tengen.arg("run").arg(repository().join("configs/tiny.toml")).args(["--set", "loop.models=1"]);
+        let output = tengen.args(set.iter().flat_map(|set| ["--set", set])).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{said}");
+        said.contains("the run has another [retention], which holds") && said.contains("/tiny/run.toml")
+    };
+    assert!(!warned(&["retention.games=5"]), "a new run");
+    assert!(!warned(&["retention.games=5"]) && !warned(&[]), "the same, and none");
+    assert!(warned(&["retention.games=6"]) && warned(&["retention.games=all"]));
+    let text = std::fs::read_to_string(store.path().join("tiny/run.toml")).unwrap();
+    assert!(text.starts_with("# The configuration this run was started with. Only [retention] may be edited.\n"));
+    assert!(text.contains("\n[retention]\ngames = \"5\""), "{text}");
+}
+
+#[test]
 fn mistakes_are_named() {
     let store = TestStore::new();
     let cases: [(&[&str], &str); 4] = [

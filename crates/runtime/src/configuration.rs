@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use clap::Args;
-use config::{RunConfig, RunName};
+use config::{Retention, RunConfig, RunName};
 use store::Run;
 
 use crate::Classify;
@@ -28,7 +28,7 @@ impl ConfigArgs {
     /// As `ConfigArgs::read` and [`run_config`]; the run began with another configuration.
     pub fn open(&self, run: &Run) -> anyhow::Result<RunConfig> {
         if let Some(config) = self.read()? {
-            run.create(&config)?;
+            begin(run, &config, &self.overrides)?;
         }
         let missing = || anyhow!("{}; begin it with --config FILE", no_run(run));
         run.config()?.ok_or_else(missing).misconfigured()
@@ -50,6 +50,23 @@ impl ConfigArgs {
             None => Err(anyhow!("--set overrides keys of --config; add --config FILE")).misconfigured(),
         }
     }
+}
+
+/// Creates a run, unless it exists with this configuration. Warns where the given `[retention]`, which is no part of the
+/// digest, is not that of the run.
+///
+/// # Errors
+/// The run began with another configuration, or a store that cannot be used.
+pub fn begin(run: &Run, config: &RunConfig, overrides: &[String]) -> anyhow::Result<()> {
+    run.create(config)?;
+    let stored = run_config(run)?.retention;
+    // Of a file without the section nothing is known about what the operator wants.
+    let is_given = config.retention != Retention::ALL || overrides.iter().any(|set| set.starts_with("retention"));
+    if is_given && config.retention != stored {
+        let file = format!("{}/{}/run.toml", run.store().root(), run.name());
+        tracing::warn!(file, "the run has another [retention], which holds; edit the section in the file");
+    }
+    Ok(())
 }
 
 /// The run that `--run` names, where a program needs one.

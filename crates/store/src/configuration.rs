@@ -9,7 +9,7 @@ use crate::folder::RunFolder;
 use crate::run::Run;
 
 /// Above the configuration in `run.toml`.
-const HEADER: &str = "# The configuration this run was started with. It does not change.\n";
+const HEADER: &str = "# The configuration this run was started with. Only [retention] may be edited.\n";
 /// Before its digest, in the line that follows.
 const DIGEST: &str = "# Digest: ";
 
