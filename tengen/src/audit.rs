@@ -39,7 +39,7 @@ pub struct Args {
 /// # Errors
 /// There is no such run, its store cannot be reached, or there are problems.
 pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
-    let run = Store::open(store)?.run(&args.run);
+    let run = Store::open_existing(store)?.run(&args.run);
     let config = runtime::run_config(&run)?;
     let mut findings = audit(&run, &config, stop)?;
     if args.repair && findings.can_be_repaired() {

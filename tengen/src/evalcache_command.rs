@@ -49,7 +49,7 @@ struct ExportArgs {
 /// # Errors
 /// A store that cannot be reached, a set that is not there, a file that cannot be read or written; damage that was found.
 pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
-    let store = Store::open(store)?;
+    let store = Store::open_existing(store)?;
     match &args.command {
         Command::List => on_each(&store, stop, |cache| runtime::print(described(cache))),
         Command::Compact => on_each(&store, stop, |cache| {

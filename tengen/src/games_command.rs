@@ -48,7 +48,7 @@ pub struct Args {
 pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let filter = Filter::new(&args.condition).misconfigured()?;
     let collection = args.sgf.as_deref().map(Collection::create).transpose().misconfigured()?;
-    let run = Store::open(store)?.run(&args.run);
+    let run = Store::open_existing(store)?.run(&args.run);
     if !run.exists()? {
         return Err(anyhow!("there is no run {} in {}", run.name(), run.store().root())).misconfigured();
     }

@@ -61,7 +61,7 @@ impl FromStr for KeepKind {
 /// # Errors
 /// No such run, or a store that cannot be used.
 pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
-    let run = Store::open(store)?.run(&args.run);
+    let run = Store::open_existing(store)?.run(&args.run);
     let config = runtime::run_config(&run)?;
     let retention = policy(config.retention, &args.keep).misconfigured()?;
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_millis() as i64);

@@ -44,7 +44,7 @@ pub struct Args {
 /// # Errors
 /// A store that cannot be reached, or a run that does not exist. What is wrong with a single run is part of its state.
 pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
-    let store = Store::open(store)?;
+    let store = Store::open_existing(store)?;
     let mut observers = Vec::new();
     loop {
         let runs = if args.runs.is_empty() { store.runs()? } else { named(&store, &args.runs)? };

@@ -112,4 +112,19 @@ fn runs_and_stores_that_are_not_there_are_errors() {
     assert!(code == 2 && said.contains("there is no run nowhere in "), "{said}");
     let (code, said) = fail(store.program("tengen").args(["status", "--watch=0"]));
     assert!(code == 2 && said.contains("--watch"), "{said}");
+    let absent = store.path().join("absent");
+    let reading: [&[&str]; 6] = [
+        &["status"],
+        &["status", "--watch"],
+        &["games", "--run", "a"],
+        &["prune", "--run", "a"],
+        &["audit", "a"],
+        &["evalcache", "list"],
+    ];
+    for args in reading {
+        let (code, said) = fail(store.program_at("tengen", absent.to_str().unwrap()).args(args));
+        let expected = format!("cannot use {} as a store: there is no such folder", absent.display());
+        assert!(code == 2 && said.contains(&expected), "{args:?}: {code}: {said}");
+        assert!(!absent.exists(), "{args:?}");
+    }
 }

@@ -30,25 +30,40 @@ pub(crate) struct Location {
     pub(crate) folder: Option<PathBuf>,
 }
 
+/// A folder that is not there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Absent {
+    /// It is made.
+    Create,
+    /// It is an error.
+    Refuse,
+}
+
 /// Finds the location that a URL or a bare path means. The options are for buckets, and go before the environment.
-pub(crate) fn open(place: &str, options: &[(String, String)]) -> Result<Location, StoreError> {
+pub(crate) fn open(place: &str, options: &[(String, String)], absent: Absent) -> Result<Location, StoreError> {
     let fail = |reason: String| StoreError::BadUrl { url: place.to_owned(), reason };
-    let Some((scheme, _)) = place.split_once("://") else { return folder(place, PathBuf::from(place)) };
+    let Some((scheme, _)) = place.split_once("://") else { return folder(place, PathBuf::from(place), absent) };
     let url = Url::parse(place).map_err(|e| fail(e.to_string()))?;
     match scheme {
-        "file" => folder(place, url.to_file_path().map_err(|()| fail("it names no local folder".to_owned()))?),
+        "file" => {
+            let path = url.to_file_path().map_err(|()| fail("it names no local folder".to_owned()))?;
+            folder(place, path, absent)
+        }
         "s3" => s3(&url, options),
         "gs" => gs(&url, options),
         _ => Err(fail("a store is a folder, or file://, s3:// or gs://".to_owned())),
     }
 }
 
-fn folder(place: &str, folder: PathBuf) -> Result<Location, StoreError> {
+fn folder(place: &str, folder: PathBuf, absent: Absent) -> Result<Location, StoreError> {
     let fail = |reason: String| StoreError::BadUrl { url: place.to_owned(), reason };
     if place.is_empty() {
         return Err(fail("it is empty".to_owned()));
     }
     let folder = path::absolute(&folder).map_err(|e| fail(e.to_string()))?;
+    if absent == Absent::Refuse && !folder.exists() {
+        return Err(fail("there is no such folder".to_owned()));
+    }
     let root = folder.display().to_string();
     fs::create_dir_all(&folder).map_err(|e| match e.kind() {
         std::io::ErrorKind::AlreadyExists | std::io::ErrorKind::NotADirectory => fail("it is not a folder".to_owned()),

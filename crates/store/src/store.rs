@@ -16,7 +16,7 @@ use tokio::runtime::{Builder, Runtime};
 use crate::classify;
 use crate::error::StoreError;
 use crate::names;
-use crate::open::{self, Location};
+use crate::open::{self, Absent, Location};
 use crate::retry::Retry;
 use crate::traffic::{self, Operation};
 
@@ -52,7 +52,15 @@ impl Store {
     /// # Errors
     /// As [`Store::open`]; an option that does not exist.
     pub fn open_with(location: &str, options: &[(String, String)]) -> Result<Store, StoreError> {
-        Store::at(open::open(location, options)?)
+        Store::at(open::open(location, options, Absent::Create)?)
+    }
+
+    /// As [`Store::open`], for programs that only read: a folder that does not exist is an error.
+    ///
+    /// # Errors
+    /// A URL that means no store, or a folder that is not there.
+    pub fn open_existing(location: &str) -> Result<Store, StoreError> {
+        Store::at(open::open(location, &[], Absent::Refuse)?)
     }
 
     /// A store that is gone with its last clone.
