@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import tomllib
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from pyarrow import fs
 
-from tengen.errors import TengenError
+from tengen.errors import GoneError, TengenError
 
 # Variables of Tengen's programs for S3 (object_store), where the AWS SDK has another name or none.
 _ENDPOINTS = ("AWS_ENDPOINT", "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
@@ -47,14 +48,20 @@ def _s3_options() -> dict[str, Any]:
 
 def names(place: fs.FileSystem, folder: str) -> list[str]:
     """The names in a folder, in order; none where there is no such folder."""
-    found = place.get_file_info(fs.FileSelector(folder, allow_not_found=True))
-    return sorted(info.base_name for info in found)
+    return sorted(info.base_name for info in _listed(place, folder))
 
 
 def folders(place: fs.FileSystem, folder: str) -> list[str]:
     """The names of the folders in a folder, in order; none where there is no such folder."""
-    found = place.get_file_info(fs.FileSelector(folder, allow_not_found=True))
-    return sorted(info.base_name for info in found if info.type == fs.FileType.Directory)
+    return sorted(info.base_name for info in _listed(place, folder) if info.type == fs.FileType.Directory)
+
+
+def _listed(place: fs.FileSystem, folder: str) -> list[fs.FileInfo]:
+    try:
+        found: list[fs.FileInfo] = place.get_file_info(fs.FileSelector(folder, allow_not_found=True))
+        return found
+    except NotADirectoryError as error:
+        raise TengenError(f"{folder} is no folder") from error
 
 
 def read(place: fs.FileSystem, path: str) -> bytes:
@@ -63,5 +70,13 @@ def read(place: fs.FileSystem, path: str) -> bytes:
         with place.open_input_stream(path) as stream:
             data: bytes = stream.read()
             return data
-    except FileNotFoundError as error:
-        raise TengenError(f"{path} does not exist") from error
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise GoneError(f"{path} does not exist") from error
+
+
+def read_toml(place: fs.FileSystem, path: str) -> dict[str, Any]:
+    """The keys of a TOML file."""
+    try:
+        return tomllib.loads(read(place, path).decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise TengenError(f"{path} is damaged: {error}") from error

@@ -5,14 +5,14 @@ from __future__ import annotations
 import io
 import json
 import os
-import tomllib
+import struct
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow
 
 from tengen import places, tables
-from tengen.errors import TengenError
+from tengen.errors import GoneError, TengenError
 
 if TYPE_CHECKING:
     import polars
@@ -61,11 +61,9 @@ class Run:
     def config(self) -> dict[str, Any]:
         """The resolved configuration."""
         try:
-            return tomllib.loads(places.read(self._place, f"{self._path}/run.toml").decode())
-        except TengenError as error:
+            return places.read_toml(self._place, f"{self._path}/run.toml")
+        except GoneError as error:
             raise TengenError(f"there is no run at {self._url}: run.toml is missing") from error
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-            raise TengenError(f"{self._url}/run.toml is damaged: {error}") from error
 
     def games(self, columns: Sequence[str] | None = None, models: Iterable[int] | None = None) -> pyarrow.Table:
         """One row per game of self-play; `models` are numbers, 0 for `random`."""
@@ -96,8 +94,7 @@ class Run:
         folder = f"{self._path}/logs"
         for name in places.names(self._place, folder):
             if name.endswith(".jsonl"):
-                lines = places.read(self._place, f"{folder}/{name}").decode().splitlines()
-                rows += [json.loads(line) for line in lines]
+                rows += _json_lines(places.read(self._place, f"{folder}/{name}"), f"{folder}/{name}")
         # Bins of the calibration are lists of another length in each set.
         keys = dict.fromkeys(key for row in rows for key in row if key != "calibration")
         return pyarrow.table({key: [row.get(key) for row in rows] for key in keys})
@@ -106,7 +103,7 @@ class Run:
         """The resign thresholds in order, one row each."""
         folder = f"{self._path}/resign"
         names = [name for name in places.names(self._place, folder) if name.endswith(".toml")]
-        rows = [tomllib.loads(places.read(self._place, f"{folder}/{name}").decode()) for name in names]
+        rows = [places.read_toml(self._place, f"{folder}/{name}") for name in names]
         for row in rows:
             row.pop("format", None)
         return pyarrow.Table.from_pylist(rows)
@@ -115,9 +112,13 @@ class Run:
         """The models, one row each: number, parent, step, and the shape of the network."""
         rows = []
         for number in self._numbers():
-            described = tomllib.loads(places.read(self._place, f"{self._path}/models/{number:06}/model.toml").decode())
-            network = {f"network_{key}": value for key, value in described["network"].items()}
-            rows.append({"number": described["number"], "parent": described.get("parent"), "step": described["step"], **network})
+            path = f"{self._path}/models/{number:06}/model.toml"
+            described = places.read_toml(self._place, path)
+            try:
+                network = {f"network_{key}": value for key, value in described["network"].items()}
+                rows.append({"number": described["number"], "parent": described.get("parent"), "step": described["step"], **network})
+            except KeyError as error:
+                raise TengenError(f"{path} is damaged: there is no {error.args[0]}") from error
         return pyarrow.Table.from_pylist(rows)
 
     def model(self, number: int | None = None) -> Network:
@@ -130,18 +131,23 @@ class Run:
         if number not in numbers:
             raise TengenError(f"run {self.name} has no model {number}; there are {numbers}")
         folder = f"{self._path}/models/{number:06}"
-        described = tomllib.loads(places.read(self._place, f"{folder}/model.toml").decode())
+        described = places.read_toml(self._place, f"{folder}/model.toml")
         try:
-            weights = places.read(self._place, f"{folder}/{described['weights']['file']}")
-        except TengenError as error:
+            path = f"{folder}/{described['weights']['file']}"
+            weights = places.read(self._place, path)
+        except KeyError as error:
+            raise TengenError(f"{folder}/model.toml is damaged: there is no {error.args[0]}") from error
+        except GoneError as error:
             raise TengenError(f"the weights of {self.name}-{number} were deleted") from error
         try:
             from tengen import network
         except ModuleNotFoundError as error:
             raise TengenError("models need PyTorch: pip install torch, or the extra tengen[torch]") from error
 
-        loaded, _ = network.load(io.BytesIO(weights))
-        return loaded
+        try:
+            return network.load(io.BytesIO(weights))[0]
+        except (ValueError, KeyError, TypeError, RuntimeError, struct.error, SystemExit) as error:
+            raise TengenError(f"{path} is damaged: {error}") from error
 
     def _numbers(self) -> list[int]:
         folder = f"{self._path}/models"
@@ -155,6 +161,16 @@ class Run:
         folder = f"{self._path}/{kind}"
         read = [tables.read_table(self._place, f"{folder}/{name}", kind, columns) for name in self._parquet(kind)]
         return pyarrow.concat_tables(read, promote_options="default") if read else pyarrow.table({})
+
+
+def _json_lines(data: bytes, path: str) -> list[dict[str, Any]]:
+    rows = []
+    for number, line in enumerate(data.splitlines(), 1):
+        try:
+            rows.append(dict(json.loads(line)))
+        except (ValueError, TypeError) as error:
+            raise TengenError(f"{path}, line {number} is damaged: {error}") from error
+    return rows
 
 
 class Frames:

@@ -7,7 +7,8 @@ compaction first publishes an archive and then deletes the files in it, so a fil
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import pyarrow
@@ -15,11 +16,12 @@ import pyarrow.parquet
 from pyarrow import fs
 
 from tengen import places
-from tengen.errors import TengenError
+from tengen.errors import GoneError, TengenError
 
 # The versions that this package knows, by the folder of a table.
 VERSIONS = {"games": "games/5", "matches": "games/5", "examples": "examples/4", "holdout": "examples/4", "ratings": "ratings/1"}
 _ARCHIVE = "archive"
+_ATTEMPTS = 5  # compactions, prunes and repairs that may come between a list and what it names
 
 
 @dataclass
@@ -33,13 +35,23 @@ class Archive:
 
 def read_table(place: fs.FileSystem, path: str, kind: str, columns: Sequence[str] | None = None) -> pyarrow.Table:
     """A Parquet file of a version that is known, or some of its columns."""
+    with _opened(place, path) as parquet:
+        _check(parquet, path, kind)
+        return _columns(parquet, columns)
+
+
+@contextmanager
+def _opened(place: fs.FileSystem, path: str) -> Iterator[pyarrow.parquet.ParquetFile]:
+    """A Parquet file; errors name it."""
     try:
         with place.open_input_file(path) as file:
-            parquet = pyarrow.parquet.ParquetFile(file)
-            _check(parquet, path, kind)
-            return _columns(parquet, columns)
+            yield pyarrow.parquet.ParquetFile(file)
+    except FileNotFoundError as error:
+        raise GoneError(f"{path} does not exist") from error
     except pyarrow.ArrowInvalid as error:
         raise TengenError(f"{path} is damaged: {error}") from error
+    except OSError as error:
+        raise TengenError(f"{path} cannot be read: {error}") from error
 
 
 def archives(place: fs.FileSystem, root: str) -> list[Archive]:
@@ -49,14 +61,17 @@ def archives(place: fs.FileSystem, root: str) -> list[Archive]:
     for name in places.names(place, folder):
         if not name.endswith(".parquet"):
             continue
-        with place.open_input_file(f"{folder}/{name}") as file:
-            metadata = pyarrow.parquet.ParquetFile(file).metadata.metadata or {}
-        contents = tomllib.loads(metadata[b"tengen.archive"].decode())
-        sources = {}
-        for line in contents["sources"]:
-            source, *numbers = line.split(" ")
-            sources[source] = [int(number) for number in numbers]
-        parts: dict[str, str] = {kind: contents[kind]["file"] for kind in ("examples", "holdout") if kind in contents}
+        with _opened(place, f"{folder}/{name}") as parquet:
+            metadata = parquet.metadata.metadata or {}
+        try:
+            contents = tomllib.loads(metadata[b"tengen.archive"].decode())
+            sources = {}
+            for line in contents["sources"]:
+                source, *numbers = line.split(" ")
+                sources[source] = [int(number) for number in numbers]
+            parts: dict[str, str] = {kind: contents[kind]["file"] for kind in ("examples", "holdout") if kind in contents}
+        except (KeyError, ValueError) as error:
+            raise TengenError(f"{folder}/{name} is damaged: its list of sources cannot be read: {error}") from error
         found.append(Archive(name.removesuffix(".parquet"), sources, parts))
     return found
 
@@ -76,6 +91,18 @@ def read_all(
 ) -> pyarrow.Table:
     """All rows of "games", "examples" or "holdout", or those of some models, the oldest model first."""
     wanted = None if models is None else {f"{number:06}" for number in models}
+    for _ in range(_ATTEMPTS - 1):
+        try:
+            return _read_listed(place, root, kind, columns, wanted)
+        except GoneError:
+            pass
+    return _read_listed(place, root, kind, columns, wanted)
+
+
+def _read_listed(
+    place: fs.FileSystem, root: str, kind: str, columns: Sequence[str] | None, wanted: set[str] | None
+) -> pyarrow.Table:
+    """As `read_all`, from one list of the files; `GoneError` where one of them is not there any more."""
     # First, so that a file that is archived meanwhile is in one of the two.
     files = loose(place, root)
     known = archives(place, root)
@@ -120,8 +147,7 @@ def _of_archive(
         return {}
     path = f"{root}/{kind}/{_ARCHIVE}/{name}"
     found = {}
-    with place.open_input_file(path) as file:
-        parquet = pyarrow.parquet.ParquetFile(file)
+    with _opened(place, path) as parquet:
         _check(parquet, path, kind)
         groups: dict[int, pyarrow.Table] = {}
         for source, (group, first, rows) in ranges.items():

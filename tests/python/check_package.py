@@ -12,12 +12,16 @@ sys.dont_write_bytecode = True  # keep the checkout clean
 
 import glob
 import importlib.util
+import shutil
+import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import duckdb
 import polars
 
 import tengen
+from tengen import tables
 
 
 def main() -> None:
@@ -44,7 +48,9 @@ def main() -> None:
     assert len(losses) == logged and losses.filter(polars.col("set") == "train")["policy"].null_count() == 0
     thresholds = run.polars.thresholds()
     assert len(thresholds) == len(glob.glob(f"{folder}/resign/*.toml")) and (thresholds["threshold"] <= 0).all()
-    mistakes(run, url)
+    mistakes(run, url, folder)
+    damage(folder)
+    compaction(run)
     print(f"{run!r} is what its files are")
 
 
@@ -55,8 +61,10 @@ def same(kind: str, found: polars.DataFrame, expected: polars.DataFrame, key: li
         raise SystemExit(f"{kind}: the package and DuckDB disagree")
 
 
-def mistakes(run: tengen.Run, url: str) -> None:
+def mistakes(run: tengen.Run, url: str, folder: Path) -> None:
     cases = [
+        (lambda: tengen.open_run(folder / "run.toml"), "run.toml is missing"),
+        (lambda: tengen.list_runs(folder / "run.toml"), "run.toml is no folder"),
         (lambda: tengen.open_run(url + "-none"), "run.toml is missing"),
         (lambda: tengen.open_run("ftp://x/y"), "no store"),
         (lambda: tengen.open_run("s3://"), "the bucket is missing"),
@@ -66,12 +74,55 @@ def mistakes(run: tengen.Run, url: str) -> None:
     if importlib.util.find_spec("torch") is None:
         cases.append((lambda: run.model(), "models need PyTorch"))
     for work, reason in cases:
-        try:
-            work()
-        except tengen.TengenError as error:
-            assert reason in str(error), error
-        else:
-            raise SystemExit(f"no error: {reason}")
+        refused(work, reason)
+
+
+def refused(work: Callable[[], object], reason: str) -> None:
+    try:
+        work()
+    except tengen.TengenError as error:
+        assert reason in str(error), error
+    else:
+        raise SystemExit(f"no error: {reason}")
+
+
+def damage(folder: Path) -> None:
+    """Each damaged file is named by the error of the table that needs it."""
+    with tempfile.TemporaryDirectory() as scratch:
+        copy = shutil.copytree(folder, Path(scratch) / folder.name)
+        run = tengen.open_run(copy)
+        log = next((copy / "logs").glob("*.jsonl"))
+        log.write_text(log.read_text() + "{")
+        refused(run.losses, f"logs/{log.name}, line {len(log.read_text().splitlines())} is damaged")
+        threshold = next((copy / "resign").glob("*.toml"))
+        threshold.write_text("threshold = ")
+        refused(run.thresholds, f"resign/{threshold.name} is damaged")
+        described = copy / "models/000001/model.toml"
+        described.write_text(described.read_text().replace("[network]", "[networt]"))
+        refused(run.models, "models/000001/model.toml is damaged: there is no network")
+        described.write_text("number = ")
+        refused(run.models, "models/000001/model.toml is damaged")
+        games = next((copy / "games").glob("*/*.parquet"))
+        games.write_bytes(games.read_bytes()[:-20])
+        refused(run.games, f"{games.parent.name}/{games.name} is damaged")
+        (copy / "run.toml").write_text("seed = ")
+        refused(run.config, "run.toml is damaged")
+
+
+def compaction(run: tengen.Run) -> None:
+    """A file that is gone after it was listed is found where it is now; one that stays away is an error."""
+    listed, expected = tables.loose, run.games()
+    stale = "000000/w-0000000000001"
+
+    def once(*place: object) -> list[str]:
+        tables.loose = listed
+        return [*listed(*place), stale]
+
+    tables.loose = once
+    assert run.games().equals(expected)
+    tables.loose = lambda *place: [*listed(*place), stale]
+    refused(run.games, f"{stale}.parquet does not exist")
+    tables.loose = listed
 
 
 if __name__ == "__main__":
