@@ -67,6 +67,16 @@ fn package_opens_runs_of_folders_and_buckets() {
     assert!(said.contains("3 plots") && said.contains("held-out: 0."), "{said}");
 }
 
+/// The types of the package, for those who use it with a checker.
+#[test]
+fn package_passes_mypy() {
+    let Some(site) = require(Tool::Python) else { return };
+    let mut mypy = Command::new("python3");
+    mypy.env("PYTHONPATH", &site).current_dir(repository().join("python"));
+    let said = succeed(mypy.args(["-B", "-m", "mypy", "--strict", "--cache-dir", "/dev/null", "-p", "tengen"]));
+    assert!(said.starts_with("Success: no issues found in 6 source files"), "{said}");
+}
+
 /// Models of a run as PyTorch modules, beside ONNX Runtime, and the notebook's head.
 #[test]
 fn package_opens_models_in_pytorch() {
