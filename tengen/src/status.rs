@@ -8,12 +8,13 @@ mod report;
 mod stages;
 
 use std::io::IsTerminal;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::anyhow;
 use config::RunName;
+use exit_class::{Classified, ExitClass};
 use runtime::{Classify, Stop, within};
-use store::Store;
+use store::{Store, StoreError};
 
 use observer::Observer;
 use report::RunStatus;
@@ -42,27 +43,54 @@ pub struct Args {
 /// Prints the state of the runs, once or until `stop` is requested.
 ///
 /// # Errors
-/// A store that cannot be reached, or a run that does not exist. What is wrong with a single run is part of its state.
+/// A store that cannot be reached, unless it was before, or a run that does not exist. What is wrong with a single run is part of
+/// its state.
 pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let store = Store::open_existing(store)?;
     let mut observers = Vec::new();
+    let mut reached = None;
     loop {
-        let runs = if args.runs.is_empty() { store.runs()? } else { named(&store, &args.runs)? };
-        observers.retain(|observer: &Observer| runs.contains(observer.name()));
-        for name in runs {
-            if !observers.iter().any(|observer| *observer.name() == name) {
-                observers.push(Observer::new(store.run(&name)));
+        match (look(&store, args, &mut observers), reached) {
+            (Ok(states), _) => {
+                reached = Some(Instant::now());
+                runtime::print(page(&states, store.root(), args)?)?;
             }
+            (Err(error), Some(last)) if is_outage(&error) => outage(&error, last.elapsed(), args)?,
+            (Err(error), _) => return Err(error),
         }
-        observers.sort_by(|one, other| one.name().cmp(other.name()));
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_millis() as i64);
-        let states = observers.iter_mut().map(|observer| observer.look(now)).collect::<Result<Vec<_>, _>>()?;
-        runtime::print(page(&states, store.root(), args)?)?;
         let Some(seconds) = args.watch else { return Ok(()) };
         if stop.wait(Duration::from_secs_f64(seconds)) {
             return Ok(());
         }
     }
+}
+
+/// The states of the runs.
+fn look(store: &Store, args: &Args, observers: &mut Vec<Observer>) -> anyhow::Result<Vec<RunStatus>> {
+    let runs = if args.runs.is_empty() { store.runs()? } else { named(store, &args.runs)? };
+    observers.retain(|observer| runs.contains(observer.name()));
+    for name in runs {
+        if !observers.iter().any(|observer| *observer.name() == name) {
+            observers.push(Observer::new(store.run(&name)));
+        }
+    }
+    observers.sort_by(|one, other| one.name().cmp(other.name()));
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_millis() as i64);
+    Ok(observers.iter_mut().map(|observer| observer.look(now)).collect::<Result<_, _>>()?)
+}
+
+fn is_outage(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<StoreError>().is_some_and(|error| error.class() == ExitClass::StoreUnreachable)
+}
+
+/// Says that the store is unreachable; scripts, which read objects, see it in the log.
+fn outage(error: &anyhow::Error, time: Duration, args: &Args) -> anyhow::Result<()> {
+    if args.json {
+        tracing::warn!(error = %format_args!("{error:#}"), "the store is unreachable");
+        return Ok(());
+    }
+    let time = runtime::format::duration(time);
+    runtime::print(format!("{}store unreachable, last read {time} ago: {error:#}", begin(args)))
 }
 
 /// The runs that were named, each of which must exist.
@@ -80,10 +108,15 @@ fn page(states: &[RunStatus], root: &str, args: &Args) -> anyhow::Result<String>
     if args.json {
         return Ok(serde_json::to_string(states)?);
     }
-    let begin = if args.watch.is_some() && std::io::stdout().is_terminal() { CLEAR } else { "" };
+    let begin = begin(args);
     if states.is_empty() {
         return Ok(format!("{begin}no runs in {root}"));
     }
     let blocks: Vec<String> = states.iter().map(ToString::to_string).collect();
     Ok(format!("{begin}{}", blocks.join("\n\n")))
+}
+
+/// What a page begins with.
+fn begin(args: &Args) -> &'static str {
+    if args.watch.is_some() && std::io::stdout().is_terminal() { CLEAR } else { "" }
 }

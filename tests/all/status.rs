@@ -3,6 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
+use testing::s3::Refusal;
 use tests::{Stage, TestStore, fail, repository, succeed};
 
 fn status(store: &TestStore, args: &[&str]) -> String {
@@ -103,6 +104,27 @@ fn watch_refreshes_until_it_is_stopped() {
     assert!(stop.unwrap().success());
     lines.for_each(drop);
     assert_eq!(child.wait().unwrap().code(), Some(4));
+}
+
+#[test]
+fn watch_survives_an_outage_of_the_store() {
+    let store = TestStore::on_server();
+    selfplay(&store, "a", "random", "10");
+    let mut command = store.program("tengen");
+    let mut child = command.args(["status", "--watch=0.1"]).stdout(Stdio::piped()).spawn().unwrap();
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+    assert!(lines.any(|line| line.contains("10 of 40 games")), "the first page");
+    store.server().unwrap().refuse(Some(Refusal::ClockSkew));
+    let outage = lines.find(|line| line.starts_with("store unreachable, last read ")).expect("a page of the outage");
+    assert!(outage.contains("the clock of this machine is wrong"), "{outage}");
+    store.server().unwrap().refuse(None);
+    assert!(lines.any(|line| line.contains("10 of 40 games")), "a page after it");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    // Without a first page it is an error.
+    store.server().unwrap().refuse(Some(Refusal::ClockSkew));
+    let (code, said) = fail(store.program("tengen").args(["status", "--watch=0.1"]));
+    assert!(code == 3, "{said}");
 }
 
 #[test]
