@@ -1,6 +1,9 @@
 //! `tengen prune`: deletes what the policy does not keep, and never what the run needs.
 
 use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
 
 use store::Run;
 use tests::{TestStore, fail, repository, succeed};
@@ -75,6 +78,67 @@ fn pruned_run_in_a_bucket_with_a_growing_window_trains_the_same_models() {
     pruned_runs_train_the_same_models(&["window.growth=power-law"], [TestStore::new(), TestStore::on_server()]);
 }
 
+/// The files below a folder, from which others may delete some meanwhile.
+fn files_below(folder: &Path) -> Vec<PathBuf> {
+    let entries: Vec<PathBuf> =
+        fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path()).collect();
+    entries.into_iter().flat_map(|path| if path.is_dir() { files_below(&path) } else { vec![path] }).collect()
+}
+
+/// Kills `tengen prune` after it has deleted so many files; returns whether it was still at work.
+fn kill_prune(store: &TestStore, deletions: usize) -> bool {
+    let run = store.server().map_or_else(|| store.path().to_owned(), |server| server.objects()).join("tiny");
+    let files: Vec<PathBuf> =
+        ["games", "examples", "sgf"].iter().flat_map(|kind| files_below(&run.join(kind))).collect();
+    let mut command = store.program("tengen");
+    command.args(["prune", "--run", "tiny", "--keep", "games=0", "--keep", "sgf=0", "--keep", "shards=0", "--delete"]);
+    let mut prune = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    while prune.try_wait().unwrap().is_none() {
+        if files.iter().filter(|file| !file.exists()).count() >= deletions {
+            prune.kill().unwrap();
+            return !prune.wait().unwrap().success();
+        }
+        std::thread::yield_now();
+    }
+    false
+}
+
+/// Prunes are killed after their first deletions again and again, while a run plays and trains.
+fn killed_prunes_leave_a_whole_run(store: &TestStore) {
+    let mut tengen = store.program("tengen");
+    tengen.env("TENGEN_THREADS", "1").arg("run").arg(repository().join("configs/tiny.toml"));
+    tengen.args(SMALL.iter().flat_map(|set| ["--set", set])).args(["--set", "loop.models=6"]);
+    let mut run = tengen.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let mut killed = 0;
+    let mut deletions = [1, 5, 2, 9].into_iter().cycle();
+    let ended = loop {
+        let ended = run.try_wait().unwrap();
+        killed += usize::from(kill_prune(store, deletions.next().unwrap()));
+        if let Some(status) = ended {
+            break status;
+        }
+    };
+    assert!(ended.success(), "{ended}");
+    assert!(killed >= 3, "only {killed} prunes were killed at work");
+    prune(store, &["--keep", "games=0", "--keep", "sgf=0", "--keep", "shards=0", "--delete"]);
+    audit(store);
+    let run = store.run("tiny");
+    assert_eq!(run.models().newest().unwrap(), Some(6));
+    let left = run.games().models().unwrap();
+    assert!(!left.contains(&0) && left.contains(&5), "{left:?}");
+    println!("{killed} prunes were killed at work");
+}
+
+#[test]
+fn killed_prunes_beside_a_run_in_a_folder_leave_it_whole() {
+    killed_prunes_leave_a_whole_run(&TestStore::new());
+}
+
+#[test]
+fn killed_prunes_beside_a_run_in_a_bucket_leave_it_whole() {
+    killed_prunes_leave_a_whole_run(&TestStore::on_server());
+}
+
 #[test]
 fn prune_without_delete_deletes_nothing() {
     let store = TestStore::new();
@@ -108,8 +172,8 @@ fn damaged_games_are_pruned_with_their_model_and_noted() {
     assert_eq!([of("000000"), of("000001")], [4, 4]);
     for start in ["tiny/games/000000/", "tiny/games/000001/"] {
         let path = store.path().join(files.iter().find(|path| path.starts_with(start)).unwrap());
-        let bytes = std::fs::read(&path).unwrap();
-        std::fs::write(path, &bytes[..bytes.len() / 2]).unwrap();
+        let bytes = fs::read(&path).unwrap();
+        fs::write(path, &bytes[..bytes.len() / 2]).unwrap();
     }
     let said = prune(&store, &["--keep", "games=0", "--delete"]);
     assert!(said.starts_with("games: delete 60, "), "{said}");
@@ -164,7 +228,7 @@ fn other_policy_for_an_existing_run_is_a_warning() {
     assert!(!warned(&["retention.games=5"]), "a new run");
     assert!(!warned(&["retention.games=5"]) && !warned(&[]), "the same, and none");
     assert!(warned(&["retention.games=6"]) && warned(&["retention.games=all"]));
-    let text = std::fs::read_to_string(store.path().join("tiny/run.toml")).unwrap();
+    let text = fs::read_to_string(store.path().join("tiny/run.toml")).unwrap();
     assert!(text.starts_with("# The configuration this run was started with. Only [retention] may be edited.\n"));
     assert!(text.contains("\n[retention]\ngames = \"5\""), "{text}");
 }
