@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use tests::{TestStore, fail, succeed};
+use tests::{TestStore, fail, repository, succeed};
 
 fn doctor(store: &TestStore, args: &[&str]) -> Command {
     let mut command = store.program("tengen");
@@ -54,6 +54,15 @@ fn smaller_instruction_set_is_seen_and_bf16_is_not_there() {
     assert!(["portable", "avx2"].contains(&found["backend"]["Ok"]["instruction_set"].as_str().unwrap()), "{json}");
     assert_eq!(found["trials"][2]["unsupported"], true, "{json}");
     assert_eq!(found["host"]["variables"]["ONEDNN_MAX_CPU_ISA"], "AVX2", "{json}");
+}
+
+/// The programs without libtorch have no `tengen doctor`.
+#[test]
+fn bug_form_says_what_to_give_without_doctor() {
+    let form = std::fs::read_to_string(repository().join(".github/ISSUE_TEMPLATE/bug.yml")).unwrap();
+    assert!(form.contains("`make dist` lack it") && form.contains("`tengen --version`"), "{form}");
+    let said = succeed(tests::program("tengen").arg("--version"));
+    assert_eq!(said.trim(), format!("tengen {}", env!("CARGO_PKG_VERSION")));
 }
 
 #[test]
