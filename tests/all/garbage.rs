@@ -1,7 +1,8 @@
 //! Garbage, requests that are cut off, headers without end and slow clients on every listener: it serves on.
 
-use std::io::{ErrorKind, Read, Write};
+use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
+use std::os::unix::net::UnixStream;
 use std::process::{Command, Stdio};
 
 use config::Preset;
@@ -38,15 +39,59 @@ fn garbage() -> Vec<Vec<u8>> {
     ]
 }
 
-fn connect(address: &str) -> TcpStream {
+/// A connection to a listener.
+enum Client {
+    Tcp(TcpStream),
+    Unix(UnixStream),
+}
+
+/// Connects to `HOST:PORT`, or to the socket of a path.
+fn connect(address: &str) -> Client {
+    if address.starts_with('/') {
+        let stream = UnixStream::connect(address).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.set_write_timeout(Some(PATIENCE)).unwrap();
+        return Client::Unix(stream);
+    }
     let stream = TcpStream::connect(address).unwrap();
     stream.set_read_timeout(Some(PATIENCE)).unwrap();
     stream.set_write_timeout(Some(PATIENCE)).unwrap();
-    stream
+    Client::Tcp(stream)
+}
+
+impl Client {
+    fn shutdown(&self) -> io::Result<()> {
+        match self {
+            Client::Tcp(stream) => stream.shutdown(Shutdown::Write),
+            Client::Unix(stream) => stream.shutdown(Shutdown::Write),
+        }
+    }
+}
+
+impl Read for Client {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        match self {
+            Client::Tcp(stream) => stream.read(bytes),
+            Client::Unix(stream) => stream.read(bytes),
+        }
+    }
+}
+
+impl Write for Client {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self {
+            Client::Tcp(stream) => stream.write(bytes),
+            Client::Unix(stream) => stream.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Reads until the server closes the connection.
-fn wait_until_closed(mut stream: &TcpStream) {
+fn wait_until_closed(stream: &mut Client) {
     let read = stream.read_to_end(&mut Vec::new());
     assert!(read.as_ref().err().is_none_or(|error| error.kind() != ErrorKind::WouldBlock), "{read:?}");
 }
@@ -55,8 +100,8 @@ fn send(address: &str, bytes: &[u8]) {
     let mut stream = connect(address);
     // The server may have closed the connection already.
     drop(stream.write_all(bytes));
-    drop(stream.shutdown(Shutdown::Write));
-    wait_until_closed(&stream);
+    drop(stream.shutdown());
+    wait_until_closed(&mut stream);
 }
 
 /// A header line that never ends: the server stops reading.
@@ -77,15 +122,15 @@ fn attack(address: &str, works: &dyn Fn()) {
     }
     send_endless_header(address);
     works();
-    let slow: Vec<TcpStream> = (0..SLOW).map(|_| connect(address)).collect();
+    let mut slow: Vec<Client> = (0..SLOW).map(|_| connect(address)).collect();
     let mut begin: &[u8] = b"GET / HTTP/1.1\r\nHo";
     while !begin.is_empty() {
         // Some may be closed already: the first ones waited for the others.
-        slow.iter().for_each(|mut stream| drop(stream.write(&begin[..1])));
+        slow.iter_mut().for_each(|stream| drop(stream.write(&begin[..1])));
         begin = &begin[1..];
     }
     works();
-    slow.iter().for_each(wait_until_closed);
+    slow.iter_mut().for_each(wait_until_closed);
     works();
 }
 
@@ -117,17 +162,66 @@ fn metrics_and_pages_are_served_on() {
     assert_eq!(server.terminate(), Some(4), "{}", server.log().join("\n"));
 }
 
+#[test]
+fn encrypted_pages_are_served_on() {
+    let store = TestStore::new();
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let at = |name: &str| store.path().join(name).display().to_string();
+    let (cert, key) = (at("cert.pem"), at("key.pem"));
+    std::fs::write(&cert, made.cert.pem()).unwrap();
+    std::fs::write(&key, made.signing_key.serialize_pem()).unwrap();
+    let mut serve = store.program("tengen");
+    serve.args(["serve", "--listen", "127.0.0.1:0", "--read-only", "--tls-cert", &cert, "--tls-key", &key]);
+    let mut server = Stage::start(&mut serve);
+    let pages = server.wait_for("the address of the pages", |stage| {
+        let line = stage.log().into_iter().find(|line| line.contains("serving the web application"))?;
+        Some(line.split("\"url\":\"https://").nth(1)?.split('/').next()?.to_owned())
+    });
+    // An error means that one is installed.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
+    let authority = reqwest::Certificate::from_pem(made.cert.pem().as_bytes()).unwrap();
+    // A connection for each request.
+    let client = reqwest::Client::builder()
+        .tls_certs_only([authority])
+        .pool_max_idle_per_host(0)
+        .timeout(PATIENCE)
+        .build()
+        .unwrap();
+    let url = format!("https://localhost:{}/", pages.rsplit(':').next().unwrap());
+    attack(&pages, &|| {
+        let response = runtime.block_on(async { client.get(&url).send().await }).unwrap();
+        assert_eq!(response.status(), 200);
+    });
+    assert_eq!(server.ended(), None);
+}
+
 /// Beside the tests of crate `inference`: as a process, with a client that plays on it.
 #[test]
 fn inference_is_served_on() {
     let store = TestStore::new();
+    inference_withstands(&store, "127.0.0.1:0");
+}
+
+#[test]
+fn inference_on_a_unix_socket_is_served_on() {
+    let store = TestStore::new();
+    inference_withstands(&store, &format!("unix:{}", store.path().join("inference.sock").display()));
+}
+
+fn inference_withstands(store: &TestStore, listen: &str) {
     let tiny = Preset::Tiny.config();
     inference::publish(&store.run("tiny"), 1, tiny);
-    let mut server = inference::serve(&store, &["--listen", "127.0.0.1:0"]);
-    let listed = inference::address(&mut server);
-    let address = listed.strip_prefix("http://").unwrap_or(&listed).to_owned();
+    let mut server = inference::serve(store, &["--listen", listen]);
+    let (address, url) = match listen.strip_prefix("unix:") {
+        Some(path) => (path.to_owned(), listen.to_owned()),
+        None => {
+            let listed = inference::address(&mut server);
+            let address = listed.strip_prefix("http://").unwrap_or(&listed).to_owned();
+            (address.clone(), format!("http://{address}"))
+        }
+    };
     let served = |server: &Stage| server.metrics().get("tengen_inference_positions_total").copied().unwrap_or(0.0);
-    let url = format!("http://{address}");
     let play = || {
         let before = served(&server);
         let mut tengen = store.program("tengen");
