@@ -264,6 +264,9 @@ fn model_becomes_an_onnx_file() {
     let bytes = fs::read(&file).unwrap();
     fs::write(&of_others, bytes.iter().map(|&byte| if byte == b't' { b'x' } else { byte }).collect::<Vec<u8>>())
         .unwrap();
+    let empty = beside(&store, "empty.onnx");
+    fs::write(&empty, "").unwrap();
+    assert_refused(&store, &[(&["import", &empty, "--out", "never"], "neither safetensors nor ONNX nor text")]);
     let problem = "other.onnx cannot be used: found producer \"xengen\"";
     assert_refused(&store, &[(&["import", &of_others, "--out", "never"], problem)]);
 }
@@ -273,7 +276,7 @@ fn export_without_a_model_with_weights_is_refused() {
     assert_refused(
         &with_model(),
         &[
-            (&["export", "--model", "old-7", "--out", "never"], "models/000007/model.toml does not exist"),
+            (&["export", "--model", "old-7", "--out", "never"], "; the newest of run old is old-1"),
             (&["export", "--model", "random", "--out", "never"], "random has no weights"),
             (
                 &["export", "--model", "old", "--format", "tflite", "--out", "never"],
@@ -282,6 +285,16 @@ fn export_without_a_model_with_weights_is_refused() {
             (&["--once", "export", "--model", "old", "--out", "never"], "--once is for training shards"),
         ],
     );
+}
+
+#[test]
+fn file_that_cannot_be_written_leaves_nothing_behind() {
+    let store = with_model();
+    let taken = beside(&store, "taken");
+    fs::create_dir(&taken).unwrap();
+    let (code, said) = fail(&mut trainer(&store, &["export", "--model", "old", "--out", &taken]));
+    assert!(code == 2 && said.contains("cannot write ") && said.contains("taken"), "{code}: {said}");
+    assert!(!Path::new(&beside(&store, "taken.partial")).exists());
 }
 
 #[test]

@@ -69,8 +69,8 @@ pub(crate) struct Import {
 /// Writes a model to a file.
 pub(crate) fn export(models: &Models, args: &Export) -> anyhow::Result<()> {
     let (run, number) = models.trained(&args.model)?;
-    let (_, bytes) = run.models().get(number)?;
     let id = run.name().model(number);
+    let (_, bytes) = models.published(&id)?;
     let weights = Weights::from_bytes(&bytes).map_err(|source| TrainerError::Parent { number, source })?;
     let out = args.out.display();
     let kind = match args.format {

@@ -197,7 +197,7 @@ pub enum NetError {
         problem: String,
     },
     /// A file of no kind that is known.
-    #[error("neither safetensors nor text of Leela Zero's, which begins with its version")]
+    #[error("neither safetensors nor ONNX nor text of Leela Zero's, which begins with its version")]
     UnknownFile,
     /// A gzipped file that cannot be unpacked.
     #[error("{0}")]

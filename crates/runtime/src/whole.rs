@@ -11,6 +11,10 @@ use std::path::Path;
 /// The place cannot be written.
 pub fn write_whole(file: &Path, bytes: &[u8]) -> io::Result<()> {
     let aside = file.with_added_extension("partial");
-    fs::write(&aside, bytes)?;
-    fs::rename(&aside, file)
+    let written = fs::write(&aside, bytes).and_then(|()| fs::rename(&aside, file));
+    if written.is_err() {
+        // There may be none; the first error is the one to tell.
+        drop(fs::remove_file(&aside));
+    }
+    written
 }

@@ -180,7 +180,7 @@ fn folded_file_vouches_for_its_numbers() {
 
 #[test]
 fn file_of_no_kind_is_no_network() {
-    let problem = "neither safetensors nor text of Leela Zero's, which begins with its version";
+    let problem = "neither safetensors nor ONNX nor text of Leela Zero's, which begins with its version";
     for text in ["", "\n1\n", "nothing of the kind", "12345", "-1 2 3"] {
         assert_eq!(refusal(text), problem, "{text}");
     }
