@@ -71,7 +71,11 @@ fn reason(error: &object_store::Error) -> String {
         );
     }
     if let Some(system) = system_error(error) {
-        return system.to_string();
+        let remedy = match system.kind() {
+            io::ErrorKind::PermissionDenied => "; give this user the permission",
+            _ => "",
+        };
+        return format!("{system}{remedy}");
     }
     let said = |tag: &str| Some(text.split_once(&format!("<{tag}>"))?.1.split_once(&format!("</{tag}>"))?.0.to_owned());
     match said("Code") {
@@ -183,5 +187,8 @@ mod tests {
         let expected = source.to_string();
         assert_eq!(reason(&object_store::Error::Generic { store: "x", source: source.into() }), expected);
         assert_eq!(said("cannot"), "Generic S3 error: cannot");
+        let source = io::Error::from_raw_os_error(13);
+        let expected = format!("{source}; give this user the permission");
+        assert_eq!(reason(&object_store::Error::Generic { store: "x", source: source.into() }), expected);
     }
 }

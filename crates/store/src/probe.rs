@@ -39,6 +39,7 @@ impl Store {
         let listed = self.files(&Path::from(FOLDER))?.contains(path.filename().unwrap_or_default());
         let read = self.get(&path)?;
         self.delete(&path)?;
+        self.delete_empty_folder(&Path::from(FOLDER));
         if !listed || read.is_empty() {
             let reason = "a file that was just written is not listed, or is empty".to_owned();
             return Err(StoreError::BadUrl { url: self.root().to_owned(), reason });
@@ -64,5 +65,6 @@ mod tests {
             assert!((ahead - 60_000).abs() < 2000, "{ahead}");
             assert!(store.files(&Path::from(FOLDER)).unwrap().is_empty(), "nothing is left");
         }
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0, "no folder, either");
     }
 }
