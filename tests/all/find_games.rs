@@ -99,13 +99,15 @@ fn damaged_file_leaves_the_games_of_the_others() {
 #[test]
 fn mistakes_are_named_before_anything_is_read() {
     let store = TestStore::new();
-    let cases: [(&[&str], &str); 7] = [
+    fs::create_dir(store.path().join("taken.zip")).unwrap();
+    let cases: [(&[&str], &str); 8] = [
         (&["--where", "outcom = 1"], "no such column: outcom; columns: id, black"),
         (&["--where", "\"outcom\" = -1"], "no such column: "),
         (&["--where", "n_moves > (SELECT avg(n_moves) FROM games)"], "a condition sees one game at a time"),
         (&["--where", "outcome = 'x"], "--where"),
         (&["--where", "TRUE", "--sgf", "games.txt"], "must end in .zip, .sgf or .sgf.gz"),
-        (&["--sgf", "no-such-folder/games.zip"], "no-such-folder/games.zip"),
+        (&["--sgf", "no-such-folder/games.zip"], "no-such-folder/games.zip: there is no folder no-such-folder"),
+        (&["--sgf", "taken.zip"], "taken.zip: it is a folder; name a file"),
         (&[], "there is no run tiny"),
     ];
     for (args, reason) in cases {

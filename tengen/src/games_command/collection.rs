@@ -35,6 +35,12 @@ impl Collection {
             _ => Path::new("."),
         };
         let of = || path.display().to_string();
+        if path.is_dir() {
+            return Err(anyhow!("{}: it is a folder; name a file", of()));
+        }
+        if !folder.is_dir() {
+            return Err(anyhow!("{}: there is no folder {}", of(), folder.display()));
+        }
         let new: fn(BufWriter<File>) -> Writer = if name.ends_with(".zip") {
             |file| Writer::Zip(Box::new(ZipWriter::new(file)))
         } else if name.ends_with(".sgf") {
@@ -44,7 +50,9 @@ impl Collection {
         } else {
             return Err(anyhow!("{}: the name must end in .zip, .sgf or .sgf.gz", of()));
         };
-        let aside = tempfile::Builder::new().prefix(".tengen-games-").tempfile_in(folder).with_context(of)?;
+        let aside = tempfile::Builder::new().prefix(".tengen-games-").tempfile_in(folder);
+        // Its message has the name of the temporary file.
+        let aside = aside.map_err(|error| io::Error::from(error.kind())).with_context(of)?;
         let file = aside.reopen().with_context(of)?;
         Ok(Collection { path: path.to_owned(), writer: new(BufWriter::new(file)), aside })
     }
@@ -134,7 +142,13 @@ mod tests {
     #[test]
     fn names_of_other_kinds_and_folders_that_are_not_there_are_errors() {
         let folder = tempfile::tempdir().unwrap();
-        for (name, reason) in [("all.txt", ".zip, .sgf or .sgf.gz"), ("no/all.zip", "no/all.zip")] {
+        fs::create_dir(folder.path().join("taken.zip")).unwrap();
+        let cases = [
+            ("all.txt", ".zip, .sgf or .sgf.gz"),
+            ("no/all.zip", "no/all.zip: there is no folder "),
+            ("taken.zip", "taken.zip: it is a folder"),
+        ];
+        for (name, reason) in cases {
             let error = Collection::create(&folder.path().join(name)).err().unwrap();
             assert!(format!("{error:#}").contains(reason), "{error:#}");
         }

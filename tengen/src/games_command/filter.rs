@@ -5,6 +5,8 @@
 //! read. What a statement could do beyond reading the game's row is refused: a subquery over the table would see one file.
 
 use std::collections::BTreeSet;
+use std::ffi::c_int;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::{Context, anyhow};
@@ -15,10 +17,11 @@ use arrow_array::types::{
 use arrow_array::{Array, RecordBatch};
 use arrow_schema::DataType;
 use record::{GameId, games};
-use rusqlite::Connection;
+use runtime::{Classify, Stop};
 use rusqlite::config::DbConfig;
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use rusqlite::types::Value;
+use rusqlite::{Connection, ErrorCode};
 
 /// What a list of games shows.
 pub(super) const LISTED: [&str; 6] = ["id", "black", "white", "outcome", "score", "end"];
@@ -29,9 +32,18 @@ const MORE: [(&str, Option<&str>); 2] = [("model", None), ("n_moves", Some("move
 /// The table of a file's games. A condition knows it by its alias `games`, which subqueries cannot read from.
 const TABLE: &str = "\"games of one file\"";
 
+/// Instructions of SQLite's machine for a file, and for each of its games. A join of two lists of 400 moves takes two million.
+const STEPS: u64 = 10_000_000;
+const STEPS_OF_GAME: u64 = 10_000_000;
+/// How many of them between two looks at the limit.
+const LOOK: c_int = 100_000;
+
 /// A condition on games.
 pub(super) struct Filter {
     connection: Connection,
+    stop: Stop,
+    /// Instructions that are left for this file.
+    left: Arc<AtomicU64>,
     select: String,
     /// The columns of the file that are read, those of [`LISTED`] first.
     columns: Vec<String>,
@@ -50,7 +62,7 @@ pub(super) struct Found {
 impl Filter {
     /// # Errors
     /// A condition that SQLite does not understand, or that names columns that are not there.
-    pub(super) fn new(condition: &str) -> anyhow::Result<Filter> {
+    pub(super) fn new(condition: &str, stop: &Stop) -> anyhow::Result<Filter> {
         let schema = games::schema();
         let known: Vec<&str> =
             schema.fields().iter().map(|field| field.name().as_str()).chain(MORE.map(|(name, _)| name)).collect();
@@ -78,7 +90,14 @@ impl Filter {
                 columns.push(name);
             }
         }
-        Ok(Filter { connection, select, columns })
+        let left = Arc::new(AtomicU64::new(0));
+        let (rest, stopped) = (left.clone(), stop.clone());
+        let is_over = move || {
+            let before = rest.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |left| left.checked_sub(LOOK as u64));
+            stopped.requested() || before.is_err()
+        };
+        connection.progress_handler(LOOK, Some(is_over))?;
+        Ok(Filter { connection, stop: stop.clone(), left, select, columns })
     }
 
     /// The columns of a file of games that the condition and the list need.
@@ -89,12 +108,32 @@ impl Filter {
     /// The games of a table for which the condition holds, played by the model of a number.
     ///
     /// # Errors
-    /// A condition that cannot be evaluated for one of the games, such as a function of JSON on other text.
+    /// A condition that cannot be evaluated for one of the games, such as a function of JSON on other text, or a recursion without
+    /// an end. No games are found once `stop` is requested.
     pub(super) fn rows(&mut self, table: &RecordBatch, model: Option<u32>) -> anyhow::Result<Vec<Found>> {
+        // Filling takes some instructions for each value.
+        self.left.store(u64::MAX, Ordering::Relaxed);
+        match self.matching(table, model) {
+            Ok(numbers) => self.found(table, numbers),
+            Err(_) if self.stop.requested() => Ok(Vec::new()),
+            Err(error) if error.sqlite_error_code() == Some(ErrorCode::OperationInterrupted) => {
+                let reason = "it takes more than 10 million steps a game; has a recursion no end?";
+                Err(anyhow!("--where cannot be evaluated: {reason}")).misconfigured()
+            }
+            Err(error) => Err(anyhow!("--where cannot be evaluated: {error}")),
+        }
+    }
+
+    /// The numbers that the condition selects.
+    fn matching(&mut self, table: &RecordBatch, model: Option<u32>) -> rusqlite::Result<Vec<i64>> {
         self.fill(table, model)?;
+        let steps = STEPS + STEPS_OF_GAME * table.num_rows() as u64;
+        self.left.store(steps, Ordering::Relaxed);
         let mut select = self.connection.prepare(&self.select)?;
-        let numbers = select.query_map([], |row| row.get::<_, i64>(0))?.collect::<Result<Vec<_>, _>>();
-        let numbers = numbers.map_err(|error| anyhow!("--where cannot be evaluated: {error}"))?;
+        select.query_map([], |row| row.get(0))?.collect()
+    }
+
+    fn found(&self, table: &RecordBatch, numbers: Vec<i64>) -> anyhow::Result<Vec<Found>> {
         let row = |number: i64| usize::try_from(number).ok().filter(|&row| row < table.num_rows());
         let rows: Option<Vec<usize>> = numbers.into_iter().map(row).collect();
         let rows = rows.ok_or_else(|| anyhow!("--where must be one condition on a game"))?;
@@ -102,7 +141,7 @@ impl Filter {
     }
 
     /// Puts the rows of a table into that of the database, instead of the previous ones.
-    fn fill(&mut self, table: &RecordBatch, model: Option<u32>) -> anyhow::Result<()> {
+    fn fill(&mut self, table: &RecordBatch, model: Option<u32>) -> rusqlite::Result<()> {
         let transaction = self.connection.transaction()?;
         transaction.execute(&format!("DELETE FROM {TABLE}"), [])?;
         let own = table.schema_ref().fields().iter().map(|field| field.name().as_str());
@@ -127,7 +166,7 @@ impl Filter {
                 insert.execute(rusqlite::params_from_iter(values))?;
             }
         }
-        Ok(transaction.commit()?)
+        transaction.commit()
     }
 }
 
@@ -238,9 +277,13 @@ mod tests {
         games
     }
 
+    fn filter(condition: &str) -> anyhow::Result<Filter> {
+        Filter::new(condition, &Stop::default())
+    }
+
     /// The numbers of the rows, read from the columns that the condition needs and no others.
     fn rows(condition: &str) -> Vec<usize> {
-        let mut filter = Filter::new(condition).unwrap_or_else(|error| panic!("{condition}: {error:#}"));
+        let mut filter = filter(condition).unwrap_or_else(|error| panic!("{condition}: {error:#}"));
         let table = games::to_batch(&played());
         let indices: Vec<usize> =
             filter.columns().iter().map(|name| table.schema_ref().index_of(name).unwrap()).collect();
@@ -272,9 +315,9 @@ mod tests {
 
     #[test]
     fn only_columns_of_the_condition_are_read() {
-        let filter = Filter::new("n_moves > 12 AND komi > 0").unwrap();
-        assert_eq!(filter.columns(), ["id", "black", "white", "outcome", "score", "end", "komi", "moves"]);
-        assert_eq!(Filter::new("model = 1").unwrap().columns(), LISTED);
+        let read = filter("n_moves > 12 AND komi > 0").unwrap();
+        assert_eq!(read.columns(), ["id", "black", "white", "outcome", "score", "end", "komi", "moves"]);
+        assert_eq!(filter("model = 1").unwrap().columns(), LISTED);
     }
 
     #[test]
@@ -292,19 +335,34 @@ mod tests {
             ("(SELECT count(*) FROM sqlite_schema) = 1", "prohibited"),
         ];
         for (condition, reason) in cases {
-            let error = Filter::new(condition).err().unwrap_or_else(|| panic!("{condition}"));
+            let error = filter(condition).err().unwrap_or_else(|| panic!("{condition}"));
             let said = format!("{error:#}");
             assert!(said.contains(&format!("--where \"{condition}\": ")) && said.contains(reason), "{said}");
         }
         // A statement that looks beyond the table finds no games there.
-        let mut filter = Filter::new("FALSE) UNION SELECT (99").unwrap();
+        let mut filter = filter("FALSE) UNION SELECT (99").unwrap();
         let error = filter.rows(&games::to_batch(&played()), None).unwrap_err().to_string();
         assert!(error.contains("must be one condition"), "{error}");
     }
 
+    /// A recursion without an end.
+    const ENDLESS: &str =
+        "EXISTS (WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c) SELECT 1 FROM c WHERE x < 0)";
+
+    #[test]
+    fn recursion_without_an_end_is_an_error_or_stopped() {
+        let table = games::to_batch(&played()[..1]);
+        let error = filter(ENDLESS).unwrap().rows(&table, None).unwrap_err().to_string();
+        assert!(error.contains("has a recursion no end?"), "{error}");
+        let stop = Stop::default();
+        let mut filter = Filter::new(ENDLESS, &stop).unwrap();
+        stop.request();
+        assert!(filter.rows(&table, None).unwrap().is_empty());
+    }
+
     #[test]
     fn condition_that_fails_for_a_game_is_an_error() {
-        let mut filter = Filter::new("json_extract(black, '$[0]') = 1").unwrap();
+        let mut filter = filter("json_extract(black, '$[0]') = 1").unwrap();
         let table = games::to_batch(&played()[..1]);
         let error = filter.rows(&table, None).unwrap_err().to_string();
         assert!(error.contains("--where cannot be evaluated") && error.contains("JSON"), "{error}");
