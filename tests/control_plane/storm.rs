@@ -27,12 +27,16 @@ struct Storm<'a> {
     random: Xoshiro256PlusPlus,
     nodes: Vec<String>,
     named: usize,
+    begun: usize,
     events: [usize; 5],
 }
 
 impl Storm<'_> {
     fn disturb(&mut self) {
-        let event = self.random.random_range(0..self.events.len());
+        // Each once at first, so that a short storm has all of them.
+        let event =
+            if self.begun < self.events.len() { self.begun } else { self.random.random_range(0..self.events.len()) };
+        self.begun += 1;
         let happened = match event {
             // A budget may forbid it.
             0 => self.with_pod(|plane, pod| evict(plane, pod).is_ok()),
@@ -67,9 +71,9 @@ impl Storm<'_> {
         self.events[event] += usize::from(happened);
     }
 
-    /// Does something to a pod of any stage that runs, if it has one; whether that was done.
+    /// Does something to any pod that runs, if there is one; whether that was done.
     fn with_pod(&mut self, act: impl Fn(&ControlPlane, &Value) -> bool) -> bool {
-        let mut pods = self.plane.pods(STAGES[self.random.random_range(0..STAGES.len())]);
+        let mut pods: Vec<Value> = STAGES.into_iter().flat_map(|stage| self.plane.pods(stage)).collect();
         pods.retain(|pod| pod["status"]["phase"] == "Running" && pod["metadata"]["deletionTimestamp"].is_null());
         !pods.is_empty() && act(self.plane, &pods[self.random.random_range(0..pods.len())])
     }
@@ -97,7 +101,8 @@ fn run_survives_a_storm() {
     plane.wait("games", |_| (!published(&run).is_empty()).then_some(()));
     let before = published(&run);
     let random = Xoshiro256PlusPlus::seed_from_u64(1);
-    let mut storm = Storm { plane: &plane, agent: &agent, store: &store, random, nodes, named: 3, events: [0; 5] };
+    let mut storm =
+        Storm { plane: &plane, agent: &agent, store: &store, random, nodes, named: 3, begun: 0, events: [0; 5] };
     let began = Instant::now();
     while began.elapsed() < Duration::from_secs(seconds) {
         storm.disturb();
