@@ -5,14 +5,12 @@ use std::path::PathBuf;
 
 use store::{Run, Store};
 
-/// A run whose objects a target replaces. No target uses all of it.
-#[allow(dead_code)]
+/// A run whose objects a target replaces.
 pub struct Scratch {
     folder: PathBuf,
     pub run: Run,
 }
 
-#[allow(dead_code)]
 impl Scratch {
     /// An empty run in the folder `scratch/TARGET` of the working directory.
     pub fn new(target: &str) -> Scratch {
@@ -23,14 +21,9 @@ impl Scratch {
         Scratch { run: store.run(&"fuzz".parse().expect("a name")), folder: folder.join("fuzz") }
     }
 
-    /// The file of an object of the run.
-    pub fn path(&self, object: &str) -> PathBuf {
-        self.folder.join(object)
-    }
-
     /// Replaces an object of the run.
     pub fn put(&self, object: &str, bytes: &[u8]) {
-        let file = self.path(object);
+        let file = self.folder.join(object);
         fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
         fs::write(file, bytes).expect("a file");
     }

@@ -1,22 +1,25 @@
 //! Opening books.
 #![no_main]
 
-#[path = "../scratch.rs"]
-mod scratch;
-
+use std::fs;
+use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use analysis::book::{BookFile, Graph, book_json, book_rows, book_sgf};
 use go::Size;
 use libfuzzer_sys::fuzz_target;
-use scratch::Scratch;
 
-static SCRATCH: LazyLock<Scratch> = LazyLock::new(|| Scratch::new("book"));
+/// The book, in the folder `scratch` of the working directory: books are read from files.
+static FILE: LazyLock<PathBuf> = LazyLock::new(|| {
+    let folder = std::env::current_dir().expect("a working directory").join("scratch");
+    fs::create_dir_all(&folder).expect("a folder");
+    folder.join("book.jsonl")
+});
 
 fuzz_target!(|bytes: &[u8]| {
-    SCRATCH.put("book.jsonl", bytes);
+    fs::write(&*FILE, bytes).expect("a file");
     // An error is a result; a book that is read can be followed and exported.
-    let Ok((header, entries)) = BookFile::read(&SCRATCH.path("book.jsonl")) else { return };
+    let Ok((header, entries)) = BookFile::read(&FILE) else { return };
     let Ok(size) = Size::new(header.board_size) else { return };
     let graph = Graph::new(size, entries);
     let _rows = book_rows(&graph);

@@ -59,14 +59,14 @@ let prediction = null;
 let score = null;
 let paused = false;
 let thinking = '';
-/** Whether the request of the present turn failed. */
+/** Whether the model to move gave no move. */
 let stuck = false;
 
 const link = new Link('/play/socket', connected => {
   byId('connection', HTMLElement).textContent = connected ? '' : 'Connecting to the server …';
-  // An outage costs no time; the clock of a model goes on with its search.
-  if (!connected) clock.stop();
-  else if (saved.result === '' && isVisitor(tree.toMove()) && !score) clock.start(tree.toMove());
+  // An outage costs no time. The clock of a model starts again with its search.
+  if (!connected) clock.spend(tree.toMove());
+  else if (saved.result === '' && !tree.node.position?.over && !score && isVisitor(tree.toMove())) clock.start(tree.toMove());
 });
 const board = new Board(byId('board', HTMLDivElement), { label: 'Board', onPlay: chosen, onPoint: pointed });
 const graph = new Graph(byId('graph', HTMLDivElement), () => {});
@@ -164,6 +164,7 @@ function turn() {
   }
   // The clock of a model starts with its search, so that it pays neither for a queue nor for being opened.
   if (isVisitor(player)) clock.start(player);
+  else clock.stop();
   show();
   if (!isVisitor(player)) {
     if (!paused) genmove(player);
@@ -182,7 +183,11 @@ function genmove(player) {
     game: tree.upTo(), model: saved.models[player], visits, seconds, resign: resigns ? RESIGN : null, awaited: !isWatched(), draw,
   };
   running.push(link.request({ genmove: search }, reply => {
-    if (reply.error) return failed(reply.error);
+    if (reply.error) {
+      stuck = true;
+      clock.stop();
+      return failed(reply.error);
+    }
     if (reply.position) tree.nodes[node].position = reply.position;
     if (reply.queued !== undefined) thinking = `${reply.queued + 1}. in the queue`;
     if (reply.analysis && clock.running === null) clock.start(player);
@@ -315,8 +320,6 @@ function lostOnTime(player) {
 /** @param {string} error */
 function failed(error) {
   thinking = '';
-  stuck = true;
-  clock.stop();
   say(`Request failed: ${error}`);
   show();
 }
@@ -342,7 +345,7 @@ function undo() {
 /**
  * Begins a game, or goes on with one.
  * @param {Saved} game
- * @param {string} note What is to be said at its begin.
+ * @param {string} note What is said when it begins.
  */
 function begin(game, note = '') {
   stop();

@@ -18,13 +18,13 @@ use crate::{App, PageError, watch};
 /// Shortest time between two events: a page that is being read changes many times a second.
 const SHORTEST: Duration = Duration::from_millis(500);
 /// A comment keeps proxies from closing a connection on which nothing happens.
-const ALIVE: Duration = Duration::from_secs(20);
+pub(crate) const ALIVE: Duration = Duration::from_secs(20);
 
 /// What a page has.
 #[derive(Debug, Deserialize)]
 pub(crate) struct Shown {
     #[serde(default)]
-    version: u64,
+    pub(crate) version: u64,
 }
 
 /// The versions of a run's facts after the one that the page shows.
@@ -64,7 +64,7 @@ async fn watched(app: &App, runs: &[String]) -> Result<Vec<Receiver<watch::State
     Ok(states)
 }
 
-/// The version of all of them as soon as it is another; nothing when one of them is read no longer.
+/// The version of all of them as soon as it is another; nothing when one of them is not read any more.
 async fn newer(states: &mut [Receiver<watch::State>], shown: u64) -> Option<u64> {
     loop {
         let version = |state: &mut Receiver<watch::State>| match &*state.borrow_and_update() {

@@ -10,10 +10,10 @@ use facts::board;
 use futures::stream::unfold;
 use maud::{Markup, html};
 use record::GameRecord;
-use serde::Deserialize;
 use store::{Run, Stem};
 
 use crate::error::Page;
+use crate::events::{ALIVE, Shown};
 use crate::game_page::{after, thousandths};
 use crate::view::{Section, View};
 use crate::{App, PageError};
@@ -24,15 +24,6 @@ const MOST: usize = 12;
 const OLDEST: u64 = 600_000;
 /// Time between two looks for newer states.
 const LOOK: Duration = Duration::from_secs(1);
-/// A comment keeps proxies from closing a connection on which nothing happens.
-const ALIVE: Duration = Duration::from_secs(20);
-
-/// The time of the newest state that a page has, in milliseconds since 1970.
-#[derive(Debug, Deserialize)]
-pub(crate) struct Shown {
-    #[serde(default)]
-    version: u64,
-}
 
 /// The boards of the workers that publish a game as it is played.
 pub(crate) async fn page(State(app): State<App>, Path(run): Path<String>) -> Page {

@@ -136,6 +136,7 @@ impl ResignThresholds {
         self.at.path([RESIGN]).join(format!("{name}{TOML}"))
     }
 }
+
 /// The names of thresholds among those of files.
 fn names(files: &BTreeSet<String>) -> Vec<String> {
     let names = files.iter().filter_map(|name| name.strip_suffix(TOML));

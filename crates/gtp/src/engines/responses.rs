@@ -105,7 +105,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn responses_of_any_bytes_are_read_or_refused(lines in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..30), 0..30)) {
+        fn responses_of_any_bytes_are_read_or_refused(
+            lines in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..30), 0..30)
+        ) {
             let mut answers = Answers::default();
             for line in lines {
                 prop_assert!(answers.line(&line).is_ok());
