@@ -88,7 +88,7 @@ pub const ERRORS: &[Classifier] = &[
     classify::<SprtError>,
 ];
 
-/// Does what the arguments ask for.
+/// Runs the command.
 ///
 /// # Errors
 /// Arguments that do not fit the run, or whatever ended the work early.

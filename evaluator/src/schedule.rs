@@ -1,4 +1,4 @@
-//! Schedules of matches that a command asks for: given pairs, and pairs whose games are most informative.
+//! Schedules of matches: given pairs, and pairs whose games are most informative.
 
 use std::collections::VecDeque;
 

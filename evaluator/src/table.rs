@@ -94,7 +94,7 @@ impl Table {
         }
     }
 
-    /// The same table on the scale of these players: errors are then told against them.
+    /// The same table on the scale of these players: errors are then relative to them.
     #[must_use]
     pub fn anchored(self, anchors: Vec<String>) -> Table {
         Table { anchors, ..self }

@@ -74,7 +74,7 @@ impl Cache {
         self.lock().ready(key)
     }
 
-    /// The network, which is loaded if it is not in memory. All that ask for it meanwhile wait for the same load.
+    /// The network, which is loaded if it is not in memory. All requests for it meanwhile wait for the same load.
     pub(crate) async fn get(self: &Arc<Self>, key: &ModelKey) -> Loaded {
         let mut load = match self.find_or_load(key) {
             Ok(known) => return known,

@@ -34,7 +34,7 @@ pub(crate) struct Job {
 struct State {
     output: [Vec<u8>; 2],
     missing: usize,
-    /// Gone when the outcome is told.
+    /// Gone when the outcome is sent.
     reply: Option<Reply>,
 }
 
@@ -48,7 +48,7 @@ impl Job {
         self.batch.answers
     }
 
-    /// Adds the output for the positions from `first` on. With the last of them the outcome is told.
+    /// Adds the output for the positions from `first` on. With the last of them the outcome is sent.
     pub(crate) fn add(&self, first: usize, policies: &[f32], values: &[f32]) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let state = &mut *state;
@@ -66,7 +66,7 @@ impl Job {
         }
     }
 
-    /// Tells that the batch was not evaluated, unless an outcome was told before.
+    /// Reports that the batch was not evaluated, unless an outcome was sent before.
     pub(crate) fn refuse(&self, refusal: Refusal) {
         let reply = self.state.lock().unwrap_or_else(PoisonError::into_inner).reply.take();
         if let Some(reply) = reply {

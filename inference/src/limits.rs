@@ -1,8 +1,8 @@
-//! What clients may ask for.
+//! Limits of requests.
 
 use std::time::Duration;
 
-/// Bounds of what clients may ask for.
+/// Bounds of requests.
 #[derive(Clone, Debug)]
 pub struct Limits {
     /// Positions that a device evaluates at a time.

@@ -55,7 +55,7 @@ pub struct Options {
     pub threads: usize,
     /// Threads that talk to clients.
     pub io_threads: usize,
-    /// Bounds of what clients may ask for.
+    /// Bounds of requests.
     pub limits: Limits,
 }
 

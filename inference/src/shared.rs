@@ -70,7 +70,7 @@ impl Shared {
         });
     }
 
-    /// Evaluates a batch and tells the outcome. A network that is not in memory is loaded first.
+    /// Evaluates a batch and sends the outcome. A network that is not in memory is loaded first.
     pub(crate) fn evaluate(self: &Arc<Self>, origin: Origin, batch: Batch, arrived: Instant, caller: impl Caller) {
         match self.cache.ready(&batch.model) {
             Some(network) => self.submit(origin, network, batch, arrived, caller),

@@ -159,7 +159,7 @@ impl ClientStream {
         }
     }
 
-    /// Refuses a batch. A client that goes on like this without reading the responses loses its stream.
+    /// Refuses a batch. A client that continues without reading the responses loses its stream.
     fn refuse(&self, id: u64, refusal: Refusal) -> Result<(), Status> {
         let outstanding = self.flow.outstanding.fetch_add(1, Ordering::Relaxed);
         if outstanding > 2 * self.shared.limits.credit {

@@ -1,4 +1,4 @@
-//! The other end of the worker threads: collects the games that they finish, publishes them, and tells how far the job is.
+//! The other end of the worker threads: collects the games that they finish, publishes them, and reports progress.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;

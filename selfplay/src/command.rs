@@ -87,7 +87,7 @@ pub const ERRORS: &[Classifier] = &[
     classify::<NetError>,
 ];
 
-/// Plays what the arguments ask for.
+/// Runs the command.
 ///
 /// # Errors
 /// Arguments that do not fit the run, or whatever ended the work early.

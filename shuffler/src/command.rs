@@ -66,7 +66,7 @@ pub fn main() -> ExitCode {
 /// The errors of libraries that a command may end with, for [`runtime::main`].
 pub const ERRORS: &[Classifier] = &[classify::<ShufflerError>, classify::<StoreError>, classify::<ConfigError>];
 
-/// Makes what the arguments ask for.
+/// Runs the command.
 ///
 /// # Errors
 /// Arguments that do not fit the run, or whatever ended the work early.

@@ -78,7 +78,7 @@ impl<'a> GenerationTrainer<'a> {
         Ok(())
     }
 
-    /// Whole batches there are for training, as many as the configuration asks for at most. The examples that are left
+    /// Whole batches there are for training, at most as many as the configuration has. The examples that are left
     /// over make no batch of their own: its statistics would be those of a few positions.
     fn steps(&self) -> Result<usize, TrainerError> {
         let examples = dataset::examples(self.shards);

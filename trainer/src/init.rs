@@ -47,10 +47,10 @@ impl InitialWeights {
         Ok(InitialWeights { weights, source: Source::new(SourceKind::Weights, name, bytes) })
     }
 
-    /// The same in as large a tower as the configuration asks for: it computes the same function, with more capacity.
+    /// The same in the tower of the configuration: it computes the same function, with more capacity.
     ///
     /// # Errors
-    /// A configuration that asks for something else than more blocks and filters.
+    /// A configuration that differs in something else than more blocks and filters.
     pub fn grown(self, config: &RunConfig) -> Result<InitialWeights, TrainerError> {
         let fail = |source| unusable(&self.source.name, source);
         let wanted = Shape::new(&config.game, &config.network).map_err(fail)?.with_planes_like(self.weights.shape());
@@ -61,13 +61,13 @@ impl InitialWeights {
     /// Publishes the weights as model 1, which has taken no steps in this run.
     ///
     /// # Errors
-    /// The run has models already, or a configuration that asks for another shape.
+    /// The run has models already, or a configuration of another shape.
     pub fn publish(&self, run: &Run, config: &RunConfig) -> Result<ModelMetadata, TrainerError> {
         self.check(config)?;
         publish_first(run, config, &self.weights, 0, vec![self.source.clone()])
     }
 
-    /// Makes sure that the weights are a network as the configuration asks for. No configuration speaks of the planes that
+    /// Makes sure that the weights are a network of the configuration. No configuration speaks of the planes that
     /// tell whose turn it is: they stay as they are.
     pub(crate) fn check(&self, config: &RunConfig) -> Result<(), TrainerError> {
         let found = self.weights.shape();

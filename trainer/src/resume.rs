@@ -28,7 +28,7 @@ use crate::TrainerError;
 
 /// The file of the trainer's state.
 pub(crate) const WEIGHTS: &str = "trainer.safetensors";
-/// The file that tells the checkpoint of a bootstrap from that of a generation.
+/// The file that only the checkpoint of a bootstrap has, and none of a generation.
 pub(crate) const BOOTSTRAP: &str = "bootstrap.toml";
 const PROGRESS: &str = "progress.toml";
 

@@ -39,7 +39,7 @@ pub struct ReportStyle {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Report {
-    /// Whether the search goes on.
+    /// Whether the search has not ended.
     pub is_during_search: bool,
     /// Moves played before the position.
     pub turn_number: usize,

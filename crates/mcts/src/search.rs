@@ -168,7 +168,7 @@ impl Search {
         Ok(self.tree.add_child(parent, State::Waiting { selections: 1 }, moves))
     }
 
-    /// The points that nothing can change any more, where the settings ask for them.
+    /// The points that nothing can change any more, where the settings say so.
     fn decided(&mut self) -> Option<PointSet> {
         self.settings.prune_pass_alive.then(|| self.game.find_pass_alive().both())
     }

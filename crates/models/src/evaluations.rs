@@ -495,7 +495,7 @@ impl EvaluationStore for EvaluationCache {
 }
 
 impl EvaluationCache {
-    /// Evaluations that cannot be published are dropped when there are too many: the game goes on without them.
+    /// Evaluations that cannot be published are dropped when there are too many; games do not need them.
     fn give_up(&self, error: &EvaluationCacheError) {
         counter!("tengen_evalcache_errors_total").increment(1);
         tracing::warn!(%error, "evaluations cannot be published");

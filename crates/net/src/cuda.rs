@@ -25,7 +25,7 @@ pub enum CudaLibrary {
         /// The folder of libtorch, where no CUDA library lies.
         folder: PathBuf,
     },
-    /// The CUDA library is in memory. A GPU with a driver may still be missing: `tch::Cuda::is_available` tells.
+    /// The CUDA library is in memory. A GPU with a driver may still be missing: `tch::Cuda::is_available` says so.
     Loaded {
         /// The CUDA library.
         path: PathBuf,

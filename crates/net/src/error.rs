@@ -11,7 +11,7 @@ use record::{Example, ExampleError, GameId};
 use crate::CudaError;
 use crate::{Difference, OnednnIsa, Precision, Shape};
 
-/// A network that cannot be opened, asked or trained.
+/// A network that cannot be opened, evaluated or trained.
 #[derive(Debug, thiserror::Error)]
 pub enum NetError {
     /// Bytes that are no safetensors file, or not all of one.
@@ -79,7 +79,7 @@ pub enum NetError {
         /// The type in the file.
         found: String,
     },
-    /// A tensor with other dimensions than the network's shape asks for.
+    /// A tensor with other dimensions than the network's shape requires.
     #[error("tensor {tensor} has dimensions {found:?}, expected {expected:?}")]
     Dimensions {
         /// Its name.

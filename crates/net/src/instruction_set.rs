@@ -24,7 +24,7 @@ pub enum OnednnIsa {
     Avx512CoreBf16,
 }
 
-/// What `ONEDNN_MAX_CPU_ISA` asks for, if it is set.
+/// The value of `ONEDNN_MAX_CPU_ISA`, if it is set.
 fn asked_for() -> Option<String> {
     BOUNDS.iter().find_map(|name| env::var(name).ok())
 }
@@ -64,13 +64,13 @@ impl OnednnIsa {
         OnednnIsa::ALL.into_iter().take_while(|set| set.is_there()).last().unwrap_or(OnednnIsa::Plain)
     }
 
-    /// The one that oneDNN uses: that of the processor, or a smaller one that `ONEDNN_MAX_CPU_ISA` asks for.
+    /// The one that oneDNN uses: that of the processor, or a smaller one that `ONEDNN_MAX_CPU_ISA` names.
     pub fn in_use() -> OnednnIsa {
         let bound = asked_for().and_then(|text| OnednnIsa::bound(&text));
         bound.map_or(OnednnIsa::of_cpu(), |bound| bound.min(OnednnIsa::of_cpu()))
     }
 
-    /// The name by which `ONEDNN_MAX_CPU_ISA` asks for it.
+    /// Its name in `ONEDNN_MAX_CPU_ISA`.
     pub fn name(self) -> &'static str {
         match self {
             OnednnIsa::Plain => "plain",

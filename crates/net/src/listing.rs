@@ -38,7 +38,7 @@ impl Listing {
     /// anything.
     ///
     /// # Errors
-    /// A file that is broken or of no kind, or a tensor missing or of other dimensions than the stated shape asks for.
+    /// A file that is broken or of no kind, or a tensor missing or of other dimensions than the stated shape requires.
     pub fn read(file: &[u8]) -> Result<Listing, NetError> {
         let plain = unpacked(file, MOST_BYTES).map_err(NetError::NotGzip)?;
         match FileKind::of(&plain)? {

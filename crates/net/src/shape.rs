@@ -154,7 +154,7 @@ impl Shape {
         ]
     }
 
-    /// The shape that a configuration asks for.
+    /// The shape of a configuration.
     ///
     /// # Errors
     /// A board that does not exist.

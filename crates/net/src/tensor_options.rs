@@ -8,7 +8,7 @@ use tch::{Kind, Tensor};
 
 use crate::{CudaError, CudaLibrary, Device, NetError, OnednnIsa, Precision, load_cuda};
 
-/// Where the driver of NVIDIA's GPUs tells its version, and the device by which programs speak to it: a container may have
+/// Where the driver of NVIDIA's GPUs has its version, and the device by which programs speak to it: a container may have
 /// either alone.
 const DRIVER: [&str; 2] = ["/proc/driver/nvidia/version", "/dev/nvidiactl"];
 
@@ -111,7 +111,7 @@ impl Precision {
     }
 }
 
-/// Whether oneDNN convolves bf16 on this CPU, fast or not. A convolution of one number tells, which takes microseconds:
+/// Whether oneDNN convolves bf16 on this CPU, fast or not. A convolution of one number shows it in microseconds:
 /// which processors can is for oneDNN to know, and an environment variable can forbid it.
 pub(crate) fn cpu_has_bf16() -> bool {
     static FOUND: OnceLock<bool> = OnceLock::new();

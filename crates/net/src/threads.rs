@@ -9,7 +9,7 @@ thread_local! {
     static DONE: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Keeps the operations that this thread asks for on this thread. Asking again costs nothing.
+/// Keeps the operations that this thread starts on this thread. A second call costs nothing.
 pub(crate) fn single() {
     if !DONE.replace(true) {
         // When a thread first asks for their number, libtorch gives it the one that any thread set last: that must

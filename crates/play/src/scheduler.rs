@@ -30,7 +30,7 @@ enum Waits {
     Room,
     /// For the evaluations of what it submitted to this model.
     Answers(usize),
-    /// For nothing: it can be asked whether it moves.
+    /// For nothing: it may move.
     Nothing,
 }
 

@@ -32,7 +32,7 @@ pub struct SelfplaySpec {
 impl SelfplaySpec {
     /// The `index`-th game that `worker` plays with `model`, for which `config` is in force.
     ///
-    /// `threshold` is the resign threshold in force. Calibration games are played on, but their record tells when
+    /// `threshold` is the resign threshold in force. Calibration games are played on, but their record says when
     /// the mover would have resigned.
     pub fn new(config: &SelfplayConfig, model: &str, worker: &str, index: u64, threshold: Option<f32>) -> SelfplaySpec {
         let seed = game_seed(config.seed, model, worker, index);

@@ -1,4 +1,4 @@
-//! Ratings as they can be told: what games alone cannot give a number gets none.
+//! Ratings as a table: what games alone cannot give a number gets none.
 
 mod colours;
 

@@ -122,7 +122,7 @@ impl Client {
         self.shared.tiers.has_local()
     }
 
-    /// The largest batch that every server takes that was heard of.
+    /// The largest batch that all known servers take.
     pub(crate) fn largest(&self) -> usize {
         self.shared.largest.load(Ordering::Relaxed).max(1) as usize
     }

@@ -1,4 +1,4 @@
-//! The pool at work: carries out what the state machine asks for, and tells it what happened.
+//! The pool at work: carries out the actions of the state machine, and reports the outcome to it.
 //!
 //! Evaluator threads send [`Command`]s. Connections, each a task of its own, send [`Incoming`] events. One task owns the state
 //! machine and everything that is outstanding, so that nothing is locked.
@@ -163,7 +163,7 @@ impl<T: Transport> Dispatcher<T> {
         output?.check(answers, positions * job.moves, positions).err().map(|error| format!("its response: {error}"))
     }
 
-    /// Carries out what the pool requests. `output` is that of the response that it was told of, if it was one.
+    /// Carries out what the pool requests. `output` is that of the response that was reported to it, if it was one.
     fn act(&mut self, output: &mut Option<Output>) {
         while let Some(action) = self.pool.action() {
             match action {

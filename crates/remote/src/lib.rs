@@ -43,5 +43,5 @@ pub use session::{OpenLocal, RemoteSession};
 
 /// Version of the protocol.
 pub const PROTOCOL: u32 = 1;
-/// Address that `inference` listens on, and clients ask, unless told otherwise.
+/// Default address of `inference`, for servers and clients.
 pub const DEFAULT_PORT: u16 = 9470;

@@ -86,7 +86,7 @@ impl Token {
         metadata.insert("authorization", self.header.clone());
     }
 
-    /// Whether a call has the token. The time that the comparison takes tells nothing of the token but its length.
+    /// Whether a call has the token. The time of the comparison depends on the token's length alone.
     pub fn is_in(&self, metadata: &MetadataMap) -> bool {
         let Some(found) = metadata.get("authorization") else { return false };
         found.as_encoded_bytes().ct_eq(self.header.as_encoded_bytes()).into()
@@ -112,7 +112,7 @@ pub fn server_tls(identity: &ServerIdentity, client_ca: Option<&Path>) -> Result
 }
 
 /// TLS of a client: of servers with a certificate of `ca`, or of an authority that the system trusts; with a certificate of
-/// its own where servers ask for one.
+/// its own where servers require one.
 ///
 /// # Errors
 /// A file that cannot be read or holds something else.

@@ -43,7 +43,7 @@ impl ResourceArgs {
         self.cache_mib.saturating_mul(1 << 20)
     }
 
-    /// Worker threads to use: as asked, or one for each core this process may use.
+    /// Worker threads to use: as given, or one for each core this process may use.
     pub fn threads(&self) -> usize {
         self.threads.unwrap_or_else(|| thread::available_parallelism().map_or(1, NonZeroUsize::get))
     }

@@ -181,7 +181,7 @@ impl Wait {
 mod tests {
     use super::*;
 
-    /// Does what it is told, step by step, and then waits for ever.
+    /// Does the given steps, and then waits for ever.
     struct Script<'a> {
         steps: Vec<Result<Step, &'static str>>,
         stop: &'a Stop,

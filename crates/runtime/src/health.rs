@@ -47,7 +47,7 @@ impl Health {
         self.0.draining.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the work has begun and the process was not asked to stop.
+    /// Whether the work has begun and no stop of the process was requested.
     pub(crate) fn is_ready(&self) -> bool {
         self.0.ready.load(Ordering::Relaxed) && !self.0.draining.load(Ordering::Relaxed)
     }

@@ -13,7 +13,7 @@ use crate::parts::Part;
 const CHECKPOINTS: &str = "checkpoints";
 const MANIFEST: &str = "manifest.toml";
 
-/// Checkpoints that are kept: the one a trainer goes on from, and the one before it, which others may be reading.
+/// Checkpoints that are kept: the one a trainer resumes from, and the one before it, which others may be reading.
 const KEPT: usize = 2;
 
 /// The state of a trainer after some steps.

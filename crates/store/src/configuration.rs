@@ -13,7 +13,7 @@ const HEADER: &str = "# The configuration this run was started with. Only [reten
 /// Before its digest, in the line that follows.
 const DIGEST: &str = "# Digest: ";
 
-/// The folder of a copy of it under its digest, which tells what was changed in `run.toml`.
+/// The folder of a copy of it under its digest, which shows what was changed in `run.toml`.
 const COPIES: &str = "config";
 
 impl Run {

@@ -133,7 +133,7 @@ impl Games {
         Ok(self.newest_files()?.pop())
     }
 
-    /// The files of games of the newest model that has any, oldest first. How many there are tells whether one has come, for one
+    /// The files of games of the newest model that has any, oldest first. Their number shows whether one has come, for one
     /// of a worker whose clock is behind is not the newest.
     ///
     /// # Errors

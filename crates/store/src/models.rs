@@ -98,7 +98,7 @@ impl Models {
         Ok(published.into_iter().collect())
     }
 
-    /// The number of the newest model; `None` before the first. Models are numbered without gaps, so this asks for metadata and
+    /// The number of the newest model; `None` before the first. Models are numbered without gaps, so this requests metadata and
     /// lists nothing: for the next one and the newest known while nothing is new, and for some ten where there are hundreds.
     ///
     /// Only where model 1 is not there the folder is listed: before the first model, where it is empty, and in a run whose

@@ -86,7 +86,7 @@ impl PartialOrd for Stem {
     }
 }
 
-/// Milliseconds since 1970, but later than every time this process was told before: no two of its files get the same
+/// Milliseconds since 1970, but later than every earlier result in this process: no two of its files get the same
 /// name, even when the clock is set back.
 pub(crate) fn now() -> u64 {
     static LAST: AtomicU64 = AtomicU64::new(0);

@@ -131,7 +131,7 @@ impl Pruning {
     }
 
     /// Deletes the games of models before `games_before`, with everything that was published with them, and continues what
-    /// an earlier call that was killed left. `pause` is asked between files, and ends the work early when it says so.
+    /// an earlier call that was killed left. `pause` is called between files, and ends the work early when it returns true.
     ///
     /// # Errors
     /// A store that cannot be used.

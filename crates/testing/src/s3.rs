@@ -122,7 +122,7 @@ impl Server {
         format!("s3://{BUCKET}/stores")
     }
 
-    /// What a client in this process must be told, as `object_store` names it.
+    /// The options of a client in this process, as `object_store` names them.
     pub fn options(&self) -> Vec<(String, String)> {
         let pairs = [
             ("aws_endpoint", format!("http://{}", self.address)),

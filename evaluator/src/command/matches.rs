@@ -13,7 +13,7 @@ use crate::driver::{Schedule, pauses};
 use crate::schedule::{Pairs, Uncertain};
 use crate::{Arena, Bar, EvaluatorError, Generations, Matches, RatedRun};
 
-/// Games or pairs of games that a command may ask for.
+/// Games or pairs of games of a command at most.
 const MOST: u64 = 1_000_000_000;
 
 /// Matches whose pairs are given, not chosen.

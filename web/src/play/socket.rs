@@ -14,7 +14,7 @@ use super::session::Session;
 use super::state::Play;
 use crate::App;
 
-/// How often places in the queue are told.
+/// How often places in the queue are sent.
 const TELL: Duration = Duration::from_millis(250);
 /// How often a page is pinged.
 const PING: Duration = Duration::from_secs(20);

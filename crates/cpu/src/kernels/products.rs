@@ -18,7 +18,7 @@ pub(crate) struct Products<'a, T> {
     pub(crate) depth: usize,
     /// Output channels of the panel.
     pub(crate) width: usize,
-    /// As many as `depth` asks for, `T::STEP` inputs of each output channel side by side.
+    /// As many as `depth` requires, `T::STEP` inputs of each output channel side by side.
     pub(crate) weights: &'a [T],
     /// What will be multiplied next, which is brought into the cache on the way.
     pub(crate) next: &'a [T],

@@ -8,7 +8,7 @@ macro_rules! set {
             use crate::kernels::transforms::{self, Gather, Scatter};
 
             /// # Safety
-            /// The slices are as long as [`Gather::check`] asks for, and the processor has the instruction set.
+            /// The slices are as long as [`Gather::check`] requires, and the processor has the instruction set.
             $(#[target_feature(enable = $features)])?
             pub(in crate::kernels) unsafe fn gather<T: Element>(job: Gather<'_>, out: &mut [T]) {
                 // SAFETY: the caller's promise.
@@ -16,7 +16,7 @@ macro_rules! set {
             }
 
             /// # Safety
-            /// The slices are as long as [`Products::check`] asks for, and the processor has the instruction set.
+            /// The slices are as long as [`Products::check`] requires, and the processor has the instruction set.
             $(#[target_feature(enable = $features)])?
             pub(in crate::kernels) unsafe fn products<T: Element>(job: Products<'_, T>, out: &mut [f32]) {
                 // SAFETY: the caller's promise.
@@ -24,7 +24,7 @@ macro_rules! set {
             }
 
             /// # Safety
-            /// The slices are as long as [`Scatter::check`] asks for, and the processor has the instruction set.
+            /// The slices are as long as [`Scatter::check`] requires, and the processor has the instruction set.
             $(#[target_feature(enable = $features)])?
             pub(in crate::kernels) unsafe fn scatter(job: Scatter<'_>, out: &mut [f32]) {
                 // SAFETY: the caller's promise.

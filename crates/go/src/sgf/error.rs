@@ -28,7 +28,7 @@ pub enum Fault {
     UnclosedValue,
     /// A property without a value.
     NoValue(String),
-    /// A value that is not what the property asks for: the property, the value, and what it should be.
+    /// A value of another kind than the property's: the property, the value, and what it should be.
     BadValue(&'static str, String, &'static str),
     /// A game that is not Go, by the number in its `GM`.
     OtherGame(String),

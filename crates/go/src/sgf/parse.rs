@@ -30,7 +30,7 @@ struct Reader<'a> {
     chars: Chars<'a>,
     line: usize,
     column: usize,
-    /// The character before, which tells a second half of a line break.
+    /// The character before: after one half of a line break the other is no second one.
     last: char,
 }
 

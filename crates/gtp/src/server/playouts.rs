@@ -20,7 +20,7 @@ const GAMES: usize = 16;
 /// Games played in parallel: positions per batch.
 pub const WIDTH: usize = 8;
 
-/// After this time the model is not asked any more, and moves are drawn evenly.
+/// After this time the model evaluates nothing more, and moves are drawn evenly.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 /// Plays games from here to their end.

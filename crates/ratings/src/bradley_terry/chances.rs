@@ -1,4 +1,4 @@
-//! What a game between two players may bring, and what it tells about them.
+//! Probabilities of the outcomes of a game, and its information on the players.
 
 /// Elo in a natural unit of strength: 400 Elo are odds of 10 to 1.
 pub const ELO: f64 = 400.0 / std::f64::consts::LN_10;

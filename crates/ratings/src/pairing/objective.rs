@@ -1,4 +1,4 @@
-//! What may be asked of ratings, as differences whose variances matter.
+//! Objectives of pairing, as rating differences whose variances matter.
 
 use std::rc::Rc;
 

@@ -1,4 +1,4 @@
-//! The leases of a run, for observers: nothing is asked and nothing is written.
+//! The leases of a run, for observers: no question is published, and nothing is written.
 
 use std::collections::BTreeMap;
 

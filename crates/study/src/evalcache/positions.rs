@@ -1,4 +1,4 @@
-//! Evaluations of positions as searches ask for them: those of games, and those of moves that were not played.
+//! Evaluations of positions as searches request them: those of games, and those of moves that were not played.
 
 use evalcache::{Key, Sample, View};
 use go::{Game, Move, Scoring, Size, Symmetry};
@@ -27,7 +27,7 @@ pub(crate) struct Sampled {
     pub(crate) games: Vec<(usize, Game)>,
 }
 
-/// A game that goes on.
+/// A game that is not over.
 struct Line {
     game: Game,
     /// The moves to play, the next last; `None` where they are drawn.

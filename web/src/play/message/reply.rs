@@ -125,7 +125,7 @@ pub struct PlanesMessage {
 /// An input plane.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PlaneMessage {
-    /// What it tells.
+    /// What it shows.
     pub name: String,
     /// A number a point, row by row from the top.
     pub values: Vec<u8>,
