@@ -8,6 +8,9 @@ const load = async (/** @type {string} */ source) => (await fetch(source)).json(
 /** The parts of a page as the server made them, before scripts added anything. @param {Document} page */
 const partsOf = page => new Map([...page.querySelectorAll('main > [id]')].map(part => [part.id, part.outerHTML]));
 
+/** Time without events before a page looks for itself, in milliseconds. */
+const PAUSE = 10_000;
+
 let shown = partsOf(document);
 /** Whether a part waits for its reader to leave it. */
 let waits = false;
@@ -50,7 +53,12 @@ function listen() {
   } else if (!events) {
     events = new EventSource(address);
     events.addEventListener('changed', refresh);
-    // The server was started anew, or a session is over: the browser tries again by itself, or a reload helps.
+    // After an outage the browser tries again by itself, but not after a refusal: the server has too many streams then.
+    events.addEventListener('error', () => {
+      if (events?.readyState !== EventSource.CLOSED) return;
+      events = null;
+      setTimeout(() => refresh().then(listen, listen), PAUSE);
+    });
   }
 }
 

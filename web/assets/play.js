@@ -189,7 +189,7 @@ function genmove(player) {
       return failed(reply.error);
     }
     if (reply.position) tree.nodes[node].position = reply.position;
-    if (reply.queued !== undefined) thinking = `${reply.queued + 1}. in the queue`;
+    if (reply.queued !== undefined) thinking = `place ${reply.queued + 1} in the queue`;
     if (reply.analysis && clock.running === null) clock.start(player);
     if (reply.analysis) thinking = `thinking, ${reply.analysis.report.rootInfo.visits} visits`;
     const { move } = reply;
@@ -247,7 +247,7 @@ function hint() {
   if (!model) return;
   running.push(link.request({ analyze: { game: tree.upTo(), model, visits: saved.visits } }, reply => {
     if (reply.error) return failed(reply.error);
-    if (reply.queued !== undefined) say(`${reply.queued} searches begin before this one.`);
+    if (reply.queued !== undefined) say(`Place in the queue: ${reply.queued + 1}.`);
     if (!reply.analysis) return;
     hints = reply.analysis.report;
     const best = marksOf(hints)[0];

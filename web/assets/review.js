@@ -142,7 +142,7 @@ function look() {
     const search = { game: tree.upTo(node), model, visits: fields.visits.valueAsNumber };
     looking.push(link.request({ analyze: search }, reply => {
       if (reply.error) return say(`${model}: ${reply.error}`);
-      if (reply.queued !== undefined) say(`${reply.queued} searches begin before this one.`);
+      if (reply.queued !== undefined) say(`Place in the queue: ${reply.queued + 1}.`);
       if (reply.position) tree.nodes[node].position = reply.position;
       if (reply.analysis) tree.nodes[node].reports[index] = reply.analysis.report;
       if (tree.current === node) show();
@@ -219,6 +219,7 @@ function review() {
         working(false);
         return say(`${model}: ${reply.error}`);
       }
+      if (reply.queued !== undefined) say(`Place in the queue: ${reply.queued + 1}.`);
       if (reply.analysis) {
         const { report } = reply.analysis;
         tree.nodes[line[report.turnNumber]].reports[index] = report;

@@ -9,8 +9,8 @@ use axum::response::IntoResponse;
 use config::RunName;
 use facts::openings::Openings;
 use store::{Run, Store};
-use tokio::sync::Semaphore;
 use tokio::sync::watch::Receiver;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::Access;
 use crate::catalogue::Catalogue;
@@ -39,6 +39,7 @@ struct Shared {
     access: Access,
     readers: Semaphore,
     exporters: Semaphore,
+    streams: Arc<Semaphore>,
     stopped: Receiver<bool>,
     watches: Watches,
     catalogue: Catalogue,
@@ -48,8 +49,8 @@ struct Shared {
 }
 
 impl App {
-    /// An application that reads this store until `stopped` turns true.
-    pub fn new(store: Store, access: Access, stopped: Receiver<bool>) -> App {
+    /// An application that reads this store until `stopped` turns true, for so many streams and WebSockets at the same time.
+    pub fn new(store: Store, access: Access, streams: usize, stopped: Receiver<bool>) -> App {
         let (watches, catalogue) = (Watches::default(), Catalogue::default());
         let (readers, exporters) = (Semaphore::new(READERS), Semaphore::new(EXPORTERS));
         App(Arc::new(Shared {
@@ -57,6 +58,7 @@ impl App {
             access,
             readers,
             exporters,
+            streams: Arc::new(Semaphore::new(streams)),
             stopped,
             watches,
             catalogue,
@@ -168,6 +170,14 @@ impl App {
         let app = self.clone();
         let done = tokio::task::spawn_blocking(move || work(&app)).await;
         done.unwrap_or_else(|error| Err(PageError::Failed(format!("cannot render the page: {error}"))))
+    }
+
+    /// A place for what stays open: a stream of events, or a WebSocket.
+    ///
+    /// # Errors
+    /// All places are taken.
+    pub(crate) fn stream(&self) -> Result<OwnedSemaphorePermit, PageError> {
+        Arc::clone(&self.0.streams).try_acquire_owned().map_err(|_| PageError::Busy)
     }
 
     /// As [`App::read`], for a page.

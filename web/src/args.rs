@@ -26,8 +26,9 @@ pub struct ServeArgs {
     /// Serve the pages of runs alone, without play and analysis
     #[arg(long, env = "TENGEN_WEB_READ_ONLY")]
     pub read_only: bool,
-    /// Connections at the same time; others wait
-    #[arg(long, env = "TENGEN_WEB_CONNECTIONS", default_value = "256", value_name = "N", allow_negative_numbers = true, value_parser = within(1..=65_536_usize))]
+    /// Connections at the same time; others wait. Three quarters of them may stay open, for pages that are kept up to date and
+    /// for play
+    #[arg(long, env = "TENGEN_WEB_CONNECTIONS", default_value = "256", value_name = "N", allow_negative_numbers = true, value_parser = within(4..=65_536_usize))]
     pub connections: usize,
     /// Of the pages for players.
     #[command(flatten)]

@@ -3,7 +3,7 @@
 use std::io::{Cursor, Write};
 use std::time::{Duration, Instant};
 
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use facts::search::{Place, search};
@@ -15,6 +15,7 @@ use zip::{CompressionMethod, ZipWriter};
 
 use crate::error::Page;
 use crate::games_page::{MOST_OF_FILE, Wanted};
+use crate::query::Query;
 use crate::{App, PageError};
 
 /// Longest time to search for them.

@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
-use axum::extract::{Path, Query, RawQuery, State};
+use axum::extract::{Path, RawQuery, State};
 use axum::response::IntoResponse;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use futures::future::select_all;
@@ -13,6 +13,7 @@ use tokio::sync::watch::Receiver;
 
 use crate::compare::Choice;
 use crate::error::Page;
+use crate::query::Query;
 use crate::{App, PageError, watch};
 
 /// Shortest time between two events: a page that is being read changes many times a second.
@@ -41,8 +42,9 @@ async fn stream(app: App, runs: Vec<String>, shown: u64) -> Page {
     if runs.is_empty() {
         return Err(PageError::Bad("events: name a run".to_owned()));
     }
+    let place = app.stream()?;
     let states = watched(&app, &runs).await?;
-    let events = unfold((app, runs, states, shown), async |(app, runs, mut states, shown)| {
+    let events = unfold((app, runs, states, shown, place), async |(app, runs, mut states, shown, place)| {
         let version = tokio::select! {
             () = app.stopped() => return None,
             version = newer(&mut states, shown) => version?,
@@ -51,7 +53,7 @@ async fn stream(app: App, runs: Vec<String>, shown: u64) -> Page {
         // An open page keeps its runs watched.
         drop(watched(&app, &runs).await);
         let event = Event::default().event("changed").data(version.to_string());
-        Some((Ok::<_, Infallible>(event), (app, runs, states, version)))
+        Some((Ok::<_, Infallible>(event), (app, runs, states, version, place)))
     });
     Ok(Sse::new(events).keep_alive(KeepAlive::new().interval(ALIVE)).into_response())
 }

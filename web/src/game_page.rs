@@ -1,6 +1,6 @@
 //! A game: its record, the values of its searches, and its positions.
 
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, State};
 use axum::http::header;
 use axum::response::IntoResponse;
 use facts::search::Place;
@@ -13,6 +13,7 @@ use serde::Deserialize;
 
 use crate::error::Page;
 use crate::games_page::escaped;
+use crate::query::Query;
 use crate::view::{Section, View};
 use crate::{App, PageError};
 

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, State};
 use facts::search::{Found, FoundGames, Kind, Place, Search, search};
 use facts::{openings, result};
 use go::{Move, Size};
@@ -12,6 +12,7 @@ use record::{EndReason, GameListing, Outcome};
 use serde::Deserialize;
 
 use crate::error::Page;
+use crate::query::Query;
 use crate::view::{Section, View};
 use crate::{App, PageError};
 

@@ -29,6 +29,7 @@ mod openings_page;
 mod paging;
 pub mod play;
 mod plots;
+mod query;
 mod routes;
 mod run_page;
 mod runs;

@@ -19,7 +19,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio_rustls::TlsAcceptor;
 use tower::ServiceExt;
 
@@ -32,6 +32,10 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const PAUSE: Duration = Duration::from_millis(100);
 /// Bytes of a request's head.
 const MOST_HEAD: usize = 32 << 10;
+
+/// The place of a connection among those that there may be. What goes on with it after its last request keeps the place.
+#[derive(Clone)]
+pub(crate) struct Connection(#[expect(dead_code, reason = "it is held, and that is all")] Arc<OwnedSemaphorePermit>);
 
 /// What all connections share.
 pub(crate) struct Front {
@@ -69,10 +73,8 @@ pub(crate) async fn listen(listener: TcpListener, front: Front) {
         match accepted {
             Ok((stream, peer, place)) => {
                 let front = Arc::clone(&front);
-                tokio::spawn(async move {
-                    front.welcome(stream, peer).await;
-                    drop(place);
-                });
+                let connection = Connection(Arc::new(place));
+                tokio::spawn(async move { front.welcome(stream, peer, connection).await });
             }
             Err(_) => tokio::time::sleep(PAUSE).await,
         }
@@ -84,7 +86,7 @@ pub(crate) async fn listen(listener: TcpListener, front: Front) {
 async fn accept(
     listener: &TcpListener,
     places: &Arc<Semaphore>,
-) -> io::Result<(TcpStream, SocketAddr, tokio::sync::OwnedSemaphorePermit)> {
+) -> io::Result<(TcpStream, SocketAddr, OwnedSemaphorePermit)> {
     let place = Arc::clone(places).acquire_owned().await.map_err(io::Error::other)?;
     let (stream, peer) = listener.accept().await?;
     // Without it small responses wait for others; where it cannot be set the client is gone.
@@ -93,23 +95,29 @@ async fn accept(
 }
 
 impl Front {
-    async fn welcome(&self, stream: TcpStream, peer: SocketAddr) {
+    async fn welcome(&self, stream: TcpStream, peer: SocketAddr, place: Connection) {
         match &self.tls {
-            None => self.converse(stream, peer).await,
+            None => self.converse(stream, peer, place).await,
             // A handshake that fails is the client's business.
             Some(tls) => {
                 if let Ok(Ok(stream)) = tokio::time::timeout(PATIENCE, tls.accept(stream)).await {
-                    self.converse(stream, peer).await;
+                    self.converse(stream, peer, place).await;
                 }
             }
         }
     }
 
     /// Serves the requests of a connection. That it breaks is the client's business.
-    async fn converse(&self, stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static, peer: SocketAddr) {
+    async fn converse(
+        &self,
+        stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
+        peer: SocketAddr,
+        place: Connection,
+    ) {
         let service = service_fn(|request: Request<Incoming>| {
             let mut request = request.map(Body::new);
             request.extensions_mut().insert(Peer(peer));
+            request.extensions_mut().insert(place.clone());
             let response = self.router.clone().oneshot(request);
             async { Ok::<_, Infallible>(response.await.unwrap_or_else(|never| match never {})) }
         });

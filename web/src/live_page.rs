@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, State};
 use axum::response::IntoResponse;
 use axum::response::sse::{Event, KeepAlive, Sse};
 use facts::board;
@@ -15,6 +15,7 @@ use store::{Run, Stem};
 use crate::error::Page;
 use crate::events::{ALIVE, Shown};
 use crate::game_page::{after, thousandths};
+use crate::query::Query;
 use crate::view::{Section, View};
 use crate::{App, PageError};
 
@@ -43,11 +44,12 @@ pub(crate) async fn page(State(app): State<App>, Path(run): Path<String>) -> Pag
 
 /// Tells a page that there are newer states.
 pub(crate) async fn events(State(app): State<App>, Path(run): Path<String>, Query(shown): Query<Shown>) -> Page {
+    let place = app.stream()?;
     let run = app.read(move |app| app.run(&run)).await?;
-    let events = unfold((app, run, shown.version), async |(app, run, shown)| {
+    let events = unfold((app, run, shown.version, place), async |(app, run, shown, place)| {
         let version = newer(&app, &run, shown).await?;
         let event = Event::default().event("changed").data(version.to_string());
-        Some((Ok::<_, Infallible>(event), (app, run, version)))
+        Some((Ok::<_, Infallible>(event), (app, run, version, place)))
     });
     Ok(Sse::new(events).keep_alive(KeepAlive::new().interval(ALIVE)).into_response())
 }

@@ -1,6 +1,6 @@
 //! Matches of a run: the matrix, and all pairs as they played and as their ratings predict.
 
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, State};
 use facts::sections::{self, Pair};
 use maud::{Markup, html};
 use page::number::whole;
@@ -11,6 +11,7 @@ use crate::error::Page;
 use crate::games_page::escaped;
 use crate::paging::pages;
 use crate::plots;
+use crate::query::Query;
 use crate::view::{Section, View};
 use crate::watch::Snapshot;
 

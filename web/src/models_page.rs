@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 
 use axum::Json;
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use facts::{HALF_INTERVAL, players_model, sections};
@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use crate::error::Page;
 use crate::exports::ExportFormat;
 use crate::paging::{pages, place};
+use crate::query::Query;
 use crate::view::{Section, View};
 use crate::watch::Snapshot;
 use crate::{App, PageError};

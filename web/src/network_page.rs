@@ -1,6 +1,6 @@
 //! Weights of networks: of a model, of one against another, and of several side by side.
 
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, State};
 use axum::response::Response;
 use config::ModelRef;
 use maud::{Markup, PreEscaped, html};
@@ -9,6 +9,7 @@ use serde::Deserialize;
 use study::inspect::{self, NETWORK, Parts, SERIES};
 
 use crate::models_page::model_number;
+use crate::query::Query;
 use crate::view::{Section, View};
 use crate::watch::Snapshot;
 use crate::{App, PageError};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, State};
 use facts::corners::{self, CornerMove, Corners};
 use facts::openings::{Openings, canonical, text};
 use go::{Game, Move, Size};
@@ -15,6 +15,7 @@ use store::Run;
 use crate::error::Page;
 use crate::games_page::escaped;
 use crate::plots::format_of;
+use crate::query::Query;
 use crate::view::{Section, View};
 use crate::{App, PageError};
 use facts::board;

@@ -30,11 +30,10 @@ mod visitor;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use axum::Json;
-use axum::Router;
 use axum::extract::{State, WebSocketUpgrade};
-use axum::response::{IntoResponse, Response};
+use axum::response::IntoResponse;
 use axum::routing::get;
+use axum::{Extension, Json, Router};
 
 pub use args::PlayArgs;
 use fair_queue::VisitorId;
@@ -43,6 +42,7 @@ use state::Play;
 
 use crate::assets::Asset;
 use crate::error::Page;
+use crate::listen::Connection;
 use crate::{App, PageError, WebError};
 
 macro_rules! assets {
@@ -98,7 +98,10 @@ pub(crate) fn routes(app: &App, args: &PlayArgs) -> Result<Router<App>, WebError
         .route("/play/review", get(pages::review))
         .route("/play/watch", get(pages::watch))
         .route("/play/models", get(move |State(app): State<App>| choices(app, models)))
-        .route("/play/socket", get(move |State(app): State<App>, upgrade| connect(app, play, upgrade))))
+        .route(
+            "/play/socket",
+            get(move |State(app): State<App>, connection, upgrade| connect(app, play, connection, upgrade)),
+        ))
 }
 
 async fn choices(app: App, play: Arc<Play>) -> Page {
@@ -109,10 +112,19 @@ async fn choices(app: App, play: Arc<Play>) -> Page {
     Ok(Json(app.read(read).await?).into_response())
 }
 
-async fn connect(app: App, play: Arc<Play>, upgrade: WebSocketUpgrade) -> Response {
+async fn connect(
+    app: App,
+    play: Arc<Play>,
+    connection: Option<Extension<Connection>>,
+    upgrade: WebSocketUpgrade,
+) -> Page {
+    let place = app.stream()?;
     let visitor = VisitorId(play.visitors.fetch_add(1, Ordering::Relaxed));
     let upgrade = upgrade.max_message_size(LONGEST_MESSAGE).max_frame_size(LONGEST_MESSAGE);
-    upgrade.on_upgrade(move |socket| socket::serve(play, app, visitor, socket))
+    Ok(upgrade.on_upgrade(async move |socket| {
+        socket::serve(play, app, visitor, socket).await;
+        drop((place, connection));
+    }))
 }
 
 #[cfg(test)]

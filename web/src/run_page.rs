@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use axum::extract::{Path, Query, State};
+use axum::extract::{Path, State};
 use facts::plots::{By, plot};
 use facts::sections;
 use maud::{Markup, html};
@@ -12,6 +12,7 @@ use serde::Deserialize;
 use crate::App;
 use crate::error::Page;
 use crate::plots::links;
+use crate::query::Query;
 use crate::view::{Section, View};
 use crate::watch::Snapshot;
 

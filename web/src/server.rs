@@ -27,7 +27,7 @@ const BLOCKING_THREADS: usize = 64;
 /// Connections that wait for a place. The system allows 4,096 as a rule.
 const BACKLOG: u32 = 1024;
 /// Connections of this machine at the same time.
-const LOCAL_CONNECTIONS: usize = 256;
+pub(crate) const LOCAL_CONNECTIONS: usize = 256;
 
 /// A server that runs until it is stopped.
 pub struct Server {
@@ -94,7 +94,9 @@ impl Server {
         let runtime = threads.map_err(WebError::Threads)?;
         let (stop, stopped) = watch::channel(false);
         let is_tls = tls.is_some();
-        let app = App::new(store.clone(), access, stopped.clone());
+        // The others stay free for requests that end.
+        let streams = connections - connections / 4;
+        let app = App::new(store.clone(), access, streams, stopped.clone());
         let router = routes(&app, play)?;
         let front = Front { router, tls, connections, stopped };
         let listener = {

@@ -5,10 +5,12 @@ use std::net::{SocketAddr, TcpStream};
 use std::thread;
 use std::time::Duration;
 
+use clap::Parser;
 use config::Preset;
 use store::{RatingRow, Run, Store};
 
-use crate::{Server, WebError};
+use crate::server::LOCAL_CONNECTIONS;
+use crate::{ServeArgs, Server, WebError};
 
 /// Longer than anything takes: the tests do not depend on it.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -72,6 +74,70 @@ fn open_page_receives_published_changes() {
         assert!(lines.any(|line| line.unwrap() == "event: changed"), "the stream is over");
     }
     // An open stream does not keep the server.
+    assert!(server.stop(PATIENCE));
+}
+
+/// The head of the response.
+fn head(stream: &TcpStream) -> String {
+    let lines = BufReader::new(stream).lines().map(Result::unwrap);
+    lines.take_while(|line| !line.is_empty()).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn streams_leave_places_for_pages() {
+    let (server, _) = serve();
+    let connect = || connect(server.address(), "/runs/tiny/events");
+    let streams: Vec<TcpStream> = (0..LOCAL_CONNECTIONS * 3 / 4).map(|_| connect()).collect();
+    for stream in &streams {
+        assert!(head(stream).starts_with("HTTP/1.1 200"));
+    }
+    let refused = head(&connect());
+    assert!(refused.starts_with("HTTP/1.1 503") && refused.contains("retry-after: 5"), "{refused}");
+    assert!(get(server.address(), "/runs/tiny").starts_with("HTTP/1.1 200"));
+    drop(streams);
+    // The server sees that they are gone.
+    while !head(&connect()).starts_with("HTTP/1.1 200") {
+        thread::yield_now();
+    }
+    assert!(server.stop(PATIENCE));
+}
+
+#[test]
+fn sockets_are_connections_and_leave_places_for_pages() {
+    #[derive(Parser)]
+    struct Program {
+        #[command(flatten)]
+        web: ServeArgs,
+    }
+    let arguments = ["web", "--listen", "127.0.0.1:0", "--connections", "4", "--device", "cpu", "--threads", "1"];
+    let server = Server::start(&Program::parse_from(arguments).web, Store::in_memory().unwrap()).unwrap();
+    let address = server.address();
+    let socket = || {
+        let mut stream = TcpStream::connect(address).unwrap();
+        let upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13";
+        let key = "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==";
+        write!(
+            stream,
+            "GET /play/socket HTTP/1.1\r\nHost: {address}\r\nOrigin: http://{address}\r\n{upgrade}\r\n{key}\r\n\r\n"
+        )
+        .unwrap();
+        stream
+    };
+    let sockets: Vec<TcpStream> = (0..3).map(|_| socket()).collect();
+    for socket in &sockets {
+        assert!(head(socket).starts_with("HTTP/1.1 101"));
+    }
+    let refused = head(&socket());
+    assert!(refused.starts_with("HTTP/1.1 503"), "{refused}");
+    assert!(get(address, "/").starts_with("HTTP/1.1 200"));
+    // With one that says nothing, all places are taken, and others wait.
+    let silent = TcpStream::connect(address).unwrap();
+    let mut waiting = connect(address, "/");
+    waiting.set_read_timeout(Some(Duration::from_millis(300))).unwrap();
+    assert!(waiting.read(&mut [0]).is_err(), "sockets are not counted");
+    drop(silent);
+    waiting.set_read_timeout(Some(PATIENCE)).unwrap();
+    assert!(head(&waiting).starts_with("HTTP/1.1 200"));
     assert!(server.stop(PATIENCE));
 }
 

@@ -17,7 +17,7 @@ use crate::WebError;
 const SEARCHES: usize = 8;
 /// Searches at a time with inference servers.
 const REMOTE_SEARCHES: usize = 64;
-/// Searches that wait.
+/// Searches that wait, and as many other requests.
 const MOST_WAITING: usize = 1000;
 /// Threads for work that may wait.
 const OFFLOAD: usize = 4;
@@ -74,7 +74,7 @@ impl PlayArgs {
             engines: Engines::new(Models::new(store.clone()), options),
             desk: Desk::new(searches, MOST_WAITING),
             reports: Reports::new(self.reports_mib << 20),
-            offload: Offload::start(OFFLOAD).map_err(WebError::Threads)?,
+            offload: Offload::start(OFFLOAD, MOST_WAITING).map_err(WebError::Threads)?,
             most_visits: self.most_visits,
             visitors: AtomicU64::new(0),
         })

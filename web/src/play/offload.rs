@@ -1,67 +1,158 @@
 //! A few threads for work that may wait, such as reading weights; the async ones never do.
 
 use std::io;
-use std::sync::mpsc::{self, Receiver, Sender};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
+
+use super::fair_queue::{FairQueue, Full, VisitorId, WaitingId};
 
 type Work = Box<dyn FnOnce() + Send>;
 
-/// Threads that work off what is handed to them, in order. They end when this is dropped.
-pub(super) struct Offload {
-    sender: Sender<Work>,
+/// Threads that do what waits in a queue, fairly between visitors. They end when this is dropped.
+pub(super) struct Offload(Arc<Shared>);
+
+struct Shared {
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+struct State {
+    queue: FairQueue<Work>,
+    over: bool,
+}
+
+/// Work that a page wants. Dropping it takes the work out of the queue, unless a thread has begun with it.
+pub(super) struct OffloadTicket {
+    shared: Arc<Shared>,
+    visitor: VisitorId,
+    id: WaitingId,
 }
 
 impl Offload {
-    /// Starts so many threads.
+    /// Starts so many threads, for which at most so much work waits.
     ///
     /// # Errors
     /// There can be no thread.
-    pub(super) fn start(threads: usize) -> io::Result<Offload> {
-        let (sender, receiver) = mpsc::channel();
-        let receiver: Arc<Mutex<Receiver<Work>>> = Arc::new(Mutex::new(receiver));
+    pub(super) fn start(threads: usize, most: usize) -> io::Result<Offload> {
+        let state = Mutex::new(State { queue: FairQueue::new(most), over: false });
+        let offload = Offload(Arc::new(Shared { state, changed: Condvar::new() }));
         for number in 0..threads {
-            let receiver = Arc::clone(&receiver);
+            let shared = Arc::clone(&offload.0);
             thread::Builder::new().name(format!("web-work-{number}")).spawn(move || {
-                loop {
-                    // The lock is held while a thread waits, and not while it works.
-                    let work = receiver.lock().unwrap_or_else(PoisonError::into_inner).recv();
-                    let Ok(work) = work else { return };
+                while let Some(work) = shared.next() {
                     work();
                 }
             })?;
         }
-        Ok(Offload { sender })
+        Ok(offload)
     }
 
-    /// Hands work to the threads.
-    pub(super) fn run(&self, work: impl FnOnce() + Send + 'static) {
-        if self.sender.send(Box::new(work)).is_err() {
-            tracing::error!("worker threads of the play pages have exited");
+    /// Hands work of a visitor to the threads.
+    ///
+    /// # Errors
+    /// Too much work waits.
+    pub(super) fn run(&self, visitor: VisitorId, work: impl FnOnce() + Send + 'static) -> Result<OffloadTicket, Full> {
+        let id = self.0.lock().queue.push(visitor, Box::new(work), false)?;
+        self.0.changed.notify_one();
+        Ok(OffloadTicket { shared: Arc::clone(&self.0), visitor, id })
+    }
+}
+
+impl Drop for Offload {
+    fn drop(&mut self) {
+        self.0.lock().over = true;
+        self.0.changed.notify_all();
+    }
+}
+
+impl Shared {
+    /// The next work, as soon as there is some; nothing at the end.
+    fn next(&self) -> Option<Work> {
+        let mut state = self.lock();
+        loop {
+            if state.over {
+                return None;
+            }
+            if let Some(work) = state.queue.pop() {
+                return Some(work);
+            }
+            state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl OffloadTicket {
+    /// How much work begins before this; `None` once it has begun.
+    pub(super) fn place(&self) -> Option<usize> {
+        self.shared.lock().queue.place(self.visitor, self.id)
+    }
+}
+
+impl Drop for OffloadTicket {
+    fn drop(&mut self) {
+        // The work is dropped without the lock: what it holds may be large.
+        let removed = self.shared.lock().queue.remove(self.visitor, self.id);
+        drop(removed);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::{Barrier, mpsc};
+
     use super::*;
+
+    const VISITOR: VisitorId = VisitorId(1);
 
     #[test]
     fn work_is_done_by_all_threads() {
-        let offload = Offload::start(2).expect("threads");
+        let offload = Offload::start(2, 2).expect("threads");
         // Each waits for the other, so one thread alone would never finish.
-        let both = Arc::new(std::sync::Barrier::new(2));
+        let both = Arc::new(Barrier::new(2));
         let (sender, done) = mpsc::channel();
+        let mut tickets = Vec::new();
         for number in [1, 2] {
             let (both, sender) = (Arc::clone(&both), sender.clone());
-            offload.run(move || {
+            let work = move || {
                 both.wait();
                 sender.send(number).expect("the test waits");
-            });
+            };
+            tickets.push(offload.run(VISITOR, work).unwrap());
         }
         drop(sender);
         let mut numbers: Vec<i32> = done.iter().collect();
         numbers.sort_unstable();
         assert_eq!(numbers, [1, 2]);
+    }
+
+    #[test]
+    fn work_is_bounded_and_unwanted_work_leaves_the_queue() {
+        let offload = Offload::start(1, 2).expect("a thread");
+        let (begin, begun) = mpsc::channel();
+        let (end, ended) = mpsc::channel::<()>();
+        let busy = offload.run(VISITOR, move || {
+            begin.send(()).expect("the test waits");
+            // An error means that the test is over.
+            let _ = ended.recv();
+        });
+        let busy = busy.unwrap();
+        begun.recv().expect("the thread begins");
+        let (sender, done) = mpsc::channel();
+        let add = |number: i32| {
+            let sender = sender.clone();
+            offload.run(VISITOR, move || sender.send(number).expect("the test waits"))
+        };
+        let (first, second) = (add(1).unwrap(), add(2).unwrap());
+        assert_eq!([&busy, &first, &second].map(OffloadTicket::place), [None, Some(0), Some(1)]);
+        assert!(matches!(add(3), Err(Full)));
+        drop(first);
+        let _third = add(4).unwrap();
+        end.send(()).expect("the thread waits");
+        let found: Vec<i32> = done.iter().take(2).collect();
+        assert_eq!(found, [2, 4]);
     }
 }

@@ -100,6 +100,12 @@ impl Review {
         None
     }
 
+    /// How many searches begin before the first of its own; `None` while one of them runs.
+    pub(super) fn place(&self) -> Option<usize> {
+        let places: Option<Vec<usize>> = self.tickets.values().map(Ticket::place).collect();
+        places?.into_iter().min()
+    }
+
     fn losses(&self) -> Vec<LossMessage> {
         let Ok(record) = super::save::record(&self.message) else { return Vec::new() };
         let reports: Vec<Option<Report>> = self.reports.iter().map(|report| report.as_deref().cloned()).collect();

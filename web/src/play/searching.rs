@@ -28,8 +28,6 @@ const AWAITED: i32 = 1;
 /// The search of a position.
 pub(super) struct Searching {
     ticket: Ticket,
-    /// The place in the queue that the page knows.
-    told: Option<usize>,
     purpose: Purpose,
 }
 
@@ -101,22 +99,13 @@ fn begin(
     };
     let ticket = visitor.play.desk.put(visitor.id, model, task, urgent, listener);
     let ticket = ticket.map_err(|_| FULL.to_owned())?;
-    Ok(Searching { ticket, told: None, purpose })
+    Ok(Searching { ticket, purpose })
 }
 
 impl Searching {
-    /// Its place on the desk.
-    pub(super) fn ticket(&self) -> Option<&Ticket> {
-        Some(&self.ticket)
-    }
-
-    /// The place in the queue, if it is another than the page knows.
-    pub(super) fn changed_place(&mut self, place: Option<usize>) -> Option<usize> {
-        if place == self.told {
-            return None;
-        }
-        self.told = place;
-        place
+    /// How many searches begin before this one; `None` once it has begun.
+    pub(super) fn place(&self) -> Option<usize> {
+        self.ticket.place()
     }
 
     /// Takes an event of the search. Returns itself unless it is over.

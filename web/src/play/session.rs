@@ -11,14 +11,14 @@ use analysis::Event;
 use go::Size;
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::desk::Ticket;
 use super::engines::OpenModel;
 use super::fair_queue::VisitorId;
 use super::message::{Action, Content, Genmove, PositionMessage, Refusal, Reply, Request, Search};
+use super::offload::OffloadTicket;
 use super::position::Played;
 use super::review::Review;
 use super::searching::{self, Searching};
-use super::state::Play;
+use super::state::{FULL, Play};
 use super::visitor::{Happening, Visitor};
 use super::{prediction, results, save, tree};
 
@@ -29,14 +29,16 @@ const MOST_REQUESTS: usize = 16;
 pub(super) struct Session {
     visitor: Visitor,
     active: BTreeMap<u32, Active>,
+    /// Places in queues that the page knows.
+    told: BTreeMap<u32, usize>,
 }
 
 /// A request that is not over.
 enum Active {
     /// It is done elsewhere and becomes one reply.
-    Elsewhere,
+    Elsewhere(OffloadTicket),
     /// Its model is being opened.
-    Opening(Wanted),
+    Opening(Wanted, OffloadTicket),
     /// A position is searched.
     Searching(Searching),
     /// A game is searched.
@@ -53,7 +55,7 @@ enum Wanted {
 impl Session {
     /// A visitor without requests.
     pub(super) fn new(play: Arc<Play>, visitor: VisitorId, events: UnboundedSender<Happening>) -> Session {
-        Session { visitor: Visitor::new(play, visitor, events), active: BTreeMap::new() }
+        Session { visitor: Visitor::new(play, visitor, events), active: BTreeMap::new(), told: BTreeMap::new() }
     }
 
     /// Takes the replies that there are.
@@ -75,7 +77,7 @@ impl Session {
 
     fn request(&mut self, Request { id, action }: Request) {
         if let Action::Stop(stop) = &action {
-            // Its searches stop when their tickets are dropped.
+            // What waits or is searched for it ends when its tickets are dropped.
             self.active.remove(&stop.id);
             return;
         }
@@ -106,23 +108,23 @@ impl Session {
             Action::Analyze(search) => {
                 let played = self.searched(&search)?;
                 self.position(id, &played);
-                self.open(id, &search.model.clone(), Wanted::Analyze(Box::new(played), search));
+                self.open(id, &search.model.clone(), Wanted::Analyze(Box::new(played), search))?;
             }
             Action::Review(search) => {
                 let played = self.searched(&search)?;
-                self.open(id, &search.model.clone(), Wanted::Review(Box::new(played), search));
+                self.open(id, &search.model.clone(), Wanted::Review(Box::new(played), search))?;
             }
             Action::Genmove(genmove) => {
                 let played = genmove.game.replay().map_err(|error| error.to_string())?;
                 self.check_visits(genmove.visits)?;
                 self.position(id, &played);
-                self.open(id, &genmove.model.clone(), Wanted::Genmove(Box::new(played), genmove));
+                self.open(id, &genmove.model.clone(), Wanted::Genmove(Box::new(played), genmove))?;
             }
-            Action::Score(score) => self.elsewhere(id, move |play| results::score(play, &score)),
-            Action::Planes(seen) => self.elsewhere(id, move |play| results::planes(play, &seen)),
-            Action::Predict(seen) => self.elsewhere(id, move |play| prediction::predict(play, &seen)),
-            Action::Open(open) => self.elsewhere(id, move |_| tree::read(&open.sgf).map(Content::Tree)),
-            Action::Save(save) => self.elsewhere(id, move |play| save::save(play, &save)),
+            Action::Score(score) => self.elsewhere(id, move |play| results::score(play, &score))?,
+            Action::Planes(seen) => self.elsewhere(id, move |play| results::planes(play, &seen))?,
+            Action::Predict(seen) => self.elsewhere(id, move |play| prediction::predict(play, &seen))?,
+            Action::Open(open) => self.elsewhere(id, move |_| tree::read(&open.sgf).map(Content::Tree))?,
+            Action::Save(save) => self.elsewhere(id, move |play| save::save(play, &save))?,
             Action::Stop(_) => {}
         }
         Ok(())
@@ -144,26 +146,36 @@ impl Session {
     }
 
     /// Opens a model elsewhere.
-    fn open(&mut self, id: u32, model: &str, wanted: Wanted) {
+    fn open(&mut self, id: u32, model: &str, wanted: Wanted) -> Result<(), String> {
         let size = wanted.size();
-        self.active.insert(id, Active::Opening(wanted));
         let (play, model, events) = (Arc::clone(&self.visitor.play), model.to_owned(), self.visitor.events.clone());
-        self.visitor.play.offload.run(move || {
+        let ticket = self.offload(move || {
             let opened = play.engines.open(&model, size).map_err(|error| error.to_string());
             // The page is gone.
             let _ = events.send(Happening::Opened(id, opened));
-        });
+        })?;
+        self.active.insert(id, Active::Opening(wanted, ticket));
+        Ok(())
     }
 
     /// Does work elsewhere that ends in one reply.
-    fn elsewhere(&mut self, id: u32, work: impl FnOnce(&Play) -> Result<Content, String> + Send + 'static) {
-        self.active.insert(id, Active::Elsewhere);
+    fn elsewhere(
+        &mut self,
+        id: u32,
+        work: impl FnOnce(&Play) -> Result<Content, String> + Send + 'static,
+    ) -> Result<(), String> {
         let (play, events) = (Arc::clone(&self.visitor.play), self.visitor.events.clone());
-        self.visitor.play.offload.run(move || {
+        let ticket = self.offload(move || {
             let content = work(&play).unwrap_or_else(Content::Error);
             // The page is gone.
             let _ = events.send(Happening::Replied(content.to(id)));
-        });
+        })?;
+        self.active.insert(id, Active::Elsewhere(ticket));
+        Ok(())
+    }
+
+    fn offload(&self, work: impl FnOnce() + Send + 'static) -> Result<OffloadTicket, String> {
+        self.visitor.play.offload.run(self.visitor.id, work).map_err(|_| FULL.to_owned())
     }
 
     /// Takes something that happened.
@@ -181,7 +193,7 @@ impl Session {
 
     fn opened(&mut self, id: u32, opened: Result<Arc<OpenModel>, String>) {
         // It may have been stopped in the meantime.
-        let Some(Active::Opening(wanted)) = self.active.remove(&id) else { return };
+        let Some(Active::Opening(wanted, _)) = self.active.remove(&id) else { return };
         let begun = opened.and_then(|model| match wanted {
             Wanted::Analyze(played, search) => {
                 Ok(searching::analyze(&mut self.visitor, id, &model, *played, search.visits)?.map(Active::Searching))
@@ -215,20 +227,26 @@ impl Session {
 
     /// Replies to requests that wait for others, where their place has changed; whether any waits.
     pub(super) fn tell_places(&mut self) -> bool {
-        let mut told = Vec::new();
-        let mut waits = false;
-        for (id, active) in &mut self.active {
-            let Active::Searching(searching) = active else { continue };
-            let place = searching.ticket().and_then(Ticket::place);
-            waits |= place.is_some();
-            if let Some(place) = searching.changed_place(place) {
-                told.push((*id, place));
+        let places = self.active.iter().filter_map(|(id, active)| Some((*id, active.place()?)));
+        let places: BTreeMap<u32, usize> = places.collect();
+        for (&id, &place) in &places {
+            if self.told.get(&id) != Some(&place) {
+                self.visitor.reply(id, Content::Queued(place));
             }
         }
-        for (id, place) in told {
-            self.reply(id, Content::Queued(place));
+        self.told = places;
+        !self.told.is_empty()
+    }
+}
+
+impl Active {
+    /// How much begins before the request; `None` once it has begun.
+    fn place(&self) -> Option<usize> {
+        match self {
+            Active::Elsewhere(ticket) | Active::Opening(_, ticket) => ticket.place(),
+            Active::Searching(searching) => searching.place(),
+            Active::Reviewing(review) => review.place(),
         }
-        waits
     }
 }
 

@@ -43,7 +43,11 @@ pub(super) async fn serve(play: Arc<Play>, app: App, visitor: VisitorId, mut soc
                 }
                 waits = true;
             }
-            Some(happening) = events.recv() => session.happened(happening),
+            Some(happening) = events.recv() => {
+                session.happened(happening);
+                // What was opened, or follows a search, may wait in its turn.
+                waits = true;
+            }
             _ = tell.tick(), if waits => waits = session.tell_places(),
             _ = ping.tick() => {
                 let gone = heard.elapsed() > SILENCE;

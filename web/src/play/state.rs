@@ -19,8 +19,8 @@ pub(super) const STYLE: ReportStyle = ReportStyle {
     path_visits: false,
 };
 
-/// The reply to a search that does not fit into the queue.
-pub(super) const FULL: &str = "the server has too many searches to do; try again in a minute";
+/// The reply to a request that does not fit into the queue.
+pub(super) const FULL: &str = "the server has too much to do; try again in a minute";
 
 /// What all pages for players share.
 pub(crate) struct Play {

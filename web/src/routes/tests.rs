@@ -30,7 +30,7 @@ fn application(access: Access) -> Router {
     let store = Store::in_memory().unwrap();
     // It must not be dropped inside of a runtime.
     std::mem::forget(store.clone());
-    let app = App::new(store, access, stopped);
+    let app = App::new(store, access, 8, stopped);
     routes(&app, Some(&Program::parse_from(["web"]).web.play)).unwrap()
 }
 
@@ -155,6 +155,16 @@ async fn token_opens_the_pages() {
     assert!(cookie.contains("HttpOnly; SameSite=Strict") && !cookie.contains("correct"), "{cookie}");
     let session = cookie.split(';').next().unwrap();
     assert_eq!(page(&[("cookie", &format!("other=1; {session}"))]).await.status(), StatusCode::OK);
+}
+
+#[tokio::test]
+async fn parameters_that_cannot_be_read_are_named_in_a_page() {
+    for path in ["/runs/tiny/models?page=x", "/runs/tiny/matches?page=x"] {
+        let response = send(open(), request(Method::GET, path, &[("host", HOST)])).await;
+        assert_eq!(response.status(), StatusCode::BAD_REQUEST, "{path}");
+        let page = text(response).await;
+        assert!(page.contains("parameter that cannot be read: ") && page.contains("All runs"), "{page}");
+    }
 }
 
 #[tokio::test]

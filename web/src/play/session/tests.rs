@@ -189,6 +189,24 @@ fn queue_is_fair_and_closed_pages_free_their_place() {
 }
 
 #[test]
+fn review_shows_its_place_in_the_queue() {
+    let play = play(&["--searches", "1", "--most-visits", "10000000"]);
+    let mut long = Page::new(&play, 1);
+    long.send(1, &analyze(19, 10_000_000));
+    long.happen();
+    let mut page = Page::new(&play, 2);
+    page.send(1, &json!({ "review": { "game": game(5, &[("B", "C3")]), "model": "uniform", "visits": 10 } }));
+    page.happen();
+    assert!(page.session.tell_places());
+    assert_eq!(page.replies(), [json!({ "id": 1, "queued": 0 })]);
+    drop(long);
+    while !page.replies().iter().any(|reply| reply.get("losses").is_some()) {
+        page.happen();
+    }
+    assert!(!page.session.tell_places());
+}
+
+#[test]
 fn stopped_requests_leave_the_queue_and_have_no_replies() {
     let play = play(&["--searches", "1", "--most-visits", "10000000"]);
     let mut long = Page::new(&play, 1);
