@@ -156,22 +156,6 @@ fn run_is_validated_on_human_games() {
     let read = |name: &String| String::from_utf8_lossy(&store.run("tiny").logs().read(name).unwrap()).into_owned();
     let lines: String = logs.iter().filter(|name| name.ends_with(".jsonl")).map(read).collect();
     assert_eq!(lines.matches("\"set\":\"human\"").count(), 1, "{lines}");
-
-    // And what wrong results would do to it.
-    let files = store.files();
-    let words = ["label-noise", "--run", "tiny", "--shares", "0,0.5", "--steps", "3"];
-    let said = succeed(trainer(&store, &words).arg("--json"));
-    let shares: Vec<f64> = said
-        .lines()
-        .map(|line| serde_json::from_str::<serde_json::Value>(line).unwrap()["share"].as_f64().unwrap())
-        .collect();
-    assert_eq!(shares, [0.0, 0.5], "{said}");
-    let table = succeed(&mut trainer(&store, &words));
-    assert!(
-        table.contains("calibration error  top move\n       0.0 %         0.0 %") && table.lines().count() == 3,
-        "{table}"
-    );
-    assert_eq!(store.files(), files, "nothing is published");
 }
 
 #[test]
@@ -314,7 +298,6 @@ fn training_without_games_or_shards_is_refused() {
                 &["--run", "old", "--eval-sgf", &sample],
                 "human-9d-sample.sgf: no game to measure models on: 20 records are of no use, the first because it is on 19x19",
             ),
-            (&["label-noise", "--run", "old"], "run old has no shards to train on"),
         ],
     );
 }

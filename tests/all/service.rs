@@ -128,14 +128,6 @@ fn bootstrap_is_alive_and_saves_a_checkpoint(service: &mut Service) {
     assert_eq!(run.models().newest().unwrap(), None);
 }
 
-fn label_noise_is_alive(service: &mut Service) {
-    let words = ["label-noise", "--run", "slow", "--shares", "0.1", "--steps", "1000000"];
-    let mut noise = stage(&service.store, "trainer", &words);
-    noise.wait_for_metric("tengen_train_steps_total", 3.0);
-    assert_eq!(noise.page("/readyz").unwrap().0, 200);
-    drain(&mut noise);
-}
-
 fn selfplay_follows_the_resign_threshold(service: &mut Service, mut shuffler: Stage) {
     // It plays until the threshold is there, however soon the window is full.
     let endless = ["--model", "slow", "--worker", "1", "--max-games-per-model", "0"];
@@ -184,7 +176,6 @@ fn stages_drain_at_sigterm_and_serve_the_documented_metrics() {
     trainer_saves_a_checkpoint(&mut service);
     trainer_publishes_and_waits_for_shards(&mut service);
     bootstrap_is_alive_and_saves_a_checkpoint(&mut service);
-    label_noise_is_alive(&mut service);
     selfplay_follows_the_resign_threshold(&mut service, shuffler);
     evaluator_rates_and_plays_pairs(&mut service);
     inference_serves_until_it_drains(&mut service);

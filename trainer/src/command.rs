@@ -11,9 +11,7 @@ use net::{Backend, NetError, Precision, TrainDevice};
 use runtime::{Classify, Stop};
 use store::{Run, Store, StoreError};
 
-use crate::{
-    Console, Driver, Options, ReferenceArgs, TrainerError, bootstrap_command, files, label_noise_command, lease,
-};
+use crate::{Console, Driver, Options, ReferenceArgs, TrainerError, bootstrap_command, files, lease};
 
 /// Train the models of a run on its shards and publish them.
 ///
@@ -62,12 +60,6 @@ enum Command {
     Export(files::Export),
     /// Import a network from a file: convert its weights, or begin a run with them
     Import(files::Import),
-    /// Measure the effect of label noise: train networks with some outcomes inverted
-    ///
-    /// Trains from random weights on the newest shards, and evaluates on the validation set with true outcomes. All
-    /// positions of a game are inverted together. Moves and search values stay; score and ownership are not trained. Nothing
-    /// is published.
-    LabelNoise(label_noise_command::Args),
 }
 
 /// The program: reads its arguments, and runs until it has finished or is stopped.
@@ -116,10 +108,6 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
     match command {
         Command::Export(export) => files::export(&models, export),
         Command::Import(import) => files::import(import, run),
-        Command::LabelNoise(noise) => {
-            let (run, config) = run()?;
-            label_noise_command::run((&run, &config), noise, train_device, stop)
-        }
         Command::Bootstrap(bootstrap) => {
             let (run, config) = run()?;
             leased(&run, stop, || bootstrap_command::run(&models, (&run, &config), bootstrap, train_device, stop))

@@ -121,14 +121,6 @@ pub enum TrainerError {
         /// Games that are not trained on.
         unseen: usize,
     },
-    /// A run that has not come far enough.
-    #[error("run {run} has no {what}")]
-    Lacks {
-        /// Its name.
-        run: RunName,
-        /// What it would need.
-        what: String,
-    },
     /// Shards without a single example.
     #[error("the shards of generation {generation} hold no examples")]
     NoExamples {
@@ -151,8 +143,7 @@ impl Classified for TrainerError {
             | TrainerError::HasModels { .. }
             | TrainerError::File { .. }
             | TrainerError::Collection { .. }
-            | TrainerError::NoGames { .. }
-            | TrainerError::Lacks { .. } => ExitClass::Configuration,
+            | TrainerError::NoGames { .. } => ExitClass::Configuration,
             TrainerError::Checkpoint { .. } | TrainerError::Record(_) | TrainerError::NoExamples { .. } => {
                 ExitClass::Failure
             }

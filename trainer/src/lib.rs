@@ -8,8 +8,7 @@
 //! [`References`]: human games, and positions with results of deep searches.
 //!
 //! A run may begin with weights from elsewhere ([`InitialWeights`]), or with a model that was trained on human games
-//! ([`Bootstrap`], `supervised`). `files` has the commands that import and export networks; `label_noise` measures the
-//! effect of wrong results.
+//! ([`Bootstrap`], `supervised`). `files` has the commands that import and export networks.
 
 mod bootstrap;
 mod bootstrap_command;
@@ -24,8 +23,6 @@ mod health_checks;
 mod holdout;
 mod init;
 mod journal;
-mod label_noise;
-mod label_noise_command;
 mod prefetch;
 mod reference;
 mod report;
@@ -41,7 +38,6 @@ pub use driver::{Driver, Options, lease};
 pub use error::TrainerError;
 pub use holdout::HOLDOUT;
 pub use init::InitialWeights;
-pub use label_noise::{LabelNoise, LabelNoiseOptions, Trial, TrialEvent};
 pub use prefetch::Prefetch;
 pub use reference::{Reference, ReferenceArgs, References};
 pub use report::Console;

@@ -46,7 +46,9 @@ impl Reporter<TrainerEvent> for Console {
                 metrics::TRAIN_WAITING.set(0);
                 metrics::STEP.set(step as f64);
                 metrics::LEARNING_RATE.set(rate);
-                count_step(self.batch, &losses);
+                metrics::STEPS.add(1);
+                metrics::EXAMPLES.add(self.batch as u64);
+                gauges(metrics::TRAIN_LOSS, &losses);
                 let bar = self.bar(generation, steps);
                 bar.set(done);
                 bar.note(shortly(&losses));
@@ -76,13 +78,6 @@ impl Reporter<TrainerEvent> for Console {
             }
         }
     }
-}
-
-/// Notes that a batch of so many examples was trained on, and what it cost.
-pub(crate) fn count_step(batch: usize, losses: &Losses) {
-    metrics::STEPS.add(1);
-    metrics::EXAMPLES.add(batch as u64);
-    gauges(metrics::TRAIN_LOSS, losses);
 }
 
 fn gauges(gauge: Gauge, losses: &Losses) {

@@ -6,7 +6,6 @@ mod beginnings;
 mod generations;
 mod growing;
 mod logs;
-mod noise;
 mod references;
 mod resuming;
 
