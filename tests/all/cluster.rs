@@ -12,7 +12,8 @@ use std::time::{Duration, Instant};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use store::{Run, StoreError};
-use tests::{PATIENCE, Prometheus, Stage, TestStore, repository, succeed};
+use testing::wait_until;
+use tests::{Prometheus, Stage, TestStore, repository, succeed};
 
 const WORKERS: usize = 6;
 const EVALUATORS: usize = 2;
@@ -166,13 +167,10 @@ fn disturb_for(time: Duration, cluster: &mut Cluster, run: &Run) -> BTreeSet<Str
 
 /// Lets the run go on undisturbed until there is a newer model and a match was played.
 fn settle(cluster: &mut Cluster, run: &Run, halfway: Option<u32>) {
-    let calm = Instant::now();
-    while calm.elapsed() < PATIENCE
-        && (run.models().newest().unwrap() <= halfway || run.matches().all().unwrap().is_empty())
-    {
+    wait_until("a newer model and a match", || {
         cluster.look_after();
-        std::thread::sleep(Duration::from_millis(200));
-    }
+        run.models().newest().unwrap() > halfway && !run.matches().all().unwrap().is_empty()
+    });
 }
 
 #[test]

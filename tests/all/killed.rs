@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use record::GameRecord;
 use store::{FileRef, Run, StoreError};
+use testing::wait_until;
 use tests::{TestStore, repository, succeed, whole_games};
 
 /// Kills before a run may finish.
@@ -83,9 +84,7 @@ fn disturb(store: &TestStore, kills: u64, moments: &mut Moments) -> u64 {
     for kill in 0..kills {
         let mut process = command(store).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
         if kill == 0 {
-            while process.try_wait().unwrap().is_none() && files(&store.run("tiny")).is_empty() {
-                std::thread::sleep(Duration::from_millis(1));
-            }
+            wait_until("games", || process.try_wait().unwrap().is_some() || !files(&store.run("tiny")).is_empty());
         } else {
             std::thread::sleep(moments.next());
         }

@@ -20,7 +20,7 @@ use config::{Preset, RunConfig};
 use go::Size;
 use record::{GameId, GameRecord, RatingRow, synthetic};
 use store::{FileRef, ModelMetadata, ResignThreshold, Run, Stem, Store};
-use testing::s3;
+use testing::{s3, wait_for};
 use web::Server;
 
 const GAMES_PER_FILE: u64 = 200;
@@ -171,9 +171,10 @@ fn measure(what: &str, store: Store) -> Result<(), Failure> {
     let began = Instant::now();
     let (first, page) = timed(server.address())?;
     let (again, _) = timed(server.address())?;
-    while get(server.address(), "/runs/r")?.contains("Reading the run") {
-        thread::sleep(Duration::from_millis(50));
-    }
+    wait_for("all games", || {
+        let page = get(server.address(), "/runs/r");
+        (!page.as_ref().is_ok_and(|page| page.contains("Reading the run"))).then_some(page)
+    })?;
     let complete = began.elapsed();
     let open: Vec<TcpStream> =
         (0..OPEN).map(|_| send(server.address(), "/runs/r/events?version=0")).collect::<io::Result<_>>()?;

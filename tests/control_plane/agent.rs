@@ -16,6 +16,7 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
+use testing::poll;
 
 use crate::api::Api;
 use crate::journal::Journal;
@@ -111,10 +112,7 @@ impl Agent {
         taints.push(json!({"key": "cloud.google.com/impending-node-termination", "effect": "NoSchedule"}));
         self.shared.api.patch(&path, &json!({"spec": {"taints": taints}})).unwrap_or_else(|error| panic!("{error}"));
         self.shared.tell(node, Order::ShutDown(NOTICE));
-        let began = Instant::now();
-        while self.shared.runs_on(node) && began.elapsed() < NOTICE {
-            thread::sleep(Duration::from_millis(100));
-        }
+        poll(NOTICE, || (!self.shared.runs_on(node)).then_some(()));
         self.lose(node);
         self.shared
             .api

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
+use testing::wait_until;
 
 use crate::journal::{Entry, Journal};
 use crate::node::now_in_seconds;
@@ -209,10 +210,10 @@ fn ended_by(probe: &str, script: &str) -> Value {
     command.args(["-c", script]);
     let journal = Arc::default();
     container.start(command, true, &journal, &Entry::new("x"));
-    while container.status()["restartCount"] == 0 {
+    wait_until("a restart", || {
         container.poll(true, &journal);
-        std::thread::sleep(Duration::from_millis(10));
-    }
+        container.status()["restartCount"] != 0
+    });
     container.status()
 }
 

@@ -4,11 +4,11 @@ use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use serde_json::Value;
 use tempfile::TempDir;
-use testing::{Tool, require};
+use testing::{Tool, poll, require};
 use tests::{repository, succeed};
 
 use crate::api::Api;
@@ -112,17 +112,10 @@ impl ControlPlane {
 
     /// Waits until an object has a property; what it is then.
     pub(crate) fn wait<T>(&self, what: &str, found: impl Fn(&Api) -> Option<T>) -> T {
-        let began = Instant::now();
-        loop {
-            if let Some(found) = found(&self.api) {
-                return found;
-            }
-            if began.elapsed() > PATIENCE {
-                let seen = self.kubectl(&["get", "nodes,jobs,statefulsets,pods,events", "-A", "-o", "wide"]).output();
-                panic!("{what}: {}\n{}", String::from_utf8_lossy(&seen.unwrap().stdout), self.ends_of_logs());
-            }
-            std::thread::sleep(Duration::from_millis(200));
-        }
+        poll(PATIENCE, || found(&self.api)).unwrap_or_else(|| {
+            let seen = self.kubectl(&["get", "nodes,jobs,statefulsets,pods,events", "-A", "-o", "wide"]).output();
+            panic!("{what}: {}\n{}", String::from_utf8_lossy(&seen.unwrap().stdout), self.ends_of_logs());
+        })
     }
 
     /// The last lines of the containers that have said something most recently.

@@ -4,8 +4,8 @@ mod prometheus;
 mod stage;
 
 pub use prometheus::Prometheus;
-pub use stage::{PATIENCE, Stage, ask};
-pub use testing::repository;
+pub use stage::{Stage, ask};
+pub use testing::{PATIENCE, repository};
 
 use std::os::unix::process::CommandExt;
 use std::path::Path;

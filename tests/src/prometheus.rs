@@ -4,11 +4,10 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
-use testing::{Tool, repository, require};
+use testing::{Tool, poll, repository, require, wait_until};
 
 use crate::{PATIENCE, ask};
 
@@ -81,12 +80,10 @@ impl Prometheus {
     /// # Panics
     /// When it does not.
     pub fn must_fire(&self, alert: &str, run: &str, meanwhile: &mut dyn FnMut()) {
-        let began = Instant::now();
-        while !self.fires(alert, run) {
-            assert!(began.elapsed() < PATIENCE, "{alert} does not fire for {run}");
+        wait_until(&format!("{alert} to fire for {run}"), || {
             meanwhile();
-            std::thread::sleep(Duration::from_millis(500));
-        }
+            self.fires(alert, run)
+        });
     }
 
     /// Sees that every query of the dashboard has a result, and that all of the rules can be evaluated. `meanwhile` is done
@@ -102,12 +99,11 @@ impl Prometheus {
         let queries = targets.filter_map(|target| target["expr"].as_str());
         let mut open: BTreeSet<String> = queries.map(|query| query.replace("$run", run)).collect();
         assert!(open.len() > 40);
-        let began = Instant::now();
-        while !open.is_empty() && began.elapsed() < PATIENCE {
-            open.retain(|query| self.query(query).is_empty());
+        poll(PATIENCE, || {
             meanwhile();
-            std::thread::sleep(Duration::from_millis(500));
-        }
+            open.retain(|query| self.query(query).is_empty());
+            open.is_empty().then_some(())
+        });
         assert_eq!(open, BTreeSet::new(), "queries of the dashboard without a response");
         let rules = self.get("rules");
         let rules = list(&rules["data"]["groups"][0]["rules"]);

@@ -6,10 +6,9 @@ use std::net::TcpStream;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-/// Longer than anything takes that is waited for, on a machine that does five other things.
-pub const PATIENCE: Duration = Duration::from_secs(600);
+use testing::{PATIENCE, poll};
 
 /// A running program. It is killed when this is dropped.
 pub struct Stage {
@@ -92,15 +91,15 @@ impl Stage {
     /// # Panics
     /// As [`Stage::wait_for_metric`].
     pub fn wait_for<T>(&mut self, what: &str, found: impl Fn(&Stage) -> Option<T>) -> T {
-        let began = Instant::now();
-        loop {
-            if let Some(found) = found(self) {
-                return found;
+        let waited = poll(PATIENCE, || {
+            let found = found(self);
+            if found.is_none() {
+                let ended = self.ended();
+                assert!(ended.is_none(), "{what}: {ended:?}\n{}", self.log().join("\n"));
             }
-            let ended = self.child.try_wait().expect("its state is known");
-            assert!(ended.is_none() && began.elapsed() < PATIENCE, "{what}: {ended:?}\n{}", self.log().join("\n"));
-            thread::sleep(Duration::from_millis(20));
-        }
+            found
+        });
+        waited.unwrap_or_else(|| panic!("{what}: not after {PATIENCE:?}\n{}", self.log().join("\n")))
     }
 
     /// Sends it a signal by name.

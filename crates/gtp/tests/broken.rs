@@ -3,12 +3,13 @@
 // All of this is tests, and a panic is how a test fails.
 #![allow(clippy::unwrap_used)]
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use config::EngineName;
 use go::{Game, Move, Size};
 use gtp::engines::{Client, ClientError, Engine, EngineSpecs};
 use play::{ExternalPlayer, PlayerError, Response};
+use testing::{wait_for, wait_until};
 
 /// The beginning of a script that responds to a command with its number; `$command` is the command.
 const LOOP: &str = r#"
@@ -52,14 +53,7 @@ fn size() -> Size {
 
 /// Its response, waited for.
 fn answer(external: &mut dyn ExternalPlayer) -> Result<Response, PlayerError> {
-    let until = Instant::now() + LATER;
-    loop {
-        if let Some(answer) = external.answer() {
-            return answer;
-        }
-        assert!(Instant::now() < until, "an external player always answers");
-        std::thread::sleep(Duration::from_millis(1));
-    }
+    wait_for("the response of an external player", || external.answer())
 }
 
 /// The result of such a program at a request for the second move of a game.
@@ -154,15 +148,11 @@ fn child_processes_of_an_engine_stop_with_it() {
     let alive = || std::fs::read_to_string(format!("/proc/{child}/stat")).is_ok_and(|stat| !stat.contains(") Z "));
     assert!(alive());
     drop(client);
-    let until = Instant::now() + LATER;
-    while alive() {
-        assert!(Instant::now() < until, "process {child} is still there");
-        std::thread::sleep(Duration::from_millis(5));
-    }
+    wait_until(&format!("the end of process {child}"), || !alive());
 }
 
 #[test]
-fn guest_move_is_parsed_and_a_malformed_response_is_an_error() {
+fn move_is_parsed_and_a_malformed_response_is_an_error() {
     assert_eq!(second_move("genmove) say d4 ;;"), Ok(Response::Move(Move::from_gtp(size(), "D4").unwrap())));
     assert_eq!(second_move("genmove) say PASS ;;"), Ok(Response::Move(Move::Pass)));
     assert_eq!(second_move("genmove) say Resign ;;"), Ok(Response::Resign));

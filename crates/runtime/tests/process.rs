@@ -10,6 +10,7 @@ use anyhow::{Context, anyhow};
 use clap::Parser;
 use exit_class::ExitClass;
 use runtime::{Classify, Stop};
+use testing::wait_until;
 
 const ROLE: &str = "CLI_TEST_ROLE";
 
@@ -207,15 +208,9 @@ fn ask(address: &str, page: &str) -> (String, String) {
     (head.lines().next().unwrap_or_default().to_owned(), body.to_owned())
 }
 
-/// Asks until a page is unavailable, at most 60 s.
+/// Requests a page until it is unavailable.
 fn wait_until_unavailable(address: &str, page: &str) {
-    for _ in 0..600 {
-        if ask(address, page).0 == "HTTP/1.1 503 Service Unavailable" {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(100));
-    }
-    panic!("{page} is still available");
+    wait_until(&format!("{page} to be unavailable"), || ask(address, page).0 == "HTTP/1.1 503 Service Unavailable");
 }
 
 fn metrics_and_liveness_are_served() {
@@ -260,14 +255,7 @@ fn store_that_refuses_writes_is_shown_to_monitors() {
     let shown = |metrics: &str| {
         metrics.lines().any(|line| line.starts_with("tengen_store_refuses_writes{") && line.ends_with(" 1"))
     };
-    let appears = (0..600).any(|_| {
-        let found = shown(&ask(address, "/metrics").1);
-        if !found {
-            std::thread::sleep(Duration::from_millis(50));
-        }
-        found
-    });
-    assert!(appears, "the metric is not shown");
+    wait_until("the metric", || shown(&ask(address, "/metrics").1));
     assert_eq!(ask(address, "/readyz").0, "HTTP/1.1 503 Service Unavailable");
     send(&child, "TERM");
     assert_eq!(child.wait().expect("the process ends").code(), Some(5));

@@ -10,6 +10,7 @@ mod proxy;
 pub mod s3;
 mod skip;
 mod tool;
+mod wait;
 
 pub use allocator::CountingAllocator;
 pub use board::position;
@@ -19,6 +20,7 @@ pub use faults::{Fault, FaultInjector};
 pub use proxy::Proxy;
 pub use skip::{require, unbuilt, unsupported};
 pub use tool::Tool;
+pub use wait::{PATIENCE, poll, wait_for, wait_until};
 
 use std::path::PathBuf;
 

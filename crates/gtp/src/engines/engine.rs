@@ -163,10 +163,9 @@ impl Engine {
 
 #[cfg(test)]
 mod tests {
-    use std::time::{Duration, Instant};
-
     use go::{Game, Move};
     use play::{PlayerError, Response};
+    use testing::{wait_for, wait_until};
 
     use super::*;
 
@@ -186,21 +185,8 @@ mod tests {
         done
     "#;
 
-    const PATIENCE: Duration = Duration::from_secs(600);
-
-    fn until<T>(what: &str, mut found: impl FnMut() -> Option<T>) -> T {
-        let began = Instant::now();
-        loop {
-            if let Some(found) = found() {
-                return found;
-            }
-            assert!(began.elapsed() < PATIENCE, "{what}");
-            std::thread::yield_now();
-        }
-    }
-
     fn response(external: &mut dyn ExternalPlayer) -> Result<Response, PlayerError> {
-        until("a response", || external.answer())
+        wait_for("a response", || external.answer())
     }
 
     /// Each game begins with an empty board and the commands that were declared.
@@ -233,7 +219,7 @@ mod tests {
             }
             drop(external);
             // Its thread hands the process on when it sees that the game is over.
-            until("an idle process", || waits().then_some(()));
+            wait_until("an idle process", waits);
         }
     }
 }

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use go::Move;
 use play::{EvaluatorStats, Instrumented, Uniform};
 use runtime::Stop;
+use testing::wait_until;
 
 use super::engine_player::tests::{engine_player, engine_player_with};
 use super::tests::{check_with, setup, talk_with};
@@ -97,15 +98,6 @@ impl Conversation {
             }
             lines.push(line);
         }
-    }
-}
-
-/// Waits for a state.
-fn until(reached: impl Fn() -> bool) {
-    let began = Instant::now();
-    while !reached() {
-        assert!(began.elapsed() < Duration::from_secs(600), "the state is not reached");
-        thread::yield_now();
     }
 }
 
@@ -323,7 +315,7 @@ fn stop_request_stops_everything() {
         talk.rest();
         talk.say(command);
         if command == "genmove b" {
-            until(|| ticking.looks() >= 3);
+            wait_until("three looks at the clock", || ticking.looks() >= 3);
         } else {
             let _begin_and_line = [talk.hear(), talk.hear()];
         }
@@ -353,7 +345,7 @@ fn positions_evaluated_by_pondering_are_in_the_tree() {
     talk.say("genmove b");
     talk.rest();
     let before = stats.counts().evaluations;
-    until(|| stats.counts().evaluations >= before + PONDERED);
+    wait_until("evaluations while pondering", || stats.counts().evaluations >= before + PONDERED);
     talk.say("kata-analyze w 1 rootInfo true");
     talk.hear();
     let line = talk.hear();

@@ -4,6 +4,7 @@ use std::process::Command;
 use std::fs;
 
 use exit_class::{Classified, ExitClass};
+use testing::wait_until;
 
 use super::holder::started;
 use super::*;
@@ -76,9 +77,7 @@ fn lease_of_a_dead_process_of_this_machine_is_taken_at_once() {
 #[test]
 fn lease_of_a_process_that_ended_and_was_not_waited_for_is_taken_at_once() {
     let mut child = Command::new("true").spawn().unwrap();
-    while started(child.id()).is_some() {
-        thread::sleep(Duration::from_millis(1));
-    }
+    wait_until("the end of the process", || started(child.id()).is_none());
     assert!(fs::exists(format!("/proc/{}/stat", child.id())).unwrap());
     child.wait().unwrap();
 }

@@ -9,6 +9,7 @@ use bytes::Bytes;
 use config::RunName;
 use record::GameRecord;
 use store::{Checkpoint, FileRef, Run, Stem, Store};
+use testing::wait_until;
 
 use crate::{in_folder, some_games, stored};
 
@@ -40,10 +41,10 @@ fn killed_writers_lose_and_break_nothing() {
         let mut writer = writer.spawn().unwrap();
         // The first while they start, the last after some files, however slow the machine is.
         if kill >= KILLS - 3 {
-            while run.games().files(1).unwrap().len() as u64 == published {
+            wait_until("games", || {
                 assert!(writer.try_wait().unwrap().is_none(), "a writer has ended");
-                thread::sleep(Duration::from_millis(1));
-            }
+                run.games().files(1).unwrap().len() as u64 > published
+            });
         }
         thread::sleep(Duration::from_millis(40).mul_f64(1.2_f64.powi(kill)));
         writer.kill().unwrap();
