@@ -72,7 +72,7 @@ impl Search {
         -priors.filter(|prior| **prior > 0.0).map(|prior| prior * math::ln(*prior)).sum::<f32>()
     }
 
-    /// The moves of the root that are considered, with their priors, which sum to 1.
+    /// The moves of the root that are considered, with their priors, which sum to 1 and have noise if there is any.
     ///
     /// # Panics
     /// When the root is not expanded.
@@ -155,17 +155,6 @@ impl Search {
         };
         let counts = view.moves.iter().zip(counts).filter(|(_, count)| *count > 0);
         counts.map(|(&mv, count)| (self.move_of(mv), count)).collect()
-    }
-
-    /// The priors of the root by the index of the move, with noise if there is any; 0 where a move is not considered.
-    ///
-    /// # Panics
-    /// When the root is not expanded.
-    pub fn put_priors(&self, priors: &mut Vec<f32>) {
-        priors.clear();
-        priors.resize(self.game.size().moves(), 0.0);
-        let view = self.root_view();
-        view.moves.iter().zip(view.priors).for_each(|(&mv, &prior)| priors[usize::from(mv)] = prior);
     }
 
     /// The most visited path from the root, with the visits of each move.

@@ -135,7 +135,10 @@ impl SearchDriver {
     fn prepare_root(&mut self, rng: &mut Seed) {
         if self.prior_entropy.is_none() && self.search.is_expanded() {
             self.prior_entropy = Some(self.search.prior_entropy());
-            self.search.put_priors(&mut self.priors);
+            let size = self.search.game().size();
+            self.priors.clear();
+            self.priors.resize(size.moves(), 0.0);
+            self.search.priors().iter().for_each(|&(mv, prior)| self.priors[mv.index(size)] = prior);
             match self.endless {
                 true => self.search.begin_endless(),
                 false => self.search.begin_move(self.budget.visits, self.exploration, rng),
