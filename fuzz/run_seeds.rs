@@ -28,8 +28,8 @@ const TARGETS: [(&str, &[&str]); 5] = [
 /// Writes a run to a folder that is gone afterwards, and its objects to the folders of the targets.
 pub fn write(folder: &Path) -> io::Result<()> {
     let scratch = folder.join("run");
-    let store = Store::open(&scratch.display().to_string()).expect("a store");
-    publish(&store.run(&"seed".parse().expect("a name"))).expect("a folder can be written");
+    let store = Store::open(&scratch.display().to_string()).expect("a folder that can be written is a store");
+    publish(&store.run(&"seed".parse().expect("letters are a name"))).expect("a folder can be written");
     let root = scratch.join("seed");
     let mut objects = Vec::new();
     walk(&root, &root, &mut objects)?;
@@ -49,14 +49,14 @@ fn walk(root: &Path, folder: &Path, names: &mut Vec<String>) -> io::Result<()> {
         if path.is_dir() {
             walk(root, &path, names)?;
         } else {
-            names.push(path.strip_prefix(root).expect("it is inside").display().to_string());
+            names.push(path.strip_prefix(root).expect("a walk stays below its root").display().to_string());
         }
     }
     Ok(())
 }
 
 fn publish(run: &Run) -> Result<(), store::StoreError> {
-    let size = Size::new(5).expect("a board");
+    let size = Size::new(5).expect("5 is a size");
     let games: Vec<GameRecord> = (0..4).map(|index| synthetic::game("seed-1", "w", index, size, 20)).collect();
     run.games().publish_as(&FileRef { model: 1, stem: Stem::new("w", 7)? }, &games)?;
     run.matches().publish("e", &games)?;
@@ -72,11 +72,11 @@ fn publish(run: &Run) -> Result<(), store::StoreError> {
     run.ratings().publish(&[rating("seed-1", 120.0), rating("gnugo", 0.0)])?;
     let config = Preset::Tiny.config();
     run.create(&config)?;
-    let [first, second] = ["seed-1", "random"].map(|name| name.parse().expect("a player"));
+    let [first, second] = ["seed-1", "random"].map(|name| name.parse().expect("the names are a model and a built-in one"));
     run.pairings().remember(1, 0, &Pairing { first, second, games: 16 })?;
     run.pruning().prune_sgf(&[], 1)?;
     run.models().publish(&metadata(run, &config), vec![1; 64].into())?;
-    let examples: Vec<_> = games.iter().flat_map(|game| game.examples().expect("legal games")).collect();
+    let examples: Vec<_> = games.iter().flat_map(|game| game.examples().expect("made-up games are played by the rules")).collect();
     run.shards().publish([ExampleRows::from_examples(&examples)], manifest(&config, examples.len()))?;
     let files = BTreeMap::from([("trainer.safetensors".to_owned(), vec![2; 64].into())]);
     run.checkpoints().publish(&Checkpoint { step: 125, files })?;

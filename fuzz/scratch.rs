@@ -14,17 +14,17 @@ pub struct Scratch {
 impl Scratch {
     /// An empty run in the folder `scratch/TARGET` of the working directory.
     pub fn new(target: &str) -> Scratch {
-        let folder = std::env::current_dir().expect("a working directory").join("scratch").join(target);
+        let folder = std::env::current_dir().expect("the working directory exists").join("scratch").join(target);
         let _absent = fs::remove_dir_all(&folder);
-        fs::create_dir_all(&folder).expect("a folder");
-        let store = Store::open(&folder.display().to_string()).expect("a store");
-        Scratch { run: store.run(&"fuzz".parse().expect("a name")), folder: folder.join("fuzz") }
+        fs::create_dir_all(&folder).expect("the working directory can be written");
+        let store = Store::open(&folder.display().to_string()).expect("a folder that can be written is a store");
+        Scratch { run: store.run(&"fuzz".parse().expect("letters are a name")), folder: folder.join("fuzz") }
     }
 
     /// Replaces an object of the run.
     pub fn put(&self, object: &str, bytes: &[u8]) {
         let file = self.folder.join(object);
-        fs::create_dir_all(file.parent().expect("a folder")).expect("a folder");
-        fs::write(file, bytes).expect("a file");
+        fs::create_dir_all(file.parent().expect("an object is in a folder")).expect("the folder can be written");
+        fs::write(file, bytes).expect("the folder can be written");
     }
 }

@@ -17,8 +17,8 @@ use remote::proto::v1::{self, ClientMessage, ServerMessage, client_message, serv
 use remote::{Answer, Batch, Encoding, ModelKey, Refusal};
 
 fn main() -> std::io::Result<()> {
-    let folder = PathBuf::from(std::env::args().nth(1).expect("seeds FOLDER"));
-    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the repository");
+    let folder = PathBuf::from(std::env::args().nth(1).expect("the usage is: seeds FOLDER"));
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("fuzz is in the repository");
     let game = game();
     for inputs in [Inputs::History, Inputs::Features, Inputs::Tactics] {
         let name = inputs.to_string();
@@ -70,7 +70,7 @@ fn main() -> std::io::Result<()> {
     }
     for name in ["plain", "pooled", "features", "all"] {
         let weights = fs::read(repository.join(format!("crates/cpu/tests/data/{name}.safetensors")))?;
-        let network = Description::from_safetensors(&weights).expect("a network");
+        let network = Description::from_safetensors(&weights).expect("the file is a network");
         put(&folder, "onnx", name, &onnx::write(&network))?;
     }
     run_seeds::write(&folder)?;
@@ -86,29 +86,29 @@ fn put(folder: &Path, target: &str, name: &str, bytes: &[u8]) -> std::io::Result
 
 /// A game on 5x5 with a few stones.
 fn game() -> Game {
-    let size = Size::new(5).expect("a board");
+    let size = Size::new(5).expect("5 is a size");
     let mut game = Game::new(size);
     for index in [12, 7, 11, 6, 13] {
-        game.play(Move::from_index(size, index).expect("a move")).expect("a legal move");
+        game.play(Move::from_index(size, index).expect("the board has the move")).expect("the move is legal");
     }
     game
 }
 
 /// A book of the empty board and one move.
 fn book() -> String {
-    let size = Size::new(5).expect("a board");
+    let size = Size::new(5).expect("5 is a size");
     let header = serde_json::to_string(&BookHeader::new("v15-330", size, 7.0));
     let mut game = Game::new(size);
     let mut lines = vec![header.expect("plain fields are JSON")];
     for (visits, next) in [(90, "C3"), (40, "B3")] {
         let (symmetry, key) = BookKey::new(&game);
-        let mv = Move::from_gtp(size, next).expect("a move");
+        let mv = Move::from_gtp(size, next).expect("the board has the vertex");
         let turned = symmetry.apply_move(size, mv).to_gtp(size);
         let to_move = if game.turn() == 0 { "B" } else { "W" }.to_owned();
         let moves = vec![BookMove { r#move: turned, prior: 0.5, visits: visits / 2, value: 0.25 }];
         let entry = Entry { key, to_move, visits, value: 0.125, moves };
         lines.push(serde_json::to_string(&entry).expect("plain fields are JSON"));
-        game.play(mv).expect("a legal move");
+        game.play(mv).expect("the move is legal");
     }
     lines.join("\n") + "\n"
 }
@@ -130,7 +130,7 @@ fn leela_zero() -> String {
     ];
     let lines = lengths.iter().flatten().map(|&length| vec!["0.125"; length].join(" "));
     let text = format!("1\n{}\n", lines.collect::<Vec<_>>().join("\n"));
-    FileKind::read(text.as_bytes()).expect("a network");
+    FileKind::read(text.as_bytes()).expect("the file is a network");
     text
 }
 
@@ -141,7 +141,7 @@ fn planes(inputs: Inputs, game: &Game) -> Vec<u8> {
 }
 
 fn client(inputs: Inputs, game: &Game) -> ClientMessage {
-    let model = ModelKey { run: "v15".parse().expect("a name"), number: 330, digest: None };
+    let model = ModelKey { run: "v15".parse().expect("letters are a name"), number: 330, digest: None };
     let packing = inputs.packing(game.size());
     let batch = Batch::pack(7, model, &packing, &planes(inputs, game).repeat(3), Encoding::F16);
     ClientMessage { message: Some(client_message::Message::Batch(batch.into())) }
@@ -175,13 +175,13 @@ fn code(steps: Steps, game: &Game) -> Vec<u8> {
     let mut code = Vec::new();
     let view = View::new(game, Symmetry::Identity);
     let policy = vec![1.0 / moves as f32; moves];
-    Codec::new(&Tables::flat(steps)).encode(&view, &policy, 0.25, &mut code).expect("an evaluation");
+    Codec::new(&Tables::flat(steps)).encode(&view, &policy, 0.25, &mut code).expect("the policy is one of the position");
     code
 }
 
 fn segment(steps: Steps, code: &[u8]) -> Vec<u8> {
-    let size = Size::new(5).expect("a board");
+    let size = Size::new(5).expect("5 is a size");
     let set = Set { model: [7; 32], size, komi: KomiCoding::Seen, symmetries: Symmetries::Canonical, steps };
     let entries: Vec<(Key, &[u8])> = (1..60_u128).map(|nth| (Key::from_bits(nth << 70), code)).collect();
-    write(set, &Tables::flat(steps), &[3], &entries).expect("entries in order")
+    write(set, &Tables::flat(steps), &[3], &entries).expect("the keys ascend")
 }

@@ -15,7 +15,7 @@ fuzz_target!(|bytes: &[u8]| {
     let Ok(batch) = Batch::read(message, 64) else { return };
     for inputs in [Inputs::History, Inputs::Features, Inputs::Tactics] {
         for side in [5, 9, 19] {
-            let packing = inputs.packing(Size::new(side).expect("a board"));
+            let packing = inputs.packing(Size::new(side).expect("5, 9 and 19 are sizes"));
             if batch.check(&packing).is_ok() {
                 let mut planes = vec![0; batch.positions * packing.planes()];
                 packing.unpack(&batch.bits, &batch.scalars, &mut planes);

@@ -7,12 +7,12 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|input: (u8, u8, Vec<u8>, &[u8])| {
     let (side, steps, moves, code) = input;
-    let size = Size::new(2 + usize::from(side) % 18).expect("a board");
+    let size = Size::new(2 + usize::from(side) % 18).expect("2 to 19 are sizes");
     let mut game = Game::new(size);
     for mv in moves.into_iter().take(40) {
-        let mv = Move::from_index(size, usize::from(mv) % size.moves()).expect("a move");
+        let mv = Move::from_index(size, usize::from(mv) % size.moves()).expect("the index is below the moves");
         if game.is_legal(mv) {
-            game.play(mv).expect("a legal move");
+            game.play(mv).expect("the move is legal");
         }
     }
     let steps = [Steps::S256, Steps::S2048, Steps::Exact][usize::from(steps) % 3];

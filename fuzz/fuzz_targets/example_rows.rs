@@ -13,7 +13,7 @@ use store::{FileRef, Stem};
 static SCRATCH: LazyLock<Scratch> = LazyLock::new(|| Scratch::new("example_rows"));
 
 fuzz_target!(|bytes: &[u8]| {
-    let file = FileRef { model: 1, stem: Stem::new("w", 7).expect("a name") };
+    let file = FileRef { model: 1, stem: Stem::new("w", 7).expect("letters are a name") };
     SCRATCH.put("examples/000001/w-0000000000007.parquet", bytes);
     let examples = SCRATCH.run.examples();
     // An error is a result; rows that are read can be taken and unpacked.

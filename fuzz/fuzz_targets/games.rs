@@ -13,7 +13,7 @@ use store::{FileRef, Stem};
 static SCRATCH: LazyLock<Scratch> = LazyLock::new(|| Scratch::new("games"));
 
 fuzz_target!(|bytes: &[u8]| {
-    let file = FileRef { model: 1, stem: Stem::new("w", 7).expect("a name") };
+    let file = FileRef { model: 1, stem: Stem::new("w", 7).expect("letters are a name") };
     SCRATCH.put("games/000001/w-0000000000007.parquet", bytes);
     let games = SCRATCH.run.games();
     // An error is a result; a game that is read can be replayed, or says why not.

@@ -12,7 +12,7 @@ fuzz_target!(|bytes: &[u8]| {
     let Ok(request) = ModelInferRequest::decode(bytes) else { return };
     for inputs in [Inputs::History, Inputs::Features, Inputs::Tactics] {
         for side in [5, 9] {
-            let size = Size::new(side).expect("a board");
+            let size = Size::new(side).expect("5, 9 and 19 are sizes");
             let packing = inputs.packing(size);
             if let Ok(input) = KserveInput::read(&request, size, &packing, 64) {
                 let mut planes = vec![0; input.positions * packing.planes()];

@@ -13,7 +13,7 @@ use store::Stem;
 static SCRATCH: LazyLock<Scratch> = LazyLock::new(|| Scratch::new("results"));
 
 fuzz_target!(|bytes: &[u8]| {
-    let stem = Stem::new("e", 7).expect("a name");
+    let stem = Stem::new("e", 7).expect("letters are a name");
     SCRATCH.put("matches/e-0000000000007.parquet", bytes);
     SCRATCH.put("ratings/0000000000007.parquet", bytes);
     let matches = SCRATCH.run.matches();

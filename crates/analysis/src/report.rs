@@ -219,8 +219,8 @@ pub(crate) mod tests {
 
     /// White is to move on 2x2 and stands badly.
     pub(crate) fn analysis() -> Analysis {
-        let size = Size::new(2).expect("a size");
-        let mv = |index| Move::from_index(size, index).expect("a move");
+        let size = Size::new(2).expect("2 is a size");
+        let mv = |index| Move::from_index(size, index).expect("the board has five moves");
         Analysis {
             turn: 1,
             size,
@@ -275,7 +275,7 @@ pub(crate) mod tests {
     #[test]
     fn reports_have_the_fields_of_the_protocol() {
         let style = ReportStyle { moves: 1, variation: 2, path_visits: true, ..STYLE };
-        let report = serde_json::to_value(Report::new(&analysis(), true, &style)).expect("JSON");
+        let report = serde_json::to_value(Report::new(&analysis(), true, &style)).expect("plain fields are JSON");
         let expected = serde_json::json!({
             "isDuringSearch": true,
             "turnNumber": 1,
@@ -292,7 +292,7 @@ pub(crate) mod tests {
             "policy": [-1.0, -1.0, -1.0, 0.75, 0.25],
         });
         assert_eq!(report, expected);
-        let read: Report = serde_json::from_value(report).expect("a report");
+        let read: Report = serde_json::from_value(report).expect("what was written can be read");
         assert_eq!(read, Report::new(&analysis(), true, &style));
     }
 }

@@ -63,7 +63,7 @@ pub(crate) mod tests {
 
     #[test]
     fn losses_are_those_of_the_player_and_the_worst_comes_first() {
-        let record = Record::parse(b"(;SZ[2];B[aa];W[bb];B[])").expect("a game");
+        let record = Record::parse(b"(;SZ[2];B[aa];W[bb];B[])").expect("the text is a record");
         let found = losses(&record, &reports(&[Some(0.5), Some(0.25), Some(0.75), Some(0.75)]));
         let facts = found.iter().map(|one| (one.turn, one.loss, one.best.as_deref())).collect::<Vec<_>>();
         // White's B1 is the best move, though it turns out badly.

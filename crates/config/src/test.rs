@@ -4,7 +4,7 @@ use crate::{Preset, RunConfig};
 
 /// Minigo's configuration with overrides.
 pub(crate) fn minigo(overrides: &[&str]) -> RunConfig {
-    Preset::Minigo.with(overrides).unwrap()
+    Preset::Minigo.with(overrides).expect("the test overrides keys that exist")
 }
 
 /// The error of Minigo's configuration with overrides.

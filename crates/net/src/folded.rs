@@ -83,7 +83,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Weights, NetError> {
 /// Puts back what was folded.
 fn unfold(unit: &Unit, tensors: &mut BTreeMap<String, Vec<f32>>) {
     let mut take = |part: &str| tensors.remove(&format!("{}.{part}", unit.name));
-    let (weight, bias) = (take("weight").expect("it was read"), take("bias"));
+    let (weight, bias) = (take("weight").expect("every unit was read with its weight"), take("bias"));
     without_norm(unit, weight, bias.unwrap_or_default(), tensors);
 }
 

@@ -28,9 +28,9 @@ impl Weights {
         let fresh = Weights::random(shape, seed);
         let specs = old.tensors();
         let grow = |spec: TensorSpec| {
-            let mut numbers = fresh.tensor(&spec.name).expect("it has every tensor of its shape").to_vec();
+            let mut numbers = fresh.tensor(&spec.name).expect("weights have every tensor of their shape").to_vec();
             if let Some(small) = specs.iter().find(|small| small.name == spec.name) {
-                let known = self.tensor(&small.name).expect("it has every tensor of its shape");
+                let known = self.tensor(&small.name).expect("weights have every tensor of their shape");
                 copy((small, known), (&spec, &mut numbers));
             }
             (spec.name, numbers)

@@ -67,7 +67,7 @@ fn write<'a>(
     let mut planes = stones.chunks_exact_mut(size.area());
     for board in boards {
         for color in [to_move, to_move.opponent()] {
-            let plane = planes.next().expect("at most eight boards");
+            let plane = planes.next().expect("a position has at most eight boards");
             for point in board.of(color) {
                 plane[usize::from(places[point.index()])] = 1;
             }

@@ -155,7 +155,7 @@ impl Targets {
     pub fn illegal(&self, example: &Example, symmetry: Symmetry, mask: &mut [f32]) -> Result<(), NetError> {
         assert_eq!(mask.len(), example.size.moves(), "one number a move");
         let boards = example.stones().map_err(|error| NetError::target(example, error.to_string()))?;
-        let now = boards.first().expect("there is a present board");
+        let now = boards.first().expect("the first board is the present one");
         let position = Position::from_stones(example.size, now, example.to_move);
         let position = position.map_err(|error| NetError::target(example, error.to_string()))?;
         mask.fill(ILLEGAL);

@@ -70,7 +70,8 @@ impl Tower {
     /// A copy of the tower for another thread; it shares the tensors.
     pub(crate) fn share(&self) -> Tower {
         let tensors = self.tensors.iter().map(|(spec, tensor)| (spec.clone(), tensor.shallow_clone()));
-        Tower::assemble(self.shape, self.options, self.format, tensors.collect()).expect("it could be made before")
+        Tower::assemble(self.shape, self.options, self.format, tensors.collect())
+            .expect("the same tensors made a tower before")
     }
 
     fn assemble(

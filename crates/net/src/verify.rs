@@ -56,7 +56,7 @@ fn batches(shape: Shape, examples: &[Example]) -> Result<Vec<Vec<u8>>, NetError>
         if batches.last().is_some_and(|batch| batch.len() == BATCH * planes.len()) {
             batches.push(Vec::new());
         }
-        batches.last_mut().expect("there is one from the start").extend(planes);
+        batches.last_mut().expect("the list begins with a batch").extend(planes);
     }
     Ok(batches)
 }

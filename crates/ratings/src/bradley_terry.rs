@@ -105,7 +105,7 @@ impl Ratings {
                 break;
             }
         }
-        let best = (0..logs.len()).max_by(|&a, &b| logs[a].total_cmp(&logs[b])).expect("there are steps");
+        let best = (0..logs.len()).max_by(|&a, &b| logs[a].total_cmp(&logs[b])).expect("the grid has steps");
         let weighed = tops.iter().zip(&logs).map(|(top, log)| ((log - logs[best]).exp(), top));
         let parts = weighed.filter(|&(weight, _)| weight > NEGLIGIBLE);
         let ratings = mix(parts.map(|(weight, top)| (weight, Ratings::at(results, &layout, top))));

@@ -43,7 +43,7 @@ impl UncheckedRows {
 
 fn take(batch: &RecordBatch, rows: &[u32]) -> RecordBatch {
     let rows = UInt32Array::from_iter_values(rows.iter().copied());
-    take_record_batch(batch, &rows).expect("the rows exist")
+    take_record_batch(batch, &rows).expect("callers name rows of the table")
 }
 
 impl ExampleRows {

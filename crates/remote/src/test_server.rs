@@ -77,7 +77,7 @@ impl Evaluation for TestEvaluation {
         let mut messages = request.into_inner();
         tokio::spawn(async move {
             while let Ok(Some(message)) = messages.message().await {
-                let answer = match message.message.expect("a message of a known kind") {
+                let answer = match message.message.expect("clients under test send known messages") {
                     client_message::Message::Hello(_) => server_message::Message::Welcome(v1::Welcome {
                         protocol: PROTOCOL,
                         server: "test".to_owned(),
@@ -86,7 +86,7 @@ impl Evaluation for TestEvaluation {
                     }),
                     client_message::Message::Batch(batch) => {
                         tokio::time::sleep(control.delay).await;
-                        let batch = Batch::read(batch, CREDIT as usize).expect("a batch within the limits");
+                        let batch = Batch::read(batch, CREDIT as usize).expect("clients under test keep the limits");
                         server_message::Message::Answer(control.answer(batch))
                     }
                 };

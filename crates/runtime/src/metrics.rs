@@ -37,7 +37,10 @@ impl Counter {
 impl About {
     /// The only label, with a value.
     fn label_with(&self, value: &str) -> Vec<metrics::Label> {
-        vec![metrics::Label::new(self.label.expect("the metric has a label"), value.to_owned())]
+        vec![metrics::Label::new(
+            self.label.expect("a metric without a label is set without a value of it"),
+            value.to_owned(),
+        )]
     }
 }
 
@@ -54,7 +57,7 @@ impl Gauge {
 
     /// Sets the gauge for one value of its label.
     pub fn set_of(self, value_of_label: &'static str, value: impl Into<f64>) {
-        let label = self.0.label.expect("the metric has a label");
+        let label = self.0.label.expect("a metric without a label is set without a value of it");
         metrics::gauge!(self.0.name, label => value_of_label).set(value.into());
     }
 

@@ -18,8 +18,8 @@ pub(crate) struct RunFolder {
 impl RunFolder {
     #[cfg(test)]
     pub(crate) fn in_memory() -> RunFolder {
-        let store = Store::in_memory().expect("there is memory");
-        RunFolder { store, name: "run".parse().expect("a good name") }
+        let store = Store::in_memory().expect("a store in memory needs no place");
+        RunFolder { store, name: "run".parse().expect("letters are a name") }
     }
 
     /// A folder or file of the run.

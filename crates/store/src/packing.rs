@@ -140,7 +140,8 @@ impl Table {
     fn write(&mut self) {
         let Some(first) = self.waiting.first() else { return };
         let schema = first.schema();
-        let rows = arrow_select::concat::concat_batches(&schema, &self.waiting).expect("they have the same columns");
+        let rows = arrow_select::concat::concat_batches(&schema, &self.waiting)
+            .expect("all tables have the columns of one schema");
         self.writer.get_or_insert_with(|| TableWriter::new(&schema)).put(&rows);
         self.waiting = vec![RecordBatch::new_empty(schema)];
         (self.waiting_rows, self.waiting_bytes) = (0, 0);

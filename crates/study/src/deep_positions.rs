@@ -122,10 +122,10 @@ fn search(args: &Args, positions: Vec<Game>, stop: &Stop) -> anyhow::Result<Opti
     let mut engine = Engine::start(&args.engine)?;
     let queries: Vec<String> =
         positions.iter().enumerate().map(|(number, game)| query(args, number, game).to_string()).collect();
-    let mut input = engine.0.stdin.take().expect("the engine has a pipe");
+    let mut input = engine.0.stdin.take().expect("the engine was started with a pipe");
     // An engine may write before it has read all queries. One that ends is noticed by its output.
     let writer = thread::spawn(move || queries.iter().try_for_each(|query| writeln!(input, "{query}")));
-    let output = engine.0.stdout.take().expect("the engine has a pipe");
+    let output = engine.0.stdout.take().expect("the engine was started with a pipe");
     let mut found: Vec<Option<DeepPosition>> = positions.iter().map(|_| None).collect();
     let progress = Progress::new("positions", Some(positions.len() as u64));
     let mut done = 0;

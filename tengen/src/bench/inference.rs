@@ -154,10 +154,10 @@ pub(super) fn run(bench: &Bench<'_>, args: &Args) -> anyhow::Result<()> {
     if let Some([address, value]) = args.serve.as_deref() {
         return servers::serve(address, value.parse()?);
     }
-    for size in BOARDS.map(|side| Size::new(side).expect("a board")) {
+    for size in BOARDS.map(|side| Size::new(side).expect("9 and 19 are sizes")) {
         INPUTS.map(|inputs| bytes(size, inputs)).iter().try_for_each(|case| bench.report(case))?;
     }
-    for size in BOARDS.map(|side| Size::new(side).expect("a board")) {
+    for size in BOARDS.map(|side| Size::new(side).expect("9 and 19 are sizes")) {
         for transport in ["plain", "TLS", "Unix socket"] {
             if !bench.stop.requested() {
                 bench.report(&throughput(bench, args, size, transport)?)?;

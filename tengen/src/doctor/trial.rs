@@ -64,7 +64,7 @@ fn train(device: Device, precision: Precision) -> Result<(), NetError> {
     let train_config = TrainConfig { targets: Targets::new(&config), train: config.train, seed: 1 };
     let games = (0..).map(|index| synthetic::game("doctor", "0", index, shape().size, 10));
     let examples = games.take(4).map(|game| game.examples()).collect::<Result<Vec<_>, _>>();
-    let examples: Vec<Example> = examples.expect("made-up games go by the rules").concat();
+    let examples: Vec<Example> = examples.expect("made-up games are played by the rules").concat();
     let mut trainer = Trainer::new(&Weights::random(shape(), 1), 0, train_config, train_device)?;
     trainer.step(&examples).map(drop)
 }

@@ -160,7 +160,7 @@ impl<W: Write> Shared<W> {
 }
 
 fn labelled(id: &str, report: &Report) -> Value {
-    let mut response = serde_json::to_value(report).expect("a report is JSON");
+    let mut response = serde_json::to_value(report).expect("plain fields are JSON");
     response["id"] = json!(id);
     response
 }

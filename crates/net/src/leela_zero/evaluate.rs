@@ -12,7 +12,7 @@ pub(crate) fn answers(zero: &Zero, planes: &[u8]) -> Result<(Vec<f32>, Vec<f32>)
     let side = zero.shape.size.side() as i64;
     let rows: Vec<f32> = planes.chunks_exact(planes::len(zero.shape.size)).flat_map(|one| inputs(zero, one)).collect();
     let mut convolutions = zero.convolutions.iter();
-    let mut next = |x: &Tensor| convolve(convolutions.next().expect("one for each unit"), x);
+    let mut next = |x: &Tensor| convolve(convolutions.next().expect("the network has a convolution for each unit"), x);
     let input = Tensor::f_from_slice(&rows)?.f_view([-1, zero.shape.inputs.count() as i64, side, side])?;
     let mut x = next(&input)?.f_relu()?;
     for _ in 0..zero.shape.blocks {

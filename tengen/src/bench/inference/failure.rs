@@ -198,7 +198,7 @@ impl Output {
     fn of(planes: &[u8], value: f32, batch: usize) -> Output {
         let mut output = Output::new(batch);
         let evaluated = KnownNetwork { value }.evaluate(planes, &mut output.policies, &mut output.values);
-        evaluated.expect("it computes");
+        evaluated.expect("the known network cannot fail");
         output
     }
 }
@@ -257,7 +257,7 @@ fn failure(event: Event, seen: &[Vec<Seen>], outages: &[Outage]) -> Failure {
     };
     let mut stalls: Vec<f64> = outages.iter().map(stall).collect();
     stalls.sort_by(f64::total_cmp);
-    let [first, last] = [outages.first(), outages.last()].map(|outage| outage.expect("there are some"));
+    let [first, last] = [outages.first(), outages.last()].map(|outage| outage.expect("an event has outages"));
     let concerned = || all().filter(|it| it.ended >= first.failed && it.began <= last.back + AWAY);
     Failure {
         event: event.name(),

@@ -19,7 +19,7 @@ pub(super) const VALUES: [f32; 2] = [0.25, 0.5];
 
 /// The shape of the network.
 pub(super) fn shape() -> Shape {
-    Shape::plain(Size::new(9).expect("a board"))
+    Shape::plain(Size::new(9).expect("9 is a size"))
 }
 
 /// Policies that follow from the planes, so that a wrong one is noticed, and one value for all positions.
