@@ -10,7 +10,7 @@ use record::{GameRecord, SearchKind, Totals};
 use store::Run;
 
 use crate::SelfplayError;
-use crate::handoff::Taken;
+use crate::handoff::AcquiredFiles;
 use crate::job::{Job, JobProgress, Shared};
 use crate::live::LivePublisher;
 use crate::writer::GameWriter;
@@ -21,7 +21,7 @@ const REPORT: Duration = Duration::from_millis(200);
 /// Collects the games of a job.
 pub(crate) struct Collector<'a> {
     shared: &'a Shared<'a>,
-    shelf: GameWriter<'a>,
+    writer: GameWriter<'a>,
     live: LivePublisher<'a>,
     /// What the games of the job's own model were like.
     totals: Totals,
@@ -34,12 +34,12 @@ impl<'a> Collector<'a> {
     pub(crate) fn new(
         run: &'a Run,
         shared: &'a Shared<'a>,
-        taken: &'a mut Taken,
+        acquired: &'a mut AcquiredFiles,
         progress: JobProgress,
     ) -> Result<Collector<'a>, SelfplayError> {
-        let shelf = GameWriter::new(run, &shared.job.worker, shared.config.selfplay.games_per_file, taken);
+        let writer = GameWriter::new(run, &shared.job.worker, shared.config.selfplay.games_per_file, acquired);
         let live = LivePublisher::new(run, &shared.job.worker, shared.live.as_ref())?;
-        Ok(Collector { shared, shelf, live, totals: Totals::default(), progress, began: Instant::now() })
+        Ok(Collector { shared, writer, live, totals: Totals::default(), progress, began: Instant::now() })
     }
 
     /// Collects until all threads have ended. An error of `watch` ends the job as a break does, and is the result when what was
@@ -53,7 +53,7 @@ impl<'a> Collector<'a> {
         loop {
             match finished.recv_timeout(REPORT) {
                 Ok(record) => self.put(record)?,
-                Err(RecvTimeoutError::Timeout) => self.shelf.publish_if_old()?,
+                Err(RecvTimeoutError::Timeout) => self.writer.publish_if_old()?,
                 Err(RecvTimeoutError::Disconnected) => break,
             }
             self.live.publish()?;
@@ -65,7 +65,7 @@ impl<'a> Collector<'a> {
                 self.shared.enough.store(true, Ordering::Relaxed);
             }
         }
-        self.shelf.publish()?;
+        self.writer.publish()?;
         self.update();
         log(self.shared.job, &self.totals);
         watched.map(|_| self.progress)
@@ -80,11 +80,11 @@ impl<'a> Collector<'a> {
         *finished += 1;
         *moves += record.turns.len() as u64;
         *visits += self::visits(&record, self.shared.config);
-        self.shelf.put(record)
+        self.writer.put(record)
     }
 
     fn update(&mut self) {
-        self.progress.unpublished = self.shelf.games() as u64;
+        self.progress.unpublished = self.writer.games() as u64;
         self.progress.threshold = self.shared.job.threshold.get();
         self.progress.evaluator = self.shared.stats.counts();
         self.progress.time = self.began.elapsed();

@@ -69,7 +69,7 @@ pub enum Event {
     /// The job has ended.
     Played(JobProgress),
     /// Games in progress were put down after a job: handed off, and discarded.
-    PutDown {
+    GamesStopped {
         /// Handed off.
         handed_off: u64,
         /// Discarded.
@@ -84,7 +84,7 @@ pub struct Driver<'a> {
     options: Options,
     stop: Stop,
     reporter: Box<dyn Reporter<Event> + 'a>,
-    unfinished: InProgressGames,
+    in_progress: InProgressGames,
     played: Option<Played>,
 }
 
@@ -120,7 +120,7 @@ impl<'a> Driver<'a> {
             options,
             stop: stop.clone(),
             reporter: Box::new(reporter),
-            unfinished: InProgressGames::default(),
+            in_progress: InProgressGames::default(),
             played: None,
         }
     }
@@ -175,7 +175,7 @@ impl<'a> Driver<'a> {
         reporter.report(Event::Playing { model: model.clone(), games });
         let next = follow_latest.then(|| model.number() + 1);
         let mut polls = Polls::new(&self.run, &job, bound, next);
-        let done = play(&self.run, &job, &opened, &mut self.unfinished, &self.stop, &mut |progress| {
+        let done = play(&self.run, &job, &opened, &mut self.in_progress, &self.stop, &mut |progress| {
             reporter.report(Event::Progress(progress));
             polls.poll(progress)
         })?;
@@ -204,11 +204,11 @@ impl runtime::Driver for Driver<'_> {
     }
 
     /// Between two jobs, games are in progress where a newer model continues them.
-    fn put_down(&mut self) -> Result<(), SelfplayError> {
-        if self.unfinished.count() > 0 {
+    fn shut_down(&mut self) -> Result<(), SelfplayError> {
+        if self.in_progress.count() > 0 {
             let (handed_off, discarded) =
-                self.unfinished.put_down(&self.run, &self.options.worker, self.options.handoff_on_shutdown)?;
-            self.reporter.report(Event::PutDown { handed_off, discarded });
+                self.in_progress.stop(&self.run, &self.options.worker, self.options.handoff_on_shutdown)?;
+            self.reporter.report(Event::GamesStopped { handed_off, discarded });
         }
         Ok(())
     }

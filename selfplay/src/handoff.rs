@@ -13,92 +13,92 @@ use store::{FileRef, Run, StoreError};
 use crate::job::Job;
 use crate::{SelfplayError, series};
 
-/// Games in progress that a job leaves to the next one.
+/// Games in progress that a job hands off to the next one.
 #[derive(Debug, Default)]
 pub struct InProgressGames {
     /// For each worker thread.
     pub(crate) games: Vec<Vec<Selfplay>>,
     /// Where those come from that other processes began.
-    pub(crate) taken: Taken,
+    pub(crate) acquired: AcquiredFiles,
 }
 
-/// The files of games that this process has taken, each with those that are not published yet.
+/// The files of games that this process has acquired, each with those that are not published yet.
 #[derive(Debug, Default)]
-pub(crate) struct Taken(Vec<(FileRef, BTreeSet<GameId>)>);
+pub(crate) struct AcquiredFiles(Vec<(FileRef, BTreeSet<GameId>)>);
 
 impl InProgressGames {
-    /// Begins a job: takes handed-off games, if it may and none are in progress. Returns how many it took.
+    /// Begins a job: acquires handed-off games, if it may and none are in progress. Returns how many it acquired.
     pub(crate) fn begin(&mut self, run: &Run, job: &Job) -> Result<u64, SelfplayError> {
         self.games.resize_with(job.threads, Vec::new);
         if !job.handoff_on_shutdown || self.count() > 0 {
             return Ok(0);
         }
         // A worker of one model has nothing to do with games of another.
-        let taken =
-            match run.in_progress().take(&job.worker, |number| job.follow_latest || number == job.model.number()) {
+        let acquired =
+            match run.in_progress().acquire(&job.worker, |number| job.follow_latest || number == job.model.number()) {
                 Err(error @ StoreError::Damaged { .. }) => {
                     tracing::warn!(%error, "handed-off games are damaged");
                     return Ok(0);
                 }
-                taken => taken?,
+                acquired => acquired?,
             };
-        let Some(taken) = taken else { return Ok(0) };
+        let Some(acquired) = acquired else { return Ok(0) };
         let model = job.model.to_string();
-        let ids = taken.games.iter().map(|game| game.id).collect();
+        let ids = acquired.games.iter().map(|game| game.id).collect();
         let resume = |game| Selfplay::resume(&job.config, game, &model, job.times);
-        let games: Vec<Selfplay> = match taken.games.into_iter().map(resume).collect() {
+        let games: Vec<Selfplay> = match acquired.games.into_iter().map(resume).collect() {
             Ok(games) => games,
             Err(why) => {
-                let file = run.in_progress().name(&taken.file);
+                let file = run.in_progress().name(&acquired.file);
                 tracing::warn!(%file, error = %why, "cannot resume games in progress");
-                run.in_progress().give_back(&job.worker, &taken.file)?;
+                run.in_progress().release(&job.worker, &acquired.file)?;
                 return Ok(0);
             }
         };
         let resumed = games.len();
-        tracing::info!(games = resumed, begun = %taken.file, "resumed games in progress");
+        tracing::info!(games = resumed, begun = %acquired.file, "resumed games in progress");
         for (index, game) in games.into_iter().enumerate() {
             self.games[index % job.threads].push(game);
         }
-        self.taken.0.push((taken.file, ids));
+        self.acquired.0.push((acquired.file, ids));
         Ok(resumed as u64)
     }
 
     /// Hands off or discards games in progress at shutdown, and returns the number of each.
-    pub(crate) fn put_down(
+    pub(crate) fn stop(
         &mut self,
         run: &Run,
         worker: &str,
         handoff_on_shutdown: bool,
     ) -> Result<(u64, u64), SelfplayError> {
         let games = self.count();
-        let left = if handoff_on_shutdown { self.leave(run, worker)? } else { 0 };
-        if left > 0 {
-            tracing::info!(games = left, "handed off games in progress");
+        let handed_off = if handoff_on_shutdown { self.hand_off(run, worker)? } else { 0 };
+        if handed_off > 0 {
+            tracing::info!(games = handed_off, "handed off games in progress");
         } else {
             tracing::info!(games, "discarded games in progress");
         }
-        Ok((left, games - left))
+        Ok((handed_off, games - handed_off))
     }
 
     /// Hands off all games in progress; returns how many those were.
-    fn leave(&mut self, run: &Run, worker: &str) -> Result<u64, SelfplayError> {
-        let mut piles: BTreeMap<(u32, String), Vec<GameRecord>> = BTreeMap::new();
+    fn hand_off(&mut self, run: &Run, worker: &str) -> Result<u64, SelfplayError> {
+        let mut groups: BTreeMap<(u32, String), Vec<GameRecord>> = BTreeMap::new();
         for game in self.games.iter().flatten().map(Selfplay::record) {
-            piles.entry((number(&game), game.worker.clone())).or_default().push(game);
+            groups.entry((number(&game), game.worker.clone())).or_default().push(game);
         }
-        let mut left = 0;
-        for ((number, series), mut games) in piles {
+        let mut handed_off = 0;
+        for ((number, series), mut games) in groups {
             games.sort_by_key(|game| game.index);
-            run.in_progress().leave(number, &series, &games)?;
-            left += games.len() as u64;
+            run.in_progress().hand_off(number, &series, &games)?;
+            handed_off += games.len() as u64;
         }
         // Unpublished resumed games are in a file of their own again.
-        for (file, _) in self.taken.0.drain(..) {
-            run.in_progress().end(worker, &file)?;
+        for (file, _) in self.acquired.0.drain(..) {
+            run.in_progress().complete(worker, &file)?;
         }
         self.games.iter_mut().for_each(Vec::clear);
-        Ok(left)
+        Ok(handed_off)
     }
 
     /// Games in progress.
@@ -107,14 +107,14 @@ impl InProgressGames {
     }
 }
 
-impl Taken {
+impl AcquiredFiles {
     /// These games are published now. A file of which all are is of no use any more.
     pub(crate) fn note(&mut self, run: &Run, worker: &str, published: &[GameRecord]) -> Result<(), StoreError> {
         for (_, ids) in &mut self.0 {
             ids.retain(|id| published.iter().all(|game| game.id != *id));
         }
         for (file, _) in self.0.extract_if(.., |(_, ids)| ids.is_empty()) {
-            run.in_progress().end(worker, &file)?;
+            run.in_progress().complete(worker, &file)?;
         }
         Ok(())
     }
@@ -131,13 +131,14 @@ pub(crate) fn number(game: &GameRecord) -> u32 {
 pub(crate) fn begun(
     run: &Run,
     job: &Job,
-    unfinished: &InProgressGames,
+    in_progress: &InProgressGames,
 ) -> Result<(BTreeSet<u64>, BTreeSet<u64>), SelfplayError> {
     let (number, series) = series::of(&job.model, &job.worker);
-    let left = if job.handoff_on_shutdown { run.in_progress().indices(number, &series)? } else { BTreeSet::new() };
+    let handed_off =
+        if job.handoff_on_shutdown { run.in_progress().indices(number, &series)? } else { BTreeSet::new() };
     let published = run.games().indices(number, &series)?;
     let name = job.model.to_string();
-    let games = unfinished.games.iter().flatten().filter(|game| game.is_of(&name, &series));
+    let games = in_progress.games.iter().flatten().filter(|game| game.is_of(&name, &series));
     let here = games.map(Selfplay::index).collect();
-    Ok((published.union(&left).copied().collect(), here))
+    Ok((published.union(&handed_off).copied().collect(), here))
 }

@@ -19,7 +19,7 @@ use crate::{SelfplayError, series, worker};
 /// ([`Job::handoff_on_shutdown`]), and finished games are published all the same.
 ///
 /// `watch` receives the progress several times a second. When it breaks or fails no more games are started, and those in
-/// progress are finished, or left in `unfinished` if the configuration says so. Games in `unfinished` are continued first;
+/// progress are finished, or left in `in_progress` if the configuration says so. Games in `in_progress` are continued first;
 /// they count for the model that began them.
 ///
 /// # Errors
@@ -29,14 +29,14 @@ pub fn play(
     run: &Run,
     job: &Job,
     model: &Model,
-    unfinished: &mut InProgressGames,
+    in_progress: &mut InProgressGames,
     stop: &Stop,
     watch: &mut dyn FnMut(JobProgress) -> Result<ControlFlow<()>, SelfplayError>,
 ) -> Result<JobProgress, SelfplayError> {
     let (number, series) = series::of(&job.model, &job.worker);
     let config = job.config.at(number);
-    let resumed = unfinished.begin(run, job)?;
-    let (begun, here) = handoff::begun(run, job, unfinished)?;
+    let resumed = in_progress.begin(run, job)?;
+    let (begun, here) = handoff::begun(run, job, in_progress)?;
     let done = begun.range(..job.games).filter(|index| !here.contains(index)).count() as u64;
     let shared = Shared {
         job,
@@ -48,9 +48,9 @@ pub fn play(
         enough: AtomicBool::new(false),
         stop,
     };
-    let InProgressGames { games, taken } = &mut *unfinished;
+    let InProgressGames { games, acquired } = &mut *in_progress;
     let progress = JobProgress { games: done, wanted: job.games, resumed, ..JobProgress::default() };
-    let collector = Collector::new(run, &shared, taken, progress)?;
+    let collector = Collector::new(run, &shared, acquired, progress)?;
     let mut progress = std::thread::scope(|scope| {
         // Threads that finish games faster than those are published wait, so that little remains to publish when the process
         // is to stop.
@@ -68,7 +68,7 @@ pub fn play(
         collected.and_then(|progress| played.map(|()| progress))
     })?;
     if stop.requested() {
-        (progress.handed_off, progress.discarded) = unfinished.put_down(run, &job.worker, job.handoff_on_shutdown)?;
+        (progress.handed_off, progress.discarded) = in_progress.stop(run, &job.worker, job.handoff_on_shutdown)?;
     }
     Ok(progress)
 }

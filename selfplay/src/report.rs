@@ -36,14 +36,14 @@ impl Reporter<Event> for Console {
                 self.health.set_ready();
                 metrics::MODEL.set(model.number());
                 metrics::MODEL_SINCE.set_to_now();
-                put_down(0, 0);
+                count_handed_off(0, 0);
                 metrics::GAMES_RESUMED.add(0);
                 let bar = runtime::Progress::new(model.to_string(), games);
                 self.job = Some(Job { model, bar, noted: JobProgress::default() });
             }
             Event::Progress(progress) => self.job.iter_mut().for_each(|job| job.note(progress, &self.health)),
             Event::Played(progress) => {
-                put_down(progress.handed_off, progress.discarded);
+                count_handed_off(progress.handed_off, progress.discarded);
                 let Some(mut job) = self.job.take() else { return };
                 job.note(progress, &self.health);
                 if progress.finished > 0 {
@@ -53,7 +53,7 @@ impl Reporter<Event> for Console {
                 let rates = rates(&progress);
                 tracing::info!(model = %job.model, games = finished, published = games, rates, "played");
             }
-            Event::PutDown { handed_off, discarded } => put_down(handed_off, discarded),
+            Event::GamesStopped { handed_off, discarded } => count_handed_off(handed_off, discarded),
         }
     }
 }
@@ -85,7 +85,7 @@ impl Job {
     }
 }
 
-fn put_down(handed_off: u64, discarded: u64) {
+fn count_handed_off(handed_off: u64, discarded: u64) {
     metrics::GAMES_HANDED_OFF.add(handed_off);
     metrics::GAMES_ABANDONED.add(discarded);
 }

@@ -7,7 +7,7 @@ use record::GameRecord;
 use store::Run;
 
 use crate::SelfplayError;
-use crate::handoff::{Taken, number};
+use crate::handoff::{AcquiredFiles, number};
 
 /// A finished game waits this long for others to share its file with. On a large board a file can take hours to fill,
 /// and unpublished games are lost when the process is killed.
@@ -21,7 +21,7 @@ pub(crate) struct GameWriter<'a> {
     games_per_file: usize,
     /// By the id of the model and the series of the worker that began the games.
     piles: BTreeMap<(String, String), Batch>,
-    taken: &'a mut Taken,
+    acquired: &'a mut AcquiredFiles,
 }
 
 /// Games that wait for others; there is at least one.
@@ -31,8 +31,13 @@ struct Batch {
 }
 
 impl<'a> GameWriter<'a> {
-    pub(crate) fn new(run: &'a Run, worker: &'a str, games_per_file: usize, taken: &'a mut Taken) -> GameWriter<'a> {
-        GameWriter { run, worker, games_per_file, piles: BTreeMap::new(), taken }
+    pub(crate) fn new(
+        run: &'a Run,
+        worker: &'a str,
+        games_per_file: usize,
+        acquired: &'a mut AcquiredFiles,
+    ) -> GameWriter<'a> {
+        GameWriter { run, worker, games_per_file, piles: BTreeMap::new(), acquired }
     }
 
     /// Games that wait.
@@ -64,7 +69,7 @@ impl<'a> GameWriter<'a> {
         for ((_, series), mut pile) in self.piles.extract_if(.., |_, pile| due(pile)) {
             pile.games.sort_by_key(|game| game.index);
             let file = self.run.games().publish(number(&pile.games[0]), &series, &pile.games)?;
-            self.taken.note(self.run, self.worker, &pile.games)?;
+            self.acquired.note(self.run, self.worker, &pile.games)?;
             tracing::debug!(games = pile.games.len(), file = self.run.games().name(&file), "published games");
         }
         Ok(())

@@ -140,7 +140,7 @@ impl Driver for Cycle<'_> {
         Backoff::new(Duration::from_secs(1), Duration::from_secs(30))
     }
 
-    fn put_down(&mut self) -> anyhow::Result<()> {
-        Ok(self.selfplay.put_down()?)
+    fn shut_down(&mut self) -> anyhow::Result<()> {
+        Ok(self.selfplay.shut_down()?)
     }
 }

@@ -122,7 +122,7 @@ fn work<D: Driver>(driver: &mut D, stop: &Stop) -> Result<(), D::Error> {
             Step::Finished => break,
         }
     }
-    driver.put_down()
+    driver.shut_down()
 }
 
 #[test]

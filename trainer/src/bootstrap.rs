@@ -216,7 +216,7 @@ impl Driver for Bootstrap<'_> {
         Backoff::new(Duration::ZERO, Duration::ZERO)
     }
 
-    fn put_down(&mut self) -> Result<(), TrainerError> {
+    fn shut_down(&mut self) -> Result<(), TrainerError> {
         if !self.batches.is_empty() {
             self.line();
             self.publish_journal()?;

@@ -32,7 +32,7 @@ pub trait Driver {
     ///
     /// # Errors
     /// As [`Driver::step`].
-    fn put_down(&mut self) -> Result<(), Self::Error> {
+    fn shut_down(&mut self) -> Result<(), Self::Error> {
         Ok(())
     }
 }
@@ -111,7 +111,7 @@ pub fn drive<D: Driver>(driver: &mut D, stop: &Stop) -> Result<(), D::Error> {
             Step::Finished => return Ok(()),
         }
     }
-    driver.put_down()
+    driver.shut_down()
 }
 
 /// Does some work under a lease. It is stopped when another process has taken the lease over. `None` when the process is
@@ -185,7 +185,7 @@ mod tests {
     struct Script<'a> {
         steps: Vec<Result<Step, &'static str>>,
         stop: &'a Stop,
-        put_down: usize,
+        shut_down: usize,
     }
 
     impl Driver for Script<'_> {
@@ -202,17 +202,17 @@ mod tests {
             Backoff::new(Duration::from_millis(1), Duration::from_millis(1))
         }
 
-        fn put_down(&mut self) -> Result<(), &'static str> {
-            self.put_down += 1;
+        fn shut_down(&mut self) -> Result<(), &'static str> {
+            self.shut_down += 1;
             Ok(())
         }
     }
 
     fn run(steps: &[Result<Step, &'static str>]) -> (Result<(), &'static str>, usize, usize) {
         let stop = Stop::never();
-        let mut script = Script { steps: steps.to_vec(), stop: &stop, put_down: 0 };
+        let mut script = Script { steps: steps.to_vec(), stop: &stop, shut_down: 0 };
         let ended = drive(&mut script, &stop);
-        (ended, script.steps.len(), script.put_down)
+        (ended, script.steps.len(), script.shut_down)
     }
 
     #[test]

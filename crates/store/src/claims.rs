@@ -99,7 +99,7 @@ impl Claims {
     ///
     /// # Errors
     /// A store that cannot be written.
-    pub fn take(&self, worker: &str, claim: &Claim) -> Result<bool, StoreError> {
+    pub fn acquire(&self, worker: &str, claim: &Claim) -> Result<bool, StoreError> {
         let stored = Stored { worker: worker.to_owned(), time: self.at.store.now(), claim: claim.clone() };
         let path = self.file(&claim.file());
         match self.at.store.publish_toml(&path, &stored) {
@@ -205,13 +205,13 @@ mod tests {
     #[test]
     fn concurrent_claims_of_same_games_have_one_winner() {
         let claims = claims();
-        assert!(claims.take("a", &claim("x+visits=4", "y", 4)).unwrap());
-        assert!(!claims.take("b", &claim("x+visits=4", "y", 4)).unwrap());
-        assert!(!claims.take("b", &claim("y", "x+visits=4", 4)).unwrap(), "either order is one pair");
-        assert!(claims.take("b", &claim("y", "x+visits=4", 6)).unwrap());
-        assert!(claims.take("b", &claim("x", "y", 4)).unwrap());
+        assert!(claims.acquire("a", &claim("x+visits=4", "y", 4)).unwrap());
+        assert!(!claims.acquire("b", &claim("x+visits=4", "y", 4)).unwrap());
+        assert!(!claims.acquire("b", &claim("y", "x+visits=4", 4)).unwrap(), "either order is one pair");
+        assert!(claims.acquire("b", &claim("y", "x+visits=4", 6)).unwrap());
+        assert!(claims.acquire("b", &claim("x", "y", 4)).unwrap());
         claims.release(&claim("x+visits=4", "y", 4)).unwrap();
-        assert!(claims.take("b", &claim("x+visits=4", "y", 4)).unwrap());
+        assert!(claims.acquire("b", &claim("x+visits=4", "y", 4)).unwrap());
     }
 
     #[test]
@@ -219,7 +219,7 @@ mod tests {
         let claims = claims();
         assert_eq!(claims.list(AGE).unwrap(), []);
         let (one, other) = (claim("x", "random", 0), claim("y", "random", 0));
-        assert!(claims.take("a", &one).unwrap() && claims.take("b", &other).unwrap());
+        assert!(claims.acquire("a", &one).unwrap() && claims.acquire("b", &other).unwrap());
         assert_eq!(claims.list(AGE).unwrap().len(), 2);
         claims.release(&one).unwrap();
         claims.release(&one).unwrap();

@@ -5,7 +5,7 @@
 //! deletes both when the games are published or handed off again. Before the claim a taker notes the file
 //! (`unfinished/by/<taker>-<time>.toml`), so that a killed taker finds it after a restart.
 //!
-//! So a handed-off game is in progress in one place at most, and it is played to its end unless a worker that took it is
+//! So a handed-off game is in progress in one place at most, and it is played to its end unless a worker that acquired it is
 //! killed and never comes back.
 
 use std::collections::BTreeSet;
@@ -29,7 +29,7 @@ const TAKEN: &str = "taken.toml";
 
 /// Handed-off games, for the taker to resume.
 #[derive(Clone, Debug, PartialEq)]
-pub struct TakenGames {
+pub struct AcquiredGames {
     /// Their file: the number of the model that began them, and the worker.
     pub file: FileRef,
     /// The games that are neither published nor handed off again.
@@ -42,13 +42,13 @@ struct Claim {
     taker: String,
 }
 
-/// Which file a taker is about to take.
+/// Which file a taker is about to acquire.
 #[derive(Serialize, Deserialize)]
 struct Intent {
     file: String,
 }
 
-/// What there is of unfinished games.
+/// The handed-off files and their takers.
 #[derive(Default)]
 struct Listing {
     files: BTreeSet<FileRef>,
@@ -71,28 +71,28 @@ impl InProgress {
         InProgress { at, games, quarantine }
     }
 
-    /// Keeps games that one worker began with one model, for any worker to resume.
+    /// Hands off games that one worker began with one model, for any worker to resume.
     ///
     /// # Errors
     /// A store that cannot be written, or a worker whose name cannot be that of a file.
-    pub fn leave(&self, model: u32, worker: &str, games: &[GameRecord]) -> Result<FileRef, StoreError> {
+    pub fn hand_off(&self, model: u32, worker: &str, games: &[GameRecord]) -> Result<FileRef, StoreError> {
         let table = unfinished::to_batch(games);
         self.at.publish_now(model, worker, |file| self.at.store.publish_table(&self.file(file, PARQUET), &table))
     }
 
-    /// Takes handed-off games: those first that a taker of this name had taken when it was killed, then those that
+    /// Acquires handed-off games: those first that a taker of this name had acquired when it was killed, then those that
     /// it began itself, then any others, all of models that `wanted` agrees to. `None` when there are none.
     ///
     /// # Errors
     /// A store that cannot be used, or [`StoreError::Damaged`] for a file that this version cannot read, which stays claimed. A
     /// damaged one is moved to quarantine.
-    pub fn take(&self, taker: &str, wanted: impl Fn(u32) -> bool) -> Result<Option<TakenGames>, StoreError> {
+    pub fn acquire(&self, taker: &str, wanted: impl Fn(u32) -> bool) -> Result<Option<AcquiredGames>, StoreError> {
         let there = self.listing()?;
         for intent in there.intents.iter().filter(|stem| stem.worker() == taker) {
             match self.intended(intent)? {
                 Some(file) if self.taker(&file)?.as_deref() == Some(taker) => {
-                    if let Some(taken) = self.open_taken(taker, &file, &there)? {
-                        return Ok(Some(taken));
+                    if let Some(acquired) = self.open_acquired(taker, &file, &there)? {
+                        return Ok(Some(acquired));
                     }
                 }
                 // It was killed before its claim, or another taker was quicker.
@@ -107,29 +107,29 @@ impl InProgress {
         open.sort_by_key(|file| file.stem.worker() != taker);
         for file in open {
             if self.claim(file, taker)?
-                && let Some(taken) = self.open_taken(taker, file, &there)?
+                && let Some(acquired) = self.open_acquired(taker, file, &there)?
             {
-                return Ok(Some(taken));
+                return Ok(Some(acquired));
             }
         }
         Ok(None)
     }
 
-    /// Deletes a taken file whose games are all published or handed off again.
+    /// Deletes an acquired file whose games are all published or handed off again.
     ///
     /// # Errors
     /// A store that cannot be written.
-    pub fn end(&self, taker: &str, file: &FileRef) -> Result<(), StoreError> {
-        // First: without its claim another process would take it.
+    pub fn complete(&self, taker: &str, file: &FileRef) -> Result<(), StoreError> {
+        // First: without its claim another process would acquire it.
         self.at.store.delete(&self.file(file, PARQUET))?;
-        self.give_back(taker, file)
+        self.release(taker, file)
     }
 
     /// Releases the claim on a file.
     ///
     /// # Errors
     /// A store that cannot be written.
-    pub fn give_back(&self, taker: &str, file: &FileRef) -> Result<(), StoreError> {
+    pub fn release(&self, taker: &str, file: &FileRef) -> Result<(), StoreError> {
         self.at.store.delete(&self.file(file, TAKEN))?;
         self.forget_intent(taker, file)
     }
@@ -150,7 +150,7 @@ impl InProgress {
     /// [`StoreError::Damaged`] for a file that this version cannot read. A damaged one is moved to quarantine.
     pub fn indices(&self, model: u32, worker: &str) -> Result<BTreeSet<u64>, StoreError> {
         let mut indices = BTreeSet::new();
-        for file in self.unfinished_of(model, worker)? {
+        for file in self.files_of(model, worker)? {
             indices.extend(self.games_or_quarantine(&file)?.into_iter().flatten().map(|game| game.index));
         }
         Ok(indices)
@@ -168,7 +168,7 @@ impl InProgress {
     /// The handed-off games of a file; they have no outcome.
     ///
     /// # Errors
-    /// [`StoreError::NotFound`] when they were taken and ended, [`StoreError::Damaged`] when they cannot be read.
+    /// [`StoreError::NotFound`] when they were acquired and completed, [`StoreError::Damaged`] when they cannot be read.
     pub fn read(&self, file: &FileRef) -> Result<Vec<GameRecord>, StoreError> {
         self.at.store.read_records(&self.file(file, PARQUET), None, unfinished::from_batch)
     }
@@ -217,16 +217,16 @@ impl InProgress {
     }
 
     /// The games of a file that is claimed; `None` when none remains, and then it is deleted.
-    fn open_taken(&self, taker: &str, file: &FileRef, there: &Listing) -> Result<Option<TakenGames>, StoreError> {
+    fn open_acquired(&self, taker: &str, file: &FileRef, there: &Listing) -> Result<Option<AcquiredGames>, StoreError> {
         let mut games = match self.games_or_quarantine(file) {
             Ok(Some(games)) => games,
             Ok(None) => {
-                self.give_back(taker, file)?;
+                self.release(taker, file)?;
                 return Ok(None);
             }
             Err(error) => {
                 if error.is_damage() {
-                    // Next time it is to take others.
+                    // Next time it is to acquire others.
                     self.forget_intent(taker, file)?;
                 }
                 return Err(error);
@@ -241,10 +241,10 @@ impl InProgress {
         known.extend(self.games.indices(file.model, worker)?);
         games.retain(|game| !known.contains(&game.index));
         if games.is_empty() {
-            self.end(taker, file)?;
+            self.complete(taker, file)?;
             return Ok(None);
         }
-        Ok(Some(TakenGames { file: file.clone(), games }))
+        Ok(Some(AcquiredGames { file: file.clone(), games }))
     }
 
     fn taker(&self, file: &FileRef) -> Result<Option<String>, StoreError> {
@@ -252,7 +252,7 @@ impl InProgress {
         Ok(claim.map(|claim| claim.taker))
     }
 
-    /// What a taker was about to take; `None` when that is not known any more.
+    /// What a taker was about to acquire; `None` when that is not known any more.
     fn intended(&self, intent: &Stem) -> Result<Option<FileRef>, StoreError> {
         let found = self.at.store.find_toml::<Intent>(&self.intent_path(intent))?;
         found.map(|intent| intent.file.parse()).transpose()
@@ -273,7 +273,7 @@ impl InProgress {
     }
 
     /// The files with games that this worker began with this model.
-    fn unfinished_of(&self, model: u32, worker: &str) -> Result<Vec<FileRef>, StoreError> {
+    fn files_of(&self, model: u32, worker: &str) -> Result<Vec<FileRef>, StoreError> {
         let names = self.at.store.files_beginning(&self.at.numbered(UNFINISHED, model), &format!("{worker}-"))?;
         let files = FileRef::all_in(&number_name(model), &names);
         Ok(files.filter(|file| file.stem.worker() == worker).collect())

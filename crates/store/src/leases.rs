@@ -2,21 +2,21 @@
 //!
 //! ```text
 //! leases/selfplay/0/000003.toml          the third process that works as worker "0", and where it runs
-//! leases/selfplay/0/000003.asked.toml    another process asks whether the third is alive
+//! leases/selfplay/0/000003.asked.toml    another process probes whether the third is alive
 //! ```
 //!
-//! The highest number holds the lease. Its process asks every [`POLL`] for the question, which is one small request, and
+//! The highest number holds the lease. Its process polls every [`POLL`] for the probe, which is one small request, and
 //! responds by deleting it. A process that finds a lease decides whether its holder is alive:
 //!
 //! - The holder ran on this machine: the process table knows. A killed process is followed at once, a living one is named in
 //!   the error.
-//! - The holder ran elsewhere: the newcomer publishes the question. When the question disappears, the holder is alive. When it
-//!   is still there after [`ANSWER`], the holder is dead, and the newcomer publishes the next number. One of several gets it.
+//! - The holder ran elsewhere: the newcomer publishes the probe. When the probe disappears, the holder is alive. When it
+//!   is still there after [`RESPONSE`], the holder is dead, and the newcomer publishes the next number. One of several gets it.
 //!
-//! A holder that was out of reach for so long, and comes back, finds the question and the next number, and stops. The newcomer
-//! checks for the question again after it has published its number, so that of the two one always sees the other.
+//! A holder that was out of reach for so long, and comes back, finds the probe and the next number, and stops. The newcomer
+//! checks for the probe again after it has published its number, so that of the two one always sees the other.
 //!
-//! A clean exit deletes the lease. A question without a response stays for a day, for a holder that comes back.
+//! A clean exit deletes the lease. A probe without a response stays for a day, for a holder that comes back.
 
 mod holder;
 mod observe;
@@ -39,13 +39,13 @@ const LEASES: &str = "leases";
 const TOML: &str = ".toml";
 const ASKED: &str = ".asked.toml";
 
-/// How often a holder polls for a question, plus or minus a quarter.
+/// How often a holder polls for a probe, plus or minus a quarter.
 const POLL: Duration = Duration::from_secs(20);
 /// How long a newcomer waits for the response of a holder on another machine.
-const ANSWER: Duration = Duration::from_secs(60);
+const RESPONSE: Duration = Duration::from_secs(60);
 /// How often the newcomer polls for it.
 const LOOK: Duration = Duration::from_secs(2);
-/// Unanswered questions are deleted after this time, in milliseconds by the clock of the place.
+/// Probes without a response are deleted after this time, in milliseconds by the clock of the place.
 const FORGOTTEN: i64 = 24 * 3600 * 1000;
 
 /// A name that one process at a time works under.
@@ -76,12 +76,12 @@ pub struct Leases {
 }
 
 impl Leases {
-    /// Takes the lease of a name. `wait` sleeps and returns whether the process is to stop: then there is none. `lost` is
+    /// Acquires the lease of a name. `wait` sleeps and returns whether the process is to stop: then there is none. `lost` is
     /// called when another process has taken the lease over since this one was out of reach.
     ///
     /// # Errors
     /// [`StoreError::Held`] while another process works under the name; a store that cannot be used.
-    pub fn take(
+    pub fn acquire(
         &self,
         name: LeaseName,
         wait: &dyn Fn(Duration) -> bool,
@@ -90,13 +90,13 @@ impl Leases {
         // Refuses names that cannot be those of files.
         Stem::new(&name.name, 0)?;
         let me = Holder::this(self.at.store.now());
-        let Some(number) = self.acquire(&name, &me, wait)? else { return Ok(None) };
+        let Some(number) = self.acquire_number(&name, &me, wait)? else { return Ok(None) };
         let (watch, ended) = mpsc::channel();
         let lease = Lease { leases: self.clone(), name, number, lost: Arc::default(), _watch: watch };
         let watcher = Watcher { leases: self.clone(), folder: lease.folder(), number, me, lost: lease.lost.clone() };
         let watched = thread::Builder::new().name("lease".to_owned()).spawn(move || {
             while ended.recv_timeout(jittered(POLL)) == Err(RecvTimeoutError::Timeout) {
-                if watcher.look() {
+                if watcher.is_lost() {
                     lost();
                     return;
                 }
@@ -108,10 +108,10 @@ impl Leases {
         Ok(Some(lease))
     }
 
-    /// Does some work under a lease, as [`Leases::take`] says; `None` when the process is to stop before it has the lease.
+    /// Does some work under a lease, as [`Leases::acquire`] says; `None` when the process is to stop before it has the lease.
     ///
     /// # Errors
-    /// As [`Leases::take`] and [`Lease::end`], and those of the work.
+    /// As [`Leases::acquire`] and [`Lease::release`], and those of the work.
     pub fn hold<T, E: From<StoreError>>(
         &self,
         name: LeaseName,
@@ -119,20 +119,20 @@ impl Leases {
         lost: impl Fn() + Send + 'static,
         work: impl FnOnce() -> Result<T, E>,
     ) -> Result<Option<T>, E> {
-        let Some(lease) = self.take(name, wait, lost)? else { return Ok(None) };
+        let Some(lease) = self.acquire(name, wait, lost)? else { return Ok(None) };
         match work() {
-            Ok(done) => lease.end().map(|()| Some(done)).map_err(E::from),
+            Ok(done) => lease.release().map(|()| Some(done)).map_err(E::from),
             Err(error) if lease.lost.get().is_none() => {
                 // Where the store is out of reach the next process finds this one dead.
                 self.at.store.delete_if_reachable(&lease_path(&lease.folder(), lease.number));
                 Err(error)
             }
-            Err(_) => lease.end().map(|()| None).map_err(E::from),
+            Err(_) => lease.release().map(|()| None).map_err(E::from),
         }
     }
 
-    /// The number of the lease that was taken.
-    fn acquire(
+    /// The number of the lease that was acquired.
+    fn acquire_number(
         &self,
         name: &LeaseName,
         me: &Holder,
@@ -144,7 +144,7 @@ impl Leases {
             let numbers =
                 |suffix: &'static str| files.keys().filter_map(move |file| parse_number(file.strip_suffix(suffix)?));
             let (held, highest) = (numbers(TOML).max(), numbers(TOML).chain(numbers(ASKED)).max().unwrap_or(0));
-            let mut asked = false;
+            let mut probed = false;
             if let Some(held) = held {
                 let Some(holder) = self.holder(&folder, held)? else { continue };
                 match holder.as_ref().map_or(State::Unknown, Holder::state) {
@@ -155,11 +155,11 @@ impl Leases {
                         process = holder.map(|holder| holder.process),
                         "the process that had this name is dead; taking over"
                     ),
-                    State::Unknown => match self.ask(&folder, held, name, holder.as_ref(), wait)? {
-                        Answer::Stop => return Ok(None),
-                        Answer::Released => continue,
-                        Answer::Alive => return Err(self.held(name, holder.as_ref())),
-                        Answer::None => asked = true,
+                    State::Unknown => match self.probe(&folder, held, name, holder.as_ref(), wait)? {
+                        Probed::Stop => return Ok(None),
+                        Probed::Released => continue,
+                        Probed::Alive => return Err(self.held(name, holder.as_ref())),
+                        Probed::None => probed = true,
                     },
                 }
             }
@@ -169,56 +169,56 @@ impl Leases {
                 published => published?,
             }
             if let Some(held) = held {
-                if asked && !self.at.store.exists(&question_path(&folder, held))? {
+                if probed && !self.at.store.exists(&probe_path(&folder, held))? {
                     self.at.store.delete(&lease_path(&folder, number))?;
                     continue;
                 }
                 self.at.store.delete(&lease_path(&folder, held))?;
             }
-            self.forget_questions(&folder, &files)?;
+            self.delete_old_probes(&folder, &files)?;
             return Ok(Some(number));
         }
     }
 
-    /// Asks a holder on another machine whether it is alive.
-    fn ask(
+    /// Probes whether a holder on another machine is alive.
+    fn probe(
         &self,
         folder: &Path,
         held: u32,
         name: &LeaseName,
         holder: Option<&Holder>,
         wait: &dyn Fn(Duration) -> bool,
-    ) -> Result<Answer, StoreError> {
+    ) -> Result<Probed, StoreError> {
         tracing::warn!(
             stage = name.stage,
             name = name.name,
             host = holder.map(|holder| holder.host.as_str()),
             process = holder.map(|holder| holder.process),
-            seconds = ANSWER.as_secs(),
+            seconds = RESPONSE.as_secs(),
             "another process has this name; waiting whether it is alive"
         );
-        let question = question_path(folder, held);
-        match self.at.store.publish(&question, bytes::Bytes::from_static(b"format = 1\n")) {
+        let probe = probe_path(folder, held);
+        match self.at.store.publish(&probe, bytes::Bytes::from_static(b"format = 1\n")) {
             Ok(()) | Err(StoreError::AlreadyExists { .. }) => {}
             Err(error) => return Err(error),
         }
         let mut waited = Duration::ZERO;
-        while waited < ANSWER {
+        while waited < RESPONSE {
             if wait(LOOK) {
-                return Ok(Answer::Stop);
+                return Ok(Probed::Stop);
             }
             waited += LOOK;
-            if !self.at.store.exists(&question)? {
+            if !self.at.store.exists(&probe)? {
                 let alive = self.at.store.exists(&lease_path(folder, held))?;
-                return Ok(if alive { Answer::Alive } else { Answer::Released });
+                return Ok(if alive { Probed::Alive } else { Probed::Released });
             }
         }
         let released = !self.at.store.exists(&lease_path(folder, held))?;
-        Ok(if released { Answer::Released } else { Answer::None })
+        Ok(if released { Probed::Released } else { Probed::None })
     }
 
-    /// Deletes questions that no holder will see any more.
-    fn forget_questions(
+    /// Deletes probes that no holder will see any more.
+    fn delete_old_probes(
         &self,
         folder: &Path,
         files: &std::collections::BTreeMap<String, i64>,
@@ -255,8 +255,8 @@ impl Leases {
     }
 }
 
-/// What came of a question.
-enum Answer {
+/// The result of a probe.
+enum Probed {
     Alive,
     Released,
     None,
@@ -264,11 +264,11 @@ enum Answer {
 }
 
 impl Lease {
-    /// Ends the lease, so that the next process need not wait.
+    /// Releases the lease, so that the next process need not wait.
     ///
     /// # Errors
     /// [`StoreError::Held`] when another process has taken it over; a store that cannot be used.
-    pub fn end(self) -> Result<(), StoreError> {
+    pub fn release(self) -> Result<(), StoreError> {
         if let Some(holder) = self.lost.get() {
             return Err(self.leases.held(&self.name, holder.as_ref()));
         }
@@ -290,9 +290,9 @@ struct Watcher {
 }
 
 impl Watcher {
-    /// Responds to a question, if there is one, and whether the lease is lost.
-    fn look(&self) -> bool {
-        match self.answer() {
+    /// Responds to a probe, if there is one, and whether the lease is lost.
+    fn is_lost(&self) -> bool {
+        match self.respond() {
             Ok(Some(by)) => {
                 let host = by.as_ref().map(|by| by.host.clone());
                 tracing::error!(host, "another process holds the lease of this name; stopping");
@@ -309,12 +309,12 @@ impl Watcher {
     }
 
     /// The process that has taken the lease over.
-    fn answer(&self) -> Result<Option<Option<Holder>>, StoreError> {
-        let question = question_path(&self.folder, self.number);
-        if !self.leases.at.store.exists(&question)? {
+    fn respond(&self) -> Result<Option<Option<Holder>>, StoreError> {
+        let probe = probe_path(&self.folder, self.number);
+        if !self.leases.at.store.exists(&probe)? {
             return Ok(None);
         }
-        self.leases.at.store.delete(&question)?;
+        self.leases.at.store.delete(&probe)?;
         if let Some(next) = self.leases.holder(&self.folder, self.number + 1)? {
             return Ok(Some(next));
         }
@@ -327,7 +327,7 @@ fn lease_path(folder: &Path, number: u32) -> Path {
     folder.clone().join(format!("{}{TOML}", number_name(number)))
 }
 
-fn question_path(folder: &Path, number: u32) -> Path {
+fn probe_path(folder: &Path, number: u32) -> Path {
     folder.clone().join(format!("{}{ASKED}", number_name(number)))
 }
 

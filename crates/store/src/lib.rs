@@ -115,7 +115,7 @@ pub use examples::Examples;
 pub use files::FileRef;
 pub use games::Games;
 pub use games_table::games_table;
-pub use in_progress::{InProgress, TakenGames};
+pub use in_progress::{AcquiredGames, InProgress};
 pub use leases::{HeldLease, Lease, LeaseHolder, LeaseName, Leases};
 pub use live::LiveGames;
 pub use logs::Logs;

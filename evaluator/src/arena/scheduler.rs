@@ -125,7 +125,7 @@ impl Arena {
             let first_free = (0..).find(free).expect("some number is free");
             let block = first_free / size * size..(first_free / size + 1) * size;
             let claim = Claim { first: first.clone(), second: second.clone(), numbers: block.filter(free).collect() };
-            if !self.rated.run().claims().take(&self.resources.worker, &claim)? {
+            if !self.rated.run().claims().acquire(&self.resources.worker, &claim)? {
                 continue;
             }
             // Another evaluator may have claimed, played and released them meanwhile.

@@ -147,7 +147,7 @@ fn claimed_games_count_as_played() {
             second: proposal.second.to_string(),
             numbers: (0..1000).collect(),
         };
-        arena.rated.run.claims().take("another", &claim).expect("memory can be written");
+        arena.rated.run.claims().acquire("another", &claim).expect("memory can be written");
         let next = arena.propose(BEST).expect("the pool can be rated").expect("there are players");
         assert_ne!((&next.first, &next.second), (&proposal.first, &proposal.second));
     }

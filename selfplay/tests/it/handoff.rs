@@ -12,8 +12,8 @@ use store::{ModelMetadata, Run};
 
 use crate::{a_run, config, endless, finish, indices, job, published, stop_after};
 
-/// Files of games that were left.
-fn left(run: &Run) -> usize {
+/// Files of handed-off games.
+fn handed_off(run: &Run) -> usize {
     run.in_progress().files().unwrap().len()
 }
 
@@ -34,8 +34,8 @@ fn another_worker_finishes_handed_off_games() {
     let stopped = stop_after(&run, &Job { handoff_on_shutdown: true, ..endless() }, 8).unwrap();
     let other = Job { worker: "other".to_owned(), handoff_on_shutdown: true, ..job(config(&[]), 3) };
     let done = finish(&run, &other);
-    assert_eq!((done.games, done.finished), (3, 3 + stopped.handed_off), "its own games, and those that were left");
-    assert_eq!(left(&run), 0);
+    assert_eq!((done.games, done.finished), (3, 3 + stopped.handed_off), "its own games, and handed-off ones");
+    assert_eq!(handed_off(&run), 0);
     let games = published(&run);
     let taken: Vec<_> = games.iter().filter(|game| !game.takeovers.is_empty()).collect();
     assert!(taken.iter().all(|game| game.worker == "w"), "they count for the worker that began them");
@@ -62,7 +62,7 @@ fn worker_of_one_model_leaves_games_of_another_alone() {
     let job = Job { worker: "other".to_owned(), model: id(1), handoff_on_shutdown: true, ..job(config(&[]), 2) };
     let watch = &mut |_| Ok(ControlFlow::Continue(()));
     play(&run, &job, &model, &mut InProgressGames::default(), &Stop::never(), watch).unwrap();
-    assert_eq!(left(&run), 1);
+    assert_eq!(handed_off(&run), 1);
     assert_eq!(run.games().indices(1, "other").unwrap().len(), 2);
 }
 
@@ -82,7 +82,7 @@ fn newer_model_takes_over_games_in_progress_where_the_run_follows_within_games()
     play(&run, &job, &model, &mut unfinished, &Stop::never(), &mut |_| Ok(ControlFlow::Continue(()))).unwrap();
     let games = published(&run);
     let taken: Vec<_> = games.iter().filter(|game| !game.takeovers.is_empty()).collect();
-    assert!(!taken.is_empty() && games.len() == before + taken.len(), "{before} before, {} taken over", taken.len());
+    assert!(!taken.is_empty() && games.len() == before + taken.len(), "{before} before, {} resumed", taken.len());
     assert!(taken.iter().all(|game| game.black == "random" && game.takeovers[0].model == "tiny-1"));
 }
 

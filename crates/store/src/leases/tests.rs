@@ -21,8 +21,8 @@ fn never(_: Duration) -> bool {
     panic!("nothing is waited for")
 }
 
-fn take(leases: &Leases) -> Result<Option<Lease>, StoreError> {
-    leases.take(worker("0"), &never, || {})
+fn acquire(leases: &Leases) -> Result<Option<Lease>, StoreError> {
+    leases.acquire(worker("0"), &never, || {})
 }
 
 /// A lease of another machine, or of a process of this one.
@@ -47,16 +47,16 @@ fn watcher(leases: &Leases, number: u32, me: Holder) -> Watcher {
 #[test]
 fn lease_of_a_living_process_is_refused_and_free_after_its_exit() {
     let leases = leases();
-    let lease = take(&leases).unwrap().unwrap();
-    let error = take(&leases).unwrap_err();
+    let lease = acquire(&leases).unwrap().unwrap();
+    let error = acquire(&leases).unwrap_err();
     assert!(matches!(error, StoreError::Held { .. }) && error.class() == ExitClass::Configuration);
     let said = error.to_string();
     for words in ["selfplay \"0\" of run run", &format!("process {}", std::process::id()), "--worker NAME"] {
         assert!(said.contains(words), "{said}");
     }
-    assert!(leases.take(worker("1"), &never, || {}).unwrap().is_some(), "another name");
-    lease.end().unwrap();
-    assert!(take(&leases).unwrap().is_some());
+    assert!(leases.acquire(worker("1"), &never, || {}).unwrap().is_some(), "another name");
+    lease.release().unwrap();
+    assert!(acquire(&leases).unwrap().is_some());
 }
 
 #[test]
@@ -66,12 +66,12 @@ fn lease_of_a_dead_process_of_this_machine_is_taken_at_once() {
     child.wait().unwrap();
     let leases = leases();
     leave(&leases, 1, |holder| holder.process = process);
-    let lease = take(&leases).unwrap().unwrap();
+    let lease = acquire(&leases).unwrap().unwrap();
     assert_eq!(lease.number, 2);
     // Its number may belong to another process by now.
     let other = self::leases();
     leave(&other, 1, |holder| holder.started += 1);
-    assert!(take(&other).unwrap().is_some());
+    assert!(acquire(&other).unwrap().is_some());
 }
 
 #[test]
@@ -91,15 +91,15 @@ fn lease_of_a_silent_process_elsewhere_is_taken_after_a_minute() {
         waited.set(waited.get() + time);
         false
     };
-    let lease = leases.take(worker("0"), &wait, || {}).unwrap().unwrap();
-    assert_eq!((lease.number, waited.get()), (5, ANSWER));
+    let lease = leases.acquire(worker("0"), &wait, || {}).unwrap().unwrap();
+    assert_eq!((lease.number, waited.get()), (5, RESPONSE));
     // It comes back, and sees what has happened.
     let back = watcher(&leases, 4, gone);
-    assert!(back.look());
+    assert!(back.is_lost());
     assert_eq!(back.lost.get().unwrap().as_ref().unwrap().process, std::process::id());
-    lease.end().unwrap();
+    lease.release().unwrap();
     // It has seen the question, so no number needs to be remembered.
-    assert_eq!(take(&leases).unwrap().unwrap().number, 1);
+    assert_eq!(acquire(&leases).unwrap().unwrap().number, 1);
 }
 
 #[test]
@@ -111,15 +111,15 @@ fn lease_of_a_living_process_elsewhere_is_refused_after_its_heartbeat() {
     let wait = |_| {
         looks.set(looks.get() + 1);
         if looks.get() == 3 {
-            assert!(!alive.look());
+            assert!(!alive.is_lost());
         }
         false
     };
-    let error = leases.take(worker("0"), &wait, || {}).unwrap_err();
+    let error = leases.acquire(worker("0"), &wait, || {}).unwrap_err();
     assert!(error.to_string().contains("on far"), "{error}");
     assert_eq!(looks.get(), 3);
-    assert!(!alive.look(), "it goes on");
-    assert!(leases.take(worker("0"), &|_| true, || {}).unwrap().is_none(), "stopped while it waits");
+    assert!(!alive.is_lost(), "it goes on");
+    assert!(leases.acquire(worker("0"), &|_| true, || {}).unwrap().is_none(), "stopped while it waits");
 }
 
 #[test]
@@ -129,17 +129,17 @@ fn lease_is_acquired_when_its_holder_exits_meanwhile() {
     let folder = leases.folder(&worker("0"));
     let wait = |_| {
         leases.at.store.delete(&lease_path(&folder, 1)).unwrap();
-        leases.at.store.delete(&question_path(&folder, 1)).unwrap();
+        leases.at.store.delete(&probe_path(&folder, 1)).unwrap();
         false
     };
-    assert!(leases.take(worker("0"), &wait, || {}).unwrap().is_some());
+    assert!(leases.acquire(worker("0"), &wait, || {}).unwrap().is_some());
 }
 
 #[test]
 fn lease_is_acquired_by_one_of_several() {
     let leases = leases();
     let taken: Vec<_> = thread::scope(|scope| {
-        let threads: Vec<_> = (0..8).map(|_| scope.spawn(|| take(&leases))).collect();
+        let threads: Vec<_> = (0..8).map(|_| scope.spawn(|| acquire(&leases))).collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
     assert_eq!(taken.iter().filter(|taken| taken.is_ok()).count(), 1);

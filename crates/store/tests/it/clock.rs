@@ -89,11 +89,14 @@ fn claims_of_others_hold_whatever_clocks_say() {
     on_every_reliable_store(|store| {
         let runs = three(store);
         for (number, run) in (0..).zip(&runs) {
-            assert!(run.claims().take("w", &claim(number)).unwrap());
+            assert!(run.claims().acquire("w", &claim(number)).unwrap());
             // All of them, including those who have only just been started.
             for reader in runs.iter().chain(&three(store)) {
                 assert_eq!(reader.claims().list(AGE).unwrap().len(), number as usize + 1);
-                assert!(!reader.claims().take("another", &claim(number)).unwrap(), "these games are not played twice");
+                assert!(
+                    !reader.claims().acquire("another", &claim(number)).unwrap(),
+                    "these games are not played twice"
+                );
             }
         }
     });
@@ -104,7 +107,7 @@ fn claims_of_killed_evaluators_do_not_hold_for_ever_whatever_clocks_say() {
     for ahead in [0, HOUR, -HOUR] {
         let (folder, run) = crate::in_folder();
         run.create(&config(&[])).unwrap();
-        run.claims().take("killed", &claim(1)).unwrap();
+        run.claims().acquire("killed", &claim(1)).unwrap();
         let file = std::fs::read_dir(folder.path().join("r/claims")).unwrap().next().unwrap().unwrap().path();
         let past = SystemTime::now() - Duration::from_secs(3600);
         File::options().write(true).open(&file).unwrap().set_modified(past).unwrap();
@@ -112,7 +115,7 @@ fn claims_of_killed_evaluators_do_not_hold_for_ever_whatever_clocks_say() {
         let store = Store::open(folder.path().to_str().unwrap()).unwrap();
         let reader = ahead_by(&store, ahead).run(&name("r"));
         assert_eq!(reader.claims().list(AGE).unwrap(), [claim(1)], "how late it is at the place is not known yet");
-        assert!(reader.claims().take("living", &claim(2)).unwrap());
+        assert!(reader.claims().acquire("living", &claim(2)).unwrap());
         reader.claims().release(&claim(2)).unwrap();
         assert_eq!(reader.claims().list(AGE).unwrap(), []);
         assert!(!file.exists());

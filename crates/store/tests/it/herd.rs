@@ -114,7 +114,7 @@ fn results_models_and_claims_are_read_once() {
     let other = on_server(&server).run(&name("r"));
     for number in 0..5 {
         other.matches().publish("w", &some_games("m", number, number + 1)).unwrap();
-        other.claims().take("w", &claim(number)).unwrap();
+        other.claims().acquire("w", &claim(number)).unwrap();
     }
     let look = || {
         let age = std::time::Duration::from_secs(1800);
@@ -138,7 +138,7 @@ fn results_models_and_claims_are_read_once() {
 #[test]
 fn resuming_worker_lists_handed_off_games_and_nothing_else() {
     let (server, run) = old_run();
-    assert_eq!(run.in_progress().take("1", |_| true).unwrap(), None);
+    assert_eq!(run.in_progress().acquire("1", |_| true).unwrap(), None);
     assert!(run.in_progress().indices(MODELS, "1").unwrap().is_empty());
     assert_eq!(server.asked(), ["LIST stores/r/unfinished/", "LIST stores/r/unfinished/000060/1-"]);
 }
@@ -149,16 +149,16 @@ fn handed_off_games_are_claimed_by_one_of_many_at_once() {
     const FILES: u64 = 20;
     on_every_run(|run| {
         for file in 0..FILES {
-            run.in_progress().leave(1, "gone", &some_games("gone", 10 * file, 10 * file + 2)).unwrap();
+            run.in_progress().hand_off(1, "gone", &some_games("gone", 10 * file, 10 * file + 2)).unwrap();
         }
         let take = |taker: usize| {
             let run = run.clone();
             std::thread::spawn(move || {
                 let mut taken = Vec::new();
-                while let Some(games) = run.in_progress().take(&taker.to_string(), |_| true).unwrap() {
+                while let Some(games) = run.in_progress().acquire(&taker.to_string(), |_| true).unwrap() {
                     taken.extend(games.games.iter().map(|game| game.index));
                     run.games().publish(1, "gone", &games.games).unwrap();
-                    run.in_progress().end(&taker.to_string(), &games.file).unwrap();
+                    run.in_progress().complete(&taker.to_string(), &games.file).unwrap();
                 }
                 taken
             })
