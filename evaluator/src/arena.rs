@@ -80,12 +80,12 @@ impl Arena {
         &self.resources.engines
     }
 
-    /// Lets two players meet until they have played `wanted` games against each other, those of earlier meetings
-    /// included, so that a meeting that was interrupted can be repeated. Points are those of `one`.
+    /// Plays games between two players until there are `wanted`, those of earlier matches included, so that a match that was
+    /// interrupted can be repeated. Points are those of `one`.
     ///
     /// # Errors
     /// A player cannot be opened or fails, or the store refuses the results. Results that were published stay.
-    pub fn meet(
+    pub fn play_match(
         &mut self,
         [one, other]: [&PlayerId; 2],
         wanted: u64,
@@ -98,8 +98,8 @@ impl Arena {
         self.play([one, other], self.missing([one, other], wanted)?, stop, watch)
     }
 
-    /// How many games [`Arena::meet`] would play now. That may be more than are wanted less those that were played, since
-    /// these may be of a longer meeting that was interrupted, and have later openings.
+    /// How many games [`Arena::play_match`] would play now. That may be more than are wanted less those that were played, since
+    /// these may be of a longer match that was interrupted, and have later openings.
     ///
     /// # Errors
     /// The store cannot be read.
@@ -107,7 +107,7 @@ impl Arena {
         Ok(self.missing(pair, wanted)?.len() as u64)
     }
 
-    /// The games of a meeting that were not played.
+    /// The games of a match that were not played.
     fn missing(&self, [one, other]: [&PlayerId; 2], wanted: u64) -> Result<Vec<u64>, EvaluatorError> {
         Ok(match_runner::missing(&self.rated.pool()?.played(one.min(other), one.max(other)), wanted))
     }
@@ -129,7 +129,7 @@ impl Arena {
         let player = |id: &PlayerId| self.players.iter().find(|player| player.id() == id).expect("both were seated");
         let Resources { threads, cache, times, ref worker, .. } = self.resources;
         let config = MatchConfig::from(self.config());
-        let meeting = MatchRunner {
+        let runner = MatchRunner {
             run: self.rated.run(),
             config: &config,
             first: player(first),
@@ -142,7 +142,7 @@ impl Arena {
         };
         let seen_by_one = |progress: MatchProgress| if first == one { progress } else { progress.turned() };
         let (began, mut monitor) = (Instant::now(), Monitor::new(stop.health().clone()));
-        let played = meeting.play(stop, &mut |progress| {
+        let played = runner.play(stop, &mut |progress| {
             monitor.note(progress);
             watch(seen_by_one(progress));
         })?;

@@ -27,7 +27,7 @@ pub struct Comparison {
 }
 
 /// Two players meet until a test of the first's lead over the second has a verdict, or they have played so many games. Games
-/// of earlier meetings count. The test is evaluated when a batch is over, all of its games included, so that short games do not count
+/// of earlier matches count. The test is evaluated when a batch is over, all of its games included, so that short games do not count
 /// for more.
 pub struct Test {
     players: [PlayerId; 2],

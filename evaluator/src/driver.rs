@@ -23,7 +23,7 @@ pub trait Schedule {
     /// Plays the next match.
     ///
     /// # Errors
-    /// As [`Arena::meet`].
+    /// As [`Arena::play_match`].
     fn step(&mut self, session: &mut Session<'_>) -> Result<Step, EvaluatorError>;
 
     /// The result beside the ratings, once the schedule is finished or stopped.
@@ -127,7 +127,7 @@ impl Session<'_> {
         let games = self.arena.left(players, wanted)?;
         let report = &mut *self.report;
         report(Event::Begun { players: players.map(PlayerId::clone), games });
-        self.arena.meet(players, wanted, self.stop, &mut |progress| report(Event::Progress(progress)))?;
+        self.arena.play_match(players, wanted, self.stop, &mut |progress| report(Event::Progress(progress)))?;
         self.end(players)
     }
 
@@ -135,7 +135,7 @@ impl Session<'_> {
     pub(crate) fn play_proposed(&mut self, proposal: &Proposal) -> Result<bool, EvaluatorError> {
         let report = &mut *self.report;
         let mut watch = |progress| report(Event::Progress(progress));
-        Ok(self.arena.meet_proposed(proposal, self.stop, &mut watch)?.is_some())
+        Ok(self.arena.play_proposed(proposal, self.stop, &mut watch)?.is_some())
     }
 
     /// Reports the score of two players whose match is over.

@@ -48,7 +48,7 @@ pub struct MatchRunner<'a> {
     pub worker: &'a str,
 }
 
-/// How far a meeting is.
+/// How far a match is.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MatchProgress {
     /// Games finished.

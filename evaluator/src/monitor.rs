@@ -5,7 +5,7 @@ use runtime::{Health, metrics};
 
 use crate::MatchProgress;
 
-/// Notes what has come in a meeting since the last time.
+/// Notes what has come in a match since the last time.
 pub(crate) struct Monitor {
     health: Health,
     noted: MatchProgress,

@@ -73,7 +73,7 @@ impl Schedule for Pairs {
 /// Pairs that are chosen by the information of their games, one after the other.
 #[derive(Debug)]
 pub struct Uncertain {
-    about: Objective,
+    objective: Objective,
     /// Pairs that are still to be played.
     left: u64,
     /// Whether to wait for two players, instead of giving up.
@@ -84,8 +84,8 @@ pub struct Uncertain {
 
 impl Uncertain {
     /// So many pairs.
-    pub fn new(about: Objective, pairs: u64, waits: bool) -> Uncertain {
-        Uncertain { about, left: pairs, waits, waiting: None }
+    pub fn new(objective: Objective, pairs: u64, waits: bool) -> Uncertain {
+        Uncertain { objective, left: pairs, waits, waiting: None }
     }
 
     /// Whether the run may have two players by now. Polls for the next model, and every few polls for all players, since
@@ -106,7 +106,7 @@ impl Schedule for Uncertain {
         if !self.may_pair(session.arena.rated())? {
             return waiting();
         }
-        let Some(proposal) = session.arena.propose(self.about)? else {
+        let Some(proposal) = session.arena.propose(self.objective)? else {
             if !self.waits {
                 tracing::warn!("there are not two models to pair");
                 return Ok(Step::Finished);

@@ -66,9 +66,9 @@ fn main() {
         ("random + near", Choose::Near),
         ("minigo", Choose::Minigo),
         ("minigo v7", Choose::Far),
-        ("about curve", Choose::Informed(Objective::Curve)),
-        ("about best", Choose::Informed(Objective::Best)),
-        ("about newest", Choose::Informed(Objective::Newest)),
+        ("by curve", Choose::Informed(Objective::Curve)),
+        ("by best", Choose::Informed(Objective::Best)),
+        ("by newest", Choose::Informed(Objective::Newest)),
     ];
     for (prior, fit) in [("N(0, 777 Elo) prior", normal), ("the run prior", walk)] {
         println!("{prior}, {SEEDS} seeds from {first}; all / top 10 / steps / regret");
@@ -129,11 +129,11 @@ fn meet(results: &mut PairResults, strengths: &[f64], a: usize, b: usize, rng: &
 
 fn choose(how: Choose, ratings: &Ratings, rng: &mut impl Rng) -> Vec<(usize, usize)> {
     match how {
-        Choose::Informed(about) => {
+        Choose::Informed(objective) => {
             let ages: Vec<Option<u32>> = (1..=MODELS as u32).map(Some).collect();
             let in_flight = InFlight::default();
             let knowledge = Knowledge { ratings, ages: &ages, in_flight: &in_flight, games: GAMES, cost: &|_, _| 1.0 };
-            pairs(&knowledge, about, BATCH, rng).iter().map(|choice| (choice.first, choice.second)).collect()
+            pairs(&knowledge, objective, BATCH, rng).iter().map(|choice| (choice.first, choice.second)).collect()
         }
         Choose::Random => (0..BATCH)
             .map(|_| {

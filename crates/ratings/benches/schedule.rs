@@ -25,7 +25,7 @@ struct Way {
     /// Every so many models one is measured.
     every: u32,
     /// What pairs are chosen to tell; `None`: a model meets the one that was measured before it.
-    about: Option<Objective>,
+    objective: Option<Objective>,
     /// Pairs for each measured model.
     pairs: usize,
     /// Games of a pair.
@@ -43,25 +43,25 @@ fn main() {
         .skip(1)
         .find(|text| text != "--bench")
         .map_or(40, |text| text.parse().expect("the seeds are a number"));
-    let plain = Way { every: 2, about: None, pairs: 1, games: 4, last: 40, last_pairs: 0, margin: 0.0 };
+    let plain = Way { every: 2, objective: None, pairs: 1, games: 4, last: 40, last_pairs: 0, margin: 0.0 };
     println!("{seeds} seeds                                           games   mean largest newest  within");
     for scale in [1.0, 1.5] {
         println!("differences times {scale}");
         report("every 2nd, 1 pair of 4 games", &plain, scale, seeds);
-        let dense = Way { pairs: 2, games: 8, about: Some(Objective::Curve), last: 0, ..plain };
-        report("every 2nd, 2 of 8, about curve", &dense, scale, seeds);
-        for about in [Objective::Curve, Objective::Ladder] {
+        let dense = Way { pairs: 2, games: 8, objective: Some(Objective::Curve), last: 0, ..plain };
+        report("every 2nd, 2 of 8, by curve", &dense, scale, seeds);
+        for objective in [Objective::Curve, Objective::Ladder] {
             for (games, pairs, last_pairs) in
                 [(16, 2, 20), (16, 2, 40), (32, 1, 10), (32, 1, 20), (32, 1, 30), (64, 1, 10)]
             {
-                let way = Way { every: 8, pairs, games, last: 20, last_pairs, about: Some(about), margin: 0.0 };
-                let name = format!("every 8th, {pairs} of {games} and {last_pairs} at the end, {about:?}");
+                let way = Way { every: 8, pairs, games, last: 20, last_pairs, objective: Some(objective), margin: 0.0 };
+                let name = format!("every 8th, {pairs} of {games} and {last_pairs} at the end, {objective:?}");
                 report(&name, &way, scale, seeds);
             }
         }
         let ladder = Way {
             every: 8,
-            about: Some(Objective::Ladder),
+            objective: Some(Objective::Ladder),
             pairs: 1,
             games: 32,
             last: 20,
@@ -107,10 +107,10 @@ fn run(way: &Way, scale: f64, seed: u64) -> [f64; 5] {
     for newest in (1..=MODELS).filter(|&number| number % way.every == 0) {
         results.enter(&name(newest));
         let before = newest - way.every;
-        match way.about {
-            Some(about) if before > 0 => {
+        match way.objective {
+            Some(objective) if before > 0 => {
                 for _ in 0..way.pairs {
-                    let [a, b] = choose(&results, about, way.games, &mut rng);
+                    let [a, b] = choose(&results, objective, way.games, &mut rng);
                     meet(&mut results, a, b, way.games, &mut rng);
                 }
             }
@@ -123,7 +123,7 @@ fn run(way: &Way, scale: f64, seed: u64) -> [f64; 5] {
     for _ in 0..way.last_pairs {
         let [_, largest, newest] = margins(&results);
         if largest.max(newest) > way.margin {
-            let [a, b] = choose(&results, way.about.unwrap_or_default(), way.games, &mut rng);
+            let [a, b] = choose(&results, way.objective.unwrap_or_default(), way.games, &mut rng);
             meet(&mut results, a, b, way.games, &mut rng);
         }
     }
@@ -149,13 +149,13 @@ fn rate(results: &PairResults) -> Ratings {
 }
 
 /// Two models to meet next.
-fn choose(results: &PairResults, about: Objective, games: u32, rng: &mut impl Rng) -> [u32; 2] {
+fn choose(results: &PairResults, objective: Objective, games: u32, rng: &mut impl Rng) -> [u32; 2] {
     let ages: Vec<Option<u32>> = results.players().iter().map(|player| age(player)).collect();
     let (ratings, in_flight) = (rate(results), InFlight::default());
     let cost = |a: usize, b: usize| if ages[a].is_some() && ages[b].is_some() { 1.0 } else { f64::INFINITY };
     let knowledge = Knowledge { ratings: &ratings, ages: &ages, in_flight: &in_flight, games, cost: &cost };
     loop {
-        let choice = pairs(&knowledge, about, 1, rng)[0];
+        let choice = pairs(&knowledge, objective, 1, rng)[0];
         if let (Some(a), Some(b)) = (ages[choice.first], ages[choice.second]) {
             return [a, b];
         }

@@ -46,13 +46,13 @@ pub struct Choice {
 ///
 /// # Panics
 /// When there is not one age or none for each player.
-pub fn pairs(knowledge: &Knowledge, about: Objective, count: usize, rng: &mut impl Rng) -> Vec<Choice> {
+pub fn pairs(knowledge: &Knowledge, objective: Objective, count: usize, rng: &mut impl Rng) -> Vec<Choice> {
     assert_eq!(knowledge.ages.len(), knowledge.ratings.players().len(), "every player has an age or none");
     if knowledge.ages.len() < 2 {
         return Vec::new();
     }
     let mut outlook =
-        ExpectedCovariance::new(knowledge, objective::contrasts(knowledge.ratings, knowledge.ages, about));
+        ExpectedCovariance::new(knowledge, objective::contrasts(knowledge.ratings, knowledge.ages, objective));
     let mut choices = Vec::new();
     for _ in 0..count {
         let choice = if rng.random_bool(RANDOM_SHARE) {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use config::PlayerId;
 
-/// The time that players spend on a game. Half of what a meeting took is put down to either player.
+/// The time that players spend on a game. Half of what a match took is put down to either player.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DurationEstimate(BTreeMap<PlayerId, Spent>);
 

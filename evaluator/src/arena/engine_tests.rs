@@ -37,8 +37,8 @@ fn player(name: &str) -> PlayerId {
     name.parse().expect("a name")
 }
 
-fn meet(arena: &mut Arena, pair: [&PlayerId; 2], games: u64) -> Result<MatchProgress, EvaluatorError> {
-    arena.meet(pair, games, &Stop::never(), &mut |_| {})
+fn play_match(arena: &mut Arena, pair: [&PlayerId; 2], games: u64) -> Result<MatchProgress, EvaluatorError> {
+    arena.play_match(pair, games, &Stop::never(), &mut |_| {})
 }
 
 fn played(arena: &Arena) -> Vec<GameRecord> {
@@ -64,7 +64,7 @@ fn players_without_a_program_meet_models_and_each_other() {
     let (mut first, mut second) = (arena(&one, ""), arena(&other, ""));
     for arena in [&mut first, &mut second] {
         for pair in [[&player("Random"), &player("Captures")], [&RANDOM_MODEL, &player("Random")]] {
-            let met = meet(arena, pair, 8).expect("they can play");
+            let met = play_match(arena, pair, 8).expect("they can play");
             assert_eq!((met.finished, met.void), (8, 0));
         }
     }
@@ -81,7 +81,7 @@ fn players_without_a_program_meet_models_and_each_other() {
     let stranger =
         first.rated.rate_with(&[], &["GnuGo-10=0".parse().expect("an anchor")]).expect_err("it has not played");
     assert_eq!(stranger.to_string(), "cannot rate run tiny with these options");
-    let met = meet(&mut first, [&player("Captures"), &player("Random")], 108).expect("they can play");
+    let met = play_match(&mut first, [&player("Captures"), &player("Random")], 108).expect("they can play");
     // Of 100 games by equals 65 are won once in a thousand tries.
     assert!(met.finished == 100 && met.points >= 65.0, "who takes stones beats who does not: {}", met.points);
 }
@@ -91,10 +91,10 @@ fn model_with_other_settings_is_another_player() {
     let store = store();
     let mut arena = arena(&store, "");
     let deeper = player("uniform+visits=32+leaves=2");
-    let met = meet(&mut arena, [&deeper, &player("uniform")], 4).expect("they can play");
+    let met = play_match(&mut arena, [&deeper, &player("uniform")], 4).expect("they can play");
     assert_eq!(met.finished, 4);
     assert!(played(&arena).iter().all(|game| game.visits_budget == 32));
-    let wrong = meet(&mut arena, [&player("uniform+visits=0"), &player("random")], 2).expect_err("0 is too few");
+    let wrong = play_match(&mut arena, [&player("uniform+visits=0"), &player("random")], 2).expect_err("0 is too few");
     assert_eq!(wrong.to_string(), "uniform+visits=0 cannot play");
 }
 
@@ -102,8 +102,8 @@ fn model_with_other_settings_is_another_player() {
 fn engine_that_always_crashes_stops_the_match_and_loses_no_game() {
     let store = store();
     let mut arena = arena(&store, &script("Crash", "genmove) exit 1 ;;"));
-    meet(&mut arena, [&player("Random"), &player("Captures")], 2).expect("they can play");
-    let error = meet(&mut arena, [&player("Crash"), &player("Captures")], 8).expect_err("it cannot play");
+    play_match(&mut arena, [&player("Random"), &player("Captures")], 2).expect("they can play");
+    let error = play_match(&mut arena, [&player("Crash"), &player("Captures")], 8).expect_err("it cannot play");
     assert!(matches!(error, EvaluatorError::Voids { games: 6.., .. }), "{error}");
     assert!(error.to_string().contains("the process exited at \"genmove"), "{error}");
     assert_eq!(played(&arena).len(), 2);
@@ -116,7 +116,7 @@ fn program_that_breaks_once_plays_on() {
     let crash_once = |mark: &Path| format!("genmove) if mkdir {}; then exit 1; fi; said=pass ;;", mark.display());
     let store = store();
     let mut arena = arena(&store, &script("Once", &crash_once(&mark)));
-    let met = meet(&mut arena, [&player("Captures"), &player("Once")], 6).expect("it can play");
+    let met = play_match(&mut arena, [&player("Captures"), &player("Once")], 6).expect("it can play");
     assert_eq!((met.finished, met.void), (6, 1));
     assert_eq!(met.points, 6.0, "passing all the time is no way to win");
 }
@@ -125,7 +125,7 @@ fn program_that_breaks_once_plays_on() {
 fn illegal_move_loses_the_game() {
     let store = store();
     let mut arena = arena(&store, &script("Cheat", "genmove) said=C3 ;;"));
-    meet(&mut arena, [&player("Cheat"), &player("Captures")], 4).expect("it plays, if badly");
+    play_match(&mut arena, [&player("Cheat"), &player("Captures")], 4).expect("it plays, if badly");
     for game in played(&arena) {
         let winner = if game.black == "Captures" { Outcome::Black } else { Outcome::White };
         assert_eq!((game.end, game.outcome), (EndReason::Forfeit, winner));
@@ -137,12 +137,13 @@ fn illegal_move_loses_the_game() {
 fn name_means_one_program_for_ever() {
     let store = store();
     let first = script("Fish", "genmove) said=pass ;;");
-    meet(&mut arena(&store, &first), [&player("Fish"), &player("Random")], 2).expect("it can play");
-    meet(&mut arena(&store, &first), [&player("Fish"), &player("Captures")], 2).expect("it is the same");
+    play_match(&mut arena(&store, &first), [&player("Fish"), &player("Random")], 2).expect("it can play");
+    play_match(&mut arena(&store, &first), [&player("Fish"), &player("Captures")], 2).expect("it is the same");
     let other = script("Fish", "genmove) said=pass ;; name) said=Other ;;");
-    let error = meet(&mut arena(&store, &other), [&player("Fish"), &player("Random")], 4).expect_err("it is not");
+    let error = play_match(&mut arena(&store, &other), [&player("Fish"), &player("Random")], 4).expect_err("it is not");
     assert!(error.to_string().starts_with("Fish is not the Fish that has played in this run"), "{error}");
-    let error = meet(&mut arena(&store, ""), [&player("Fish"), &player("Random")], 4).expect_err("it is not there");
+    let error =
+        play_match(&mut arena(&store, ""), [&player("Fish"), &player("Random")], 4).expect_err("it is not there");
     assert!(
         error.to_string().starts_with("there is no engine Fish; known are Random, Captures, GnuGo-10, "),
         "{error}"
@@ -158,8 +159,8 @@ fn runs_are_tied_by_those_who_have_played_in_both() {
     let mut first = arena(&store, "");
     let rated = RatedRun::open(Models::new(store), &other).expect("the run is there");
     let mut second = Arena::open(rated, first.resources.clone()).expect("a good name");
-    meet(&mut first, [&RANDOM_MODEL, &player("Captures")], 8).expect("they can play");
-    meet(&mut second, [&player("uniform"), &player("Captures")], 8).expect("they can play");
+    play_match(&mut first, [&RANDOM_MODEL, &player("Captures")], 8).expect("they can play");
+    play_match(&mut second, [&player("uniform"), &player("Captures")], 8).expect("they can play");
     let alone = first.rated.rate().expect("the results can be rated");
     let both = first.rated.rate_with(std::slice::from_ref(&other), &[]).expect("the results can be rated");
     assert_eq!((alone.lines().len(), both.lines().len()), (2, 3));

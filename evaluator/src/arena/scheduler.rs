@@ -39,7 +39,7 @@ impl Arena {
     ///
     /// # Errors
     /// The store cannot be read, or the results cannot be rated.
-    pub fn propose(&self, about: Objective) -> Result<Option<Proposal>, EvaluatorError> {
+    pub fn propose(&self, objective: Objective) -> Result<Option<Proposal>, EvaluatorError> {
         let pool = self.rated.pool()?;
         let models = self.rated.shown_models()?.into_iter().chain([ModelId::Random]).map(PlayerId::from);
         let engines = self.resources.engines.engine.iter().map(|engine| PlayerId::Engine(engine.name.clone()));
@@ -69,7 +69,7 @@ impl Arena {
             |one: usize, other: usize| if is_free(one, other) { seconds(one) + seconds(other) } else { f64::INFINITY };
         let knowledge = Knowledge { ratings: &ratings, ages: &ages, in_flight: &in_flight, games, cost: &cost };
         let id = |player: usize| results.players()[player].parse().ok();
-        Ok(draw_free(&knowledge, about, &is_free, &mut rng).and_then(|choice| {
+        Ok(draw_free(&knowledge, objective, &is_free, &mut rng).and_then(|choice| {
             let in_flight = in_flight.between(choice.first, choice.second);
             let (first, second) = id(choice.first).zip(id(choice.second))?;
             Some(Proposal { first, second, reason: choice.reason, in_flight })
@@ -91,8 +91,8 @@ impl Arena {
     /// begun with this pair since it was proposed, which changes its information gain.
     ///
     /// # Errors
-    /// As [`Arena::meet`].
-    pub fn meet_proposed(
+    /// As [`Arena::play_match`].
+    pub fn play_proposed(
         &mut self,
         proposal: &Proposal,
         stop: &Stop,
@@ -141,11 +141,11 @@ impl Arena {
 /// A pair that is chosen and free; `None` where none is.
 pub(crate) fn draw_free(
     knowledge: &Knowledge,
-    about: Objective,
+    objective: Objective,
     is_free: &dyn Fn(usize, usize) -> bool,
     rng: &mut Seed,
 ) -> Option<Choice> {
     (0..DRAWS)
-        .map_while(|_| pairing::pairs(knowledge, about, 1, rng).pop())
+        .map_while(|_| pairing::pairs(knowledge, objective, 1, rng).pop())
         .find(|choice| is_free(choice.first, choice.second))
 }

@@ -9,18 +9,18 @@ use super::*;
 use crate::tests::fixture::{BEST, PAIR, RUN, arena, ids, name, publish_models, store};
 
 #[test]
-fn meeting_is_played_once() {
+fn match_is_played_once() {
     let store = store();
     let mut arena = arena(&store, 2);
     let stop = Stop::never();
-    let played = arena.meet(PAIR, 6, &stop, &mut |_| {}).expect("the players can play");
+    let played = arena.play_match(PAIR, 6, &stop, &mut |_| {}).expect("the players can play");
     assert_eq!((played.finished, played.wanted), (6, 6));
     assert!(played.moves > 6 && played.evaluations > played.moves);
     let games = ids(&arena);
     // The other order is the same series, and its games are there.
-    let again = arena.meet([PAIR[1], PAIR[0]], 6, &stop, &mut |_| {}).expect("there is nothing to play");
+    let again = arena.play_match([PAIR[1], PAIR[0]], 6, &stop, &mut |_| {}).expect("there is nothing to play");
     assert_eq!((again, ids(&arena)), (MatchProgress::default(), games.clone()));
-    arena.meet(PAIR, 8, &stop, &mut |_| {}).expect("the players can play");
+    arena.play_match(PAIR, 8, &stop, &mut |_| {}).expect("the players can play");
     assert!(ids(&arena).len() == 8 && ids(&arena).is_superset(&games));
 }
 
@@ -28,12 +28,12 @@ fn meeting_is_played_once() {
 fn resumed_match_plays_the_remaining_games() {
     let store = store();
     let mut arena = arena(&store, 1);
-    // As if a meeting of eight games had been interrupted when the last two were done and no other.
+    // As if a match of eight games had been interrupted when the last two were done and no other.
     let played = arena.play(PAIR, vec![6, 7], &Stop::never(), &mut |_| {}).expect("the players can play");
     assert_eq!(played.finished, 2);
     for (wanted, missing) in [(4, 4), (7, 2), (8, 0)] {
         let left = arena.left(PAIR, wanted).expect("memory can be read");
-        let played = arena.meet(PAIR, wanted, &Stop::never(), &mut |_| {}).expect("the players can play");
+        let played = arena.play_match(PAIR, wanted, &Stop::never(), &mut |_| {}).expect("the players can play");
         assert_eq!((left, played.finished), (missing, missing));
     }
 }
@@ -42,7 +42,7 @@ fn resumed_match_plays_the_remaining_games() {
 fn colours_alternate_over_shared_openings() {
     let store = store();
     let mut arena = arena(&store, 1);
-    let met = arena.meet(PAIR, 4, &Stop::never(), &mut |_| {}).expect("the players can play");
+    let met = arena.play_match(PAIR, 4, &Stop::never(), &mut |_| {}).expect("the players can play");
     let results = arena.rated.run.matches().all().expect("memory can be read");
     let blacks: Vec<&str> = results.iter().map(|result| result.black.as_str()).collect();
     assert_eq!(blacks, ["uniform", "random", "uniform", "random"]);
@@ -60,7 +60,7 @@ fn colours_alternate_over_shared_openings() {
 fn interrupted_match_resumes_with_the_same_games() {
     let whole = store();
     let mut uninterrupted = arena(&whole, 1);
-    uninterrupted.meet(PAIR, 8, &Stop::never(), &mut |_| {}).expect("the players can play");
+    uninterrupted.play_match(PAIR, 8, &Stop::never(), &mut |_| {}).expect("the players can play");
 
     let broken = store();
     let mut interrupted = arena(&broken, 2);
@@ -72,9 +72,9 @@ fn interrupted_match_resumes_with_the_same_games() {
                 stop.request();
             }
         };
-        interrupted.meet(PAIR, 8, &stop, &mut heed).expect("the players can play");
+        interrupted.play_match(PAIR, 8, &stop, &mut heed).expect("the players can play");
         rounds += 1;
-        assert!(rounds <= 8, "every meeting publishes what it finished");
+        assert!(rounds <= 8, "every match publishes what it finished");
     }
     assert_eq!(ids(&interrupted), ids(&uninterrupted));
 }
@@ -84,7 +84,7 @@ fn played_games_are_rated_and_stored() {
     let store = store();
     let mut arena = arena(&store, 2);
     assert!(arena.rated.rate().expect("an empty pool can be rated").lines().is_empty());
-    arena.meet(PAIR, 8, &Stop::never(), &mut |_| {}).expect("the players can play");
+    arena.play_match(PAIR, 8, &Stop::never(), &mut |_| {}).expect("the players can play");
     let table = arena.rated.rate().expect("the results can be rated");
     let stored = arena.rated.run.ratings().newest().expect("memory can be read").expect("ratings were published");
     assert_eq!((stored.len(), &stored), (2, &table.rows()));
@@ -98,7 +98,7 @@ fn pair_is_proposed_when_there_are_two_players() {
     let store = store();
     let mut arena = arena(&store, 1);
     assert_eq!(arena.propose(BEST).expect("the pool can be rated"), None);
-    arena.meet(PAIR, 2, &Stop::never(), &mut |_| {}).expect("the players can play");
+    arena.play_match(PAIR, 2, &Stop::never(), &mut |_| {}).expect("the players can play");
     let proposal = arena.propose(BEST).expect("the pool can be rated").expect("there are two players");
     assert_eq!(BTreeSet::from([&proposal.first, &proposal.second]), BTreeSet::from(PAIR));
     assert_eq!(
@@ -119,13 +119,13 @@ fn new_model_meets_ancestors_that_exist() {
 }
 
 #[test]
-fn impossible_meetings_are_refused() {
+fn impossible_matches_are_refused() {
     let store = store();
     let mut arena = arena(&store, 1);
     let stop = Stop::never();
-    let itself = arena.meet([PAIR[0], PAIR[0]], 2, &stop, &mut |_| {}).unwrap_err();
+    let itself = arena.play_match([PAIR[0], PAIR[0]], 2, &stop, &mut |_| {}).unwrap_err();
     assert_eq!(itself.to_string(), "random cannot play itself; name two players");
-    let missing = arena.meet([PAIR[0], &name(RUN).model(7).into()], 2, &stop, &mut |_| {}).unwrap_err();
+    let missing = arena.play_match([PAIR[0], &name(RUN).model(7).into()], 2, &stop, &mut |_| {}).unwrap_err();
     assert!(missing.to_string().starts_with("there is no model tiny-7 in "), "{missing}");
     let none = arena.rated.resolve(&RUN.parse().expect("a run")).unwrap_err();
     assert!(none.to_string().starts_with("run tiny has no model yet"), "{none}");
@@ -153,7 +153,7 @@ fn claimed_games_count_as_played() {
     }
     let reason = arena.propose(BEST).expect("the pool can be rated").expect("there are players").reason;
     let proposal = Proposal { first: PAIR[0].clone(), second: PAIR[1].clone(), reason, in_flight: 0 };
-    let played = arena.meet_proposed(&proposal, &Stop::never(), &mut |_| {}).expect("they can play");
+    let played = arena.play_proposed(&proposal, &Stop::never(), &mut |_| {}).expect("they can play");
     assert_eq!(played.map(|played| played.finished), Some(4));
     assert_eq!(arena.rated.run.claims().list(CLAIM_LASTS).expect("memory can be read").len(), 3, "its own is released");
 }

@@ -42,9 +42,9 @@ pub(super) struct MatchArgs {
     /// With --pair-uncertain or --schedule: wait for the run and its models instead of failing or ending
     #[arg(long, conflicts_with_all = GIVEN)]
     wait: bool,
-    /// With --pair-uncertain: goal of the pairing
-    #[arg(long, value_enum, default_value_t, value_name = "GOAL")]
-    about: Goal,
+    /// With --pair-uncertain: objective of the pairing
+    #[arg(long, alias = "about", value_enum, default_value_t, value_name = "OBJECTIVE")]
+    objective: Goal,
     /// Play all pairs of models of the run
     #[arg(long, group = "match")]
     round_robin: bool,
@@ -63,7 +63,7 @@ pub(super) struct MatchArgs {
     pairs: Option<u64>,
 }
 
-/// Goal of the pairing.
+/// Objective of the pairing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, ValueEnum)]
 enum Goal {
     /// The best model
@@ -88,8 +88,8 @@ pub(super) fn even(text: &str) -> Result<u64, String> {
 }
 
 impl MatchArgs {
-    fn about(&self) -> Objective {
-        match self.about {
+    fn objective(&self) -> Objective {
+        match self.objective {
             Goal::Best => Objective::Best,
             Goal::Curve => Objective::Curve,
             Goal::Newest => Objective::Newest,
@@ -107,7 +107,7 @@ impl MatchArgs {
     fn schedule(&self, arena: &Arena) -> Result<Box<dyn Schedule>, EvaluatorError> {
         let (rated, games) = (arena.rated(), self.games);
         Ok(if self.pair_uncertain {
-            Box::new(Uncertain::new(self.about(), self.pairs.unwrap_or(1), self.wait))
+            Box::new(Uncertain::new(self.objective(), self.pairs.unwrap_or(1), self.wait))
         } else if self.schedule {
             Box::new(Generations::new(self.wait))
         } else if self.round_robin {

@@ -49,7 +49,7 @@ fn run_of_three() -> RatedRun {
         arena.rated().run().games().publish(model, "w", &games[..5]).expect("memory can be written");
     }
     let [random, uniform] = [ModelId::Random, ModelId::Uniform].map(PlayerId::from);
-    arena.meet([&random, &uniform], 6, &Stop::never(), &mut |_| {}).expect("the built-in models can play");
+    arena.play_match([&random, &uniform], 6, &Stop::never(), &mut |_| {}).expect("the built-in models can play");
     for threshold in [-0.9, -0.8] {
         arena.rated().run().resign().publish(&resign(threshold)).expect("memory can be written");
     }

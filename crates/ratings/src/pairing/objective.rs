@@ -44,9 +44,9 @@ const NEIGHBOURS: f64 = 1.5;
 const SPAN: f64 = 0.5;
 
 /// The differences that a knowledge is about. A knowledge about players that are not in the pool becomes one about all.
-pub(super) fn contrasts(ratings: &Ratings, ages: &[Option<u32>], about: Objective) -> Vec<Contrast> {
+pub(super) fn contrasts(ratings: &Ratings, ages: &[Option<u32>], objective: Objective) -> Vec<Contrast> {
     let by_age = by_age(ages);
-    let mut contrasts = match about {
+    let mut contrasts = match objective {
         Objective::Best => best(ratings, &by_age),
         Objective::Curve => Vec::new(),
         Objective::Newest => newest(ages, &by_age),

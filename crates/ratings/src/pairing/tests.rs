@@ -33,13 +33,13 @@ fn choose(
     ratings: &Ratings,
     ages: &[u32],
     in_flight: &InFlight,
-    about: Objective,
+    objective: Objective,
     count: usize,
     seed: u64,
 ) -> Vec<Choice> {
     let ages: Vec<Option<u32>> = ages.iter().map(|&age| (age > 0).then_some(age)).collect();
     let knowledge = Knowledge { ratings, ages: &ages, in_flight, games: 2, cost: &|_, _| 1.0 };
-    pairs(&knowledge, about, count, &mut rng(seed))
+    pairs(&knowledge, objective, count, &mut rng(seed))
 }
 
 /// The choice of most seeds about all ratings: what is chosen when it is not drawn at random.
@@ -136,10 +136,10 @@ fn each_kind_of_uncertainty_chooses_its_own_games() {
         (0..losses).for_each(|_| results.add(one, other, White));
     }
     let ratings = Ratings::fit(&results, &Prior::normal(&results, 1000.0)).expect("the pool can be rated");
-    let most_often = |about| {
+    let most_often = |objective| {
         let mut times = BTreeMap::<_, usize>::new();
         for seed in 0..50 {
-            let choices = choose(&ratings, &[1, 2, 3, 0], &InFlight::default(), about, 1, seed);
+            let choices = choose(&ratings, &[1, 2, 3, 0], &InFlight::default(), objective, 1, seed);
             *times.entry(pair(choices[0])).or_default() += 1;
         }
         times.into_iter().max_by_key(|&(_, times)| times).expect("pairs were chosen").0
@@ -166,10 +166,10 @@ fn dear_games_are_played_less() {
 #[test]
 fn choices_are_a_function_of_their_arguments() {
     let (ratings, ages, idle) = (even(8, 6, 4), [1, 2, 3], InFlight::default());
-    for about in [Objective::Best, Objective::Curve] {
-        let choices = |seed| choose(&ratings, &ages, &idle, about, 3, seed);
+    for objective in [Objective::Best, Objective::Curve] {
+        let choices = |seed| choose(&ratings, &ages, &idle, objective, 3, seed);
         assert!((0..50).all(|seed| choices(seed) == choices(seed)));
-        assert!((0..50).any(|seed| choices(seed) != choices(0)), "{about:?}");
+        assert!((0..50).any(|seed| choices(seed) != choices(0)), "{objective:?}");
     }
 }
 
@@ -188,8 +188,8 @@ fn fewer_than_two_players_make_no_pair() {
         let results = PairResults::new(players.clone());
         let ratings = Ratings::fit(&results, &Prior::normal(&results, 400.0)).expect("the pool can be rated");
         let ages = vec![1; players.len()];
-        for about in [Objective::Best, Objective::Curve] {
-            assert!(choose(&ratings, &ages, &InFlight::default(), about, 3, 0).is_empty());
+        for objective in [Objective::Best, Objective::Curve] {
+            assert!(choose(&ratings, &ages, &InFlight::default(), objective, 3, 0).is_empty());
         }
     }
 }
@@ -228,14 +228,14 @@ fn foreseen_games_narrow_everything_alike() {
     let ages = [Some(1), Some(2), Some(5)];
     let in_flight = InFlight::default();
     let knowledge = Knowledge { ratings: &ratings, ages: &ages, in_flight: &in_flight, games: 2, cost: &|_, _| 1.0 };
-    for about in [Objective::Best, Objective::Curve, Objective::Newest, Objective::Ladder] {
-        let mut outlook = ExpectedCovariance::new(&knowledge, objective::contrasts(&ratings, &ages, about));
+    for objective in [Objective::Best, Objective::Curve, Objective::Newest, Objective::Ladder] {
+        let mut outlook = ExpectedCovariance::new(&knowledge, objective::contrasts(&ratings, &ages, objective));
         for (a, b) in [(A, B), (B, C), (A, B), (A, C)] {
             let [known, will_be] = outlook.uncertainty(a, b, 2);
             outlook.foresee(a, b, 2);
             let [then, _] = outlook.uncertainty(a, b, 2);
             assert!(known > will_be && (will_be - then).abs() < 1e-9);
-            assert!(outlook.is_consistent(), "{about:?}");
+            assert!(outlook.is_consistent(), "{objective:?}");
         }
     }
 }
