@@ -125,8 +125,8 @@ impl Arena {
         if games.is_empty() {
             return Ok(MatchProgress::default());
         }
-        self.seat([first, second])?;
-        let player = |id: &PlayerId| self.players.iter().find(|player| player.id() == id).expect("both were seated");
+        self.open_players([first, second])?;
+        let player = |id: &PlayerId| self.players.iter().find(|player| player.id() == id).expect("both were opened");
         let Resources { threads, cache, times, ref worker, .. } = self.resources;
         let config = MatchConfig::from(self.config());
         let runner = MatchRunner {
@@ -151,7 +151,7 @@ impl Arena {
     }
 
     /// Opens the players that are not open, and closes those that are not requested.
-    fn seat(&mut self, ids: [&PlayerId; 2]) -> Result<(), EvaluatorError> {
+    fn open_players(&mut self, ids: [&PlayerId; 2]) -> Result<(), EvaluatorError> {
         self.players.retain(|player| ids.contains(&player.id()));
         for id in ids {
             if !self.players.iter().any(|player| player.id() == id) {

@@ -33,7 +33,7 @@ impl Weights {
         Weights { weights: vec![0.0; len], squares: vec![1.0; len], rate: RATE }
     }
 
-    fn learn(&mut self, contexts: &[u32], bit: bool) {
+    fn update(&mut self, contexts: &[u32], bit: bool) {
         let sum: f32 = contexts.iter().map(|&context| self.weights[context as usize]).sum();
         let gradient = 1.0 / (1.0 + (-sum).exp()) - f32::from(u8::from(bit));
         for &context in contexts {
@@ -50,13 +50,13 @@ impl Weights {
 }
 
 /// The encoder's decisions, which the tables are fitted to.
-struct Learner<'a> {
+struct Fitter<'a> {
     fixed: &'a [i16],
     weights: Weights,
     parts: Parts,
 }
 
-impl Coder for Learner<'_> {
+impl Coder for Fitter<'_> {
     fn bit<const N: usize>(&mut self, contexts: [u32; N], bit: bool) -> bool {
         let mut some = [0; N];
         let mut len = 0;
@@ -64,7 +64,7 @@ impl Coder for Learner<'_> {
             some[len] = context;
             len += 1;
         }
-        self.weights.learn(&some[..len], bit);
+        self.weights.update(&some[..len], bit);
         bit
     }
 
@@ -91,7 +91,7 @@ pub(crate) fn fit_parts(samples: &[Sample], steps: Steps, parts: Parts) -> Table
     for (weight, &number) in weights.weights.iter_mut().zip(&fixed) {
         *weight = f32::from(number) / ONE as f32;
     }
-    let mut learner = Learner { fixed: &fixed, weights, parts };
+    let mut learner = Fitter { fixed: &fixed, weights, parts };
     let flat = Tables::flat(steps);
     for epoch in 0..EPOCHS {
         learner.weights.rate = RATE / (1 << epoch) as f32;
@@ -132,11 +132,11 @@ fn fit_fixed(samples: &[Sample], quantised: &Quantised, parts: Parts) -> Vec<i16
             for index in moves(view) {
                 let has = steps[index] > 0;
                 if !parts.position {
-                    weights.learn(&[places::PASS], has);
+                    weights.update(&[places::PASS], has);
                 } else if index == view.size().area() {
-                    weights.learn(&fixed.pass(), has);
+                    weights.update(&fixed.pass(), has);
                 } else {
-                    weights.learn(&fixed.contexts(index / side, index % side), has);
+                    weights.update(&fixed.contexts(index / side, index % side), has);
                 }
             }
         }
@@ -149,7 +149,7 @@ fn fit_fixed(samples: &[Sample], quantised: &Quantised, parts: Parts) -> Vec<i16
 
 /// What moves without steps had on average, by class.
 fn floors(samples: &[Sample], quantised: &Quantised, fixed: &[i16], count: u32) -> [u16; CLASSES] {
-    let learner = Learner { fixed, weights: Weights::new(0), parts: Parts::ALL };
+    let learner = Fitter { fixed, weights: Weights::new(0), parts: Parts::ALL };
     let mut sums = [(0.0_f64, 0.0_f64); CLASSES];
     for (sample, shares) in samples.iter().zip(quantised) {
         let Some((steps, _)) = shares else { continue };

@@ -5,7 +5,7 @@
 //! [`Search::expand`] puts the evaluation into the tree and backs it up. [`Search::advance`] plays a move and keeps what
 //! is known below it; [`Search::begin_move`] says how the moves of the new root are explored. Between `select` and `expand` a virtual loss keeps other selections of the same batch away.
 //!
-//! Values are kept for Black everywhere; [`Value`] is the only place where they are turned round.
+//! Values are kept for Black everywhere; [`Value`] is the only place where they are negated.
 
 mod avoid;
 pub mod choice;

@@ -28,7 +28,7 @@ pub enum Selected {
     /// The end of a game; its outcome is backed up already.
     Ended,
     /// A leaf that is waiting already. It carries one more virtual loss now, and still counts as one visit.
-    Taken,
+    Pending,
     /// Nothing: what comes next depends on leaves that wait. Only a Gumbel search says this, at the end of a phase.
     Wait,
 }
@@ -131,7 +131,7 @@ impl Search {
             match &mut node.state {
                 State::Waiting { selections } => {
                     *selections += 1;
-                    return Err(Selected::Taken);
+                    return Err(Selected::Pending);
                 }
                 State::Ended => {
                     let value = node.value;

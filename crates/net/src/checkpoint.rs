@@ -47,17 +47,17 @@ impl Trainer {
     pub fn checkpoint(&self, config_digest: &str) -> Result<Vec<u8>, NetError> {
         let weights = self.weights()?;
         let shape = weights.shape();
-        let (specs, learned) = (shape.tensors(), learned(shape));
+        let (specs, trainable) = (shape.tensors(), trainable(shape));
         let average: &[Tensor] = self.average.as_ref().map_or(&[], |average| &average.tensors);
         let kept = [(MOMENTUM, &self.optimizer.momentum[..]), (SQUARES, &self.optimizer.squares), (AVERAGE, average)];
         let kept: Vec<(&str, BTreeMap<String, Vec<f32>>)> = kept
             .into_iter()
-            .map(|(prefix, tensors)| Ok((prefix, read(&learned, tensors)?)))
+            .map(|(prefix, tensors)| Ok((prefix, read(&trainable, tensors)?)))
             .collect::<Result<_, NetError>>()?;
         let averaged = self.averaged.as_ref().map(Tower::weights).transpose()?;
         let mut tensors = weights.named(&specs);
         for (prefix, numbers) in kept.iter().filter(|(_, numbers)| !numbers.is_empty()) {
-            tensors.extend(named(prefix, &learned, numbers));
+            tensors.extend(named(prefix, &trainable, numbers));
         }
         if let Some(averaged) = &averaged {
             tensors.extend(averaged.named(&specs).into_iter().map(|tensor| tensor.under(AVERAGED)));
@@ -95,7 +95,7 @@ impl Trainer {
         let kept = |prefix: &str| -> Result<Vec<Tensor>, NetError> {
             let tensor =
                 |spec: TensorSpec| tensor_of(&file.numbers(prefix, &spec)?, &spec, tower.options(), Format::Points);
-            learned(shape).into_iter().map(tensor).collect()
+            trainable(shape).into_iter().map(tensor).collect()
         };
         let squares = if has_squares(train_config.train.optimizer) { kept(SQUARES)? } else { Vec::new() };
         let averages = train_config.train.ema_decay > 0.0;
@@ -117,11 +117,11 @@ impl Trainer {
 }
 
 /// The numbers of trained tensors by their names; none of no tensors.
-fn read(learned: &[TensorSpec], tensors: &[Tensor]) -> Result<BTreeMap<String, Vec<f32>>, NetError> {
-    learned.iter().zip(tensors).map(|(spec, tensor)| Ok((spec.name.clone(), numbers(tensor)?))).collect()
+fn read(trainable: &[TensorSpec], tensors: &[Tensor]) -> Result<BTreeMap<String, Vec<f32>>, NetError> {
+    trainable.iter().zip(tensors).map(|(spec, tensor)| Ok((spec.name.clone(), numbers(tensor)?))).collect()
 }
 
 /// The tensors that have a momentum.
-fn learned(shape: Shape) -> Vec<TensorSpec> {
-    shape.tensors().into_iter().filter(|spec| spec.role.is_learned()).collect()
+fn trainable(shape: Shape) -> Vec<TensorSpec> {
+    shape.tensors().into_iter().filter(|spec| spec.role.is_trainable()).collect()
 }

@@ -33,7 +33,7 @@ impl Trainer {
                 update_ratio: if length > 0.0 { (moved / length) as f32 } else { 0.0 },
             })
         };
-        self.tower.learned().enumerate().map(of).collect()
+        self.tower.trainable().enumerate().map(of).collect()
     }
 
     /// By how much the values of some examples differ between the eight symmetries through which each can be seen: the

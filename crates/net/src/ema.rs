@@ -8,7 +8,7 @@ use tch::Tensor;
 use crate::NetError;
 use crate::tower::Tower;
 
-/// The mean of every trained tensor, in the order of [`Tower::learned`].
+/// The mean of every trained tensor, in the order of [`Tower::trainable`].
 pub(crate) struct Ema {
     pub(crate) tensors: Vec<Tensor>,
 }
@@ -16,7 +16,7 @@ pub(crate) struct Ema {
 impl Ema {
     /// The weights as they are.
     pub(crate) fn new(tower: &Tower) -> Result<Ema, NetError> {
-        let tensors = tower.learned().map(|(_, tensor)| Ok(tensor.f_detach()?.f_mul_scalar(1)?));
+        let tensors = tower.trainable().map(|(_, tensor)| Ok(tensor.f_detach()?.f_mul_scalar(1)?));
         Ok(Ema { tensors: tensors.collect::<Result<_, NetError>>()? })
     }
 
@@ -25,7 +25,7 @@ impl Ema {
     pub(crate) fn follow(&mut self, tower: &Tower, decay: f32, step: u64) -> Result<(), NetError> {
         let _no_gradients = tch::no_grad_guard();
         let decay = f64::from(decay).min((1 + step) as f64 / (10 + step) as f64);
-        for (average, (_, tensor)) in self.tensors.iter_mut().zip(tower.learned()) {
+        for (average, (_, tensor)) in self.tensors.iter_mut().zip(tower.trainable()) {
             let _ = average.f_lerp_(tensor, 1.0 - decay)?;
         }
         Ok(())
@@ -34,7 +34,7 @@ impl Ema {
     /// Puts the mean into a tower.
     pub(crate) fn put(&self, tower: &Tower) -> Result<(), NetError> {
         let _no_gradients = tch::no_grad_guard();
-        for ((_, tensor), average) in tower.learned().zip(&self.tensors) {
+        for ((_, tensor), average) in tower.trainable().zip(&self.tensors) {
             tensor.shallow_clone().f_copy_(average)?;
         }
         Ok(())

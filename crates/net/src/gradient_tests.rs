@@ -51,11 +51,11 @@ fn error(shape: Shape, train: &Train, mode: Mode) -> f64 {
     };
     let (batch, loss_config) = (batch(shape, &targets), LossConfig::new(train));
     let cost = || loss(&tower.forward(&batch.planes, mode).unwrap(), &batch, &loss_config).unwrap().tensor;
-    let learned: Vec<&Tensor> = tower.learned().map(|(_, tensor)| tensor).collect();
-    let gradients = Tensor::run_backward(&[cost()], &learned, false, false);
+    let trainable: Vec<&Tensor> = tower.trainable().map(|(_, tensor)| tensor).collect();
+    let gradients = Tensor::run_backward(&[cost()], &trainable, false, false);
     let _no_gradients = tch::no_grad_guard();
     let mut worst: f64 = 0.0;
-    for (tensor, gradient) in learned.iter().zip(&gradients) {
+    for (tensor, gradient) in trainable.iter().zip(&gradients) {
         let (numbers, slopes) = (tensor.view([-1]), gradient.contiguous().view([-1]));
         let scale = f64::try_from(slopes.abs().max()).unwrap().max(1e-3);
         let count = numbers.numel();

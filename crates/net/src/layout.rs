@@ -65,8 +65,8 @@ impl Shape {
 
     /// Trained parameters.
     pub fn parameters(&self) -> usize {
-        let learned = self.tensors().into_iter().filter(|tensor| tensor.role.is_learned());
-        learned.map(|tensor| tensor.len()).sum()
+        let trainable = self.tensors().into_iter().filter(|tensor| tensor.role.is_trainable());
+        trainable.map(|tensor| tensor.len()).sum()
     }
 
     /// Every convolution with its batch norm, from the input on.
@@ -202,7 +202,7 @@ impl Unit {
 
 impl Role {
     /// Whether the gradient changes it.
-    pub(crate) fn is_learned(self) -> bool {
+    pub(crate) fn is_trainable(self) -> bool {
         !matches!(self, Role::Mean | Role::Variance)
     }
 }

@@ -10,7 +10,7 @@ use crate::tower::Tower;
 /// Added to the root of Adam's second moment, as in its paper.
 const EPSILON: f64 = 1e-8;
 
-/// What an optimiser remembers of every trained tensor, in the order of [`Tower::learned`].
+/// What an optimiser remembers of every trained tensor, in the order of [`Tower::trainable`].
 pub(crate) struct Optimizer {
     /// Velocities of gradient descent, or Adam's means of gradients.
     pub(crate) momentum: Vec<Tensor>,
@@ -40,7 +40,7 @@ impl StepSize {
 impl Optimizer {
     /// At rest.
     pub(crate) fn new(tower: &Tower, kind: Method) -> Result<Optimizer, NetError> {
-        let zeros = || tower.learned().map(|(_, tensor)| Ok(tensor.f_zeros_like()?.f_detach()?));
+        let zeros = || tower.trainable().map(|(_, tensor)| Ok(tensor.f_zeros_like()?.f_detach()?));
         let momentum = zeros().collect::<Result<_, NetError>>()?;
         let squares = if has_squares(kind) { zeros().collect::<Result<_, NetError>>()? } else { Vec::new() };
         Ok(Optimizer { momentum, squares })
@@ -49,15 +49,15 @@ impl Optimizer {
     /// Changes the trained tensors by their gradients.
     pub(crate) fn step(&mut self, tower: &Tower, gradients: &[Tensor], size: StepSize) -> Result<(), NetError> {
         let _no_gradients = tch::no_grad_guard();
-        let learned = tower.learned().zip(gradients).zip(&mut self.momentum);
+        let trainable = tower.trainable().zip(gradients).zip(&mut self.momentum);
         match size.kind {
             Method::Sgd | Method::Nesterov => {
-                for (((spec, tensor), gradient), velocity) in learned {
+                for (((spec, tensor), gradient), velocity) in trainable {
                     descend(spec, tensor, gradient, velocity, size)?;
                 }
             }
             Method::Adamw => {
-                for ((((spec, tensor), gradient), mean), square) in learned.zip(&mut self.squares) {
+                for ((((spec, tensor), gradient), mean), square) in trainable.zip(&mut self.squares) {
                     adam(spec, tensor, gradient, [mean, square], size)?;
                 }
             }
@@ -134,7 +134,7 @@ pub(crate) fn update(optimizer: &Optimizer, place: usize, size: StepSize) -> Res
 /// λ‖w‖²/2 over the weights of convolutions and dense layers.
 pub(crate) fn penalty(tower: &Tower, l2: f32) -> Result<f32, NetError> {
     let _no_gradients = tch::no_grad_guard();
-    let weights = tower.learned().filter(|(spec, _)| spec.role == Role::Weight);
+    let weights = tower.trainable().filter(|(spec, _)| spec.role == Role::Weight);
     let sum = sum_of_squares(weights.map(|(_, tensor)| tensor))?;
     Ok((f64::from(l2) * sum / 2.0) as f32)
 }
@@ -179,7 +179,7 @@ mod tests {
         let tower = Tower::new(&start, options, Format::Points).unwrap();
         let mut optimizer = Optimizer::new(&tower, kind).unwrap();
         for (step, &gradient) in gradients.iter().enumerate() {
-            let gradients: Vec<Tensor> = tower.learned().map(|(_, tensor)| tensor.full_like(gradient)).collect();
+            let gradients: Vec<Tensor> = tower.trainable().map(|(_, tensor)| tensor.full_like(gradient)).collect();
             let step = step as u64;
             let size = StepSize { kind, rate: 0.1, momentum: 0.5, second_momentum: 0.75, l2: 0.2, step };
             optimizer.step(&tower, &gradients, size).unwrap();
@@ -189,7 +189,7 @@ mod tests {
             let decay = if spec.role == Role::Weight { 0.2 } else { 0.0 };
             let (old, new) = (start.tensor(&spec.name).unwrap(), end.tensor(&spec.name).unwrap());
             for (&old, &new) in old.iter().zip(new) {
-                let expected = if spec.role.is_learned() { expected(old.into(), decay) } else { old.into() };
+                let expected = if spec.role.is_trainable() { expected(old.into(), decay) } else { old.into() };
                 assert!((expected - f64::from(new)).abs() < 1e-6, "{}: {new}, expected {expected}", spec.name);
             }
         }

@@ -17,7 +17,7 @@ pub(crate) struct MicroBatchResult {
     /// The weight of its examples.
     pub(crate) weight: f64,
     pub(crate) losses: Losses,
-    /// Its part of the gradient of the batch, in the order of [`Tower::learned`].
+    /// Its part of the gradient of the batch, in the order of [`Tower::trainable`].
     pub(crate) gradients: Vec<Tensor>,
     /// What its batch norms have seen.
     pub(crate) statistics: Vec<Statistics>,
@@ -53,8 +53,8 @@ pub(crate) fn gradients(
 ) -> Result<MicroBatchGradients, NetError> {
     let answers = tower.forward(&batch.planes, Mode::Training)?;
     let loss = loss(&answers, batch, &LossConfig::new(&train_config.train))?;
-    let learned: Vec<&Tensor> = tower.learned().map(|(_, tensor)| tensor).collect();
-    let gradients = Tensor::f_run_backward(&[&loss.tensor * share], &learned, false, false)?;
+    let trainable: Vec<&Tensor> = tower.trainable().map(|(_, tensor)| tensor).collect();
+    let gradients = Tensor::f_run_backward(&[&loss.tensor * share], &trainable, false, false)?;
     Ok(MicroBatchGradients { loss, gradients, statistics: answers.statistics })
 }
 

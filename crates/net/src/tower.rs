@@ -113,8 +113,8 @@ impl Tower {
     }
 
     /// The tensors that the gradient changes.
-    pub(crate) fn learned(&self) -> impl Iterator<Item = &(TensorSpec, Tensor)> {
-        self.tensors.iter().filter(|(spec, _)| spec.role.is_learned())
+    pub(crate) fn trainable(&self) -> impl Iterator<Item = &(TensorSpec, Tensor)> {
+        self.tensors.iter().filter(|(spec, _)| spec.role.is_trainable())
     }
 
     /// The present weights.
@@ -205,7 +205,7 @@ impl Tower {
 fn load(weights: &Weights, spec: &TensorSpec, at: TensorOptions, format: Format) -> Result<Tensor, NetError> {
     let numbers = weights.tensor(&spec.name).expect("weights of a shape have every tensor of it");
     let tensor = tensor_of(numbers, spec, at, format)?;
-    Ok(tensor.f_set_requires_grad(spec.role.is_learned())?)
+    Ok(tensor.f_set_requires_grad(spec.role.is_trainable())?)
 }
 
 /// Numbers as a tensor in the layout of the tower's own.

@@ -77,7 +77,7 @@ mod tests {
     #[test]
     fn without_options_all_games_are_alike() {
         let plain = GameRandomization { komi: 0.5, opening: 0, random: 0 };
-        assert!(many(&[]).iter().all(|variety| *variety == plain));
+        assert!(many(&[]).iter().all(|randomization| *randomization == plain));
     }
 
     #[test]
@@ -89,8 +89,8 @@ mod tests {
                 format!("selfplay.komi_deviation={deviation:?}"),
             ];
             let found = many(&overrides.each_ref().map(String::as_str));
-            assert!(found.iter().all(|variety| (variety.komi - komi).fract() == 0.0));
-            let (mean, variance) = mean_and_variance(found.iter().map(|variety| variety.komi));
+            assert!(found.iter().all(|randomization| (randomization.komi - komi).fract() == 0.0));
+            let (mean, variance) = mean_and_variance(found.iter().map(|randomization| randomization.komi));
             // Rounding adds 1/12 to the variance where the deviation is not small. Three standard errors: 3·d/√4000 of
             // the mean, 3·d²·√(2/4000) of the variance.
             let expected: f64 = deviation * deviation + 1.0 / 12.0;
@@ -106,26 +106,27 @@ mod tests {
     #[test]
     fn openings_have_their_share_and_a_geometric_length() {
         let found = many(&["selfplay.policy_opening_fraction=1.0", "selfplay.policy_opening_moves=3.0"]);
-        let (mean, variance) = mean_and_variance(found.iter().map(|variety| variety.opening as f32));
+        let (mean, variance) = mean_and_variance(found.iter().map(|randomization| randomization.opening as f32));
         // Mean m, variance m·(1 + m) = 12, so three standard errors of the mean are 0.165.
         assert!((mean - 3.0).abs() < 0.165 && (variance - 12.0).abs() < 2.0, "{mean} {variance}");
         for n in 0..4 {
-            let share = found.iter().filter(|variety| variety.opening == n).count() as f64 / GAMES as f64;
+            let share = found.iter().filter(|randomization| randomization.opening == n).count() as f64 / GAMES as f64;
             // Three standard deviations of a share of a quarter are 0.0206.
             assert!((share - 0.25 * pow(0.75, n as f64)).abs() < 0.0206, "{n}: {share}");
         }
         let some = many(&["selfplay.policy_opening_fraction=0.4", "selfplay.policy_opening_moves=99.0"]);
-        let share = some.iter().filter(|variety| variety.opening > 0).count() as f64 / GAMES as f64;
+        let share = some.iter().filter(|randomization| randomization.opening > 0).count() as f64 / GAMES as f64;
         assert!((share - 0.4 * 0.99).abs() < 0.0233, "{share}");
         let none = many(&["selfplay.policy_opening_fraction=1.0", "selfplay.policy_opening_moves=0.0"]);
-        assert!(none.iter().all(|variety| variety.opening == 0));
+        assert!(none.iter().all(|randomization| randomization.opening == 0));
     }
 
     #[test]
     fn share_of_the_games_begins_with_random_moves_of_every_number_alike() {
         let found = many(&["selfplay.random_opening_fraction=0.6", "selfplay.random_opening_moves=3"]);
         for (random, expected) in [(0, 0.4), (1, 0.2), (2, 0.2), (3, 0.2), (4, 0.0)] {
-            let share = found.iter().filter(|variety| variety.random == random).count() as f64 / GAMES as f64;
+            let share =
+                found.iter().filter(|randomization| randomization.random == random).count() as f64 / GAMES as f64;
             // Three standard deviations of a share of 0.4 are 0.0232.
             assert!((share - expected).abs() < 0.0233, "{random}: {share}");
         }
@@ -134,7 +135,7 @@ mod tests {
     #[test]
     fn random_openings_leave_most_of_the_board() {
         let found = many(&["selfplay.random_opening_fraction=1.0", "selfplay.random_opening_moves=100"]);
-        assert_eq!(found.iter().map(|variety| variety.random).max(), Some(6), "of the 25 points");
+        assert_eq!(found.iter().map(|randomization| randomization.random).max(), Some(6), "of the 25 points");
     }
 
     #[test]

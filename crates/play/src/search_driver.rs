@@ -122,7 +122,7 @@ impl SearchDriver {
             match selected {
                 Selected::Leaf(leaf) => self.waiting.push((leaf, ticket.expect("a selected leaf was shown"))),
                 Selected::Ended => {}
-                Selected::Taken | Selected::Wait => break,
+                Selected::Pending | Selected::Wait => break,
             }
         }
     }

@@ -37,7 +37,7 @@ impl SelfplaySpec {
     pub fn new(config: &SelfplayConfig, model: &str, worker: &str, index: u64, threshold: Option<f32>) -> SelfplaySpec {
         let seed = game_seed(config.seed, model, worker, index);
         let (selfplay, resign) = (&config.selfplay, &config.resign);
-        let variety = GameRandomization::draw(&config.game, selfplay, seed);
+        let randomization = GameRandomization::draw(&config.game, selfplay, seed);
         SelfplaySpec {
             header: GameHeader::new(
                 (&config.game, &config.search),
@@ -49,11 +49,14 @@ impl SelfplaySpec {
             )
             .calibration(is_calibration(index, resign.calibration))
             .holdout_below(selfplay.holdout)
-            .with_komi(variety.komi),
-            settings: Settings { komi: variety.komi, ..Settings::new(&config.search, &config.game) },
+            .with_komi(randomization.komi),
+            settings: Settings { komi: randomization.komi, ..Settings::new(&config.search, &config.game) },
             // Moves drawn from the policy follow the random ones.
-            planner: SearchPlanner::new(config, if variety.opening > 0 { variety.random + variety.opening } else { 0 }),
-            random: variety.random,
+            planner: SearchPlanner::new(
+                config,
+                if randomization.opening > 0 { randomization.random + randomization.opening } else { 0 },
+            ),
+            random: randomization.random,
             leaves: config.search.leaves,
             choice_moves: selfplay.choice_moves,
             choice_exponent: selfplay.choice_exponent,

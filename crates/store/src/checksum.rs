@@ -1,4 +1,4 @@
-//! The seals of a Parquet file: hashes of the file, of its footer and of every column in it, in its own footer.
+//! The checksums of a Parquet file: hashes of the file, of its footer and of every column in it, in its own footer.
 //!
 //! A reader of the whole file checks the first. A reader of a few columns of some rows reads the footer, which is
 //! then trustworthy, and checks only the parts that it reads.
@@ -38,10 +38,11 @@ pub(crate) fn short(bytes: &[u8]) -> String {
 /// Puts the hashes of footer and file in their places.
 ///
 /// # Panics
-/// When the bytes are no Parquet file with blank seals.
+/// When the bytes are no Parquet file with blank checksums.
 pub(crate) fn close(bytes: &mut [u8]) {
     let footer = footer_start(bytes).expect("a Parquet file has a footer");
-    let at = |bytes: &[u8], mark| footer + find(&bytes[footer..], mark).expect("the footer has entries for the seals");
+    let at =
+        |bytes: &[u8], mark| footer + find(&bytes[footer..], mark).expect("the footer has entries for the checksums");
     let footer_at = at(bytes, FOOTER_MARK);
     let hash = sha256(&bytes[footer..bytes.len() - TAIL]);
     bytes[footer_at..footer_at + BLANK.len()].copy_from_slice(hash.as_bytes());
@@ -50,33 +51,33 @@ pub(crate) fn close(bytes: &mut [u8]) {
     bytes[file_at..file_at + BLANK.len()].copy_from_slice(hash.as_bytes());
 }
 
-/// Compares the seal of a whole file with its bytes.
+/// Compares the checksum of a whole file with its bytes.
 pub(crate) fn check(bytes: &[u8]) -> Result<(), String> {
     let footer = footer_start(bytes).ok_or_else(cut_off)?;
     let at = footer + find(&bytes[footer..], FILE_MARK).ok_or_else(cut_off)?;
     compare(bytes, &[at], at)
 }
 
-/// Compares the seal of a footer with its bytes: those between the last column and the [`TAIL`].
+/// Compares the checksum of a footer with its bytes: those between the last column and the [`TAIL`].
 pub(crate) fn check_footer(footer: &[u8]) -> Result<(), String> {
     let file = find(footer, FILE_MARK).ok_or_else(cut_off)?;
     let own = find(footer, FOOTER_MARK).ok_or_else(cut_off)?;
     compare(footer, &[file.min(own), file.max(own)], own)
 }
 
-/// Whether the hash of the bytes, with blanks at some places, is the one that stands at `seal`.
-fn compare(bytes: &[u8], blanks: &[usize], seal: usize) -> Result<(), String> {
+/// Whether the hash of the bytes, with blanks at some places, is the one that stands at `checksum`.
+fn compare(bytes: &[u8], blanks: &[usize], checksum: usize) -> Result<(), String> {
     let mut hash = Sha256::new();
     let mut done = 0;
     for &blank in blanks {
-        // In damaged files a seal may begin within another.
+        // In damaged files a checksum may begin within another.
         hash.update(bytes.get(done..blank).ok_or_else(altered)?);
         hash.update(BLANK);
         done = blank + BLANK.len();
     }
     hash.update(&bytes[done..]);
     let found = format!("{:x}", hash.finalize());
-    if found.as_bytes() == &bytes[seal..seal + BLANK.len()] { Ok(()) } else { Err(altered()) }
+    if found.as_bytes() == &bytes[checksum..checksum + BLANK.len()] { Ok(()) } else { Err(altered()) }
 }
 
 pub(crate) fn cut_off() -> String {
@@ -129,19 +130,19 @@ mod tests {
     }
 
     #[test]
-    fn seals_that_overlap_are_damage() {
+    fn checksums_that_overlap_are_damage() {
         let footer = [FILE_MARK, &BLANK.as_bytes()[..20], FOOTER_MARK, BLANK.as_bytes()].concat();
         assert_eq!(check_footer(&footer), Err(altered()));
     }
 
     #[test]
-    fn every_altered_bit_of_a_footer_but_the_other_seal_is_noticed() {
+    fn every_altered_bit_of_a_footer_but_the_other_checksum_is_noticed() {
         let whole = encode(&examples::to_batch(&[])).to_vec();
         let start = footer_start(&whole).unwrap();
         let footer = &whole[start..whole.len() - TAIL];
         assert_eq!(check_footer(footer), Ok(()));
-        let seal = find(footer, FILE_MARK).unwrap();
-        for at in (0..footer.len()).filter(|at| !(seal..seal + BLANK.len()).contains(at)) {
+        let checksum = find(footer, FILE_MARK).unwrap();
+        for at in (0..footer.len()).filter(|at| !(checksum..checksum + BLANK.len()).contains(at)) {
             let mut bytes = footer.to_vec();
             bytes[at] ^= 1 << (at % 8);
             assert!(check_footer(&bytes).is_err(), "altered at {at}");
@@ -149,17 +150,17 @@ mod tests {
     }
 
     #[test]
-    fn seal_is_the_hash_of_the_file_without_it() {
+    fn checksum_is_the_hash_of_the_file_without_it() {
         let whole = encode(&examples::to_batch(&[])).to_vec();
         let text = String::from_utf8_lossy(&whole).into_owned();
         let at = text.find(FILE).unwrap();
-        let seal: String = text[at..].chars().skip(FILE.len()).filter(char::is_ascii_hexdigit).take(64).collect();
-        let blank = text.replace(&seal, BLANK);
+        let checksum: String = text[at..].chars().skip(FILE.len()).filter(char::is_ascii_hexdigit).take(64).collect();
+        let blank = text.replace(&checksum, BLANK);
         assert_eq!(blank.len(), text.len());
         let at = footer_start(&whole).unwrap();
         let at = at + find(&whole[at..], FILE_MARK).unwrap();
         let mut bytes = whole;
         bytes[at..at + 64].copy_from_slice(BLANK.as_bytes());
-        assert_eq!(seal, sha256(&bytes));
+        assert_eq!(checksum, sha256(&bytes));
     }
 }

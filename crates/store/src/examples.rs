@@ -30,7 +30,7 @@ impl Examples {
         self.archives.read(self.folder, file, None, ExampleRows::from_batch)
     }
 
-    /// As [`Examples::read`], for those who want a few rows: nothing is checked but the file's seal.
+    /// As [`Examples::read`], for those who want a few rows: nothing is checked but the file's checksum.
     ///
     /// # Errors
     /// As [`Examples::read`].

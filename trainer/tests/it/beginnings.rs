@@ -57,7 +57,7 @@ fn bootstrap(
 }
 
 /// Trains on games until so many steps are taken here, or it is done.
-fn learn(run: &Run, steps: u64, stop_after: usize) -> (Option<ModelMetadata>, Vec<TrainerEvent>) {
+fn bootstrap_until(run: &Run, steps: u64, stop_after: usize) -> (Option<ModelMetadata>, Vec<TrainerEvent>) {
     let (stop, mut events, mut taken) = (Stop::never(), Vec::new(), 0);
     let metadata = bootstrap(run, (None, &people(100)), options(steps), &stop, |event| {
         taken += usize::from(matches!(event, TrainerEvent::Step { .. }));
@@ -150,7 +150,7 @@ fn weights_of_another_shape_are_refused() {
 #[test]
 fn bootstrap_from_sgf_publishes_model_1() {
     let run = run();
-    let (metadata, events) = learn(&run, 60, usize::MAX);
+    let (metadata, events) = bootstrap_until(&run, 60, usize::MAX);
     let metadata = metadata.unwrap();
     assert_eq!((metadata.number, metadata.parent, metadata.step), (1, None, 60));
     assert_eq!((metadata.origin[0].kind, metadata.origin[0].name.as_str()), (SourceKind::Games, "games.sgf"));
@@ -174,15 +174,15 @@ fn bootstrap_from_sgf_publishes_model_1() {
 #[test]
 fn stopped_bootstrap_resumes_to_the_same_model() {
     let (whole, parted) = (run(), run());
-    assert!(learn(&whole, 25, usize::MAX).0.is_some());
-    assert_eq!(learn(&parted, 25, 7).0, None);
+    assert!(bootstrap_until(&whole, 25, usize::MAX).0.is_some());
+    assert_eq!(bootstrap_until(&parted, 25, 7).0, None);
     // What is under way is neither taken for a generation of training nor mixed with other games.
     let error = train_next(&parted, &config(), TRAIN_DEVICE, &Stop::never(), &mut |_| ()).unwrap_err();
     assert!(error.to_string().contains("a bootstrap is in progress"), "{error}");
     let error = bootstrap(&parted, (None, &people(50)), options(25), &Stop::never(), Silent).unwrap_err();
     assert!(error.to_string().contains("it belongs to a bootstrap from games.sgf"), "{error}");
-    assert_eq!(learn(&parted, 25, 9).0, None);
-    assert!(learn(&parted, 25, usize::MAX).0.is_some());
+    assert_eq!(bootstrap_until(&parted, 25, 9).0, None);
+    assert!(bootstrap_until(&parted, 25, usize::MAX).0.is_some());
     assert_eq!(parted.models().get(1).unwrap(), whole.models().get(1).unwrap());
 }
 

@@ -30,10 +30,10 @@ fn run(config: &RunConfig) -> Run {
 
 /// Trains until so many batches are trained on, or the model is published.
 fn train(run: &Run, config: &RunConfig, batches: usize) -> bool {
-    let (stop, mut learned) = (Stop::never(), 0);
+    let (stop, mut trained) = (Stop::never(), 0);
     let mut watch = |progress| {
-        learned += usize::from(matches!(progress, TrainerEvent::Step { .. }));
-        if learned == batches {
+        trained += usize::from(matches!(progress, TrainerEvent::Step { .. }));
+        if trained == batches {
             stop.request();
         }
     };

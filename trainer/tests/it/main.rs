@@ -99,11 +99,11 @@ fn train(run: &Run) -> Result<ModelMetadata, TrainerError> {
 
 /// Trains until so many batches are trained on, or the model is published.
 fn train_some(run: &Run, batches: usize) -> Option<ModelMetadata> {
-    let (stop, mut learned) = (Stop::never(), 0);
+    let (stop, mut trained) = (Stop::never(), 0);
     let mut watch = |progress| {
         if let TrainerEvent::Step { .. } = progress {
-            learned += 1;
-            if learned == batches {
+            trained += 1;
+            if trained == batches {
                 stop.request();
             }
         }

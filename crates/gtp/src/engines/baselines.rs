@@ -26,7 +26,7 @@ impl Baseline {
     }
 
     pub(crate) fn named(name: &EngineName) -> Option<Baseline> {
-        Baseline::ALL.into_iter().find(|weak| weak.name() == name.as_str())
+        Baseline::ALL.into_iter().find(|baseline| baseline.name() == name.as_str())
     }
 
     fn choose(self, game: &Game, rng: &mut Seed) -> Move {
@@ -37,23 +37,23 @@ impl Baseline {
     }
 }
 
-/// A weak player at a board.
+/// A baseline in a game.
 #[derive(Debug)]
 pub(crate) struct BaselinePlayer {
-    weak: Baseline,
+    baseline: Baseline,
     rng: Seed,
     reply: Option<Response>,
 }
 
 impl BaselinePlayer {
-    pub(crate) fn new(weak: Baseline, seed: u64) -> BaselinePlayer {
-        BaselinePlayer { weak, rng: generator(seed), reply: None }
+    pub(crate) fn new(baseline: Baseline, seed: u64) -> BaselinePlayer {
+        BaselinePlayer { baseline, rng: generator(seed), reply: None }
     }
 }
 
 impl ExternalPlayer for BaselinePlayer {
     fn ask_move(&mut self, game: &Game) {
-        self.reply = Some(Response::Move(self.weak.choose(game, &mut self.rng)));
+        self.reply = Some(Response::Move(self.baseline.choose(game, &mut self.rng)));
     }
 
     /// It does not count.
@@ -136,9 +136,9 @@ mod tests {
     }
 
     /// All that a player chooses in 200 tries.
-    fn choices(weak: Baseline, game: &Game) -> BTreeSet<String> {
+    fn choices(baseline: Baseline, game: &Game) -> BTreeSet<String> {
         let mut rng = generator(1);
-        (0..200).map(|_| weak.choose(game, &mut rng).to_gtp(game.size())).collect()
+        (0..200).map(|_| baseline.choose(game, &mut rng).to_gtp(game.size())).collect()
     }
 
     #[test]
@@ -170,12 +170,12 @@ mod tests {
 
     #[test]
     fn games_of_weak_players_come_to_an_end() {
-        for weak in Baseline::ALL {
+        for baseline in Baseline::ALL {
             let mut game = Game::new(Size::new(7).unwrap());
             let mut rng = generator(3);
             while !game.passed_out() {
-                game.play(weak.choose(&game, &mut rng)).unwrap();
-                assert!(game.turn() < 2000, "{weak:?} does not end");
+                game.play(baseline.choose(&game, &mut rng)).unwrap();
+                assert!(game.turn() < 2000, "{baseline:?} does not end");
             }
         }
     }

@@ -1,4 +1,4 @@
-//! Programs and weak players, ready to sit down at boards.
+//! Programs and baselines, which play any number of games.
 
 use std::sync::{Arc, PoisonError};
 
@@ -25,7 +25,7 @@ pub struct Engine {
 #[derive(Clone, Debug)]
 enum Kind {
     Baseline(Baseline),
-    Program { declaration: Arc<EngineSpec>, idle: Idle },
+    Program { spec: Arc<EngineSpec>, idle: Idle },
 }
 
 /// Everything about an opponent that affects how it plays, to be kept beside its results.
@@ -85,13 +85,13 @@ impl Engine {
     /// # Errors
     /// There is none of this name.
     pub fn find(name: &EngineName, declared: &EngineSpecs) -> Result<Engine, EngineError> {
-        if let Some(weak) = Baseline::named(name) {
-            return Ok(Engine { name: name.clone(), kind: Kind::Baseline(weak) });
+        if let Some(baseline) = Baseline::named(name) {
+            return Ok(Engine { name: name.clone(), kind: Kind::Baseline(baseline) });
         }
         let shipped = EngineSpecs::gnugo();
         match declared.engine.iter().chain(&shipped.engine).find(|engine| engine.name == *name) {
-            Some(declaration) => {
-                let kind = Kind::Program { declaration: Arc::new(declaration.clone()), idle: Idle::default() };
+            Some(spec) => {
+                let kind = Kind::Program { spec: Arc::new(spec.clone()), idle: Idle::default() };
                 Ok(Engine { name: name.clone(), kind })
             }
             None => {
@@ -107,7 +107,7 @@ impl Engine {
 
     /// The names of all opponents, built-in ones first.
     pub fn names(declared: &EngineSpecs) -> Vec<String> {
-        let built_in = Baseline::ALL.iter().map(|weak| weak.name().to_owned());
+        let built_in = Baseline::ALL.iter().map(|baseline| baseline.name().to_owned());
         built_in.chain(declared.engine.iter().map(|engine| engine.name.to_string())).collect()
     }
 
@@ -129,10 +129,10 @@ impl Engine {
     /// # Errors
     /// It cannot be started, ends, stays silent, or refuses what every program has to take.
     pub fn identify(&self, size: Size) -> Result<Option<Identity>, EngineError> {
-        let Kind::Program { declaration, idle } = &self.kind else { return Ok(None) };
+        let Kind::Program { spec, idle } = &self.kind else { return Ok(None) };
         let fail = |source| EngineError::Client { name: self.name.clone(), source };
-        let mut client = Client::start(&declaration.command).map_err(fail)?;
-        let mut ask = |command: &str| client.ask(command, declaration.start_time()).map_err(fail);
+        let mut client = Client::start(&spec.command).map_err(fail)?;
+        let mut ask = |command: &str| client.ask(command, spec.start_time()).map_err(fail);
         let protocol = ask("protocol_version")?;
         if protocol.trim() != "2" {
             return Err(EngineError::Protocol { name: self.name.clone(), version: protocol });
@@ -144,19 +144,17 @@ impl Engine {
         Ok(Some(Identity {
             program,
             version,
-            arguments: declaration.command[1..].to_vec(),
-            before_game: declaration.before_game.clone(),
-            random_moves: declaration.random_moves,
+            arguments: spec.command[1..].to_vec(),
+            before_game: spec.before_game.clone(),
+            random_moves: spec.random_moves,
         }))
     }
 
     /// Sits down at a board, with a seed for what it leaves to chance.
     pub fn player(&self, size: Size, komi: f32, seed: u64) -> Box<dyn ExternalPlayer> {
         match &self.kind {
-            Kind::Baseline(weak) => Box::new(BaselinePlayer::new(*weak, seed)),
-            Kind::Program { declaration, idle } => {
-                Box::new(GtpPlayer::new(declaration, idle, GameSetup { size, komi, seed }))
-            }
+            Kind::Baseline(baseline) => Box::new(BaselinePlayer::new(*baseline, seed)),
+            Kind::Program { spec, idle } => Box::new(GtpPlayer::new(spec, idle, GameSetup { size, komi, seed })),
         }
     }
 }

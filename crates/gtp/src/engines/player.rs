@@ -1,4 +1,4 @@
-//! A program at a board.
+//! A program in a game.
 
 use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -22,7 +22,7 @@ pub(crate) struct GameSetup {
     pub(crate) seed: u64,
 }
 
-/// A program at a board, and the thread that talks to it.
+/// A program in a game, and the thread that talks to it.
 #[derive(Debug)]
 pub(crate) struct GtpPlayer {
     requests: Sender<Request>,
@@ -41,13 +41,13 @@ enum Request {
 }
 
 impl GtpPlayer {
-    /// A program that is idle, or a new one, sits down at a board.
-    pub(crate) fn new(declaration: &Arc<EngineSpec>, idle: &Idle, setup: GameSetup) -> GtpPlayer {
+    /// Acquires an idle process, or starts one, for a game.
+    pub(crate) fn new(spec: &Arc<EngineSpec>, idle: &Idle, setup: GameSetup) -> GtpPlayer {
         let (requests, to_do) = mpsc::channel();
         let (done, answers) = mpsc::channel();
-        let (declaration, idle) = (Arc::clone(declaration), Arc::clone(idle));
-        let (random_moves, rng) = (declaration.random_moves, generator(setup.seed));
-        thread::spawn(move || serve(&declaration, &idle, setup, &to_do, &done));
+        let (spec, idle) = (Arc::clone(spec), Arc::clone(idle));
+        let (random_moves, rng) = (spec.random_moves, generator(setup.seed));
+        thread::spawn(move || serve(&spec, &idle, setup, &to_do, &done));
         GtpPlayer { requests, answers, reply: None, random_moves, rng }
     }
 
@@ -84,7 +84,7 @@ impl ExternalPlayer for GtpPlayer {
 
 /// Serves the requests of one game. A program that did nothing wrong waits for the next game then.
 fn serve(
-    declaration: &EngineSpec,
+    spec: &EngineSpec,
     idle: &Idle,
     setup: GameSetup,
     requests: &Receiver<Request>,
@@ -92,8 +92,8 @@ fn serve(
 ) {
     let mut board: Option<Board<'_>> = None;
     for request in requests {
-        let seated = board.take().map_or_else(|| start(declaration, idle, setup), Ok);
-        let answer = seated.and_then(|seated| board.insert(seated).answer(&request));
+        let acquired = board.take().map_or_else(|| acquire_process(spec, idle, setup), Ok);
+        let answer = acquired.and_then(|acquired| board.insert(acquired).answer(&request));
         let broken = answer.is_err();
         if answers.send(answer).is_err() || broken {
             // A program that failed is not used for another game.
@@ -109,39 +109,39 @@ fn serve(
 }
 
 /// Takes a program that waits for a game, if it still works, or starts one.
-fn start<'a>(declaration: &'a EngineSpec, idle: &Idle, setup: GameSetup) -> Result<Board<'a>, PlayerError> {
+fn acquire_process<'a>(spec: &'a EngineSpec, idle: &Idle, setup: GameSetup) -> Result<Board<'a>, PlayerError> {
     let waiting = idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
-    if let Some(board) = waiting.and_then(|client| Board::set_up(client, declaration, setup).ok()) {
+    if let Some(board) = waiting.and_then(|client| Board::set_up(client, spec, setup).ok()) {
         return Ok(board);
     }
-    let client = Client::start(&declaration.command).map_err(broken)?;
-    Board::set_up(client, declaration, setup).map_err(broken)
+    let client = Client::start(&spec.command).map_err(broken)?;
+    Board::set_up(client, spec, setup).map_err(broken)
 }
 
 /// A program, and the moves that were sent to it.
 struct Board<'a> {
     client: Client,
-    declaration: &'a EngineSpec,
+    spec: &'a EngineSpec,
     size: Size,
     told: Vec<Move>,
 }
 
 impl Board<'_> {
-    fn set_up(client: Client, declaration: &EngineSpec, setup: GameSetup) -> Result<Board<'_>, ClientError> {
-        let mut board = Board { client, declaration, size: setup.size, told: Vec::new() };
+    fn set_up(client: Client, spec: &EngineSpec, setup: GameSetup) -> Result<Board<'_>, ClientError> {
+        let mut board = Board { client, spec, size: setup.size, told: Vec::new() };
         board.tell(&format!("boardsize {}", setup.size.side()))?;
         board.tell("clear_board")?;
         board.tell(&format!("komi {}", setup.komi))?;
         // A number that every program takes for one: most read a C int.
         let seed = (setup.seed % 0x7fff_fffe + 1).to_string();
-        for command in &declaration.before_game {
+        for command in &spec.before_game {
             board.tell(&command.replace("{seed}", &seed))?;
         }
         Ok(board)
     }
 
     fn tell(&mut self, command: &str) -> Result<String, ClientError> {
-        self.client.ask(command, self.declaration.start_time())
+        self.client.ask(command, self.spec.start_time())
     }
 
     fn answer(&mut self, request: &Request) -> Result<Response, PlayerError> {
@@ -177,7 +177,7 @@ impl Board<'_> {
 
     fn genmove(&mut self) -> Result<Response, PlayerError> {
         let command = format!("genmove {}", color(self.told.len()));
-        let said = self.client.ask(&command, self.declaration.move_time()).map_err(broken)?;
+        let said = self.client.ask(&command, self.spec.move_time()).map_err(broken)?;
         let said = said.trim();
         if said.eq_ignore_ascii_case("resign") {
             return Ok(Response::Resign);
@@ -192,7 +192,7 @@ impl Board<'_> {
 
     /// A program that cannot count, or not now, has no objection.
     fn score(&mut self) -> Result<Response, PlayerError> {
-        match self.client.ask("final_score", self.declaration.move_time()) {
+        match self.client.ask("final_score", self.spec.move_time()) {
             Ok(said) => Ok(Response::Score(margin(said.trim()))),
             Err(ClientError::Refused { .. }) => Ok(Response::Score(None)),
             Err(error) => Err(broken(error)),

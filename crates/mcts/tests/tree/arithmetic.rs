@@ -79,8 +79,8 @@ fn virtual_loss_turns_the_next_walk_away_and_is_taken_back() {
 fn leaf_met_twice_counts_once() {
     let mut search = empty(2, PARENT);
     let (root, _) = leaf(&mut search);
-    assert_eq!(search.select(&mut |_| panic!("a waiting leaf is not shown again")), Selected::Taken);
-    assert_eq!(search.select(&mut |_| panic!("a waiting leaf is not shown again")), Selected::Taken);
+    assert_eq!(search.select(&mut |_| panic!("a waiting leaf is not shown again")), Selected::Pending);
+    assert_eq!(search.select(&mut |_| panic!("a waiting leaf is not shown again")), Selected::Pending);
     flat(&mut search, root, 0.0);
     assert_eq!(search.visits(), 0);
     assert_eq!(search.root_value().black(), 0.0);

@@ -82,7 +82,7 @@ pub(crate) fn spend(search: &mut Search, visits: u32, width: usize, judge: &dyn 
             match search.select(&mut |game| answer = Some(judge(game))) {
                 Selected::Leaf(leaf) => waiting.push((leaf, answer.expect("a leaf is shown"))),
                 Selected::Ended => {}
-                Selected::Taken | Selected::Wait => break,
+                Selected::Pending | Selected::Wait => break,
             }
         }
         for (leaf, (policy, value)) in waiting {

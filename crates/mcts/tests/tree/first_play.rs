@@ -44,7 +44,7 @@ fn edge_whose_first_visit_waits_is_urgent_less_its_virtual_losses() {
     let (second, path) = leaf(&mut search);
     assert_eq!(path, [1]);
     // Move 0: 0.5; move 1: 0 − 1 + 1 = 0; the others have no prior.
-    assert_eq!(search.select(&mut |_| panic!("a waiting leaf is not shown again")), Selected::Taken);
+    assert_eq!(search.select(&mut |_| panic!("a waiting leaf is not shown again")), Selected::Pending);
     flat(&mut search, first, 0.25);
     flat(&mut search, second, -0.25);
     let found: Vec<(u32, f32)> = search.root_moves().iter().map(|mv| (mv.visits, mv.value.black())).collect();

@@ -71,7 +71,7 @@ fn decide<E: PlaneEvaluator>(network: &mut Network<E>, game: &Game, visits: u32)
             }) {
                 Selected::Leaf(leaf) => waiting.push((leaf, ticket.unwrap())),
                 Selected::Ended => {}
-                Selected::Taken | Selected::Wait => break,
+                Selected::Pending | Selected::Wait => break,
             }
         }
         network.flush().unwrap();

@@ -44,7 +44,7 @@ fn search(network: &mut Network, search: &mut Search, visits: u32) {
             match select {
                 Selected::Leaf(leaf) => waiting.push((leaf, ticket.unwrap())),
                 Selected::Ended => {}
-                Selected::Taken | Selected::Wait => break,
+                Selected::Pending | Selected::Wait => break,
             }
         }
         network.flush().unwrap();

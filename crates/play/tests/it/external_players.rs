@@ -64,7 +64,7 @@ fn against(external: &Scripted, games: u64) -> Vec<Result<Finish, Void>> {
 }
 
 #[test]
-fn guest_plays_to_the_end() {
+fn external_player_plays_to_the_end() {
     for game in against(&Scripted::new(None, None), 6) {
         let Finish { record, breach } = game.unwrap();
         assert_eq!(breach, None);
@@ -78,7 +78,7 @@ fn guest_plays_to_the_end() {
 }
 
 #[test]
-fn guest_who_breaks_the_rules_has_lost_and_one_who_breaks_down_has_not() {
+fn external_player_that_breaks_the_rules_loses_and_one_that_fails_does_not() {
     let occupied = Ok(Response::Move(Move::from_index(Size::new(5).unwrap(), 0).unwrap()));
     let forfeit = Err(PlayerError::Forfeit("it refuses a legal move".to_owned()));
     let (illegal, refusal) = ("ExternalPlayer plays A5, which is not legal", "it refuses a legal move");

@@ -17,8 +17,8 @@ const LEAST_SCALE: f64 = 0.01;
 /// All that the page shows.
 #[derive(Debug, Serialize)]
 pub(super) struct Facts {
-    pub(super) model: Card,
-    pub(super) against: Option<Card>,
+    pub(super) model: ModelFacts,
+    pub(super) against: Option<ModelFacts>,
     pub(super) tensors: Vec<TensorFacts>,
     /// What was not compared, and why.
     pub(super) notes: Vec<String>,
@@ -34,7 +34,7 @@ pub(super) struct Facts {
 
 /// Shape and origin of a network.
 #[derive(Debug, Serialize)]
-pub(super) struct Card {
+pub(super) struct ModelFacts {
     pub(super) name: String,
     shape: String,
     parameters: usize,
@@ -88,8 +88,8 @@ impl Facts {
             return Err(format!("the networks have no tensor of the same name and dimensions: {one}; and {two}"));
         }
         Ok(Facts {
-            model: Card::new(subject),
-            against: against.map(Card::new),
+            model: ModelFacts::new(subject),
+            against: against.map(ModelFacts::new),
             notes: other.map(|other| uncompared(own, other)).unwrap_or_default(),
             tensors,
             stem: Stem::new(own),
@@ -141,11 +141,11 @@ fn uncompared(own: &Listing, other: &Listing) -> Vec<String> {
     ours.chain(theirs).map(|what| format!("not compared: {what}")).collect()
 }
 
-impl Card {
-    pub(super) fn new(subject: &Subject) -> Card {
+impl ModelFacts {
+    pub(super) fn new(subject: &Subject) -> ModelFacts {
         let Subject { name, listing, bytes, metadata, first } = subject;
         let begun = first.as_ref().or(metadata.as_ref());
-        Card {
+        ModelFacts {
             name: name.clone(),
             shape: listing.shape.to_string(),
             parameters: listing.shape.parameters(),

@@ -10,7 +10,7 @@ use net::ListedTensor;
 use serde::Serialize;
 
 use super::Subject;
-use super::facts::{Card, norms, now};
+use super::facts::{ModelFacts, norms, now};
 use super::tensor::{difference, finite, norm, shown};
 
 /// Bars of a histogram.
@@ -35,7 +35,7 @@ pub(super) struct Series {
 /// One network.
 #[derive(Debug, Serialize)]
 pub(super) struct Column {
-    pub(super) card: Card,
+    pub(super) card: ModelFacts,
     /// √ of the sum of squares of its trained parameters.
     norm: Option<f64>,
     /// ‖a − b‖ / ‖b‖ over the tensors that it shares with the one before.
@@ -128,16 +128,16 @@ impl Column {
     fn new(subject: &Subject, before: Option<&Subject>) -> Column {
         let tensors = &subject.listing.tensors;
         // Running means and variances are no weights.
-        let learned = || tensors.iter().filter(|tensor| !tensor.name.contains(".running_"));
-        let pairs = learned().filter_map(|tensor| Some((tensor, like(before, tensor)?)));
+        let trainable = || tensors.iter().filter(|tensor| !tensor.name.contains(".running_"));
+        let pairs = trainable().filter_map(|tensor| Some((tensor, like(before, tensor)?)));
         let (own, others): (Vec<&[f32]>, Vec<&[f32]>) =
             pairs.map(|(tensor, other)| (&tensor.numbers[..], &other.numbers[..])).unzip();
         let change = (!own.is_empty()).then(|| difference(&own.concat(), &others.concat())).flatten();
         let norms = norms(&subject.listing);
         let numbers = || tensors.iter().flat_map(|tensor| &tensor.numbers);
-        let all: Vec<f64> = learned().flat_map(|tensor| finite(&tensor.numbers)).collect();
+        let all: Vec<f64> = trainable().flat_map(|tensor| finite(&tensor.numbers)).collect();
         Column {
-            card: Card::new(subject),
+            card: ModelFacts::new(subject),
             norm: shown(norm(&all)),
             change: change.and_then(shown),
             broken: numbers().filter(|number| !number.is_finite()).count(),

@@ -37,8 +37,8 @@ fn every_tensor_has_its_row() {
     let rows = facts["tensors"].as_array().unwrap();
     assert_eq!(rows.len(), read("x", &weights.to_bytes()).unwrap().tensors.len());
     let total: u64 = rows.iter().map(|row| row["count"].as_u64().unwrap()).sum();
-    let learned = facts["model"]["parameters"].as_u64().unwrap();
-    assert!(total > learned && learned > 100, "{total} {learned}");
+    let trainable = facts["model"]["parameters"].as_u64().unwrap();
+    assert!(total > trainable && trainable > 100, "{total} {trainable}");
     let norm: f64 =
         weights.tensor("stem.conv.weight").unwrap().iter().map(|&w| f64::from(w).powi(2)).sum::<f64>().sqrt();
     assert!((rows[0]["norm"].as_f64().unwrap() / norm - 1.0).abs() < 1e-3);
