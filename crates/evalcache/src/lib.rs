@@ -7,12 +7,11 @@
 mod built_in;
 mod codec;
 mod exact;
+mod fidelity;
 mod fit;
 mod fixed;
 mod key;
-pub mod ladder;
 mod layout;
-mod parts;
 mod range;
 mod sample;
 pub mod segment;
@@ -23,6 +22,7 @@ mod view;
 mod walk;
 
 pub use codec::Codec;
+pub use fidelity::{Fidelity, fidelity};
 pub use fit::fit;
 pub use key::Key;
 pub use sample::Sample;
