@@ -4,13 +4,11 @@ use std::process::ExitCode;
 
 use anyhow::anyhow;
 use clap::{ArgGroup, Parser, Subcommand};
-use config::ConfigError;
 use exit_class::{Classifier, classify};
 use models::ModelError;
 use net::NetError;
 use ratings::sprt::SprtError;
 use runtime::{Classify, Stop};
-use store::StoreError;
 
 use crate::EvaluatorError;
 use crate::rate::RateError;
@@ -77,12 +75,10 @@ pub fn main() -> ExitCode {
     runtime::main("evaluator", ERRORS, |stop| run(&args, stop))
 }
 
-/// The errors of libraries that a command may end with, for [`runtime::main`].
+/// The errors of libraries that a command may end with, beside those of every program; for [`runtime::main`].
 pub const ERRORS: &[Classifier] = &[
     classify::<EvaluatorError>,
     classify::<ModelError>,
-    classify::<StoreError>,
-    classify::<ConfigError>,
     classify::<NetError>,
     classify::<RateError>,
     classify::<SprtError>,

@@ -6,13 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Parser;
-use config::ConfigError;
 use exit_class::{Classifier, classify};
 use models::{ModelError, Models};
 use net::{Backend, Device, NetError, Precision};
 use remote::ServerIdentity;
 use runtime::{Stop, within};
-use store::{Store, StoreError};
+use store::Store;
 
 use crate::{Limits, Listen, Options, Server, ServerError, StoreSource};
 
@@ -97,14 +96,8 @@ pub fn main() -> ExitCode {
     runtime::main("inference", ERRORS, |stop| run(&args, stop))
 }
 
-/// The errors of libraries that the command may end with, for [`runtime::main`].
-pub const ERRORS: &[Classifier] = &[
-    classify::<ServerError>,
-    classify::<ConfigError>,
-    classify::<ModelError>,
-    classify::<StoreError>,
-    classify::<NetError>,
-];
+/// The errors of libraries that the command may end with, beside those of every program; for [`runtime::main`].
+pub const ERRORS: &[Classifier] = &[classify::<ServerError>, classify::<ModelError>, classify::<NetError>];
 
 /// Serves until the process is to stop.
 ///

@@ -4,12 +4,12 @@ use std::process::ExitCode;
 
 use anyhow::anyhow;
 use clap::Parser;
-use config::{ConfigError, ModelRef, QInit, RunConfig, RunName};
+use config::{ModelRef, QInit, RunConfig, RunName};
 use exit_class::{Classifier, classify};
 use models::{ModelError, Models, Place, Priority};
 use net::NetError;
 use runtime::{Classify, Stop, within};
-use store::{Run, Store, StoreError};
+use store::{Run, Store};
 
 use crate::{Console, Driver, Games, Options, SelfplayError, lease};
 
@@ -78,14 +78,8 @@ pub fn main() -> ExitCode {
     runtime::main("selfplay", ERRORS, |stop| run(&args, stop))
 }
 
-/// The errors of libraries that a command may end with, for [`runtime::main`].
-pub const ERRORS: &[Classifier] = &[
-    classify::<SelfplayError>,
-    classify::<ModelError>,
-    classify::<StoreError>,
-    classify::<ConfigError>,
-    classify::<NetError>,
-];
+/// The errors of libraries that a command may end with, beside those of every program; for [`runtime::main`].
+pub const ERRORS: &[Classifier] = &[classify::<SelfplayError>, classify::<ModelError>, classify::<NetError>];
 
 /// Runs the command.
 ///

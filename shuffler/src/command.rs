@@ -4,10 +4,10 @@ use std::process::ExitCode;
 
 use anyhow::{Context, anyhow};
 use clap::Parser;
-use config::{ConfigError, RunName};
+use config::RunName;
 use exit_class::{Classifier, classify};
 use runtime::{Stop, within};
-use store::{Compaction, Run, Store, StoreError};
+use store::{Compaction, Run, Store};
 
 use crate::calibrate::Calibrator;
 use crate::driver::{Driver, next_generation};
@@ -63,8 +63,8 @@ pub fn main() -> ExitCode {
     runtime::main("shuffler", ERRORS, |stop| run(&args, stop))
 }
 
-/// The errors of libraries that a command may end with, for [`runtime::main`].
-pub const ERRORS: &[Classifier] = &[classify::<ShufflerError>, classify::<StoreError>, classify::<ConfigError>];
+/// The errors of libraries that a command may end with, beside those of every program; for [`runtime::main`].
+pub const ERRORS: &[Classifier] = &[classify::<ShufflerError>];
 
 /// Runs the command.
 ///

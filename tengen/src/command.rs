@@ -3,7 +3,6 @@
 #[cfg(feature = "torch")]
 use clap::CommandFactory;
 use clap::{Parser, Subcommand};
-use config::ConfigError;
 #[cfg(feature = "torch")]
 use evaluator::EvaluatorError;
 use exit_class::{Classifier, classify};
@@ -15,7 +14,6 @@ use runtime::Stop;
 use selfplay::SelfplayError;
 #[cfg(feature = "torch")]
 use shuffler::ShufflerError;
-use store::StoreError;
 #[cfg(feature = "torch")]
 use trainer::TrainerError;
 use web::WebError;
@@ -108,7 +106,7 @@ impl Args {
     }
 }
 
-/// The errors of libraries that a command may end with, for [`runtime::main`].
+/// The errors of libraries that a command may end with, beside those of every program; for [`runtime::main`].
 pub const ERRORS: &[Classifier] = &[
     #[cfg(feature = "torch")]
     classify::<SelfplayError>,
@@ -119,8 +117,6 @@ pub const ERRORS: &[Classifier] = &[
     #[cfg(feature = "torch")]
     classify::<EvaluatorError>,
     classify::<ModelError>,
-    classify::<StoreError>,
-    classify::<ConfigError>,
     classify::<NetError>,
     classify::<EngineSpecError>,
     classify::<EngineError>,

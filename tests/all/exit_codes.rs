@@ -185,7 +185,7 @@ fn wrapped(program: &str, error: StoreError) -> anyhow::Error {
 }
 
 fn class(error: &anyhow::Error, known: &[Classifier]) -> ExitClass {
-    runtime::exit_class(error, known)
+    runtime::class_of(error, known)
 }
 
 #[test]

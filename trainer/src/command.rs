@@ -4,12 +4,12 @@ use std::process::ExitCode;
 
 use anyhow::anyhow;
 use clap::{Parser, Subcommand};
-use config::{ConfigError, RunConfig, RunName};
+use config::{RunConfig, RunName};
 use exit_class::{Classifier, classify};
 use models::{ModelError, Models};
 use net::{Backend, NetError, Precision, TrainDevice};
 use runtime::{Classify, Stop};
-use store::{Run, Store, StoreError};
+use store::{Run, Store};
 
 use crate::{Console, Driver, Options, ReferenceArgs, TrainerError, bootstrap_command, files, lease};
 
@@ -69,14 +69,8 @@ pub fn main() -> ExitCode {
     runtime::main("trainer", ERRORS, |stop| run(&args, stop))
 }
 
-/// The errors of libraries that a command may end with, for [`runtime::main`].
-pub const ERRORS: &[Classifier] = &[
-    classify::<TrainerError>,
-    classify::<ModelError>,
-    classify::<StoreError>,
-    classify::<ConfigError>,
-    classify::<NetError>,
-];
+/// The errors of libraries that a command may end with, beside those of every program; for [`runtime::main`].
+pub const ERRORS: &[Classifier] = &[classify::<TrainerError>, classify::<ModelError>, classify::<NetError>];
 
 /// Runs the command of the arguments.
 ///

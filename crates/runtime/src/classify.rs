@@ -3,12 +3,17 @@
 use std::error::Error;
 use std::fmt;
 
+use config::ConfigError;
 use exit_class::{Classified, Classifier, ExitClass, classify};
+use store::StoreError;
 
-/// The class of the first error of the chain that has one: an error that [`Classify`] marked, or of one of these types.
-pub fn exit_class(error: &anyhow::Error, errors: &[Classifier]) -> ExitClass {
-    let marked: Classifier = classify::<Marked>;
-    exit_class::exit_class(error.chain(), &[&[marked], errors].concat())
+/// The errors that every program may end with.
+const COMMON: &[Classifier] = &[classify::<Marked>, classify::<StoreError>, classify::<ConfigError>];
+
+/// The class of the first error of the chain that has one: an error that [`Classify`] marked, of a store or a configuration, or
+/// of one of these types.
+pub fn class_of(error: &anyhow::Error, errors: &[Classifier]) -> ExitClass {
+    exit_class::exit_class(error.chain(), &[COMMON, errors].concat())
 }
 
 /// An error with a class. Prints as what it wraps.
@@ -69,10 +74,10 @@ mod tests {
 
     #[test]
     fn exit_class_of_a_marked_error_is_found_below_its_context() {
-        assert_eq!(exit_class(&refused().into(), &[]), ExitClass::Failure);
+        assert_eq!(class_of(&refused().into(), &[]), ExitClass::Failure);
         for class in ExitClass::ALL {
             let error = Err::<(), _>(refused()).class(class).context("a").context("b").unwrap_err();
-            assert_eq!(exit_class(&error, &[]), class);
+            assert_eq!(class_of(&error, &[]), class);
         }
     }
 }

@@ -100,11 +100,10 @@ pub fn configuration(path: &Path, overrides: &[String]) -> anyhow::Result<RunCon
 #[cfg(test)]
 mod tests {
     use clap::Parser;
-    use config::ConfigError;
-    use exit_class::{ExitClass, classify};
+    use exit_class::ExitClass;
 
     use super::*;
-    use crate::exit_class;
+    use crate::class_of;
 
     #[derive(Parser)]
     struct Program {
@@ -139,7 +138,7 @@ mod tests {
         for (arguments, what) in cases {
             let error = read(arguments).unwrap_err();
             assert!(format!("{error:#}").contains(what), "{error:#}");
-            assert!(exit_class(&error, &[classify::<ConfigError>]) == ExitClass::Configuration, "{error:#}");
+            assert!(class_of(&error, &[]) == ExitClass::Configuration, "{error:#}");
         }
     }
 }

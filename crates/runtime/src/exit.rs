@@ -5,14 +5,14 @@ use std::time::Duration;
 
 use exit_class::{Classifier, ExitClass};
 
-use crate::{StdoutClosed, Stop, console, exit_class, metrics, service, signals};
+use crate::{StdoutClosed, Stop, class_of, console, metrics, service, signals};
 
 /// A process that serves metrics and whose store refuses writes stays for so long, so that a monitor with the usual scrape
 /// intervals of 15 to 30 seconds sees why it ends. A signal ends that.
 const SHOWN: Duration = Duration::from_secs(60);
 
 /// Runs a program: listens for SIGTERM and SIGINT, runs `work`, prints its error chain on one line, and exits with the code of
-/// its [`ExitClass`]. `errors` are the types of library errors that the program knows; see [`exit_class()`]. A second Ctrl-C or
+/// its [`ExitClass`]. `errors` are the types of library errors that the program knows; see [`class_of`]. A second Ctrl-C or
 /// SIGTERM exits with 130 or 143.
 pub fn main(name: &'static str, errors: &[Classifier], work: impl FnOnce(&Stop) -> anyhow::Result<()>) -> ExitCode {
     let stop = Stop::default();
@@ -29,7 +29,7 @@ pub fn main(name: &'static str, errors: &[Classifier], work: impl FnOnce(&Stop) 
         Err(error) if error.is::<StdoutClosed>() => ExitClass::Finished,
         Err(error) => {
             console::error(&one_line(&error));
-            exit_class(&error, errors)
+            class_of(&error, errors)
         }
     };
     if class == ExitClass::StoreRefuses && service::is_serving() {
