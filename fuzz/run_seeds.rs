@@ -75,7 +75,7 @@ fn publish(run: &Run) -> Result<(), store::StoreError> {
     let [first, second] = ["seed-1", "random"].map(|name| name.parse().expect("the names are a model and a built-in one"));
     run.pairings().remember(1, 0, &Pairing { first, second, games: 16 })?;
     run.pruning().prune_sgf(&[], 1)?;
-    run.models().publish(&metadata(run, &config), vec![1; 64].into())?;
+    run.models().publish(&ModelMetadata::new(run.name(), 1, 125, &config), vec![1; 64].into())?;
     let examples: Vec<_> = games.iter().flat_map(|game| game.examples().expect("made-up games are played by the rules")).collect();
     run.shards().publish([ExampleRows::from_examples(&examples)], manifest(&config, examples.len()))?;
     let files = BTreeMap::from([("trainer.safetensors".to_owned(), vec![2; 64].into())]);
@@ -90,20 +90,6 @@ fn publish(run: &Run) -> Result<(), store::StoreError> {
         rate_low: 0.01,
         rate_high: 0.1,
     })
-}
-
-fn metadata(run: &Run, config: &RunConfig) -> ModelMetadata {
-    ModelMetadata {
-        run: run.name().clone(),
-        number: 1,
-        parent: None,
-        origin: Vec::new(),
-        step: 125,
-        size: 5,
-        config_digest: config.digest(),
-        network: config.network,
-        search: config.search.clone(),
-    }
 }
 
 fn manifest(config: &RunConfig, examples: usize) -> Manifest {

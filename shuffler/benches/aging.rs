@@ -90,17 +90,7 @@ fn play(run: &Run, model: u32, games: u64) -> Result<(), Failure> {
 }
 
 fn publish(run: &Run, config: &RunConfig, number: u32) -> Result<(), Failure> {
-    let metadata = ModelMetadata {
-        run: run.name().clone(),
-        number,
-        parent: number.checked_sub(1).filter(|&parent| parent > 0),
-        origin: Vec::new(),
-        step: number.into(),
-        size: config.game.size,
-        config_digest: config.digest(),
-        network: config.network,
-        search: config.search.clone(),
-    };
+    let metadata = ModelMetadata::new(run.name(), number, number.into(), &config);
     Ok(run.models().publish(&metadata, "weights".into())?)
 }
 

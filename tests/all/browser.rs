@@ -66,17 +66,7 @@ fn publish_small_model(store: &TestStore) {
     let config = Preset::Tiny.config();
     let run = store.run("small");
     run.create(&config).unwrap();
-    let metadata = ModelMetadata {
-        run: run.name().clone(),
-        number: 1,
-        parent: None,
-        origin: Vec::new(),
-        step: 0,
-        size: config.game.size,
-        config_digest: config.digest(),
-        network: config.network,
-        search: config.search.clone(),
-    };
+    let metadata = ModelMetadata::new(run.name(), 1, 0, &config);
     let weights = Weights::synthetic(Shape::new(&config.game, &config.network).unwrap(), 1);
     run.models().publish(&metadata, weights.to_bytes().into()).unwrap();
 }

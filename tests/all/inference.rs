@@ -18,17 +18,7 @@ const POSITIONS: usize = 23;
 pub(crate) fn publish(run: &Run, number: u32, config: RunConfig) -> Weights {
     run.create(&config).unwrap();
     let weights = Weights::synthetic(Shape::new(&config.game, &config.network).unwrap(), 1);
-    let metadata = ModelMetadata {
-        run: run.name().clone(),
-        number,
-        parent: None,
-        origin: Vec::new(),
-        step: 0,
-        size: config.game.size,
-        config_digest: config.digest(),
-        network: config.network,
-        search: config.search,
-    };
+    let metadata = ModelMetadata::new(run.name(), number, 0, &config);
     run.models().publish(&metadata, weights.to_bytes().into()).unwrap();
     weights
 }

@@ -5,11 +5,10 @@ use std::time::{Duration, Instant};
 use config::RunConfig;
 use net::TrainDevice;
 use runtime::{Reporter, Step, Stop, Waiting};
-use store::{Backoff, LeaseName, Run};
+use store::{Backoff, LeaseName, ModelMetadata, Run};
 
 use crate::dataset::{CALIBRATION_POSITIONS, Dataset};
 use crate::generation::GenerationTrainer;
-use crate::init::metadata;
 use crate::resume::{Work, resume};
 use crate::{References, TrainerError, TrainerEvent};
 
@@ -93,7 +92,7 @@ impl<'a> Driver<'a> {
         };
         let weights = work.trainer.published().and_then(|weights| weights.calibrated(&examples)).map_err(failed)?;
         let step = work.trainer.steps();
-        let metadata = metadata(&self.run, &self.config, generation, step);
+        let metadata = ModelMetadata::new(self.run.name(), generation, step, &self.config);
         let published = self.run.models().publish(&metadata, weights.to_bytes().into());
         published.map_err(|error| TrainerError::of_publishing(&self.run, || format!("model {generation}"), error))?;
         tracing::info!(model = %metadata.id(), step, "published");

@@ -89,7 +89,7 @@ pub(crate) fn publish_first(
     origin: Vec<Source>,
 ) -> Result<ModelMetadata, TrainerError> {
     refuse_models(run)?;
-    let metadata = ModelMetadata { origin, ..metadata(run, config, 1, step) };
+    let metadata = ModelMetadata { origin, ..ModelMetadata::new(run.name(), 1, step, config) };
     run.models().publish(&metadata, weights.to_bytes().into())?;
     Ok(metadata)
 }
@@ -99,21 +99,6 @@ pub(crate) fn refuse_models(run: &Run) -> Result<(), TrainerError> {
     match run.models().newest()? {
         None => Ok(()),
         Some(newest) => Err(TrainerError::HasModels { newest: run.name().model(newest) }),
-    }
-}
-
-/// What there is to know of a model of this run that has taken so many steps.
-pub(crate) fn metadata(run: &Run, config: &RunConfig, number: u32, step: u64) -> ModelMetadata {
-    ModelMetadata {
-        run: run.name().clone(),
-        number,
-        parent: number.checked_sub(1).filter(|&parent| parent > 0),
-        origin: Vec::new(),
-        step,
-        size: config.game.size,
-        config_digest: config.digest(),
-        network: config.network_of(number),
-        search: config.search.at(number),
     }
 }
 

@@ -36,17 +36,7 @@ fn configuration() -> RunConfig {
 pub(crate) fn publish(run: &Run) -> Result<(), StoreError> {
     let config = configuration();
     run.create(&config)?;
-    let metadata = ModelMetadata {
-        run: run.name().clone(),
-        number: 1,
-        parent: None,
-        origin: Vec::new(),
-        step: STEPS,
-        size: config.game.size,
-        config_digest: config.digest(),
-        network: config.network,
-        search: config.search,
-    };
+    let metadata = ModelMetadata::new(run.name(), 1, STEPS, &config);
     run.models().publish(&metadata, WEIGHTS.into())
 }
 

@@ -114,17 +114,7 @@ mod tests {
         run.create(&config).unwrap();
         let weights = Weights::synthetic(Shape::new(&config.game, &config.network).unwrap(), 1).to_bytes();
         for number in [1, 2] {
-            let metadata = ModelMetadata {
-                run: run.name().clone(),
-                number,
-                parent: number.checked_sub(1).filter(|&parent| parent > 0),
-                origin: Vec::new(),
-                step: 0,
-                size: config.game.size,
-                config_digest: config.digest(),
-                network: config.network,
-                search: config.search.clone(),
-            };
+            let metadata = ModelMetadata::new(run.name(), number, 0, &config);
             run.models().publish(&metadata, weights.clone().into()).unwrap();
         }
         store.run(&"empty".parse().unwrap()).create(&config).unwrap();

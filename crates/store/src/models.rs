@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
-use config::{ModelId, Network, RunName, Search};
+use config::{ModelId, Network, RunConfig, RunName, Search};
 use object_store::path::Path;
 use serde::{Deserialize, Serialize};
 
@@ -45,6 +45,21 @@ pub struct ModelMetadata {
 }
 
 impl ModelMetadata {
+    /// The metadata of a model that continues the one before it, after so many steps of this configuration.
+    pub fn new(run: &RunName, number: u32, step: u64, config: &RunConfig) -> ModelMetadata {
+        ModelMetadata {
+            run: run.clone(),
+            number,
+            parent: number.checked_sub(1).filter(|&parent| parent > 0),
+            origin: Vec::new(),
+            step,
+            size: config.game.size,
+            config_digest: config.digest(),
+            network: config.network_of(number),
+            search: config.search.at(number),
+        }
+    }
+
     /// The id of the model.
     pub fn id(&self) -> ModelId {
         self.run.model(self.number)

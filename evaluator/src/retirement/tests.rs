@@ -150,17 +150,7 @@ fn weights_that_training_may_continue_from_are_kept() {
     let arena = arena(&store, 1);
     let config = arena.rated.config().clone();
     for number in 1..=4_u32 {
-        let metadata = store::ModelMetadata {
-            run: name(RUN),
-            number,
-            parent: number.checked_sub(1).filter(|&parent| parent > 0),
-            origin: Vec::new(),
-            step: 10 * u64::from(number),
-            size: config.game.size,
-            config_digest: config.digest(),
-            network: config.network,
-            search: config.search.clone(),
-        };
+        let metadata = store::ModelMetadata::new(&name(RUN), number, 10 * u64::from(number), &config);
         arena.rated.run.models().publish(&metadata, bytes::Bytes::from_static(b"none")).expect("memory can be written");
     }
     (1..=3).for_each(|number| arena.rated.retire_model(&name(RUN).model(number)).expect("it is not the newest"));

@@ -51,17 +51,7 @@ pub(crate) fn models() -> Models {
     run.create(&config(shapes()[0])).unwrap();
     for number in [1, 2] {
         let config = config(shapes()[number as usize - 1]);
-        let metadata = ModelMetadata {
-            run: run.name().clone(),
-            number,
-            parent: None,
-            origin: Vec::new(),
-            step: 0,
-            size: config.game.size,
-            config_digest: config.digest(),
-            network: config.network,
-            search: config.search,
-        };
+        let metadata = ModelMetadata::new(run.name(), number, 0, &config);
         run.models().publish(&metadata, weights(number).to_bytes().into()).unwrap();
     }
     Models::new(store)

@@ -93,17 +93,7 @@ fn id(number: u32) -> ModelId {
 /// Publishes a model with made-up weights, and opens it.
 pub(crate) fn trained(run: &Run, number: u32) -> Model {
     let config = config(&[]);
-    let metadata = ModelMetadata {
-        run: "tiny".parse().unwrap(),
-        number,
-        parent: None,
-        origin: Vec::new(),
-        step: 1,
-        size: config.game.size,
-        config_digest: config.digest(),
-        network: config.network,
-        search: config.search,
-    };
+    let metadata = ModelMetadata::new(&"tiny".parse().unwrap(), number, 1, &config);
     let weights = Weights::synthetic(Shape::new(&config.game, &config.network).unwrap(), 1);
     run.models().publish(&metadata, Bytes::from(weights.to_bytes())).unwrap();
     Model::open(run, &id(number), &Device::Cpu.into(), config.selfplay.batch).unwrap()

@@ -114,17 +114,7 @@ fn damaged_shard_is_named() {
 fn publish_model(run: &Run, number: u32) {
     let settings = config(&[]);
     let name: RunName = "r".parse().unwrap();
-    let metadata = ModelMetadata {
-        run: name,
-        number,
-        parent: None,
-        origin: Vec::new(),
-        step: 1,
-        size: 5,
-        config_digest: settings.digest(),
-        network: settings.network,
-        search: settings.search,
-    };
+    let metadata = ModelMetadata::new(&name, number, 1, &settings);
     run.models().publish(&metadata, Bytes::from(format!("weights {number}"))).unwrap();
 }
 

@@ -27,17 +27,7 @@ fn publish(run: &Run, model: u32, worker: &str, time: u64, range: std::ops::Rang
 
 fn publish_model(run: &Run, number: u32) {
     let config = Preset::Tiny.config();
-    let metadata = ModelMetadata {
-        run: run.name().clone(),
-        number,
-        parent: number.checked_sub(1).filter(|&parent| parent > 0),
-        origin: Vec::new(),
-        step: 10 * u64::from(number),
-        size: config.game.size,
-        config_digest: config.digest(),
-        network: config.network,
-        search: config.search,
-    };
+    let metadata = ModelMetadata::new(run.name(), number, 10 * u64::from(number), &config);
     run.models().publish(&metadata, Bytes::from_static(b"weights")).unwrap();
 }
 

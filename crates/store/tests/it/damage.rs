@@ -114,17 +114,7 @@ fn table_of_something_else_is_damaged() {
 fn damaged_metadata_is_named() {
     let (folder, run) = in_folder();
     let settings = config(&[]);
-    let metadata = store::ModelMetadata {
-        run: run.name().clone(),
-        number: 1,
-        parent: None,
-        origin: Vec::new(),
-        step: 1,
-        size: 9,
-        config_digest: settings.digest(),
-        network: settings.network,
-        search: settings.search,
-    };
+    let metadata = store::ModelMetadata::new(run.name(), 1, 1, &settings);
     run.models().publish(&metadata, Bytes::from("weights")).unwrap();
     let model = folder.path().join("r/models/000001");
     let damaged = |reason: &str| {

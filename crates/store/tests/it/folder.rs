@@ -40,17 +40,7 @@ fn model_whose_writer_was_killed_does_not_block_the_next() {
     fs::write(models.join("weights.safetensors"), "of a writer that was killed before the metadata").unwrap();
     assert_eq!((run.models().newest().unwrap(), run.models().list().unwrap()), (None, vec![]));
     let settings = config(&[]);
-    let metadata = store::ModelMetadata {
-        run: name("r"),
-        number: 1,
-        parent: None,
-        origin: Vec::new(),
-        step: 1,
-        size: 9,
-        config_digest: settings.digest(),
-        network: settings.network,
-        search: settings.search,
-    };
+    let metadata = store::ModelMetadata::new(&name("r"), 1, 1, &settings);
     run.models().publish(&metadata, Bytes::from("new weights")).unwrap();
     assert_eq!(run.models().get(1).unwrap(), (metadata, Bytes::from("new weights")));
     assert_eq!(fs::read_dir(&models).unwrap().count(), 3);

@@ -28,18 +28,7 @@ fn run_is_created_once() {
 }
 
 pub(crate) fn metadata(number: u32) -> ModelMetadata {
-    let config = config(&[]);
-    ModelMetadata {
-        run: name("r"),
-        number,
-        parent: number.checked_sub(1).filter(|&parent| parent > 0),
-        origin: Vec::new(),
-        step: 100 * u64::from(number),
-        size: 9,
-        config_digest: config.digest(),
-        network: config.network,
-        search: config.search,
-    }
+    ModelMetadata::new(&name("r"), number, 100 * u64::from(number), &config(&[]))
 }
 
 #[test]
