@@ -90,7 +90,7 @@ fn play(run: &Run, model: u32, games: u64) -> Result<(), Failure> {
 }
 
 fn publish(run: &Run, config: &RunConfig, number: u32) -> Result<(), Failure> {
-    let metadata = ModelMetadata::new(run.name(), number, number.into(), &config);
+    let metadata = ModelMetadata::new(run.name(), number, number.into(), config);
     Ok(run.models().publish(&metadata, "weights".into())?)
 }
 

@@ -96,7 +96,7 @@ fn play(run: &Run, model: u32, games: u64) -> Result<(), Failure> {
 
 /// A model with its log, its threshold, and its match with the model before.
 fn publish(run: &Run, config: &RunConfig, number: u32) -> Result<(), Failure> {
-    let metadata = ModelMetadata::new(run.name(), number, LINES * 10 * u64::from(number), &config);
+    let metadata = ModelMetadata::new(run.name(), number, LINES * 10 * u64::from(number), config);
     run.models().publish(&metadata, "weights".into())?;
     let line = |at: u64| {
         let step = LINES * 10 * u64::from(number - 1) + 10 * at;

@@ -49,7 +49,7 @@ pub(crate) fn arena(store: &Store, threads: usize) -> Arena {
 pub(crate) fn publish_models(arena: &Arena, count: u32) {
     for number in 1..=count {
         let config = arena.rated.config();
-        let metadata = store::ModelMetadata::new(&name(RUN), number, 0, &config);
+        let metadata = store::ModelMetadata::new(&name(RUN), number, 0, config);
         arena.rated.run.models().publish(&metadata, bytes::Bytes::from_static(b"none")).expect("memory can be written");
     }
 }
