@@ -7,13 +7,14 @@ use std::thread;
 use std::time::Duration;
 
 use analysis::katago::{Server, ServerOptions};
-use analysis::{Engine, EngineOptions, Perspective, ReportStyle};
+use analysis::{Perspective, ReportStyle};
 use anyhow::Context;
 use go::Size;
 use runtime::{Classify, Stop};
+use study::model::Player;
 
 use crate::analyze_command::{BATCH, POINTS};
-use crate::player::{Player, PlayerArgs};
+use crate::player::PlayerArgs;
 
 /// Bytes of a line. A query of 1,000 moves has 20,000.
 const LONGEST_LINE: usize = 1 << 24;
@@ -62,14 +63,6 @@ fn perspective(text: &str) -> Result<Perspective, String> {
 pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let Player { config, searcher, any_size } = args.model.open(store, "analysis-server", BATCH, stop)?;
     let size = Size::new(config.game.size).misconfigured()?;
-    let leaves = searcher.budget().leaves;
-    let engine = EngineOptions {
-        settings: searcher.settings(),
-        leaves,
-        threads: args.model.threads(),
-        positions: (BATCH / leaves).max(1),
-        seed: config.seed,
-    };
     let options = ServerOptions {
         model: searcher.name().to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -85,8 +78,7 @@ pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
             path_visits: false,
         },
     };
-    let (searcher, cache) = (Arc::new(searcher), args.model.cache());
-    let engine = Engine::start(engine, move || searcher.evaluator(cache)).context("cannot start a thread")?;
+    let (engine, _) = args.model.start_engine(&Arc::new(searcher), BATCH, config.seed)?;
     tracing::info!(
         model = options.model,
         size = config.game.size,

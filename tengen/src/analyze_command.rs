@@ -10,13 +10,14 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::{Duration, Instant};
 
-use analysis::{Engine, EngineOptions, Event, Perspective, Report, ReportStyle, Task};
-use anyhow::{Context, anyhow};
+use analysis::{Engine, Event, Perspective, Report, ReportStyle, Task};
+use anyhow::anyhow;
 use go::Size;
 use models::{Lookups, Searcher};
 use runtime::{Classify, Progress, Stop, format};
+use study::model::Player;
 
-use crate::player::{Player, PlayerArgs};
+use crate::player::PlayerArgs;
 use work::{Analyst, Work};
 
 /// Positions that an evaluator takes at a time.
@@ -79,17 +80,8 @@ pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
         style: ReportStyle { points: args.points, ..STYLE },
     };
     let (mut games, mut failed) = work::open(&args.files, args.out.as_deref(), &analyst)?;
-    let leaves = searcher.budget().leaves;
-    let options = EngineOptions {
-        settings: searcher.settings(),
-        leaves,
-        threads: args.model.threads(),
-        positions: (BATCH / leaves).max(1),
-        seed: config.seed,
-    };
-    let (searcher, cache) = (Arc::new(searcher), args.model.cache());
-    let opened = Arc::clone(&searcher);
-    let engine = Engine::start(options, move || opened.evaluator(cache)).context("cannot start a thread")?;
+    let searcher = Arc::new(searcher);
+    let (engine, options) = args.model.start_engine(&searcher, BATCH, config.seed)?;
     let began = Instant::now();
     let done = analyse(&mut games, &analyst, &engine, AHEAD * options.threads, stop);
     drop(engine);

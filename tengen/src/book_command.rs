@@ -11,14 +11,15 @@ use std::sync::mpsc::{self, Receiver};
 use std::time::Duration;
 
 use analysis::book::{BookFile, BookHeader, BookKey, Entry, Graph, book_json, book_rows, book_sgf};
-use analysis::{Engine, EngineOptions, Event, Task};
+use analysis::{Engine, Event, Task};
 use anyhow::{Context, anyhow};
 use go::{Game, Move, Scoring, Size};
 use runtime::{Classify, Progress, Stop};
 use store::{BookColumns, book_table};
+use study::model::Player;
 
 use crate::analyze_command::BATCH;
-use crate::player::{Player, PlayerArgs};
+use crate::player::PlayerArgs;
 
 /// How soon a request to stop is noticed.
 const PATIENCE: Duration = Duration::from_millis(100);
@@ -92,23 +93,17 @@ pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let komi = args.komi.unwrap_or(config.game.komi);
     let header = BookHeader::new(searcher.name(), size, komi);
     let (file, entries) = BookFile::open(&args.file, &header).misconfigured()?;
-    let leaves = searcher.budget().leaves;
-    let (threads, cache) = (args.model.threads(), args.model.cache());
-    let positions = (BATCH / leaves).max(1);
-    let settings = searcher.settings();
-    let options = EngineOptions { settings, leaves, threads, positions, seed: config.seed };
     let searcher = Arc::new(searcher);
-    let opened = Arc::clone(&searcher);
-    let engine = Engine::start(options, move || opened.evaluator(cache)).context("cannot start a thread")?;
+    let (engine, options) = args.model.start_engine(&searcher, BATCH, config.seed)?;
     let mut book = Growing {
         size,
         komi,
-        scoring: settings.scoring,
+        scoring: options.settings.scoring,
         visits: args.visits.unwrap_or(config.search.visits),
         file,
         entries,
         engine,
-        width: threads * positions,
+        width: options.threads * options.positions,
         again: 0,
         stop,
     };

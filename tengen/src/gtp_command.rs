@@ -7,8 +7,9 @@ use go::Size;
 use gtp::server::{self, EngineOptions, EnginePlayer, Session, Setup, WIDTH};
 use play::{game_seed, generator};
 use runtime::{Classify, Stop};
+use study::model::Player;
 
-use crate::player::{Player, PlayerArgs};
+use crate::player::PlayerArgs;
 
 /// Arguments of `tengen gtp`.
 #[derive(clap::Args, Debug)]

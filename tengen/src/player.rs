@@ -1,10 +1,14 @@
 //! The model of an interactive command, and its device.
 
-use config::{ModelId, RunConfig, RunName};
+use std::sync::Arc;
+
+use analysis::{Engine, EngineOptions};
+use anyhow::Context;
+use config::RunName;
 use models::{EvaluationCacheOptions, ModelName, Models, Place, Priority, Searcher};
 use runtime::{Classify, EvalcacheArgs, InferenceArgs, ResourceArgs, Stop};
 use store::Store;
-use study::model;
+use study::model::Player;
 
 /// Which model, and where it runs.
 #[derive(clap::Args, Debug)]
@@ -23,37 +27,29 @@ pub(crate) struct PlayerArgs {
     evalcache: EvalcacheArgs,
 }
 
-/// An open model with the configuration of its run.
-pub(crate) struct Player {
-    /// The configuration.
-    pub(crate) config: RunConfig,
-    /// The model with its search settings.
-    pub(crate) searcher: Searcher,
-    /// Whether it plays on boards of any size, as built-in models do.
-    pub(crate) any_size: bool,
-}
-
 impl PlayerArgs {
     /// Opens the model, for batches of so many positions. `client` is the name of the program for inference servers.
     pub(crate) fn open(&self, store: &str, client: &str, batch: usize, stop: &Stop) -> anyhow::Result<Player> {
         let models = Models::new(Store::open(store)?);
         let place = Place::open(&self.resources, &self.inference, client, Priority::Interactive, stop)?;
-        let configuration = |id| model::configuration(&models, id, self.run.as_ref(), &[]);
-        let (config, searcher, any_size) = match &self.model {
-            ModelName::Model(model) => {
-                let id = models.resolve(model)?;
-                let config = configuration(&id)?;
-                let opened = Searcher::open(&models, &config, &id, &place, batch)?;
-                (config, opened, !matches!(id, ModelId::Trained { .. }))
-            }
-            ModelName::File(path) => {
-                let config = configuration(&ModelId::Uniform)?;
-                let opened = Searcher::of_file(path, &config, &place, batch)?;
-                (config, opened, false)
-            }
-        };
+        let player = Player::open(&models, &self.model, self.run.as_ref(), &place, batch)?;
         let evaluations = EvaluationCacheOptions::of(&self.evalcache).misconfigured()?;
-        Ok(Player { config, searcher: searcher.keeping(evaluations.as_ref())?, any_size })
+        Ok(Player { searcher: player.searcher.keeping(evaluations.as_ref())?, ..player })
+    }
+
+    /// Starts the analysis engine of an open model, for batches of so many positions.
+    pub(crate) fn start_engine(
+        &self,
+        searcher: &Arc<Searcher>,
+        batch: usize,
+        seed: u64,
+    ) -> anyhow::Result<(Engine, EngineOptions)> {
+        let leaves = searcher.budget().leaves;
+        let (threads, positions) = (self.threads(), (batch / leaves).max(1));
+        let options = EngineOptions { settings: searcher.settings(), leaves, threads, positions, seed };
+        let (opened, cache) = (Arc::clone(searcher), self.cache());
+        let engine = Engine::start(options, move || opened.evaluator(cache)).context("cannot start a thread")?;
+        Ok((engine, options))
     }
 
     /// Bytes for evaluations in memory, for each thread.

@@ -8,12 +8,11 @@ use std::fmt;
 use config::{QInit, RunConfig};
 use go::Game;
 use mcts::{Evaluator, Search, Settings};
-use models::Searcher;
 use play::Budget;
-use runtime::{Classify, ResourceArgs, Stop};
+use runtime::Stop;
 use serde::Serialize;
 
-use crate::batched_search::{BATCH, BatchedSearch};
+use crate::batched_search::BatchedSearch;
 use crate::model::ModelArgs;
 use crate::positions::positions;
 use crate::statistics::Estimate;
@@ -32,14 +31,6 @@ pub struct Args {
     /// Visits per position
     #[arg(long, default_value = "400", value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(1_u32..))]
     visits: u32,
-    /// Override a key of the configuration, such as search.leaves=8; may be repeated
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    overrides: Vec<String>,
-    /// Print one JSON object per line of the table
-    #[arg(long)]
-    json: bool,
-    #[command(flatten)]
-    resources: ResourceArgs,
 }
 
 /// Statistics of one search.
@@ -83,12 +74,10 @@ impl fmt::Display for Row {
 /// A model or a configuration that cannot be used, or a device that fails.
 pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let (models, id) = args.of.find(store)?;
-    let device: net::Device = args.resources.device.parse().misconfigured()?;
-    let played = args.of.configuration(&models, &id, &[])?;
-    let overrides = [&["search.algorithm=puct".to_owned()], &args.overrides[..]].concat();
-    let config = args.of.configuration(&models, &id, &overrides)?;
-    let player = Searcher::open(&models, &config, &id, &device.into(), BATCH)?;
-    let mut evaluator = player.evaluator(args.resources.cache());
+    let played = args.of.own_configuration(&models, &id)?;
+    let config = args.of.configuration(&models, &id, &["search.algorithm=puct".to_owned()])?;
+    let player = args.of.open(&models, &config, &id)?;
+    let mut evaluator = player.evaluator(args.of.resources.cache());
     let games = positions(&played, &id.to_string(), "depth", args.positions, None, &mut *evaluator, stop)?;
     if stop.requested() {
         return Ok(());
@@ -129,7 +118,7 @@ fn see(search: &Search) -> Seen {
 
 /// First each rule, then each less the first.
 fn report(args: &Args, id: &str, seen: &[Vec<Seen>; 3]) -> anyhow::Result<()> {
-    if !args.json {
+    if !args.of.json {
         let (positions, visits) = (args.positions, args.visits);
         runtime::print(format!(
             "Depths of {id}'s searches, {visits} visits, {positions} positions; means with 95 % intervals"
@@ -144,7 +133,7 @@ fn report(args: &Args, id: &str, seen: &[Vec<Seen>; 3]) -> anyhow::Result<()> {
             let those: Vec<Seen> =
                 seen.iter().filter(|seen| ahead.is_none_or(|ahead| ahead == (seen.value > 0.0))).copied().collect();
             let row = row(*q_init, less, side, &those);
-            if args.json { runtime::print(serde_json::to_string(&row)?)? } else { runtime::print(row)? }
+            if args.of.json { runtime::print(serde_json::to_string(&row)?)? } else { runtime::print(row)? }
         }
     }
     Ok(())

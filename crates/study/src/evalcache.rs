@@ -6,20 +6,20 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use config::{ModelId, RunName};
+use config::RunName;
 use evalcache::{
     Codec, Fidelity, Key, KomiCoding, Sample, Segment, Set, Source, SourceError, Steps, Symmetries, Tables, View,
     fidelity, segment,
 };
 use go::{Game, Size, sgf};
-use models::{ModelName, Models, Searcher};
+use models::{ModelName, Models};
 use play::{game_seed, generator};
 use runtime::{Classify, ResourceArgs, Stop, thread_time};
 use serde::Serialize;
 use store::{SegmentFile, Store};
 
 use crate::batched_search::BATCH;
-use crate::model;
+use crate::model::Player;
 
 mod positions;
 
@@ -163,20 +163,8 @@ fn sample(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<Sampled> {
     let device: net::Device = args.resources.device.parse().misconfigured()?;
     let place = device.into();
     let models = Models::new(Store::open(store)?);
-    let configuration = |id: &ModelId| model::configuration(&models, id, args.run.as_ref(), &[]);
-    let (config, searcher) = match &args.model {
-        ModelName::Model(model) => {
-            let id = models.resolve(model)?;
-            let config = configuration(&id)?;
-            let searcher = Searcher::open(&models, &config, &id, &place, BATCH)?;
-            (config, searcher)
-        }
-        ModelName::File(path) => {
-            let config = configuration(&ModelId::Uniform)?;
-            let searcher = Searcher::of_file(path, &config, &place, BATCH)?;
-            (config, searcher)
-        }
-    };
+    let player = Player::open(&models, &args.model, args.run.as_ref(), &place, BATCH)?;
+    let Player { config, searcher, .. } = player;
     let size = Size::new(config.game.size).misconfigured()?;
     let games = if args.sgf.is_empty() { Games::Drawn(size) } else { Games::Recorded(recorded(&args.sgf, size)?) };
     let mut evaluator = searcher.evaluator(0);

@@ -15,10 +15,10 @@ use mcts::Settings;
 use models::{Models, Searcher};
 use play::Budget;
 use record::calibration::wilson;
-use runtime::{Classify, ResourceArgs, Stop};
+use runtime::{Classify, Stop};
 use serde::Serialize;
 
-use crate::batched_search::{BATCH, BatchedSearch};
+use crate::batched_search::BatchedSearch;
 use crate::model::ModelArgs;
 use suite::{Kind, Ladder};
 
@@ -40,17 +40,9 @@ pub struct Args {
     /// Board size; may be repeated [default: the model's, or 9, 13 and 19]
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(2..=19_usize))]
     size: Vec<usize>,
-    /// Override a key of the configuration, such as search.c_puct_init=1; may be repeated
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    overrides: Vec<String>,
     /// Print the positions instead of searching them
     #[arg(long)]
     show: bool,
-    /// Print one JSON object per line of the table
-    #[arg(long)]
-    json: bool,
-    #[command(flatten)]
-    resources: ResourceArgs,
 }
 
 /// How often one way of searching was right on one board.
@@ -104,7 +96,7 @@ impl fmt::Display for Row {
 /// A model or a configuration that cannot be used, or a device that fails.
 pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let (models, id) = args.of.find(store)?;
-    let own = args.of.configuration(&models, &id, &[])?.game.size;
+    let own = args.of.own_configuration(&models, &id)?.game.size;
     let sizes = match &args.size[..] {
         [] if matches!(id, ModelId::Trained { .. }) => vec![own],
         [] => vec![9, 13, 19],
@@ -113,7 +105,7 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     if args.show {
         return sizes.iter().try_for_each(|&side| suite(side, args.positions)?.iter().try_for_each(runtime::print));
     }
-    if !args.json {
+    if !args.of.json {
         print_head(args, &id)?;
     }
     for side in sizes {
@@ -142,11 +134,9 @@ struct Board<'a> {
 
 impl<'a> Board<'a> {
     fn open(models: &Models, args: &'a Args, id: &ModelId, side: usize) -> anyhow::Result<Board<'a>> {
-        let device: net::Device = args.resources.device.parse().misconfigured()?;
         let given = [format!("game.size={side}"), "search.algorithm=puct".to_owned()];
-        let overrides = [&given[..], &args.overrides].concat();
-        let config = args.of.configuration(models, id, &overrides)?;
-        let player = Searcher::open(models, &config, id, &device.into(), BATCH)?;
+        let config = args.of.configuration(models, id, &given)?;
+        let player = args.of.open(models, &config, id)?;
         let ladders = suite(side, args.positions)?;
         let games = ladders.iter().map(|ladder| ladder.game.clone()).collect();
         Ok(Board { args, config, player, ladders, games })
@@ -160,7 +150,7 @@ impl<'a> Board<'a> {
                 break;
             }
             let row = self.row(q_init, Budget { visits, leaves })?;
-            if self.args.json { runtime::print(serde_json::to_string(&row)?)? } else { runtime::print(row)? }
+            if self.args.of.json { runtime::print(serde_json::to_string(&row)?)? } else { runtime::print(row)? }
         }
         Ok(())
     }
@@ -168,7 +158,7 @@ impl<'a> Board<'a> {
     fn row(&self, q_init: QInit, budget: Budget) -> anyhow::Result<Row> {
         let search = config::Search { q_init, ..self.config.search.clone() };
         let settings = Settings::new(&search, &self.config.game);
-        let mut evaluator = self.player.evaluator(self.args.resources.cache());
+        let mut evaluator = self.player.evaluator(self.args.of.resources.cache());
         let mut right = [0; Kind::ALL.len()];
         let (model, seed) = (&mut *evaluator, self.config.seed);
         let mut thoughts = BatchedSearch { model, settings, budget, exploration: None, seed };

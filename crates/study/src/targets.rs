@@ -10,12 +10,12 @@ use std::fmt;
 use config::{ModelId, RunConfig};
 use go::{Game, Size};
 use mcts::{Evaluator, Exploration, Settings};
-use models::{Models, Searcher};
+use models::Models;
 use play::{Budget, SearchDriver, game_seed};
-use runtime::{Classify, ResourceArgs, Stop};
+use runtime::{Classify, Stop};
 use serde::Serialize;
 
-use crate::batched_search::{BATCH, BatchedSearch};
+use crate::batched_search::BatchedSearch;
 use crate::model::ModelArgs;
 use crate::positions::positions;
 use crate::statistics::Estimate;
@@ -34,14 +34,6 @@ pub struct Args {
     /// Models that search in turn: the given one and its predecessors. The number in a window shows the irreducible loss
     #[arg(long, default_value = "1", value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(1_u32..))]
     models: u32,
-    /// Override a key of the configuration, such as search.visits=64; may be repeated
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    overrides: Vec<String>,
-    /// Print a JSON object instead of the table
-    #[arg(long)]
-    json: bool,
-    #[command(flatten)]
-    resources: ResourceArgs,
 }
 
 /// Results of the searches of one position, by the index of the move.
@@ -115,14 +107,13 @@ impl fmt::Display for Summary {
 /// A model or a configuration that cannot be used, more models than there are, or a device that fails.
 pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let (models, id) = args.of.find(store)?;
-    let device: net::Device = args.resources.device.parse().misconfigured()?;
-    let config = args.of.configuration(&models, &id, &args.overrides)?;
+    let config = args.of.configuration(&models, &id, &[])?;
     let series = series(&id, args.models, args.searches).misconfigured()?;
     let mut games = Vec::new();
     let mut seen: Vec<Searched> = Vec::new();
     for (nth, by) in series.iter().enumerate() {
-        let player = Searcher::open(&models, &config, by, &device.into(), BATCH)?;
-        let mut evaluator = player.evaluator(args.resources.cache());
+        let player = args.of.open(&models, &config, by)?;
+        let mut evaluator = player.evaluator(args.of.resources.cache());
         if nth == 0 {
             let (name, threshold) = (id.to_string(), threshold(&models, &id)?);
             games = positions(&config, &name, "targets", args.positions, threshold, &mut *evaluator, stop)?;
@@ -137,7 +128,7 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     }
     let seen: Vec<Seen> = seen.iter().map(see).collect();
     let summary = summary(args, &id, config.search.visits, &seen);
-    if args.json {
+    if args.of.json {
         runtime::print(serde_json::to_string(&summary)?)?;
     } else {
         runtime::print(&summary)?;

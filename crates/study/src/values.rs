@@ -11,13 +11,12 @@ use anyhow::Context;
 use config::RunConfig;
 use go::{Game, Move, Size};
 use mcts::{Evaluator, Search, Settings, Value};
-use models::Searcher;
 use play::{Budget, SearchDriver};
 use record::DeepPosition;
-use runtime::{Classify, ResourceArgs, Stop};
+use runtime::{Classify, Stop};
 use serde::Serialize;
 
-use crate::batched_search::{BATCH, BatchedSearch};
+use crate::batched_search::BatchedSearch;
 use crate::model::ModelArgs;
 use crate::statistics::Estimate;
 
@@ -33,14 +32,6 @@ pub struct Args {
     /// Visits per position; may be repeated. With 1 visit the network alone is measured
     #[arg(long, default_values = ["1", "4", "16", "100"], value_name = "N", value_delimiter = ',', allow_negative_numbers = true, value_parser = runtime::within(1_u32..))]
     visits: Vec<u32>,
-    /// Override a key of the configuration, such as search.algorithm=puct; may be repeated
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    overrides: Vec<String>,
-    /// Print one JSON object per line of the table
-    #[arg(long)]
-    json: bool,
-    #[command(flatten)]
-    resources: ResourceArgs,
 }
 
 /// A model on one position.
@@ -99,12 +90,11 @@ impl fmt::Display for Row {
 /// A model, a configuration or a file that cannot be used, or a device that fails.
 pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let (models, id) = args.of.find(store)?;
-    let device: net::Device = args.resources.device.parse().misconfigured()?;
-    let config = args.of.configuration(&models, &id, &args.overrides)?;
+    let config = args.of.configuration(&models, &id, &[])?;
     let references = read(&args.positions, &config).misconfigured()?;
-    let player = Searcher::open(&models, &config, &id, &device.into(), BATCH)?;
-    let mut evaluator = player.evaluator(args.resources.cache());
-    if !args.json {
+    let player = args.of.open(&models, &config, &id)?;
+    let mut evaluator = player.evaluator(args.of.resources.cache());
+    if !args.of.json {
         runtime::print(format!(
             "{id} on {} positions of {}; means with 95 % intervals",
             references.len(),
@@ -120,7 +110,7 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
         }
         let seen = searched(&config, visits, &references, &mut *evaluator)?;
         let row = row(id.to_string(), visits, &seen);
-        if args.json { runtime::print(serde_json::to_string(&row)?)? } else { runtime::print(row)? }
+        if args.of.json { runtime::print(serde_json::to_string(&row)?)? } else { runtime::print(row)? }
     }
     Ok(())
 }

@@ -60,7 +60,6 @@ const NUMBERS: &[(&str, &[&str])] = &[
     ("serve searches", &["1", "2", "5", "400"]),
     ("seconds", &["1", "2", "5", "400", "0.25"]),
     ("selfplay games", &["1", "2", "5", "400"]),
-    ("shares", &["0", "1", "0.25"]),
     ("size", &["2", "5"]),
     ("stalled-after", &["1", "2", "5", "400"]),
     ("steps", &["1", "2", "5", "400"]),
@@ -71,9 +70,9 @@ const NUMBERS: &[(&str, &[&str])] = &[
 ];
 
 /// Options that are no numbers.
-const WORDS: &str = "about against against-anchors allow-host anchor book client-ca config device engines eval-positions eval-sgf evalcache \
+const WORDS: &str = "against against-anchors allow-host anchor book client-ca config device engines eval-positions eval-sgf evalcache \
     evalcache-copies evalcache-steps evalcache-symmetry format from inference inference-ca \
-    inference-cert inference-encoding inference-key inference-token-file json keep listen log-format log-level metrics-addr model name new-model \
+    inference-cert inference-encoding inference-key inference-token-file json keep listen log-format log-level metrics-addr model name new-model objective \
     on-shutdown out pair parquet perspective precision prior python q-init run serve set sgf store times tls-cert tls-key token-file where with worker";
 
 /// A file in one command, and a number in others.
