@@ -41,10 +41,15 @@ impl<'a> Codec<'a> {
         let steps = &mut steps[..policy.len()];
         quantise(view, policy, count, steps)?;
         let value = quantise_value(value, count)?;
+        self.encode_steps(view, steps, Some(value), out);
+        Some(())
+    }
+
+    /// Appends the steps of a policy, and those of a value if there is one.
+    pub(crate) fn encode_steps(&self, view: &View, steps: &mut [u16], value: Option<u32>, out: &mut Vec<u8>) {
         let mut coder = Encoder { tables: self.tables, log_odds: self.tables.log_odds(), writer: Writer::new(out) };
         code_steps(&mut coder, self.tables, view, steps, value);
         coder.writer.finish();
-        Some(())
     }
 
     /// Decodes the output of [`Codec::encode`] for the same view, and returns the value. Other bytes, or
@@ -88,12 +93,14 @@ pub(crate) fn quantise_value(value: f32, count: u32) -> Option<u32> {
     steps.is_finite().then(|| (steps as u32).min(2 * count))
 }
 
-/// Policy and value, by any coder.
-pub(crate) fn code_steps<C: Coder>(coder: &mut C, tables: &Tables, view: &View, steps: &mut [u16], value: u32) {
+/// Policy, and value if there is one, by any coder.
+pub(crate) fn code_steps<C: Coder>(coder: &mut C, tables: &Tables, view: &View, steps: &mut [u16], value: Option<u32>) {
     let count = tables.steps().count().expect("exact evaluations have no steps");
     let candidates = Candidates::new(coder, view);
     let largest = walk::policy(coder, &candidates, count, steps);
-    walk::value(coder, candidates.stage, largest, count, value);
+    if let Some(value) = value {
+        walk::value(coder, candidates.stage, largest, count, value);
+    }
 }
 
 struct Encoder<'a, 'b> {

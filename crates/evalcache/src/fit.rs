@@ -9,6 +9,7 @@ use crate::codec::{code_steps, quantise_value};
 use crate::exact;
 use crate::fixed::Fixed;
 use crate::layout::{CLASSES, given as places};
+use crate::parts::Parts;
 use crate::sample::Sample;
 use crate::squash::ONE;
 use crate::steps::{moves, quantise};
@@ -52,11 +53,18 @@ impl Weights {
 struct Fitter<'a> {
     fixed: &'a [i16],
     weights: Weights,
+    parts: Parts,
 }
 
 impl Coder for Fitter<'_> {
     fn bit<const N: usize>(&mut self, contexts: [u32; N], bit: bool) -> bool {
-        self.weights.update(&contexts, bit);
+        let mut some = [0; N];
+        let mut len = 0;
+        for context in contexts.into_iter().filter(|&context| self.parts.have(context)) {
+            some[len] = context;
+            len += 1;
+        }
+        self.weights.update(&some[..len], bit);
         bit
     }
 
@@ -69,16 +77,21 @@ impl Coder for Fitter<'_> {
     }
 }
 
-/// Tables for evaluations like these.
+/// Tables for evaluations like these, with all parts of the models.
 pub fn fit(samples: &[Sample], steps: Steps) -> Tables {
+    fit_parts(samples, steps, Parts::ALL)
+}
+
+/// Tables with some parts of the models.
+pub(crate) fn fit_parts(samples: &[Sample], steps: Steps, parts: Parts) -> Tables {
     // A move that is likely to have steps is likely to have a large exponent, too.
     let quantised = quantised(samples, steps.count().unwrap_or(2048));
-    let fixed = fit_fixed(samples, &quantised);
+    let fixed = fit_fixed(samples, &quantised, parts);
     let mut weights = Weights::new(Tables::len(steps));
     for (weight, &number) in weights.weights.iter_mut().zip(&fixed) {
         *weight = f32::from(number) / ONE as f32;
     }
-    let mut learner = Fitter { fixed: &fixed, weights };
+    let mut learner = Fitter { fixed: &fixed, weights, parts };
     let flat = Tables::flat(steps);
     for epoch in 0..EPOCHS {
         learner.weights.rate = RATE / (1 << epoch) as f32;
@@ -89,7 +102,7 @@ pub fn fit(samples: &[Sample], steps: Steps) -> Tables {
                 let (mut policy, mut value) = (sample.policy.clone(), sample.value);
                 exact::code(&mut learner, &sample.view, &candidates, &mut policy, &mut value);
             } else {
-                code_steps(&mut learner, &flat, &sample.view, &mut steps.clone(), *value);
+                code_steps(&mut learner, &flat, &sample.view, &mut steps.clone(), Some(*value));
             }
         }
     }
@@ -109,7 +122,7 @@ fn quantised(samples: &[Sample], count: u32) -> Quantised {
 }
 
 /// The log-odds that a move has steps, from features of the position.
-fn fit_fixed(samples: &[Sample], quantised: &Quantised) -> Vec<i16> {
+fn fit_fixed(samples: &[Sample], quantised: &Quantised, parts: Parts) -> Vec<i16> {
     let mut weights = Weights::new(places::END);
     for epoch in 0..EPOCHS {
         weights.rate = RATE / (1 << epoch) as f32;
@@ -118,7 +131,9 @@ fn fit_fixed(samples: &[Sample], quantised: &Quantised) -> Vec<i16> {
             let (side, fixed) = (view.size().side(), Fixed::new(view));
             for index in moves(view) {
                 let has = steps[index] > 0;
-                if index == view.size().area() {
+                if !parts.position {
+                    weights.update(&[places::PASS], has);
+                } else if index == view.size().area() {
                     weights.update(&fixed.pass(), has);
                 } else {
                     weights.update(&fixed.contexts(index / side, index % side), has);
@@ -126,12 +141,15 @@ fn fit_fixed(samples: &[Sample], quantised: &Quantised) -> Vec<i16> {
             }
         }
     }
+    if !parts.position {
+        return vec![0; places::END];
+    }
     weights.rounded()
 }
 
 /// What moves without steps had on average, by class.
 fn floors(samples: &[Sample], quantised: &Quantised, fixed: &[i16], count: u32) -> [u16; CLASSES] {
-    let learner = Fitter { fixed, weights: Weights::new(0) };
+    let learner = Fitter { fixed, weights: Weights::new(0), parts: Parts::ALL };
     let mut sums = [(0.0_f64, 0.0_f64); CLASSES];
     for (sample, shares) in samples.iter().zip(quantised) {
         let Some((steps, _)) = shares else { continue };

@@ -7,11 +7,12 @@
 mod built_in;
 mod codec;
 mod exact;
-mod fidelity;
 mod fit;
 mod fixed;
 mod key;
+pub mod ladder;
 mod layout;
+mod parts;
 mod range;
 mod sample;
 pub mod segment;
@@ -22,7 +23,6 @@ mod view;
 mod walk;
 
 pub use codec::Codec;
-pub use fidelity::{Fidelity, fidelity};
 pub use fit::fit;
 pub use key::Key;
 pub use sample::Sample;

@@ -7,9 +7,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use config::RunName;
+use evalcache::ladder::{self, Fidelity, Rung};
 use evalcache::{
-    Codec, Fidelity, Key, KomiCoding, Sample, Segment, Set, Source, SourceError, Steps, Symmetries, Tables, View,
-    fidelity, segment,
+    Codec, Key, KomiCoding, Sample, Segment, Set, Source, SourceError, Steps, Symmetries, Tables, View, segment,
 };
 use go::{Game, Size, sgf};
 use models::{ModelName, Models};
@@ -67,6 +67,7 @@ struct Case {
     fitted: usize,
     /// The second half.
     measured: usize,
+    ladder: Vec<(String, f64)>,
     /// Policy and value, with the built-in tables.
     entry_bytes: f64,
     /// The same with tables fitted to the first half.
@@ -88,6 +89,9 @@ struct Case {
 impl fmt::Display for Case {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "{} steps, {} evaluations, tables of {} others", self.steps, self.measured, self.fitted)?;
+        for (name, bytes) in &self.ladder {
+            writeln!(f, "  {name:<36} {bytes:>9.2} B a policy")?;
+        }
         writeln!(
             f,
             "  policy and value {:.2} B, with fitted tables {:.2} B",
@@ -200,7 +204,8 @@ fn case(
 ) -> anyhow::Result<Case> {
     let size = samples[0].view.size();
     let tables = Tables::built_in(size, steps);
-    let Fidelity { kl, top_1, value_rms, bytes, .. } = fidelity(measured, tables);
+    let rungs = ladder::ladder(fitted, measured, steps, Some(tables));
+    let Fidelity { kl, top_1, value_rms, bytes, .. } = ladder::fidelity(measured, tables);
     let codec = Codec::new(tables);
     let mut code = Vec::new();
     let encode_ns = nanoseconds(measured.len(), |nth| {
@@ -225,8 +230,9 @@ fn case(
         steps: steps.to_string(),
         fitted: fitted.len(),
         measured: measured.len(),
+        ladder: rungs.into_iter().map(|Rung { name, bytes }| (name.to_owned(), bytes)).collect(),
         entry_bytes: bytes,
-        fitted_entry_bytes: fidelity(measured, own).bytes,
+        fitted_entry_bytes: ladder::fidelity(measured, own).bytes,
         disk_bytes: disk.bytes as f64 / disk.segment.head().entries as f64,
         disk_bytes_without_tables: (disk.bytes as f64 - 2.0 * tables.to_bytes().len() as f64)
             / disk.segment.head().entries as f64,
@@ -387,6 +393,8 @@ mod tests {
         let (fitted, measured) = samples.split_at(200);
         let own = evalcache::fit(fitted, Steps::S256);
         let case = case(fitted, measured, &samples, &games, Steps::S256, &own).expect("a folder for the segment");
+        assert_eq!(case.ladder.len(), 10);
+        assert_eq!(case.ladder[0].1, 104.0);
         assert!(case.disk_bytes > case.disk_bytes_without_tables && case.entry_bytes > 1.0);
         assert!(case.to_string().contains("lookups/s"));
     }

@@ -162,7 +162,11 @@ fn fitted_tables_make_codes_shorter() {
         })
         .collect();
     let (fitted, measured) = samples.split_at(300);
-    let bytes = |tables: &Tables| crate::fidelity(measured, tables).bytes;
+    let bytes = |tables: &Tables| crate::ladder::fidelity(measured, tables).bytes;
     let (flat, fit) = (bytes(&Tables::flat(Steps::S2048)), bytes(&fit(fitted, Steps::S2048)));
     assert!(fit < 0.3 * flat, "{fit} bytes, without a fit {flat}");
+    let rungs = crate::ladder::ladder(fitted, measured, Steps::S256, Some(&Tables::flat(Steps::S256)));
+    assert_eq!(rungs.len(), 10);
+    assert_eq!(rungs[0].bytes, 328.0);
+    assert!(rungs[8].bytes < rungs[3].bytes, "{rungs:?}");
 }

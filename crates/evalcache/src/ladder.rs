@@ -1,0 +1,147 @@
+//! From four bytes a number to a few bits a move: what each step of the compression is worth, on one sample.
+//!
+//! The first steps are those of a series on compressing evaluations of Leela Zero (cbaduk.net, "Compressing the NN evaluation
+//! results", 2019): a variable number of bytes, runs of zeros, and a fixed prefix code for values and runs.
+
+use std::fmt;
+
+use crate::fit::{fit, fit_parts};
+use crate::parts::Parts;
+use crate::sample::Sample;
+use crate::steps::{moves, quantise};
+use crate::{Codec, Steps, Tables};
+
+mod prefix_code;
+mod run_length;
+mod variable_length;
+
+/// Bytes and divergence of policies at one step of the ladder.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rung {
+    /// How policies are written.
+    pub name: &'static str,
+    /// Bytes for a policy on average.
+    pub bytes: f64,
+}
+
+impl fmt::Display for Rung {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:<36} {:>8.2} B", self.name, self.bytes)
+    }
+}
+
+/// The policies of samples in steps; those that have none are omitted.
+struct Policies<'a>(Vec<(&'a Sample, Vec<u16>)>);
+
+impl<'a> Policies<'a> {
+    fn new(samples: &'a [Sample], count: u32) -> Policies<'a> {
+        let of = |sample: &'a Sample| {
+            let mut steps = vec![0; sample.policy.len()];
+            quantise(&sample.view, &sample.policy, count, &mut steps).map(|()| (sample, steps))
+        };
+        Policies(samples.iter().filter_map(of).collect())
+    }
+
+    fn rung(&self, name: &'static str, bytes: impl Fn(&Sample, &[u16]) -> f64) -> Rung {
+        let sum: f64 = self.0.iter().map(|(sample, steps)| bytes(sample, steps)).sum();
+        Rung { name, bytes: sum / self.0.len().max(1) as f64 }
+    }
+
+    fn coded(&self, name: &'static str, tables: &Tables) -> Rung {
+        self.rung(name, |sample, steps| {
+            let mut code = Vec::new();
+            Codec::new(tables).encode_steps(&sample.view, &mut steps.to_vec(), None, &mut code);
+            code.len() as f64
+        })
+    }
+}
+
+/// Measures all steps at 2048 or 256 steps to 1. `measured` is written with tables that are fitted to `fitted`, which shares no
+/// game with it, and with `tables`, if there are any.
+pub fn ladder(fitted: &[Sample], measured: &[Sample], steps: Steps, tables: Option<&Tables>) -> Vec<Rung> {
+    let Some(count) = steps.count() else { return Vec::new() };
+    let policies = Policies::new(measured, count);
+    let mut rungs = vec![
+        policies.rung("f32", |sample, _| 4.0 * sample.policy.len() as f64),
+        policies.rung("variable length", |_, steps| variable_length::encode(steps).len() as f64),
+        policies.rung("run length", |_, steps| run_length::encode(steps).len() as f64),
+        policies.rung("prefix code", |_, steps| prefix_code::bits(&prefix_code::symbols(steps)) as f64 / 8.0),
+    ];
+    let all: Vec<Vec<u16>> = policies.0.iter().map(|(_, steps)| steps.clone()).collect();
+    rungs.push(Rung { name: "order 0 (entropy)", bytes: entropy(&all) });
+    let legal: Vec<Vec<u16>> = policies.0.iter().map(|(s, steps)| moves(&s.view).map(|i| steps[i]).collect()).collect();
+    rungs.push(Rung { name: "+ empty points only (entropy)", bytes: entropy(&legal) });
+    if !fitted.is_empty() {
+        for (name, neighbours, rest) in
+            [("+ features of the position", false, false), ("+ coded neighbours", true, false)]
+        {
+            let parts = Parts { position: true, neighbours, rest };
+            rungs.push(policies.coded(name, &fit_parts(fitted, steps, parts)));
+        }
+        rungs.push(policies.coded("+ steps that remain", &fit(fitted, steps)));
+    }
+    rungs.extend(tables.map(|tables| policies.coded("with built-in tables", tables)));
+    rungs
+}
+
+/// Bytes that a policy takes when each number costs the logarithm of its frequency.
+fn entropy(all: &[Vec<u16>]) -> f64 {
+    let mut counts = vec![0_u64; usize::from(u16::MAX) + 1];
+    all.iter().flatten().for_each(|&steps| counts[usize::from(steps)] += 1);
+    let total = counts.iter().sum::<u64>() as f64;
+    let bits: f64 =
+        counts.iter().filter(|&&count| count > 0).map(|&count| -(count as f64) * (count as f64 / total).log2()).sum();
+    bits / 8.0 / all.len().max(1) as f64
+}
+
+/// How far decoded evaluations are from the samples.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Fidelity {
+    /// Samples compared.
+    pub samples: usize,
+    /// Mean Kullback–Leibler divergence of the decoded policy from the network's over the moves that there is room for, in nats.
+    pub kl: f64,
+    /// Share of samples whose most likely move stays the same.
+    pub top_1: f64,
+    /// Root of the mean squared difference of values.
+    pub value_rms: f64,
+    /// Mean bytes of an evaluation, policy and value.
+    pub bytes: f64,
+}
+
+/// Encodes and decodes all samples.
+pub fn fidelity(samples: &[Sample], tables: &Tables) -> Fidelity {
+    let codec = Codec::new(tables);
+    let mut sum = Fidelity::default();
+    let (mut code, mut decoded) = (Vec::new(), Vec::new());
+    for Sample { view, policy, value } in samples {
+        code.clear();
+        if codec.encode(view, policy, *value, &mut code).is_none() {
+            continue;
+        }
+        decoded.resize(policy.len(), 0.0);
+        let found = codec.decode(view, &code, &mut decoded);
+        let room: f64 = moves(view).map(|index| f64::from(policy[index])).sum();
+        let kept: f64 = moves(view).map(|index| f64::from(decoded[index])).sum();
+        sum.kl += moves(view)
+            .map(|index| (f64::from(policy[index]) / room, f64::from(decoded[index]) / kept))
+            .filter(|&(p, _)| p > 0.0)
+            .map(|(p, q)| p * (p / q.max(1e-12)).ln())
+            .sum::<f64>();
+        let best = |policy: &[f32]| {
+            moves(view).fold(policy.len() - 1, |best, i| if policy[i] > policy[best] { i } else { best })
+        };
+        sum.top_1 += f64::from(u8::from(best(policy) == best(&decoded)));
+        sum.value_rms += f64::from(found - value).powi(2);
+        sum.bytes += code.len() as f64;
+        sum.samples += 1;
+    }
+    let number = sum.samples.max(1) as f64;
+    Fidelity {
+        kl: sum.kl / number,
+        top_1: sum.top_1 / number,
+        value_rms: (sum.value_rms / number).sqrt(),
+        bytes: sum.bytes / number,
+        ..sum
+    }
+}
