@@ -46,6 +46,17 @@ impl By {
         }
     }
 
+    /// What a reader could take it for and it is not.
+    fn caveat(self) -> &'static str {
+        match self {
+            By::Visits => {
+                " Visits bound network evaluations from above: cached positions and inherited visits cost none, and the \
+                 store has no count of evaluations."
+            }
+            By::Model | By::Games | By::Hours => "",
+        }
+    }
+
     /// The name of its plot.
     pub fn id(self) -> &'static str {
         match self {
@@ -89,7 +100,11 @@ pub fn elo(facts: &Facts, strength: &Strength, by: By) -> Plot {
     Plot {
         id: by.id().to_owned(),
         title: format!("Elo by {}", by.name()),
-        caption: format!("{zero}The band is 95 % against {}; lines across are other players.", strength.against()),
+        caption: format!(
+            "{zero}The band is 95 % against {}; lines across are other players.{}",
+            strength.against(),
+            by.caveat()
+        ),
         x: Axis::new(by.label()),
         y: Axis::new("Elo").format(Format::Signed),
         series: series.into_iter().map(named).collect(),
