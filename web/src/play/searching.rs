@@ -10,7 +10,7 @@ use play::{game_seed, generator};
 
 use super::desk::Ticket;
 use super::engines::OpenModel;
-use super::message::{AnalysisMessage, Content, Genmove, MoveMessage, PositionMessage};
+use super::message::{AnalysisMessage, Content, GameMessage, Genmove, MoveMessage, Player, PositionMessage};
 use super::position::Played;
 use super::reports::ReportKey;
 use super::state::{FULL, STYLE};
@@ -142,13 +142,25 @@ impl Searching {
 fn chosen(game: &Game, genmove: &Genmove, seed: u64, analysis: &Analysis, report: &Report) -> Result<Content, String> {
     let winrate = Some(report.winrate());
     let value = analysis.value.mover(analysis.to_move);
-    if genmove.resign.is_some_and(|bound| value < bound) {
+    if genmove.resign.is_some_and(|bound| value < bound)
+        && may_resign(genmove, game.to_move().into(), game.size().area())
+    {
         let position = PositionMessage::of(game);
         return Ok(Content::Move(MoveMessage { vertex: "resign".to_owned(), winrate, position }));
     }
     let best = analysis.moves.first().map_or(Move::Pass, |best| best.mv);
     let drawn = genmove.draw.filter(|_| game.turn() < drawn_turns(game)).and_then(|draw| drawn(analysis, seed, draw));
     decided(&mut game.clone(), drawn.unwrap_or(best), winrate)
+}
+
+/// Whether enough was played for a resignation: a fifth of the points, or 60 % of them where the opponent has a handicap, against which
+/// a player begins behind and has to catch up. KataGo has these shares; its bound falls from one to the other by the score, which not every
+/// model here predicts.
+fn may_resign(genmove: &Genmove, mover: Player, area: usize) -> bool {
+    let GameMessage { initial_stones, moves, .. } = &genmove.game;
+    let own = initial_stones.iter().filter(|(player, _)| *player == mover).count();
+    let has_to_catch_up = initial_stones.len() > 2 * own;
+    moves.len() >= if has_to_catch_up { 3 * area / 5 } else { area / 5 }
 }
 
 /// Turns with drawn moves, as in self-play (Minigo).
@@ -169,4 +181,28 @@ fn decided(game: &mut Game, mv: Move, winrate: Option<f64>) -> Result<Content, S
     game.play(mv).map_err(|error| format!("the model's move is illegal: {error}"))?;
     let position = PositionMessage::of(game);
     Ok(Content::Move(MoveMessage { vertex: mv.to_gtp(game.size()), winrate, position }))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// Whether a player may resign on 9x9 after so many moves, with these first stones of Black.
+    fn resigns(handicap: &[&str], moves: usize, mover: Player) -> bool {
+        let stones: Vec<_> = handicap.iter().map(|vertex| ("B", vertex)).collect();
+        let moves = vec![("B", "pass"); moves];
+        let genmove = json!({ "game": { "size": 9, "komi": 7, "initialStones": stones, "moves": moves }, "model": "m", "visits": 1 });
+        may_resign(&serde_json::from_value(genmove).expect("a request"), mover, 81)
+    }
+
+    #[test]
+    fn resignation_waits_for_the_opening_and_longer_against_a_handicap() {
+        let even: Vec<bool> = [15, 16].map(|moves| resigns(&[], moves, Player::W)).into();
+        assert_eq!(even, [false, true]);
+        let white: Vec<bool> = [16, 47, 48].map(|moves| resigns(&["C3", "G7"], moves, Player::W)).into();
+        assert_eq!(white, [false, false, true]);
+        assert!(resigns(&["C3", "G7"], 16, Player::B), "the handicap is Black's own");
+    }
 }

@@ -104,8 +104,10 @@ fn models_move_or_resign_and_pass_when_all_is_decided() {
     };
     let played = genmove(1, game(5, &[]), Value::Null, json!(3));
     assert_eq!(played["position"]["board"].as_str().expect("a board").matches('X').count(), 1);
-    // A model without a network expects a draw.
-    assert_eq!(genmove(2, game(5, &[]), json!(0.9), Value::Null)["vertex"], "resign");
+    // A model without a network expects a draw. It resigns only after a fifth of the points.
+    let opening = [("B", "C3"), ("W", "B2"), ("B", "D4"), ("W", "B4"), ("B", "D2")];
+    assert_eq!(genmove(2, game(5, &opening), json!(0.9), Value::Null)["vertex"], "resign");
+    assert_ne!(genmove(2, game(5, &opening[..4]), json!(0.9), Value::Null)["vertex"], "resign");
     // A wall with two eyes decides the game.
     let alive = json!({ "size": 3, "komi": 7.0, "initialPlayer": "W",
         "initialStones": [["B", "A2"], ["B", "B2"], ["B", "C2"], ["B", "B1"], ["B", "B3"]] });
