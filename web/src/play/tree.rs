@@ -152,7 +152,9 @@ impl Cut {
         let lines = if lines == 1 { "1 line is cut".to_owned() } else { format!("{lines} lines are cut") };
         let reason = match self {
             Cut::Illegal => "the next move is illegal under positional superko without suicide".to_owned(),
-            Cut::Setup => "stones are put on the board there".to_owned(),
+            Cut::Setup => {
+                "the next node adds or removes stones (AB, AW, AE), which is read only before the first move".to_owned()
+            }
             Cut::Long => format!("only {MOST_MOVES} moves of a line are read"),
         };
         format!("{lines} early: {reason}.")
@@ -220,6 +222,10 @@ mod tests {
         assert_eq!(lines(&tree), [(None, "B2"), (Some(0), "A3")]);
         assert_eq!(tree.notices.len(), 3, "{:?}", tree.notices);
         assert!(tree.notices[0].contains("2 games"));
+        assert_eq!(
+            tree.notices[2],
+            "1 line is cut early: the next node adds or removes stones (AB, AW, AE), which is read only before the first move."
+        );
     }
 
     #[test]
