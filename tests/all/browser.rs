@@ -18,13 +18,23 @@ fn check(name: &str) -> Option<Command> {
     Some(python)
 }
 
-#[test]
-fn visitors_play_and_review_games_in_chromium() {
-    let Some(mut python) = check("check_play.py") else { return };
+/// What a check says that serves an empty store.
+fn served(name: &str) -> Option<String> {
+    let mut python = check(name)?;
     let store = TestStore::new();
-    python.arg(program("tengen").get_program()).arg("--store").arg(store.path()).arg("serve");
-    let said = succeed(&mut python);
+    Some(succeed(python.arg(program("tengen").get_program()).arg("--store").arg(store.path()).arg("serve")))
+}
+
+#[test]
+fn visitors_play_games_in_chromium() {
+    let Some(said) = served("check_play.py") else { return };
     assert!(said.contains("all pages for players work"), "{said}");
+}
+
+#[test]
+fn visitors_review_games_in_chromium() {
+    let Some(said) = served("check_review.py") else { return };
+    assert!(said.contains("all reviews work"), "{said}");
 }
 
 #[test]

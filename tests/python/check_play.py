@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Plays and reviews games in Chromium, by clicks, touch and keys: check_play.py PROGRAM ARGUMENT..., which serve at --listen.
+"""Plays games in Chromium, by clicks, touch and keys: check_play.py PROGRAM ARGUMENT..., which serve at --listen.
 
 The pages are as visitors have them, and the server is restarted under them. With TENGEN_SCREENS, a folder, it keeps screenshots.
 """
@@ -9,18 +9,12 @@ import http.server
 import re
 import sys
 import threading
-import time
 from pathlib import Path
 
 from browser import PATIENCE, Server, accessible, chromium, fits, screen, visitor
-from check_katrain import KaTrainSGF
 from playwright.sync_api import expect, sync_playwright
 
 MOST_MOVES = 200
-GAME = (
-    "(;GM[1]FF[4]SZ[9]KM[7]PB[<b>Kuro</b>]PW[Shiro]RE[W+R];B[ee];W[ce]C[quiet & <i>solid</i>];B[dc];W[gc];B[gd];W[fd]"
-    "(;B[fc];W[ge];B[hc];W[dd])(;B[hd];W[fe]))"
-)
 
 
 def cell(page, vertex):
@@ -91,9 +85,7 @@ def game_by_clicks(browser, server):
             page.locator("#accept").click()
         expect(page.locator("#status")).to_have_text(re.compile("wins|draw"))
         accessible(page)
-        with page.expect_download() as download:
-            page.locator("#save").click()
-        sgf = Path(download.value.path()).read_text()
+        sgf = saved_game(page)
         assert "RE[" in sgf and "SZ[9]" in sgf, sgf
         page.locator("#review").click()
         page.wait_for_url("**/play/review")
@@ -143,91 +135,110 @@ def game_by_keys(browser, server):
         accessible(page)
 
 
+def moves_are(page, least):
+    page.wait_for_function("least => Number(document.querySelector('#graph input').value) >= least", arg=least)
+
+
+def saved_game(page):
+    with page.expect_download() as download:
+        page.locator("#save").click()
+    return Path(download.value.path()).read_text()
+
+
 def models_are_watched(browser, server):
     with visitor(browser, server, "/play") as page:
-        start_game(page, visits="4", you="none")
-        page.wait_for_function("() => document.querySelectorAll('#board [aria-label*=\" stone\"]').length >= 3")
+        page.locator("#you").select_option("none")
+        page.locator("#second select").select_option("uniform")
+        start_game(page, visits="4")
+        expect(page.locator("#player-B .name")).to_have_text("9x9-demo-1")
+        expect(page.locator("#player-W .name")).to_have_text("uniform")
+        moves_are(page, 3)
         page.locator("#pause").click()
         expect(page.locator("#pause")).to_have_text("Resume")
+        paused = int(page.locator("#graph input").input_value())
+        page.locator("#pause").click()
+        moves_are(page, paused + 2)
+        expect(page.locator("#undo")).to_be_disabled()
+        expect(page.locator("#resign")).to_be_disabled()
+        # The score ends a game that is watched.
+        page.locator("#score").click()
+        expect(page.locator("#status")).to_have_text(re.compile("wins|draw"))
+        expect(page.locator("#pause")).to_be_hidden()
 
 
-def game_is_reviewed_and_reopened(browser, server):
-    with visitor(browser, server, "/play/review", viewport={"width": 1440, "height": 900}) as page:
-        expect(page.locator("#status")).to_have_text(re.compile("0 moves"))
-        page.locator("#visits").fill("32")
-        page.locator("#paste").fill(GAME)
-        expect(page.locator("#status")).to_have_text(re.compile("12 moves"))
-        assert "<b>Kuro</b>" in page.locator("#players").text_content()
-        page.locator("#analyse").click()
-        expect(page.locator("#status")).to_have_text(re.compile("The game is analysed: 11 positions"))
-        page.locator("#graph input").fill("2")
-        expect(page.locator("#comment")).to_have_text("quiet & <i>solid</i>")
-        rows = page.locator("#candidates tbody tr")
-        expect(rows.first).to_be_visible()
-        rows.first.hover()
-        expect(page.locator("#board .number").first).to_be_visible()
-        page.mouse.move(5, 5)
-        losses = page.locator("#losses button")
-        if losses.count():
-            losses.first.click()
-        page.locator("#second select").select_option("uniform")
-        page.locator("#analyse").click()
-        expect(page.locator("#status")).to_have_text(re.compile("The game is analysed"))
-        expect(page.locator("#graph .curve-1").first).to_be_attached()
-        page.locator("#planes-card summary").click()
-        expect(page.locator("#planes canvas").first).to_be_visible()
-        screen(page, "review")
-        accessible(page)
-        page.locator("#show").select_option("policy")
-        expect(page.locator("#board .heat").first).to_be_attached()
-        page.locator("#show").select_option("ownership")
-        expect(page.locator("#board .owner").first).to_be_attached()
-        expect(cell(page, "A1")).to_have_attribute("aria-label", re.compile("owner open|owns it with"))
-        expect(page.locator("#value")).to_contain_text("Expected score")
-        screen(page, "ownership")
-        accessible(page)
-        # A move beside the game is a variation, and the tree leads back.
-        nodes = page.locator("#tree .node").count()
-        page.locator("#last").click()
-        page.keyboard.press("ArrowLeft")
-        page.locator("#candidates .move").last.click()
-        page.wait_for_function("nodes => document.querySelectorAll('#tree .node').length > nodes", arg=nodes)
-        with page.expect_download() as download:
-            page.locator("#save").click()
-        saved = Path(download.value.path()).read_bytes()
-        tree_is_whole(saved.decode(), nodes + 1)
-        page.locator("#empty").click()
-        page.wait_for_function("() => document.querySelectorAll('#tree .node').length === 1")
-        page.locator("#file").set_input_files({"name": "again.sgf", "mimeType": "text/plain", "buffer": saved})
-        page.wait_for_function("nodes => document.querySelectorAll('#tree .node').length === nodes", arg=nodes + 1)
-        page.locator("#last").click()
-        page.locator("#tree .node").first.click()
-        expect(page.locator("#status")).to_have_text("The beginning of the game.")
-        again = time.monotonic()
-        page.reload()
-        expect(page.locator("#status")).to_have_text(re.compile("The game is analysed"))
-        return time.monotonic() - again
+def visits_have_a_maximum(browser, server):
+    with visitor(browser, server, "/play") as page:
+        visits = page.locator("#visits")
+        expect(visits).to_have_attribute("max", "10000")
+        expect(visits).not_to_have_value("")
+        assert visits.evaluate("field => field.checkValidity()")
+        visits.fill("10001")
+        assert not visits.evaluate("field => field.checkValidity()")
+        page.goto(server.url + "play/review")
+        expect(page.locator("#visits")).to_have_attribute("max", "10000")
 
 
-def tree_is_whole(text, nodes):
-    """KaTrain reads all moves with their variations and comments, and the analysis of those that were analysed."""
-    found = KaTrainSGF.parse_sgf(text).nodes_in_tree
-    assert len(found) == nodes, f"{len(found)} nodes, not {nodes}: {text}"
-    analysed = [node for node in found if "SBKV" in node.properties]
-    assert len(analysed) > 11 and all(node.load_analysis() and node.analysis_complete for node in analysed)
-    assert "quiet & <i>solid</i>" in text
+def model_plays_on_against_a_handicap(browser, server):
+    """It is as good as lost from the first move on."""
+    with visitor(browser, server, "/play") as page:
+        start_game(page, visits="16", handicap="9", komi="0.5")
+        page.wait_for_function("() => document.querySelectorAll('#board [aria-label*=\" stone\"]').length === 10")
+        assert not wait_for_turn(page)
+        page.locator("#pass").click()
+        moves_are(page, 3)
+        expect(page.locator("#status")).to_have_text(re.compile("White plays"))
 
 
-def files_that_are_too_large_are_refused(browser, server):
-    with visitor(browser, server, "/play/review") as page:
-        expect(page.locator("#status")).to_have_text(re.compile("0 moves"))
-        for name, text, reason in (
-            ("large.sgf", "(;SZ[9]C[" + "x" * 10_000_000 + "])", "larger than 1 MiB"),
-            ("long.sgf", "(;SZ[9]" + ";" * 100_000 + ")", "100001 nodes"),
-            ("broken.sgf", "hello", "there is no game"),
-        ):
-            page.locator("#file").set_input_files({"name": name, "mimeType": "text/plain", "buffer": text.encode()})
-            expect(page.locator("#status")).to_have_text(re.compile(reason))
+def komi_counts(browser, server):
+    """A single stone has the board; White has komi."""
+    with visitor(browser, server, "/play") as page:
+        for komi, margin in (("0.5", "80.5"), ("12.5", "68.5")):
+            start_game(page, you="both", komi=komi)
+            expect(page.locator("#status")).to_have_text("New game. Black to play.")
+            cell(page, "E5").click()
+            for moves in (1, 2):
+                moves_are(page, moves)
+                page.locator("#pass").click()
+            expect(page.locator("#status")).to_have_text(re.compile(f"^Black wins by {margin} points"))
+            page.locator("#accept").click()
+            expect(page.locator("#status")).to_have_text(f"Black wins by {margin} points.")
+            sgf = saved_game(page)
+            assert f"KM[{komi}]" in sgf and f"RE[B+{margin}]" in sgf, sgf
+
+
+def visitor_resigns(browser, server):
+    with visitor(browser, server, "/play") as page:
+        start_game(page, visits="4", you="B")
+        assert not wait_for_turn(page)
+        page.once("dialog", lambda dialog: dialog.dismiss())
+        page.locator("#resign").click()
+        expect(page.locator("#resign")).to_be_enabled()
+        page.once("dialog", lambda dialog: dialog.accept())
+        page.locator("#resign").click()
+        expect(page.locator("#status")).to_have_text("White wins by resignation.")
+        for button in ("#resign", "#pass", "#score"):
+            expect(page.locator(button)).to_be_disabled()
+        assert "RE[W+R]" in saved_game(page)
+
+
+def clock_runs_out(browser, server):
+    """The clocks of the page are set forward: no second is waited for."""
+    with visitor(browser, server, "/play") as page:
+        page.clock.install()
+        start_game(page, you="both", clock="60,10,3")
+        expect(page.locator("#player-B .clock")).to_have_text(re.compile(r"^(1:00|0:59)$"))
+        page.clock.fast_forward(50_000)
+        expect(page.locator("#player-B .clock")).to_have_text(re.compile(r"^0:0\d$"))
+        cell(page, "E5").click()
+        moves_are(page, 1)
+        # Black has spent its own time alone. White loses all periods.
+        expect(page.locator("#player-W .clock")).to_have_text(re.compile(r"^(1:00|0:5\d)$"))
+        page.clock.fast_forward(75_000)
+        expect(page.locator("#player-W .clock")).to_have_text(re.compile(r" s, 2×$"))
+        page.clock.fast_forward(30_000)
+        expect(page.locator("#status")).to_have_text("Black wins on time.")
+        expect(page.locator("#pass")).to_be_disabled()
+        assert "RE[B+T]" in saved_game(page)
 
 
 def foreign_sockets_are_refused(browser, server):
@@ -256,50 +267,24 @@ def foreign_sockets_are_refused(browser, server):
     elsewhere.shutdown()
 
 
-def first_update(browser, server):
-    """Milliseconds from a click to the first update of the analysis."""
-    with visitor(browser, server, "/play/review") as page:
-        expect(page.locator("#candidates tbody tr").first).to_be_visible()
-        page.evaluate(
-            """() => {
-                const body = document.querySelector('#candidates tbody');
-                let cleared = false;
-                new MutationObserver(() => {
-                    if (body.rows.length === 0) cleared = true;
-                    else if (cleared) window.updated ??= performance.now();
-                }).observe(body, { childList: true });
-                document.querySelector('#board').addEventListener('click', () => {
-                    cleared = false;
-                    window.updated = undefined;
-                    window.clicked = performance.now();
-                }, { capture: true });
-            }"""
-        )
-        times = []
-        for vertex in ("E5", "C3", "G7", "C7", "G3", "E3", "E7", "C5", "G5"):
-            cell(page, vertex).click()
-            page.wait_for_function("() => window.updated !== undefined")
-            times.append(page.evaluate("window.updated - window.clicked"))
-        return sorted(times)
-
-
 def main():
     expect.set_options(timeout=PATIENCE)
     server = Server(sys.argv[1:])
     try:
         with sync_playwright() as playwright, contextlib.closing(chromium(playwright)) as browser:
             foreign_sockets_are_refused(browser, server)
-            files_that_are_too_large_are_refused(browser, server)
             game_by_keys(browser, server)
             models_are_watched(browser, server)
+            visits_have_a_maximum(browser, server)
+            model_plays_on_against_a_handicap(browser, server)
+            komi_counts(browser, server)
+            visitor_resigns(browser, server)
+            clock_runs_out(browser, server)
             clicks = game_by_clicks(browser, server)
             touch = game_by_touch_survives_a_restart(browser, server)
-            reopened = game_is_reviewed_and_reopened(browser, server)
-            updates = first_update(browser, server)
     finally:
         server.stop()
-    print(f"games of {clicks} and {touch} moves; a review is open again after {reopened:.2f} s")
-    print("first updates of analyses after", ", ".join(f"{update:.0f}" for update in updates), "ms")
+    print(f"games of {clicks} and {touch} moves")
     print("all pages for players work")
 
 

@@ -65,6 +65,15 @@ export function short(visits) {
 }
 
 /**
+ * Sets the field of a number, which is at most its maximum.
+ * @param {HTMLInputElement} field
+ * @param {number} number
+ */
+export function setNumber(field, number) {
+  field.value = `${field.max === '' ? number : Math.min(number, Number(field.max))}`;
+}
+
+/**
  * A share as a percentage.
  * @param {number} share
  * @param {number} [digits]

@@ -2,7 +2,7 @@
 // @ts-check
 
 import { Board } from './board.js';
-import { byId, download, html, percent } from './dom.js';
+import { byId, download, html, percent, setNumber } from './dom.js';
 import { Clock } from './clock.js';
 import { GameTree, nameOf, other } from './game.js';
 import { Graph } from './graph.js';
@@ -399,7 +399,7 @@ function adapt() {
   fields.size.value = `${choice.size ?? fields.size.value}`;
   fields.size.readOnly = choice.size !== null;
   fields.komi.value = `${choice.komi}`;
-  fields.visits.value = `${choice.visits}`;
+  setNumber(fields.visits, choice.visits);
 }
 
 form.addEventListener('submit', event => {
@@ -515,7 +515,7 @@ choices().then(all => {
     const { size, komi } = saved.game;
     begin({
       ...saved, game: { ...saved.game, size: choice?.size ?? size, komi: choice?.komi ?? komi }, models: { B: null, W: picker.model },
-      visits: choice?.visits ?? saved.visits,
+      visits: choice ? fields.visits.valueAsNumber : saved.visits,
     }, note);
   }
 }, error => say(`${error}`));

@@ -2,7 +2,7 @@
 // @ts-check
 
 import { Board } from './board.js';
-import { byId, download, html, percent } from './dom.js';
+import { byId, download, html, percent, setNumber } from './dom.js';
 import { GameTree, nameOf } from './game.js';
 import { Graph } from './graph.js';
 import { Link } from './link.js';
@@ -399,7 +399,9 @@ button('empty').addEventListener('click', () => {
   open(`(;GM[1]FF[4]SZ[${choice?.size ?? 19}]KM[${choice?.komi ?? 7}])`);
 });
 fields.show.addEventListener('change', show);
-fields.visits.addEventListener('change', changed);
+fields.visits.addEventListener('change', () => {
+  if (fields.visits.reportValidity()) changed();
+});
 fields.file.addEventListener('change', () => openFile(fields.file.files?.[0]));
 fields.paste.addEventListener('input', () => {
   if (!isGame(fields.paste.value)) return say('This text is no SGF, which begins with "(;".');
@@ -422,7 +424,7 @@ document.addEventListener('drop', event => {
 });
 document.addEventListener('keydown', event => {
   const target = event.target instanceof Element ? event.target : null;
-  if (target?.closest('input, select, textarea, .scroller') || event.altKey || event.ctrlKey || event.metaKey) return;
+  if (event.defaultPrevented || target?.closest('input, select, textarea') || event.altKey || event.ctrlKey || event.metaKey) return;
   const by = { ArrowLeft: -1, ArrowRight: 1, PageUp: -10, PageDown: 10, Home: -Infinity, End: Infinity, ',': -1, '.': 1 }[event.key];
   if (by === undefined) return;
   event.preventDefault();
@@ -461,11 +463,11 @@ async function start() {
   const picker = (/** @type {string} */ id, /** @type {string} */ label, /** @type {boolean} */ none) =>
     new ModelPicker(byId(id, HTMLDivElement), { label, choices: all, none, onChange: changed });
   pickers = [picker('model', 'Model', false), picker('second', 'Compare with', true)];
-  fields.visits.value = `${Math.max(200, pickers[0].choice?.visits ?? 0)}`;
+  setNumber(fields.visits, Math.max(200, pickers[0].choice?.visits ?? 0));
   const earlier = await linked() ?? found();
   if (earlier?.model) pickers[0].model = earlier.model;
   if (earlier && 'second' in earlier && earlier.second) pickers[1].model = earlier.second;
-  if (earlier && 'visits' in earlier && earlier.visits) fields.visits.value = `${earlier.visits}`;
+  if (earlier && 'visits' in earlier && earlier.visits) setNumber(fields.visits, earlier.visits);
   if (earlier?.sgf) open(earlier.sgf, earlier.again);
   else button('empty').click();
 }

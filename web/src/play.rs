@@ -93,9 +93,10 @@ pub(crate) fn routes(app: &App, args: &PlayArgs) -> Result<Router<App>, WebError
     let [models, last] = [&play; 2].map(Arc::clone);
     // Models end their threads and publish evaluations, for which async threads cannot wait.
     app.at_end(move || last.engines.close());
+    let most = args.most_visits;
     Ok(Router::new()
-        .route("/play", get(pages::play))
-        .route("/play/review", get(pages::review))
+        .route("/play", get(move || pages::play(most)))
+        .route("/play/review", get(move || pages::review(most)))
         .route("/play/watch", get(pages::watch))
         .route("/play/models", get(move |State(app): State<App>| choices(app, models)))
         .route(

@@ -27,12 +27,12 @@ pub(super) fn models(second_hidden: bool) -> Markup {
     }
 }
 
-/// The field of a number of visits.
-pub(super) fn visits(label: &str) -> Markup {
+/// The field of a number of visits, which a search here has at most.
+pub(super) fn visits(label: &str, most: u32) -> Markup {
     html! {
         .field {
             label for="visits" { (label) }
-            input #visits type="number" min="1" inputmode="numeric" required;
+            input #visits type="number" min="1" max=(most) inputmode="numeric" required;
         }
     }
 }

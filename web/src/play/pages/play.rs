@@ -6,8 +6,8 @@ use maud::{Markup, html};
 use super::parts::{heading, models, status, visits};
 use crate::{Section, View};
 
-/// Play against a model, or watch two models.
-pub(crate) async fn play() -> Response {
+/// Play against a model, or watch two models. A search has at most so many visits.
+pub(crate) async fn play(most_visits: u32) -> Response {
     let content = html! {
         (heading("Play", &[("Review a game", "/play/review"), ("Watch self-play", "/play/watch")]))
         .room #room {
@@ -32,7 +32,7 @@ pub(crate) async fn play() -> Response {
                 }
             }
             .side {
-                (new_game())
+                (new_game(most_visits))
                 details.card #evaluation {
                     summary { "Value of the game" }
                     p.quiet { "Black's chance to win as the models saw it, in percent." }
@@ -53,7 +53,7 @@ pub(crate) async fn play() -> Response {
     View::new("Play", Section::Play).style("play.css").script("play.js").page(&content)
 }
 
-fn new_game() -> Markup {
+fn new_game(most_visits: u32) -> Markup {
     html! {
         form.card #new-game {
             h2 { "New game" }
@@ -67,7 +67,7 @@ fn new_game() -> Markup {
                     option value="none" { "neither: watch" }
                 }
             }
-            (visits("Visits a move"))
+            (visits("Visits a move", most_visits))
             .field {
                 label for="clock" { "Clock" }
                 select #clock {

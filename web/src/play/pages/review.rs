@@ -6,14 +6,14 @@ use maud::{Markup, html};
 use super::parts::{heading, models, status, visits};
 use crate::{Section, View};
 
-/// Review games.
-pub(crate) async fn review() -> Response {
+/// Review games. A search has at most so many visits.
+pub(crate) async fn review(most_visits: u32) -> Response {
     let content = html! {
         (heading("Review", &[("Play a game", "/play"), ("Watch self-play", "/play/watch")]))
         .room #room {
             (board())
             .side {
-                (settings())
+                (settings(most_visits))
                 (results())
                 (file())
             }
@@ -43,11 +43,11 @@ fn board() -> Markup {
 }
 
 /// Models, visits, and what is shown of them.
-fn settings() -> Markup {
+fn settings(most_visits: u32) -> Markup {
     html! {
         .card {
             (models(false))
-            (visits("Visits"))
+            (visits("Visits", most_visits))
             .field {
                 label for="show" { "On the board" }
                 select #show {

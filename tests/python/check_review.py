@@ -1,0 +1,226 @@
+#!/usr/bin/env python3
+"""Reviews games in Chromium: check_review.py PROGRAM ARGUMENT..., which serve at --listen.
+
+With TENGEN_SCREENS, a folder, it keeps screenshots.
+"""
+
+import contextlib
+import re
+import sys
+import time
+from pathlib import Path
+
+from browser import PATIENCE, Server, accessible, chromium, screen, visitor
+from check_katrain import KaTrainSGF
+from check_play import cell
+from playwright.sync_api import expect, sync_playwright
+
+GAME = (
+    "(;GM[1]FF[4]SZ[9]KM[7]PB[<b>Kuro</b>]PW[Shiro]RE[W+R];B[ee];W[ce]C[quiet & <i>solid</i>];B[dc];W[gc];B[gd];W[fd]"
+    "(;B[fc];W[ge];B[hc];W[dd])(;B[hd];W[fe]))"
+)
+SETUP = "(;GM[1]FF[4]SZ[9]KM[7]AB[cc];W[ee](;B[gg];W[gc])(;AB[dd]AE[cc];W[dc]))"
+LATE_SETUP = "(;GM[1]FF[4]SZ[9]KM[7]AB[cc];W[ee];B[gg];AB[dd]AE[cc];W[dc])"
+TABS = 80  # stops on the way to the tree of variations, at most
+
+
+def game_is_reviewed_and_reopened(browser, server):
+    with visitor(browser, server, "/play/review", viewport={"width": 1440, "height": 900}) as page:
+        expect(page.locator("#status")).to_have_text(re.compile("0 moves"))
+        page.locator("#visits").fill("32")
+        page.locator("#paste").fill(GAME)
+        expect(page.locator("#status")).to_have_text(re.compile("12 moves"))
+        assert "<b>Kuro</b>" in page.locator("#players").text_content()
+        page.locator("#analyse").click()
+        expect(page.locator("#status")).to_have_text(re.compile("The game is analysed: 11 positions"))
+        page.locator("#graph input").fill("2")
+        expect(page.locator("#comment")).to_have_text("quiet & <i>solid</i>")
+        rows = page.locator("#candidates tbody tr")
+        expect(rows.first).to_be_visible()
+        rows.first.hover()
+        expect(page.locator("#board .number").first).to_be_visible()
+        page.mouse.move(5, 5)
+        losses = page.locator("#losses button")
+        if losses.count():
+            losses.first.click()
+        page.locator("#second select").select_option("uniform")
+        page.locator("#analyse").click()
+        expect(page.locator("#status")).to_have_text(re.compile("The game is analysed"))
+        expect(page.locator("#graph .curve-1").first).to_be_attached()
+        page.locator("#planes-card summary").click()
+        expect(page.locator("#planes canvas").first).to_be_visible()
+        screen(page, "review")
+        accessible(page)
+        page.locator("#show").select_option("policy")
+        expect(page.locator("#board .heat").first).to_be_attached()
+        page.locator("#show").select_option("ownership")
+        expect(page.locator("#board .owner").first).to_be_attached()
+        expect(cell(page, "A1")).to_have_attribute("aria-label", re.compile("owner open|owns it with"))
+        expect(page.locator("#value")).to_contain_text("Expected score")
+        screen(page, "ownership")
+        accessible(page)
+        # A move beside the game is a variation, and the tree leads back.
+        nodes = page.locator("#tree .node").count()
+        page.locator("#last").click()
+        page.keyboard.press("ArrowLeft")
+        page.locator("#candidates .move").last.click()
+        page.wait_for_function("nodes => document.querySelectorAll('#tree .node').length > nodes", arg=nodes)
+        with page.expect_download() as download:
+            page.locator("#save").click()
+        saved = Path(download.value.path()).read_bytes()
+        tree_is_whole(saved.decode(), nodes + 1)
+        page.locator("#empty").click()
+        page.wait_for_function("() => document.querySelectorAll('#tree .node').length === 1")
+        page.locator("#file").set_input_files({"name": "again.sgf", "mimeType": "text/plain", "buffer": saved})
+        page.wait_for_function("nodes => document.querySelectorAll('#tree .node').length === nodes", arg=nodes + 1)
+        page.locator("#last").click()
+        page.locator("#tree .node").first.click()
+        expect(page.locator("#status")).to_have_text("The beginning of the game.")
+        again = time.monotonic()
+        page.reload()
+        expect(page.locator("#status")).to_have_text(re.compile("The game is analysed"))
+        return time.monotonic() - again
+
+
+def tree_is_whole(text, nodes):
+    """KaTrain reads all moves with their variations and comments, and the analysis of those that were analysed."""
+    found = KaTrainSGF.parse_sgf(text).nodes_in_tree
+    assert len(found) == nodes, f"{len(found)} nodes, not {nodes}: {text}"
+    analysed = [node for node in found if "SBKV" in node.properties]
+    assert len(analysed) > 11 and all(node.load_analysis() and node.analysis_complete for node in analysed)
+    assert "quiet & <i>solid</i>" in text
+
+
+def files_that_are_too_large_are_refused(browser, server):
+    with visitor(browser, server, "/play/review") as page:
+        expect(page.locator("#status")).to_have_text(re.compile("0 moves"))
+        for name, text, reason in (
+            ("large.sgf", "(;SZ[9]C[" + "x" * 10_000_000 + "])", "larger than 1 MiB"),
+            ("long.sgf", "(;SZ[9]" + ";" * 100_000 + ")", "100001 nodes"),
+            ("broken.sgf", "hello", "there is no game"),
+        ):
+            page.locator("#file").set_input_files({"name": name, "mimeType": "text/plain", "buffer": text.encode()})
+            expect(page.locator("#status")).to_have_text(re.compile(reason))
+
+
+def opened(page, game, moves):
+    page.locator("#paste").fill(game)
+    expect(page.locator("#status")).to_have_text(re.compile(f"^{moves} moves"))
+
+
+def tree_is_used_by_keys_alone(browser, server):
+    with visitor(browser, server, "/play/review") as page:
+        expect(page.locator("#status")).to_have_text(re.compile("0 moves"))
+        opened(page, GAME, 12)
+        # By Tab from the start of the page, as without a mouse.
+        page.locator("body").focus()
+        page.evaluate("document.activeElement.blur()")
+        focused = page.locator("#tree [role=treeitem]:focus")
+        for _ in range(TABS):
+            page.keyboard.press("Tab")
+            if focused.count():
+                break
+        expect(focused).to_have_attribute("aria-label", "beginning")
+        ring = "() => getComputedStyle(document.querySelector('#tree .node:focus .focus')).stroke"
+        assert page.evaluate(ring) != "none", "the focus is not seen"
+        for key, label in (
+            ("ArrowLeft", "beginning"),
+            ("ArrowRight", "move 1, Black E5"),
+            ("ArrowRight", "move 2, White C5, with a comment"),
+            ("End", "move 10, White D6"),
+            ("ArrowDown", "move 10, White D6"),
+            ("ArrowLeft", "move 9, Black H7"),
+            ("ArrowLeft", "move 8, White G5"),
+            ("ArrowLeft", "move 7, Black F7, variation 1 of 2"),
+            ("ArrowDown", "move 7, Black H6, variation 2 of 2"),
+            ("ArrowRight", "move 8, White F5"),
+            ("ArrowUp", "move 8, White G5"),
+            ("Home", "beginning"),
+        ):
+            page.keyboard.press(key)
+            expect(focused).to_have_attribute("aria-label", label)
+            expect(focused).to_have_attribute("aria-selected", "true")
+        # One stop on the way by Tab, and the board follows the tree.
+        assert page.locator('#tree [tabindex="0"]').count() == 1
+        expect(page.locator("#status")).to_have_text("The beginning of the game.")
+        expect(page.get_by_role("tree", name="Variations").get_by_role("treeitem")).to_have_count(13)
+        page.keyboard.press("Tab")
+        expect(focused).to_have_count(0)
+        accessible(page)
+
+
+def dropped_files_are_opened(browser, server):
+    with visitor(browser, server, "/play/review") as page:
+        expect(page.locator("#status")).to_have_text(re.compile("0 moves"))
+        transfer = page.evaluate_handle(
+            """game => {
+                const transfer = new DataTransfer();
+                transfer.items.add(new File([game], 'game.sgf', { type: 'application/x-go-sgf' }));
+                return transfer;
+            }""",
+            GAME,
+        )
+        page.dispatch_event("#board", "drop", {"dataTransfer": transfer})
+        expect(page.locator("#status")).to_have_text(re.compile("^12 moves"))
+        expect(page.locator("#players")).to_contain_text("Shiro")
+
+
+def lines_with_stones_put_on_the_board_say_so(browser, server):
+    with visitor(browser, server, "/play/review") as page:
+        expect(page.locator("#status")).to_have_text(re.compile("0 moves"))
+        opened(page, SETUP, 3)
+        expect(page.locator("#status")).to_contain_text("the next node adds or removes stones (AB, AW, AE)")
+        expect(cell(page, "C7")).to_have_attribute("aria-label", re.compile("black stone"))
+        page.locator("#paste").fill(LATE_SETUP)
+        expect(page.locator("#status")).to_have_text(
+            "This file cannot be read: line 1 column 44: stones are set up after the first move: AB, AW and AE are read only before it."
+        )
+
+
+def first_update(browser, server):
+    """Milliseconds from a click to the first update of the analysis."""
+    with visitor(browser, server, "/play/review") as page:
+        expect(page.locator("#candidates tbody tr").first).to_be_visible()
+        page.evaluate(
+            """() => {
+                const body = document.querySelector('#candidates tbody');
+                let cleared = false;
+                new MutationObserver(() => {
+                    if (body.rows.length === 0) cleared = true;
+                    else if (cleared) window.updated ??= performance.now();
+                }).observe(body, { childList: true });
+                document.querySelector('#board').addEventListener('click', () => {
+                    cleared = false;
+                    window.updated = undefined;
+                    window.clicked = performance.now();
+                }, { capture: true });
+            }"""
+        )
+        times = []
+        for vertex in ("E5", "C3", "G7", "C7", "G3", "E3", "E7", "C5", "G5"):
+            cell(page, vertex).click()
+            page.wait_for_function("() => window.updated !== undefined")
+            times.append(page.evaluate("window.updated - window.clicked"))
+        return sorted(times)
+
+
+def main():
+    expect.set_options(timeout=PATIENCE)
+    server = Server(sys.argv[1:])
+    try:
+        with sync_playwright() as playwright, contextlib.closing(chromium(playwright)) as browser:
+            files_that_are_too_large_are_refused(browser, server)
+            dropped_files_are_opened(browser, server)
+            lines_with_stones_put_on_the_board_say_so(browser, server)
+            tree_is_used_by_keys_alone(browser, server)
+            reopened = game_is_reviewed_and_reopened(browser, server)
+            updates = first_update(browser, server)
+    finally:
+        server.stop()
+    print(f"a review is open again after {reopened:.2f} s")
+    print("first updates of analyses after", ", ".join(f"{update:.0f}" for update in updates), "ms")
+    print("all reviews work")
+
+
+if __name__ == "__main__":
+    main()
