@@ -32,7 +32,7 @@ async function refresh() {
       continue;
     }
     const part = /** @type {HTMLElement} */ (page.getElementById(id));
-    const open = [...old.querySelectorAll('figure details[open]')].map(details => details.closest('figure')?.id);
+    const open = [...old.querySelectorAll('figure details[open]:not(.zoom)')].map(details => details.closest('figure')?.id);
     for (const figure of open) part.querySelector(`#${figure} details`)?.setAttribute('open', '');
     old.replaceWith(document.adoptNode(part));
     enhance(part, load);

@@ -1,4 +1,4 @@
-// What scripts add to plots: the numbers at the pointer, and zoom by dragging. Without them a plot is whole.
+// What scripts add to plots: the numbers at the pointer, and zoom by dragging or by sliders. Without them a plot is whole.
 // @ts-check
 
 /** @typedef {{ low: number, high: number, scale: string }} Range */
@@ -7,6 +7,9 @@
 /** @typedef {{ x: number, y: number, text: string }} Point */
 
 const UNITS = 10000;
+// Steps of the sliders of zoom, and the fewest between them.
+const STEPS = 100;
+const CLOSEST = 2;
 const SVG = 'http://www.w3.org/2000/svg';
 
 /** @param {string} name @param {Record<string, string | number>} attributes @param {string} [text] */
@@ -95,17 +98,68 @@ class Plot {
     this.percent = /%/.test(drawing.querySelector('.left')?.textContent ?? '');
     /** @type {Point[] | null} */
     this.points = null;
+    /** @type {PointerEvent | null} The last one, while the pointer is on the drawing. */
+    this.last = null;
     this.drag = null;
+    this.reset = Object.assign(document.createElement('button'), { type: 'button', textContent: 'Show all', hidden: true });
+    this.ends = this.sliders();
     drawing.addEventListener('pointerenter', () => this.read(), { once: true });
     drawing.addEventListener('pointermove', event => this.move(event));
     drawing.addEventListener('pointerleave', () => this.leave());
     drawing.addEventListener('pointerdown', event => this.press(event));
     drawing.addEventListener('pointerup', event => this.release(event));
     drawing.addEventListener('dblclick', () => this.zoom(this.whole.x));
+    this.tell();
   }
 
   async read() {
-    this.points = pointsOf(await this.load());
+    this.points ??= pointsOf(await this.load());
+    if (this.last) this.move(this.last);
+  }
+
+  /** Zoom for keys, touch and screen readers: the ends of the axis that is shown. */
+  sliders() {
+    const row = this.drawing.closest('figure')?.querySelector('.numbers');
+    const [from, to] = ['From', 'To'].map((name, end) => {
+      const slider = Object.assign(document.createElement('input'), { type: 'range', min: '0', max: `${STEPS}`, value: `${STEPS * end}` });
+      const label = document.createElement('label');
+      label.append(name, slider);
+      slider.addEventListener('input', () => this.slide(end));
+      return { label, slider };
+    });
+    const summary = document.createElement('summary');
+    summary.textContent = 'Zoom';
+    const zoom = document.createElement('details');
+    zoom.className = 'zoom';
+    zoom.append(summary, from.label, to.label);
+    zoom.addEventListener('toggle', () => this.read(), { once: true });
+    this.reset.addEventListener('click', () => {
+      this.zoom(this.whole.x);
+      summary.focus();
+    });
+    row?.append(zoom, this.reset);
+    return [from.slider, to.slider];
+  }
+
+  /** Shows what is between the sliders; the moved one pushes the other. @param {number} moved */
+  async slide(moved) {
+    await this.read();
+    const [from, to] = this.ends.map(slider => Number(slider.value));
+    const apart = moved === 0 ? [Math.min(from, STEPS - CLOSEST), Math.max(to, from + CLOSEST)] : [Math.min(from, to - CLOSEST), Math.max(to, CLOSEST)];
+    const { low, high, scale } = this.whole.x;
+    const [first, last] = apart.map(at => low + (high - low) * Math.max(0, Math.min(STEPS, at)) / STEPS);
+    this.zoom(first === low && last === high ? this.whole.x : { low: first, high: last, scale });
+  }
+
+  /** Sets the sliders to what is shown. */
+  tell() {
+    const { low, high } = this.whole.x;
+    const { x } = this.shown;
+    [x.low, x.high].forEach((end, place) => {
+      this.ends[place].value = `${Math.round(STEPS * (end - low) / (high - low))}`;
+      this.ends[place].setAttribute('aria-valuetext', short(x.scale === 'log' ? 10 ** end : end));
+    });
+    this.reset.hidden = x === this.whole.x;
   }
 
   /** Where the pointer is, as shares of the area. @param {PointerEvent} event */
@@ -116,6 +170,7 @@ class Plot {
 
   /** @param {PointerEvent} event */
   move(event) {
+    this.last = event;
     const { x, y, box } = this.at(event);
     if (this.drag !== null) {
       const [from, to] = [Math.min(this.drag, x), Math.max(this.drag, x)].map(end => Math.max(0, Math.min(1, end)));
@@ -141,6 +196,7 @@ class Plot {
   }
 
   leave() {
+    this.last = null;
     this.cursor?.remove();
     this.stop();
     tip.hidden = true;
@@ -190,6 +246,7 @@ class Plot {
     this.curves.setAttribute('viewBox', `${left} ${top} ${width} ${height}`);
     this.drawing.closest('figure')?.classList.toggle('zoomed', !isWhole);
     this.axes();
+    this.tell();
   }
 
   /** Draws grid and numbers anew. */
