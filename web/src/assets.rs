@@ -32,10 +32,8 @@ const ASSETS: &[Asset] = &[
     Asset { name: "style.css", text: page::STYLE },
     Asset { name: "plots.js", text: page::PLOTS },
     of_web!("page.js"),
-    Asset { name: "network.css", text: study::inspect::NETWORK.style },
-    Asset { name: "network.js", text: study::inspect::NETWORK.script },
-    Asset { name: "networks.css", text: study::inspect::SERIES.style },
-    Asset { name: "networks.js", text: study::inspect::SERIES.script },
+    Asset { name: "network.css", text: study::inspect::STYLE },
+    Asset { name: "network.js", text: study::inspect::SCRIPT },
 ];
 
 /// Files of other pages.

@@ -10,9 +10,11 @@ use maud::{Markup, html};
 use page::{Axis, DataLinks, Mark, Plot, Point, Series};
 use record::GameRecord;
 use serde::Deserialize;
+use store::Run;
 
 use crate::error::Page;
 use crate::games_page::escaped;
+use crate::plots::format_of;
 use crate::query::Query;
 use crate::view::{Section, View};
 use crate::{App, PageError};
@@ -42,14 +44,48 @@ pub(crate) async fn of_match(
     show(app, run, format!("matches/{stem}"), row, shown).await
 }
 
+/// The values of a game of self-play: `/runs/{run}/games/{model}/{stem}/{row}/values.json`, `.csv` and `.parquet`.
+pub(crate) async fn data_of_selfplay(
+    State(app): State<App>,
+    Path((run, model, stem, row, file)): Path<(String, u32, String, String, String)>,
+) -> Page {
+    data(app, run, format!("games/{model}/{stem}"), row, file).await
+}
+
+/// The values of a game of a match.
+pub(crate) async fn data_of_match(
+    State(app): State<App>,
+    Path((run, stem, row, file)): Path<(String, String, String, String)>,
+) -> Page {
+    data(app, run, format!("matches/{stem}"), row, file).await
+}
+
+async fn data(app: App, run: String, place: String, row: String, file: String) -> Page {
+    app.page(move |app| {
+        let (name, format) = format_of(&file)?;
+        if name != "values" {
+            return Err(PageError::NotFound(format!("plot \"{name}\" of a game; there is values")));
+        }
+        let (_, game) = find(&app.run(&run)?, &place, &row)?;
+        Ok(format.response(&values(&game), &format!("{}-values", game.id)))
+    })
+    .await
+}
+
+/// A game by its file and its row there, and what kind it is of.
+fn find(run: &Run, place: &str, row: &str) -> Result<(Place, GameRecord), PageError> {
+    let absent = || PageError::NotFound(format!("game {place}/{row} of run \"{}\"", run.name()));
+    let of: Place = place.parse().map_err(|_| absent())?;
+    let number: usize = row.parse().map_err(|_| absent())?;
+    let game = of.games(run)?.into_iter().nth(number).ok_or_else(absent)?;
+    Ok((of, game))
+}
+
 async fn show(app: App, run: String, place: String, row: String, shown: Shown) -> Page {
     app.page(move |app| {
-        let absent = || PageError::NotFound(format!("game {place}/{row} of run \"{run}\""));
-        let of: Place = place.parse().map_err(|_| absent())?;
         let number = row.trim_end_matches(".sgf");
-        let number: usize = number.parse().map_err(|_| absent())?;
         let stored = app.run(&run)?;
-        let game = of.games(&stored)?.into_iter().nth(number).ok_or_else(absent)?;
+        let (of, game) = find(&stored, &place, number)?;
         if row.ends_with(".sgf") {
             let named = format!("attachment; filename=\"{}.sgf\"", game.id);
             let headers = [
@@ -100,7 +136,7 @@ fn content(game: &GameRecord, address: &str, shown: &Shown, may_review: bool) ->
             }
             div {
                 h2 { "Search" }
-                (values(game).figure(&DataLinks::default()))
+                (values(game).figure(&DataLinks::of(|ending| format!("{address}/values.{ending}"))))
                 (details(game, turn))
             }
         }

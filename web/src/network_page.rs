@@ -6,15 +6,16 @@ use config::ModelRef;
 use maud::{Markup, PreEscaped, html};
 use models::Models;
 use serde::Deserialize;
-use study::inspect::{self, NETWORK, Parts, SERIES};
+use study::inspect::{self, Inspection};
 
 use crate::models_page::model_number;
+use crate::plots::format_of;
 use crate::query::Query;
 use crate::view::{Section, View};
 use crate::watch::Snapshot;
 use crate::{App, PageError};
 
-/// Networks side by side, evenly from the first to the newest.
+/// Networks side by side: more would not fit into memory and onto a page.
 const MOST: u32 = 12;
 
 /// What the network is compared with.
@@ -22,6 +23,15 @@ const MOST: u32 = 12;
 #[serde(default)]
 pub(crate) struct Options {
     against: String,
+}
+
+/// Which models are shown side by side: so many, evenly from one to another.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+pub(crate) struct Range {
+    from: String,
+    to: String,
+    count: String,
 }
 
 /// The network of a model.
@@ -32,58 +42,180 @@ pub(crate) async fn of_model(
 ) -> Result<Response, PageError> {
     let snapshot = app.snapshot(&run).await?;
     app.export(move |app| {
-        let number = model_number(&snapshot, &number)?;
-        let against = match options.against.trim() {
-            "" => None,
-            other => Some(ModelRef::Exact(snapshot.run.name().model(model_number(&snapshot, other)?))),
-        };
-        let model = ModelRef::Exact(snapshot.run.name().model(number));
-        let facts = inspect::network(&Models::new(app.store().clone()), &model, against.as_ref());
-        let facts = facts.map_err(|error| PageError::Failed(format!("{error:#}")))?;
+        let found = one(app, &snapshot, &number, &options)?;
         let form = html! {
             form.line {
                 label { "Against model" input type="number" name="against" min="1" value=(options.against); }
                 button { "Compare" }
                 a href=(format!("/runs/{run}/models/{number}")) { "Model " (number) }
+                a href=(format!("/runs/{run}/networks")) { "Networks side by side" }
             }
         };
-        Ok(page(&snapshot, &format!("Network of {run}-{number}"), &form, &NETWORK, "network", &facts))
+        let against = options.against.trim();
+        let query = if against.is_empty() { String::new() } else { format!("?against={}", number_of(against, 0)) };
+        let data = format!("/runs/{run}/models/{number}/network/");
+        page(&snapshot, &form, &found, &|file| format!("{data}{file}{query}"))
+    })
+    .await
+}
+
+/// A table of the network of a model: `/runs/{run}/models/{number}/network/tensors.csv` and the like.
+pub(crate) async fn data_of_model(
+    State(app): State<App>,
+    Path((run, number, file)): Path<(String, String, String)>,
+    Query(options): Query<Options>,
+) -> Result<Response, PageError> {
+    let snapshot = app.snapshot(&run).await?;
+    app.export(move |app| {
+        let found = one(app, &snapshot, &number, &options)?;
+        table(&found, &file, &format!("{run}-{number}"))
     })
     .await
 }
 
 /// The networks of several models of a run.
-pub(crate) async fn of_run(State(app): State<App>, Path(run): Path<String>) -> Result<Response, PageError> {
+pub(crate) async fn of_run(
+    State(app): State<App>,
+    Path(run): Path<String>,
+    Query(range): Query<Range>,
+) -> Result<Response, PageError> {
     let snapshot = app.snapshot(&run).await?;
     app.export(move |app| {
-        let newest = snapshot.facts.newest_model.filter(|newest| *newest > 0);
-        let newest = newest.ok_or_else(|| PageError::NotFound(format!("model of run \"{run}\"")))?;
-        let count = MOST.min(newest);
-        let number = |place: u32| 1 + place * (newest - 1) / (count - 1).max(1);
-        let models: Vec<ModelRef> =
-            (0..count).map(|place| ModelRef::Exact(snapshot.run.name().model(number(place)))).collect();
-        let facts = inspect::networks(&Models::new(app.store().clone()), &models);
-        let facts = facts.map_err(|error| PageError::Failed(format!("{error:#}")))?;
-        Ok(page(&snapshot, &format!("Networks of {run}"), &html! {}, &SERIES, "networks", &facts))
+        let numbers = range.numbers(&snapshot)?;
+        let found = several(app, &snapshot, &numbers)?;
+        let (first, last, count) = (numbers[0], numbers[numbers.len() - 1], range.count());
+        let field = |text: &str, name: &str, most: u32, value: u32| {
+            html! { label { (text) input type="number" name=(name) min="1" max=(most) value=(value); } }
+        };
+        let newest = snapshot.facts.newest_model.unwrap_or(last);
+        let form = html! {
+            form.line {
+                (field("From model", "from", newest, first))
+                (field("To model", "to", newest, last))
+                (field("Networks", "count", MOST, count))
+                button { "Show" }
+            }
+            p { "Networks of one model:" @for number in &numbers {
+                " " a href=(format!("/runs/{run}/models/{number}/network")) { (number) }
+            } }
+        };
+        page(&snapshot, &form, &found, &|file| {
+            format!("/runs/{run}/networks/{file}?from={first}&to={last}&count={count}")
+        })
     })
     .await
 }
 
+/// A table of several networks: `/runs/{run}/networks/histograms.csv` and the like.
+pub(crate) async fn data_of_run(
+    State(app): State<App>,
+    Path((run, file)): Path<(String, String)>,
+    Query(range): Query<Range>,
+) -> Result<Response, PageError> {
+    let snapshot = app.snapshot(&run).await?;
+    app.export(move |app| {
+        let found = several(app, &snapshot, &range.numbers(&snapshot)?)?;
+        table(&found, &file, &format!("{run}-networks"))
+    })
+    .await
+}
+
+/// A number of an address, or a default.
+fn number_of(text: &str, default: u32) -> u32 {
+    text.trim().parse().unwrap_or(default)
+}
+
+impl Range {
+    fn count(&self) -> u32 {
+        number_of(&self.count, MOST).clamp(1, MOST)
+    }
+
+    /// The models, without those whose weights were deleted.
+    fn numbers(&self, snapshot: &Snapshot) -> Result<Vec<u32>, PageError> {
+        let absent = || PageError::NotFound(format!("weights of a model of run \"{}\"", snapshot.facts.run));
+        let newest = snapshot.facts.newest_model.filter(|newest| *newest > 0).ok_or_else(absent)?;
+        let first = number_of(&self.from, 1).clamp(1, newest);
+        let last = number_of(&self.to, newest).clamp(first, newest);
+        let mut numbers = Vec::new();
+        for number in evenly(first, last, self.count()) {
+            if !snapshot.run.models().weights_are_deleted(number)? {
+                numbers.push(number);
+            }
+        }
+        if numbers.is_empty() { Err(absent()) } else { Ok(numbers) }
+    }
+}
+
+/// At most so many numbers, evenly from the first to the last.
+fn evenly(first: u32, last: u32, count: u32) -> impl Iterator<Item = u32> {
+    let count = count.min(last - first + 1);
+    (0..count).map(move |place| if place + 1 == count { last } else { first + place * (last - first) / (count - 1) })
+}
+
+/// A model of a run.
+fn model(snapshot: &Snapshot, number: u32) -> ModelRef {
+    ModelRef::Exact(snapshot.run.name().model(number))
+}
+
+fn one(app: &App, snapshot: &Snapshot, number: &str, options: &Options) -> Result<Inspection, PageError> {
+    let own = model(snapshot, model_number(snapshot, number)?);
+    let against = match options.against.trim() {
+        "" => None,
+        other => Some(model(snapshot, model_number(snapshot, other)?)),
+    };
+    inspect::network(&Models::new(app.store().clone()), &own, against.as_ref()).map_err(failed)
+}
+
+fn several(app: &App, snapshot: &Snapshot, numbers: &[u32]) -> Result<Inspection, PageError> {
+    let models: Vec<ModelRef> = numbers.iter().map(|number| model(snapshot, *number)).collect();
+    inspect::networks(&Models::new(app.store().clone()), &models).map_err(failed)
+}
+
+fn failed(error: impl std::fmt::Display) -> PageError {
+    PageError::Failed(format!("{error:#}"))
+}
+
 fn page(
     snapshot: &Snapshot,
-    title: &str,
     form: &Markup,
-    parts: &Parts,
-    assets: &str,
-    facts: &serde_json::Value,
-) -> Response {
-    let json = facts.to_string().replace('<', "\\u003c");
+    found: &Inspection,
+    address: &dyn Fn(&str) -> String,
+) -> Result<Response, PageError> {
+    let json = found.facts().map_err(failed)?.to_string().replace('<', "\\u003c");
+    let links = |name: &str| {
+        html! { p.numbers {
+            span.quiet { "Data of " (name) ":" }
+            @for (format, ending) in [("JSON", "json"), ("CSV", "csv"), ("Parquet", "parquet")] {
+                a href=(address(&format!("{name}.{ending}"))) download aria-label=(format!("{name} as {format}")) { (format) }
+            }
+        } }
+    };
     let content = html! {
         (form)
-        (PreEscaped(parts.body))
+        (found.body(&links))
         // Data, which the policy does not count as a script.
         script type="application/json" id="facts" { (PreEscaped(json)) }
     };
-    let view = View::new(title, Section::Runs).of_run(snapshot.run.name(), "models");
-    view.style(&format!("{assets}.css")).script(&format!("{assets}.js")).page(&content)
+    let view = View::new(found.title(), Section::Runs).of_run(snapshot.run.name(), "models");
+    Ok(view.style("network.css").script("network.js").page(&content))
+}
+
+fn table(found: &Inspection, file: &str, named: &str) -> Result<Response, PageError> {
+    let (name, format) = format_of(file)?;
+    let absent = || PageError::NotFound(format!("table \"{name}\"; there are {}", found.tables().join(", ")));
+    let table = found.table(name).ok_or_else(absent)?;
+    Ok(format.table(&table, &format!("{named}-{name}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn models_are_chosen_evenly_with_both_ends() {
+        let chosen = |first, last, count| evenly(first, last, count).collect::<Vec<_>>();
+        assert_eq!(chosen(1, 5, 12), [1, 2, 3, 4, 5]);
+        assert_eq!(chosen(3, 103, 3), [3, 53, 103]);
+        assert_eq!((chosen(7, 7, 12), chosen(2, 9, 1)), (vec![7], vec![9]));
+    }
 }

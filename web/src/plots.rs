@@ -42,11 +42,7 @@ pub(crate) async fn table(State(app): State<App>, Path((run, file)): Path<(Strin
             _ => return Err(PageError::NotFound(format!("table \"{name}\"; there are matches, ratings"))),
         };
         let named = format!("{run}-{name}");
-        Ok(match format {
-            DataFormat::Json => Json(table.json()).into_response(),
-            DataFormat::Csv => csv(&table, &named),
-            DataFormat::Parquet => parquet(&table, &named),
-        })
+        Ok(format.table(&table, &named))
     })
     .await
 }
@@ -78,11 +74,20 @@ pub(crate) fn format_of(file: &str) -> Result<(&str, DataFormat), PageError> {
 }
 
 impl DataFormat {
+    /// The data of a plot. As JSON it is by series, as scripts read it.
     pub(crate) fn response(self, plot: &Plot, name: &str) -> Response {
         match self {
             DataFormat::Json => Json(plot.json()).into_response(),
-            DataFormat::Csv => csv(&plot.data(), name),
-            DataFormat::Parquet => parquet(&plot.data(), name),
+            DataFormat::Csv | DataFormat::Parquet => self.table(&plot.data(), name),
+        }
+    }
+
+    /// A table, with the name of the file without its ending.
+    pub(crate) fn table(self, table: &DataTable, name: &str) -> Response {
+        match self {
+            DataFormat::Json => Json(table.json()).into_response(),
+            DataFormat::Csv => csv(table, name),
+            DataFormat::Parquet => parquet(table, name),
         }
     }
 }

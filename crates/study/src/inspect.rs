@@ -1,15 +1,20 @@
 //! `tengen study inspect`: the weights of a network, or of several of a run, as one HTML page.
 //!
 //! The cast: `Subject` is a network by its name and how it came to be; `facts` puts its numbers together, of which
-//! `tensor` knows those of one tensor; `series` has histograms of several networks side by side; a page draws them.
+//! `tensor` knows those of one tensor; `series` has histograms of several networks side by side. An `Inspection` is either, as a
+//! page (`network_body`, `series_body`, `pictures`) and as tables.
 
 mod facts;
+mod inspection;
+mod network_body;
 mod parts;
+mod pictures;
 mod series;
+mod series_body;
 mod subject;
+mod tables;
 mod tensor;
 
-use std::fmt;
 use std::path::PathBuf;
 
 use anyhow::{Context, anyhow};
@@ -19,7 +24,8 @@ use runtime::{Classify, write_whole};
 use store::Store;
 
 use self::facts::Facts;
-pub use self::parts::{NETWORK, Parts, SERIES};
+pub use self::inspection::Inspection;
+pub use self::parts::{SCRIPT, STYLE, TableLinks};
 use self::series::Series;
 use self::subject::Subject;
 
@@ -53,7 +59,7 @@ pub(crate) fn run(store: &str, args: &Args) -> anyhow::Result<()> {
             let subject = Subject::open(models, model)?;
             let against = args.against.as_ref().map(|other| Subject::open(models, other)).transpose()?;
             let facts = Facts::gather(&subject, against.as_ref()).map_err(|why| anyhow!(why)).misconfigured()?;
-            args.write(&subject.name, &NETWORK.page("Tengen: a network", &facts), &facts)
+            args.write(&subject.name, &Inspection::of_network(facts))
         }
         _ if args.against.is_some() => {
             Err(anyhow!("--against compares a single network; {} are named", named.len())).misconfigured()
@@ -65,29 +71,29 @@ pub(crate) fn run(store: &str, args: &Args) -> anyhow::Result<()> {
         }
         _ => {
             let series = Series::gather(named.len(), &|place| Subject::open(models, &named[place]))?;
-            args.write(&series.name(), &SERIES.page("Tengen: networks", &series), &series)
+            args.write(&series.name(), &Inspection::of_series(series))
         }
     }
 }
 
-/// The facts of a model's network as JSON, and what it has in common with another one.
+/// The network of a model, and what it has in common with another one.
 ///
 /// # Errors
 /// No such model; networks that have nothing in common.
-pub fn network(models: &Models, model: &ModelRef, against: Option<&ModelRef>) -> anyhow::Result<serde_json::Value> {
+pub fn network(models: &Models, model: &ModelRef, against: Option<&ModelRef>) -> anyhow::Result<Inspection> {
     let subject = Subject::of_model(models, model)?;
     let against = against.map(|other| Subject::of_model(models, other)).transpose()?;
     let facts = Facts::gather(&subject, against.as_ref()).map_err(|why| anyhow!(why)).misconfigured()?;
-    Ok(serde_json::to_value(&facts)?)
+    Ok(Inspection::of_network(facts))
 }
 
-/// The facts of several models' networks as JSON.
+/// The networks of several models.
 ///
 /// # Errors
 /// No such model.
-pub fn networks(models: &Models, these: &[ModelRef]) -> anyhow::Result<serde_json::Value> {
+pub fn networks(models: &Models, these: &[ModelRef]) -> anyhow::Result<Inspection> {
     let series = Series::gather(these.len(), &|place| Subject::of_model(models, &these[place]))?;
-    Ok(serde_json::to_value(&series)?)
+    Ok(Inspection::of_series(series))
 }
 
 impl Args {
@@ -113,11 +119,11 @@ impl Args {
         Ok(names)
     }
 
-    fn write(&self, name: &str, page: &str, said: &impl fmt::Display) -> anyhow::Result<()> {
+    fn write(&self, name: &str, found: &Inspection) -> anyhow::Result<()> {
         let file = self.out.clone().unwrap_or_else(|| format!("{name}.html").into());
-        let written = write_whole(&file, page.as_bytes());
+        let written = write_whole(&file, found.page().as_bytes());
         written.with_context(|| format!("cannot write {}", file.display())).misconfigured()?;
-        runtime::print(format_args!("{}: {said}", file.display()))
+        runtime::print(format_args!("{}: {found}", file.display()))
     }
 }
 

@@ -24,9 +24,9 @@ pub(super) struct Facts {
     pub(super) notes: Vec<String>,
     pub(super) stem: Stem,
     pub(super) norms: Vec<Norm>,
-    near_zero: f64,
-    least_scale: f64,
-    least_variance: f64,
+    pub(super) near_zero: f64,
+    pub(super) least_scale: f64,
+    pub(super) least_variance: f64,
     /// When the page was written, in milliseconds since 1970.
     written: u64,
     version: &'static str,
@@ -36,28 +36,28 @@ pub(super) struct Facts {
 #[derive(Debug, Serialize)]
 pub(super) struct ModelFacts {
     pub(super) name: String,
-    shape: String,
-    parameters: usize,
-    operations: u64,
-    bytes: usize,
-    step: Option<u64>,
-    config_digest: Option<String>,
+    pub(super) shape: String,
+    pub(super) parameters: usize,
+    pub(super) operations: u64,
+    pub(super) bytes: usize,
+    pub(super) step: Option<u64>,
+    pub(super) config_digest: Option<String>,
     /// The model whose training it continues.
-    parent: Option<String>,
+    pub(super) parent: Option<String>,
     /// The first model of the run, and what that was made of.
-    first: Option<String>,
-    origin: Vec<Source>,
+    pub(super) first: Option<String>,
+    pub(super) origin: Vec<Source>,
 }
 
 /// The kernels of the first layer: its filters for each plane of a position.
 #[derive(Debug, PartialEq, Serialize)]
 pub(super) struct Stem {
-    planes: Vec<String>,
-    filters: usize,
+    pub(super) planes: Vec<String>,
+    pub(super) filters: usize,
     /// The size that −127 and 127 stand for.
-    largest: f64,
+    pub(super) largest: f64,
     /// By filter and plane, nine numbers each; absent where one is not finite.
-    kernels: Vec<Option<i8>>,
+    pub(super) kernels: Vec<Option<i8>>,
 }
 
 /// A batch norm, by channel.
@@ -65,7 +65,7 @@ pub(super) struct Stem {
 pub(super) struct Norm {
     pub(super) name: String,
     /// `None` where it has none, as in the heads.
-    scale: Option<Vec<Option<f64>>>,
+    pub(super) scale: Option<Vec<Option<f64>>>,
     pub(super) variance: Vec<Option<f64>>,
     /// Channels that say the same of every position.
     pub(super) dead: Vec<usize>,

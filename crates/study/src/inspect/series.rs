@@ -26,7 +26,7 @@ pub(super) struct Series {
     pub(super) networks: Vec<Column>,
     /// By tensor, in the order of the networks.
     pub(super) tensors: Vec<Row>,
-    beyond: f64,
+    pub(super) beyond: f64,
     /// When the page was written, in milliseconds since 1970.
     written: u64,
     version: &'static str,
@@ -37,14 +37,14 @@ pub(super) struct Series {
 pub(super) struct Column {
     pub(super) card: ModelFacts,
     /// √ of the sum of squares of its trained parameters.
-    norm: Option<f64>,
+    pub(super) norm: Option<f64>,
     /// ‖a − b‖ / ‖b‖ over the tensors that it shares with the one before.
     pub(super) change: Option<f64>,
     /// Numbers that are not finite.
-    broken: usize,
+    pub(super) broken: usize,
     /// Channels of batch norms that say the same of every position, of how many.
     pub(super) dead: usize,
-    channels: usize,
+    pub(super) channels: usize,
 }
 
 /// One tensor in all networks.
@@ -60,15 +60,15 @@ pub(super) struct Row {
 /// One tensor in one network.
 #[derive(Debug, PartialEq, Serialize)]
 pub(super) struct Cell {
-    dimensions: Vec<usize>,
+    pub(super) dimensions: Vec<usize>,
     /// Numbers in each part of the range.
     pub(super) counts: Vec<usize>,
-    mean: Option<f64>,
-    deviation: Option<f64>,
+    pub(super) mean: Option<f64>,
+    pub(super) deviation: Option<f64>,
     pub(super) norm: Option<f64>,
     /// ‖a − b‖ / ‖b‖, b the same tensor of the network before; absent where that has none of these dimensions.
     pub(super) change: Option<f64>,
-    broken: usize,
+    pub(super) broken: usize,
     /// Channels of this batch norm that say the same of every position; absent for other tensors.
     pub(super) dead: Option<usize>,
 }

@@ -24,7 +24,7 @@ fn subject(name: &str, bytes: &[u8]) -> Subject {
 
 /// The page of a network, and its facts.
 fn page(one: &Subject, other: Option<&Subject>) -> (String, Value) {
-    let page = NETWORK.page("a network", &Facts::gather(one, other).unwrap());
+    let page = Inspection::of_network(Facts::gather(one, other).unwrap()).page();
     let (_, rest) = page.split_once("id=\"facts\">").unwrap();
     let facts = serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap();
     (page, facts)
@@ -127,7 +127,7 @@ fn two_networks_are_compared_where_they_are_alike() {
 fn series(networks: &[(&str, Vec<u8>)]) -> (Series, String, Value) {
     let open = |place: usize| Ok(subject(networks[place].0, &networks[place].1));
     let series = Series::gather(networks.len(), &open).unwrap();
-    let page = SERIES.page("networks", &series);
+    let page = Inspection::of_series(Series::gather(networks.len(), &open).unwrap()).page();
     let (_, rest) = page.split_once("id=\"facts\">").unwrap();
     let facts = serde_json::from_str(rest.split_once("</script>").unwrap().0).unwrap();
     (series, page, facts)
@@ -193,4 +193,41 @@ fn outlier_does_not_hide_the_others() {
     assert_eq!(dead, [0, 0, 2]);
     let cells = &row("stem.norm.running_var").cells;
     assert_eq!(cells.iter().map(|cell| cell.as_ref().unwrap().dead).collect::<Vec<_>>(), [Some(0), Some(0), Some(2)]);
+}
+
+#[test]
+fn pages_are_whole_without_scripts() {
+    let [one, two] = [weights(4, 1), weights(4, 2)].map(|weights| subject("</script>", &weights.to_bytes()));
+    let found = Inspection::of_network(Facts::gather(&one, Some(&two)).unwrap());
+    let body = found.body(&|name| maud::html! { a href=(name) {} }).into_string();
+    let tensors = one.listing.tensors.len();
+    assert!(body.contains("<td><code>stem<wbr>.conv<wbr>.weight</code></td><td>4×17×3×3</td><td><svg"), "{body}");
+    // Rows and heads of both tables, two histograms each, and a picture of each plane.
+    assert_eq!(body.matches("<tr>").count(), tensors + 5 + 2);
+    assert_eq!((body.matches("class=\"other\"").count(), body.matches("data-kernels").count()), (tensors, 17));
+    assert!(found.tables().iter().all(|name| body.contains(&format!("href=\"{name}\""))), "{body}");
+    assert!(!body.contains("<script") && !body.contains("NaN<") && !body.contains("inf"), "{body}");
+}
+
+#[test]
+fn tables_have_every_number_of_a_page() {
+    let (weights, bytes) = (weights(4, 1), weights(4, 1).to_bytes());
+    let one = Inspection::of_network(Facts::gather(&subject("x-1", &bytes), None).unwrap());
+    let rows =
+        |found: &Inspection| found.tables().iter().map(|name| found.table(name).unwrap().rows()).collect::<Vec<_>>();
+    let tensors = read("x", &bytes).unwrap().tensors;
+    let channels: usize =
+        tensors.iter().filter(|tensor| tensor.name.ends_with("running_var")).map(|tensor| tensor.numbers.len()).sum();
+    assert_eq!(rows(&one), [tensors.len(), 32 * tensors.len(), 4 * 17 * 9, channels]);
+    let kernel = one.table("kernels").unwrap().json()[17 * 9 + 1].clone();
+    assert_eq!(
+        (&kernel["plane"], &kernel["filter"], &kernel["column"]),
+        (&"mover’s stones now".into(), &1.0.into(), &1.0.into())
+    );
+    let weight = f64::from(weights.tensor("stem.conv.weight").unwrap()[17 * 9 + 1]);
+    assert!((kernel["weight"].as_f64().unwrap() - weight).abs() < 0.01, "{kernel} {weight}");
+    let open = |place: usize| Ok(subject(["x-1", "x-2"][place], &bytes));
+    let several = Inspection::of_series(Series::gather(2, &open).unwrap());
+    assert_eq!(rows(&several), [2, 2 * tensors.len(), 2 * 24 * tensors.len()]);
+    assert!(one.table("networks").is_none() && several.table("kernels").is_none());
 }
