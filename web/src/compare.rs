@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::extract::{Path, RawQuery, State};
-use facts::plots::{NAMES, plot};
+use facts::plots::{NAMES, TITLES, plot};
 use maud::{Markup, html};
 use page::{DataLinks, Plot, Scale, Series};
 
@@ -109,7 +109,9 @@ fn content(all: &[String], runs: &[Arc<Snapshot>], choice: &Choice) -> Markup {
                 @for run in all { label { input type="checkbox" name="run" value=(run) checked[choice.runs.contains(run)]; " " (run) } }
             } }
             fieldset { legend { "Plots" } div.checks {
-                @for name in NAMES { label { input type="checkbox" name="plot" value=(name) checked[choice.plots.iter().any(|plot| plot == name)]; " " (name.replace('-', " ")) } }
+                @for (name, title) in NAMES.iter().zip(TITLES) {
+                    label { input type="checkbox" name="plot" value=(name) checked[choice.plots.iter().any(|plot| plot == name)]; " " (title) }
+                }
             } }
             p {
                 label { input type="checkbox" name="scale" value="log" checked[choice.scale == Scale::Log]; " logarithmic horizontal axis" } " "

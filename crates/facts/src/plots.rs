@@ -41,6 +41,32 @@ pub const NAMES: &[&str] = &[
     "would-be-wrong",
 ];
 
+/// The titles of the plots of [`NAMES`], for pages that offer them before they read a run.
+pub const TITLES: [&str; NAMES.len()] = [
+    "Elo by model",
+    "Elo by games",
+    "Elo by visits",
+    "Elo by hours",
+    "Policy loss",
+    "Value loss",
+    "Top-1 accuracy",
+    "Value error",
+    "Entropies",
+    "Policy surprise",
+    "Calibration of values",
+    "Learning rate",
+    "Gradient norm",
+    "Games",
+    "Moves of a game",
+    "End of games",
+    "Black’s score",
+    "Search depth",
+    "Resign threshold",
+    "False positives",
+    "Resigned games",
+    "False positives in force",
+];
+
 /// The plot of a name; `None` for a name that is none.
 pub fn plot(facts: &Facts, strength: &Strength, name: &str) -> Option<Plot> {
     let mut plot = whole(facts, strength, name)?;
