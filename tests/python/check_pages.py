@@ -12,6 +12,7 @@ import sys
 import time
 
 import duckdb
+import run_pages
 from browser import PATIENCE, Server, accessible, chromium, screen, visitor
 from playwright.sync_api import expect, sync_playwright
 
@@ -34,6 +35,8 @@ PAGES = {
     "missing": "/runs/none",
     "watch": "/play/watch?run=one",
 }
+# No page of a run, or one with a board that scripts draw.
+NEED_MORE = ("missing", "watch")
 
 
 class Training:
@@ -165,9 +168,17 @@ def main():
             begin = time.monotonic()
             pages = PAGES | game_pages(browser, server)
             pages_fit_and_are_accessible(browser, server, pages)
+            print(f"{len(pages)} pages were checked in {time.monotonic() - begin:.0f} s")
+            there = {name: path for name, path in pages.items() if name not in NEED_MORE}
+            run_pages.pages_are_whole_without_scripts(browser, server, there)
+            plots = run_pages.plots_have_their_data(browser, server, there)
+            run_pages.values_of_games_are_opened_with_duckdb(browser, server, pages["game"])
+            run_pages.models_are_sorted_and_filtered(browser, server)
+            run_pages.plots_are_zoomed(browser, server)
+            run_pages.visitors_sign_in_with_the_token(browser, command)
         finally:
             server.stop()
-    print(f"{len(pages)} pages were checked in {time.monotonic() - begin:.0f} s; {games} games were opened with DuckDB")
+    print(f"{plots} plots and tables have their data; {games} games were opened with DuckDB")
     print("all pages of runs work")
 
 

@@ -1,0 +1,161 @@
+"""What visitors do on pages of runs: sort, filter, zoom, sign in, read without scripts, and take data along."""
+
+import re
+import tempfile
+from pathlib import Path
+
+import duckdb
+from browser import Server, fits, visitor
+from playwright.sync_api import expect
+
+FORMATS = ("JSON", "CSV", "Parquet")
+
+
+def models_are_sorted_and_filtered(browser, server):
+    with visitor(browser, server, "/runs/one/models") as page:
+        head = page.locator("thead")
+        names = page.locator("tbody th a")
+        newest_first = names.all_text_contents()
+        assert len(newest_first) > 3 and newest_first[-1] == "one-1", newest_first
+        head.get_by_role("link", name="Model").click()
+        expect(head.locator("[aria-sort]")).to_have_attribute("aria-sort", "ascending")
+        assert names.all_text_contents() == newest_first[::-1]
+        head.get_by_role("link", name="Elo").click()
+        expect(head.locator("[aria-sort]")).to_have_text("Elo ↓")
+        elo = [float(re.sub("[^0-9.−+]", "", text.split("±")[0]).replace("−", "-")) for text in page.locator("tbody td:nth-child(2)").all_text_contents() if "±" in text]
+        assert len(elo) > 1 and elo == sorted(elo, reverse=True), elo
+        page.get_by_label("From model").fill("2")
+        page.get_by_label("to model").fill("3")
+        page.get_by_role("button", name="Filter").click()
+        expect(names).to_have_count(2)
+        assert sorted(names.all_text_contents()) == ["one-2", "one-3"]
+        # The order is kept, and the data has the same rows.
+        expect(head.locator("[aria-sort]")).to_have_text("Elo ↓")
+        data = page.request.get(server.url + page.get_by_role("link", name="JSON").get_attribute("href").lstrip("/")).json()
+        assert [row["name"] for row in data] == names.all_text_contents(), data
+
+
+def plots_are_zoomed(browser, server):
+    """By keys, by dragging, and by touch on a phone."""
+    with visitor(browser, server, "/runs/one") as page:
+        figure = page.locator("#games")
+        curves, back = figure.locator(".curves"), figure.get_by_role("button", name="Show all")
+        whole = curves.get_attribute("viewBox")
+        figure.locator(".zoom summary").focus()
+        page.keyboard.press("Enter")
+        page.keyboard.press("Tab")
+        expect(figure.get_by_label("From")).to_be_focused()
+        for _ in range(4):
+            page.keyboard.press("PageUp")
+        expect(curves).not_to_have_attribute("viewBox", whole)
+        expect(figure.get_by_label("From")).to_have_attribute("aria-valuetext", re.compile(r"^[0-9.]+$"))
+        assert float(figure.get_by_label("From").get_attribute("aria-valuetext")) > 1
+        page.keyboard.press("Tab")
+        page.keyboard.press("Tab")
+        expect(back).to_be_focused()
+        page.keyboard.press("Enter")
+        expect(curves).to_have_attribute("viewBox", whole)
+        expect(figure.locator(".zoom summary")).to_be_focused()
+        expect(back).to_be_hidden()
+        figure.locator(".area").scroll_into_view_if_needed()
+        box = figure.locator(".area").bounding_box()
+        row = box["y"] + box["height"] / 2
+        page.mouse.move(box["x"] + 0.2 * box["width"], row)
+        page.mouse.down()
+        page.mouse.move(box["x"] + 0.7 * box["width"], row, steps=4)
+        page.mouse.up()
+        expect(curves).not_to_have_attribute("viewBox", whole)
+        expect(figure.get_by_label("To")).to_have_value(re.compile(r"^(69|70|71)$"))
+        page.mouse.dblclick(box["x"] + 0.5 * box["width"], row)
+        expect(curves).to_have_attribute("viewBox", whole)
+    phone = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True}
+    with visitor(browser, server, "/runs/one", **phone) as page:
+        figure = page.locator("#games")
+        curves = figure.locator(".curves")
+        figure.locator(".zoom summary").tap()
+        figure.get_by_label("To").scroll_into_view_if_needed()
+        box = figure.get_by_label("To").bounding_box()
+        page.touchscreen.tap(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+        expect(curves).not_to_have_attribute("viewBox", whole)
+        fits(page)
+        figure.get_by_role("button", name="Show all").tap()
+        expect(curves).to_have_attribute("viewBox", whole)
+
+
+def pages_are_whole_without_scripts(browser, server, pages):
+    with visitor(browser, server, "/runs/one/models/2/network", java_script_enabled=False) as page:
+        expect(page.locator("h1")).to_have_text("one-2")
+        tensors = page.locator("#tensors tbody tr")
+        assert tensors.count() > 10 and page.locator("#tensors td svg").count() == tensors.count()
+        assert page.locator("#filters svg").count() > 1 and page.locator("#norms tbody svg").count() > 1
+        page.get_by_label("Against model").fill("1")
+        page.get_by_role("button", name="Compare").click()
+        expect(page.locator("h1")).to_have_text("one-2 against one-1")
+        expect(page.locator("#tensors .other").first).to_be_attached()
+        page.get_by_role("link", name="Networks side by side").click()
+        expect(page.locator("h1")).to_have_text(re.compile("^one-1 to one-"))
+        page.get_by_label("From model").fill("2")
+        page.get_by_label("To model").fill("4")
+        page.get_by_label("Networks", exact=True).fill("2")
+        page.get_by_role("button", name="Show").click()
+        expect(page.locator("#networks tbody td:first-child")).to_have_text(["one-2", "one-4"])
+        assert page.locator("#maps .heat path").count() > page.locator("#maps figure").count()
+        page.get_by_role("link", name="4", exact=True).click()
+        expect(page.locator("h1")).to_have_text("one-4")
+        for path in pages.values():
+            page.goto(server.url.rstrip("/") + path)
+            expect(page.locator("h1")).to_be_visible()
+            assert "JavaScript" not in page.locator("body").inner_text(), path
+
+
+def plots_have_their_data(browser, server, pages):
+    """Each as JSON, CSV and Parquet; returns how many there are."""
+    plots = 0
+    for path in pages.values():
+        with visitor(browser, server, path) as page:
+            for numbers in page.locator(".numbers").all():
+                links = {format: numbers.get_by_role("link", name=format).get_attribute("href") for format in FORMATS}
+                sizes = [len(page.request.get(server.url.rstrip("/") + link).body()) for link in links.values()]
+                assert all(sizes), (path, links)
+                reply = page.request.get(server.url.rstrip("/") + links["Parquet"])
+                assert reply.ok and reply.body()[:4] == b"PAR1", (path, links)
+                plots += 1
+    return plots
+
+
+def values_of_games_are_opened_with_duckdb(browser, server, game):
+    with visitor(browser, server, game) as page, tempfile.TemporaryDirectory() as folder:
+        counts = []
+        for format in ("CSV", "Parquet"):
+            with page.expect_download() as download:
+                page.locator("#values").get_by_role("link", name=format).click()
+            file = Path(folder, download.value.suggested_filename)
+            download.value.save_as(file)
+            counts += duckdb.sql(f"SELECT count(*), min(x), max(abs(y)) <= 1 FROM '{file}' WHERE series = 'network'").fetchall()
+        assert counts[0] == counts[1] and counts[0][0] > 0 and counts[0][2], counts
+        page.locator("#values").locator(".plot").hover()
+        expect(page.locator(".tip")).to_contain_text("move")
+
+
+def visitors_sign_in_with_the_token(browser, command):
+    with tempfile.TemporaryDirectory() as folder:
+        token = Path(folder, "token")
+        token.write_text("a-token-of-this-test-which-is-long-enough\n")
+        server = Server([*command, "serve", "--token-file", f"{token}"])
+        try:
+            with visitor(browser, server, "/runs/one/models", "403 (Forbidden)") as page:
+                expect(page).to_have_url(re.compile("/sign-in$"))
+                page.get_by_label("Token").fill("another token")
+                page.get_by_role("button", name="Sign in").click()
+                expect(page.get_by_role("alert")).to_contain_text("not the token")
+                page.get_by_label("Token").fill(token.read_text().strip())
+                page.keyboard.press("Enter")
+                expect(page.get_by_role("link", name="one", exact=True)).to_be_visible()
+                page.goto(server.url + "runs/one/models")
+                expect(page.locator("h1")).to_have_text("Models of one")
+                page.goto(server.url + "play")
+                expect(page.locator("#status")).to_have_text(re.compile("to play"))
+            with visitor(browser, server, "/runs/one/models") as page:
+                expect(page).to_have_url(re.compile("/sign-in$"))
+        finally:
+            server.stop()
