@@ -58,7 +58,9 @@ impl fmt::Display for Fault {
             Fault::OtherGame(number) => write!(f, "GM[{number}] is not Go, which is GM[1]"),
             Fault::Size(error) => error.fmt(f),
             Fault::TwoMoves => write!(f, "a node has more than one move"),
-            Fault::LateSetup => write!(f, "stones are set up after the first move: AB, AW and AE are read only before it"),
+            Fault::LateSetup => {
+                write!(f, "stones are set up after the first move: AB, AW and AE are read only before it")
+            }
         }
     }
 }
