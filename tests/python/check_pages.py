@@ -174,6 +174,7 @@ def main():
             plots = run_pages.plots_have_their_data(browser, server, there)
             run_pages.values_of_games_are_opened_with_duckdb(browser, server, pages["game"])
             run_pages.models_are_sorted_and_filtered(browser, server)
+            run_pages.matches_and_games_are_filtered(browser, server)
             run_pages.plots_are_zoomed(browser, server)
             run_pages.visitors_sign_in_with_the_token(browser, command)
         finally:

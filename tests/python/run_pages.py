@@ -35,6 +35,31 @@ def models_are_sorted_and_filtered(browser, server):
         assert [row["name"] for row in data] == names.all_text_contents(), data
 
 
+def matches_and_games_are_filtered(browser, server):
+    with visitor(browser, server, "/runs/one/matches") as page:
+        pairs = page.locator("#pairs tbody tr")
+        everyone = pairs.count()
+        page.get_by_label("Player").fill("one-2")
+        page.get_by_label("Sort by").select_option("surprise")
+        page.get_by_role("button", name="Show").click()
+        page.wait_for_url("**player=one-2*")
+        assert 0 < pairs.count() < everyone and all("one-2" in text for text in pairs.all_inner_texts())
+        column = page.locator("#pairs thead th").all_inner_texts().index("Surprise") + 1
+        texts = page.locator(f"#pairs tbody tr :nth-child({column})").all_inner_texts()
+        surprises = [abs(float(text.replace("−", "-"))) for text in texts if text != "–"]
+        assert surprises and surprises == sorted(surprises, reverse=True), texts
+        page.goto(server.url + "runs/one/games")
+        page.get_by_label("Winner").select_option("white")
+        page.get_by_label("Moves from").fill("10")
+        page.get_by_role("button", name="Search").click()
+        page.wait_for_url("**result=white*")
+        rows = page.locator("tbody tr")
+        assert rows.count() > 0
+        for row in rows.all():
+            cells = row.locator("td").all_inner_texts()
+            assert cells[2].startswith("W+") and int(cells[4]) >= 10, cells
+
+
 def plots_are_zoomed(browser, server):
     """By keys, by dragging, and by touch on a phone."""
     with visitor(browser, server, "/runs/one") as page:

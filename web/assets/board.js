@@ -67,7 +67,7 @@ function quality({ order, loss }) {
 function shape(kind, x, y) {
   const common = { class: `candidate ${kind}` };
   if (kind === 'fair') return svg('rect', { x: x - 4, y: y - 4, width: 8, height: 8, rx: 0.8, ...common });
-  if (kind === 'bad') return svg('path', { d: `M${x} ${y - 4.9}l4.8 8.6h-9.6z`, ...common });
+  if (kind === 'bad') return svg('path', { d: `M${x} ${y - 4.9}l4.9 8.9h-9.8z`, ...common });
   return svg('circle', { cx: x, cy: y, r: kind === 'best' ? 4.1 : 4.4, ...common });
 }
 
@@ -386,10 +386,11 @@ export class Board {
     /** @type {Element[]} */
     const parts = [shape(kind, x, y)];
     if (kind === 'best') parts.push(svg('circle', { cx: x, cy: y, r: 4.75, class: 'ring' }));
-    const low = kind === 'bad' ? 1.2 : 0;
-    parts.push(svg('text', { x, y: y - 1.5 + low, dy: '0.36em', class: 'value' }, (100 * mark.value).toFixed(0)));
-    parts.push(svg('text', { x, y: y + 1.9 + low / 2, dy: '0.36em', class: 'visits' }, short(mark.visits)));
-    parts.push(svg('text', { x, y, dy: '0.36em', class: 'rank' }, `${mark.order + 1}`));
+    // A triangle is wide only at its foot.
+    const [value, visits, rank] = kind === 'bad' ? [0.1, 2.6, 1.1] : [-1.5, 1.9, 0];
+    parts.push(svg('text', { x, y: y + value, dy: '0.36em', class: `value ${kind}` }, (100 * mark.value).toFixed(0)));
+    parts.push(svg('text', { x, y: y + visits, dy: '0.36em', class: `visits ${kind}` }, short(mark.visits)));
+    parts.push(svg('text', { x, y: y + rank, dy: '0.36em', class: `rank ${kind}` }, `${mark.order + 1}`));
     return parts;
   }
 

@@ -14,6 +14,12 @@ const LEFT = 34;
 const RIGHT = 8;
 const EDGE = 8;
 
+/** A piece of a curve, as it is drawn. @param {number} index */
+function key(index) {
+  const line = svg('path', { d: 'M0 5H24', class: `curve curve-${index}` });
+  return svg('svg', { class: 'key', width: 24, height: 10, 'aria-hidden': 'true' }, line);
+}
+
 export class Graph {
   /**
    * @param {HTMLElement} host
@@ -61,12 +67,12 @@ export class Graph {
     Object.assign(this, { curves, turn, turns: Math.max(1, turns), losses });
     set(this.slider, { max: turns });
     this.slider.value = `${turn}`;
-    const known = curves.flatMap(({ name, values }) => {
+    const said = curves.map(({ name, values }) => {
       const value = values[turn];
-      return value === undefined ? [] : [`${name}: Black ${percent(value)}`];
+      return value === undefined ? name : `${name}: Black ${percent(value)}`;
     });
-    set(this.slider, { 'aria-valuetext': [`move ${turn} of ${turns}`, ...known].join(', ') });
-    this.legend.replaceChildren(...known.map((text, index) => html('span', { class: `curve-${index}` }, text)));
+    set(this.slider, { 'aria-valuetext': [`move ${turn} of ${turns}`, ...said].join(', ') });
+    this.legend.replaceChildren(...said.map((text, index) => html('span', {}, key(index), text)));
     this.draw();
   }
 
