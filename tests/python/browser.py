@@ -44,14 +44,16 @@ def chromium(playwright):
 
 
 @contextlib.contextmanager
-def visitor(browser, server, path, expected="WebSocket connection", **options):
-    """A new visitor's page; no script on it may fail, and nothing else than is expected."""
+def visitor(browser, server, path, expected="WebSocket connection", prepare=None, **options):
+    """A new visitor's page, prepared before it is loaded; no script on it may fail, and nothing else than is expected."""
     context = browser.new_context(**options)
     context.set_default_timeout(PATIENCE)
     page = context.new_page()
     errors = []
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.on("console", lambda message: errors.append(message.text) if message.type == "error" else None)
+    if prepare:
+        prepare(page)
     page.goto(server.url.rstrip("/") + path)
     yield page
     context.close()

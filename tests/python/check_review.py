@@ -5,6 +5,7 @@ With TENGEN_SCREENS, a folder, it keeps screenshots.
 """
 
 import contextlib
+import json
 import re
 import sys
 import time
@@ -168,6 +169,46 @@ def dropped_files_are_opened(browser, server):
         expect(page.locator("#players")).to_contain_text("Shiro")
 
 
+class BusyServer:
+    """Between a page and the server: every request waits in the queue, until it is released."""
+
+    def __init__(self, page):
+        self.held = []
+        self.is_released = False
+        page.route_web_socket("**/play/socket", self.connect)
+
+    def connect(self, page):
+        self.page = page
+        self.server = page.connect_to_server()
+        page.on_message(self.request)
+        self.server.on_message(lambda reply: page.send(reply) if self.is_released else self.held.append(reply))
+
+    def request(self, message):
+        self.page.send(json.dumps({"id": json.loads(message)["id"], "queued": 4}))
+        self.server.send(message)
+
+    def release(self):
+        self.is_released = True
+        for reply in self.held:
+            self.page.send(reply)
+
+
+def places_in_the_queue_are_shown(browser, server):
+    """Of every kind of request, and until it begins."""
+    busy = []
+    with visitor(browser, server, "/play/review", prepare=lambda page: busy.append(BusyServer(page))) as page:
+        expect(page.locator("#status")).to_have_text("Place in the queue: 5.")
+        busy[0].release()
+        expect(page.locator("#status")).to_have_text("0 moves.")
+        expect(page.locator("#candidates tbody tr").first).to_be_visible()
+        opened(page, GAME, 12)
+        cell(page, "A1").click()
+        expect(page.locator("#status")).to_have_text("Move 1: Black A1.")
+        page.locator("#first").click()
+        page.locator("#analyse").click()
+        expect(page.locator("#status")).to_have_text(re.compile("^The game is analysed"))
+
+
 def lines_with_stones_put_on_the_board_say_so(browser, server):
     with visitor(browser, server, "/play/review") as page:
         expect(page.locator("#status")).to_have_text(re.compile("0 moves"))
@@ -214,6 +255,7 @@ def main():
         with sync_playwright() as playwright, contextlib.closing(chromium(playwright)) as browser:
             files_that_are_too_large_are_refused(browser, server)
             dropped_files_are_opened(browser, server)
+            places_in_the_queue_are_shown(browser, server)
             lines_with_stones_put_on_the_board_say_so(browser, server)
             tree_is_used_by_keys_alone(browser, server)
             reopened = game_is_reviewed_and_reopened(browser, server)

@@ -65,6 +65,26 @@ export function short(visits) {
 }
 
 /**
+ * What says in an element that a request waits, and afterwards what the element said before.
+ * @param {HTMLElement} element
+ * @returns {(place: number | null) => void}
+ */
+export function placeTeller(element) {
+  let [before, waiting] = ['', ''];
+  return place => {
+    const said = element.textContent ?? '';
+    if (place === null) {
+      if (waiting !== '' && said === waiting) element.textContent = before;
+      waiting = '';
+      return;
+    }
+    if (said !== waiting) before = said;
+    waiting = `Place in the queue: ${place + 1}.`;
+    element.textContent = waiting;
+  };
+}
+
+/**
  * Sets the field of a number, which is at most its maximum.
  * @param {HTMLInputElement} field
  * @param {number} number

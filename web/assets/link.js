@@ -48,11 +48,15 @@ export class Link {
   /**
    * @param {string} path
    * @param {(connected: boolean) => void} onChange
+   * @param {(place: number | null) => void} [onQueued] Told how much begins before the first request that waits; `null` when none does.
    */
-  constructor(path, onChange) {
+  constructor(path, onChange, onQueued = () => {}) {
     this.address = new URL(path, location.href);
     this.address.protocol = this.address.protocol.replace('http', 'ws');
     this.onChange = onChange;
+    this.onQueued = onQueued;
+    /** @type {Map<number, number>} By request that waits. */
+    this.places = new Map();
     /** @type {Map<number, Open>} */
     this.open = new Map();
     this.next = 1;
@@ -71,6 +75,8 @@ export class Link {
     socket.addEventListener('message', event => this.take(JSON.parse(event.data)));
     socket.addEventListener('close', () => {
       this.onChange(false);
+      this.places.clear();
+      this.tellPlace();
       setTimeout(() => this.connect(), this.pause);
       this.pause = Math.min(2 * this.pause, LONGEST_PAUSE);
     });
@@ -98,14 +104,24 @@ export class Link {
     this.send({ id, do: action });
     return () => {
       if (!this.open.delete(id)) return;
+      if (this.places.delete(id)) this.tellPlace();
       this.send({ id: this.next++, do: { stop: { id } } });
     };
   }
 
-  /** @param {Reply} reply */
+  tellPlace() {
+    this.onQueued(this.places.size === 0 ? null : Math.min(...this.places.values()));
+  }
+
+  /** Hands a reply to its listener. Places in a queue are told apart, except of moves. @param {Reply} reply */
   take(reply) {
     const open = this.open.get(reply.id);
     if (!open) return;
+    if (reply.queued !== undefined && !('genmove' in open.action)) {
+      this.places.set(reply.id, reply.queued);
+      return this.tellPlace();
+    }
+    if (this.places.delete(reply.id)) this.tellPlace();
     if (isLast(open.action, reply)) this.open.delete(reply.id);
     open.listener(reply);
   }

@@ -2,7 +2,7 @@
 // @ts-check
 
 import { Board } from './board.js';
-import { byId, download, html, percent, setNumber } from './dom.js';
+import { byId, download, html, percent, placeTeller, setNumber } from './dom.js';
 import { Clock } from './clock.js';
 import { GameTree, nameOf, other } from './game.js';
 import { Graph } from './graph.js';
@@ -67,7 +67,7 @@ const link = new Link('/play/socket', connected => {
   // An outage costs no time. The clock of a model starts again with its search.
   if (!connected) clock.spend(tree.toMove());
   else if (saved.result === '' && !tree.node.position?.over && !score && isVisitor(tree.toMove())) clock.start(tree.toMove());
-});
+}, placeTeller(status));
 const board = new Board(byId('board', HTMLDivElement), { label: 'Board', onPlay: chosen, onPoint: pointed });
 const graph = new Graph(byId('graph', HTMLDivElement), () => {});
 
@@ -247,7 +247,6 @@ function hint() {
   if (!model) return;
   running.push(link.request({ analyze: { game: tree.upTo(), model, visits: saved.visits } }, reply => {
     if (reply.error) return failed(reply.error);
-    if (reply.queued !== undefined) say(`Place in the queue: ${reply.queued + 1}.`);
     if (!reply.analysis) return;
     hints = reply.analysis.report;
     const best = marksOf(hints)[0];

@@ -2,7 +2,7 @@
 // @ts-check
 
 import { Board } from './board.js';
-import { byId, download, html, percent, setNumber } from './dom.js';
+import { byId, download, html, percent, placeTeller, setNumber } from './dom.js';
 import { GameTree, nameOf } from './game.js';
 import { Graph } from './graph.js';
 import { Link } from './link.js';
@@ -42,7 +42,7 @@ let pickers = [];
 
 const link = new Link('/play/socket', connected => {
   byId('connection', HTMLElement).textContent = connected ? '' : 'Connecting to the server …';
-});
+}, placeTeller(status));
 const board = new Board(byId('board', HTMLDivElement), { label: 'Board', onPlay: play, onPoint: pointed });
 const graph = new Graph(byId('graph', HTMLDivElement), turn => {
   const line = tree.line();
@@ -142,7 +142,6 @@ function look() {
     const search = { game: tree.upTo(node), model, visits: fields.visits.valueAsNumber };
     looking.push(link.request({ analyze: search }, reply => {
       if (reply.error) return say(`${model}: ${reply.error}`);
-      if (reply.queued !== undefined) say(`Place in the queue: ${reply.queued + 1}.`);
       if (reply.position) tree.nodes[node].position = reply.position;
       if (reply.analysis) tree.nodes[node].reports[index] = reply.analysis.report;
       if (tree.current === node) show();
@@ -219,7 +218,6 @@ function review() {
         working(false);
         return say(`${model}: ${reply.error}`);
       }
-      if (reply.queued !== undefined) say(`Place in the queue: ${reply.queued + 1}.`);
       if (reply.analysis) {
         const { report } = reply.analysis;
         tree.nodes[line[report.turnNumber]].reports[index] = report;
