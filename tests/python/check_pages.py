@@ -115,8 +115,8 @@ def runs_are_compared(browser, server):
         expect(row).to_contain_text("256")
         expect(row).to_contain_text("16")
         # Plots are offered by their titles.
-        expect(page.get_by_label("Top-1 accuracy")).to_be_checked()
-        expect(page.get_by_label("False positives in force")).not_to_be_checked()
+        expect(page.get_by_role("checkbox", name="Top-1 accuracy")).to_be_checked()
+        expect(page.get_by_role("checkbox", name="False positives in force")).not_to_be_checked()
         legend = page.locator("#plots #elo .legend")
         expect(legend).to_contain_text("one")
         expect(legend).to_contain_text("two")
