@@ -20,13 +20,15 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio_io_timeout::TimeoutStream;
 use tokio_rustls::TlsAcceptor;
 use tower::ServiceExt;
 
 use crate::app::Peer;
 use crate::error::WebError;
 
-/// Time for a handshake, and for the head of a request; an idle connection is closed after it.
+/// Time for a handshake, for the head of a request, and for a client to take more of a response; an idle connection is closed
+/// after it.
 const PATIENCE: Duration = Duration::from_secs(20);
 /// Pause after a failed accept: too many open files, which passes.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -96,6 +98,9 @@ async fn accept(
 
 impl Front {
     async fn welcome(&self, stream: TcpStream, peer: SocketAddr, place: Connection) {
+        // A client that does not read what it requested would keep its place for ever.
+        let mut stream = Box::pin(TimeoutStream::new(stream));
+        stream.as_mut().set_write_timeout_pinned(Some(PATIENCE));
         match &self.tls {
             None => self.converse(stream, peer, place).await,
             // A handshake that fails is the client's business.

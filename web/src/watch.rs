@@ -43,24 +43,29 @@ pub(crate) struct Watches(Mutex<BTreeMap<RunName, Watch>>);
 
 struct Watch {
     state: watch::Receiver<State>,
-    opened: Arc<Mutex<Instant>>,
+    opened: Opened,
 }
+
+/// When a page of the run was opened last; nothing once the run is forgotten.
+type Opened = Arc<Mutex<Option<Instant>>>;
 
 impl Watches {
     /// The snapshots of a run. The first call begins to read it.
     pub(crate) fn open(&self, run: &Run) -> watch::Receiver<State> {
         let mut watches = self.lock();
         if let Some(watch) = watches.get(run.name()).filter(|watch| watch.state.has_changed().is_ok()) {
-            *lock(&watch.opened) = Instant::now();
+            *lock(&watch.opened) = Some(Instant::now());
             return watch.state.clone();
         }
         if watches.len() >= MOST_RUNS {
             let oldest = watches.iter().min_by_key(|(_, watch)| *lock(&watch.opened)).map(|(name, _)| name.clone());
-            // Its thread ends when nothing receives any more.
-            oldest.and_then(|name| watches.remove(&name));
+            // Its thread ends, and with it the streams of its pages, which begin again if they are still open.
+            if let Some(watch) = oldest.and_then(|name| watches.remove(&name)) {
+                *lock(&watch.opened) = None;
+            }
         }
         let (sender, state) = watch::channel(None);
-        let opened = Arc::new(Mutex::new(Instant::now()));
+        let opened = Arc::new(Mutex::new(Some(Instant::now())));
         let watched = Watched { run: run.clone(), sender, opened: Arc::clone(&opened), version: 0 };
         if let Err(error) = thread::Builder::new().name(format!("run {}", run.name())).spawn(move || watched.work()) {
             tracing::error!(%error, run = %run.name(), "cannot start a thread to read the run");
@@ -92,7 +97,7 @@ pub(crate) async fn snapshot(mut state: watch::Receiver<State>) -> Result<Arc<Sn
 struct Watched {
     run: Run,
     sender: watch::Sender<State>,
-    opened: Arc<Mutex<Instant>>,
+    opened: Opened,
     version: u64,
 }
 
@@ -145,7 +150,7 @@ impl Watched {
     }
 
     fn is_wanted(&self) -> bool {
-        !self.sender.is_closed() && lock(&self.opened).elapsed() < IDLE
+        !self.sender.is_closed() && lock(&self.opened).is_some_and(|opened| opened.elapsed() < IDLE)
     }
 
     fn publish(&mut self, reader: &Reader) {

@@ -32,8 +32,8 @@ pub struct PlayArgs {
     /// Maximum visits of a search
     #[arg(long, env = "TENGEN_WEB_MOST_VISITS", default_value = "10000", value_name = "N", allow_negative_numbers = true, value_parser = within(1..=10_000_000_u32))]
     pub most_visits: u32,
-    /// Models that stay open after their last use
-    #[arg(long, env = "TENGEN_WEB_OPEN_MODELS", default_value = "4", value_name = "N", allow_negative_numbers = true, value_parser = within(1..=256_usize))]
+    /// Models that are open at the same time; requests for others wait until one is idle
+    #[arg(long, env = "TENGEN_WEB_OPEN_MODELS", default_value = "8", value_name = "N", allow_negative_numbers = true, value_parser = within(1..=256_usize))]
     pub open_models: usize,
     /// Memory for finished analyses, in MiB
     #[arg(long, env = "TENGEN_WEB_REPORTS_MIB", default_value = "64", value_name = "N", allow_negative_numbers = true, value_parser = within(0..=1_048_576_usize))]

@@ -46,7 +46,8 @@ impl Desk {
         Desk(Arc::new(Mutex::new(State { free: searches, queue: FairQueue::new(most) })))
     }
 
-    /// Puts a search on the desk. An urgent one comes before others of its visitor.
+    /// Puts a search on the desk. An urgent one comes before others of its visitor. One that gives way to those of other visitors
+    /// ends with [`Event::Nothing`].
     ///
     /// # Errors
     /// Too many searches wait.
@@ -56,19 +57,14 @@ impl Desk {
         model: &Arc<OpenModel>,
         task: Task,
         urgent: bool,
-        mut listener: impl FnMut(Event) + Send + 'static,
+        listener: impl FnMut(Event) + Send + 'static,
     ) -> Result<Ticket, Full> {
-        let desk = self.clone();
-        let listener: Listener = Box::new(move |event| {
-            let over = !matches!(event, Event::Progress(_));
-            listener(event);
-            if over {
-                desk.release();
-            }
-        });
-        let state = Mutex::new(JobState::Waiting(Box::new((task, listener))));
+        let state = Mutex::new(JobState::Waiting(Box::new((task, Box::new(listener)))));
         let job = Arc::new(Job { model: Arc::clone(model), state });
-        let id = self.lock().queue.push(visitor, Arc::clone(&job), urgent)?;
+        let (id, displaced) = self.lock().queue.push(visitor, Arc::clone(&job), urgent)?;
+        if let Some(displaced) = displaced {
+            displaced.give_way();
+        }
         self.start();
         Ok(Ticket { desk: self.clone(), visitor, id, job })
     }
@@ -83,7 +79,7 @@ impl Desk {
             let Some(job) = state.queue.pop() else { return };
             state.free -= 1;
             drop(state);
-            if !job.start() {
+            if !job.start(self) {
                 self.lock().free += 1;
             }
         }
@@ -107,11 +103,19 @@ impl Desk {
 
 impl Job {
     /// Hands the search to its engine; whether it was still wanted.
-    fn start(&self) -> bool {
+    fn start(&self, desk: &Desk) -> bool {
         let mut state = self.lock();
         match std::mem::replace(&mut *state, JobState::Over) {
             JobState::Waiting(search) => {
-                let (task, listener) = *search;
+                let (task, mut listener) = *search;
+                let desk = desk.clone();
+                let listener: Listener = Box::new(move |event| {
+                    let over = !matches!(event, Event::Progress(_));
+                    listener(event);
+                    if over {
+                        desk.release();
+                    }
+                });
                 *state = JobState::Running(self.model.engine().submit(task, listener));
                 true
             }
@@ -119,6 +123,14 @@ impl Job {
                 *state = other;
                 false
             }
+        }
+    }
+
+    /// Ends the search, which waits, for others.
+    fn give_way(&self) {
+        if let JobState::Waiting(search) = std::mem::replace(&mut *self.lock(), JobState::Over) {
+            let (_, mut listener) = *search;
+            listener(Event::Nothing);
         }
     }
 

@@ -30,7 +30,7 @@ pub(super) struct EnginesOptions {
     pub(super) cache: usize,
     /// Evaluations that outlive the process.
     pub(super) kept: Option<EvaluationCacheOptions>,
-    /// Models that are open at a time, besides those that are in use.
+    /// Models that are open at a time.
     pub(super) most: usize,
 }
 
@@ -70,6 +70,12 @@ pub(super) enum EnginesError {
     /// It cannot be opened.
     #[error(transparent)]
     Model(#[from] ModelError),
+    /// As many models are in use as may be open.
+    #[error("all models that may be open ({most}) are in use; try again in a minute")]
+    Busy {
+        /// Models that may be open.
+        most: usize,
+    },
     /// The server stops.
     #[error("the server stops; try again when it is back")]
     Stopped,
@@ -141,7 +147,7 @@ impl Engines {
     /// The model of this name for a board of this size. Opening one takes as long as its weights are read.
     ///
     /// # Errors
-    /// There is no such model, it cannot be opened, or it is for another board.
+    /// There is no such model, it cannot be opened, or it is for another board; too many others are in use.
     pub(super) fn open(&self, name: &str, size: Size) -> Result<Arc<OpenModel>, EnginesError> {
         // Two visitors who want the same model open it once.
         let mut shelf = self.lock();
@@ -150,13 +156,15 @@ impl Engines {
         let name = id.to_string();
         let found = match open.iter().position(|model| model.name() == name) {
             Some(place) => open.remove(place),
-            None => Arc::new(self.opened(models, &id)?),
+            None => {
+                if open.len() >= self.options.most {
+                    let idle = open.iter().position(|model| Arc::strong_count(model) == 1);
+                    open.remove(idle.ok_or(EnginesError::Busy { most: self.options.most })?);
+                }
+                Arc::new(self.opened(models, &id)?)
+            }
         };
         open.push(Arc::clone(&found));
-        let surplus = open.len().saturating_sub(self.options.most);
-        let idle = open.iter().filter(|model| Arc::strong_count(model) == 1).take(surplus);
-        let idle: Vec<String> = idle.map(|model| model.name().to_owned()).collect();
-        open.retain(|model| !idle.iter().any(|name| name == model.name()));
         drop(shelf);
         found.check(size)?;
         Ok(found)

@@ -1,4 +1,5 @@
-//! A queue that is fair between visitors: they take turns, however much each of them waits for.
+//! A queue that is fair between visitors: they take turns, however much each of them waits for, and when the queue is full who
+//! waits for most gives way.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -31,14 +32,13 @@ impl<T> FairQueue<T> {
         FairQueue { most, next: 0, len: 0, waiting: BTreeMap::new(), turns: VecDeque::new() }
     }
 
-    /// Adds something behind all else of its visitor, or before it.
+    /// Adds something behind all else of its visitor, or before it. Of a full queue the last thing of the visitor who waits for
+    /// most gives way, and is returned, if its visitor still waits for as much as this one then.
     ///
     /// # Errors
-    /// The queue is full.
-    pub(super) fn push(&mut self, visitor: VisitorId, thing: T, before: bool) -> Result<WaitingId, Full> {
-        if self.len >= self.most {
-            return Err(Full);
-        }
+    /// The queue is full, and nobody waits for more than this visitor would.
+    pub(super) fn push(&mut self, visitor: VisitorId, thing: T, before: bool) -> Result<(WaitingId, Option<T>), Full> {
+        let displaced = if self.len >= self.most { Some(self.make_room(visitor)?) } else { None };
         let id = WaitingId(self.next);
         self.next += 1;
         self.len += 1;
@@ -51,7 +51,14 @@ impl<T> FairQueue<T> {
         } else {
             own.push_back((id, thing));
         }
-        Ok(id)
+        Ok((id, displaced))
+    }
+
+    fn make_room(&mut self, visitor: VisitorId) -> Result<T, Full> {
+        let own = self.waiting.get(&visitor).map_or(0, VecDeque::len);
+        let (longest, waiting) = self.waiting.iter().max_by_key(|(_, waiting)| waiting.len()).ok_or(Full)?;
+        let (longest, id) = (*longest, waiting.back().filter(|_| waiting.len() > own + 1).ok_or(Full)?.0);
+        self.remove(longest, id).ok_or(Full)
     }
 
     /// The next thing of the visitor whose turn it is.
@@ -116,7 +123,7 @@ mod tests {
         let mut queue = FairQueue::new(9);
         let mut ids = Vec::new();
         for (visitor, number) in [(ANNA, 1), (ANNA, 2), (ANNA, 3), (BEN, 4), (CLEO, 5), (BEN, 6)] {
-            ids.push((number, visitor, queue.push(visitor, number, false).expect("there is room")));
+            ids.push((number, visitor, queue.push(visitor, number, false).expect("there is room").0));
         }
         let mut placed: Vec<(usize, u32)> = Vec::new();
         for (number, visitor, id) in ids {
@@ -138,10 +145,24 @@ mod tests {
     }
 
     #[test]
+    fn who_waits_for_most_gives_way_in_a_full_queue() {
+        let mut queue = FairQueue::new(4);
+        for number in 1..=4 {
+            queue.push(ANNA, number, false).expect("there is room");
+        }
+        let mut push = |visitor, number| queue.push(visitor, number, false).map(|(_, displaced)| displaced);
+        assert_eq!(push(ANNA, 5), Err(Full));
+        assert_eq!((push(BEN, 6), push(CLEO, 7)), (Ok(Some(4)), Ok(Some(3))));
+        // Each would then wait for as much as who gives way.
+        assert_eq!((push(BEN, 8), push(CLEO, 9)), (Err(Full), Err(Full)));
+        assert_eq!(emptied(queue), [1, 6, 7, 2]);
+    }
+
+    #[test]
     fn removed_things_are_not_waited_for() {
         let mut queue = FairQueue::new(2);
-        let first = queue.push(ANNA, 1, false).expect("there is room");
-        let second = queue.push(BEN, 2, false).expect("there is room");
+        let (first, _) = queue.push(ANNA, 1, false).expect("there is room");
+        let (second, _) = queue.push(BEN, 2, false).expect("there is room");
         assert_eq!(queue.push(CLEO, 3, false), Err(Full));
         assert_eq!((queue.remove(ANNA, first), queue.remove(ANNA, first)), (Some(1), None));
         assert_eq!((queue.place(ANNA, first), queue.place(BEN, second), queue.len()), (None, Some(0), 1));

@@ -258,6 +258,12 @@ pub struct Stop {
     pub id: u32,
 }
 
+/// What a message may have besides things that cannot be read.
+#[derive(Deserialize)]
+struct Identified {
+    id: u32,
+}
+
 impl Request {
     /// Reads a request.
     ///
@@ -270,7 +276,11 @@ impl Request {
         }
         let request: Request = match serde_json::from_str(text) {
             Ok(request) => request,
-            Err(error) => return refuse(0, format!("not a request: {error}")),
+            Err(error) => {
+                // What has an id is replied to by it: its page waits.
+                let id = serde_json::from_str(text).map_or(0, |Identified { id }| id);
+                return refuse(id, format!("not a request: {error}"));
+            }
         };
         match request.action.check() {
             Ok(()) => Ok(request),
@@ -349,6 +359,7 @@ mod tests {
     fn invalid_request_gets_an_error() {
         assert!(error("").starts_with(r#"{"id":0,"error":"not a request: "#));
         assert!(error(r#"{"id":1,"do":{"fly":{}}}"#).contains("unknown variant"));
+        assert!(error(r#"{"id":9,"do":{"stop":{"id":null}}}"#).starts_with(r#"{"id":9,"error":"not a request: "#));
         assert!(error(r#"{"id":1,"do":{"stop":{"id":7,"x":1}}}"#).contains("unknown field"));
         assert!(error(&" ".repeat(LONGEST_MESSAGE + 1)).contains("more than"));
     }

@@ -6,7 +6,11 @@ use std::thread;
 
 use super::fair_queue::{FairQueue, Full, VisitorId, WaitingId};
 
-type Work = Box<dyn FnOnce() + Send>;
+/// Work, and what follows if it gives way to that of others.
+struct Work {
+    run: Box<dyn FnOnce() + Send>,
+    displaced: Box<dyn FnOnce() + Send>,
+}
 
 /// Threads that do what waits in a queue, fairly between visitors. They end when this is dropped.
 pub(super) struct Offload(Arc<Shared>);
@@ -40,19 +44,28 @@ impl Offload {
             let shared = Arc::clone(&offload.0);
             thread::Builder::new().name(format!("web-work-{number}")).spawn(move || {
                 while let Some(work) = shared.next() {
-                    work();
+                    (work.run)();
                 }
             })?;
         }
         Ok(offload)
     }
 
-    /// Hands work of a visitor to the threads.
+    /// Hands work of a visitor to the threads. `displaced` is called instead if it gives way to that of others.
     ///
     /// # Errors
     /// Too much work waits.
-    pub(super) fn run(&self, visitor: VisitorId, work: impl FnOnce() + Send + 'static) -> Result<OffloadTicket, Full> {
-        let id = self.0.lock().queue.push(visitor, Box::new(work), false)?;
+    pub(super) fn run(
+        &self,
+        visitor: VisitorId,
+        work: impl FnOnce() + Send + 'static,
+        displaced: impl FnOnce() + Send + 'static,
+    ) -> Result<OffloadTicket, Full> {
+        let work = Work { run: Box::new(work), displaced: Box::new(displaced) };
+        let (id, other) = self.0.lock().queue.push(visitor, work, false)?;
+        if let Some(other) = other {
+            (other.displaced)();
+        }
         self.0.changed.notify_one();
         Ok(OffloadTicket { shared: Arc::clone(&self.0), visitor, id })
     }
@@ -121,7 +134,7 @@ mod tests {
                 both.wait();
                 sender.send(number).expect("the test waits");
             };
-            tickets.push(offload.run(VISITOR, work).unwrap());
+            tickets.push(offload.run(VISITOR, work, || ()).unwrap());
         }
         drop(sender);
         let mut numbers: Vec<i32> = done.iter().collect();
@@ -134,25 +147,27 @@ mod tests {
         let offload = Offload::start(1, 2).expect("a thread");
         let (begin, begun) = mpsc::channel();
         let (end, ended) = mpsc::channel::<()>();
-        let busy = offload.run(VISITOR, move || {
+        let work = move || {
             begin.send(()).expect("the test waits");
             // An error means that the test is over.
             let _ = ended.recv();
-        });
-        let busy = busy.unwrap();
+        };
+        let busy = offload.run(VISITOR, work, || ()).unwrap();
         begun.recv().expect("the thread begins");
         let (sender, done) = mpsc::channel();
-        let add = |number: i32| {
-            let sender = sender.clone();
-            offload.run(VISITOR, move || sender.send(number).expect("the test waits"))
+        let add = |visitor, number: i32| {
+            let [run, displaced] = [sender.clone(), sender.clone()];
+            let run = move || run.send(number).expect("the test waits");
+            offload.run(visitor, run, move || displaced.send(-number).expect("the test waits"))
         };
-        let (first, second) = (add(1).unwrap(), add(2).unwrap());
+        let (first, second) = (add(VISITOR, 1).unwrap(), add(VISITOR, 2).unwrap());
         assert_eq!([&busy, &first, &second].map(OffloadTicket::place), [None, Some(0), Some(1)]);
-        assert!(matches!(add(3), Err(Full)));
+        assert!(matches!(add(VISITOR, 3), Err(Full)));
         drop(first);
-        let _third = add(4).unwrap();
+        let _fourth = add(VISITOR, 4).unwrap();
+        let _fifth = add(VisitorId(2), 5).unwrap();
         end.send(()).expect("the thread waits");
-        let found: Vec<i32> = done.iter().take(2).collect();
-        assert_eq!(found, [2, 4]);
+        let found: Vec<i32> = done.iter().take(3).collect();
+        assert_eq!(found, [-4, 2, 5]);
     }
 }

@@ -124,7 +124,11 @@ impl Review {
                 self.reports[turn] = Some(Arc::clone(&report));
                 visitor.reply(id, Content::Analysis(AnalysisMessage { known: false, report }));
             }
-            Event::Nothing => _ = self.tickets.remove(&turn),
+            // It gave way to searches of others.
+            Event::Nothing => {
+                self.tickets.remove(&turn);
+                self.left.push(turn);
+            }
             Event::Failed(error) => {
                 visitor.reply(id, Content::Error(format!("the model failed: {error}")));
                 return None;

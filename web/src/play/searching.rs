@@ -117,7 +117,8 @@ impl Searching {
                 return Some(self);
             }
             Event::Done(analysis) => self.done(visitor, id, &analysis),
-            Event::Nothing => visitor.reply(id, Content::Error("the search was stopped".to_owned())),
+            // It gave way to searches of others.
+            Event::Nothing => visitor.reply(id, Content::Error(FULL.to_owned())),
             Event::Failed(error) => visitor.reply(id, Content::Error(format!("the model failed: {error}"))),
         }
         None

@@ -11,7 +11,7 @@ use analysis::Event;
 use go::Size;
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::engines::OpenModel;
+use super::engines::{EnginesError, OpenModel};
 use super::fair_queue::VisitorId;
 use super::message::{Action, Content, Genmove, PositionMessage, Refusal, Reply, Request, Search};
 use super::offload::OffloadTicket;
@@ -39,6 +39,8 @@ enum Active {
     Elsewhere(OffloadTicket),
     /// Its model is being opened.
     Opening(Wanted, OffloadTicket),
+    /// Its model cannot be opened before another is idle.
+    Postponed(Wanted),
     /// A position is searched.
     Searching(Searching),
     /// A game is searched.
@@ -108,17 +110,17 @@ impl Session {
             Action::Analyze(search) => {
                 let played = self.searched(&search)?;
                 self.position(id, &played);
-                self.open(id, &search.model.clone(), Wanted::Analyze(Box::new(played), search))?;
+                self.open(id, Wanted::Analyze(Box::new(played), search))?;
             }
             Action::Review(search) => {
                 let played = self.searched(&search)?;
-                self.open(id, &search.model.clone(), Wanted::Review(Box::new(played), search))?;
+                self.open(id, Wanted::Review(Box::new(played), search))?;
             }
             Action::Genmove(genmove) => {
                 let played = genmove.game.replay().map_err(|error| error.to_string())?;
                 self.check_visits(genmove.visits)?;
                 self.position(id, &played);
-                self.open(id, &genmove.model.clone(), Wanted::Genmove(Box::new(played), genmove))?;
+                self.open(id, Wanted::Genmove(Box::new(played), genmove))?;
             }
             Action::Score(score) => self.elsewhere(id, move |play| results::score(play, &score))?,
             Action::Planes(seen) => self.elsewhere(id, move |play| results::planes(play, &seen))?,
@@ -146,13 +148,12 @@ impl Session {
     }
 
     /// Opens a model elsewhere.
-    fn open(&mut self, id: u32, model: &str, wanted: Wanted) -> Result<(), String> {
-        let size = wanted.size();
-        let (play, model, events) = (Arc::clone(&self.visitor.play), model.to_owned(), self.visitor.events.clone());
-        let ticket = self.offload(move || {
-            let opened = play.engines.open(&model, size).map_err(|error| error.to_string());
-            // The page is gone.
-            let _ = events.send(Happening::Opened(id, opened));
+    fn open(&mut self, id: u32, wanted: Wanted) -> Result<(), String> {
+        let (model, size) = (wanted.model().to_owned(), wanted.size());
+        let (play, events) = (Arc::clone(&self.visitor.play), self.visitor.events.clone());
+        let ticket = self.offload(id, move || {
+            // An error means that the page is gone.
+            let _ = events.send(Happening::Opened(id, play.engines.open(&model, size)));
         })?;
         self.active.insert(id, Active::Opening(wanted, ticket));
         Ok(())
@@ -165,7 +166,7 @@ impl Session {
         work: impl FnOnce(&Play) -> Result<Content, String> + Send + 'static,
     ) -> Result<(), String> {
         let (play, events) = (Arc::clone(&self.visitor.play), self.visitor.events.clone());
-        let ticket = self.offload(move || {
+        let ticket = self.offload(id, move || {
             let content = work(&play).unwrap_or_else(Content::Error);
             // The page is gone.
             let _ = events.send(Happening::Replied(content.to(id)));
@@ -174,8 +175,13 @@ impl Session {
         Ok(())
     }
 
-    fn offload(&self, work: impl FnOnce() + Send + 'static) -> Result<OffloadTicket, String> {
-        self.visitor.play.offload.run(self.visitor.id, work).map_err(|_| FULL.to_owned())
+    fn offload(&self, id: u32, work: impl FnOnce() + Send + 'static) -> Result<OffloadTicket, String> {
+        let events = self.visitor.events.clone();
+        let displaced = move || {
+            // An error means that the page is gone.
+            let _ = events.send(Happening::Replied(Content::Error(FULL.to_owned()).to(id)));
+        };
+        self.visitor.play.offload.run(self.visitor.id, work, displaced).map_err(|_| FULL.to_owned())
     }
 
     /// Takes something that happened.
@@ -191,10 +197,14 @@ impl Session {
         }
     }
 
-    fn opened(&mut self, id: u32, opened: Result<Arc<OpenModel>, String>) {
+    fn opened(&mut self, id: u32, opened: Result<Arc<OpenModel>, EnginesError>) {
         // It may have been stopped in the meantime.
         let Some(Active::Opening(wanted, _)) = self.active.remove(&id) else { return };
-        let begun = opened.and_then(|model| match wanted {
+        if let Err(EnginesError::Busy { .. }) = opened {
+            self.active.insert(id, Active::Postponed(wanted));
+            return;
+        }
+        let begun = opened.map_err(|error| error.to_string()).and_then(|model| match wanted {
             Wanted::Analyze(played, search) => {
                 Ok(searching::analyze(&mut self.visitor, id, &model, *played, search.visits)?.map(Active::Searching))
             }
@@ -225,8 +235,17 @@ impl Session {
         }
     }
 
-    /// Replies to requests that wait for others, where their place has changed; whether any waits.
+    /// Replies to requests that wait for others, where their place has changed, and tries those again that wait for a model; whether
+    /// any waits.
     pub(super) fn tell_places(&mut self) -> bool {
+        let postponed: Vec<u32> =
+            self.active.iter().filter(|(_, active)| active.is_postponed()).map(|(id, _)| *id).collect();
+        for id in postponed {
+            let Some(Active::Postponed(wanted)) = self.active.remove(&id) else { continue };
+            if let Err(reason) = self.open(id, wanted) {
+                self.reply(id, Content::Error(reason));
+            }
+        }
         let places = self.active.iter().filter_map(|(id, active)| Some((*id, active.place()?)));
         let places: BTreeMap<u32, usize> = places.collect();
         for (&id, &place) in &places {
@@ -240,10 +259,16 @@ impl Session {
 }
 
 impl Active {
+    fn is_postponed(&self) -> bool {
+        matches!(self, Active::Postponed(_))
+    }
+
     /// How much begins before the request; `None` once it has begun.
     fn place(&self) -> Option<usize> {
         match self {
             Active::Elsewhere(ticket) | Active::Opening(_, ticket) => ticket.place(),
+            // It is next as soon as a model is idle.
+            Active::Postponed(_) => Some(0),
             Active::Searching(searching) => searching.place(),
             Active::Reviewing(review) => review.place(),
         }
@@ -251,6 +276,13 @@ impl Active {
 }
 
 impl Wanted {
+    fn model(&self) -> &str {
+        match self {
+            Wanted::Analyze(_, search) | Wanted::Review(_, search) => &search.model,
+            Wanted::Genmove(_, genmove) => &genmove.model,
+        }
+    }
+
     fn size(&self) -> Size {
         match self {
             Wanted::Analyze(played, _) | Wanted::Genmove(played, _) | Wanted::Review(played, _) => played.game.size(),

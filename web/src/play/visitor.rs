@@ -5,7 +5,7 @@ use std::sync::Arc;
 use analysis::Event;
 use tokio::sync::mpsc::UnboundedSender;
 
-use super::engines::OpenModel;
+use super::engines::{EnginesError, OpenModel};
 use super::fair_queue::VisitorId;
 use super::message::{Content, Reply};
 use super::state::Play;
@@ -21,7 +21,7 @@ pub(super) struct Visitor {
 /// Something that happened elsewhere.
 pub(super) enum Happening {
     /// A model is open, or cannot be.
-    Opened(u32, Result<Arc<OpenModel>, String>),
+    Opened(u32, Result<Arc<OpenModel>, EnginesError>),
     /// A search of a turn has an event.
     Searched(u32, usize, Event),
     /// Work is over with this reply.

@@ -209,6 +209,33 @@ fn review_shows_its_place_in_the_queue() {
 }
 
 #[test]
+fn models_that_are_open_are_bounded_and_requests_wait_for_one_that_is_idle() {
+    let play = play(&["--open-models", "1", "--most-visits", "10000000"]);
+    let mut long = Page::new(&play, 1);
+    long.send(1, &analyze(19, 10_000_000));
+    long.happen();
+    let mut page = Page::new(&play, 2);
+    page.send(1, &json!({ "analyze": { "game": game(9, &[]), "model": "9x9-demo", "visits": 2 } }));
+    page.happen();
+    assert!(page.session.tell_places());
+    assert_eq!(page.replies().pop(), Some(json!({ "id": 1, "queued": 0 })));
+    let mut impatient = Page::new(&play, 3);
+    let planes = json!({ "planes": { "game": game(9, &[]), "model": "9x9-demo" } });
+    let error = impatient.error(1, &planes);
+    assert!(error.contains("all models that may be open (1) are in use"), "{error}");
+    drop(long);
+    loop {
+        page.session.tell_places();
+        if page.replies().iter().any(|reply| reply["analysis"]["report"]["isDuringSearch"] == false) {
+            break;
+        }
+        while let Ok(happening) = page.events.try_recv() {
+            page.session.happened(happening);
+        }
+    }
+}
+
+#[test]
 fn stopped_requests_leave_the_queue_and_have_no_replies() {
     let play = play(&["--searches", "1", "--most-visits", "10000000"]);
     let mut long = Page::new(&play, 1);
