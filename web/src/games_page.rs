@@ -139,7 +139,7 @@ fn content(run: &str, query: &Wanted, found: &FoundGames) -> Markup {
     let address = query.address();
     html! {
         h1 { "Games of " (run) }
-        (form(query))
+        (form(run, query))
         section {
             p.quiet {
                 (found.games.len()) " of " (whole(found.searched as f64)) " searched games, newest first. "
@@ -165,7 +165,7 @@ fn choice(label: &str, name: &str, chosen: &str, options: &[(&str, &str)]) -> Ma
     }
 }
 
-fn form(query: &Wanted) -> Markup {
+fn form(run: &str, query: &Wanted) -> Markup {
     html! {
         form.line role="search" {
             (choice("Games of", "kind", &query.kind, &[("", "self-play"), ("match", "matches")]))
@@ -179,6 +179,10 @@ fn form(query: &Wanted) -> Markup {
             (choice("Resign threshold", "threshold", &query.threshold, &[("", "any"), ("yes", "reached"), ("no", "not reached")]))
             label { "Opening, in any symmetry" input type="text" name="opening" value=(query.opening) placeholder="C3 E5" size="14"; }
             button { "Search" }
+        }
+        p.quiet {
+            "A player is a whole name, with or without the settings after +: " code { (run) "-1" } " finds " code { (run) "-1+visits=100" }
+            " and not " code { (run) "-10" } ". A model finds the games that it played; in matches with either colour and any settings."
         }
     }
 }

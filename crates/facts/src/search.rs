@@ -12,6 +12,11 @@ use go::{Move, Size, Symmetry};
 use record::{EndReason, GameListing, GameRecord, GameSummary, Outcome};
 use store::{FileRef, Run, Stem, StoreError};
 
+use crate::pool::players_model;
+
+/// The player that stands for model 0.
+const RANDOM: &str = "random";
+
 /// Where games come from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Kind {
@@ -27,9 +32,10 @@ pub enum Kind {
 pub struct Search {
     /// Where to search.
     pub kind: Kind,
-    /// The number of the model that played, of self-play.
+    /// The number of the model that played; 0 is `random`. In matches either player may be of it, with any settings.
     pub model: Option<u32>,
-    /// A part of the name of a player.
+    /// The name of a player, or what comes before its settings: `tiny-1` is `tiny-1+visits=8`, too, and not `tiny-10`.
+    /// Every player where it is empty.
     pub player: String,
     /// Who won.
     pub outcome: Option<Outcome>,
@@ -62,8 +68,8 @@ impl Default for Search {
 }
 
 impl Search {
-    /// Whether a game fits.
-    pub fn fits(&self, listing: &GameListing) -> bool {
+    /// Whether a game of a run fits.
+    pub fn fits(&self, run: &RunName, listing: &GameListing) -> bool {
         let GameListing { game, size, opening } = listing;
         let summary = &game.summary;
         self.outcome.is_none_or(|outcome| outcome == summary.outcome)
@@ -71,9 +77,24 @@ impl Search {
             && self.calibration.is_none_or(|calibration| calibration == summary.calibration)
             && self.reached_threshold.is_none_or(|reached| reached == reaches_threshold(summary))
             && self.moves.contains(&game.moves)
-            && (summary.black.contains(&self.player) || summary.white.contains(&self.player))
+            && (self.player.is_empty() || has_player(summary, |player| is_named(player, &self.player)))
+            && self.model.filter(|_| self.kind == Kind::Match).is_none_or(|model| {
+                has_player(summary, |player| match model {
+                    0 => is_named(player, RANDOM),
+                    model => players_model(run, player) == Some(model),
+                })
+            })
             && begins_with(*size, opening, &self.opening)
     }
+}
+
+fn has_player(game: &GameSummary, fits: impl Fn(&str) -> bool) -> bool {
+    fits(&game.black) || fits(&game.white)
+}
+
+/// Whether a player has this name, with or without its settings.
+fn is_named(player: &str, name: &str) -> bool {
+    player == name || player.split_once('+').is_some_and(|(model, _)| model == name)
 }
 
 /// Whether a player reached the resign threshold: the game ended so, or would have without calibration.
@@ -205,7 +226,7 @@ pub fn search(
                     return Ok(found);
                 }
                 found.searched += 1;
-                if search.fits(&listings[row]) {
+                if search.fits(run.name(), &listings[row]) {
                     found.games.push(Found { place: place.clone(), row, listing: listings[row].clone() });
                 }
             }
@@ -327,6 +348,39 @@ mod tests {
         count(&Search { reached_threshold: Some(true), ..any() }, &|game| reaches_threshold(&game.game.summary));
         count(&Search { moves: 15..=18, ..any() }, &|game| (15..=18).contains(&game.game.moves));
         count(&Search { player: "r-2".to_owned(), ..any() }, &|game| game.game.summary.black == "r-2");
+    }
+
+    #[test]
+    fn match_games_are_found_by_whole_names_of_players() {
+        let run = run_with_games();
+        let size = Size::new(5).unwrap();
+        let played =
+            [("r-1", "r-2"), ("r-10", "r-3"), ("r-2+visits=8", "random"), ("GnuGo-1", "s-1"), ("r-3", "r-1+visits=8")];
+        let games: Vec<_> = (0..)
+            .zip(played)
+            .map(|(index, (black, white))| {
+                let game = synthetic::game(black, "e", index, size, 8);
+                GameRecord { white: white.to_owned(), ..game }
+            })
+            .collect();
+        run.matches().publish("e", &games).unwrap();
+        let pairs = |wanted: Search| {
+            let wanted = Search { kind: Kind::Match, ..wanted };
+            let found = all(&run, &wanted, 2, true).0.into_iter().rev();
+            found.map(|game| (game.listing.game.summary.black, game.listing.game.summary.white)).collect::<Vec<_>>()
+        };
+        let of =
+            |places: &[usize]| places.iter().map(|&at| (played[at].0.into(), played[at].1.into())).collect::<Vec<_>>();
+        for (model, places) in [(1, &[0, 4][..]), (2, &[0, 2]), (10, &[1]), (0, &[2]), (4, &[])] {
+            assert_eq!(pairs(Search { model: Some(model), ..Search::default() }), of(places), "model {model}");
+        }
+        for (player, places) in
+            [("r-1", &[0, 4][..]), ("r-1+visits=8", &[4]), ("r-", &[]), ("GnuGo-1", &[3]), ("", &[0, 1, 2, 3, 4])]
+        {
+            assert_eq!(pairs(Search { player: player.to_owned(), ..Search::default() }), of(places), "{player:?}");
+        }
+        let both = Search { model: Some(2), player: "random".to_owned(), ..Search::default() };
+        assert_eq!(pairs(both), of(&[2]));
     }
 
     #[test]
