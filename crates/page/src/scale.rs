@@ -45,11 +45,14 @@ impl Range {
         if low > high {
             return Range { scale, low: 0.0, high: 1.0 };
         }
-        let space = match high - low {
-            // Few digits of a large number differ in nothing else.
-            width if width <= f64::EPSILON * high.abs().max(1.0) => (high.abs() * 0.1).max(0.5),
-            width if padded => width * 0.04,
-            _ => 0.0,
+        let (width, size) = (high - low, high.abs().max(low.abs()));
+        // Places of logarithms have no size that space could be a share of: that of 1 is 0.
+        let unit = if scale == Scale::Log { size.max(1.0) } else { size };
+        let space = match width <= 4.0 * f64::EPSILON * unit {
+            true if scale == Scale::Log || size == 0.0 => 0.5,
+            true => size * 0.1,
+            false if padded => width * 0.04,
+            false => 0.0,
         };
         Range { scale, low: low - space, high: high + space }
     }
@@ -111,6 +114,18 @@ mod tests {
         assert_eq!(ticks(Scale::Log, [1.0, 1000.0], 5), [1.0, 10.0, 100.0, 1000.0]);
         assert_eq!(ticks(Scale::Log, [1.0, 30.0], 5), [1.0, 2.0, 5.0, 10.0, 20.0]);
         assert!(ticks(Scale::Log, [1e-9, 1e9], 5).len() <= 6);
+    }
+
+    #[test]
+    fn constant_value_has_space_in_proportion_to_it() {
+        let ends = |scale, value: f64| Range::of(scale, [value, value].into_iter(), true).ends();
+        for value in [0.02, -0.02, 1e-9, 3.0, 4e6] {
+            let (low, high) = ends(Scale::Linear, value);
+            assert!(low < value && value < high && high - low <= 0.21 * value.abs(), "{value}: {low} to {high}");
+        }
+        assert_eq!(ends(Scale::Linear, 0.0), (-0.5, 0.5));
+        assert_eq!(ends(Scale::Log, 1.0), (-0.5, 0.5));
+        assert_eq!(ends(Scale::Log, 100.0), (1.5, 2.5));
     }
 
     #[test]
