@@ -98,16 +98,18 @@ fn curve(series: &Series, number: usize, x: Range, y: Range) -> Markup {
     let drawn = thinned(&series.points);
     let at = |point: &Point, value: f64| Some((UNITS * x.share(point.x)?, UNITS * (1.0 - y.share(value)?)));
     let colour = format!("c{}", number % COLOURS);
-    let has_intervals = drawn.iter().any(|point| point.interval.is_some());
+    let intervals = drawn.iter().filter(|point| point.interval.is_some()).count();
     html! {
         g class=(colour) {
             @match series.shape {
                 Shape::Dots => {
-                    @if has_intervals { path.bars d=(bars(&drawn, &at)) {} }
+                    @if intervals > 0 { path.bars d=(bars(&drawn, &at)) {} }
                     path.dots d=(dots(&drawn, &at)) {}
                 }
                 shape => {
-                    @if has_intervals { path.band d=(band(&drawn, &at)) {} }
+                    // A single interval is no area.
+                    @if intervals == 1 { path.bars d=(bars(&drawn, &at)) {} }
+                    @if intervals > 1 { path.band d=(band(&drawn, &at)) {} }
                     path.line.dashed[shape == Shape::Dashed] d=(line(&drawn, shape == Shape::Steps, &at)) {}
                     // A single point is no line.
                     @if drawn.len() == 1 { path.dots d=(dots(&drawn, &at)) {} }
@@ -204,6 +206,16 @@ mod tests {
             assert!(drawn.len() <= MOST_POINTS + 1, "{}", drawn.len());
             assert_eq!((drawn[0].x, drawn[drawn.len() - 1].x), (0.0, f64::from(length - 1)));
         }
+    }
+
+    #[test]
+    fn line_of_one_point_shows_its_interval() {
+        let drawn = |points| svg(&plot(points, Shape::Line)).into_string();
+        let point = |x: f64| Point::new(x, 0.0).within(-10.0, 10.0);
+        let single = drawn(vec![point(1.0)]);
+        assert!(single.contains("class=\"bars\"") && !single.contains("class=\"band\""), "{single}");
+        let two = drawn(vec![point(1.0), point(2.0)]);
+        assert!(!two.contains("class=\"bars\"") && two.contains("class=\"band\""), "{two}");
     }
 
     #[test]
