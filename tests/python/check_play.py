@@ -6,9 +6,11 @@ The pages are as visitors have them, and the server is restarted under them. Wit
 
 import contextlib
 import http.server
+import json
 import re
 import sys
 import threading
+import urllib.parse
 from pathlib import Path
 
 from browser import PATIENCE, Server, accessible, chromium, fits, screen, visitor
@@ -241,6 +243,20 @@ def clock_runs_out(browser, server):
         assert "RE[B+T]" in saved_game(page)
 
 
+def games_of_addresses_that_cannot_be_opened_say_why(browser, server):
+    game = {"game": {"size": 99999, "komi": 7, "moves": []}, "models": {"B": None, "W": None}, "values": []}
+    sized = json.dumps(game)
+    for text, why in [
+        (sized, "The board size 99999 is not a whole number from 2 to 19."),
+        (sized.replace("99999", "1"), "The board size 1 is not a whole number from 2 to 19."),
+        ("{}", "Parts of it are missing."),
+        ("{", "It is not readable as JSON."),
+    ]:
+        with visitor(browser, server, f"/play#game={urllib.parse.quote(text)}") as page:
+            expect(page.locator("#status")).to_have_text(f"The game of the address cannot be opened. {why}")
+            expect(page.locator('#board [role="gridcell"]').first).to_be_visible()
+
+
 def foreign_sockets_are_refused(browser, server):
     """A page of another server on this machine, which shares nothing with ours but the host."""
     elsewhere = http.server.ThreadingHTTPServer(("127.0.0.1", 0), http.server.SimpleHTTPRequestHandler)
@@ -278,6 +294,7 @@ def main():
             visits_have_a_maximum(browser, server)
             model_plays_on_against_a_handicap(browser, server)
             komi_counts(browser, server)
+            games_of_addresses_that_cannot_be_opened_say_why(browser, server)
             visitor_resigns(browser, server)
             clock_runs_out(browser, server)
             clicks = game_by_clicks(browser, server)

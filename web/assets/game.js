@@ -51,6 +51,15 @@ export function nameOf(player) {
   return player === 'B' ? 'Black' : 'White';
 }
 
+/**
+ * Why there is no board of a size; empty where there is.
+ * @param {unknown} size
+ */
+export function faultOfSize(size) {
+  const fits = typeof size === 'number' && Number.isInteger(size) && size >= 2 && size <= LETTERS.length;
+  return fits ? '' : `The board size ${JSON.stringify(size)} is not a whole number from 2 to ${LETTERS.length}.`;
+}
+
 export class GameTree {
   /**
    * @param {Game} game Its moves are left out.

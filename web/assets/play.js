@@ -4,7 +4,7 @@
 import { Board } from './board.js';
 import { byId, download, html, percent, placeTeller, setNumber } from './dom.js';
 import { Clock } from './clock.js';
-import { GameTree, nameOf, other } from './game.js';
+import { GameTree, faultOfSize, nameOf, other } from './game.js';
 import { Graph } from './graph.js';
 import { Link } from './link.js';
 import { ModelPicker, choices, leadOf, marksOf } from './panels.js';
@@ -478,18 +478,25 @@ byId('review', HTMLAnchorElement).addEventListener('click', () => {
   sessionStorage.setItem('tengen-review-game', JSON.stringify({ sgf: sgfOf(tree.upTo()), model: saved.models.B ?? saved.models.W }));
 });
 
-/** @returns {Saved | null} */
+/**
+ * The game of the address, or else the last one; and what is wrong with the address.
+ * @returns {{game: Saved | null, fault: string}}
+ */
 function found() {
   const hash = /^#game=(.*)$/.exec(location.hash);
   // Otherwise a reload would open the game as it was then, without the moves since.
   if (hash) history.replaceState(null, '', location.pathname + location.search);
+  const refused = (/** @type {string} */ why) => ({ game: null, fault: hash ? `The game of the address cannot be opened. ${why}` : '' });
   try {
     const text = hash ? decodeURIComponent(hash[1]) : localStorage.getItem(KEPT);
-    const game = text ? JSON.parse(text) : null;
-    const complete = game?.game?.size && Array.isArray(game.game.moves) && game.models && Array.isArray(game.values);
-    return complete ? { ...saved, ...game, game: { ...saved.game, ...game.game } } : null;
+    const read = text ? JSON.parse(text) : null;
+    const game = read?.game ? { ...saved.game, ...read.game } : null;
+    const lists = [game?.moves, game?.initialStones, read?.values];
+    if (!read?.models || !lists.every(Array.isArray)) return refused('Parts of it are missing.');
+    const why = faultOfSize(game.size);
+    return why ? refused(why) : { game: { ...saved, ...read, game }, fault: '' };
   } catch {
-    return null;
+    return refused('It is not readable as JSON.');
   }
 }
 
@@ -500,9 +507,9 @@ choices().then(all => {
   const known = wanted === null || picker.choiceOf(wanted) !== null;
   if (wanted !== null && known) picker.model = wanted;
   const model = picker.model;
-  const note = known ? '' : `There is no model ${wanted}. Choose one of the list.`;
   const addressed = location.hash !== '';
-  const earlier = found();
+  const { game: earlier, fault } = found();
+  const note = [fault, known ? '' : `There is no model ${wanted}. Choose one of the list.`].filter(Boolean).join(' ');
   // An address with a model goes on with a game against it, or begins one.
   const goesOn = wanted === null || !known || addressed || earlier?.result === '' && Object.values(earlier.models).includes(model);
   if (earlier && goesOn) picker.model = earlier.models.W ?? earlier.models.B;
