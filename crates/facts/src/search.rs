@@ -3,13 +3,14 @@
 //! A search reads files of games until it has a page or its time is over, and says where it stopped. So it needs no memory
 //! for the games of a run, and a search for rare games is continued by its reader.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::ops::RangeInclusive;
 use std::str::FromStr;
 
 use config::RunName;
 use go::{Move, Size, Symmetry};
-use record::{EndReason, GameListing, GameRecord, GameSummary, Outcome};
+use record::{EndReason, GameId, GameListing, GameRecord, GameSummary, Outcome};
 use store::{FileRef, Run, Stem, StoreError};
 
 use crate::pool::players_model;
@@ -193,7 +194,8 @@ pub struct FoundGames {
     pub searched: usize,
 }
 
-/// Searches from a place on for at most so many games, while `may_continue`.
+/// Searches from a place on for at most so many games, while `may_continue`. A game that is in several files is found once,
+/// in the newest; a search that is continued does not know what was found before.
 ///
 /// # Errors
 /// A store that cannot be reached. Files that cannot be read are passed over.
@@ -205,6 +207,7 @@ pub fn search(
     may_continue: &dyn Fn() -> bool,
 ) -> Result<FoundGames, StoreError> {
     let mut found = FoundGames::default();
+    let mut known: HashSet<GameId> = HashSet::new();
     for model in models(run, search, from)? {
         for place in places(run, search.kind, model)? {
             let is_first = from.is_some_and(|(first, _)| *first == place);
@@ -226,8 +229,9 @@ pub fn search(
                     return Ok(found);
                 }
                 found.searched += 1;
-                if search.fits(run.name(), &listings[row]) {
-                    found.games.push(Found { place: place.clone(), row, listing: listings[row].clone() });
+                let listing = &listings[row];
+                if search.fits(run.name(), listing) && known.insert(listing.game.summary.id) {
+                    found.games.push(Found { place: place.clone(), row, listing: listing.clone() });
                 }
             }
         }
@@ -348,6 +352,20 @@ mod tests {
         count(&Search { reached_threshold: Some(true), ..any() }, &|game| reaches_threshold(&game.game.summary));
         count(&Search { moves: 15..=18, ..any() }, &|game| (15..=18).contains(&game.game.moves));
         count(&Search { player: "r-2".to_owned(), ..any() }, &|game| game.game.summary.black == "r-2");
+    }
+
+    #[test]
+    fn game_of_two_files_is_found_once_in_the_newest() {
+        let run = run_with_games();
+        let size = Size::new(5).unwrap();
+        let again: Vec<_> = (5..12).map(|index| synthetic::game("r-2", "w", index, size, 8)).collect();
+        let newest = FileRef { model: 2, stem: Stem::new("w", 7).unwrap() };
+        run.games().publish_as(&newest, &again).unwrap();
+        let found = search(&run, &Search::default(), None, usize::MAX, &|| true).unwrap();
+        let ids: HashSet<_> = found.games.iter().map(|game| game.listing.game.summary.id).collect();
+        assert_eq!((found.games.len(), ids.len(), found.searched), (60, 60, 67));
+        let of_newest = found.games.iter().filter(|game| game.place == Place::SelfPlay(newest.clone()));
+        assert_eq!(of_newest.count(), 7);
     }
 
     #[test]
