@@ -1,11 +1,13 @@
 //! Many games as one file: SGF in a zip archive, or a table for pandas, Polars and DuckDB.
 
+use std::fmt;
 use std::io::{Cursor, Write};
 use std::time::{Duration, Instant};
 
 use axum::extract::{Path, State};
-use axum::http::header;
+use axum::http::{HeaderName, HeaderValue, header};
 use axum::response::{IntoResponse, Response};
+use config::RunName;
 use facts::search::{Place, search};
 use go::Size;
 use record::GameRecord;
@@ -20,6 +22,8 @@ use crate::{App, PageError};
 
 /// Longest time to search for them.
 const PATIENCE: Duration = Duration::from_secs(60);
+/// The header of a file in which games may be missing: the file of games where its search ended.
+const INCOMPLETE: HeaderName = HeaderName::from_static("tengen-incomplete");
 
 /// The games that fit as SGF.
 pub(crate) async fn zip(State(app): State<App>, Path(run): Path<String>, Query(query): Query<Wanted>) -> Page {
@@ -27,7 +31,7 @@ pub(crate) async fn zip(State(app): State<App>, Path(run): Path<String>, Query(q
         let run = app.run(&run)?;
         let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
         let options = SimpleFileOptions::default().compression_method(CompressionMethod::Deflated);
-        each_file(&run, &query, &mut |games| {
+        let rest = each_file(&run, &query, &mut |games| {
             for game in games {
                 let entry =
                     archive.start_file(format!("{}/{}.sgf", game.black.replace(['/', '\\'], "_"), game.id), options);
@@ -36,8 +40,13 @@ pub(crate) async fn zip(State(app): State<App>, Path(run): Path<String>, Query(q
             }
             Ok(())
         })?;
+        if let Some(rest) = &rest {
+            archive.start_file("INCOMPLETE.txt", options).map_err(failed)?;
+            archive.write_all(rest.to_string().as_bytes()).map_err(failed)?;
+        }
         let bytes = archive.finish().map_err(failed)?.into_inner();
-        Ok(file(bytes, "application/zip", &format!("{}-games.zip", run.name())))
+        let name = games_name(run.name(), rest.as_ref());
+        Ok(marked(file(bytes, "application/zip", &format!("{name}.zip")), rest.as_ref()))
     })
     .await
 }
@@ -47,22 +56,56 @@ pub(crate) async fn parquet(State(app): State<App>, Path(run): Path<String>, Que
     app.export(move |app| {
         let run = app.run(&run)?;
         let mut all = Vec::new();
-        each_file(&run, &query, &mut |games| {
+        let rest = each_file(&run, &query, &mut |games| {
             all.extend(games);
             Ok(())
         })?;
         let bytes = store::games_table(&all).to_vec();
-        Ok(parquet_file(bytes, &format!("{}-games", run.name())))
+        Ok(marked(parquet_file(bytes, &games_name(run.name(), rest.as_ref())), rest.as_ref()))
     })
     .await
 }
 
-/// The games that fit, of one file after the other.
+/// Where a search ended before it had every game.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Rest {
+    /// Games that it found.
+    games: usize,
+    /// The file that it would read next.
+    place: Place,
+}
+
+impl fmt::Display for Rest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Rest { games, place } = self;
+        writeln!(
+            f,
+            "These {games} games are the newest that fit, and perhaps not all: a search stops after {} s or {MOST_OF_FILE} games.",
+            PATIENCE.as_secs()
+        )?;
+        writeln!(f, "Games of {place} and of older files may be missing. Narrow the search, such as to a model.")
+    }
+}
+
+/// The name of a file of games, without its ending.
+fn games_name(run: &RunName, rest: Option<&Rest>) -> String {
+    format!("{run}-games{}", if rest.is_some() { "-incomplete" } else { "" })
+}
+
+/// A file that says in a header whether games are missing.
+fn marked(mut response: Response, rest: Option<&Rest>) -> Response {
+    if let Some(place) = rest.and_then(|rest| HeaderValue::from_str(&rest.place.to_string()).ok()) {
+        response.headers_mut().insert(INCOMPLETE, place);
+    }
+    response
+}
+
+/// The games that fit, of one file after the other. Returns where the search ended if games may be missing.
 fn each_file(
     run: &Run,
     query: &Wanted,
     take: &mut dyn FnMut(Vec<GameRecord>) -> Result<(), PageError>,
-) -> Result<(), PageError> {
+) -> Result<Option<Rest>, PageError> {
     let config =
         run.config()?.ok_or_else(|| PageError::NotFound(format!("configuration of run \"{}\"", run.name())))?;
     let size = Size::new(config.game.size).map_err(failed)?;
@@ -76,7 +119,8 @@ fn each_file(
         take(these.iter().filter_map(|game| games.get_mut(game.row)?.take()).collect())?;
         rest = others;
     }
-    Ok(())
+    let games = found.games.len();
+    Ok(found.next.map(|(place, _)| Rest { games, place }))
 }
 
 fn failed(error: impl ToString) -> PageError {
@@ -96,4 +140,54 @@ fn file(bytes: Vec<u8>, kind: &'static str, name: &str) -> Response {
         (header::CONTENT_ENCODING, "identity".to_owned()),
     ];
     (headers, bytes).into_response()
+}
+
+#[cfg(test)]
+mod tests {
+    use config::Preset;
+    use http_body_util::BodyExt;
+    use record::synthetic;
+    use store::{FileRef, Stem, Store};
+    use tokio::runtime::Runtime;
+
+    use super::*;
+    use crate::Access;
+    use crate::hosts::Hosts;
+
+    #[test]
+    fn game_of_two_files_is_once_in_the_zip() {
+        let (_, stopped) = tokio::sync::watch::channel(false);
+        let app = App::new(Store::in_memory().unwrap(), Access::new(Hosts::default()), 8, stopped);
+        let run = app.store().run(&"r".parse().unwrap());
+        let config = Preset::Tiny.config();
+        run.create(&config).unwrap();
+        let size = Size::new(config.game.size).unwrap();
+        for time in [1, 2] {
+            let games: Vec<_> = (time..time + 3).map(|index| synthetic::game("r-1", "w", index, size, 8)).collect();
+            let stem = Stem::new("w", time).unwrap();
+            run.games().publish_as(&FileRef { model: 1, stem }, &games).unwrap();
+        }
+        let runtime = Runtime::new().unwrap();
+        let found = runtime.block_on(async {
+            let response = zip(State(app.clone()), Path("r".to_owned()), Query(Wanted::default())).await.unwrap();
+            assert!(!response.headers().contains_key(INCOMPLETE));
+            response.into_body().collect().await.unwrap().to_bytes()
+        });
+        assert_eq!(zip::ZipArchive::new(Cursor::new(found)).unwrap().len(), 4);
+    }
+
+    #[test]
+    fn incomplete_file_says_so_in_its_name_a_header_and_a_text() {
+        let run: RunName = "r".parse().unwrap();
+        let rest = Rest { games: 7, place: "games/3/w-0000000000005".parse().unwrap() };
+        let of = |rest: Option<&Rest>| marked(file(Vec::new(), "application/zip", &games_name(&run, rest)), rest);
+        let incomplete = of(Some(&rest));
+        assert_eq!(incomplete.headers()[header::CONTENT_DISPOSITION], "attachment; filename=\"r-games-incomplete\"");
+        assert_eq!(incomplete.headers()[INCOMPLETE], "games/3/w-0000000000005");
+        assert!(rest.to_string().starts_with("These 7 games are the newest that fit, and perhaps not all"), "{rest}");
+        assert!(rest.to_string().contains("Narrow the search"), "{rest}");
+        let complete = of(None);
+        assert_eq!(complete.headers()[header::CONTENT_DISPOSITION], "attachment; filename=\"r-games\"");
+        assert!(!complete.headers().contains_key(INCOMPLETE));
+    }
 }
