@@ -8,13 +8,14 @@ use std::time::Duration;
 use axum::response::IntoResponse;
 use config::RunName;
 use facts::openings::Openings;
-use store::{Run, Store};
+use store::{FileRef, Run, Store};
 use tokio::sync::watch::Receiver;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::Access;
 use crate::catalogue::Catalogue;
 use crate::error::{Page, PageError};
+use crate::kept::Kept;
 use crate::watch::{self, Snapshot, State, Watches};
 
 /// Pages that are made at the same time; others wait.
@@ -34,6 +35,9 @@ pub struct Peer(pub SocketAddr);
 #[derive(Clone)]
 pub struct App(Arc<Shared>);
 
+/// Openings by run and model, each with the number of files that the model had, and the newest of them.
+type KeptOpenings = Kept<(RunName, u32), ((usize, Option<FileRef>), Arc<Openings>)>;
+
 struct Shared {
     store: Store,
     access: Access,
@@ -43,7 +47,7 @@ struct Shared {
     stopped: Receiver<bool>,
     watches: Watches,
     catalogue: Catalogue,
-    openings: Mutex<BTreeMap<(RunName, u32), Arc<Openings>>>,
+    openings: Mutex<KeptOpenings>,
     /// What is done when nothing is served any more.
     last: Mutex<Vec<Box<dyn FnOnce() + Send>>>,
 }
@@ -62,7 +66,7 @@ impl App {
             stopped,
             watches,
             catalogue,
-            openings: Mutex::default(),
+            openings: Mutex::new(Kept::new(MOST_OPENINGS)),
             last: Mutex::default(),
         }))
     }
@@ -99,30 +103,29 @@ impl App {
         &self.0.catalogue
     }
 
-    /// The openings of some models, about so many games of each. Those of a model that has all its games are kept.
+    /// The openings of some models, about so many games of each. They are kept until the model has other files: workers may
+    /// publish games of a model after newer ones.
     pub(crate) fn openings(
         &self,
         run: &Run,
         models: &[u32],
         games: u64,
     ) -> Result<BTreeMap<u32, Arc<Openings>>, PageError> {
-        let newest = models.last().copied();
         let known = || self.0.openings.lock().unwrap_or_else(PoisonError::into_inner);
         let mut found = BTreeMap::new();
         for &model in models {
             let key = (run.name().clone(), model);
-            let kept = known().get(&key).cloned();
+            let files = run.games().files(model)?;
+            let state = (files.len(), files.last().cloned());
+            let kept = known().get(&key).filter(|(of, _)| *of == state);
             let openings = match kept {
-                Some(kept) => kept,
-                None => Arc::new(Openings::of_model(run, model, games)?),
-            };
-            if newest != Some(model) {
-                let mut known = known();
-                if known.len() >= MOST_OPENINGS {
-                    known.pop_first();
+                Some((_, openings)) => openings,
+                None => {
+                    let openings = Arc::new(Openings::of_files(run, &files, games)?);
+                    known().put(key, (state, Arc::clone(&openings)));
+                    openings
                 }
-                known.insert(key, Arc::clone(&openings));
-            }
+            };
             found.insert(model, openings);
         }
         Ok(found)
@@ -206,5 +209,37 @@ impl App {
     pub async fn stopped(&self) {
         // An error means that the server is gone.
         let _ = self.0.stopped.clone().wait_for(|&stopped| stopped).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use go::Size;
+    use record::synthetic;
+    use store::Stem;
+
+    use super::*;
+    use crate::hosts::Hosts;
+
+    #[test]
+    fn openings_have_games_that_an_older_model_gets_later() {
+        let (_, stopped) = tokio::sync::watch::channel(false);
+        let app = App::new(Store::in_memory().unwrap(), Access::new(Hosts::default()), 8, stopped);
+        let run = app.store().run(&"r".parse().unwrap());
+        let publish = |model: u32, time: u64| {
+            let games: Vec<_> = (10 * time..10 * time + 10)
+                .map(|index| synthetic::game(&format!("r-{model}"), "w", index, Size::new(5).unwrap(), 8))
+                .collect();
+            let stem = Stem::new("w", time).unwrap();
+            run.games().publish_as(&FileRef { model, stem }, &games).unwrap();
+        };
+        let games = || app.openings(&run, &[1, 2], 400).unwrap().values().map(|found| found.games).collect::<Vec<_>>();
+        publish(1, 1);
+        publish(2, 2);
+        assert_eq!(games(), [10, 10]);
+        publish(1, 3);
+        assert_eq!(games(), [20, 10]);
+        let kept = |model| Arc::clone(&app.openings(&run, &[model], 400).unwrap()[&model]);
+        assert!(Arc::ptr_eq(&kept(1), &kept(1)));
     }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use go::{Move, Size, Symmetry};
 use record::{GameListing, Outcome};
-use store::{Run, StoreError};
+use store::{FileRef, Run, StoreError};
 
 use crate::corners::Corners;
 
@@ -33,13 +33,13 @@ impl Openings {
     /// Moves of a line.
     pub const DEPTH: usize = 6;
 
-    /// The openings of the newest games of a model, about so many.
+    /// The openings of the newest games of these files, oldest first, about so many.
     ///
     /// # Errors
     /// A store that cannot be reached. Files that cannot be read are passed over.
-    pub fn of_model(run: &Run, model: u32, most: u64) -> Result<Openings, StoreError> {
+    pub fn of_files(run: &Run, files: &[FileRef], most: u64) -> Result<Openings, StoreError> {
         let mut openings = Openings::default();
-        for file in run.games().files(model)?.iter().rev() {
+        for file in files.iter().rev() {
             match run.games().listings(file) {
                 Err(error) if error.is_damage() || matches!(error, StoreError::NotFound { .. }) => {}
                 listings => listings?.iter().for_each(|game| openings.add(game)),
