@@ -34,7 +34,7 @@ pub(crate) async fn page(State(app): State<App>, Path(run): Path<String>, Query(
     let snapshot = app.snapshot(&run).await?;
     app.page(move |_| {
         let view = View::new(format!("Matches of {run}"), Section::Runs).of_run(snapshot.run.name(), "matches");
-        Ok(view.page(&content(&snapshot, &options)))
+        Ok(view.live_facts(&snapshot).page(&content(&snapshot, &options)))
     })
     .await
 }
@@ -57,7 +57,7 @@ fn content(snapshot: &Snapshot, options: &Options) -> Markup {
     };
     html! {
         h1 { "Matches of " (facts.run) }
-        (sections::notes(facts))
+        div #notes { (sections::notes(facts)) }
         section #matrix { h2 { "Results" } (sections::matrix(strength, &all, PLAYERS)) }
         section #pairs {
             h2 { "Pairs" }

@@ -155,7 +155,7 @@ pub(crate) async fn table(State(app): State<App>, Path(run): Path<String>, Query
     app.page(move |_| {
         let rows = chosen(&snapshot, &options);
         let view = View::new(format!("Models of {run}"), Section::Runs).of_run(snapshot.run.name(), "models");
-        Ok(view.page(&content(&snapshot, &rows, &options)))
+        Ok(view.live_facts(&snapshot).page(&content(&snapshot, &rows, &options)))
     })
     .await
 }
@@ -178,7 +178,7 @@ fn content(snapshot: &Snapshot, rows: &[Row], options: &Options) -> Markup {
     let order = if options.order == "up" { "up" } else { "down" };
     html! {
         h1 { "Models of " (run) }
-        (sections::notes(&snapshot.facts))
+        div #notes { (sections::notes(&snapshot.facts)) }
         form.line role="search" {
             label { "Show" select name="only" { @for (name, text) in FILTERS { option value=(name) selected[name == options.only] { (text) } } } }
             label { "From model" input type="number" name="from" min="0" value=(options.from) size="6"; }
@@ -187,7 +187,7 @@ fn content(snapshot: &Snapshot, rows: &[Row], options: &Options) -> Markup {
             input type="hidden" name="order" value=(order);
             button { "Filter" }
         }
-        section {
+        section #models {
             p.quiet { (whole(rows.len() as f64)) " models. " a href=(format!("/runs/{run}/models.json{}", address(sort, order, 0))) { "JSON" }
                 " · " a href=(format!("/runs/{run}/networks")) { "Networks side by side" } }
             div.scroll tabindex="0" {

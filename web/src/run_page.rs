@@ -47,8 +47,7 @@ pub(crate) async fn page(State(app): State<App>, Path(name): Path<String>, Query
 /// A page that shows what is new.
 fn view(snapshot: &Snapshot) -> View {
     let run = snapshot.run.name();
-    let events = format!("/runs/{run}/events?version={}", snapshot.version);
-    View::new(format!("Run {run}"), Section::Runs).of_run(run, "").live(events, snapshot.facts.unread > 0)
+    View::new(format!("Run {run}"), Section::Runs).of_run(run, "").live_facts(snapshot)
 }
 
 fn content(snapshot: &Snapshot, options: &Options) -> Markup {
@@ -121,4 +120,41 @@ fn choices(options: &Options) -> Markup {
 /// Milliseconds since 1970.
 pub(crate) fn now() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_millis() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use config::Preset;
+    use http_body_util::BodyExt;
+    use store::Store;
+    use tokio::runtime::Runtime;
+
+    use super::*;
+    use crate::hosts::Hosts;
+    use crate::{Access, matches_page, models_page};
+
+    #[test]
+    fn pages_of_facts_read_events_and_have_parts_that_can_be_replaced() {
+        let (_, stopped) = tokio::sync::watch::channel(false);
+        let app = App::new(Store::in_memory().unwrap(), Access::new(Hosts::default()), 8, stopped);
+        app.store().run(&"r".parse().unwrap()).create(&Preset::Tiny.config()).unwrap();
+        let (state, run) = (|| State(app.clone()), || Path("r".to_owned()));
+        let pages = Runtime::new().unwrap().block_on(async {
+            let pages = [
+                page(state(), run(), Query(Options { by: None, scale: None })).await,
+                models_page::table(state(), run(), Query(models_page::Options::default())).await,
+                matches_page::page(state(), run(), Query(matches_page::Options::default())).await,
+            ];
+            let mut texts = Vec::new();
+            for page in pages {
+                let body = page.unwrap().into_body().collect().await.unwrap().to_bytes();
+                texts.push(String::from_utf8(body.to_vec()).unwrap());
+            }
+            texts
+        });
+        for page in pages {
+            assert!(page.contains("data-events=\"/runs/r/events?version="), "{page}");
+            assert!(!page.contains("<section>"), "a script replaces parts by their ids: {page}");
+        }
+    }
 }

@@ -6,6 +6,7 @@ use maud::Markup;
 use page::{Frame, Link};
 
 use crate::assets::{asset, has_players};
+use crate::watch::Snapshot;
 
 /// The part of the application that a page belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -83,6 +84,12 @@ impl View {
         self.0.events = Some(events);
         self.0.is_incomplete = is_incomplete;
         self
+    }
+
+    /// Makes a page of a run's facts show what is new.
+    pub(crate) fn live_facts(self, snapshot: &Snapshot) -> View {
+        let events = format!("/runs/{}/events?version={}", snapshot.run.name(), snapshot.version);
+        self.live(events, snapshot.facts.unread > 0)
     }
 
     /// The page with this content.
