@@ -38,13 +38,20 @@ enum Active {
     /// It is done elsewhere and becomes one reply.
     Elsewhere(OffloadTicket),
     /// Its model is being opened.
-    Opening(Wanted, OffloadTicket),
-    /// Its model cannot be opened before another is idle.
-    Postponed(Wanted),
+    Opening(Opening),
     /// A position is searched.
     Searching(Searching),
     /// A game is searched.
     Reviewing(Review),
+}
+
+/// A request whose model is not open yet.
+struct Opening {
+    wanted: Wanted,
+    /// Nothing until it is tried again.
+    ticket: Option<OffloadTicket>,
+    /// Whether it could not be opened before another model is idle.
+    is_postponed: bool,
 }
 
 /// What begins once the model is open.
@@ -110,17 +117,17 @@ impl Session {
             Action::Analyze(search) => {
                 let played = self.searched(&search)?;
                 self.position(id, &played);
-                self.open(id, Wanted::Analyze(Box::new(played), search))?;
+                self.open(id, Wanted::Analyze(Box::new(played), search), false)?;
             }
             Action::Review(search) => {
                 let played = self.searched(&search)?;
-                self.open(id, Wanted::Review(Box::new(played), search))?;
+                self.open(id, Wanted::Review(Box::new(played), search), false)?;
             }
             Action::Genmove(genmove) => {
                 let played = genmove.game.replay().map_err(|error| error.to_string())?;
                 self.check_visits(genmove.visits)?;
                 self.position(id, &played);
-                self.open(id, Wanted::Genmove(Box::new(played), genmove))?;
+                self.open(id, Wanted::Genmove(Box::new(played), genmove), false)?;
             }
             Action::Score(score) => self.elsewhere(id, move |play| results::score(play, &score))?,
             Action::Planes(seen) => self.elsewhere(id, move |play| results::planes(play, &seen))?,
@@ -148,14 +155,14 @@ impl Session {
     }
 
     /// Opens a model elsewhere.
-    fn open(&mut self, id: u32, wanted: Wanted) -> Result<(), String> {
+    fn open(&mut self, id: u32, wanted: Wanted, is_postponed: bool) -> Result<(), String> {
         let (model, size) = (wanted.model().to_owned(), wanted.size());
         let (play, events) = (Arc::clone(&self.visitor.play), self.visitor.events.clone());
         let ticket = self.offload(id, move || {
             // An error means that the page is gone.
             let _ = events.send(Happening::Opened(id, play.engines.open(&model, size)));
         })?;
-        self.active.insert(id, Active::Opening(wanted, ticket));
+        self.active.insert(id, Active::Opening(Opening { wanted, ticket: Some(ticket), is_postponed }));
         Ok(())
     }
 
@@ -199,9 +206,9 @@ impl Session {
 
     fn opened(&mut self, id: u32, opened: Result<Arc<OpenModel>, EnginesError>) {
         // It may have been stopped in the meantime.
-        let Some(Active::Opening(wanted, _)) = self.active.remove(&id) else { return };
+        let Some(Active::Opening(Opening { wanted, .. })) = self.active.remove(&id) else { return };
         if let Err(EnginesError::Busy { .. }) = opened {
-            self.active.insert(id, Active::Postponed(wanted));
+            self.active.insert(id, Active::Opening(Opening { wanted, ticket: None, is_postponed: true }));
             return;
         }
         let begun = opened.map_err(|error| error.to_string()).and_then(|model| match wanted {
@@ -238,11 +245,11 @@ impl Session {
     /// Replies to requests that wait for others, where their place has changed, and tries those again that wait for a model; whether
     /// any waits.
     pub(super) fn tell_places(&mut self) -> bool {
-        let postponed: Vec<u32> =
-            self.active.iter().filter(|(_, active)| active.is_postponed()).map(|(id, _)| *id).collect();
-        for id in postponed {
-            let Some(Active::Postponed(wanted)) = self.active.remove(&id) else { continue };
-            if let Err(reason) = self.open(id, wanted) {
+        let untried = |active: &Active| matches!(active, Active::Opening(Opening { ticket: None, .. }));
+        let again: Vec<u32> = self.active.iter().filter(|(_, active)| untried(active)).map(|(id, _)| *id).collect();
+        for id in again {
+            let Some(Active::Opening(Opening { wanted, .. })) = self.active.remove(&id) else { continue };
+            if let Err(reason) = self.open(id, wanted, true) {
                 self.reply(id, Content::Error(reason));
             }
         }
@@ -259,16 +266,13 @@ impl Session {
 }
 
 impl Active {
-    fn is_postponed(&self) -> bool {
-        matches!(self, Active::Postponed(_))
-    }
-
     /// How much begins before the request; `None` once it has begun.
     fn place(&self) -> Option<usize> {
         match self {
-            Active::Elsewhere(ticket) | Active::Opening(_, ticket) => ticket.place(),
+            Active::Elsewhere(ticket) => ticket.place(),
             // It is next as soon as a model is idle.
-            Active::Postponed(_) => Some(0),
+            Active::Opening(Opening { is_postponed: true, .. }) => Some(0),
+            Active::Opening(Opening { ticket, .. }) => ticket.as_ref()?.place(),
             Active::Searching(searching) => searching.place(),
             Active::Reviewing(review) => review.place(),
         }

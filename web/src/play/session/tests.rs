@@ -219,6 +219,9 @@ fn models_that_are_open_are_bounded_and_requests_wait_for_one_that_is_idle() {
     page.happen();
     assert!(page.session.tell_places());
     assert_eq!(page.replies().pop(), Some(json!({ "id": 1, "queued": 0 })));
+    page.happen();
+    assert!(page.session.tell_places());
+    assert!(page.replies().is_empty(), "it was tried again, and its place is the same");
     let mut impatient = Page::new(&play, 3);
     let planes = json!({ "planes": { "game": game(9, &[]), "model": "9x9-demo" } });
     let error = impatient.error(1, &planes);
