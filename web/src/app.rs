@@ -2,12 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::response::IntoResponse;
 use config::RunName;
 use facts::openings::Openings;
+use lru::LruCache;
 use store::{FileRef, Run, Store};
 use tokio::sync::watch::Receiver;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -15,7 +17,6 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use crate::Access;
 use crate::catalogue::Catalogue;
 use crate::error::{Page, PageError};
-use crate::kept::Kept;
 use crate::watch::{self, Snapshot, State, Watches};
 
 /// Pages that are made at the same time; others wait.
@@ -23,7 +24,7 @@ const READERS: usize = 8;
 /// Files of models and of many games that are made at the same time: each takes memory.
 const EXPORTERS: usize = 1;
 /// Models whose openings are kept; each takes some 300 KB.
-const MOST_OPENINGS: usize = 200;
+const MOST_OPENINGS: NonZeroUsize = NonZeroUsize::new(200).expect("above 0");
 /// How long a request waits for its turn.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -36,7 +37,7 @@ pub struct Peer(pub SocketAddr);
 pub struct App(Arc<Shared>);
 
 /// Openings by run and model, each with the number of files that the model had, and the newest of them.
-type KeptOpenings = Kept<(RunName, u32), ((usize, Option<FileRef>), Arc<Openings>)>;
+type KeptOpenings = LruCache<(RunName, u32), ((usize, Option<FileRef>), Arc<Openings>)>;
 
 struct Shared {
     store: Store,
@@ -66,9 +67,16 @@ impl App {
             stopped,
             watches,
             catalogue,
-            openings: Mutex::new(Kept::new(MOST_OPENINGS)),
+            openings: Mutex::new(LruCache::new(MOST_OPENINGS)),
             last: Mutex::default(),
         }))
+    }
+
+    /// An application with an empty store.
+    #[cfg(test)]
+    pub(crate) fn in_memory() -> App {
+        let (_, stopped) = tokio::sync::watch::channel(false);
+        App::new(Store::in_memory().expect("memory"), Access::new(crate::hosts::Hosts::default()), 8, stopped)
     }
 
     /// The store. Its calls block: see [`App::read`].
@@ -117,7 +125,7 @@ impl App {
             let key = (run.name().clone(), model);
             let files = run.games().files(model)?;
             let state = (files.len(), files.last().cloned());
-            let kept = known().get(&key).filter(|(of, _)| *of == state);
+            let kept = known().get(&key).filter(|(of, _)| *of == state).cloned();
             let openings = match kept {
                 Some((_, openings)) => openings,
                 None => {
@@ -219,12 +227,10 @@ mod tests {
     use store::Stem;
 
     use super::*;
-    use crate::hosts::Hosts;
 
     #[test]
     fn openings_have_games_that_an_older_model_gets_later() {
-        let (_, stopped) = tokio::sync::watch::channel(false);
-        let app = App::new(Store::in_memory().unwrap(), Access::new(Hosts::default()), 8, stopped);
+        let app = App::in_memory();
         let run = app.store().run(&"r".parse().unwrap());
         let publish = |model: u32, time: u64| {
             let games: Vec<_> = (10 * time..10 * time + 10)

@@ -147,17 +147,14 @@ mod tests {
     use config::Preset;
     use http_body_util::BodyExt;
     use record::synthetic;
-    use store::{FileRef, Stem, Store};
+    use store::{FileRef, Stem};
     use tokio::runtime::Runtime;
 
     use super::*;
-    use crate::Access;
-    use crate::hosts::Hosts;
 
     #[test]
     fn game_of_two_files_is_once_in_the_zip() {
-        let (_, stopped) = tokio::sync::watch::channel(false);
-        let app = App::new(Store::in_memory().unwrap(), Access::new(Hosts::default()), 8, stopped);
+        let app = App::in_memory();
         let run = app.store().run(&"r".parse().unwrap());
         let config = Preset::Tiny.config();
         run.create(&config).unwrap();

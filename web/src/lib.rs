@@ -20,7 +20,6 @@ mod game_page;
 mod games_page;
 mod guard;
 mod hosts;
-mod kept;
 mod listen;
 mod live_page;
 mod matches_page;

@@ -35,7 +35,7 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// Bytes of a request's head.
 const MOST_HEAD: usize = 32 << 10;
 
-/// The place of a connection among those that there may be. What goes on with it after its last request keeps the place.
+/// The place of a connection among those that there may be. A WebSocket keeps it after the last request.
 #[derive(Clone)]
 pub(crate) struct Connection(#[expect(dead_code, reason = "it is held, and that is all")] Arc<OwnedSemaphorePermit>);
 

@@ -126,17 +126,14 @@ pub(crate) fn now() -> u64 {
 mod tests {
     use config::Preset;
     use http_body_util::BodyExt;
-    use store::Store;
     use tokio::runtime::Runtime;
 
     use super::*;
-    use crate::hosts::Hosts;
-    use crate::{Access, matches_page, models_page};
+    use crate::{matches_page, models_page};
 
     #[test]
     fn pages_of_facts_read_events_and_have_parts_that_can_be_replaced() {
-        let (_, stopped) = tokio::sync::watch::channel(false);
-        let app = App::new(Store::in_memory().unwrap(), Access::new(Hosts::default()), 8, stopped);
+        let app = App::in_memory();
         app.store().run(&"r".parse().unwrap()).create(&Preset::Tiny.config()).unwrap();
         let (state, run) = (|| State(app.clone()), || Path("r".to_owned()));
         let pages = Runtime::new().unwrap().block_on(async {

@@ -36,7 +36,7 @@ impl<T> FairQueue<T> {
     /// most gives way, and is returned, if its visitor still waits for as much as this one then.
     ///
     /// # Errors
-    /// The queue is full, and nobody waits for more than this visitor would.
+    /// The queue is full, and no visitor waits for more than this one would.
     pub(super) fn push(&mut self, visitor: VisitorId, thing: T, before: bool) -> Result<(WaitingId, Option<T>), Full> {
         let displaced = if self.len >= self.most { Some(self.make_room(visitor)?) } else { None };
         let id = WaitingId(self.next);

@@ -81,6 +81,14 @@ fn analyze(size: usize, visits: u32) -> Value {
     json!({ "analyze": { "game": game(size, &[("B", "C3")]), "model": "uniform", "visits": visits } })
 }
 
+/// The page of a visitor whose analysis does not end.
+fn occupied(play: &Arc<Play>) -> Page {
+    let mut page = Page::new(play, 1);
+    page.send(1, &analyze(19, 10_000_000));
+    page.happen();
+    page
+}
+
 #[test]
 fn analysis_is_searched_once_and_known_to_every_visitor_then() {
     let play = play(&[]);
@@ -168,9 +176,7 @@ fn review_has_all_positions_and_then_the_losses() {
 #[test]
 fn queue_is_fair_and_closed_pages_free_their_place() {
     let play = play(&["--searches", "1", "--most-visits", "10000000"]);
-    let mut long = Page::new(&play, 1);
-    long.send(1, &analyze(19, 10_000_000));
-    long.happen();
+    let long = occupied(&play);
     let mut page = Page::new(&play, 2);
     page.send(1, &analyze(5, 30));
     page.happen();
@@ -193,9 +199,7 @@ fn queue_is_fair_and_closed_pages_free_their_place() {
 #[test]
 fn review_shows_its_place_in_the_queue() {
     let play = play(&["--searches", "1", "--most-visits", "10000000"]);
-    let mut long = Page::new(&play, 1);
-    long.send(1, &analyze(19, 10_000_000));
-    long.happen();
+    let long = occupied(&play);
     let mut page = Page::new(&play, 2);
     page.send(1, &json!({ "review": { "game": game(5, &[("B", "C3")]), "model": "uniform", "visits": 10 } }));
     page.happen();
@@ -211,9 +215,7 @@ fn review_shows_its_place_in_the_queue() {
 #[test]
 fn models_that_are_open_are_bounded_and_requests_wait_for_one_that_is_idle() {
     let play = play(&["--open-models", "1", "--most-visits", "10000000"]);
-    let mut long = Page::new(&play, 1);
-    long.send(1, &analyze(19, 10_000_000));
-    long.happen();
+    let long = occupied(&play);
     let mut page = Page::new(&play, 2);
     page.send(1, &json!({ "analyze": { "game": game(9, &[]), "model": "9x9-demo", "visits": 2 } }));
     page.happen();
@@ -241,9 +243,7 @@ fn models_that_are_open_are_bounded_and_requests_wait_for_one_that_is_idle() {
 #[test]
 fn stopped_requests_leave_the_queue_and_have_no_replies() {
     let play = play(&["--searches", "1", "--most-visits", "10000000"]);
-    let mut long = Page::new(&play, 1);
-    long.send(1, &analyze(19, 10_000_000));
-    long.happen();
+    let _long = occupied(&play);
     let mut page = Page::new(&play, 2);
     page.send(1, &analyze(5, 30));
     page.happen();
