@@ -101,6 +101,8 @@ fn pages_downloads_and_data_are_there_and_the_process_drains() {
         ("/runs/r/games.zip?model=1", "PK"),
         ("/runs/r/games.parquet?model=1", "PAR1"),
         ("/runs/r/plots/elo.csv", "series,label,x,y,low,high"),
+        ("/runs/r/plots/total-loss.csv", "training"),
+        ("/runs/r/plots/l2.csv", "L2 penalty"),
         ("/runs/r/openings/first-moves.csv", "series,label,x,y,low,high"),
         ("/runs/r/tables/matches.csv", "player,against"),
         ("/runs/r/tables/ratings.csv", "player,model,elo,error"),
@@ -113,6 +115,13 @@ fn pages_downloads_and_data_are_there_and_the_process_drains() {
     {
         assert_eq!(get(&address, path, "").map(|(code, _)| code), Some(404), "{path}");
     }
+    for path in ["/runs/r/networks?from=x", "/runs/r/networks?count=1.5"] {
+        assert_eq!(get(&address, path, "").map(|(code, _)| code), Some(400), "{path}");
+    }
+    // Names of players are whole ones: r-1 has its match, and r- is no player.
+    let pairs = |player: &str| found(&format!("/runs/r/matches?player={player}")).matches("<tr").count();
+    assert!(pairs("r-2") > pairs("r-"), "{} and {}", pairs("r-2"), pairs("r-"));
+    assert_eq!(pairs(""), pairs("%20"));
     let foreign = get(&address, "/", "Origin: http://evil.example\r\n").map(|(code, _)| code);
     assert_eq!(foreign, Some(403));
     assert_eq!(server.terminate(), Some(4));

@@ -1,6 +1,7 @@
 //! Matches of a run: the matrix, and all pairs as they played and as their ratings predict.
 
 use axum::extract::{Path, State};
+use facts::search::is_named;
 use facts::sections::{self, Pair};
 use maud::{Markup, html};
 use page::number::whole;
@@ -42,8 +43,10 @@ pub(crate) async fn page(State(app): State<App>, Path(run): Path<String>, Query(
 fn content(snapshot: &Snapshot, options: &Options) -> Markup {
     let Snapshot { facts, strength, .. } = snapshot;
     let all = sections::pairs(facts, strength);
-    let mut shown: Vec<&Pair> =
-        all.iter().filter(|pair| pair.one.contains(&options.player) || pair.other.contains(&options.player)).collect();
+    let player = options.player.trim();
+    let is_shown =
+        |pair: &&Pair| player.is_empty() || [&pair.one, &pair.other].iter().any(|name| is_named(name, player));
+    let mut shown: Vec<&Pair> = all.iter().filter(is_shown).collect();
     if options.sort == "surprise" {
         let far = |pair: &Pair| pair.surprise().map_or(0.0, f64::abs);
         shown.sort_by(|one, other| far(other).total_cmp(&far(one)));

@@ -52,7 +52,8 @@ pub(crate) async fn of_model(
             }
         };
         let against = options.against.trim();
-        let query = if against.is_empty() { String::new() } else { format!("?against={}", number_of(against, 0)) };
+        let query =
+            if against.is_empty() { String::new() } else { format!("?against={}", number_of("against", against, 0)?) };
         let data = format!("/runs/{run}/models/{number}/network/");
         page(&snapshot, &form, &found, &|file| format!("{data}{file}{query}"))
     })
@@ -83,7 +84,7 @@ pub(crate) async fn of_run(
     app.export(move |app| {
         let numbers = range.numbers(&snapshot)?;
         let found = several(app, &snapshot, &numbers)?;
-        let (first, last, count) = (numbers[0], numbers[numbers.len() - 1], range.count());
+        let (first, last, count) = (numbers[0], numbers[numbers.len() - 1], range.count()?);
         let field = |text: &str, name: &str, most: u32, value: u32| {
             html! { label { (text) input type="number" name=(name) min="1" max=(most) value=(value); } }
         };
@@ -120,24 +121,27 @@ pub(crate) async fn data_of_run(
     .await
 }
 
-/// A number of an address, or a default.
-fn number_of(text: &str, default: u32) -> u32 {
-    text.trim().parse().unwrap_or(default)
+/// A number of an address, or a default for none.
+fn number_of(name: &str, text: &str, default: u32) -> Result<u32, PageError> {
+    match text.trim() {
+        "" => Ok(default),
+        text => text.parse().map_err(|_| PageError::Bad(format!("{name}={text}: a whole number is expected"))),
+    }
 }
 
 impl Range {
-    fn count(&self) -> u32 {
-        number_of(&self.count, MOST).clamp(1, MOST)
+    fn count(&self) -> Result<u32, PageError> {
+        Ok(number_of("count", &self.count, MOST)?.clamp(1, MOST))
     }
 
     /// The models, without those whose weights were deleted.
     fn numbers(&self, snapshot: &Snapshot) -> Result<Vec<u32>, PageError> {
         let absent = || PageError::NotFound(format!("weights of a model of run \"{}\"", snapshot.facts.run));
         let newest = snapshot.facts.newest_model.filter(|newest| *newest > 0).ok_or_else(absent)?;
-        let first = number_of(&self.from, 1).clamp(1, newest);
-        let last = number_of(&self.to, newest).clamp(first, newest);
+        let first = number_of("from", &self.from, 1)?.clamp(1, newest);
+        let last = number_of("to", &self.to, newest)?.clamp(first, newest);
         let mut numbers = Vec::new();
-        for number in evenly(first, last, self.count()) {
+        for number in evenly(first, last, self.count()?) {
             if !snapshot.run.models().weights_are_deleted(number)? {
                 numbers.push(number);
             }

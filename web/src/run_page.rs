@@ -78,8 +78,10 @@ fn content(snapshot: &Snapshot, options: &Options) -> Markup {
             h2 { "Training" }
             (sections::alarms(facts))
             div.pair {
-                @for name in ["policy-loss", "value-loss", "accuracy", "value-error", "entropies", "surprise", "calibration",
-                    "learning-rate", "gradient-norm"] { (figure(name)) }
+                @for name in ["policy-loss", "value-loss", "ownership-loss", "score-loss", "opponent-loss", "l2", "total-loss",
+                    "accuracy", "value-error", "entropies", "surprise", "calibration", "learning-rate", "gradient-norm"] {
+                    (figure(name))
+                }
             }
         }
         section #selfplay {

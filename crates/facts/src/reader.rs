@@ -61,7 +61,7 @@ pub struct Worker {
     pub newest: u64,
     /// Its files, without those that went into archives before the reader began.
     pub files: u64,
-    /// The model of the newest file, if it is a file of games.
+    /// The model of the newest file, if it is a file of games or a log of training.
     pub model: Option<u32>,
 }
 
@@ -166,6 +166,9 @@ impl Reader {
         };
         for name in logs.into_iter().filter(|name| name.ends_with(".jsonl")) {
             if self.logs.insert(name.clone()) {
+                if let Some((model, time)) = of_log(&name) {
+                    self.note("trainer", "trainer", time, Some(model));
+                }
                 self.unread.logs.insert(name);
             }
         }
@@ -382,6 +385,12 @@ fn in_parallel<T: Sync, R: Send>(these: &[T], read: impl Fn(&T) -> R + Sync) -> 
     });
     found.sort_unstable_by_key(|&(place, _)| place);
     found.into_iter().map(|(_, read)| read).collect()
+}
+
+/// The model and the time in the name of a log of training, as in `000007-1795670858410.jsonl`.
+fn of_log(name: &str) -> Option<(u32, u64)> {
+    let (model, time) = name.split_once('.')?.0.split_once('-')?;
+    Some((model.parse().ok()?, time.parse().ok()?))
 }
 
 #[cfg(test)]

@@ -94,7 +94,7 @@ fn has_player(game: &GameSummary, fits: impl Fn(&str) -> bool) -> bool {
 }
 
 /// Whether a player has this name, with or without its settings.
-fn is_named(player: &str, name: &str) -> bool {
+pub fn is_named(player: &str, name: &str) -> bool {
     player == name || player.split_once('+').is_some_and(|(model, _)| model == name)
 }
 

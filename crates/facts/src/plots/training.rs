@@ -39,6 +39,46 @@ const SHOWN: &[Shown] = &[
         format: Format::Short,
     },
     Shown {
+        id: "ownership-loss",
+        title: "Ownership loss",
+        caption: "Cross-entropy of the points in nats, less that of the target with itself; of networks with the head.",
+        label: "ownership loss",
+        lines: &[("train", "ownership", "training"), ("holdout", "ownership", "validation")],
+        format: Format::Short,
+    },
+    Shown {
+        id: "score-loss",
+        title: "Score loss",
+        caption: "Huber loss of the margin in points by the side of the board; of networks with the head.",
+        label: "score loss",
+        lines: &[("train", "score", "training"), ("holdout", "score", "validation")],
+        format: Format::Short,
+    },
+    Shown {
+        id: "opponent-loss",
+        title: "Opponent policy loss",
+        caption: "Cross-entropy of the opponent’s next move in nats; of networks with the head.",
+        label: "opponent policy loss",
+        lines: &[("train", "opponent", "training"), ("holdout", "opponent", "validation")],
+        format: Format::Short,
+    },
+    Shown {
+        id: "l2",
+        title: "L2 penalty",
+        caption: "λ‖w‖² / 2 over the weights.",
+        label: "L2 penalty",
+        lines: &[("train", "l2", "L2 penalty")],
+        format: Format::Short,
+    },
+    Shown {
+        id: "total-loss",
+        title: "Total loss",
+        caption: "The sum of the losses by their weights, and the L2 penalty: what training minimises.",
+        label: "total loss",
+        lines: &[("train", "total", "training"), ("holdout", "total", "validation"), ("human", "total", "human games")],
+        format: Format::Short,
+    },
+    Shown {
         id: "accuracy",
         title: "Top-1 accuracy",
         caption: "Share of positions whose most probable move is that of the search, or of the human player.",
@@ -103,13 +143,20 @@ const SHOWN: &[Shown] = &[
     },
 ];
 
+/// Losses of heads that a network may lack.
+const OF_HEADS: [&str; 3] = ["ownership", "score", "opponent"];
+
 /// A curve by its name; `None` for a name that is none.
 pub fn curve(facts: &Facts, name: &str) -> Option<Plot> {
     let shown = SHOWN.iter().find(|shown| shown.id == name)?;
-    let lines = shown.lines.iter().map(|&(set, metric, name)| Series {
-        name: name.to_owned(),
-        shape: if metric == "constant_error" { Shape::Dashed } else { Shape::Line },
-        points: points(&facts.curves, set, metric),
+    let lines = shown.lines.iter().map(|&(set, metric, name)| {
+        let mut points = points(&facts.curves, set, metric);
+        // A network without the head has no such loss, and the logs have 0.
+        if OF_HEADS.contains(&metric) && points.iter().all(|point| point.y == 0.0) {
+            points.clear();
+        }
+        let shape = if metric == "constant_error" { Shape::Dashed } else { Shape::Line };
+        Series { name: name.to_owned(), shape, points }
     });
     Some(Plot {
         id: shown.id.to_owned(),

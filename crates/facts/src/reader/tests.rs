@@ -74,6 +74,7 @@ fn reader_finds_what_was_published_and_then_what_is_new() {
     assert_eq!((played(&first), first.newest_model, first.models[&1].step), (vec![30, 5], Some(1), 10));
     assert_eq!((first.ratings.len(), first.curves.last_step(), first.curves.unread), (2, Some(10), 1));
     assert_eq!(first.workers[&("selfplay", "a".to_owned())], Worker { newest: 3, files: 2, model: Some(1) });
+    assert_eq!(first.workers[&("trainer", "trainer".to_owned())], Worker { newest: 1, files: 1, model: Some(1) });
 
     assert!(!reader.refresh().unwrap() && !reader.list().unwrap(), "nothing is new");
     publish(&run, 1, "a", 4, 5..12);
