@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::Parser;
 use exit_class::{Classifier, classify};
 use models::{ModelError, Models};
-use net::{Backend, Device, NetError, Precision};
+use net::{Backend, Devices, NetError, Precision};
 use remote::ServerIdentity;
 use runtime::{Stop, within};
 use store::Store;
@@ -53,16 +53,16 @@ pub struct Args {
     /// File whose first line is the token that clients must send [default: none]
     #[arg(long, env = "TENGEN_TOKEN_FILE", value_name = "FILE")]
     token_file: Option<PathBuf>,
-    /// Device of the networks: auto (a GPU if there is one), cpu, cuda or cuda:N
+    /// Device of the networks: auto (a GPU if there is one), cpu, cuda or cuda:N; several GPUs with commas, which share inference
     #[arg(long, env = "TENGEN_DEVICE", default_value = "auto", value_name = "DEVICE")]
-    device: Device,
-    /// Threads that evaluate batches [default: one per core on a CPU, 2 on a GPU]
+    device: Devices,
+    /// Threads that evaluate batches [default: one per core on a CPU, 2 for each GPU]
     #[arg(long, env = "TENGEN_THREADS", value_name = "N", allow_negative_numbers = true, value_parser = within(1..=1024_usize))]
     threads: Option<usize>,
     /// Threads that talk to clients
     #[arg(long, env = "TENGEN_IO_THREADS", default_value = "1", value_name = "N", allow_negative_numbers = true, value_parser = within(1..=64_usize))]
     io_threads: usize,
-    /// Positions per batch of the device; a GPU always evaluates whole batches [default: 64 on a CPU, 1024 on a GPU]
+    /// Positions per batch of the device [default: 64 on a CPU, 1024 on a GPU]
     #[arg(long, env = "TENGEN_BATCH", value_name = "N", allow_negative_numbers = true, value_parser = within(1..=65_536_usize))]
     batch: Option<usize>,
     /// Time that positions wait for a full batch, in microseconds [default: 0 on a CPU, 1000 on a GPU]
@@ -105,12 +105,12 @@ pub const ERRORS: &[Classifier] = &[classify::<ServerError>, classify::<ModelErr
 /// An address, a certificate, a token, a store or a device that cannot be used.
 pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
     args.service.start("inference", None, stop)?;
-    let backend = Backend::open(args.device, Precision::Auto)?;
+    let backend = Backend::open_all(&args.device, Precision::Auto)?;
     let options = options(args, backend.is_cpu());
     backend.log("inference", options.threads);
     runtime::metrics::DEVICE.inform(&backend.labels());
     let models = Models::new(Store::open(&args.store.store)?);
-    let source = StoreSource::new(models, args.device, options.limits.batch, options.threads);
+    let source = StoreSource::new(models, args.device.clone(), options.limits.batch, options.threads);
     let Limits { batch, wait, .. } = options.limits;
     let server = Server::start(options, Arc::new(source), stop.health().clone())?;
     let wait = wait.as_micros();
@@ -139,7 +139,7 @@ fn options(args: &Args, is_cpu: bool) -> Options {
         identity: identity.map(|(cert, key)| ServerIdentity { cert, key }),
         client_ca: args.client_ca.clone(),
         token: args.token_file.clone(),
-        threads: args.threads.unwrap_or(if is_cpu { cores } else { IN_FLIGHT }),
+        threads: args.threads.unwrap_or(if is_cpu { cores } else { IN_FLIGHT * args.device.all().len() }),
         io_threads: args.io_threads,
         limits: Limits {
             batch,

@@ -2,7 +2,7 @@
 
 use config::RunName;
 use models::{ModelError, Models};
-use net::{Device, Model, NetError, Precision, Shape, Weights};
+use net::{Devices, Model, NetError, Precision, Shape, Weights};
 use remote::Digest;
 use store::StoreError;
 
@@ -47,21 +47,31 @@ pub enum SourceError {
 /// The models of a store.
 pub struct StoreSource {
     models: Models,
-    device: Device,
+    devices: Devices,
     batch: usize,
     threads: usize,
 }
 
 impl StoreSource {
-    /// The models of a store, for a device with so many threads that evaluate `batch` positions at a time.
-    pub fn new(models: Models, device: Device, batch: usize, threads: usize) -> StoreSource {
-        StoreSource { models, device, batch, threads }
+    /// The models of a store, for devices with so many threads that evaluate `batch` positions at a time.
+    pub fn new(models: Models, devices: impl Into<Devices>, batch: usize, threads: usize) -> StoreSource {
+        StoreSource { models, devices: devices.into(), batch, threads }
     }
 
-    /// Weights twice, as read and as made ready, and the activations of all batches in flight.
+    /// Weights as read, and as made ready on each device, and the activations of all batches in flight.
     fn bytes(&self, weights: &[u8], shape: Shape) -> u64 {
-        let activations = self.threads * self.batch * shape.size.area() * shape.filters;
-        2 * weights.len() as u64 + ACTIVATION_BYTES * activations as u64
+        let activations = self.positions() * shape.size.area() * shape.filters;
+        (1 + self.devices.all().len() as u64) * weights.len() as u64 + ACTIVATION_BYTES * activations as u64
+    }
+
+    /// Positions that are on the devices at the same time.
+    fn positions(&self) -> usize {
+        #[cfg(feature = "torch")]
+        if self.devices.first().is_gpu() {
+            // Two batches, of which the second begins when the first has ended: they share memory.
+            return self.devices.all().len() * net::largest_batch(self.batch);
+        }
+        self.threads * self.batch
     }
 }
 
@@ -70,9 +80,9 @@ impl Source for StoreSource {
         let (_, bytes) = self.models.published(&run.model(number))?;
         let weights = Weights::from_bytes(&bytes)?;
         let shape = weights.shape();
-        let (device, batch) = (self.device, self.batch);
+        let (devices, batch) = (self.devices.clone(), self.batch);
         let open = move || {
-            let model = Model::new(&weights, device, Precision::Auto, batch)?;
+            let model = Model::new(&weights, devices, Precision::Auto, batch)?;
             Ok(Opened { shape: model.shape(), open: Box::new(move || Box::new(model.session())) })
         };
         Ok(Found { digest: Digest::of(&bytes), bytes: self.bytes(&bytes, shape), open: Box::new(open) })

@@ -5,6 +5,7 @@
 
 mod clock;
 mod data;
+mod gpu;
 mod inference;
 pub(crate) mod machine;
 mod network;
@@ -51,6 +52,10 @@ enum What {
     Inference(inference::Args),
     /// Self-play speed: games/s, positions/s and evaluations/s, relative to inference alone
     Selfplay(selfplay::Args),
+    /// GPU speed: bare matrix products, the bare network by batch size, and self-play with its shares of time
+    ///
+    /// Utilisation is that of `nvidia-smi` for the GPU of the same number, where it tells.
+    Gpu(gpu::Args),
     /// Training speed: examples/s, relative to forward, backward and step alone
     Train(train::Args),
     /// Data speed: rows/s from games to shards and to tensors, memory, and bytes per position
@@ -74,6 +79,7 @@ pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
         What::Network(args) => network::run(&bench, args),
         What::Inference(args) => inference::run(&bench, args),
         What::Selfplay(args) => selfplay::run(&bench, args),
+        What::Gpu(args) => gpu::run(&bench, args),
         What::Train(args) => train::run(&bench, args),
         What::Data(args) => data::run(&bench, args),
     }

@@ -24,6 +24,8 @@ const WORKER: &str = "0";
 pub(crate) struct Resources<'a> {
     /// Where networks play; they are trained on the device of this machine.
     pub(crate) place: Place,
+    /// Threads that search, and threads that train.
+    pub(crate) search_threads: usize,
     pub(crate) threads: usize,
     /// Bytes for evaluations that are needed again, for each thread.
     pub(crate) cache: usize,
@@ -68,26 +70,26 @@ impl<'a> Cycle<'a> {
         resources: Resources<'a>,
         stop: &'a Stop,
     ) -> anyhow::Result<Cycle<'a>> {
-        let Resources { place, threads, cache, times, live, references } = resources;
+        let Resources { place, search_threads, threads, cache, times, live, references } = resources;
         let options = Options {
             model: ModelRef::Newest(run.name().clone()),
             worker: WORKER.to_owned(),
             games: Games::Wanted,
             handoff_on_shutdown: false,
             place: place.clone(),
-            threads,
+            threads: search_threads,
             cache,
             times,
             live,
         };
         let training = trainer::Options {
-            train_device: TrainDevice { device: place.device(), precision: Precision::Auto, threads },
+            train_device: TrainDevice { device: place.devices().first(), precision: Precision::Auto, threads },
             references: Some(references),
         };
         let here = evaluator::Resources {
             // Matches are few, and the next model waits for them.
             place: place.with_priority(Priority::Interactive),
-            threads,
+            threads: search_threads,
             cache,
             times,
             engines: EngineSpecs::default(),

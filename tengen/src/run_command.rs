@@ -53,7 +53,7 @@ pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     args.service.start("tengen", Some(name.as_str()), stop)?;
     let client = format!("run {name}");
     let place = Place::open(&args.resources, &args.inference, &client, Priority::Selfplay, stop)?;
-    Backend::of_training(place.device(), Precision::Auto)?.log("training", args.resources.threads());
+    Backend::of_training(place.devices().first(), Precision::Auto)?.log("training", args.resources.threads());
     let store = Store::open(store)?;
     let server = args.serve.as_deref().map(|address| Server::start_local(address, store.clone())).transpose()?;
     if let Some(server) = &server {
@@ -65,6 +65,7 @@ pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let references = args.references.open(&run, &config)?;
     stop.health().set_ready();
     let resources = Resources {
+        search_threads: place.search_threads(&args.resources),
         place,
         threads: args.resources.threads(),
         cache: args.resources.cache(),

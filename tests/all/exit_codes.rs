@@ -204,7 +204,7 @@ fn errors_of_the_store_have_one_exit_code_in_all_programs() {
 fn errors_of_a_stage_have_the_same_exit_code_in_tengen() {
     let open = |source: NetError| ModelError::Open { model: path(), source: source.into() };
     let built_in = |model: &str| ModelError::BuiltIn { model: model.parse().expect("a model") };
-    let no_gpu = || NetError::NoGpu { wanted: 3, found: 0 };
+    let no_gpu = || NetError::NoGpu { wanted: 3, found: 0, reason: None };
     let damaged = || NetError::NotSafetensors("cut off".to_owned());
     let unknown = || EngineError::Unknown { name: "Absent".parse().expect("a name"), known: Vec::new() };
     let cases: [(&str, anyhow::Error, ExitClass); 13] = [

@@ -1,5 +1,6 @@
 //! The examples of a generation, in the order in which the shuffler put them.
 
+use net::{NetError, Preparation, PreparedBatch};
 use record::{Example, ExampleRows};
 use store::{Manifest, Run, StoreError};
 
@@ -10,6 +11,21 @@ pub(crate) const RECALIBRATION_POSITIONS: usize = 4_096;
 
 /// Examples that the scales of int16 inference are found on.
 pub(crate) const CALIBRATION_POSITIONS: usize = 1_024;
+
+/// Batches for one step each.
+pub(crate) type Feed = Prefetch<PreparedBatch, FeedError>;
+
+/// Why there is no batch.
+pub(crate) enum FeedError {
+    Read(StoreError),
+    Prepare(NetError),
+}
+
+impl From<StoreError> for FeedError {
+    fn from(error: StoreError) -> FeedError {
+        FeedError::Read(error)
+    }
+}
 
 /// Reads examples one batch after the other. One part is in memory at a time.
 pub(crate) struct Dataset {
@@ -33,9 +49,17 @@ impl Dataset {
         Dataset { run: run.clone(), manifest: manifest.clone(), part, rows: None, read }
     }
 
-    /// Batches of `count` examples, read ahead.
-    pub(crate) fn ahead(mut self, count: usize) -> Prefetch<StoreError> {
-        Prefetch::new(move || self.next(count))
+    /// Batches of `count` examples from a step on, read and prepared ahead.
+    pub(crate) fn ahead(mut self, count: usize, preparation: Preparation, mut step: u64) -> Feed {
+        Prefetch::new(move || {
+            let examples = self.next(count)?;
+            if examples.is_empty() {
+                return Ok(None);
+            }
+            let prepared = preparation.prepare(step, examples).map_err(FeedError::Prepare)?;
+            step += 1;
+            Ok(Some(prepared))
+        })
     }
 
     /// The next examples, `count` of them or the rest.

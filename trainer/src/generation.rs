@@ -6,14 +6,14 @@ use config::RunConfig;
 use net::{Losses, NetError};
 use record::Example;
 use runtime::{Reporter, Stop};
-use store::{Manifest, Run, StoreError};
+use store::{Manifest, Run};
 
-use crate::dataset::{self, Dataset, RECALIBRATION_POSITIONS};
+use crate::dataset::{self, Dataset, Feed, FeedError, RECALIBRATION_POSITIONS};
 use crate::health_checks::HealthChecks;
 use crate::holdout::{HOLDOUT, holdout};
 use crate::journal::{Journal, Set};
 use crate::resume::{Work, save};
-use crate::{Prefetch, Reference, References, TrainerError, TrainerEvent};
+use crate::{Reference, References, TrainerError, TrainerEvent};
 
 /// Steps whose mean is one line of the log.
 const STEPS_PER_LINE: usize = 10;
@@ -55,7 +55,9 @@ impl<'a> GenerationTrainer<'a> {
     pub(crate) fn train(&mut self, stop: &Stop) -> Result<(), TrainerError> {
         let train = &self.config.train;
         let steps = self.steps()?;
-        let feed = Dataset::new(self.run, self.shards, self.work.progress.batches * train.batch).ahead(train.batch);
+        let trainer = &self.work.trainer;
+        let feed = Dataset::new(self.run, self.shards, self.work.progress.batches * train.batch);
+        let feed = feed.ahead(train.batch, trainer.preparation(), trainer.steps());
         while self.work.progress.batches < steps && !stop.requested() {
             let mut journal = Journal::new(self.shards.generation);
             let before = self.work.progress.batches;
@@ -91,7 +93,7 @@ impl<'a> GenerationTrainer<'a> {
     /// Trains on the batches up to `until`, or fewer after a request to stop, and logs their mean.
     fn line(
         &mut self,
-        feed: &Prefetch<StoreError>,
+        feed: &Feed,
         journal: &mut Journal,
         until: usize,
         steps: usize,
@@ -102,10 +104,16 @@ impl<'a> GenerationTrainer<'a> {
         let (mut batches, mut read, mut waited) = (Vec::new(), 0, Duration::ZERO);
         while self.work.progress.batches < until && !stop.requested() {
             let asked = Instant::now();
-            let examples = feed.next()?;
+            let batch = feed.next().map_err(|error| match error {
+                FeedError::Read(error) => error.into(),
+                FeedError::Prepare(error) => failed(generation, error),
+            })?;
             waited += asked.elapsed();
-            let losses = self.work.trainer.step(&examples).map_err(|source| failed(generation, source))?;
+            let step = |batch| self.work.trainer.step_prepared(batch);
+            let losses = batch.as_ref().map_or(Err(NetError::NoExamples), step);
+            let losses = losses.map_err(|source| failed(generation, source))?;
             self.work.progress.batches += 1;
+            let examples = batch.map(|batch| batch.examples).unwrap_or_default();
             batches.push((Example::total_weight(&examples), losses));
             read += examples.len();
             let (done, steps) = (self.work.progress.batches as u64, Some(steps as u64));

@@ -42,19 +42,20 @@ fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a String>, path: &str) 
     Some(join(path, nearest))
 }
 
-/// The section that runs of earlier programs do not have. Nothing that they published depends on it.
-const OPTIONAL: &str = "retention";
+/// The section and the key that runs of earlier programs do not have. Without them everything is as it was.
+const OPTIONAL: [&str; 2] = ["retention", "train.norm_batch"];
 
 /// Refuses a configuration that lacks a key.
 pub(crate) fn refuse_missing(table: &Table) -> Result<(), ConfigError> {
     for (name, schema) in schema::properties(schema::complete()).into_iter().flatten() {
-        if name == OPTIONAL && !table.contains_key(name) {
+        if OPTIONAL.contains(&name.as_str()) && !table.contains_key(name) {
             continue;
         }
         let Some(value) = table.get(name) else { return Err(ConfigError::Missing { key: name.clone() }) };
         let Some(section) = value.as_table() else { continue };
         let mut keys = schema::properties(schema).into_iter().flat_map(|keys| keys.keys());
-        if let Some(key) = keys.find(|key| !section.contains_key(*key)) {
+        let is_missing = |key: &&String| !section.contains_key(*key) && !OPTIONAL.contains(&join(name, key).as_str());
+        if let Some(key) = keys.find(is_missing) {
             return Err(ConfigError::Missing { key: join(name, key) });
         }
     }
@@ -67,6 +68,7 @@ pub(crate) fn join(path: &str, name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::OPTIONAL;
     use crate::test::{error, minigo};
     use crate::{Preset, RunConfig, reference};
 
@@ -108,7 +110,12 @@ mod tests {
                     Some((section, name)) => table[section].as_table_mut().unwrap().remove(name),
                     None => table.remove(&key.name),
                 };
-                let message = RunConfig::from_toml(&table.to_string()).unwrap_err().to_string();
+                let read = RunConfig::from_toml(&table.to_string());
+                if OPTIONAL.contains(&key.name.as_str()) {
+                    assert_eq!(read.unwrap(), minigo(&[]), "{}", key.name);
+                    continue;
+                }
+                let message = read.unwrap_err().to_string();
                 assert!(message.starts_with(&format!("missing key {}; add it", key.name)), "{message}");
             }
         }

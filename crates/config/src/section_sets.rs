@@ -2,6 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
+use crate::train::USUAL_NORM_BATCH;
 use crate::{Evaluate, Game, Resign, RunConfig, Search, Selfplay};
 
 /// What self-play games depend on: sections of the configuration of a run, and its digest.
@@ -66,10 +67,12 @@ impl RunConfig {
     }
 
     /// Identifies this configuration: the first 16 hexadecimal digits of the SHA-256 of [`RunConfig::to_toml`] without the
-    /// last section, `[retention]`, on which nothing depends that is published.
+    /// last section, `[retention]`, on which nothing depends that is published, and without `train.norm_batch` where that is
+    /// what runs of earlier programs had.
     pub fn digest(&self) -> String {
         let text = self.to_toml();
-        digest_of(text.split("\n[retention]").next().unwrap_or(&text))
+        let text = text.split("\n[retention]").next().unwrap_or(&text);
+        digest_of(&text.replace(&format!("\nnorm_batch = {USUAL_NORM_BATCH}\n"), "\n"))
     }
 }
 

@@ -55,10 +55,10 @@ fn digests_of_shipped_configurations_are_stable() {
     let expected = [
         ("tiny", "16993e168d8623bb"),
         ("9x9", "868eede806543615"),
-        ("9x9-gpu", "7808971ea95eb6ac"),
+        ("9x9-gpu", "0f3d138aafcbc2dc"),
         ("9x9-larger", "7c2fecb6ef6a94a0"),
         ("9x9-further", "21f567e271247be0"),
-        ("19x19-gpu", "bfffcbd4a96fcd2a"),
+        ("19x19-gpu", "e1ea03ea8571e8cc"),
         ("19x19-supervised", "bb458860c65b9503"),
         ("minigo/base", "181e1f5b2bf16ad0"),
         ("minigo/v7", "8c62aee36e238a74"),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use evalcache::{Set, Steps, Symmetries};
 use mcts::Evaluator;
-use net::{Backend, Device, NetError, Precision};
+use net::{Backend, Devices, NetError, Precision};
 use play::{Cached, EvaluationStore, RandomModel, Stored, Uniform};
 use sha2::{Digest, Sha256};
 use store::{ModelMetadata, Run};
@@ -37,10 +37,10 @@ impl Trained {
     pub(crate) fn new(
         model: net::Model,
         weights: &[u8],
-        device: Device,
+        devices: &Devices,
         precision: Precision,
     ) -> Result<Trained, NetError> {
-        let precision = Backend::open(device, precision)?.precision;
+        let precision = Backend::open_all(devices, precision)?.precision;
         let digest = Sha256::new_with_prefix(weights).chain_update(precision).finalize().into();
         Ok(Trained { model, digest })
     }
@@ -76,24 +76,24 @@ impl Model {
         batch: usize,
     ) -> Result<(ModelMetadata, Model), ModelError> {
         if let Some(servers) = place.servers() {
-            let (metadata, model) = RemoteModel::open(run, id, servers, place.device(), batch)?;
+            let (metadata, model) = RemoteModel::open(run, id, servers, place.devices(), batch)?;
             return Ok((metadata, Model::Remote(Box::new(model))));
         }
         let (metadata, weights) =
             run.models().get(id.number()).map_err(|error| ModelError::of_model(run, id, error))?;
-        Ok((metadata, Model::of_weights(&id.to_string(), &weights, place.device(), precision, batch)?))
+        Ok((metadata, Model::of_weights(&id.to_string(), &weights, place.devices(), precision, batch)?))
     }
 
     /// A network from published weights.
     fn of_weights(
         name: &str,
         weights: &[u8],
-        device: Device,
+        devices: &Devices,
         precision: Precision,
         batch: usize,
     ) -> Result<Model, ModelError> {
-        let opened = net::Model::open(weights, device, precision, batch);
-        let trained = opened.and_then(|model| Trained::new(model, weights, device, precision));
+        let opened = net::Model::open(weights, devices.clone(), precision, batch);
+        let trained = opened.and_then(|model| Trained::new(model, weights, devices, precision));
         trained.map(|model| Model::Trained(Box::new(model))).map_err(|source| ModelError::unusable(name, source))
     }
 

@@ -1,6 +1,6 @@
 //! Where networks run.
 
-use net::{Backend, Device, Precision};
+use net::{Backend, Device, Devices, Precision};
 use remote::{Client, Priority};
 use runtime::{InferenceArgs, ResourceArgs, Stop, metrics};
 
@@ -9,13 +9,15 @@ use crate::ModelError;
 /// Where networks run: on a device of this machine, or on inference servers.
 #[derive(Clone, Debug)]
 pub struct Place {
-    device: Device,
+    devices: Devices,
+    /// Whether that is a GPU and evaluates.
+    gpu: bool,
     servers: Option<Client>,
 }
 
 impl From<Device> for Place {
     fn from(device: Device) -> Place {
-        Place { device, servers: None }
+        Place { devices: device.into(), gpu: device.is_gpu(), servers: None }
     }
 }
 
@@ -31,24 +33,31 @@ impl Place {
         priority: Priority,
         stop: &Stop,
     ) -> Result<Place, ModelError> {
-        let device = resources.device.parse()?;
+        let devices: Devices = resources.device.parse()?;
         let servers = Client::open(inference, client, priority, stop)?;
+        let gpu = servers.is_none() && devices.first().is_gpu();
         if servers.as_ref().is_none_or(Client::has_local) {
-            let backend = Backend::open(device, Precision::Auto).map_err(ModelError::device)?;
-            backend.log("inference", resources.threads());
+            let backend = Backend::open_all(&devices, Precision::Auto).map_err(ModelError::device)?;
+            backend.log("inference", resources.search_threads(gpu));
             metrics::DEVICE.inform(&backend.labels());
         }
-        Ok(Place { device, servers })
+        Ok(Place { devices, gpu, servers })
+    }
+
+    /// Threads that search here.
+    pub fn search_threads(&self, resources: &ResourceArgs) -> usize {
+        resources.search_threads(self.gpu)
     }
 
     /// The same place for positions of another priority.
     pub fn with_priority(&self, priority: Priority) -> Place {
-        Place { device: self.device, servers: self.servers.as_ref().map(|servers| servers.with_priority(priority)) }
+        let servers = self.servers.as_ref().map(|servers| servers.with_priority(priority));
+        Place { servers, ..self.clone() }
     }
 
-    /// The device of this machine, which networks use unless there are servers.
-    pub fn device(&self) -> Device {
-        self.device
+    /// The devices of this machine, which networks use unless there are servers.
+    pub fn devices(&self) -> &Devices {
+        &self.devices
     }
 
     /// The inference servers.

@@ -6,7 +6,7 @@ use config::ModelId;
 use evalcache::{KomiCoding, Set, Steps, Symmetries};
 use exit_class::{Classified, ExitClass};
 use mcts::{EvaluateError, Evaluator};
-use net::{Device, NetError, Network, PlaneEvaluator, Precision, Shape};
+use net::{Devices, NetError, Network, PlaneEvaluator, Precision, Shape};
 use play::{Cached, EvaluationStore, Stored};
 use remote::{Client, Digest, ModelKey, OpenLocal, RemoteError, RemoteSession};
 use sha2::{Digest as _, Sha256};
@@ -29,7 +29,7 @@ impl RemoteModel {
         run: &Run,
         id: &ModelId,
         client: &Client,
-        device: Device,
+        devices: &Devices,
         batch: usize,
     ) -> Result<(ModelMetadata, RemoteModel), ModelError> {
         let number = id.number();
@@ -40,7 +40,7 @@ impl RemoteModel {
             Shape::new(&game, &metadata.network).map_err(|error| ModelError::unusable(&id.to_string(), error))?;
         let digest = Digest::from_hex(&sha256).ok_or_else(|| ModelError::Digest { model: id.clone() })?;
         let key = ModelKey { run: run.name().clone(), number, digest: Some(digest) };
-        let open = open_here(run.clone(), id.clone(), device, batch);
+        let open = open_here(run.clone(), id.clone(), devices.clone(), batch);
         Ok((metadata, RemoteModel { client: client.clone(), key, shape, batch, open }))
     }
 
@@ -69,7 +69,7 @@ pub(crate) fn komi_coding(shape: Shape) -> KomiCoding {
 }
 
 /// Opens the model in this process when the first thread needs it there.
-fn open_here(run: Run, id: ModelId, device: Device, batch: usize) -> OpenLocal {
+fn open_here(run: Run, id: ModelId, devices: Devices, batch: usize) -> OpenLocal {
     let opened: Mutex<Option<net::Model>> = Mutex::new(None);
     Arc::new(move || {
         let mut opened = opened.lock().unwrap_or_else(PoisonError::into_inner);
@@ -78,7 +78,7 @@ fn open_here(run: Run, id: ModelId, device: Device, batch: usize) -> OpenLocal {
             none => {
                 tracing::warn!(model = %id, "opening the model in this process: no inference server is up");
                 let (_, weights) = run.models().get(id.number())?;
-                none.insert(net::Model::open(&weights, device, Precision::Auto, batch)?)
+                none.insert(net::Model::open(&weights, devices.clone(), Precision::Auto, batch)?)
             }
         };
         Ok(Box::new(model.session()) as Box<dyn PlaneEvaluator>)

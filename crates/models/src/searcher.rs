@@ -89,8 +89,8 @@ impl Searcher {
         let unusable = |source| ModelError::unusable(&name, source);
         let (_, weights, _) = FileKind::read(&bytes).map_err(unusable)?;
         same_board(&name, weights.shape().size.side(), config)?;
-        let model = net::Model::new(&weights, place.device(), Precision::Auto, batch).map_err(unusable)?;
-        let trained = Trained::new(model, &bytes, place.device(), Precision::Auto).map_err(unusable)?;
+        let model = net::Model::new(&weights, place.devices().clone(), Precision::Auto, batch).map_err(unusable)?;
+        let trained = Trained::new(model, &bytes, place.devices(), Precision::Auto).map_err(unusable)?;
         Ok(Searcher::new(name, config, Model::Trained(Box::new(trained))))
     }
 

@@ -2,14 +2,14 @@
 
 use serde::Serialize;
 
-use crate::{Device, NetError, OnednnIsa, Precision, of_inference};
+use crate::{Device, Devices, NetError, OnednnIsa, Precision, of_inference};
 #[cfg(feature = "torch")]
 use crate::{installation::version, tensor_options::TensorOptions};
 
 /// What networks will compute with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Backend {
-    /// `cpu`, or `cuda:N`.
+    /// `cpu`, `cuda:N`, or several of these with commas.
     pub device: String,
     /// `int16`, `f32` or `bf16`.
     pub precision: String,
@@ -33,6 +33,18 @@ impl Backend {
         let precision = if precision == Precision::F32 { Precision::F32 } else { Precision::Int16 };
         let set = of_inference().to_string();
         Ok(Backend::new("cpu".to_owned(), precision, set))
+    }
+
+    /// The same for devices that share the work. All are tried.
+    ///
+    /// # Errors
+    /// A device or a precision that cannot be used.
+    pub fn open_all(devices: &Devices, precision: Precision) -> Result<Backend, NetError> {
+        let opened = devices.all().iter().map(|&device| Backend::open(device, precision));
+        let mut opened = opened.collect::<Result<Vec<Backend>, NetError>>()?.into_iter();
+        let first = opened.next().ok_or(NetError::NoGpu { wanted: 0, found: 0, reason: None })?;
+        let device = opened.fold(first.device.clone(), |device, other| format!("{device},{}", other.device));
+        Ok(Backend { device, ..first })
     }
 
     /// What training uses.

@@ -32,10 +32,57 @@ pub(crate) struct Batch {
     pub(crate) weights: Vec<f32>,
 }
 
+/// The numbers of some rows of a batch.
+struct Rows<'a> {
+    planes: &'a mut [u8],
+    /// The fields of [`Batch`] after the planes, in their order.
+    numbers: [&'a mut [f32]; 10],
+}
+
+/// Numbers of each row: bytes of the planes, and of the other fields in their order.
+#[derive(Clone, Copy)]
+struct Widths {
+    planes: usize,
+    numbers: [usize; 10],
+}
+
+impl Widths {
+    fn new(Shape { size, inputs, .. }: Shape, targets: &Targets) -> Widths {
+        let (moves, area) = (size.moves(), size.area());
+        let if_any = |wanted: bool, width: usize| if wanted { width } else { 0 };
+        Widths {
+            planes: inputs.len(size),
+            numbers: [
+                moves,
+                if_any(targets.mask_illegal, moves),
+                1,
+                1,
+                if_any(targets.ownership, area),
+                if_any(targets.ownership, 1),
+                1,
+                1,
+                if_any(targets.opponent, moves),
+                1,
+            ],
+        }
+    }
+}
+
 impl Batch {
     /// Encodes examples, each under its symmetry.
     pub(crate) fn encode(
-        Shape { size, inputs, .. }: Shape,
+        shape: Shape,
+        examples: &[Example],
+        targets: &Targets,
+        symmetries: &[Symmetry],
+    ) -> Result<Batch, NetError> {
+        Batch::encode_on(1, shape, examples, targets, symmetries)
+    }
+
+    /// The same with several threads, each of which writes some rows.
+    pub(crate) fn encode_on(
+        threads: usize,
+        shape: Shape,
         examples: &[Example],
         targets: &Targets,
         symmetries: &[Symmetry],
@@ -43,41 +90,124 @@ impl Batch {
         if examples.is_empty() {
             return Err(NetError::NoExamples);
         }
-        let mut batch = Batch {
-            planes: vec![0; examples.len() * inputs.len(size)],
-            policies: vec![0.0; examples.len() * size.moves()],
-            mask: vec![0.0; if targets.mask_illegal { examples.len() * size.moves() } else { 0 }],
-            ownership: vec![0.5; if targets.ownership { examples.len() * size.area() } else { 0 }],
-            replies: vec![0.0; if targets.opponent { examples.len() * size.moves() } else { 0 }],
-            ..Batch::default()
+        let widths = Widths::new(shape, targets);
+        let mut batch = Batch::zeros(widths, examples.len());
+        let encode = |(rows, (examples, symmetries)): (Rows<'_>, (&[Example], &[Symmetry]))| {
+            rows.encode(widths, shape, examples, targets, symmetries)
         };
-        let planes = batch.planes.chunks_exact_mut(inputs.len(size));
-        let policies = batch.policies.chunks_exact_mut(size.moves());
-        for (((example, &symmetry), planes), policy) in examples.iter().zip(symmetries).zip(planes).zip(policies) {
+        let share = examples.len().div_ceil(threads.max(1));
+        let inputs = examples.chunks(share).zip(symmetries.chunks(share));
+        let encode = &encode;
+        std::thread::scope(|scope| {
+            let mut shares = batch.shares(widths, share).zip(inputs);
+            let own = shares.next();
+            let threads: Vec<_> = shares.map(|share| scope.spawn(move || encode(share))).collect();
+            let own = own.map_or(Ok(()), encode);
+            let others = threads.into_iter().map(|thread| thread.join().expect("an encoding thread does not panic"));
+            others.fold(own, Result::and)
+        })?;
+        Ok(batch)
+    }
+
+    fn zeros(widths: Widths, rows: usize) -> Batch {
+        let mut numbers = widths.numbers.map(|width| vec![0.0; rows * width]).into_iter();
+        let mut next = || numbers.next().unwrap_or_default();
+        Batch {
+            planes: vec![0; rows * widths.planes],
+            policies: next(),
+            mask: next(),
+            outcomes: next(),
+            searches: next(),
+            ownership: next(),
+            ownership_known: next(),
+            scores: next(),
+            scores_known: next(),
+            replies: next(),
+            weights: next(),
+        }
+    }
+
+    /// All rows, in shares of so many.
+    fn shares(&mut self, widths: Widths, rows: usize) -> impl Iterator<Item = Rows<'_>> {
+        let Batch { planes, policies, mask, outcomes, searches, ownership, ownership_known, .. } = self;
+        let Batch { scores, scores_known, replies, weights, .. } = self;
+        let numbers =
+            [policies, mask, outcomes, searches, ownership, ownership_known, scores, scores_known, replies, weights];
+        let mut numbers = numbers.map(Vec::as_mut_slice);
+        planes.chunks_mut(rows * widths.planes).map(move |planes| {
+            let count = planes.len() / widths.planes;
+            let mut widths = widths.numbers.into_iter();
+            let numbers = numbers.each_mut().map(|numbers| {
+                let len = count * widths.next().unwrap_or_default();
+                numbers.split_off_mut(..len).unwrap_or_default()
+            });
+            Rows { planes, numbers }
+        })
+    }
+}
+
+impl Rows<'_> {
+    fn encode(
+        self,
+        widths: Widths,
+        Shape { size, inputs, .. }: Shape,
+        examples: &[Example],
+        targets: &Targets,
+        symmetries: &[Symmetry],
+    ) -> Result<(), NetError> {
+        let Rows { planes, numbers } = self;
+        let [policies, masks, outcomes, searches, ownership, ownership_known, scores, scores_known, replies, weights] =
+            numbers;
+        let (moves, area) = (size.moves(), size.area());
+        for (row, (example, &symmetry)) in examples.iter().zip(symmetries).enumerate() {
             if example.size != size {
                 return Err(NetError::OtherBoard { expected: size, found: example.size });
             }
-            inputs.of_example(example, symmetry, planes)?;
-            targets.policy(example, symmetry, policy)?;
-            let [outcome, search] = targets.value_sources(example)?;
-            batch.outcomes.push(outcome);
-            batch.searches.push(search);
-            let score = targets.score(example);
-            batch.scores.push(score.unwrap_or(0.0));
-            batch.scores_known.push(f32::from(u8::from(score.is_some())));
-            batch.weights.push(targets.weight(example)?);
+            inputs.of_example(example, symmetry, &mut planes[row * widths.planes..][..widths.planes])?;
+            targets.policy(example, symmetry, &mut policies[row * moves..][..moves])?;
+            [outcomes[row], searches[row]] = targets.value_sources(example)?;
+            let margin = targets.score(example);
+            (scores[row], scores_known[row]) = (margin.unwrap_or(0.0), f32::from(u8::from(margin.is_some())));
+            weights[row] = targets.weight(example)?;
+            if targets.ownership {
+                let points = &mut ownership[row * area..][..area];
+                points.fill(0.5);
+                ownership_known[row] = f32::from(u8::from(targets.ownership(example, symmetry, points)));
+            }
+            if targets.opponent {
+                targets.reply(example, symmetry, &mut replies[row * moves..][..moves])?;
+            }
+            if targets.mask_illegal {
+                targets.illegal(example, symmetry, &mut masks[row * moves..][..moves])?;
+            }
         }
-        let seen = || examples.iter().zip(symmetries.iter().copied());
-        for ((example, symmetry), row) in seen().zip(batch.ownership.chunks_exact_mut(size.area())) {
-            let known = targets.ownership(example, symmetry, row);
-            batch.ownership_known.push(f32::from(u8::from(known)));
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use config::Preset;
+    use go::Size;
+    use record::synthetic;
+
+    use super::*;
+
+    #[test]
+    fn threads_encode_the_same_batch() {
+        let config = Preset::NineByNine.config();
+        let shape = Shape { ownership: true, opponent_policy: true, ..Shape::plain(Size::new(5).unwrap()) };
+        let targets = Targets { mask_illegal: true, ..Targets::new(&config) };
+        let examples = synthetic::game("random", "w", 1, shape.size, 30).examples().unwrap();
+        let symmetries: Vec<Symmetry> = (0..examples.len()).map(|index| Symmetry::ALL[index % 8]).collect();
+        let expected = Batch::encode(shape, &examples, &targets, &symmetries).unwrap();
+        assert!(Widths::new(shape, &targets).numbers.iter().all(|&width| width > 0), "everything is encoded");
+        for threads in [1, 3, 100] {
+            assert!(
+                Batch::encode_on(threads, shape, &examples, &targets, &symmetries).unwrap() == expected,
+                "{threads}"
+            );
         }
-        for ((example, symmetry), row) in seen().zip(batch.replies.chunks_exact_mut(size.moves())) {
-            targets.reply(example, symmetry, row)?;
-        }
-        for ((example, symmetry), row) in seen().zip(batch.mask.chunks_exact_mut(size.moves())) {
-            targets.illegal(example, symmetry, row)?;
-        }
-        Ok(batch)
+        assert!(matches!(Batch::encode_on(3, shape, &[], &targets, &[]), Err(NetError::NoExamples)));
     }
 }

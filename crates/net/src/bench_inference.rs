@@ -4,11 +4,12 @@ use std::sync::Mutex;
 
 use crate::engine::{Engine, Session};
 use crate::evaluator::PlaneEvaluator;
+use crate::flat::Format;
 use crate::layers::Layers;
 use crate::mode::Mode;
 use crate::tensor_options::TensorOptions;
 use crate::threads::single;
-use crate::tower::{Format, Tower};
+use crate::tower::Tower;
 use crate::{Device, Model, NetError, Precision, Shape, Weights};
 
 /// A network that evaluates the same made-up batch again and again, on the thread that asks.

@@ -3,6 +3,7 @@
 use record::Example;
 
 use crate::batch::Batch;
+use crate::bench_device::wait_for;
 use crate::micro_batch::{each, parts};
 use crate::step::{gradients, sum};
 use crate::threads::single;
@@ -27,16 +28,22 @@ impl TrainBench {
             let batch = Batch::encode(trainer.shape(), examples, &trainer.train_config.targets, symmetries)?;
             Ok((batch, Example::total_weight(examples) / total))
         };
-        let parts = parts(examples.len(), trainer.tower.device()).into_iter().map(part);
+        let parts = parts(examples.len(), trainer.train_config.train.norm_batch).into_iter().map(part);
         let parts = parts.collect::<Result<_, NetError>>()?;
         Ok(TrainBench { trainer, parts })
     }
 
-    /// Trains on the batch.
+    /// Trains on the batch so many times, and waits for the device.
     ///
     /// # Errors
     /// The device fails.
-    pub fn step(&mut self) -> Result<(), NetError> {
+    pub fn steps(&mut self, count: usize) -> Result<(), NetError> {
+        (0..count).try_for_each(|_| self.step())?;
+        wait_for(self.trainer.tower.device());
+        Ok(())
+    }
+
+    fn step(&mut self) -> Result<(), NetError> {
         single();
         let trainer = &mut self.trainer;
         let train_config = &trainer.train_config;
@@ -47,6 +54,6 @@ impl TrainBench {
             results.into_iter().map(|result| (result.gradients, result.statistics)).unzip();
         trainer.tower.follow(&statistics)?;
         let size = trainer.step_size();
-        trainer.optimizer.step(&trainer.tower, &sum(gradients)?, size)
+        trainer.optimizer.step(&trainer.tower, &sum(&trainer.tower, &gradients)?, size)
     }
 }

@@ -12,10 +12,12 @@ use tch::Tensor;
 
 use crate::ema::Ema;
 use crate::file::{self, File};
+use crate::flat::Flat;
+use crate::flat::Format;
 use crate::layout::TensorSpec;
 use crate::optimizer::{Optimizer, has_squares};
 use crate::shape::ShapeFields;
-use crate::tower::{Format, Tower, numbers, tensor_of};
+use crate::tower::{Tower, numbers, tensor_of};
 use crate::trainer::tower;
 use crate::weights::{named, read_tensors};
 use crate::{KEY, NetError, Shape, TrainConfig, TrainDevice, Trainer, Weights};
@@ -49,7 +51,8 @@ impl Trainer {
         let shape = weights.shape();
         let (specs, trainable) = (shape.tensors(), trainable(shape));
         let average: &[Tensor] = self.average.as_ref().map_or(&[], |average| &average.tensors);
-        let kept = [(MOMENTUM, &self.optimizer.momentum[..]), (SQUARES, &self.optimizer.squares), (AVERAGE, average)];
+        let squares: &[Tensor] = self.optimizer.squares.as_deref().unwrap_or_default();
+        let kept = [(MOMENTUM, &self.optimizer.momentum[..]), (SQUARES, squares), (AVERAGE, average)];
         let kept: Vec<(&str, BTreeMap<String, Vec<f32>>)> = kept
             .into_iter()
             .map(|(prefix, tensors)| Ok((prefix, read(&trainable, tensors)?)))
@@ -92,12 +95,13 @@ impl Trainer {
         }
         let weights = Weights::assemble(shape, read_tensors(&file, "", shape.tensors())?)?;
         let tower = tower(&weights, train_device)?;
-        let kept = |prefix: &str| -> Result<Vec<Tensor>, NetError> {
+        let kept = |prefix: &str| -> Result<Flat, NetError> {
             let tensor =
                 |spec: TensorSpec| tensor_of(&file.numbers(prefix, &spec)?, &spec, tower.options(), Format::Points);
-            trainable(shape).into_iter().map(tensor).collect()
+            let tensors = trainable(shape).into_iter().map(tensor).collect::<Result<Vec<Tensor>, NetError>>()?;
+            tower.arrangement().flat(&tensors)
         };
-        let squares = if has_squares(train_config.train.optimizer) { kept(SQUARES)? } else { Vec::new() };
+        let squares = has_squares(train_config.train.optimizer).then(|| kept(SQUARES)).transpose()?;
         let averages = train_config.train.ema_decay > 0.0;
         let averaged =
             |_| self::tower(&Weights::assemble(shape, read_tensors(&file, AVERAGED, shape.tensors())?)?, train_device);

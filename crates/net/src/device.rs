@@ -17,6 +17,10 @@ pub enum Device {
     Cuda(usize),
 }
 
+/// Where the batches of a network are evaluated: on a device, or on several GPUs that share them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Devices(Vec<Device>);
+
 /// The numbers a network computes with. Weights are kept as f32 everywhere.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Precision {
@@ -55,6 +59,16 @@ impl Device {
     }
 }
 
+impl Device {
+    /// Whether it is a GPU that works. Networks are opened on it, which says what is wrong where one does not.
+    pub fn is_gpu(self) -> bool {
+        #[cfg(feature = "torch")]
+        return self.open().is_ok_and(tch::Device::is_cuda);
+        #[cfg(not(feature = "torch"))]
+        false
+    }
+}
+
 impl FromStr for Device {
     type Err = UnknownPlace;
 
@@ -69,6 +83,44 @@ impl FromStr for Device {
                 number.map(Device::Cuda).ok_or_else(unknown)
             }
         }
+    }
+}
+
+impl Devices {
+    /// The only one, or the first.
+    pub fn first(&self) -> Device {
+        self.0.first().copied().unwrap_or(Device::Auto)
+    }
+
+    /// All of them, at least one.
+    pub fn all(&self) -> &[Device] {
+        &self.0
+    }
+}
+
+impl From<Device> for Devices {
+    fn from(device: Device) -> Devices {
+        Devices(vec![device])
+    }
+}
+
+impl FromStr for Devices {
+    type Err = UnknownPlace;
+
+    fn from_str(text: &str) -> Result<Devices, UnknownPlace> {
+        const KNOWN: &str = "auto, cpu, cuda, cuda:N, cuda:N,cuda:M,...";
+        let devices: Result<Vec<Device>, UnknownPlace> = text.split(',').map(|one| one.trim().parse()).collect();
+        let devices = devices.map_err(|_| UnknownPlace::new(text, KNOWN))?;
+        let is_new_gpu =
+            |place: usize| matches!(devices[place], Device::Cuda(_)) && !devices[..place].contains(&devices[place]);
+        let is_fine = devices.len() == 1 || (0..devices.len()).all(is_new_gpu);
+        if is_fine { Ok(Devices(devices)) } else { Err(UnknownPlace::new(text, KNOWN)) }
+    }
+}
+
+impl fmt::Display for Devices {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.iter().map(Device::to_string).collect::<Vec<_>>().join(","))
     }
 }
 
@@ -119,6 +171,18 @@ mod tests {
         assert_eq!("cuda".parse(), Ok(Device::Cuda(0)));
         for text in ["auto", "int16", "f32", "bf16"] {
             assert_eq!(text.parse::<Precision>().unwrap().to_string(), text);
+        }
+    }
+
+    #[test]
+    fn several_gpus_are_devices_and_nothing_else_is() {
+        for text in ["auto", "cpu", "cuda:1", "cuda:0,cuda:1", "cuda:3,cuda:0,cuda:1"] {
+            assert_eq!(text.parse::<Devices>().unwrap().to_string(), text);
+        }
+        let two: Devices = "cuda, cuda:2".parse().unwrap();
+        assert_eq!((two.first(), two.all()), (Device::Cuda(0), &[Device::Cuda(0), Device::Cuda(2)][..]));
+        for text in ["", "cuda:0,", "cuda:0,cuda:0", "cuda:0,cpu", "auto,cuda:1", "cuda:0;cuda:1"] {
+            assert!(text.parse::<Devices>().is_err(), "{text}");
         }
     }
 

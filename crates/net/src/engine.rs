@@ -11,7 +11,14 @@ use tch::Tensor;
 use crate::evaluator::PlaneEvaluator;
 use crate::{Device, NetError, Precision, Weights, of_inference};
 #[cfg(feature = "torch")]
-use crate::{layers::Layers, tensor_options::TensorOptions, threads::single};
+use crate::{Packing, Shape};
+#[cfg(feature = "torch")]
+use crate::{
+    accelerator::{self, Client, Queue, QueueCounts},
+    layers::Layers,
+    tensor_options::TensorOptions,
+    threads::single,
+};
 
 /// Weights that were made ready for a device.
 pub(crate) enum Engine {
@@ -20,6 +27,9 @@ pub(crate) enum Engine {
     /// libtorch reads tensors from many threads at once, but a tensor handle must not be shared; the lock is held only
     /// while handles are copied.
     Torch(Mutex<Box<Layers>>),
+    #[cfg(feature = "torch")]
+    /// A GPU, and how its planes are packed and how many moves there are.
+    Device(Arc<Queue>, Packing, usize),
 }
 
 /// The same for one thread: evaluates planes on a device of this machine.
@@ -29,6 +39,8 @@ enum Kernels {
     Cpu(Box<cpu::Session>),
     #[cfg(feature = "torch")]
     Torch(Box<Layers>),
+    #[cfg(feature = "torch")]
+    Device(Box<Client>),
 }
 
 impl Engine {
@@ -46,8 +58,28 @@ impl Engine {
 
     #[cfg(feature = "torch")]
     fn of_torch(weights: &Weights, device: Device, precision: Precision, batch: usize) -> Result<Engine, NetError> {
-        let layers = Layers::new(weights, TensorOptions::open(device, precision)?, batch)?;
-        Ok(Engine::Torch(Mutex::new(Box::new(layers))))
+        let options = TensorOptions::open(device, precision)?;
+        if options.device.is_cuda() {
+            return Engine::on_device(weights, options, batch);
+        }
+        Ok(Engine::Torch(Mutex::new(Box::new(Layers::new(weights, options, batch)?))))
+    }
+
+    /// A device with a queue; the CPU too, in tests.
+    #[cfg(feature = "torch")]
+    pub(crate) fn on_device(weights: &Weights, options: TensorOptions, batch: usize) -> Result<Engine, NetError> {
+        let Shape { size, inputs, .. } = weights.shape();
+        let queue = accelerator::open(weights, options, batch)?;
+        Ok(Engine::Device(Arc::new(queue), inputs.packing(size), size.moves()))
+    }
+
+    /// What the queue of the device has done; `None` where there is none.
+    #[cfg(feature = "torch")]
+    pub(crate) fn queue_counts(&self) -> Option<QueueCounts> {
+        match self {
+            Engine::Device(queue, ..) => Some(queue.counts()),
+            Engine::Cpu(_) | Engine::Torch(_) => None,
+        }
     }
 
     #[cfg(not(feature = "torch"))]
@@ -79,6 +111,10 @@ impl Engine {
                 let layers = layers.lock().unwrap_or_else(PoisonError::into_inner).share();
                 Session(Kernels::Torch(Box::new(layers)))
             }
+            #[cfg(feature = "torch")]
+            Engine::Device(queue, packing, moves) => {
+                Session(Kernels::Device(Box::new(queue.client(packing.clone(), *moves))))
+            }
         }
     }
 }
@@ -93,7 +129,7 @@ impl Session {
         match self.0 {
             Kernels::Cpu(session) => session.into_scales(),
             #[cfg(feature = "torch")]
-            Kernels::Torch(_) => Scales(Vec::new()),
+            Kernels::Torch(_) | Kernels::Device(_) => Scales(Vec::new()),
         }
     }
 }
@@ -104,6 +140,8 @@ impl PlaneEvaluator for Session {
             Kernels::Cpu(_) => positions,
             #[cfg(feature = "torch")]
             Kernels::Torch(layers) => layers.rows(positions),
+            #[cfg(feature = "torch")]
+            Kernels::Device(_) => positions,
         }
     }
 
@@ -119,6 +157,8 @@ impl PlaneEvaluator for Session {
                 copy(&output.policies, policies)?;
                 copy(&output.values, values)?;
             }
+            #[cfg(feature = "torch")]
+            Kernels::Device(client) => client.evaluate(planes, policies, values)?,
         }
         Ok(())
     }

@@ -159,12 +159,14 @@ pub enum NetError {
     #[error(transparent)]
     Cuda(#[from] CudaError),
     /// There is no such GPU.
-    #[error("there is no GPU {wanted}: CUDA finds {found}")]
+    #[error("there is no GPU {wanted}: CUDA finds {found}{}", reason.as_ref().map(|reason| format!(" ({reason})")).unwrap_or_default())]
     NoGpu {
         /// Number of the GPU, from 0.
         wanted: usize,
         /// How many GPUs there are.
         found: usize,
+        /// Why CUDA finds none, in its words.
+        reason: Option<String>,
     },
     /// The CPU has no bf16 kernels.
     #[error(
@@ -225,6 +227,14 @@ pub enum NetError {
     /// An evaluator that is no device of this machine failed.
     #[error(transparent)]
     Evaluator(#[from] EvaluateError),
+    /// The memory of the device does not hold the activations of a batch.
+    #[error("the memory of the device does not hold a batch of {batch} positions; {}", advice(*fits))]
+    OutOfMemory {
+        /// Positions of the batch.
+        batch: usize,
+        /// Positions of a batch that was tried and fits, if one does.
+        fits: Option<usize>,
+    },
     /// libtorch refused, as when memory runs out.
     #[error("libtorch: {0}")]
     Torch(String),
@@ -245,6 +255,7 @@ impl NetError {
                 | NetError::NoBf16 { .. }
                 | NetError::NoPrecision { .. }
                 | NetError::NoTorch
+                | NetError::OutOfMemory { .. }
         )
     }
 
@@ -260,12 +271,34 @@ impl Classified for NetError {
     }
 }
 
+/// What to do when memory runs out.
+fn advice(fits: Option<usize>) -> String {
+    match fits {
+        Some(fits) => format!("batches of {fits} fit (keys selfplay.batch and evaluate.batch, or option --batch)"),
+        None => "not even one does, so choose a smaller network or another device".to_owned(),
+    }
+}
+
+#[cfg(feature = "torch")]
+impl NetError {
+    /// The message of libtorch without its own stack trace.
+    pub(crate) fn of_libtorch(text: &str) -> NetError {
+        let end = text.find("\nException raised from").unwrap_or(text.len());
+        let text = text[..end].trim();
+        // The sentences after it are about the allocator of libtorch.
+        match text.split_once("out of memory.") {
+            Some((before, after)) => {
+                let wanted = after.split_once(". ").map_or(after, |(wanted, _)| wanted);
+                NetError::Torch(format!("{before}out of memory.{wanted}; smaller batches need less"))
+            }
+            None => NetError::Torch(text.to_owned()),
+        }
+    }
+}
+
 #[cfg(feature = "torch")]
 impl From<tch::TchError> for NetError {
-    /// Keeps the message and drops libtorch's own stack trace.
     fn from(error: tch::TchError) -> NetError {
-        let text = error.to_string();
-        let end = text.find("\nException raised from").unwrap_or(text.len());
-        NetError::Torch(text[..end].trim().to_owned())
+        NetError::of_libtorch(&error.to_string())
     }
 }

@@ -94,11 +94,12 @@ mod tests {
     use super::*;
     use crate::NetError;
     use crate::Shape;
+    use crate::flat::Format;
     use crate::layers::Layers;
     use crate::mode::Mode;
     use crate::tensor_options::TensorOptions;
     use crate::tensor_options::cpu_has_bf16;
-    use crate::tower::{Format, Tower, numbers};
+    use crate::tower::{Tower, numbers};
 
     const BATCH: usize = 8;
 

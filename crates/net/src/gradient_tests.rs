@@ -6,11 +6,12 @@ use record::{Example, synthetic};
 use tch::{Kind, Tensor};
 
 use crate::batch::Batch;
+use crate::flat::Format;
 use crate::loss::{LossConfig, loss};
 use crate::mode::Mode;
 use crate::tensor_options::TensorOptions;
 use crate::threads::single;
-use crate::tower::{Format, Tower};
+use crate::tower::Tower;
 use crate::{Shape, Targets, Weights};
 
 /// How far a weight is moved to either side: the difference is then exact to about its square.

@@ -64,9 +64,10 @@ mod tests {
 
     use super::*;
     use crate::Inputs;
+    use crate::flat::Format;
     use crate::mode::Mode;
     use crate::tensor_options::TensorOptions;
-    use crate::tower::{Format, Tower, numbers};
+    use crate::tower::{Tower, numbers};
 
     /// Outputs of three positions, whose first planes are the same for all inputs.
     fn answers(weights: &Weights) -> [Vec<f32>; 2] {

@@ -53,10 +53,11 @@ fn said(error: &dyn std::error::Error) -> String {
     error.source().map_or(error.to_string(), |source| format!("{error}: {source}"))
 }
 
-/// libtorch's distributions carry a file of this name beside `lib`, and our images in it.
+/// libtorch's distributions carry a file of this name beside `lib`, our images in it, and `scripts/setup-libtorch --gpu` a folder
+/// further up.
 pub(crate) fn version() -> Option<String> {
     let lib = folder_in_use()?;
-    let mut places = [lib.as_path(), lib.parent()?].into_iter().map(|folder| folder.join("build-version"));
+    let mut places = lib.ancestors().take(3).map(|folder| folder.join("build-version"));
     let text = places.find_map(|place| fs::read_to_string(place).ok())?;
     Some(text.trim().to_owned()).filter(|version| !version.is_empty())
 }

@@ -3,7 +3,8 @@
 //! On a CPU activations and kernels are in oneDNN's own blocked layout (`to_mkldnn`), kernels reordered once at load. On
 //! a machine with AVX512_BF16 that spends 97 % of the time in convolutions running at the speed of a bare matrix
 //! product; fusing ReLU and sum into them gained nothing more, and channels-last was slower on narrow towers
-//! (`experiments/0013-self-play-throughput`). On a GPU channels-last is what tensor cores read.
+//! (`experiments/0013-self-play-throughput`). On a GPU channels-last is what tensor cores read, and cuDNN adds biases and residuals
+//! and takes ReLU before an activation is written, which makes a tower twice as fast (`experiments/0084-gpu`).
 
 mod ops;
 
@@ -64,7 +65,7 @@ enum Policy {
     Convolution { board: Few, pass: Few },
 }
 
-/// Outputs of a batch, as rows of f32 on the CPU.
+/// Outputs of a batch, as rows of f32.
 pub(crate) struct Output {
     /// Probabilities, one row a position.
     pub(crate) policies: Tensor,
@@ -148,22 +149,26 @@ impl Layers {
     /// How many rows it takes to evaluate so many positions, of a batch at most.
     ///
     /// On a CPU, convolutions take nearly all the time, and give a row the same bits in a batch of any size. So few positions
-    /// use a smaller batch, of one of few sizes, because oneDNN prepares itself for each. On a GPU the size of the batch decides
-    /// which kernel computes a row, and it is always the whole batch.
+    /// use a smaller batch, of one of few sizes, because oneDNN prepares itself for each.
     pub(crate) fn rows(&self, positions: usize) -> usize {
-        if self.options.device.is_cuda() {
-            return self.batch;
-        }
         let step = (positions.next_power_of_two() / 4).max(1);
         positions.next_multiple_of(step).min(self.batch)
     }
 
     /// Evaluates a batch, given as the planes of its positions one after the other.
     pub(crate) fn forward(&self, planes: &[u8]) -> Result<Output, NetError> {
-        let mut x = self.stem.forward(&self.input(planes)?)?;
-        if self.exit.is_none() {
-            x = x.f_relu_()?;
-        }
+        let side = self.size.side() as i64;
+        let bytes = Tensor::f_from_slice(planes)?.f_to_device(self.options.device)?;
+        let output = self.evaluate(&bytes.f_view([-1, self.inputs.written() as i64, side, side])?)?;
+        let home = |tensor: Tensor| tensor.f_to_device(tch::Device::Cpu);
+        Ok(Output { policies: home(output.policies)?, values: home(output.values)? })
+    }
+
+    /// Evaluates a batch on the device, where its planes lie as bytes (rows, planes, side, side).
+    pub(crate) fn evaluate(&self, planes: &Tensor) -> Result<Output, NetError> {
+        let planes = self.inputs.complete(planes.f_to_kind(self.options.kind)?)?;
+        let input = to_fast(&self.stem.with_padding(&planes)?)?;
+        let mut x = if self.exit.is_none() { self.stem.forward_relu(&input)? } else { self.stem.forward(&input)? };
         for block in &self.blocks {
             x = self.block(block, x)?;
         }
@@ -180,28 +185,29 @@ impl Layers {
                 chances.f_select(1, 0)? - chances.f_select(1, 2)?
             }
         };
-        let home = |tensor: Tensor| tensor.f_to_device(tch::Device::Cpu);
-        Ok(Output { policies: home(logits.f_softmax(-1, Kind::Float)?)?, values: home(values)? })
+        Ok(Output { policies: logits.f_softmax(-1, Kind::Float)?, values })
     }
 
     fn block(&self, block: &Block, x: Tensor) -> Result<Tensor, NetError> {
         let Block { entry, first, pooled, second, squeeze } = block;
         let inner = entry.as_ref().map(|entry| entry.forward(&x, self.options)).transpose()?;
         let input = inner.as_ref().unwrap_or(&x);
-        let mut y = first.forward(input)?;
-        if let Some((conv, dense)) = pooled {
-            let seen = mean_and_maximum(&to_plain(&conv.forward(input)?.f_relu_()?)?)?;
-            y = y.f_add_(&to_fast(&self.spread(&self.rows_of(dense, &seen)?, self.options.kind)?)?)?;
-        }
-        y = second.forward(&y.f_relu_()?)?;
-        if let Some([hidden, out]) = squeeze {
-            let plain = to_plain(&y)?;
-            let both = self.rows_of(out, &self.rows_of(hidden, &means(&plain)?)?.f_relu()?)?.f_chunk(2, 1)?;
-            let scaled = plain * self.spread(&both[0].f_sigmoid()?, Kind::Float)?;
-            let shifted = scaled + self.spread(&both[1], Kind::Float)?;
-            y = to_fast(&shifted.f_to_kind(self.options.kind)?)?;
-        }
-        let mut y = y.f_add_(&x)?;
+        let y = match pooled {
+            None => first.forward_relu(input)?,
+            Some((conv, dense)) => {
+                let seen = mean_and_maximum(&to_plain(&conv.forward_relu(input)?)?)?;
+                let added = to_fast(&self.spread(&self.rows_of(dense, &seen)?, self.options.kind)?)?;
+                first.forward(input)?.f_add_(&added)?.f_relu_()?
+            }
+        };
+        let Some([hidden, out]) = squeeze else {
+            return if entry.is_some() { Ok(second.forward(&y)?.f_add_(&x)?) } else { second.forward_add_relu(&y, &x) };
+        };
+        let plain = to_plain(&second.forward(&y)?)?;
+        let both = self.rows_of(out, &self.rows_of(hidden, &means(&plain)?)?.f_relu()?)?.f_chunk(2, 1)?;
+        let scaled = plain * self.spread(&both[0].f_sigmoid()?, Kind::Float)?;
+        let shifted = scaled + self.spread(&both[1], Kind::Float)?;
+        let mut y = to_fast(&shifted.f_to_kind(self.options.kind)?)?.f_add_(&x)?;
         if entry.is_some() { Ok(y) } else { Ok(y.f_relu_()?) }
     }
 
@@ -230,12 +236,12 @@ impl Layers {
         Ok((logits, self.rows_of(hidden, &seen)?))
     }
 
-    /// A dense layer of some rows, each computed as in a whole batch.
+    /// A dense layer of some rows, each computed as in a whole batch; not on a GPU, where that does not make it the same.
     fn rows_of(&self, dense: &Dense, rows: &Tensor) -> Result<Tensor, NetError> {
-        if !dense.sees_the_batch() {
+        let count = rows.size()[0];
+        if !dense.sees_the_batch() || count >= self.batch as i64 {
             return dense.forward(rows);
         }
-        let count = rows.size()[0];
         Ok(dense.forward(&self.whole(rows.shallow_clone())?)?.f_narrow(0, 0, count)?)
     }
 
@@ -254,13 +260,6 @@ impl Layers {
             0 => Ok(rows),
             missing => Ok(rows.f_constant_pad_nd([0, 0, 0, missing])?),
         }
-    }
-
-    fn input(&self, planes: &[u8]) -> Result<Tensor, NetError> {
-        let side = self.size.side() as i64;
-        let bytes = Tensor::f_from_slice(planes)?.f_to_device(self.options.device)?;
-        let x = bytes.f_view([-1, self.inputs.written() as i64, side, side])?.f_to_kind(self.options.kind)?;
-        to_fast(&self.inputs.complete(x)?)
     }
 }
 

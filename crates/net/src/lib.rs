@@ -10,9 +10,13 @@
 
 #![cfg_attr(not(feature = "torch"), allow(dead_code, reason = "parts of files are read to be trained or exported"))]
 
+#[cfg(feature = "torch")]
+mod accelerator;
 mod backend;
 #[cfg(feature = "torch")]
 mod batch;
+#[cfg(feature = "torch")]
+mod bench_device;
 #[cfg(feature = "torch")]
 mod bench_encode;
 #[cfg(feature = "torch")]
@@ -40,6 +44,8 @@ mod error;
 mod evaluator;
 mod features;
 mod file;
+#[cfg(feature = "torch")]
+mod flat;
 mod fold;
 mod folded;
 #[cfg(feature = "torch")]
@@ -73,10 +79,14 @@ mod norm;
 mod optimizer;
 mod packing;
 pub mod planes;
+#[cfg(feature = "torch")]
+mod prepared;
 mod scales;
 #[cfg(feature = "torch")]
 mod schedule;
 mod shape;
+#[cfg(feature = "torch")]
+mod shim;
 #[cfg(feature = "torch")]
 mod step;
 #[cfg(feature = "torch")]
@@ -95,7 +105,11 @@ mod trainer;
 mod verify;
 mod weights;
 
+#[cfg(feature = "torch")]
+pub use accelerator::{QueueCounts, largest_batch};
 pub use backend::Backend;
+#[cfg(feature = "torch")]
+pub use bench_device::{BareNetwork, MatrixProduct};
 #[cfg(feature = "torch")]
 pub use bench_encode::EncodedBatch;
 #[cfg(feature = "torch")]
@@ -107,7 +121,7 @@ pub use calibration::{Bin, Calibration, Measured};
 pub use convert::FileKind;
 #[cfg(feature = "torch")]
 pub use cuda::{CudaError, CudaLibrary, load_cuda};
-pub use device::{Device, Precision, UnknownPlace};
+pub use device::{Device, Devices, Precision, UnknownPlace};
 #[cfg(feature = "torch")]
 pub use diagnostics::TensorDiagnostics;
 pub use difference::Difference;
@@ -123,6 +137,8 @@ pub use listing::{ListedTensor, Listing};
 pub use mean_losses::Losses;
 pub use network::{Model, Network};
 pub use packing::Packing;
+#[cfg(feature = "torch")]
+pub use prepared::{Preparation, PreparedBatch};
 pub use shape::Shape;
 #[cfg(feature = "torch")]
 pub use targets::Targets;

@@ -193,6 +193,12 @@ fn known_mean(x: &Tensor, known: &Tensor, weights: &Tensor) -> Result<Tensor, Ne
 impl Loss {
     /// The numbers, without the penalty.
     pub(crate) fn read(&self) -> Result<Losses, NetError> {
+        let facts = numbers(&self.facts()?)?;
+        Ok(Losses::of_facts(facts.try_into().expect("as many as there are")))
+    }
+
+    /// The same as a tensor on the device, for [`Losses::of_facts`].
+    pub(crate) fn facts(&self) -> Result<Tensor, NetError> {
         let _no_gradients = tch::no_grad_guard();
         let Loss { logs, target, values, mixed, weights, .. } = self;
         let kind = logs.kind();
@@ -215,12 +221,18 @@ impl Loss {
             mean(&(mixed - mean(mixed)?).f_square()?)?,
         ];
         let all: Vec<&Tensor> = self.parts.iter().chain(&facts).collect();
-        let numbers = numbers(&Tensor::f_stack(&all, 0)?)?;
-        let parts: [f32; 14] = numbers.try_into().expect("fourteen numbers were stacked");
-        let [policy, value, ownership, score, opponent, total, accuracy, top_three, ..] = parts;
-        let [.., target_entropy, output_entropy, _, _, _, _] = parts;
-        let [.., mean_value, value_confidence, value_error, constant_error] = parts;
-        Ok(Losses {
+        Ok(Tensor::f_stack(&all, 0)?)
+    }
+}
+
+impl Losses {
+    /// Numbers that [`Loss::facts`] makes.
+    pub(crate) const FACTS: usize = 14;
+
+    pub(crate) fn of_facts(facts: [f32; Losses::FACTS]) -> Losses {
+        let [policy, value, ownership, score, opponent, total, accuracy, top_three, ..] = facts;
+        let [.., target_entropy, output_entropy, mean_value, value_confidence, value_error, constant_error] = facts;
+        Losses {
             policy,
             value,
             ownership,
@@ -236,7 +248,7 @@ impl Loss {
             value_confidence,
             value_error,
             constant_error,
-        })
+        }
     }
 }
 

@@ -13,15 +13,18 @@ use crate::NetError;
 use crate::threads::single;
 use crate::tower::Tower;
 
-/// Positions in a part, or a few less. On 9x9 a batch norm then sees five thousand points, and two threads have enough
-/// to do with a batch of 128; parts of 256 would be 8 % faster each (`experiments/0028-training-throughput`).
+/// Positions in a part whose batch norms are as in play, or a few less: enough for two threads to share a batch of 128.
 const ROWS: usize = 64;
 
-/// The parts of a batch: as many as needed, of nearly equal size. On a GPU, which wants as much work at once as there
-/// is, the batch is a single part.
-pub(crate) fn parts(rows: usize, device: tch::Device) -> Vec<Range<usize>> {
-    let count = if device.is_cuda() { 1 } else { rows.div_ceil(ROWS).max(1) };
+/// The parts of a batch: as many as needed for `most` rows each, of nearly equal size; 0: one.
+pub(crate) fn parts(rows: usize, most: usize) -> Vec<Range<usize>> {
+    let count = if most == 0 { 1 } else { rows.div_ceil(most).max(1) };
     (0..count).map(|part| part * rows / count..(part + 1) * rows / count).collect()
+}
+
+/// The parts of a batch that is not trained on. On a GPU, which wants as much work at once as there is, it is one.
+pub(crate) fn parts_in_play(rows: usize, device: tch::Device) -> Vec<Range<usize>> {
+    parts(rows, if device.is_cuda() { 0 } else { ROWS })
 }
 
 /// Works on parts with up to `threads` threads; returns the results in the order of the parts, or the first error.
@@ -60,19 +63,22 @@ pub(crate) fn each<P: Send, T: Send>(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::flat::Format;
     use crate::tensor_options::TensorOptions;
-    use crate::tower::Format;
     use crate::{Shape, Weights};
 
     #[test]
     fn parts_are_even_and_cover_the_batch() {
-        let sizes = |rows| parts(rows, tch::Device::Cpu).iter().map(ExactSizeIterator::len).collect::<Vec<_>>();
+        let sizes = |rows| parts(rows, 64).iter().map(ExactSizeIterator::len).collect::<Vec<_>>();
         assert_eq!(sizes(256), [64; 4]);
         assert_eq!(sizes(65), [32, 33]);
         assert_eq!(sizes(64), [64]);
         assert_eq!(sizes(1), [1]);
-        assert_eq!(parts(200, tch::Device::Cpu), [0..50, 50..100, 100..150, 150..200]);
-        assert_eq!(parts(4096, tch::Device::Cuda(0)), std::slice::from_ref(&(0..4096)));
+        assert_eq!(parts(200, 64), [0..50, 50..100, 100..150, 150..200]);
+        assert_eq!(parts(200, 64), parts_in_play(200, tch::Device::Cpu));
+        for whole in [parts(4096, 0), parts(4096, 5000), parts_in_play(4096, tch::Device::Cuda(0))] {
+            assert_eq!(whole, std::slice::from_ref(&(0..4096)));
+        }
     }
 
     #[test]

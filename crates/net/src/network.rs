@@ -1,26 +1,30 @@
 //! A network in memory, ready to score positions.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use cpu::InstructionSet;
 use go::{Color, Size, Symmetry};
 use mcts::{EvaluateError, Evaluation, Evaluator, Request, Ticket, Tickets, Value};
 
 use crate::engine::{Engine, Session};
 use crate::evaluator::PlaneEvaluator;
-use crate::{Device, NetError, Precision, Shape, Weights};
+use crate::{Device, Devices, NetError, Precision, Shape, Weights};
 
-/// Weights on a device, from which any number of threads take a [`Network`] each.
+/// Weights on a device, or on several, from which any number of threads take a [`Network`] each.
 pub struct Model {
     shape: Shape,
     batch: usize,
-    engine: Engine,
+    /// One for each device.
+    engines: Vec<Engine>,
+    /// Sessions that were taken: they go to the devices in turn.
+    taken: AtomicUsize,
 }
 
 /// A network that scores positions in batches of one size, the last perhaps smaller.
 ///
 /// The output of a position does not depend on how many others are requested, on their contents, or on its place among
-/// them: on a CPU it is the same bit for bit, and on every CPU, unless it is in bf16. A GPU, which would compute with other
-/// kernels in a batch of another size, always evaluates the whole batch. Rows that are not requested are filled with whatever
-/// was there before.
+/// them. On a CPU it is the same bit for bit, and on every CPU, unless it is in bf16. On a GPU it is the same within
+/// the rounding of its numbers, because batches of another size are computed by other kernels.
 ///
 /// What computes the output is a [`PlaneEvaluator`]: a [`Session`] on this machine, or a network elsewhere.
 pub struct Network<E: PlaneEvaluator = Session> {
@@ -56,8 +60,13 @@ impl Model {
     ///
     /// # Panics
     /// When `batch` is 0.
-    pub fn open(weights: &[u8], device: Device, precision: Precision, batch: usize) -> Result<Model, NetError> {
-        Model::new(&Weights::from_bytes(weights)?, device, precision, batch)
+    pub fn open(
+        weights: &[u8],
+        devices: impl Into<Devices>,
+        precision: Precision,
+        batch: usize,
+    ) -> Result<Model, NetError> {
+        Model::new(&Weights::from_bytes(weights)?, devices, precision, batch)
     }
 
     /// Makes weights ready for use.
@@ -67,10 +76,20 @@ impl Model {
     ///
     /// # Panics
     /// When `batch` is 0.
-    pub fn new(weights: &Weights, device: Device, precision: Precision, batch: usize) -> Result<Model, NetError> {
+    pub fn new(
+        weights: &Weights,
+        devices: impl Into<Devices>,
+        precision: Precision,
+        batch: usize,
+    ) -> Result<Model, NetError> {
         assert!(batch > 0, "a batch holds at least one position");
-        let engine = Engine::open(weights, device, precision, batch)?;
-        Ok(Model { shape: weights.shape(), batch, engine })
+        let devices = devices.into();
+        let engines = devices.all().iter().map(|&device| Engine::open(weights, device, precision, batch));
+        Ok(Model::of_engines(weights.shape(), batch, engines.collect::<Result<_, _>>()?))
+    }
+
+    fn of_engines(shape: Shape, batch: usize, engines: Vec<Engine>) -> Model {
+        Model { shape, batch, engines, taken: AtomicUsize::new(0) }
     }
 
     /// The same on the CPU with an instruction set, which changes no bit of an output.
@@ -87,7 +106,7 @@ impl Model {
         batch: usize,
     ) -> Result<Model, NetError> {
         assert!(batch > 0, "a batch holds at least one position");
-        Ok(Model { shape: weights.shape(), batch, engine: Engine::on_cpu(weights, precision, set)? })
+        Ok(Model::of_engines(weights.shape(), batch, vec![Engine::on_cpu(weights, precision, set)?]))
     }
 
     /// The shape of the network.
@@ -100,9 +119,16 @@ impl Model {
         self.batch
     }
 
+    /// What the queues of the GPUs have done for this model, one after the other; none on a CPU.
+    #[cfg(feature = "torch")]
+    pub fn queue_counts(&self) -> Vec<crate::QueueCounts> {
+        self.engines.iter().filter_map(Engine::queue_counts).collect()
+    }
+
     /// A session of one thread. The weights are shared with all others of this model.
     pub fn session(&self) -> Session {
-        self.engine.session()
+        let turn = self.taken.fetch_add(1, Ordering::Relaxed);
+        self.engines[turn % self.engines.len()].session()
     }
 
     /// A network for one thread. The weights are shared with all others of this model.
@@ -251,4 +277,33 @@ fn turn_back(
         values.push(Value::for_mover(position.to_move, value));
     }
     Ok(())
+}
+
+#[cfg(feature = "torch")]
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tensor_options::TensorOptions;
+
+    /// Two queues, as two GPUs have; here both compute on the CPU.
+    #[test]
+    fn sessions_take_devices_in_turn() {
+        let size = Size::new(5).unwrap();
+        let weights = Weights::synthetic(Shape { filters: 8, value_hidden: 8, ..Shape::plain(size) }, 1);
+        let options = TensorOptions { device: tch::Device::Cpu, kind: tch::Kind::Float };
+        let engines = [(); 2].map(|()| Engine::on_device(&weights, options, 4).unwrap());
+        let model = Model::of_engines(weights.shape(), 4, engines.into());
+        let game = go::Game::new(size);
+        let outputs: Vec<Vec<f32>> = (0..3)
+            .map(|_| {
+                let mut network = model.network();
+                let ticket = network.submit(Request { game: &game, komi: 7.0, draw: mcts::Draw::PLAIN });
+                network.flush().unwrap();
+                network.get(ticket).policy.to_vec()
+            })
+            .collect();
+        assert!(outputs[0] == outputs[1] && outputs[0] == outputs[2]);
+        let positions: Vec<u64> = model.queue_counts().iter().map(|counts| counts.positions).collect();
+        assert_eq!(positions, [2, 1]);
+    }
 }

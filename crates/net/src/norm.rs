@@ -60,16 +60,24 @@ impl Norm {
     fn approach(&self, parts: &[&Statistics], share: f64) -> Result<(), NetError> {
         let _no_gradients = tch::no_grad_guard();
         let total: usize = parts.iter().map(|part| part.count).sum();
+        if let [part] = parts {
+            return self.go_to(&part.mean, &part.variance, total, share);
+        }
         let weighted = |number: &dyn Fn(&Statistics) -> Tensor| {
             parts.iter().map(|part| number(part) * (part.count as f64 / total as f64)).sum::<Tensor>()
         };
         let mean = weighted(&|part| part.mean.shallow_clone());
         // Of the distances from the mean, and not of squares less the mean's, which would leave roundings of large numbers.
         let variance = weighted(&|part| &part.variance + (&part.mean - &mean).square());
+        self.go_to(&mean, &variance, total, share)
+    }
+
+    /// … given by the mean and the variance of so many numbers of each channel.
+    fn go_to(&self, mean: &Tensor, variance: &Tensor, total: usize, share: f64) -> Result<(), NetError> {
         // The variance of a sample is that of what it was drawn from, less one part in its size.
         let unbiased = total as f64 / (total.max(2) - 1) as f64;
         let variance = variance * unbiased;
-        let _ = self.mean.shallow_clone().f_lerp_(&mean, share)?;
+        let _ = self.mean.shallow_clone().f_lerp_(mean, share)?;
         let _ = self.variance.shallow_clone().f_lerp_(&variance, share)?;
         Ok(())
     }

@@ -4,18 +4,18 @@ use config::{Optimizer as Method, Train};
 use tch::{Kind, Tensor};
 
 use crate::NetError;
-use crate::layout::{Role, TensorSpec};
+use crate::flat::Flat;
 use crate::tower::Tower;
 
 /// Added to the root of Adam's second moment, as in its paper.
 const EPSILON: f64 = 1e-8;
 
-/// What an optimiser remembers of every trained tensor, in the order of [`Tower::trainable`].
+/// What an optimiser remembers of every trained tensor.
 pub(crate) struct Optimizer {
     /// Velocities of gradient descent, or Adam's means of gradients.
-    pub(crate) momentum: Vec<Tensor>,
-    /// Adam's means of squared gradients; empty for others.
-    pub(crate) squares: Vec<Tensor>,
+    pub(crate) momentum: Flat,
+    /// Adam's means of squared gradients; `None` for others.
+    pub(crate) squares: Option<Flat>,
 }
 
 /// The constants of one step.
@@ -40,29 +40,22 @@ impl StepSize {
 impl Optimizer {
     /// At rest.
     pub(crate) fn new(tower: &Tower, kind: Method) -> Result<Optimizer, NetError> {
-        let zeros = || tower.trainable().map(|(_, tensor)| Ok(tensor.f_zeros_like()?.f_detach()?));
-        let momentum = zeros().collect::<Result<_, NetError>>()?;
-        let squares = if has_squares(kind) { zeros().collect::<Result<_, NetError>>()? } else { Vec::new() };
-        Ok(Optimizer { momentum, squares })
+        let zeros = || tower.trained().zeros(tower.arrangement());
+        Ok(Optimizer { momentum: zeros()?, squares: has_squares(kind).then(zeros).transpose()? })
     }
 
-    /// Changes the trained tensors by their gradients.
-    pub(crate) fn step(&mut self, tower: &Tower, gradients: &[Tensor], size: StepSize) -> Result<(), NetError> {
+    /// Changes the trained tensors by their gradients, which are arranged.
+    pub(crate) fn step(&mut self, tower: &Tower, gradients: &Tensor, size: StepSize) -> Result<(), NetError> {
         let _no_gradients = tch::no_grad_guard();
-        let trainable = tower.trainable().zip(gradients).zip(&mut self.momentum);
-        match size.kind {
-            Method::Sgd | Method::Nesterov => {
-                for (((spec, tensor), gradient), velocity) in trainable {
-                    descend(spec, tensor, gradient, velocity, size)?;
-                }
-            }
-            Method::Adamw => {
-                for ((((spec, tensor), gradient), mean), square) in trainable.zip(&mut self.squares) {
-                    adam(spec, tensor, gradient, [mean, square], size)?;
-                }
+        let numbers = tower.trained().numbers.shallow_clone();
+        let weights = tower.arrangement().weights_of(&numbers)?;
+        match (size.kind, &self.squares) {
+            (Method::Adamw, Some(squares)) => adam(numbers, weights, gradients, [&self.momentum, squares], size),
+            _ => {
+                let pulled = tower.arrangement().weights_of(gradients)?;
+                descend(numbers, &weights, [gradients, &pulled], &self.momentum, size)
             }
         }
-        Ok(())
     }
 }
 
@@ -73,88 +66,86 @@ pub(crate) fn has_squares(kind: Method) -> bool {
 
 /// g' = g + λ·w, v ← μ·v + g', and w ← w − rate·v; or with Nesterov's momentum w ← w − rate·(g' + μ·v).
 ///
-/// λ is 0 except for weights of convolutions and dense layers: decay of biases and batch norms would limit the outputs.
+/// λ is 0 except for weights of convolutions and dense layers: decay of biases and batch norms would limit the outputs. `pulled`
+/// is the part of the gradients that is theirs.
 fn descend(
-    spec: &TensorSpec,
-    tensor: &Tensor,
-    gradient: &Tensor,
-    velocity: &mut Tensor,
+    mut numbers: Tensor,
+    weights: &Tensor,
+    [gradients, pulled]: [&Tensor; 2],
+    velocity: &Flat,
     size: StepSize,
 ) -> Result<(), NetError> {
     let StepSize { rate, momentum, l2, .. } = size;
     let (rate, momentum) = (f64::from(rate), f64::from(momentum));
-    let pulled = spec.role == Role::Weight;
-    let gradient = if pulled { gradient + tensor * f64::from(l2) } else { gradient.shallow_clone() };
-    let _ = velocity.f_mul_scalar_(momentum)?.f_add_(&gradient)?;
+    let _ = pulled.shallow_clone().f_add_(&(weights * f64::from(l2)))?;
+    let mut velocity = velocity.numbers.shallow_clone();
+    let _ = velocity.f_mul_scalar_(momentum)?.f_add_(gradients)?;
     let direction = match size.kind {
-        Method::Nesterov => gradient + &*velocity * momentum,
-        _ => velocity.shallow_clone(),
+        Method::Nesterov => gradients + &velocity * momentum,
+        _ => velocity,
     };
-    let _ = tensor.shallow_clone().f_sub_(&direction.f_mul_scalar(rate)?)?;
+    let _ = numbers.f_sub_(&direction.f_mul_scalar(rate)?)?;
     Ok(())
 }
 
 /// m ← β₁·m + (1 − β₁)·g, s ← β₂·s + (1 − β₂)·g², and w ← w − rate·(m̂/(√ŝ + ε) + λ·w), where m̂ = m/(1 − β₁ᵗ) and
 /// ŝ = s/(1 − β₂ᵗ) at step t, counted from 1 (Loshchilov and Hutter 2019, algorithm 2).
 fn adam(
-    spec: &TensorSpec,
-    tensor: &Tensor,
-    gradient: &Tensor,
-    [mean, square]: [&mut Tensor; 2],
+    mut numbers: Tensor,
+    mut weights: Tensor,
+    gradients: &Tensor,
+    [mean, square]: [&Flat; 2],
     size: StepSize,
 ) -> Result<(), NetError> {
     let [rate, first, second, l2] = [size.rate, size.momentum, size.second_momentum, size.l2].map(f64::from);
     let time = (size.step + 1) as f64;
-    let _ = mean.f_mul_scalar_(first)?.f_add_(&(gradient * (1.0 - first)))?;
-    let _ = square.f_mul_scalar_(second)?.f_add_(&(gradient.f_square()? * (1.0 - second)))?;
-    let root = (&*square / (1.0 - second.powf(time))).f_sqrt()? + EPSILON;
-    let step = (&*mean / (1.0 - first.powf(time))).f_div(&root)? * rate;
-    let mut tensor = tensor.shallow_clone();
-    if spec.role == Role::Weight {
-        let _ = tensor.f_mul_scalar_(1.0 - rate * l2)?;
-    }
-    let _ = tensor.f_sub_(&step)?;
+    let [mut mean, mut square] = [mean, square].map(|flat| flat.numbers.shallow_clone());
+    let _ = mean.f_mul_scalar_(first)?.f_add_(&(gradients * (1.0 - first)))?;
+    let _ = square.f_mul_scalar_(second)?.f_add_(&(gradients.f_square()? * (1.0 - second)))?;
+    let root = (&square / (1.0 - second.powf(time))).f_sqrt()? + EPSILON;
+    let step = (&mean / (1.0 - first.powf(time))).f_div(&root)? * rate;
+    let _ = weights.f_mul_scalar_(1.0 - rate * l2)?;
+    let _ = numbers.f_sub_(&step)?;
     Ok(())
 }
 
 /// The way of the tensor in that place in a step like the last one, without its decay.
 pub(crate) fn update(optimizer: &Optimizer, place: usize, size: StepSize) -> Result<Tensor, NetError> {
     let (mean, rate) = (&optimizer.momentum[place], f64::from(size.rate));
-    match size.kind {
-        Method::Sgd | Method::Nesterov => Ok(mean * rate),
-        Method::Adamw => {
+    match (size.kind, &optimizer.squares) {
+        (Method::Adamw, Some(squares)) => {
             let [first, second] = [size.momentum, size.second_momentum].map(f64::from);
             let time = size.step.max(1) as f64;
-            let root = (&optimizer.squares[place] / (1.0 - second.powf(time))).f_sqrt()? + EPSILON;
+            let root = (&squares[place] / (1.0 - second.powf(time))).f_sqrt()? + EPSILON;
             Ok((mean / (1.0 - first.powf(time))).f_div(&root)? * rate)
         }
+        _ => Ok(mean * rate),
     }
 }
 
-/// λ‖w‖²/2 over the weights of convolutions and dense layers.
-pub(crate) fn penalty(tower: &Tower, l2: f32) -> Result<f32, NetError> {
+/// λ‖w‖²/2 over the weights of convolutions and dense layers: one number, on the device.
+pub(crate) fn penalty(tower: &Tower, l2: f32) -> Result<Tensor, NetError> {
     let _no_gradients = tch::no_grad_guard();
-    let weights = tower.trainable().filter(|(spec, _)| spec.role == Role::Weight);
-    let sum = sum_of_squares(weights.map(|(_, tensor)| tensor))?;
-    Ok((f64::from(l2) * sum / 2.0) as f32)
+    let sum = sum_of_squares(&tower.arrangement().weights_of(&tower.trained().numbers)?)?;
+    Ok(sum * f64::from(l2) / 2.0)
 }
 
-/// Shortens gradients that are together longer than `longest`, unless that is 0; returns how long they were.
-pub(crate) fn clip(gradients: &mut [Tensor], longest: f32) -> Result<f32, NetError> {
+/// Shortens gradients that are together longer than `longest`, unless that is 0; returns how long they were, as a number on
+/// the device, for which only shortening waits.
+pub(crate) fn clip(gradients: &mut Tensor, longest: f32) -> Result<Tensor, NetError> {
     let _no_gradients = tch::no_grad_guard();
-    let length = sum_of_squares(gradients.iter())?.sqrt();
-    if longest > 0.0 && length > f64::from(longest) {
-        for gradient in gradients {
-            let _ = gradient.f_mul_scalar_(f64::from(longest) / length)?;
+    let length = sum_of_squares(gradients)?.f_sqrt()?;
+    if longest > 0.0 {
+        let length = length.f_double_value(&[])?;
+        if length > f64::from(longest) {
+            let _ = gradients.f_mul_scalar_(f64::from(longest) / length)?;
         }
     }
-    Ok(length as f32)
+    Ok(length)
 }
 
-fn sum_of_squares<'a>(tensors: impl Iterator<Item = &'a Tensor>) -> Result<f64, NetError> {
-    let square = |tensor: &Tensor| Ok(tensor.f_square()?.f_sum(Kind::Double)?);
-    let squares = tensors.map(square).collect::<Result<Vec<Tensor>, NetError>>()?;
-    Ok(Tensor::f_stack(&squares, 0)?.f_sum(Kind::Double)?.f_double_value(&[])?)
+fn sum_of_squares(numbers: &Tensor) -> Result<Tensor, NetError> {
+    Ok(numbers.f_square()?.f_sum(Kind::Double)?)
 }
 
 #[cfg(test)]
@@ -162,8 +153,9 @@ mod tests {
     use go::Size;
 
     use super::*;
+    use crate::flat::Format;
+    use crate::layout::Role;
     use crate::tensor_options::TensorOptions;
-    use crate::tower::Format;
     use crate::{Shape, Weights};
 
     fn shape() -> Shape {
@@ -180,6 +172,7 @@ mod tests {
         let mut optimizer = Optimizer::new(&tower, kind).unwrap();
         for (step, &gradient) in gradients.iter().enumerate() {
             let gradients: Vec<Tensor> = tower.trainable().map(|(_, tensor)| tensor.full_like(gradient)).collect();
+            let gradients = tower.arrangement().gather(&gradients).unwrap();
             let step = step as u64;
             let size = StepSize { kind, rate: 0.1, momentum: 0.5, second_momentum: 0.75, l2: 0.2, step };
             optimizer.step(&tower, &gradients, size).unwrap();
@@ -227,11 +220,11 @@ mod tests {
 
     #[test]
     fn clipping_shortens_long_gradients_only() {
-        let gradients = || vec![Tensor::from_slice(&[3.0f32, 0.0]), Tensor::from_slice(&[-4.0f32])];
+        let gradients = || Tensor::from_slice(&[3.0f32, 0.0, -4.0f32]);
         for (longest, expected) in [(0.0, -4.0), (6.0, -4.0), (2.5, -2.0)] {
             let mut gradients = gradients();
-            assert_eq!(clip(&mut gradients, longest).unwrap(), 5.0);
-            assert!((gradients[1].double_value(&[0]) - expected).abs() < 1e-6, "{longest}");
+            assert_eq!(clip(&mut gradients, longest).unwrap().double_value(&[]), 5.0);
+            assert!((gradients.double_value(&[2]) - expected).abs() < 1e-6, "{longest}");
         }
     }
 }

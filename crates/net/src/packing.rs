@@ -68,7 +68,7 @@ impl Packing {
     }
 
     /// Places of the bytes that are bits: before and after the constant planes.
-    fn runs(&self) -> [Range<usize>; 2] {
+    pub(crate) fn runs(&self) -> [Range<usize>; 2] {
         [0..self.constant.start * self.area, self.constant.end * self.area..self.planes * self.area]
     }
 

@@ -4,6 +4,9 @@
 //! them is calibrated when it is opened, on games that the network plays against itself in f32, which has the same bits on
 //! every machine. So the scales are a function of the file alone.
 
+use std::num::NonZeroUsize;
+use std::thread;
+
 use cpu::{Description, InstructionSet, Scales};
 use go::{Game, Move, Scoring, Symmetry};
 use mcts::{Draw, Evaluator, Request, Ticket, choice};
@@ -54,7 +57,20 @@ impl Weights {
         Ok(Session::on_cpu(model.session().observing()))
     }
 
+    /// On all cores, each of which sees some of the examples. The largest magnitudes are those of all.
     fn of_examples(&self, examples: &[Example], set: InstructionSet) -> Result<Scales, NetError> {
+        let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        // Whole rounds of the symmetries, so that each example is seen in the same one on every machine.
+        let share = examples.len().div_ceil(threads).next_multiple_of(BATCH);
+        let observed: Result<Vec<Scales>, NetError> = thread::scope(|scope| {
+            let shares = examples.chunks(share).map(|examples| scope.spawn(move || self.of_share(examples, set)));
+            let threads: Vec<_> = shares.collect();
+            threads.into_iter().map(|thread| thread.join().expect("an observing thread does not panic")).collect()
+        });
+        Ok(observed?.into_iter().reduce(largest).unwrap_or(Scales(Vec::new())))
+    }
+
+    fn of_share(&self, examples: &[Example], set: InstructionSet) -> Result<Scales, NetError> {
         let Shape { size, inputs, .. } = self.shape();
         let mut session = self.observing(set)?;
         let mut planes = vec![0; BATCH * inputs.len(size)];
@@ -97,6 +113,14 @@ impl Weights {
         }
         found(network.into_evaluator())
     }
+}
+
+/// The larger of the magnitudes in each place.
+fn largest(mut scales: Scales, others: Scales) -> Scales {
+    for (scale, other) in scales.0.iter_mut().flatten().zip(others.0.into_iter().flatten()) {
+        *scale = scale.max(other);
+    }
+    scales
 }
 
 /// The scales that a session has observed.

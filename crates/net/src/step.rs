@@ -16,7 +16,8 @@ use crate::{NetError, TrainConfig};
 pub(crate) struct MicroBatchResult {
     /// The weight of its examples.
     pub(crate) weight: f64,
-    pub(crate) losses: Losses,
+    /// Its losses, on the device: see [`Losses::of_facts`].
+    pub(crate) losses: Tensor,
     /// Its part of the gradient of the batch, in the order of [`Tower::trainable`].
     pub(crate) gradients: Vec<Tensor>,
     /// What its batch norms have seen.
@@ -29,11 +30,15 @@ pub(crate) fn train_step(
     train_config: &TrainConfig,
     examples: &[Example],
     symmetries: &[Symmetry],
+    encoded: Option<&Batch>,
     share: f64,
 ) -> Result<MicroBatchResult, NetError> {
-    let batch = Batch::encode(tower.shape(), examples, &train_config.targets, symmetries)?;
-    let result = gradients(tower, train_config, &batch, share)?;
-    let (losses, weight) = (result.loss.read()?, Example::total_weight(examples));
+    let encode = || Batch::encode(tower.shape(), examples, &train_config.targets, symmetries);
+    let result = match encoded {
+        Some(batch) => gradients(tower, train_config, batch, share)?,
+        None => gradients(tower, train_config, &encode()?, share)?,
+    };
+    let (losses, weight) = (result.loss.facts()?, Example::total_weight(examples));
     Ok(MicroBatchResult { weight, losses, gradients: result.gradients, statistics: result.statistics })
 }
 
@@ -89,14 +94,13 @@ pub(crate) fn measure(tower: &Tower, train_config: &TrainConfig, examples: &[Exa
     Ok(Evaluated { weight: Example::total_weight(examples), losses, values: numbers(&answers.values)? })
 }
 
-/// The sum of the gradients of all parts, in their order.
-pub(crate) fn sum(parts: Vec<Vec<Tensor>>) -> Result<Vec<Tensor>, NetError> {
-    let mut parts = parts.into_iter();
-    let mut sums = parts.next().unwrap_or_default();
-    for part in parts {
-        for (sum, gradient) in sums.iter_mut().zip(&part) {
-            let _ = sum.f_add_(gradient)?;
-        }
+/// The sum of the gradients of all parts, in their order, arranged.
+pub(crate) fn sum(tower: &Tower, parts: &[Vec<Tensor>]) -> Result<Tensor, NetError> {
+    let _no_gradients = tch::no_grad_guard();
+    let (first, others) = parts.split_first().ok_or(NetError::NoExamples)?;
+    let mut sum = tower.arrangement().gather(first)?;
+    for part in others {
+        let _ = sum.f_add_(&tower.arrangement().gather(part)?)?;
     }
-    Ok(sums)
+    Ok(sum)
 }

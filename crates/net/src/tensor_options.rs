@@ -6,6 +6,7 @@ use std::sync::{Once, OnceLock};
 
 use tch::{Kind, Tensor};
 
+use crate::shim::{forbid_tf32, init_cuda};
 use crate::{CudaError, CudaLibrary, Device, NetError, OnednnIsa, Precision, load_cuda};
 
 /// Where the driver of NVIDIA's GPUs has its version, and the device by which programs speak to it: a container may have
@@ -83,7 +84,21 @@ pub(crate) fn open_gpu(number: usize) -> Result<tch::Device, NetError> {
         return Err(NetError::NoCudaLibrary { folder });
     }
     let found = usize::try_from(tch::Cuda::device_count()).unwrap_or(0);
-    if number < found { Ok(tch::Device::Cuda(number)) } else { Err(NetError::NoGpu { wanted: number, found }) }
+    if number >= found {
+        let reason = if found == 0 { init_cuda().err().map(|error| first_sentence(&error)) } else { None };
+        return Err(NetError::NoGpu { wanted: number, found, reason });
+    }
+    forbid_tf32()?;
+    Ok(tch::Device::Cuda(number))
+}
+
+/// What is wrong, without the advice of libtorch's.
+fn first_sentence(error: &NetError) -> String {
+    let text = match error {
+        NetError::Torch(message) => message.clone(),
+        error => error.to_string(),
+    };
+    text.split(". ").next().unwrap_or_default().trim_end_matches('.').to_owned()
 }
 
 impl TensorOptions {
@@ -149,7 +164,7 @@ mod tests {
     fn falling_back_is_a_fault_where_there_is_something_to_fall_from() {
         let no_cuda = NetError::NoCudaLibrary { folder: "/lib".into() };
         assert!(!is_a_fault(&no_cuda, false) && is_a_fault(&no_cuda, true));
-        assert!(is_a_fault(&NetError::NoGpu { wanted: 0, found: 0 }, false));
+        assert!(is_a_fault(&NetError::NoGpu { wanted: 0, found: 0, reason: None }, false));
     }
 
     #[test]

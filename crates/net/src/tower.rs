@@ -3,6 +3,7 @@
 use config::ValueHead;
 use tch::{Kind, Tensor};
 
+use crate::flat::{Arrangement, Flat, Format};
 use crate::layers::channels_last;
 use crate::layout::TensorSpec;
 use crate::mode::Mode;
@@ -12,15 +13,6 @@ use crate::shape::Shape;
 use crate::tensor_options::TensorOptions;
 use crate::{NetError, Weights};
 
-/// How the numbers of an activation follow each other in memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Format {
-    /// Plane after plane: libtorch's default.
-    Planes,
-    /// Point after point, a quarter faster to train with on a CPU (`experiments/0028-training-throughput`).
-    Points,
-}
-
 /// A network whose tensors can be trained.
 pub(crate) struct Tower {
     shape: Shape,
@@ -28,6 +20,9 @@ pub(crate) struct Tower {
     format: Format,
     /// Every tensor; the parts below hold other handles to the same numbers.
     tensors: Vec<(TensorSpec, Tensor)>,
+    arrangement: Arrangement,
+    /// The trained ones of them, as they are arranged.
+    trained: Flat,
     stem: Unit,
     blocks: Vec<Block>,
     /// With pre-activation: the batch norm after the last block.
@@ -64,13 +59,23 @@ impl Tower {
     pub(crate) fn new(weights: &Weights, options: TensorOptions, format: Format) -> Result<Tower, NetError> {
         let shape = weights.shape();
         let load = |spec: TensorSpec| load(weights, &spec, options, format).map(|tensor| (spec, tensor));
-        Tower::assemble(shape, options, format, shape.tensors().into_iter().map(load).collect::<Result<_, NetError>>()?)
+        let mut tensors = shape.tensors().into_iter().map(load).collect::<Result<Vec<_>, NetError>>()?;
+        let arrangement = Arrangement::new(tensors.iter().map(|(spec, _)| spec), format);
+        let trained = tensors.iter_mut().filter(|(spec, _)| spec.role.is_trainable());
+        let loaded: Vec<Tensor> = trained.map(|(_, tensor)| tensor.shallow_clone()).collect();
+        let flat = arrangement.flat(&loaded)?;
+        let trained = tensors.iter_mut().filter(|(spec, _)| spec.role.is_trainable());
+        for ((_, tensor), of_flat) in trained.zip(flat.iter()) {
+            *tensor = of_flat.f_set_requires_grad(true)?;
+        }
+        Tower::assemble(shape, options, format, tensors, arrangement, flat)
     }
 
     /// A copy of the tower for another thread; it shares the tensors.
     pub(crate) fn share(&self) -> Tower {
         let tensors = self.tensors.iter().map(|(spec, tensor)| (spec.clone(), tensor.shallow_clone()));
-        Tower::assemble(self.shape, self.options, self.format, tensors.collect())
+        let (arrangement, trained) = (self.arrangement.clone(), self.trained.share());
+        Tower::assemble(self.shape, self.options, self.format, tensors.collect(), arrangement, trained)
             .expect("the same tensors made a tower before")
     }
 
@@ -79,6 +84,8 @@ impl Tower {
         options: TensorOptions,
         format: Format,
         tensors: Vec<(TensorSpec, Tensor)>,
+        arrangement: Arrangement,
+        trained: Flat,
     ) -> Result<Tower, NetError> {
         let parts = Tensors { all: &tensors, options };
         Ok(Tower {
@@ -97,6 +104,8 @@ impl Tower {
             score: shape.score.then(|| parts.dense("value.score")),
             ownership: shape.ownership.then(|| parts.dense("ownership.conv")),
             tensors,
+            arrangement,
+            trained,
         })
     }
 
@@ -115,6 +124,16 @@ impl Tower {
     /// The tensors that the gradient changes.
     pub(crate) fn trainable(&self) -> impl Iterator<Item = &(TensorSpec, Tensor)> {
         self.tensors.iter().filter(|(spec, _)| spec.role.is_trainable())
+    }
+
+    /// How tensors like those are arranged.
+    pub(crate) fn arrangement(&self) -> &Arrangement {
+        &self.arrangement
+    }
+
+    /// Their numbers as arranged, a change of which changes them; without a gradient.
+    pub(crate) fn trained(&self) -> &Flat {
+        &self.trained
     }
 
     /// The present weights.
@@ -204,8 +223,7 @@ impl Tower {
 
 fn load(weights: &Weights, spec: &TensorSpec, at: TensorOptions, format: Format) -> Result<Tensor, NetError> {
     let numbers = weights.tensor(&spec.name).expect("weights of a shape have every tensor of it");
-    let tensor = tensor_of(numbers, spec, at, format)?;
-    Ok(tensor.f_set_requires_grad(spec.role.is_trainable())?)
+    tensor_of(numbers, spec, at, format)
 }
 
 /// Numbers as a tensor in the layout of the tower's own.

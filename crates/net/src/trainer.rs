@@ -3,23 +3,24 @@
 use std::ops::Range;
 
 use go::Symmetry;
-use rand::{Rng, SeedableRng};
-use rand_xoshiro::Xoshiro256PlusPlus;
 use record::Example;
 use tch::Tensor;
 
 use crate::batch::Batch;
 use crate::ema::Ema;
+use crate::flat::Format;
 use crate::mean_losses::Losses;
-use crate::micro_batch::{each, parts};
+use crate::micro_batch::{each, parts, parts_in_play};
 use crate::mode::Mode;
 use crate::optimizer::{Optimizer, StepSize, clip, penalty};
+use crate::prepared::symmetries;
 use crate::schedule::rate;
+use crate::shim::unpanicked;
 use crate::step::{batch_norm_statistics, measure, sum, train_step};
 use crate::tensor_options::TensorOptions;
 use crate::threads::single;
-use crate::tower::{Format, Tower};
-use crate::{Calibration, Measured, NetError, Shape, TrainConfig, TrainDevice, Weights};
+use crate::tower::{Tower, numbers};
+use crate::{Calibration, Measured, NetError, Preparation, PreparedBatch, Shape, TrainConfig, TrainDevice, Weights};
 
 /// A network in training.
 ///
@@ -72,12 +73,32 @@ impl Trainer {
         })
     }
 
+    /// What prepares batches for this trainer, on other threads.
+    pub fn preparation(&self) -> Preparation {
+        let threads = self.tower.device().is_cuda().then_some(self.train_device.threads);
+        Preparation { shape: self.shape(), train_config: self.train_config.clone(), threads }
+    }
+
     /// Trains on a batch, and returns its losses before the step.
     ///
     /// # Errors
     /// Examples that make no batch, or a loss that is no number: then the weights are useless from this step on.
     pub fn step(&mut self, examples: &[Example]) -> Result<Losses, NetError> {
+        let batch = self.preparation().prepare(self.step, examples.to_vec())?;
+        self.step_prepared(&batch)
+    }
+
+    /// The same with a batch that was prepared for this step. One for another step is encoded anew.
+    ///
+    /// # Errors
+    /// As [`Trainer::step`].
+    pub fn step_prepared(&mut self, batch: &PreparedBatch) -> Result<Losses, NetError> {
+        if self.tower.device().is_cuda() { unpanicked(|| self.take_step(batch)) } else { self.take_step(batch) }
+    }
+
+    fn take_step(&mut self, batch: &PreparedBatch) -> Result<Losses, NetError> {
         single();
+        let PreparedBatch { examples, step, encoded } = batch;
         if examples.is_empty() {
             return Err(NetError::NoExamples);
         }
@@ -85,25 +106,38 @@ impl Trainer {
         let symmetries = self.symmetries(examples.len());
         let train_config = &self.train_config;
         let total = Example::total_weight(examples);
-        let work = |tower: &Tower, rows: Range<usize>| {
+        let mut encoded = encoded.as_deref().filter(|_| *step == self.step).unwrap_or_default().iter();
+        let work = |tower: &Tower, (rows, encoded): (Range<usize>, Option<&Batch>)| {
             let share = Example::total_weight(&examples[rows.clone()]) / total;
-            train_step(tower, train_config, &examples[rows.clone()], &symmetries[rows], share)
+            train_step(tower, train_config, &examples[rows.clone()], &symmetries[rows], encoded, share)
         };
-        let results = each(&self.tower, self.train_device.threads, parts(examples.len(), self.tower.device()), work)?;
-        let losses: Vec<(f64, Losses)> = results.iter().map(|result| (result.weight, result.losses)).collect();
-        let losses = Losses::mean(&losses).ok_or(NetError::NoExamples)?.with_l2(penalty(&self.tower, train.l2)?);
-        if !losses.total.is_finite() {
-            return Err(NetError::Diverged { step: self.step, loss: losses.total });
-        }
+        let parts = parts(examples.len(), train.norm_batch).into_iter().map(|rows| (rows, encoded.next())).collect();
+        let results = each(&self.tower, self.train_device.threads, parts, work)?;
+        let weights: Vec<f64> = results.iter().map(|result| result.weight).collect();
+        let mut to_read: Vec<Tensor> = results.iter().map(|result| result.losses.shallow_clone()).collect();
+        let penalty = penalty(&self.tower, train.l2)?;
         let size = self.step_size();
         let (gradients, statistics): (Vec<_>, Vec<_>) =
             results.into_iter().map(|result| (result.gradients, result.statistics)).unzip();
         self.tower.follow(&statistics)?;
-        let mut gradients = sum(gradients)?;
-        self.gradient_norm = clip(&mut gradients, train.clip_norm)?;
+        let mut gradients = sum(&self.tower, &gradients)?;
+        let length = clip(&mut gradients, train.clip_norm)?;
         self.optimizer.step(&self.tower, &gradients, size)?;
         if let Some(average) = &mut self.average {
             average.follow(&self.tower, train.ema_decay, self.step)?;
+        }
+        // A GPU is waited for once, when it has all of the step to do.
+        for number in [penalty, length] {
+            to_read.push(number.f_to_kind(to_read[0].kind())?.f_view([1])?);
+        }
+        let read = numbers(&Tensor::f_cat(&to_read, 0)?)?;
+        let (facts, rest) = read.as_chunks::<{ Losses::FACTS }>();
+        let losses: Vec<(f64, Losses)> =
+            weights.into_iter().zip(facts.iter().map(|&facts| Losses::of_facts(facts))).collect();
+        let losses = Losses::mean(&losses).ok_or(NetError::NoExamples)?.with_l2(rest[0]);
+        self.gradient_norm = rest[1];
+        if !losses.total.is_finite() {
+            return Err(NetError::Diverged { step: self.step, loss: losses.total });
         }
         self.averaged = None;
         self.warmth += 1;
@@ -127,7 +161,8 @@ impl Trainer {
         let work = |tower: &Tower, rows: Range<usize>| {
             batch_norm_statistics(tower, train_config, &examples[rows.clone()], &symmetries[rows])
         };
-        let seen = each(&averaged, self.train_device.threads, parts(examples.len(), averaged.device()), work)?;
+        let seen =
+            each(&averaged, self.train_device.threads, parts(examples.len(), train_config.train.norm_batch), work)?;
         averaged.become_those(&seen)?;
         self.averaged = Some(averaged);
         Ok(())
@@ -169,12 +204,13 @@ impl Trainer {
         let batches =
             (0..examples.len()).step_by(train.batch).map(|start| start..examples.len().min(start + train.batch));
         let parts = batches.flat_map(|batch| {
-            let within = parts(batch.len(), device).into_iter();
+            let within = parts_in_play(batch.len(), device).into_iter();
             within.map(move |rows| batch.start + rows.start..batch.start + rows.end)
         });
         let evaluated = each(network, self.train_device.threads, parts.collect(), work)?;
         let losses: Vec<(f64, Losses)> = evaluated.iter().map(|part| (part.weight, part.losses)).collect();
-        let losses = Losses::mean(&losses).ok_or(NetError::NoExamples)?.with_l2(penalty(network, train.l2)?);
+        let losses = Losses::mean(&losses).ok_or(NetError::NoExamples)?;
+        let losses = losses.with_l2(penalty(network, train.l2)?.f_double_value(&[])? as f32);
         let values: Vec<f32> = evaluated.into_iter().flat_map(|part| part.values).collect();
         Ok(Measured { losses, calibration: Calibration::new(examples, &values) })
     }
@@ -237,21 +273,11 @@ impl Trainer {
 
     /// The symmetries through which the next batch is seen.
     pub(crate) fn symmetries(&self, rows: usize) -> Vec<Symmetry> {
-        let mut rng = generator(self.train_config.seed, self.step);
-        let rotate = self.train_config.train.augment_symmetries;
-        // The upper bits of the generator are the better ones.
-        let mut draw = || if rotate { Symmetry::ALL[(rng.next_u64() >> 61) as usize] } else { Symmetry::Identity };
-        (0..rows).map(|_| draw()).collect()
+        symmetries(&self.train_config, self.step, rows)
     }
 }
 
 /// The tower of a trainer.
 pub(crate) fn tower(weights: &Weights, train_device: TrainDevice) -> Result<Tower, NetError> {
     Tower::new(weights, TensorOptions::open(train_device.device, train_device.precision)?, Format::Points)
-}
-
-/// The generator of one step.
-fn generator(seed: u64, step: u64) -> Xoshiro256PlusPlus {
-    // Weyl's sequence with the golden ratio: steps of one seed are far from each other and from those of the next.
-    Xoshiro256PlusPlus::seed_from_u64(seed ^ step.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15))
 }

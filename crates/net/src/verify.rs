@@ -4,11 +4,12 @@ use go::Symmetry;
 use record::{Example, synthetic};
 use tch::Kind;
 
+use crate::flat::Format;
 use crate::leela_zero::{self, Zero};
 use crate::mode::Mode;
 use crate::tensor_options::TensorOptions;
 use crate::threads::single;
-use crate::tower::{Format, Tower, numbers};
+use crate::tower::{Tower, numbers};
 use crate::{Difference, NetError, Shape, Weights};
 
 /// Positions at a time: a network of 40 blocks and 256 filters takes little memory so.

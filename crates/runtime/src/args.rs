@@ -23,12 +23,12 @@ pub struct StoreArgs {
 /// What this machine lends to the work.
 #[derive(Args, Clone, Debug)]
 pub struct ResourceArgs {
-    /// Device of the network: auto (a GPU if there is one), cpu, cuda or cuda:N
+    /// Device of the network: auto (a GPU if there is one), cpu, cuda or cuda:N; several GPUs with commas, which share inference
     // The crate that knows devices reads it; a program without a network needs none of that.
     #[arg(long, env = "TENGEN_DEVICE", default_value = "auto", value_name = "DEVICE", global = true)]
     pub device: String,
 
-    /// Worker threads [default: one per core]
+    /// Worker threads [default: one per core; with a GPU, two per core for self-play and matches]
     #[arg(long, env = "TENGEN_THREADS", value_name = "N", global = true, allow_negative_numbers = true, value_parser = within(1..=1024_usize))]
     pub threads: Option<usize>,
 
@@ -41,6 +41,12 @@ impl ResourceArgs {
     /// Bytes for evaluations that are needed again, for each worker thread.
     pub fn cache(&self) -> usize {
         self.cache_mib.saturating_mul(1 << 20)
+    }
+
+    /// Threads that search: as given, or one for each core this process may use; two where a GPU evaluates, since half of them
+    /// wait for it.
+    pub fn search_threads(&self, gpu: bool) -> usize {
+        self.threads.unwrap_or_else(|| self.threads() * if gpu { 2 } else { 1 })
     }
 
     /// Worker threads to use: as given, or one for each core this process may use.

@@ -62,9 +62,10 @@ impl CommonArgs {
     /// What this machine lends to matches.
     pub(super) fn resources(&self, stop: &Stop) -> anyhow::Result<Resources> {
         let client = format!("evaluator {}", self.worker);
+        let place = Place::open(&self.resources, &self.inference, &client, Priority::Interactive, stop)?;
         Ok(Resources {
-            place: Place::open(&self.resources, &self.inference, &client, Priority::Interactive, stop)?,
-            threads: self.resources.threads(),
+            threads: place.search_threads(&self.resources),
+            place,
             cache: self.resources.cache(),
             times: self.times.times.unwrap_or(true),
             engines: self.declarations()?,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use config::RunConfig;
 use mcts::Evaluator;
-use net::{InferenceBench, Model, Precision};
+use net::{Device, InferenceBench, Model, Precision};
 use play::{Cached, EvaluatorCounts, EvaluatorStats, Instrumented};
 use runtime::{Classify, ResourceArgs};
 use serde::Serialize;
@@ -98,9 +98,9 @@ pub(super) fn measure(
 ) -> anyhow::Result<Case> {
     let config = &subject.config;
     let batch = config.selfplay.batch;
-    let device = place.device.parse().misconfigured()?;
+    let device: Device = place.device.parse().misconfigured()?;
     let model = model(&subject.weights, device, precision, batch)?;
-    let threads = place.threads();
+    let threads = place.search_threads(device.is_gpu());
     let bare = || on_threads(threads, |_| bare(&model, batch, bench.time / 2));
     let mut network = bare()?;
     let played = on_threads(threads, |thread| of_thread(&model, config, place.cache(), thread, bench.time))?;
@@ -136,7 +136,13 @@ fn bare(model: &Model, batch: usize, time: Duration) -> anyhow::Result<Rate> {
 }
 
 /// Self-play with a network on one thread for a time.
-fn of_thread(model: &Model, config: &RunConfig, cache: usize, thread: usize, time: Duration) -> anyhow::Result<Played> {
+pub(super) fn of_thread(
+    model: &Model,
+    config: &RunConfig,
+    cache: usize,
+    thread: usize,
+    time: Duration,
+) -> anyhow::Result<Played> {
     let stats = Arc::new(EvaluatorStats::default());
     selfplay(&mut evaluator(model, cache, &stats), &stats, config, thread, time)
 }

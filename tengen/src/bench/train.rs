@@ -16,6 +16,9 @@ use super::subject::{Subject, SubjectArgs, Tower};
 /// Number of turns in which compared cases are measured, so that a disturbance hits all of them.
 const ROUNDS: u32 = 5;
 
+/// Steps of the bare training between two waits for the device.
+const STRETCH: usize = 4;
+
 /// Made-up games that examples come from.
 const GAMES: u64 = 400;
 
@@ -73,7 +76,8 @@ fn measure(bench: &Bench<'_>, args: &Args, subject: &Subject) -> anyhow::Result<
     let Training { rows, batch, trainer, threads } = Training::new(subject, &args.resources, args.precision)?;
     let mut drill = TrainBench::new(trainer()?, &rows.take(&numbers(&rows, 0, batch)).to_examples())?;
     let mut learn = steps(trainer()?, rows, batch);
-    let mut alone = || -> anyhow::Result<f64> { Ok(drill.step().map(|()| batch as f64)?) };
+    // What a GPU has left to do after the last step would be counted as the time of the other case.
+    let mut alone = || -> anyhow::Result<f64> { Ok(drill.steps(STRETCH).map(|()| (STRETCH * batch) as f64)?) };
     // libtorch prepares its kernels in the first steps.
     learn()?;
     alone()?;
@@ -128,14 +132,15 @@ impl Training<()> {
 
 /// A step of training with each call, which returns the number of its examples.
 fn steps(mut trainer: Trainer, rows: Arc<ExampleRows>, batch: usize) -> impl FnMut() -> anyhow::Result<f64> {
-    let mut at = 0;
-    let ahead = Prefetch::<std::convert::Infallible>::new(move || {
-        at += batch;
-        Ok(rows.take(&numbers(&rows, at, batch)).to_examples())
+    let (preparation, mut step) = (trainer.preparation(), trainer.steps());
+    let ahead = Prefetch::new(move || -> Result<_, NetError> {
+        let examples = rows.take(&numbers(&rows, (step as usize + 1) * batch, batch)).to_examples();
+        step += 1;
+        Ok(Some(preparation.prepare(step - 1, examples)?))
     });
     move || {
-        let Ok(examples) = ahead.next();
-        trainer.step(&examples)?;
+        let prepared = ahead.next()?.ok_or(NetError::NoExamples)?;
+        trainer.step_prepared(&prepared)?;
         Ok(batch as f64)
     }
 }

@@ -11,7 +11,23 @@ pub(super) struct Conv {
     weight: Tensor,
     bias: Tensor,
     padding: i64,
+    way: Way,
 }
+
+/// How a convolution is computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// By itself.
+    Plain,
+    /// With the sum and the ReLU after it in one pass, on a GPU. Channels are multiples of [`EIGHT`].
+    Fused,
+    /// As a matrix product of the points, on a GPU: kernels of one point. So many of the outputs are wanted, and the
+    /// others fill them up to a multiple of [`EIGHT`].
+    Points(i64),
+}
+
+/// Tensor cores read channels of 16-bit numbers in groups of so many.
+const EIGHT: usize = 8;
 
 /// A dense layer.
 pub(super) enum Dense {
@@ -58,28 +74,84 @@ impl Conv {
         side: usize,
         batch: usize,
     ) -> Result<Conv, NetError> {
+        if options.device.is_cuda() {
+            return Conv::on_gpu(&folded, options);
+        }
         let dimensions = folded.dimensions.map(|n| n as i64);
         let [_, inputs, kernel, _] = dimensions;
         let padding = kernel / 2;
         let weight = Tensor::f_from_slice(&folded.weight)?.f_view(dimensions)?;
         let weight = to_fast(&weight.f_to_device(options.device)?.f_to_kind(options.kind)?)?;
         let bias = Tensor::f_from_slice(&folded.bias)?.f_to_device(options.device)?.f_to_kind(options.kind)?;
-        if options.device.is_cuda() {
-            return Ok(Conv { weight, bias, padding });
-        }
         let input = [batch as i64, inputs, side as i64, side as i64];
         let (pad, one) = ([padding, padding], [1, 1]);
         let weight = weight.f_mkldnn_reorder_conv2d_weight(pad, one, one, 1, Some(&input[..]))?;
-        Ok(Conv { weight, bias: bias.f_to_mkldnn(options.kind)?, padding })
+        Ok(Conv { weight, bias: bias.f_to_mkldnn(options.kind)?, padding, way: Way::Plain })
+    }
+
+    /// With zeros for further inputs, which are zeros, or for further outputs, which are not read.
+    fn on_gpu(folded: &Convolution, options: TensorOptions) -> Result<Conv, NetError> {
+        let [outputs, inputs, kernel, _] = folded.dimensions;
+        let missing = |channels: usize| (channels.next_multiple_of(EIGHT) - channels) as i64;
+        let weight = Tensor::f_from_slice(&folded.weight)?.f_view(folded.dimensions.map(|n| n as i64))?;
+        let bias = Tensor::f_from_slice(&folded.bias)?;
+        let there = |tensor: Tensor| tensor.f_to_device(options.device)?.f_to_kind(options.kind);
+        if kernel == 1 {
+            let rows = weight.f_flatten(1, -1)?.f_constant_pad_nd([0, 0, 0, missing(outputs)])?;
+            let bias = there(bias.f_constant_pad_nd([0, missing(outputs)])?)?;
+            return Ok(Conv { weight: there(rows)?, bias, padding: 0, way: Way::Points(outputs as i64) });
+        }
+        let weight = channels_last(&there(weight.f_constant_pad_nd([0, 0, 0, 0, 0, missing(inputs)])?)?)?;
+        let is_fused = outputs.is_multiple_of(EIGHT) && options.kind != Kind::Float;
+        let way = if is_fused { Way::Fused } else { Way::Plain };
+        Ok(Conv { weight, bias: there(bias)?, padding: kernel as i64 / 2, way })
     }
 
     pub(super) fn share(&self) -> Conv {
-        Conv { weight: self.weight.shallow_clone(), bias: self.bias.shallow_clone(), padding: self.padding }
+        Conv { weight: self.weight.shallow_clone(), bias: self.bias.shallow_clone(), ..*self }
+    }
+
+    /// Planes with as many further ones, of zeros, as the convolution has inputs for.
+    pub(super) fn with_padding(&self, x: &Tensor) -> Result<Tensor, NetError> {
+        match self.missing(x) {
+            0 => Ok(x.shallow_clone()),
+            missing => Ok(x.f_constant_pad_nd([0, 0, 0, 0, 0, missing])?),
+        }
+    }
+
+    /// Inputs that the planes lack.
+    fn missing(&self, x: &Tensor) -> i64 {
+        if x.device().is_cuda() { self.weight.size()[1] - x.size()[1] } else { 0 }
     }
 
     pub(super) fn forward(&self, x: &Tensor) -> Result<Tensor, NetError> {
+        if self.missing(x) > 0 {
+            return self.forward(&channels_last(&self.with_padding(x)?)?);
+        }
+        if let Way::Points(outputs) = self.way {
+            let points = x.f_permute([0, 2, 3, 1])?.f_linear(&self.weight, Some(&self.bias))?;
+            return Ok(points.f_narrow(3, 0, outputs)?.f_permute([0, 3, 1, 2])?);
+        }
         let (pad, one) = ([self.padding, self.padding], [1, 1]);
         Ok(x.f_conv2d(&self.weight, Some(&self.bias), one, pad, one, 1)?)
+    }
+
+    /// ReLU of the convolution.
+    pub(super) fn forward_relu(&self, x: &Tensor) -> Result<Tensor, NetError> {
+        if self.way != Way::Fused || self.missing(x) > 0 {
+            return Ok(self.forward(x)?.f_relu_()?);
+        }
+        let (pad, one) = ([self.padding, self.padding], [1, 1]);
+        Ok(x.f_cudnn_convolution_relu(&self.weight, Some(&self.bias), one, pad, one, 1)?)
+    }
+
+    /// ReLU of the sum of the convolution and `added`.
+    pub(super) fn forward_add_relu(&self, x: &Tensor, added: &Tensor) -> Result<Tensor, NetError> {
+        if self.way != Way::Fused || self.missing(x) > 0 {
+            return Ok(self.forward(x)?.f_add_(added)?.f_relu_()?);
+        }
+        let (pad, one) = ([self.padding, self.padding], [1, 1]);
+        Ok(x.f_cudnn_convolution_add_relu(&self.weight, added, 1.0, Some(&self.bias), one, pad, one, 1)?)
     }
 }
 
@@ -109,7 +181,7 @@ impl Dense {
 
     /// Whether a row may have another output in a batch of another size.
     pub(super) fn sees_the_batch(&self) -> bool {
-        matches!(self, Dense::Product { .. })
+        matches!(self, Dense::Product { weight, .. } if !weight.device().is_cuda())
     }
 
     /// On a CPU by oneDNN, for `linear` is MKL's: it sums a row in another order when the row is one of the last few of

@@ -5,6 +5,7 @@
 mod cpu_kernels;
 mod exchange;
 mod golden;
+mod gpu;
 mod instruction_sets;
 mod leelaz;
 mod network;

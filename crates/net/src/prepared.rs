@@ -1,0 +1,70 @@
+//! Batches that are encoded before the trainer wants them.
+
+use std::ops::Range;
+
+use go::Symmetry;
+use rand::{Rng, SeedableRng};
+use rand_xoshiro::Xoshiro256PlusPlus;
+use record::Example;
+
+use crate::batch::Batch;
+use crate::micro_batch::parts;
+use crate::{NetError, Shape, TrainConfig};
+
+/// Prepares batches for a [`Trainer`](crate::Trainer), on any thread.
+///
+/// A GPU computes while the next batch is encoded. On a CPU that would be work for the same cores, and encoding is left to the
+/// threads that train.
+#[derive(Clone, Debug)]
+pub struct Preparation {
+    pub(crate) shape: Shape,
+    pub(crate) train_config: TrainConfig,
+    /// Threads that encode; `None`: nothing is encoded ahead.
+    pub(crate) threads: Option<usize>,
+}
+
+/// A batch for one step.
+#[derive(Debug)]
+pub struct PreparedBatch {
+    /// The examples.
+    pub examples: Vec<Example>,
+    pub(crate) step: u64,
+    /// The parts of the batch, if they were encoded.
+    pub(crate) encoded: Option<Vec<Batch>>,
+}
+
+impl Preparation {
+    /// Prepares examples for the step of this number.
+    ///
+    /// # Errors
+    /// Examples that make no batch.
+    pub fn prepare(&self, step: u64, examples: Vec<Example>) -> Result<PreparedBatch, NetError> {
+        let encode = |threads| self.encode(threads, step, &examples);
+        let encoded = if examples.is_empty() { None } else { self.threads.map(encode).transpose()? };
+        Ok(PreparedBatch { step, encoded, examples })
+    }
+
+    fn encode(&self, threads: usize, step: u64, examples: &[Example]) -> Result<Vec<Batch>, NetError> {
+        let symmetries = symmetries(&self.train_config, step, examples.len());
+        let encode = |rows: Range<usize>| {
+            let (examples, symmetries) = (&examples[rows.clone()], &symmetries[rows]);
+            Batch::encode_on(threads, self.shape, examples, &self.train_config.targets, symmetries)
+        };
+        parts(examples.len(), self.train_config.train.norm_batch).into_iter().map(encode).collect()
+    }
+}
+
+/// The symmetries through which a step sees its examples. The generator that draws them starts anew at each step.
+pub(crate) fn symmetries(train_config: &TrainConfig, step: u64, rows: usize) -> Vec<Symmetry> {
+    let mut rng = generator(train_config.seed, step);
+    let rotate = train_config.train.augment_symmetries;
+    // The upper bits of the generator are the better ones.
+    let mut draw = || if rotate { Symmetry::ALL[(rng.next_u64() >> 61) as usize] } else { Symmetry::Identity };
+    (0..rows).map(|_| draw()).collect()
+}
+
+/// The generator of one step.
+fn generator(seed: u64, step: u64) -> Xoshiro256PlusPlus {
+    // Weyl's sequence with the golden ratio: steps of one seed are far from each other and from those of the next.
+    Xoshiro256PlusPlus::seed_from_u64(seed ^ step.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15))
+}
