@@ -46,9 +46,10 @@ fn store() -> TestStore {
     store
 }
 
-/// An address without a listener.
+/// An address without a listener, and where the system gives no other process a port while a server is down: those bind to
+/// 127.0.0.1.
 fn free_address() -> SocketAddr {
-    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
+    TcpListener::bind("127.0.0.2:0").unwrap().local_addr().unwrap()
 }
 
 /// An inference server, which can be started again where it was.
