@@ -53,7 +53,7 @@ pub struct Args {
     /// File whose first line is the token that clients must send [default: none]
     #[arg(long, env = "TENGEN_TOKEN_FILE", value_name = "FILE")]
     token_file: Option<PathBuf>,
-    /// Device of the networks: auto (a GPU if there is one), cpu, cuda or cuda:N; several GPUs with commas, which share inference
+    /// Device of the networks: auto (a GPU if there is one), cpu, cuda or cuda:N; several GPUs with commas
     #[arg(long, env = "TENGEN_DEVICE", default_value = "auto", value_name = "DEVICE")]
     device: Devices,
     /// Threads that evaluate batches [default: one per core on a CPU, 2 for each GPU]

@@ -39,9 +39,15 @@ impl Preparation {
     /// # Errors
     /// Examples that make no batch.
     pub fn prepare(&self, step: u64, examples: Vec<Example>) -> Result<PreparedBatch, NetError> {
-        let encode = |threads| self.encode(threads, step, &examples);
-        let encoded = if examples.is_empty() { None } else { self.threads.map(encode).transpose()? };
-        Ok(PreparedBatch { step, encoded, examples })
+        Ok(PreparedBatch { step, encoded: self.encoded(step, &examples)?, examples })
+    }
+
+    /// The parts of a batch where they are encoded ahead.
+    pub(crate) fn encoded(&self, step: u64, examples: &[Example]) -> Result<Option<Vec<Batch>>, NetError> {
+        if examples.is_empty() {
+            return Ok(None);
+        }
+        self.threads.map(|threads| self.encode(threads, step, examples)).transpose()
     }
 
     fn encode(&self, threads: usize, step: u64, examples: &[Example]) -> Result<Vec<Batch>, NetError> {

@@ -84,8 +84,8 @@ impl Trainer {
     /// # Errors
     /// Examples that make no batch, or a loss that is no number: then the weights are useless from this step on.
     pub fn step(&mut self, examples: &[Example]) -> Result<Losses, NetError> {
-        let batch = self.preparation().prepare(self.step, examples.to_vec())?;
-        self.step_prepared(&batch)
+        let encoded = self.preparation().encoded(self.step, examples)?;
+        self.step_encoded(examples, encoded.as_deref().unwrap_or_default())
     }
 
     /// The same with a batch that was prepared for this step. One for another step is encoded anew.
@@ -93,12 +93,21 @@ impl Trainer {
     /// # Errors
     /// As [`Trainer::step`].
     pub fn step_prepared(&mut self, batch: &PreparedBatch) -> Result<Losses, NetError> {
-        if self.tower.device().is_cuda() { unpanicked(|| self.take_step(batch)) } else { self.take_step(batch) }
+        match &batch.encoded {
+            Some(encoded) if batch.step == self.step => self.step_encoded(&batch.examples, encoded),
+            _ => self.step(&batch.examples),
+        }
     }
 
-    fn take_step(&mut self, batch: &PreparedBatch) -> Result<Losses, NetError> {
+    /// The same with the parts of the batch, or with none, which are encoded by the threads that train then.
+    fn step_encoded(&mut self, examples: &[Example], encoded: &[Batch]) -> Result<Losses, NetError> {
+        let is_cuda = self.tower.device().is_cuda();
+        let mut step = || self.take_step(examples, encoded);
+        if is_cuda { unpanicked(step) } else { step() }
+    }
+
+    fn take_step(&mut self, examples: &[Example], encoded: &[Batch]) -> Result<Losses, NetError> {
         single();
-        let PreparedBatch { examples, step, encoded } = batch;
         if examples.is_empty() {
             return Err(NetError::NoExamples);
         }
@@ -106,7 +115,7 @@ impl Trainer {
         let symmetries = self.symmetries(examples.len());
         let train_config = &self.train_config;
         let total = Example::total_weight(examples);
-        let mut encoded = encoded.as_deref().filter(|_| *step == self.step).unwrap_or_default().iter();
+        let mut encoded = encoded.iter();
         let work = |tower: &Tower, (rows, encoded): (Range<usize>, Option<&Batch>)| {
             let share = Example::total_weight(&examples[rows.clone()]) / total;
             train_step(tower, train_config, &examples[rows.clone()], &symmetries[rows], encoded, share)

@@ -23,7 +23,7 @@ pub struct StoreArgs {
 /// What this machine lends to the work.
 #[derive(Args, Clone, Debug)]
 pub struct ResourceArgs {
-    /// Device of the network: auto (a GPU if there is one), cpu, cuda or cuda:N; several GPUs with commas, which share inference
+    /// Device of the network: auto (a GPU if there is one), cpu, cuda or cuda:N. Self-play, matches and play take several GPUs, with commas
     // The crate that knows devices reads it; a program without a network needs none of that.
     #[arg(long, env = "TENGEN_DEVICE", default_value = "auto", value_name = "DEVICE", global = true)]
     pub device: String,

@@ -97,12 +97,14 @@ fn positions_of_threads_share_batches_and_two_batches_are_on_the_device() {
             })
         };
         let first = begin([1, 2, 3, 4]);
-        assert_eq!(batches.recv(), Ok(4), "an idle device begins at once");
+        // An idle device begins at once.
+        assert_eq!(batches.recv(), Ok(4));
         let second = begin([5, 6, 7, 8]);
         until_waiting(&queue, 4);
         assert!(batches.try_recv().is_err(), "behind a batch, the next waits until it is full");
         let third = begin([9, 10, 11, 12]);
-        assert_eq!(batches.recv(), Ok(8), "two batches are on the device");
+        // Two batches are on the device.
+        assert_eq!(batches.recv(), Ok(8));
         let fourth = begin([13, 14, 15, 16]);
         until_waiting(&queue, 4);
         end.send(Ok(())).unwrap();
