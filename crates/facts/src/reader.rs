@@ -57,11 +57,11 @@ pub struct Facts {
 /// A process, as its files show it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Worker {
-    /// Time in the name of its newest file, in milliseconds since 1970.
+    /// Time in the name of its newest file, in milliseconds since 1970; of shards when they were published.
     pub newest: u64,
-    /// Its files, without those that went into archives before the reader began.
+    /// Its files, without those that went into archives before the reader began. Shards of a generation count as one.
     pub files: u64,
-    /// The model of the newest file, if it is a file of games or a log of training.
+    /// The model of the newest file, if it is a file of games or a log of training; the model that shards are for.
     pub model: Option<u32>,
 }
 
@@ -188,13 +188,31 @@ impl Reader {
             }
         }
         self.list_games(is_whole)?;
-        let (retired, shards) = (self.run.retirements().retired()?, self.run.shards().generations()?.pop());
-        let is_new = *self.facts.retired != retired || self.facts.shards != shards;
-        self.facts.shards = shards;
-        if *self.facts.retired != retired {
+        let has_shards = self.list_shards()?;
+        let retired = self.run.retirements().retired()?;
+        let has_retired = *self.facts.retired != retired;
+        if has_retired {
             self.facts.retired = Arc::new(retired);
         }
-        Ok(is_new || self.unread.files() > before)
+        Ok(has_shards || has_retired || self.unread.files() > before)
+    }
+
+    /// Looks for new shards, and for the time at which those of the newest generation became whole.
+    fn list_shards(&mut self) -> Result<bool, StoreError> {
+        let generations = self.run.shards().generations()?;
+        let newest = generations.last().copied();
+        let mut is_new = self.facts.shards != newest;
+        self.facts.shards = newest;
+        let key = ("shuffler", "shuffler".to_owned());
+        let known = self.facts.workers.get(&key).and_then(|shuffler| shuffler.model);
+        if let Some(generation) = newest.filter(|newest| known != Some(*newest))
+            && let Some(time) = self.run.shards().published_at(generation)?
+        {
+            let shuffler = Worker { newest: time, files: generations.len() as u64, model: newest };
+            Arc::make_mut(&mut self.facts.workers).insert(key, shuffler);
+            is_new = true;
+        }
+        Ok(is_new)
     }
 
     fn list_games(&mut self, is_whole: bool) -> Result<(), StoreError> {

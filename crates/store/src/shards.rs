@@ -14,7 +14,7 @@ const SHARDS: &str = "shards";
 const MANIFEST: &str = "manifest.toml";
 
 /// Content and origin of the shards of one generation.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
     /// The number of the model that is trained on them.
     pub generation: u32,
@@ -35,7 +35,7 @@ pub struct Manifest {
 }
 
 /// The window that was drawn from: the newest games without the validation set.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WindowSummary {
     /// Games in it.
     pub games: usize,
@@ -71,7 +71,7 @@ pub struct AgeSummary {
 }
 
 /// What was drawn from a window.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DrawSummary {
     /// Examples the training requested.
     pub wanted: usize,
@@ -170,6 +170,15 @@ impl Shards {
         let mut generations: Vec<u32> = folders.iter().filter_map(|name| parse_number(name)).collect();
         generations.sort_unstable();
         Ok(generations)
+    }
+
+    /// When the shards of a generation were published by the clock of the store, in milliseconds since 1970; `None` before that.
+    ///
+    /// # Errors
+    /// A store that cannot be reached.
+    pub fn published_at(&self, generation: u32) -> Result<Option<u64>, StoreError> {
+        let written = self.at.store.written_at(&self.manifest_path(generation))?;
+        Ok(written.map(|time| u64::try_from(time).unwrap_or_default()))
     }
 
     /// Deletes the shards of all generations before `first`: they can be made again from the games.

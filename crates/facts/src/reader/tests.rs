@@ -2,7 +2,7 @@ use bytes::Bytes;
 use config::Preset;
 use go::Size;
 use record::{GameId, GameRecord, synthetic};
-use store::Store;
+use store::{Manifest, Store};
 
 use super::*;
 
@@ -84,6 +84,24 @@ fn reader_finds_what_was_published_and_then_what_is_new() {
     let second = read(&mut reader);
     assert_eq!((played(&second), second.newest_model, second.ratings.len()), (vec![30, 12], Some(2), 3));
     assert_eq!(first.ratings.len(), 2, "what a page shows does not change");
+}
+
+#[test]
+fn shuffler_was_last_there_when_shards_became_whole() {
+    let run = run();
+    let mut reader = Reader::open(run.clone()).unwrap();
+    let shuffler = |facts: &Facts| facts.workers.get(&("shuffler", "shuffler".to_owned())).copied();
+    assert_eq!(shuffler(&read(&mut reader)), None);
+    for generation in 1..=2 {
+        let manifest = Manifest { generation, ..Manifest::default() };
+        run.shards().publish([], manifest).unwrap();
+        assert!(reader.list().unwrap());
+        let found = shuffler(&reader.facts()).unwrap();
+        let time = run.shards().published_at(generation).unwrap().unwrap();
+        assert!(time > 0);
+        assert_eq!(found, Worker { newest: time, files: generation.into(), model: Some(generation) });
+    }
+    assert!(!reader.list().unwrap(), "nothing is new");
 }
 
 #[test]
