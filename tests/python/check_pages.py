@@ -83,7 +83,31 @@ def game_is_watched_as_it_is_played(browser, training):
         before = page.evaluate(game)
         page.wait_for_function(f"before => {{ const now = ({game})(); return now && (now[0] !== before[0] || now[1] > before[1]) }}", arg=before)
         assert page.evaluate("window.loadedOnce"), "the page was loaded again"
+        accessible(page)
         screen(page, "live-game")
+
+
+# Pages of a run that trains, with what changes on them when there is another model.
+FOLLOWED = {
+    "/": "#runs tbody td:nth-of-type(4)",
+    "/runs/one/games": "#found tbody td",
+    "/runs/one/openings": "#tree .choices a:last-of-type",
+    "/runs/one/networks": "#networks tbody tr:last-of-type td",
+}
+
+
+def pages_follow_the_run(browser, training):
+    """All pages of what grows show the next model, and none of them is loaded again."""
+    with contextlib.ExitStack() as open_pages:
+        pages = {path: open_pages.enter_context(visitor(browser, training, path)) for path in FOLLOWED}
+        before = {}
+        for path, page in pages.items():
+            page.evaluate("window.loadedOnce = true")
+            before[path] = page.locator(FOLLOWED[path]).first.text_content()
+        for path, page in pages.items():
+            changed = "([at, before]) => { const now = document.querySelector(at); return now && now.textContent !== before }"
+            page.wait_for_function(changed, arg=[FOLLOWED[path], before[path]])
+            assert page.evaluate("window.loadedOnce"), f"{path} was loaded again"
 
 
 def game_pages(browser, server):
@@ -160,6 +184,7 @@ def main():
         try:
             seen = run_is_watched_from_its_first_model(browser, training)
             game_is_watched_as_it_is_played(browser, training)
+            pages_follow_the_run(browser, training)
         finally:
             training.stop()
         print(f"models {seen} were seen in {time.monotonic() - begin:.0f} s")

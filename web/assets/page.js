@@ -38,6 +38,7 @@ async function refresh() {
     enhance(part, load);
   }
   shown = parts;
+  document.title = page.title;
   document.body.dataset.events = page.body.dataset.events;
 }
 

@@ -4,58 +4,136 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use axum::extract::{Path, RawQuery, State};
-use axum::response::IntoResponse;
 use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Response};
 use futures::future::select_all;
 use futures::stream::unfold;
 use serde::Deserialize;
+use tokio::sync::OwnedSemaphorePermit;
 use tokio::sync::watch::Receiver;
 
 use crate::compare::Choice;
 use crate::error::Page;
 use crate::query::Query;
-use crate::{App, PageError, watch};
+use crate::watch::{self, Snapshot};
+use crate::{App, PageError};
 
 /// Shortest time between two events: a page that is being read changes many times a second.
 const SHORTEST: Duration = Duration::from_millis(500);
 /// A comment keeps proxies from closing a connection on which nothing happens.
-pub(crate) const ALIVE: Duration = Duration::from_secs(20);
+const ALIVE: Duration = Duration::from_secs(20);
 
-/// What a page has.
-#[derive(Debug, Deserialize)]
+/// Longest time between two events of a page that takes long to make.
+const LONGEST: Duration = Duration::from_secs(60);
+/// Share of its time that the server spends on new versions of a page at most: one part in so many.
+const SHARE: u32 = 20;
+
+/// What a page has, and what it follows.
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(crate) struct Shown {
-    #[serde(default)]
     pub(crate) version: u64,
+    /// Shortest time between two events, in milliseconds; see [`of_facts_for`].
+    pause: u64,
+    of: Followed,
+}
+
+/// What changes the version of a page.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Followed {
+    /// Anything that is published.
+    #[default]
+    Facts,
+    /// A new model.
+    Models,
+}
+
+impl Followed {
+    fn version(self, snapshot: &Snapshot) -> u64 {
+        match self {
+            Followed::Facts => snapshot.version,
+            Followed::Models => snapshot.facts.newest_model.unwrap_or_default().into(),
+        }
+    }
+}
+
+/// Events of all that is published of a run.
+pub(crate) fn of_facts(snapshot: &Snapshot) -> String {
+    format!("/runs/{}/events?version={}", snapshot.run.name(), snapshot.version)
+}
+
+/// The same for a page that takes so long to make: long ones are made less often.
+pub(crate) fn of_facts_for(snapshot: &Snapshot, took: Duration) -> String {
+    format!("{}&pause={}", of_facts(snapshot), (took * SHARE).as_millis())
+}
+
+/// Events of the new models of a run.
+pub(crate) fn of_models(snapshot: &Snapshot) -> String {
+    format!("/runs/{}/events?of=models&version={}", snapshot.run.name(), Followed::Models.version(snapshot))
 }
 
 /// The versions of a run's facts after the one that the page shows.
 pub(crate) async fn of_run(State(app): State<App>, Path(run): Path<String>, Query(shown): Query<Shown>) -> Page {
-    stream(app, vec![run], shown.version).await
+    stream(app, vec![run], shown).await
 }
 
 /// The same of the runs of a comparison; the version is the sum of theirs.
 pub(crate) async fn of_runs(State(app): State<App>, RawQuery(query): RawQuery, Query(shown): Query<Shown>) -> Page {
-    stream(app, Choice::read(query.as_deref()).runs, shown.version).await
+    stream(app, Choice::read(query.as_deref()).runs, shown).await
 }
 
-async fn stream(app: App, runs: Vec<String>, shown: u64) -> Page {
+async fn stream(app: App, runs: Vec<String>, shown: Shown) -> Page {
     if runs.is_empty() {
         return Err(PageError::Bad("events: name a run".to_owned()));
     }
     let place = app.stream()?;
     let states = watched(&app, &runs).await?;
-    let events = unfold((app, runs, states, shown, place), async |(app, runs, mut states, shown, place)| {
+    let Shown { version, pause, of } = shown;
+    let pause = Duration::from_millis(pause).clamp(SHORTEST, LONGEST);
+    let begin = (app, runs, states, version, place);
+    let events = unfold(begin, move |(app, runs, mut states, shown, place)| async move {
         let version = tokio::select! {
             () = app.stopped() => return None,
-            version = newer(&mut states, shown) => version?,
+            version = newer(&mut states, of, shown) => version?,
         };
-        tokio::time::sleep(SHORTEST).await;
+        tokio::select! {
+            () = app.stopped() => return None,
+            () = tokio::time::sleep(pause) => {}
+        }
         // An open page keeps its runs watched.
         drop(watched(&app, &runs).await);
-        let event = Event::default().event("changed").data(version.to_string());
-        Some((Ok::<_, Infallible>(event), (app, runs, states, version, place)))
+        Some((changed(version), (app, runs, states, version, place)))
     });
     Ok(Sse::new(events).keep_alive(KeepAlive::new().interval(ALIVE)).into_response())
+}
+
+/// The versions after the one that a page shows, of something that is looked at every so often.
+pub(crate) fn polled(
+    app: App,
+    place: OwnedSemaphorePermit,
+    shown: u64,
+    every: Duration,
+    version: impl Fn(&App) -> Result<u64, PageError> + Clone + Send + 'static,
+) -> Response {
+    let events = unfold((app, version, shown, place), move |(app, look, shown, place)| async move {
+        loop {
+            tokio::select! {
+                () = app.stopped() => return None,
+                () = tokio::time::sleep(every) => {}
+            }
+            // Where the store cannot be read the stream ends, and the page tries again.
+            let version = app.read(look.clone()).await.ok()?;
+            if version != shown {
+                return Some((changed(version), (app, look, version, place)));
+            }
+        }
+    });
+    Sse::new(events).keep_alive(KeepAlive::new().interval(ALIVE)).into_response()
+}
+
+fn changed(version: u64) -> Result<Event, Infallible> {
+    Ok(Event::default().event("changed").data(version.to_string()))
 }
 
 async fn watched(app: &App, runs: &[String]) -> Result<Vec<Receiver<watch::State>>, PageError> {
@@ -67,10 +145,10 @@ async fn watched(app: &App, runs: &[String]) -> Result<Vec<Receiver<watch::State
 }
 
 /// The version of all of them as soon as it is another; nothing when one of them is not read any more.
-async fn newer(states: &mut [Receiver<watch::State>], shown: u64) -> Option<u64> {
+async fn newer(states: &mut [Receiver<watch::State>], of: Followed, shown: u64) -> Option<u64> {
     loop {
         let version = |state: &mut Receiver<watch::State>| match &*state.borrow_and_update() {
-            Some(Ok(snapshot)) => Some(snapshot.version),
+            Some(Ok(snapshot)) => Some(of.version(snapshot)),
             _ => None,
         };
         let version: Option<u64> = states.iter_mut().map(version).sum();

@@ -14,7 +14,7 @@ use serde::Deserialize;
 use crate::error::Page;
 use crate::query::Query;
 use crate::view::{Section, View};
-use crate::{App, PageError};
+use crate::{App, PageError, events};
 
 /// Games of a page.
 const MOST: usize = 100;
@@ -121,16 +121,19 @@ pub(crate) fn escaped(text: &str) -> String {
 
 /// The page.
 pub(crate) async fn page(State(app): State<App>, Path(run): Path<String>, Query(query): Query<Wanted>) -> Page {
-    app.page(move |app| {
-        let run = app.run(&run)?;
-        let config =
-            run.config()?.ok_or_else(|| PageError::NotFound(format!("configuration of run \"{}\"", run.name())))?;
+    let snapshot = app.snapshot(&run).await?;
+    app.page(move |_| {
+        let (run, config) = (&snapshot.run, &snapshot.facts.config);
         let size = Size::new(config.game.size).map_err(|error| PageError::Failed(error.to_string()))?;
         let wanted = query.search(size)?;
-        let begin = Instant::now();
-        let found = search(&run, &wanted, query.from().as_ref(), MOST, &|| begin.elapsed() < PATIENCE)?;
-        let content = content(run.name().as_str(), &query, &found);
-        Ok(View::new(format!("Games of {}", run.name()), Section::Runs).of_run(run.name(), "games").page(&content))
+        let (begin, from) = (Instant::now(), query.from());
+        let found = search(run, &wanted, from.as_ref(), MOST, &|| begin.elapsed() < PATIENCE)?;
+        let mut view = View::new(format!("Games of {}", run.name()), Section::Runs).of_run(run.name(), "games");
+        // What is new comes first, and the pages after the first stay as they are.
+        if from.is_none() {
+            view = view.live(events::of_facts_for(&snapshot, begin.elapsed()), false);
+        }
+        Ok(view.page(&content(run.name().as_str(), &query, &found)))
     })
     .await
 }
@@ -140,7 +143,7 @@ fn content(run: &str, query: &Wanted, found: &FoundGames) -> Markup {
     html! {
         h1 { "Games of " (run) }
         (form(run, query))
-        section {
+        section #found {
             p.quiet {
                 (found.games.len()) " of " (whole(found.searched as f64)) " searched games, newest first. "
                 @if !found.games.is_empty() {

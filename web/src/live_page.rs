@@ -1,19 +1,15 @@
 //! Games of self-play as they are played.
 
-use std::convert::Infallible;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use axum::extract::{Path, State};
-use axum::response::IntoResponse;
-use axum::response::sse::{Event, KeepAlive, Sse};
 use facts::board;
-use futures::stream::unfold;
 use maud::{Markup, html};
 use record::GameRecord;
 use store::{Run, Stem};
 
 use crate::error::Page;
-use crate::events::{ALIVE, Shown};
+use crate::events::{Shown, polled};
 use crate::game_page::{after, thousandths};
 use crate::query::Query;
 use crate::view::{Section, View};
@@ -46,27 +42,7 @@ pub(crate) async fn page(State(app): State<App>, Path(run): Path<String>) -> Pag
 pub(crate) async fn events(State(app): State<App>, Path(run): Path<String>, Query(shown): Query<Shown>) -> Page {
     let place = app.stream()?;
     let run = app.read(move |app| app.run(&run)).await?;
-    let events = unfold((app, run, shown.version, place), async |(app, run, shown, place)| {
-        let version = newer(&app, &run, shown).await?;
-        let event = Event::default().event("changed").data(version.to_string());
-        Some((Ok::<_, Infallible>(event), (app, run, version, place)))
-    });
-    Ok(Sse::new(events).keep_alive(KeepAlive::new().interval(ALIVE)).into_response())
-}
-
-/// The version as soon as it is another; nothing when the server stops or the store cannot be read.
-async fn newer(app: &App, run: &Run, shown: u64) -> Option<u64> {
-    loop {
-        tokio::select! {
-            () = app.stopped() => return None,
-            () = tokio::time::sleep(LOOK) => {}
-        }
-        let run = run.clone();
-        let version = app.read(move |_| Ok::<_, PageError>(version(&present(&run)?))).await.ok()?;
-        if version != shown {
-            return Some(version);
-        }
-    }
+    Ok(polled(app, place, shown.version, LOOK, move |_| Ok(version(&present(&run)?))))
 }
 
 /// The states of workers that play.

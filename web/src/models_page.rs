@@ -236,7 +236,7 @@ pub(crate) async fn page(State(app): State<App>, Path((run, number)): Path<(Stri
         let details = serde_json::to_value(&metadata).map_err(|error| PageError::Failed(error.to_string()))?;
         let content = html! {
             h1 { "Model " (name) }
-            p { (place(number, snapshot.facts.newest_model.unwrap_or(number), &|other| format!("/runs/{run}/models/{other}"))) }
+            p #place { (place(number, snapshot.facts.newest_model.unwrap_or(number), &|other| format!("/runs/{run}/models/{other}"))) }
             section #downloads {
                 h2 { "Download" }
                 @if deleted { p.quiet { "Its weights were deleted." } } @else { (downloads(&run, number)) }
@@ -251,7 +251,8 @@ pub(crate) async fn page(State(app): State<App>, Path((run, number)): Path<(Stri
                 table.facts { tbody { (flat("", &details)) tr { th scope="row" { "weights, SHA-256" } td { code { (digest) } } } } }
             }
         };
-        Ok(View::new(format!("Model {name}"), Section::Runs).of_run(snapshot.run.name(), "models").page(&content))
+        let view = View::new(format!("Model {name}"), Section::Runs).of_run(snapshot.run.name(), "models");
+        Ok(view.live_facts(&snapshot).page(&content))
     })
     .await
 }

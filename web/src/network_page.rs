@@ -13,7 +13,7 @@ use crate::plots::format_of;
 use crate::query::Query;
 use crate::view::{Section, View};
 use crate::watch::Snapshot;
-use crate::{App, PageError};
+use crate::{App, PageError, events};
 
 /// Networks side by side: more would not fit into memory and onto a page.
 const MOST: u32 = 12;
@@ -55,7 +55,7 @@ pub(crate) async fn of_model(
         let query =
             if against.is_empty() { String::new() } else { format!("?against={}", number_of("against", against, 0)?) };
         let data = format!("/runs/{run}/models/{number}/network/");
-        page(&snapshot, &form, &found, &|file| format!("{data}{file}{query}"))
+        page(&snapshot, &form, &found, &|file| format!("{data}{file}{query}"), false)
     })
     .await
 }
@@ -96,13 +96,12 @@ pub(crate) async fn of_run(
                 (field("Networks", "count", MOST, count))
                 button { "Show" }
             }
-            p { "Networks of one model:" @for number in &numbers {
+            p #single { "Networks of one model:" @for number in &numbers {
                 " " a href=(format!("/runs/{run}/models/{number}/network")) { (number) }
             } }
         };
-        page(&snapshot, &form, &found, &|file| {
-            format!("/runs/{run}/networks/{file}?from={first}&to={last}&count={count}")
-        })
+        let address = |file: &str| format!("/runs/{run}/networks/{file}?from={first}&to={last}&count={count}");
+        page(&snapshot, &form, &found, &address, range.to.trim().is_empty())
     })
     .await
 }
@@ -179,11 +178,13 @@ fn failed(error: impl std::fmt::Display) -> PageError {
     PageError::Failed(format!("{error:#}"))
 }
 
+/// A page of networks; one that follows the run changes with its newest model.
 fn page(
     snapshot: &Snapshot,
     form: &Markup,
     found: &Inspection,
     address: &dyn Fn(&str) -> String,
+    follows: bool,
 ) -> Result<Response, PageError> {
     let json = found.facts().map_err(failed)?.to_string().replace('<', "\\u003c");
     let links = |name: &str| {
@@ -200,7 +201,10 @@ fn page(
         // Data, which the policy does not count as a script.
         script type="application/json" id="facts" { (PreEscaped(json)) }
     };
-    let view = View::new(found.title(), Section::Runs).of_run(snapshot.run.name(), "models");
+    let mut view = View::new(found.title(), Section::Runs).of_run(snapshot.run.name(), "models");
+    if follows {
+        view = view.live(events::of_models(snapshot), false);
+    }
     Ok(view.style("network.css").script("network.js").page(&content))
 }
 

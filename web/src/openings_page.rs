@@ -1,8 +1,11 @@
 //! Openings over the models of a run: which first moves, and what follows them.
 
 use std::collections::BTreeMap;
+use std::time::Instant;
 
 use axum::extract::{Path, State};
+use config::RunConfig;
+use facts::board;
 use facts::corners::{self, CornerMove, Corners};
 use facts::openings::{Openings, canonical, text};
 use go::{Game, Move, Size};
@@ -17,8 +20,7 @@ use crate::games_page::escaped;
 use crate::plots::format_of;
 use crate::query::Query;
 use crate::view::{Section, View};
-use crate::{App, PageError};
-use facts::board;
+use crate::{App, PageError, events};
 
 /// Models whose games are counted, evenly from the first to the newest.
 const MODELS: usize = 24;
@@ -39,14 +41,14 @@ pub(crate) struct Shown {
 
 /// The page.
 pub(crate) async fn page(State(app): State<App>, Path(run): Path<String>, Query(shown): Query<Shown>) -> Page {
+    let snapshot = app.snapshot(&run).await?;
     app.page(move |app| {
-        let (run, size) = opened(app, &run)?;
-        let models = chosen(&run.games().models()?);
-        let counted = app.openings(&run, &models, GAMES)?;
-        let content = content(&run, size, &counted, &shown)?;
-        Ok(View::new(format!("Openings of {}", run.name()), Section::Runs)
-            .of_run(run.name(), "openings")
-            .page(&content))
+        let begin = Instant::now();
+        let (run, size) = (&snapshot.run, size(&snapshot.facts.config)?);
+        let counted = app.openings(run, &chosen(&run.games().models()?), GAMES)?;
+        let content = content(run, size, &counted, &shown)?;
+        let view = View::new(format!("Openings of {}", run.name()), Section::Runs).of_run(run.name(), "openings");
+        Ok(view.live(events::of_facts_for(&snapshot, begin.elapsed()), false).page(&content))
     })
     .await
 }
@@ -54,7 +56,10 @@ pub(crate) async fn page(State(app): State<App>, Path(run): Path<String>, Query(
 /// The data of a plot: `/runs/{run}/openings/first-moves.json`, `corner-moves.csv` and the like.
 pub(crate) async fn data(State(app): State<App>, Path((run, file)): Path<(String, String)>) -> Page {
     app.page(move |app| {
-        let (run, size) = opened(app, &run)?;
+        let run = app.run(&run)?;
+        let config = run.config()?;
+        let absent = || PageError::NotFound(format!("configuration of run \"{}\"", run.name()));
+        let size = size(&config.ok_or_else(absent)?)?;
         let counted = app.openings(&run, &chosen(&run.games().models()?), GAMES)?;
         let (name, format) = format_of(&file)?;
         let plot = [shares(size, &counted), corner_shares(&counted)].into_iter().find(|plot| plot.id == name);
@@ -64,23 +69,21 @@ pub(crate) async fn data(State(app): State<App>, Path((run, file)): Path<(String
     .await
 }
 
-/// A run, and its board.
-fn opened(app: &App, run: &str) -> Result<(Run, Size), PageError> {
-    let run = app.run(run)?;
-    let config =
-        run.config()?.ok_or_else(|| PageError::NotFound(format!("configuration of run \"{}\"", run.name())))?;
-    let size = Size::new(config.game.size).map_err(|error| PageError::Failed(error.to_string()))?;
-    Ok((run, size))
+/// The board of a run.
+fn size(config: &RunConfig) -> Result<Size, PageError> {
+    Size::new(config.game.size).map_err(|error| PageError::Failed(error.to_string()))
 }
 
 fn links(run: &Run, plot: &Plot) -> DataLinks {
     DataLinks::of(|ending| format!("/runs/{}/openings/{}.{ending}", run.name(), plot.id))
 }
 
-/// At most so many models, evenly from the first to the newest.
+/// At most so many models: the first, then every second, fourth or eighth and so on, and the newest. So a new model adds
+/// one to those whose games were counted, and takes the place of the newest.
 fn chosen(models: &[u32]) -> Vec<u32> {
-    let count = MODELS.min(models.len());
-    (0..count).map(|place| models[place * (models.len() - 1) / (count - 1).max(1)]).collect()
+    let Some(newest) = models.len().checked_sub(1) else { return Vec::new() };
+    let step = (0..).map(|power| 1 << power).find(|step| newest.div_ceil(*step) < MODELS).unwrap_or(1);
+    (0..newest).step_by(step).chain([newest]).map(|place| models[place]).collect()
 }
 
 type Counted = BTreeMap<u32, std::sync::Arc<Openings>>;
@@ -92,7 +95,12 @@ fn content(run: &Run, size: Size, counted: &Counted, shown: &Shown) -> Result<Ma
     let address = |model: u32, line: &[u16]| format!("?model={model}&line={}#tree", escaped(&text(size, line)));
     Ok(html! {
         h1 { "Openings of " (run.name()) }
-        @if counted.is_empty() { p.empty { "No games yet." } }
+        // A script replaces parts, so all of them are there from the beginning.
+        @if counted.is_empty() {
+            section #moves { p.empty { "No games yet." } }
+            section #tree hidden {}
+            section #corners hidden {}
+        }
         @if let Some((model, openings)) = model.and_then(|model| Some((model, counted.get(&model)?))) {
             section #moves { h2 { "First moves" } ({ let plot = shares(size, counted); plot.figure(&links(run, &plot)) }) }
             section #tree {
@@ -251,6 +259,27 @@ fn next(size: Size, openings: &Openings, line: &[u16], address: &dyn Fn(&[u16]) 
                 }
                 @if moves.len() > ROWS { p.quiet { (moves.len() - ROWS) " more moves." } }
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_new_model_changes_little_of_what_is_counted() {
+        let of = |count: u32| chosen(&(0..count).collect::<Vec<_>>());
+        assert_eq!((of(0), of(1), of(2)), (vec![], vec![0], vec![0, 1]));
+        assert_eq!(of(24), (0..24).collect::<Vec<_>>());
+        assert_eq!(of(26), (0..25).step_by(2).chain([25]).collect::<Vec<_>>());
+        let mut before = of(1);
+        for count in 2..500 {
+            let models = of(count);
+            assert!(models.len() <= MODELS && models.is_sorted(), "{models:?}");
+            let new = models.iter().filter(|model| !before.contains(model)).count();
+            assert!(models.last() == Some(&(count - 1)) && new == 1, "{before:?} {models:?}");
+            before = models;
         }
     }
 }

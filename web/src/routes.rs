@@ -23,6 +23,7 @@ use crate::{
 pub(crate) fn routes(app: &App, args: Option<&PlayArgs>) -> Result<Router, WebError> {
     let mut pages = Router::new()
         .route("/", get(runs::list))
+        .route("/events", get(runs::events))
         .route("/runs/{run}", get(run_page::page))
         .route("/runs/{run}/events", get(events::of_run))
         .route("/runs/{run}/plots/{file}", get(plots::data))

@@ -1,5 +1,7 @@
 //! The list of runs.
 
+use std::time::Duration;
+
 use axum::extract::State;
 use facts::{Facts, Strength};
 use maud::{Markup, html};
@@ -7,25 +9,39 @@ use page::number::{signed, whole};
 
 use crate::catalogue::Entry;
 use crate::error::Page;
+use crate::events::{Shown, polled};
+use crate::query::Query;
 use crate::view::{Section, View};
 use crate::{App, PageError};
+
+/// Time between two looks for runs and models.
+const LOOK: Duration = Duration::from_secs(3);
 
 /// All runs of the store.
 pub(crate) async fn list(State(app): State<App>) -> Page {
     app.page(|app| {
-        let runs = app.catalogue().list(app.store())?;
+        let (runs, version) = app.catalogue().list(app.store())?;
         let content = html! {
             h1 { "Runs" }
             p.quiet { "Of the store " code { (app.store().root()) } "." }
-            @if runs.is_empty() {
-                p.empty { "No runs yet. " code { "tengen run configs/9x9.toml" } " begins one." }
-            } @else {
-                section { (table(&runs)) }
+            section #runs {
+                @if runs.is_empty() {
+                    p.empty { "No runs yet. " code { "tengen run configs/9x9.toml" } " begins one." }
+                } @else {
+                    (table(&runs))
+                }
             }
         };
-        Ok::<_, PageError>(View::new("Runs", Section::Runs).page(&content))
+        let view = View::new("Runs", Section::Runs).live(format!("/events?version={version}"), false);
+        Ok::<_, PageError>(view.page(&content))
     })
     .await
+}
+
+/// The versions of the list after the one that a page shows.
+pub(crate) async fn events(State(app): State<App>, Query(shown): Query<Shown>) -> Page {
+    let place = app.stream()?;
+    Ok(polled(app, place, shown.version, LOOK, |app| Ok(app.catalogue().version(app.store())?)))
 }
 
 fn table(runs: &[Entry]) -> Markup {

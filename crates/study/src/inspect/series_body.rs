@@ -18,8 +18,8 @@ const MOST_DOTS: usize = 40;
 pub(super) fn body(series: &Series, links: &TableLinks<'_>) -> Markup {
     let shape = series.networks.last().map_or("", |column| &column.card.shape);
     html! {
-        h1 { (title(series)) }
-        p.quiet { (series.networks.len()) " networks, " (series.tensors.len()) " tensors. " (shape) }
+        h1 #title { (title(series)) }
+        p.quiet #counts { (series.networks.len()) " networks, " (series.tensors.len()) " tensors. " (shape) }
         nav.section aria-label="Page" {
             a href="#networks" { "Networks" }
             a href="#histograms" { "Histograms" }

@@ -1,6 +1,13 @@
 // What scripts add to pages of networks: the numbers at the pointer. Without them the pages are whole.
 
-const facts = JSON.parse(document.getElementById('facts').textContent);
+let source = null;
+let known = null;
+// The facts of the page, which may be replaced while it is open.
+function read() {
+  const element = document.getElementById('facts');
+  if (element !== source) [source, known] = [element, JSON.parse(element.textContent)];
+  return known;
+}
 
 // A number with three digits, whatever its size; one that is none as a dash.
 function plain(number) {
@@ -36,7 +43,7 @@ function at(element, event) {
 
 // The kernel of a filter, as rows of three numbers.
 function kernel(picture, event) {
-  const { planes, filters, kernels, largest } = facts.stem;
+  const { planes, filters, kernels, largest } = read().stem;
   const across = Number(picture.dataset.across);
   const down = Math.ceil(filters / across);
   const [x, y] = at(picture, event);
@@ -49,7 +56,7 @@ function kernel(picture, event) {
 
 // A channel of a batch norm; they are drawn in ascending order.
 function channel(picture, event) {
-  const norm = facts.norms[Number(picture.dataset.norm)];
+  const norm = read().norms[Number(picture.dataset.norm)];
   const numbers = norm[picture.dataset.of];
   const order = numbers.map((number, channel) => ({ number, channel })).sort((a, b) => (a.number ?? 0) - (b.number ?? 0));
   const found = order[Math.floor(at(picture, event)[0] * order.length)];
@@ -58,6 +65,7 @@ function channel(picture, event) {
 
 // A tensor of one network, and a bar of its histogram.
 function cell(picture, event) {
+  const facts = read();
   const tensor = facts.tensors[Number(picture.dataset.tensor)];
   const heat = picture.querySelector('.heat');
   const [x, y] = at(heat, event);
@@ -81,10 +89,11 @@ function cell(picture, event) {
 const told = {
   '[data-tip]': picture => picture.dataset.tip, '[data-kernels]': kernel, '[data-norm]': channel, '[data-tensor]': cell,
 };
-for (const [selector, tell] of Object.entries(told)) {
-  for (const picture of document.querySelectorAll(selector)) {
-    picture.addEventListener('pointermove', event => show(tell(picture, event), event));
-    picture.addEventListener('pointerleave', () => (box.hidden = true));
+addEventListener('pointermove', event => {
+  for (const [selector, tell] of Object.entries(told)) {
+    const picture = event.target.closest?.(selector);
+    if (picture) return show(tell(picture, event), event);
   }
-}
+  box.hidden = true;
+});
 addEventListener('scroll', () => (box.hidden = true), { passive: true });
