@@ -44,7 +44,43 @@ pub(super) struct Engines {
 struct Shelf {
     models: Arc<Models>,
     /// The least recently used first.
-    open: Vec<Arc<OpenModel>>,
+    places: Vec<Arc<ModelPlace>>,
+}
+
+/// The place of a model. Who opens it holds its lock meanwhile, and others who want the same model wait for that.
+struct ModelPlace {
+    name: String,
+    /// `None` before it is open, and when it could not be opened.
+    model: Mutex<Option<Arc<OpenModel>>>,
+}
+
+impl ModelPlace {
+    fn lock(&self) -> MutexGuard<'_, Option<Arc<OpenModel>>> {
+        self.model.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Shelf {
+    /// The place of a model, now the last; where there are too many it replaces one that is not in use.
+    fn place(&mut self, name: &str, most: usize) -> Result<Arc<ModelPlace>, EnginesError> {
+        let place = match self.places.iter().position(|place| place.name == name) {
+            Some(known) => self.places.remove(known),
+            None => {
+                if self.places.len() >= most {
+                    // Without other holders of the place its model is not being opened.
+                    let is_idle = |place: &Arc<ModelPlace>| {
+                        Arc::strong_count(place) == 1
+                            && place.lock().as_ref().is_none_or(|model| Arc::strong_count(model) == 1)
+                    };
+                    let idle = self.places.iter().position(is_idle).ok_or(EnginesError::Busy { most })?;
+                    self.places.remove(idle);
+                }
+                Arc::new(ModelPlace { name: name.to_owned(), model: Mutex::default() })
+            }
+        };
+        self.places.push(Arc::clone(&place));
+        Ok(place)
+    }
 }
 
 /// A model with its engine.
@@ -132,7 +168,7 @@ pub(super) enum EnginesError {
 impl Engines {
     /// No model is open yet.
     pub(super) fn new(models: Models, options: EnginesOptions) -> Engines {
-        let shelf = Shelf { models: Arc::new(models), open: Vec::new() };
+        let shelf = Shelf { models: Arc::new(models), places: Vec::new() };
         Engines { options, shelf: Mutex::new(Some(shelf)) }
     }
 
@@ -144,28 +180,22 @@ impl Engines {
         self.lock().as_ref().map(|shelf| Arc::clone(&shelf.models)).ok_or(EnginesError::Stopped)
     }
 
-    /// The model of this name for a board of this size. Opening one takes as long as its weights are read.
+    /// The model of this name for a board of this size. Opening one takes as long as its weights are read; meanwhile other
+    /// models are handed out and opened.
     ///
     /// # Errors
     /// There is no such model, it cannot be opened, or it is for another board; too many others are in use.
     pub(super) fn open(&self, name: &str, size: Size) -> Result<Arc<OpenModel>, EnginesError> {
-        // Two visitors who want the same model open it once.
-        let mut shelf = self.lock();
-        let Shelf { models, open } = shelf.as_mut().ok_or(EnginesError::Stopped)?;
+        let models = self.models()?;
         let id = models.resolve(&name.parse::<ModelRef>()?)?;
-        let name = id.to_string();
-        let found = match open.iter().position(|model| model.name() == name) {
-            Some(place) => open.remove(place),
-            None => {
-                if open.len() >= self.options.most {
-                    let idle = open.iter().position(|model| Arc::strong_count(model) == 1);
-                    open.remove(idle.ok_or(EnginesError::Busy { most: self.options.most })?);
-                }
-                Arc::new(self.opened(models, &id)?)
-            }
+        let place = self.lock().as_mut().ok_or(EnginesError::Stopped)?.place(&id.to_string(), self.options.most)?;
+        // Two visitors who want the same model open it once.
+        let mut model = place.lock();
+        let found = match &*model {
+            Some(found) => Arc::clone(found),
+            None => Arc::clone(model.insert(Arc::new(self.opened(&models, &id)?))),
         };
-        open.push(Arc::clone(&found));
-        drop(shelf);
+        drop(model);
         found.check(size)?;
         Ok(found)
     }
@@ -187,8 +217,9 @@ impl Engines {
     /// Closes all models, and waits for their threads and for evaluations that are published. It may not be called by an async
     /// thread.
     pub(super) fn close(&self) {
-        let Some(Shelf { open, .. }) = self.lock().take() else { return };
-        open.into_iter().filter_map(Arc::into_inner).for_each(|mut model| drop(model.parts.take()));
+        let Some(Shelf { places, .. }) = self.lock().take() else { return };
+        let models = places.iter().filter_map(|place| place.lock().take());
+        models.filter_map(Arc::into_inner).for_each(|mut model| drop(model.parts.take()));
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Shelf>> {
@@ -296,5 +327,53 @@ impl Drop for OpenModel {
         if let Err(error) = thread::Builder::new().name("close-model".to_owned()).spawn(move || drop(parts)) {
             tracing::error!(%error, "cannot start a thread to close a model");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+    use store::Store;
+
+    use super::*;
+    use crate::play::PlayArgs;
+
+    #[derive(Parser)]
+    struct Program {
+        #[command(flatten)]
+        play: PlayArgs,
+    }
+
+    fn engines(most: &str) -> Engines {
+        let program = Program::parse_from(["serve", "--device", "cpu", "--threads", "1", "--open-models", most]);
+        program.play.open(&Store::in_memory().unwrap()).unwrap().engines
+    }
+
+    #[test]
+    fn model_that_is_being_opened_does_not_hold_others_up() {
+        let (engines, size) = (engines("2"), Size::new(9).unwrap());
+        let place = engines.lock().as_mut().unwrap().place("random", 2).unwrap();
+        let opening = place.lock();
+        // This would wait for ever if it needed the lock of the other model.
+        let uniform = engines.open("uniform", size).unwrap();
+        assert_eq!(uniform.name(), "uniform");
+        drop(opening);
+        drop(place);
+        assert!(Arc::ptr_eq(&uniform, &engines.open("uniform", size).unwrap()));
+        engines.close();
+    }
+
+    #[test]
+    fn model_that_is_being_opened_or_used_keeps_its_place() {
+        let (engines, size) = (engines("1"), Size::new(9).unwrap());
+        let place = engines.lock().as_mut().unwrap().place("random", 1).unwrap();
+        let is_busy = |name: &str| matches!(engines.open(name, size), Err(EnginesError::Busy { most: 1 }));
+        assert!(is_busy("uniform"));
+        drop(place);
+        let uniform = engines.open("uniform", size).unwrap();
+        assert!(is_busy("random"));
+        drop(uniform);
+        assert_eq!(engines.open("random", size).unwrap().name(), "random");
+        engines.close();
     }
 }
