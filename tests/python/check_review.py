@@ -11,6 +11,7 @@ import sys
 import time
 from pathlib import Path
 
+import duckdb
 from browser import PATIENCE, Server, accessible, chromium, screen, visitor
 from check_katrain import KaTrainSGF
 from check_play import cell
@@ -51,6 +52,9 @@ def game_is_reviewed_and_reopened(browser, server):
         legend = page.locator("#graph .legend span")
         expect(legend).to_have_text([re.compile("^9x9-demo-1: Black "), re.compile("^uniform: Black 50.0 %")])
         expect(legend.last.locator("path.curve-1")).to_be_attached()
+        with page.expect_download() as download:
+            page.get_by_role("button", name="Values as Parquet").click()
+        values_are_in(download.value, {"9x9-demo-1": 11, "uniform": 11})
         page.locator("#planes-card summary").click()
         expect(page.locator("#planes canvas").first).to_be_visible()
         screen(page, "review")
@@ -84,6 +88,14 @@ def game_is_reviewed_and_reopened(browser, server):
         page.reload()
         expect(page.locator("#status")).to_have_text(re.compile("The game is analysed"))
         return time.monotonic() - again
+
+
+def values_are_in(file, positions):
+    """DuckDB finds a value of each model for each position."""
+    path = Path(file.path()).with_name(file.suggested_filename)
+    file.save_as(path)
+    rows = duckdb.sql(f"SELECT series, count(*), min(y) >= 0 AND max(y) <= 1 FROM '{path}' GROUP BY ALL").fetchall()
+    assert {series: count for series, count, _ in rows} == positions and all(fits for *_, fits in rows), rows
 
 
 def tree_is_whole(text, nodes):

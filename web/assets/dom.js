@@ -103,15 +103,18 @@ export function percent(share, digits = 1) {
 }
 
 /**
- * Offers text as a file.
+ * Offers a file.
  * @param {string} name
- * @param {string} text
+ * @param {Blob} content
  */
-export function download(name, text) {
-  const address = URL.createObjectURL(new Blob([text], { type: 'application/x-go-sgf' }));
+export function download(name, content) {
+  const address = URL.createObjectURL(content);
   const link = html('a', { href: address, download: name });
   document.body.append(link);
   link.click();
   link.remove();
   URL.revokeObjectURL(address);
 }
+
+/** The text of a game as a file. @param {string} text */
+export const sgfFile = text => new Blob([text], { type: 'application/x-go-sgf' });

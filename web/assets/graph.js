@@ -1,7 +1,7 @@
 // The graph of Black's chance to win over the moves of a game, of one model or two.
 // @ts-check
 
-import { html, percent, set, svg } from './dom.js';
+import { download, html, percent, set, svg } from './dom.js';
 
 /**
  * @typedef {object} Curve
@@ -37,7 +37,14 @@ export class Graph {
     // A slider is what keys and screen readers know for "jump to a move".
     this.slider = html('input', { type: 'range', min: 0, step: 1, 'aria-label': 'Move' });
     this.legend = html('div', { class: 'legend' });
-    host.replaceChildren(this.chart, this.slider, this.legend);
+    this.trouble = html('p', { class: 'bad', role: 'alert', hidden: true });
+    const formats = Object.entries({ JSON: 'json', CSV: 'csv', Parquet: 'parquet' }).map(([name, ending]) => {
+      const button = html('button', { type: 'button', 'aria-label': `Values as ${name}` }, name);
+      button.addEventListener('click', () => this.save(ending));
+      return button;
+    });
+    const data = html('div', { class: 'numbers' }, html('span', { class: 'quiet' }, 'Values:'), ...formats);
+    host.replaceChildren(this.chart, this.slider, this.legend, data, this.trouble);
     this.slider.addEventListener('input', () => onJump(Number(this.slider.value)));
     const jump = (/** @type {PointerEvent} */ event) => {
       const share = (event.clientX - this.chart.getBoundingClientRect().left - LEFT) / (this.width - LEFT - RIGHT);
@@ -51,6 +58,21 @@ export class Graph {
       if (this.chart.hasPointerCapture(event.pointerId)) jump(event);
     });
     new ResizeObserver(() => this.draw()).observe(host);
+  }
+
+  /** Saves the values as a file, which the server writes. @param {string} ending */
+  async save(ending) {
+    const curves = this.curves.map(({ name, values }) => ({ name, values: Array.from(values, value => value ?? null) }));
+    const file = `values.${ending}`;
+    try {
+      const reply = await fetch(`/play/values/${file}`, { method: 'POST', headers: { accept: 'text/plain' }, body: JSON.stringify({ curves }) });
+      if (!reply.ok) throw new Error(`the values were not saved: ${reply.status} ${reply.statusText}`);
+      download(file, await reply.blob());
+      set(this.trouble, { hidden: true });
+    } catch (error) {
+      this.trouble.textContent = `${error}`;
+      set(this.trouble, { hidden: false });
+    }
   }
 
   get width() {

@@ -40,8 +40,21 @@
 
 // Bytes of a message that the server reads (LONGEST_MESSAGE).
 const LONGEST = 2 ** 20 + 2 ** 16;
+const VISITOR = 'tengen-visitor';
 const FIRST_PAUSE = 500;
 const LONGEST_PAUSE = 10000;
+
+/** The number of this browser: pages of one take turns together, and not each for itself. */
+function visitor() {
+  const drawn = () => [...crypto.getRandomValues(new Uint32Array(2))].map(part => part.toString(16).padStart(8, '0')).join('');
+  try {
+    const number = localStorage.getItem(VISITOR) ?? drawn();
+    localStorage.setItem(VISITOR, number);
+    return number;
+  } catch {
+    return drawn();
+  }
+}
 
 /** Sends requests; those without their last reply are sent again when the connection was lost. */
 export class Link {
@@ -53,6 +66,7 @@ export class Link {
   constructor(path, onChange, onQueued = () => {}) {
     this.address = new URL(path, location.href);
     this.address.protocol = this.address.protocol.replace('http', 'ws');
+    this.address.searchParams.set('visitor', visitor());
     this.onChange = onChange;
     this.onQueued = onQueued;
     /** @type {Map<number, number>} By request that waits. */

@@ -2,7 +2,7 @@
 // @ts-check
 
 import { Board } from './board.js';
-import { byId, download, html, percent, placeTeller, setNumber } from './dom.js';
+import { byId, download, html, percent, placeTeller, setNumber, sgfFile } from './dom.js';
 import { Clock } from './clock.js';
 import { GameTree, faultOfSize, nameOf, other } from './game.js';
 import { Graph } from './graph.js';
@@ -461,7 +461,7 @@ buttons.save.addEventListener('click', () => {
     game: tree.upTo(), model: null, visits: saved.visits, black: saved.models.B ?? 'visitor', white: saved.models.W ?? 'visitor',
     result: saved.result,
   };
-  link.request({ save }, reply => (reply.sgf ? download('game.sgf', reply.sgf) : failed(reply.error ?? 'no file')));
+  link.request({ save }, reply => (reply.sgf ? download('game.sgf', sgfFile(reply.sgf)) : failed(reply.error ?? 'no file')));
 });
 buttons.share.addEventListener('click', async () => {
   keep();

@@ -2,7 +2,7 @@
 // @ts-check
 
 import { Board } from './board.js';
-import { byId, download, html, percent, placeTeller, setNumber } from './dom.js';
+import { byId, download, html, percent, placeTeller, setNumber, sgfFile } from './dom.js';
 import { GameTree, nameOf } from './game.js';
 import { Graph } from './graph.js';
 import { Link } from './link.js';
@@ -390,7 +390,7 @@ button('save').addEventListener('click', () => {
     game: tree.start, tree: tree.moves(), comment: tree.nodes[0].comment, model, visits: fields.visits.valueAsNumber,
     black: players[0], white: players[1], result,
   };
-  link.request({ save }, reply => (reply.sgf ? download('review.sgf', reply.sgf) : say(reply.error ?? 'no file')));
+  link.request({ save }, reply => (reply.sgf ? download('review.sgf', sgfFile(reply.sgf)) : say(reply.error ?? 'no file')));
 });
 button('empty').addEventListener('click', () => {
   const choice = pickers[0]?.choice;

@@ -25,24 +25,27 @@ mod session;
 mod socket;
 mod state;
 pub mod tree;
+mod values;
 mod visitor;
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use axum::extract::{State, WebSocketUpgrade};
 use axum::response::IntoResponse;
-use axum::routing::get;
+use axum::routing::{get, post};
 use axum::{Extension, Json, Router};
 
 pub use args::PlayArgs;
 use fair_queue::VisitorId;
 use message::{Action, At, LONGEST_MESSAGE, Open, Request};
+use serde::Deserialize;
 use state::Play;
 
 use crate::assets::Asset;
 use crate::error::Page;
 use crate::listen::Connection;
+use crate::query::Query;
 use crate::{App, PageError, WebError};
 
 macro_rules! assets {
@@ -98,10 +101,13 @@ pub(crate) fn routes(app: &App, args: &PlayArgs) -> Result<Router<App>, WebError
         .route("/play", get(move || pages::play(most)))
         .route("/play/review", get(move || pages::review(most)))
         .route("/play/watch", get(pages::watch))
+        .route("/play/values/{file}", post(values::file))
         .route("/play/models", get(move |State(app): State<App>| choices(app, models)))
         .route(
             "/play/socket",
-            get(move |State(app): State<App>, connection, upgrade| connect(app, play, connection, upgrade)),
+            get(move |State(app): State<App>, Query(browser), connection, upgrade| {
+                connect(app, play, browser, connection, upgrade)
+            }),
         ))
 }
 
@@ -113,14 +119,34 @@ async fn choices(app: App, play: Arc<Play>) -> Page {
     Ok(Json(app.read(read).await?).into_response())
 }
 
+/// The browser that opens a socket.
+#[derive(Deserialize)]
+struct Browser {
+    /// What its pages call themselves, in hexadecimal; pages without it are visitors of their own.
+    visitor: Option<String>,
+}
+
+impl Browser {
+    /// The visitor whose turns its searches take. `unnamed` counts the pages without a name.
+    fn id(&self, unnamed: &AtomicU64) -> Result<VisitorId, PageError> {
+        match &self.visitor {
+            None => Ok(VisitorId::Page(unnamed.fetch_add(1, Ordering::Relaxed))),
+            Some(name) => u64::from_str_radix(name, 16)
+                .map(VisitorId::Browser)
+                .map_err(|_| PageError::Bad(format!("visitor=\"{name}\": at most 16 hexadecimal digits are expected"))),
+        }
+    }
+}
+
 async fn connect(
     app: App,
     play: Arc<Play>,
+    browser: Browser,
     connection: Option<Extension<Connection>>,
     upgrade: WebSocketUpgrade,
 ) -> Page {
     let place = app.stream()?;
-    let visitor = VisitorId(play.visitors.fetch_add(1, Ordering::Relaxed));
+    let visitor = browser.id(&play.visitors)?;
     let upgrade = upgrade.max_message_size(LONGEST_MESSAGE).max_frame_size(LONGEST_MESSAGE);
     Ok(upgrade.on_upgrade(async move |socket| {
         socket::serve(play, app, visitor, socket).await;
@@ -143,6 +169,18 @@ mod tests {
         r#"{"id":5,"do":{"predict":{"game":{"size":3,"komi":7,"moves":[["B","B2"]]},"model":"v1-2"}}}"#,
         r#"{"id":6,"do":{"save":{"game":{"size":3,"komi":7},"tree":[{"played":["B","B2"]},{"parent":0,"played":["W","A1"]}]}}}"#,
     ];
+
+    #[test]
+    fn pages_of_a_browser_are_one_visitor() {
+        let unnamed = AtomicU64::new(0);
+        let id = |name: Option<&str>| Browser { visitor: name.map(str::to_owned) }.id(&unnamed).ok();
+        assert_eq!(id(Some("9f")), id(Some("9f")));
+        assert_ne!(id(Some("0")), id(None));
+        assert_ne!(id(None), id(None));
+        for bad in ["", "x", "-1", "10000000000000000"] {
+            assert_eq!(id(Some(bad)), None, "{bad}");
+        }
+    }
 
     #[test]
     fn messages_are_checked_and_damaged_ones_do_no_harm() {

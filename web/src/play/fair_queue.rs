@@ -5,7 +5,12 @@ use std::collections::{BTreeMap, VecDeque};
 
 /// A visitor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct VisitorId(pub u64);
+pub(super) enum VisitorId {
+    /// All pages of a browser, which have drawn this number.
+    Browser(u64),
+    /// A page of a client without such a number.
+    Page(u64),
+}
 
 /// Names something that waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -110,9 +115,9 @@ impl<T> FairQueue<T> {
 mod tests {
     use super::*;
 
-    const ANNA: VisitorId = VisitorId(1);
-    const BEN: VisitorId = VisitorId(2);
-    const CLEO: VisitorId = VisitorId(3);
+    const ANNA: VisitorId = VisitorId::Page(1);
+    const BEN: VisitorId = VisitorId::Page(2);
+    const CLEO: VisitorId = VisitorId::Page(3);
 
     fn emptied(mut queue: FairQueue<u32>) -> Vec<u32> {
         std::iter::from_fn(|| queue.pop()).collect()

@@ -119,7 +119,7 @@ mod tests {
 
     use super::*;
 
-    const VISITOR: VisitorId = VisitorId(1);
+    const VISITOR: VisitorId = VisitorId::Page(1);
 
     #[test]
     fn work_is_done_by_all_threads() {
@@ -165,7 +165,7 @@ mod tests {
         assert!(matches!(add(VISITOR, 3), Err(Full)));
         drop(first);
         let _fourth = add(VISITOR, 4).unwrap();
-        let _fifth = add(VisitorId(2), 5).unwrap();
+        let _fifth = add(VisitorId::Page(2), 5).unwrap();
         end.send(()).expect("the thread waits");
         let found: Vec<i32> = done.iter().take(3).collect();
         assert_eq!(found, [-4, 2, 5]);

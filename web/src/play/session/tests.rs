@@ -31,7 +31,7 @@ struct Page {
 impl Page {
     fn new(play: &Arc<Play>, visitor: u64) -> Page {
         let (sender, events) = unbounded_channel();
-        Page { session: Session::new(Arc::clone(play), VisitorId(visitor), sender), events }
+        Page { session: Session::new(Arc::clone(play), VisitorId::Page(visitor), sender), events }
     }
 
     fn send(&mut self, id: u32, action: &Value) {
