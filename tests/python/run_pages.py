@@ -5,7 +5,7 @@ import tempfile
 from pathlib import Path
 
 import duckdb
-from browser import Server, fits, visitor
+from browser import Server, accessible, fits, screen, visitor
 from playwright.sync_api import expect
 
 FORMATS = ("JSON", "CSV", "Parquet")
@@ -170,9 +170,12 @@ def visitors_sign_in_with_the_token(browser, command):
         try:
             with visitor(browser, server, "/runs/one/models", "403 (Forbidden)") as page:
                 expect(page).to_have_url(re.compile("/sign-in$"))
+                accessible(page)
                 page.get_by_label("Token").fill("another token")
                 page.get_by_role("button", name="Sign in").click()
                 expect(page.get_by_role("alert")).to_contain_text("not the token")
+                accessible(page)
+                screen(page, "sign-in")
                 page.get_by_label("Token").fill(token.read_text().strip())
                 page.keyboard.press("Enter")
                 expect(page.get_by_role("link", name="one", exact=True)).to_be_visible()

@@ -24,31 +24,33 @@ use crate::{App, PageError};
 const PATIENCE: Duration = Duration::from_secs(60);
 /// The header of a file in which games may be missing: the file of games where its search ended.
 const INCOMPLETE: HeaderName = HeaderName::from_static("tengen-incomplete");
+/// The text that such an archive has besides its games.
+const INCOMPLETE_TEXT: &str = "INCOMPLETE.txt";
 
 /// The games that fit as SGF.
 pub(crate) async fn zip(State(app): State<App>, Path(run): Path<String>, Query(query): Query<Wanted>) -> Page {
-    app.export(move |app| {
-        let run = app.run(&run)?;
-        let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
-        let options = SimpleFileOptions::default().compression_method(CompressionMethod::Deflated);
-        let rest = each_file(&run, &query, &mut |games| {
-            for game in games {
-                let entry =
-                    archive.start_file(format!("{}/{}.sgf", game.black.replace(['/', '\\'], "_"), game.id), options);
-                entry.map_err(failed)?;
-                archive.write_all(game.to_sgf().as_bytes()).map_err(failed)?;
-            }
-            Ok(())
-        })?;
-        if let Some(rest) = &rest {
-            archive.start_file("INCOMPLETE.txt", options).map_err(failed)?;
-            archive.write_all(rest.to_string().as_bytes()).map_err(failed)?;
+    app.export(move |app| zipped(&app.run(&run)?, &query, PATIENCE)).await
+}
+
+fn zipped(run: &Run, query: &Wanted, patience: Duration) -> Result<Response, PageError> {
+    let mut archive = ZipWriter::new(Cursor::new(Vec::new()));
+    let options = SimpleFileOptions::default().compression_method(CompressionMethod::Deflated);
+    let rest = each_file(run, query, patience, &mut |games| {
+        for game in games {
+            let entry =
+                archive.start_file(format!("{}/{}.sgf", game.black.replace(['/', '\\'], "_"), game.id), options);
+            entry.map_err(failed)?;
+            archive.write_all(game.to_sgf().as_bytes()).map_err(failed)?;
         }
-        let bytes = archive.finish().map_err(failed)?.into_inner();
-        let name = games_name(run.name(), rest.as_ref());
-        Ok(marked(file(bytes, "application/zip", &format!("{name}.zip")), rest.as_ref()))
-    })
-    .await
+        Ok(())
+    })?;
+    if let Some(rest) = &rest {
+        archive.start_file(INCOMPLETE_TEXT, options).map_err(failed)?;
+        archive.write_all(rest.to_string().as_bytes()).map_err(failed)?;
+    }
+    let bytes = archive.finish().map_err(failed)?.into_inner();
+    let name = games_name(run.name(), rest.as_ref());
+    Ok(marked(file(bytes, "application/zip", &format!("{name}.zip")), rest.as_ref()))
 }
 
 /// The games that fit as a table.
@@ -56,7 +58,7 @@ pub(crate) async fn parquet(State(app): State<App>, Path(run): Path<String>, Que
     app.export(move |app| {
         let run = app.run(&run)?;
         let mut all = Vec::new();
-        let rest = each_file(&run, &query, &mut |games| {
+        let rest = each_file(&run, &query, PATIENCE, &mut |games| {
             all.extend(games);
             Ok(())
         })?;
@@ -104,13 +106,14 @@ fn marked(mut response: Response, rest: Option<&Rest>) -> Response {
 fn each_file(
     run: &Run,
     query: &Wanted,
+    patience: Duration,
     take: &mut dyn FnMut(Vec<GameRecord>) -> Result<(), PageError>,
 ) -> Result<Option<Rest>, PageError> {
     let config =
         run.config()?.ok_or_else(|| PageError::NotFound(format!("configuration of run \"{}\"", run.name())))?;
     let size = Size::new(config.game.size).map_err(failed)?;
     let begin = Instant::now();
-    let found = search(run, &query.search(size)?, None, MOST_OF_FILE, &|| begin.elapsed() < PATIENCE)?;
+    let found = search(run, &query.search(size)?, None, MOST_OF_FILE, &|| begin.elapsed() < patience)?;
     let mut rest = found.games.as_slice();
     while let Some(first) = rest.first() {
         let place: &Place = &first.place;
@@ -144,17 +147,19 @@ fn file(bytes: Vec<u8>, kind: &'static str, name: &str) -> Response {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Read;
+
     use config::Preset;
     use http_body_util::BodyExt;
     use record::synthetic;
     use store::{FileRef, Stem};
     use tokio::runtime::Runtime;
+    use zip::ZipArchive;
 
     use super::*;
 
-    #[test]
-    fn game_of_two_files_is_once_in_the_zip() {
-        let app = App::in_memory();
+    /// A run with two files of three games, two of which are in both.
+    fn run(app: &App) -> Run {
         let run = app.store().run(&"r".parse().unwrap());
         let config = Preset::Tiny.config();
         run.create(&config).unwrap();
@@ -164,13 +169,32 @@ mod tests {
             let stem = Stem::new("w", time).unwrap();
             run.games().publish_as(&FileRef { model: 1, stem }, &games).unwrap();
         }
-        let runtime = Runtime::new().unwrap();
-        let found = runtime.block_on(async {
-            let response = zip(State(app.clone()), Path("r".to_owned()), Query(Wanted::default())).await.unwrap();
-            assert!(!response.headers().contains_key(INCOMPLETE));
-            response.into_body().collect().await.unwrap().to_bytes()
-        });
-        assert_eq!(zip::ZipArchive::new(Cursor::new(found)).unwrap().len(), 4);
+        run
+    }
+
+    fn unzipped(response: Response) -> ZipArchive<Cursor<Vec<u8>>> {
+        let bytes =
+            Runtime::new().unwrap().block_on(async { response.into_body().collect().await.unwrap().to_bytes() });
+        ZipArchive::new(Cursor::new(bytes.to_vec())).unwrap()
+    }
+
+    #[test]
+    fn game_of_two_files_is_once_in_the_zip() {
+        let app = App::in_memory();
+        let response = zipped(&run(&app), &Wanted::default(), PATIENCE).unwrap();
+        assert!(!response.headers().contains_key(INCOMPLETE));
+        assert_eq!(unzipped(response).len(), 4);
+    }
+
+    #[test]
+    fn search_that_is_stopped_is_named_in_the_zip() {
+        let app = App::in_memory();
+        let response = zipped(&run(&app), &Wanted::default(), Duration::ZERO).unwrap();
+        assert!(response.headers().contains_key(INCOMPLETE));
+        let mut archive = unzipped(response);
+        let mut text = String::new();
+        archive.by_name(INCOMPLETE_TEXT).unwrap().read_to_string(&mut text).unwrap();
+        assert!(text.contains("may be missing") && archive.len() < 5, "{text}");
     }
 
     #[test]

@@ -29,7 +29,7 @@ use crate::error::WebError;
 
 /// Time for a handshake, for the head of a request, and for a client to take more of a response; an idle connection is closed
 /// after it.
-const PATIENCE: Duration = Duration::from_secs(20);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 /// Pause after a failed accept: too many open files, which passes.
 const PAUSE: Duration = Duration::from_millis(100);
 /// Bytes of a request's head.
@@ -44,6 +44,8 @@ pub(crate) struct Front {
     pub(crate) router: Router,
     pub(crate) tls: Option<TlsAcceptor>,
     pub(crate) connections: usize,
+    /// [`PATIENCE`].
+    pub(crate) patience: Duration,
     pub(crate) stopped: watch::Receiver<bool>,
 }
 
@@ -100,12 +102,12 @@ impl Front {
     async fn welcome(&self, stream: TcpStream, peer: SocketAddr, place: Connection) {
         // A client that does not read what it requested would keep its place for ever.
         let mut stream = Box::pin(TimeoutStream::new(stream));
-        stream.as_mut().set_write_timeout_pinned(Some(PATIENCE));
+        stream.as_mut().set_write_timeout_pinned(Some(self.patience));
         match &self.tls {
             None => self.converse(stream, peer, place).await,
             // A handshake that fails is the client's business.
             Some(tls) => {
-                if let Ok(Ok(stream)) = tokio::time::timeout(PATIENCE, tls.accept(stream)).await {
+                if let Ok(Ok(stream)) = tokio::time::timeout(self.patience, tls.accept(stream)).await {
                     self.converse(stream, peer, place).await;
                 }
             }
@@ -127,7 +129,7 @@ impl Front {
             async { Ok::<_, Infallible>(response.await.unwrap_or_else(|never| match never {})) }
         });
         let mut http = http1::Builder::new();
-        http.timer(TokioTimer::new()).header_read_timeout(PATIENCE).max_buf_size(MOST_HEAD);
+        http.timer(TokioTimer::new()).header_read_timeout(self.patience).max_buf_size(MOST_HEAD);
         let connection = http.serve_connection(TokioIo::new(stream), service).with_upgrades();
         let mut connection = std::pin::pin!(connection);
         let mut stopped = self.stopped.clone();
@@ -136,5 +138,45 @@ impl Front {
             _ = stopped.wait_for(|&stopped| stopped) => connection.as_mut().graceful_shutdown(),
         }
         drop(connection.await);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use axum::routing::get;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::runtime::Runtime;
+
+    use super::*;
+
+    /// More than the buffers of a connection take.
+    const LARGE: usize = 64 << 20;
+
+    async fn request(address: SocketAddr) -> TcpStream {
+        let mut stream = TcpStream::connect(address).await.unwrap();
+        stream.write_all(b"GET /large HTTP/1.1\r\nhost: localhost\r\n\r\n").await.unwrap();
+        stream
+    }
+
+    #[test]
+    fn clients_that_read_nothing_or_send_nothing_lose_their_places() {
+        let (stop, stopped) = watch::channel(false);
+        Runtime::new().unwrap().block_on(async {
+            let router = Router::new().route("/large", get(async || vec![b'x'; LARGE]));
+            let front = Front { router, tls: None, connections: 1, patience: Duration::from_millis(200), stopped };
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let address = listener.local_addr().unwrap();
+            let server = tokio::spawn(listen(listener, front));
+            // Each has the only place, and keeps its side open until the end.
+            let unread = request(address).await;
+            let silent = TcpStream::connect(address).await.unwrap();
+            let mut third = request(address).await;
+            let mut head = [0; 15];
+            third.read_exact(&mut head).await.unwrap();
+            assert_eq!(&head, b"HTTP/1.1 200 OK");
+            drop((unread, silent, third));
+            stop.send(true).unwrap();
+            server.await.unwrap();
+        });
     }
 }

@@ -15,7 +15,7 @@ use crate::app::App;
 use crate::args::ServeArgs;
 use crate::error::WebError;
 use crate::hosts::Hosts;
-use crate::listen::{self, Front};
+use crate::listen::{self, Front, PATIENCE};
 use crate::play::PlayArgs;
 use crate::routes::routes;
 
@@ -98,7 +98,7 @@ impl Server {
         let streams = connections - connections / 4;
         let app = App::new(store.clone(), access, streams, stopped.clone());
         let router = routes(&app, play)?;
-        let front = Front { router, tls, connections, stopped };
+        let front = Front { router, tls, connections, patience: PATIENCE, stopped };
         let listener = {
             let _context = runtime.enter();
             socket.listen(BACKLOG).map_err(|source| WebError::Address { address: address.to_string(), source })?
