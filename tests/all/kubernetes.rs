@@ -180,6 +180,17 @@ fn web_application_reads_the_store_with_a_key_of_its_own_and_is_behind_a_proxy()
     let sources = container["envFrom"].as_array().unwrap();
     let secrets: Vec<&str> = sources.iter().filter_map(|source| source["secretRef"]["name"].as_str()).collect();
     assert_eq!(secrets, ["tengen-store-read"], "no key that may write");
+    for overlay in ["s3", "gcs"] {
+        let objects = &overlays[overlay];
+        let account = |workload: &Value| text(&workload["spec"]["template"]["spec"]["serviceAccountName"]).to_owned();
+        let role = |name: &str| {
+            let annotations = named(objects, "ServiceAccount", name)["metadata"]["annotations"].as_object();
+            text(annotations.unwrap().values().next().unwrap()).to_owned()
+        };
+        let reads = role(&account(named(objects, "Deployment", "web")));
+        assert!(reads.contains("tengen-read"), "{overlay}: {reads}");
+        assert_ne!(reads, role(&account(named(objects, "Job", "selfplay"))), "{overlay}: a role that may write");
+    }
     let service = named(&overlays["cpu"], "Service", "web");
     assert_eq!(service["spec"]["selector"], web["spec"]["selector"]["matchLabels"]);
     assert_eq!(service["spec"]["type"], Value::Null, "inside of the cluster");
