@@ -4,7 +4,8 @@
 //!
 //! The run is made in FOLDER, if it is not there yet, and compacted. Then servers that have just started are requested for
 //! its page: from the folder, and from an S3 server that has the same objects. It prints the time to the first page and to
-//! the second, the time until everything is counted, resident memory, and the share of a core that 20 open pages take.
+//! the second, the time until everything is counted, resident memory, and the share of a core that 20 open pages take, which
+//! for S3 is without the work of that server.
 //! Results: `experiments/0081-first-page-of-a-run`.
 
 use std::env;
@@ -212,9 +213,22 @@ fn resident() -> io::Result<f64> {
     Ok(line.trim().trim_end_matches(" kB").parse::<f64>().unwrap_or(f64::NAN) * 1024.0)
 }
 
-/// Seconds that this process has computed, the S3 server included.
+/// Seconds that this process has computed, without the threads of the S3 server.
 fn processor_time() -> io::Result<f64> {
-    let stat = fs::read_to_string("/proc/self/stat")?;
+    let mut seconds = computed("/proc/self/stat")?;
+    for task in fs::read_dir("/proc/self/task")? {
+        let folder = task?.path();
+        // A thread that has ended since is none of the S3 server.
+        if fs::read_to_string(folder.join("comm")).is_ok_and(|name| name.trim() == s3::Server::THREADS) {
+            seconds -= computed(folder.join("stat"))?;
+        }
+    }
+    Ok(seconds)
+}
+
+/// Seconds in a statistic of Linux.
+fn computed(file: impl AsRef<Path>) -> io::Result<f64> {
+    let stat = fs::read_to_string(file)?;
     let after = stat.rsplit(')').next().unwrap_or_default();
     let ticks = |place: usize| {
         after.split_whitespace().nth(place).and_then(|text| text.parse::<f64>().ok()).unwrap_or(f64::NAN)

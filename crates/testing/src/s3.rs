@@ -19,6 +19,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::thread;
+use std::time::Duration;
 
 use http_body_util::BodyExt;
 use hyper::body::Incoming;
@@ -66,6 +67,9 @@ struct Desk {
 }
 
 impl Server {
+    /// The name of its threads.
+    pub const THREADS: &str = "s3";
+
     /// Starts a server that serves requests.
     ///
     /// # Errors
@@ -88,9 +92,14 @@ impl Server {
         let listener = std::net::TcpListener::bind("127.0.0.1:0")?;
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            // So that a measurement can tell the work of the server from that of its clients.
+            .thread_name(Server::THREADS)
+            .thread_keep_alive(Duration::from_secs(3600))
+            .build()?;
         let (stop, stopped) = oneshot::channel::<Infallible>();
-        thread::Builder::new().name("s3".to_owned()).spawn(move || {
+        thread::Builder::new().name(Server::THREADS.to_owned()).spawn(move || {
             runtime.block_on(async {
                 tokio::select! {
                     _ = serve(listener, desk) => {}
