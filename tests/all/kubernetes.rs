@@ -137,7 +137,7 @@ fn starts(overlay: &str, objects: &[Value], workload: &Value, container: &Value)
     assert!(container["resources"]["limits"]["memory"].is_string(), "{container}");
     let gpus = &container["resources"]["limits"]["nvidia.com/gpu"];
     let wants = match overlay {
-        "gpu" | "s3" | "gcs" => container["name"] != "shuffler",
+        "gpu" | "s3" | "gcs" => !["shuffler", "web"].contains(&text(&container["name"])),
         "inference" => container["name"] == "inference" || container["name"] == "trainer",
         _ => false,
     };

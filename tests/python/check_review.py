@@ -187,7 +187,7 @@ class BusyServer:
     def __init__(self, page):
         self.held = []
         self.is_released = False
-        page.route_web_socket("**/play/socket", self.connect)
+        page.route_web_socket("**/play/socket?*", self.connect)
 
     def connect(self, page):
         self.page = page

@@ -25,15 +25,13 @@ const ALIVE: Duration = Duration::from_secs(20);
 
 /// Longest time between two events of a page that takes long to make.
 const LONGEST: Duration = Duration::from_secs(60);
-/// Share of its time that the server spends on new versions of a page at most: one part in so many.
-const SHARE: u32 = 20;
 
 /// What a page has, and what it follows.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(crate) struct Shown {
     pub(crate) version: u64,
-    /// Shortest time between two events, in milliseconds; see [`of_facts_for`].
+    /// Shortest time between two events, in milliseconds; see [`Snapshot::events_for`].
     pause: u64,
     of: Followed,
 }
@@ -53,24 +51,9 @@ impl Followed {
     fn version(self, snapshot: &Snapshot) -> u64 {
         match self {
             Followed::Facts => snapshot.version,
-            Followed::Models => snapshot.facts.newest_model.unwrap_or_default().into(),
+            Followed::Models => snapshot.models(),
         }
     }
-}
-
-/// Events of all that is published of a run.
-pub(crate) fn of_facts(snapshot: &Snapshot) -> String {
-    format!("/runs/{}/events?version={}", snapshot.run.name(), snapshot.version)
-}
-
-/// The same for a page that takes so long to make: long ones are made less often.
-pub(crate) fn of_facts_for(snapshot: &Snapshot, took: Duration) -> String {
-    format!("{}&pause={}", of_facts(snapshot), (took * SHARE).as_millis())
-}
-
-/// Events of the new models of a run.
-pub(crate) fn of_models(snapshot: &Snapshot) -> String {
-    format!("/runs/{}/events?of=models&version={}", snapshot.run.name(), Followed::Models.version(snapshot))
 }
 
 /// The versions of a run's facts after the one that the page shows.

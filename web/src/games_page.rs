@@ -14,7 +14,7 @@ use serde::Deserialize;
 use crate::error::Page;
 use crate::query::Query;
 use crate::view::{Section, View};
-use crate::{App, PageError, events};
+use crate::{App, PageError};
 
 /// Games of a page.
 const MOST: usize = 100;
@@ -131,7 +131,7 @@ pub(crate) async fn page(State(app): State<App>, Path(run): Path<String>, Query(
         let mut view = View::new(format!("Games of {}", run.name()), Section::Runs).of_run(run.name(), "games");
         // What is new comes first, and the pages after the first stay as they are.
         if from.is_none() {
-            view = view.live(events::of_facts_for(&snapshot, begin.elapsed()), false);
+            view = view.live(snapshot.events_for(begin.elapsed()), false);
         }
         Ok(view.page(&content(run.name().as_str(), &query, &found)))
     })

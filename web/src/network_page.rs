@@ -13,7 +13,7 @@ use crate::plots::format_of;
 use crate::query::Query;
 use crate::view::{Section, View};
 use crate::watch::Snapshot;
-use crate::{App, PageError, events};
+use crate::{App, PageError};
 
 /// Networks side by side: more would not fit into memory and onto a page.
 const MOST: u32 = 12;
@@ -203,7 +203,7 @@ fn page(
     };
     let mut view = View::new(found.title(), Section::Runs).of_run(snapshot.run.name(), "models");
     if follows {
-        view = view.live(events::of_models(snapshot), false);
+        view = view.live(snapshot.model_events(), false);
     }
     Ok(view.style("network.css").script("network.js").page(&content))
 }

@@ -20,7 +20,7 @@ use crate::games_page::escaped;
 use crate::plots::format_of;
 use crate::query::Query;
 use crate::view::{Section, View};
-use crate::{App, PageError, events};
+use crate::{App, PageError};
 
 /// Models whose games are counted, evenly from the first to the newest.
 const MODELS: usize = 24;
@@ -48,7 +48,7 @@ pub(crate) async fn page(State(app): State<App>, Path(run): Path<String>, Query(
         let counted = app.openings(run, &chosen(&run.games().models()?), GAMES)?;
         let content = content(run, size, &counted, &shown)?;
         let view = View::new(format!("Openings of {}", run.name()), Section::Runs).of_run(run.name(), "openings");
-        Ok(view.live(events::of_facts_for(&snapshot, begin.elapsed()), false).page(&content))
+        Ok(view.live(snapshot.events_for(begin.elapsed()), false).page(&content))
     })
     .await
 }

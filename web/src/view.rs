@@ -6,7 +6,6 @@ use maud::Markup;
 use page::{Frame, Link};
 
 use crate::assets::{asset, has_players};
-use crate::events;
 use crate::watch::Snapshot;
 
 /// The part of the application that a page belongs to.
@@ -89,7 +88,7 @@ impl View {
 
     /// Makes a page of a run's facts show what is new.
     pub(crate) fn live_facts(self, snapshot: &Snapshot) -> View {
-        self.live(events::of_facts(snapshot), snapshot.facts.unread > 0)
+        self.live(snapshot.events(), snapshot.facts.unread > 0)
     }
 
     /// The page with this content.

@@ -34,6 +34,31 @@ pub(crate) struct Snapshot {
     pub(crate) run: Run,
 }
 
+/// Share of its time that the server spends on new versions of a page at most: one part in so many.
+const SHARE: u32 = 20;
+
+impl Snapshot {
+    /// The address of events of all that is published.
+    pub(crate) fn events(&self) -> String {
+        format!("/runs/{}/events?version={}", self.run.name(), self.version)
+    }
+
+    /// The same for a page that takes so long to make: the longer, the fewer events.
+    pub(crate) fn events_for(&self, took: Duration) -> String {
+        format!("{}&pause={}", self.events(), (took * SHARE).as_millis())
+    }
+
+    /// The address of events of new models.
+    pub(crate) fn model_events(&self) -> String {
+        format!("/runs/{}/events?of=models&version={}", self.run.name(), self.models())
+    }
+
+    /// The number of the newest model, 0 without one.
+    pub(crate) fn models(&self) -> u64 {
+        self.facts.newest_model.unwrap_or_default().into()
+    }
+}
+
 /// The newest snapshot, or why there is none; nothing before the first.
 pub(crate) type State = Option<Result<Arc<Snapshot>, Arc<StoreError>>>;
 
