@@ -100,7 +100,7 @@ fn every_overlay_is_good_for_kubernetes_and_for_the_programs() {
         }
         let mut expected = BTreeSet::from(["evaluator", "selfplay", "shuffler", "trainer"].map(str::to_owned));
         expected.extend((overlay == "inference").then(|| "inference".to_owned()));
-        expected.extend((overlay == "cpu").then(|| "tengen".to_owned()));
+        expected.extend(["cpu", "s3", "gcs"].contains(&overlay).then(|| "tengen".to_owned()));
         assert_eq!(programs, expected, "{overlay}");
     }
 }
