@@ -83,6 +83,8 @@ def game_is_watched_as_it_is_played(browser, training):
         before = page.evaluate(game)
         page.wait_for_function(f"before => {{ const now = ({game})(); return now && (now[0] !== before[0] || now[1] > before[1]) }}", arg=before)
         assert page.evaluate("window.loadedOnce"), "the page was loaded again"
+        # Boards are there while games are played, and not while the model is trained.
+        expect(page.locator("#live section").first).to_be_visible()
         accessible(page)
         screen(page, "live-game")
 
