@@ -59,7 +59,7 @@ pub struct Facts {
 pub struct Worker {
     /// Time in the name of its newest file, in milliseconds since 1970; of shards when they were published.
     pub newest: u64,
-    /// Its files, without those that went into archives before the reader began. Shards of a generation count as one.
+    /// Its files, without those that went into archives before the reader began. Shards of a model count as one.
     pub files: u64,
     /// The model of the newest file, if it is a file of games or a log of training; the model that shards are for.
     pub model: Option<u32>,
@@ -199,8 +199,7 @@ impl Reader {
 
     /// Looks for new shards, and for the time at which those of the newest generation became whole.
     fn list_shards(&mut self) -> Result<bool, StoreError> {
-        let generations = self.run.shards().generations()?;
-        let newest = generations.last().copied();
+        let newest = self.run.shards().generations()?.pop();
         let mut is_new = self.facts.shards != newest;
         self.facts.shards = newest;
         let key = ("shuffler", "shuffler".to_owned());
@@ -208,7 +207,8 @@ impl Reader {
         if let Some(generation) = newest.filter(|newest| known != Some(*newest))
             && let Some(time) = self.run.shards().published_at(generation)?
         {
-            let shuffler = Worker { newest: time, files: generations.len() as u64, model: newest };
+            // Old shards are deleted, and each model had its own.
+            let shuffler = Worker { newest: time, files: generation.into(), model: newest };
             Arc::make_mut(&mut self.facts.workers).insert(key, shuffler);
             is_new = true;
         }
