@@ -76,14 +76,16 @@ def run_is_watched_from_its_first_model(browser, training):
 
 def game_is_watched_as_it_is_played(browser, training):
     """A board shows the next moves, and the page is never loaded again."""
-    with visitor(browser, training, f"/runs/{training.path}/live") as page:
+    with visitor(browser, training, f"/runs/{training.path}/live", "ERR_INTERNET_DISCONNECTED") as page:
         page.evaluate("window.loadedOnce = true")
         game = "() => /game (\\d+), move (\\d+)/.exec(document.querySelector('#live section')?.textContent ?? '')?.slice(1).map(Number)"
         page.wait_for_function(game)
         before = page.evaluate(game)
         page.wait_for_function(f"before => {{ const now = ({game})(); return now && (now[0] !== before[0] || now[1] > before[1]) }}", arg=before)
         assert page.evaluate("window.loadedOnce"), "the page was loaded again"
-        # Boards are there while games are played, and not while the model is trained.
+        # Boards are there while games are played, and not while a model is trained. Without a network they stay.
+        page.wait_for_function("() => document.querySelector('#live section')")
+        page.context.set_offline(True)
         expect(page.locator("#live section").first).to_be_visible()
         accessible(page)
         screen(page, "live-game")
@@ -92,6 +94,7 @@ def game_is_watched_as_it_is_played(browser, training):
 # Pages of a run that trains, with what changes on them when there is another model.
 FOLLOWED = {
     "/": "#runs tbody td:nth-of-type(4)",
+    "/runs/one/models": "#models tbody th",
     "/runs/one/games": "#found tbody td",
     "/runs/one/openings": "#tree .choices a:last-of-type",
     "/runs/one/networks": "#networks tbody tr:last-of-type td",
@@ -101,15 +104,40 @@ FOLLOWED = {
 def pages_follow_the_run(browser, training):
     """All pages of what grows show the next model, and none of them is loaded again."""
     with contextlib.ExitStack() as open_pages:
-        pages = {path: open_pages.enter_context(visitor(browser, training, path)) for path in FOLLOWED}
+        pages = {path: open_pages.enter_context(visitor(browser, training, path, "503")) for path in FOLLOWED}
         before = {}
         for path, page in pages.items():
             page.evaluate("window.loadedOnce = true")
             before[path] = page.locator(FOLLOWED[path]).first.text_content()
+        # What a reader has done stays, and a page that could not be read once is read again.
+        pages["/"].get_by_label("compare one").check()
+        models = pages["/runs/one/models"]
+        models.set_viewport_size({"width": 360, "height": 740})
+        models.evaluate("() => { const table = document.querySelector('#models .scroll'); table.scrollLeft = 60; table.focus() }")
+        failures = iter((503,))
+        pages["/runs/one/networks"].route(
+            "**/runs/one/networks", lambda route: route.fulfill(status=status) if (status := next(failures, None)) else route.continue_()
+        )
         for path, page in pages.items():
             changed = "([at, before]) => { const now = document.querySelector(at); return now && now.textContent !== before }"
             page.wait_for_function(changed, arg=[FOLLOWED[path], before[path]])
             assert page.evaluate("window.loadedOnce"), f"{path} was loaded again"
+        assert next(failures, None) is None, "no reading failed"
+        expect(pages["/"].get_by_label("compare one")).to_be_checked()
+        kept = "() => { const table = document.querySelector('#models .scroll'); return [table.scrollLeft, document.activeElement === table] }"
+        assert models.evaluate(kept) == [60, True]
+
+
+def page_follows_another_server(browser, server, train):
+    """A page learns what came while its server was away."""
+    with visitor(browser, server, "/", "ERR_") as page:
+        page.evaluate("window.loadedOnce = true")
+        address = server.url.removeprefix("http://").rstrip("/")
+        server.stop()
+        train("three")
+        server.start(address)
+        expect(page.get_by_role("link", name="three", exact=True)).to_be_visible()
+        assert page.evaluate("window.loadedOnce"), "the page was loaded again"
 
 
 def game_pages(browser, server):
@@ -190,10 +218,14 @@ def main():
         finally:
             training.stop()
         print(f"models {seen} were seen in {time.monotonic() - begin:.0f} s")
-        subprocess.run([*command, "run", config, "--run", "two", "--set", "loop.models=2"], check=True, stdout=subprocess.DEVNULL)
+        def train(name):
+            subprocess.run([*command, "run", config, "--run", name, "--set", "loop.models=2"], check=True, stdout=subprocess.DEVNULL)
+
+        train("two")
         server = Server([*command, "serve"])
         try:
             runs_are_compared(browser, server)
+            page_follows_another_server(browser, server, train)
             games = tables_are_opened_with_duckdb(browser, server)
             begin = time.monotonic()
             pages = PAGES | game_pages(browser, server)

@@ -8,17 +8,65 @@ const load = async (/** @type {string} */ source) => (await fetch(source)).json(
 /** The parts of a page as the server made them, before scripts added anything. @param {Document} page */
 const partsOf = page => new Map([...page.querySelectorAll('main > [id]')].map(part => [part.id, part.outerHTML]));
 
-/** Time without events before a page looks for itself, in milliseconds. */
+/** Time after an outage before a page looks for itself, in milliseconds. */
 const PAUSE = 10_000;
 
 let shown = partsOf(document);
 /** Whether a part waits for its reader to leave it. */
 let waits = false;
+/** Whether the page is being read, and whether there was another event meanwhile. */
+let reading = false;
+let again = false;
 
-/** Replaces the parts that have changed; what the reader has opened stays open. */
-async function refresh() {
+/** What a reader may have changed. @param {Element} part */
+const fieldsOf = part => [.../** @type {NodeListOf<HTMLInputElement | HTMLSelectElement>} */ (part.querySelectorAll('input[name], select[name]'))];
+/** @param {HTMLInputElement | HTMLSelectElement} field */
+const nameOf = field => `${field.name}=${field.type === 'checkbox' ? field.value : ''}`;
+
+/** Where an element is in a part: its address if it is a link, and the way to it. @param {Element} part @param {Element} element */
+function placeOf(part, element) {
+  const way = [];
+  for (let at = element; at !== part; at = /** @type {Element} */ (at.parentElement)) {
+    way.unshift([.../** @type {Element} */ (at.parentElement).children].indexOf(at));
+  }
+  return { way, href: element.getAttribute('href'), name: element.tagName };
+}
+
+/** The element at such a place. @param {Element} part @param {ReturnType<typeof placeOf>} place */
+function elementAt(part, { way, href, name }) {
+  if (href !== null) return part.querySelector(`a[href=${JSON.stringify(href)}]`);
+  /** @type {Element | undefined} */
+  let at = part;
+  for (const index of way) at = at?.children[index];
+  return at?.tagName === name ? at : null;
+}
+
+/** Replaces a part; what its reader did there stays: open details, filled fields, scrolling and the focus. @param {Element} old @param {Element} part */
+function replace(old, part) {
+  const open = [...old.querySelectorAll('figure details[open]:not(.zoom)')].map(details => details.closest('figure')?.id);
+  for (const figure of open) part.querySelector(`#${figure} details`)?.setAttribute('open', '');
+  const fields = new Map(fieldsOf(old).map(field => [nameOf(field), field]));
+  for (const field of fieldsOf(part)) {
+    const before = fields.get(nameOf(field));
+    if (before instanceof HTMLInputElement && field instanceof HTMLInputElement && before.type === 'checkbox') field.checked = before.checked;
+    else if (before && before.type !== 'hidden') field.value = before.value;
+  }
+  const scrolled = [...old.querySelectorAll('.scroll')].map(({ scrollLeft, scrollTop }) => ({ scrollLeft, scrollTop }));
+  const { activeElement } = document;
+  const focus = activeElement && old.contains(activeElement) ? placeOf(old, activeElement) : null;
+  old.replaceWith(document.adoptNode(part));
+  enhance(part, load);
+  part.querySelectorAll('.scroll').forEach((element, index) => Object.assign(element, scrolled[index]));
+  const focused = focus && elementAt(part, focus);
+  if (focused instanceof HTMLElement || focused instanceof SVGElement) focused.focus({ preventScroll: true });
+}
+
+/** Reads the page and replaces the parts that have changed. */
+async function read() {
   const response = await fetch(location.href, { headers: { accept: 'text/html' } });
-  if (!response.ok) return;
+  if (!response.ok) throw new Error(`${response.status}`);
+  // The visitor has to sign in again.
+  if (new URL(response.url).pathname !== location.pathname) return location.reload();
   const page = new DOMParser().parseFromString(await response.text(), 'text/html');
   const parts = partsOf(page);
   waits = false;
@@ -26,20 +74,34 @@ async function refresh() {
     const old = document.getElementById(id);
     const before = shown.get(id);
     if (!old || before === html) continue;
-    if (old.querySelector('.zoomed') || old.contains(document.activeElement)) {
+    // Neither a plot that is looked at closely nor a field that is being filled is taken away.
+    if (old.querySelector('.zoomed, :is(input, select, textarea):focus')) {
       parts.set(id, before ?? '');
       waits = true;
       continue;
     }
-    const part = /** @type {HTMLElement} */ (page.getElementById(id));
-    const open = [...old.querySelectorAll('figure details[open]:not(.zoom)')].map(details => details.closest('figure')?.id);
-    for (const figure of open) part.querySelector(`#${figure} details`)?.setAttribute('open', '');
-    old.replaceWith(document.adoptNode(part));
-    enhance(part, load);
+    replace(old, /** @type {HTMLElement} */ (page.getElementById(id)));
   }
   shown = parts;
   document.title = page.title;
-  document.body.dataset.events = page.body.dataset.events;
+  document.body.dataset.events = page.body.dataset.events ?? '';
+}
+
+/** Brings the page up to date: one reading at a time, and another one after an event or a failure meanwhile. */
+async function refresh() {
+  again = true;
+  if (reading) return;
+  reading = true;
+  while (again) {
+    again = false;
+    try {
+      await read();
+    } catch {
+      again = true;
+      await new Promise(resolve => { setTimeout(resolve, PAUSE); });
+    }
+  }
+  reading = false;
 }
 
 /** @type {EventSource | null} */

@@ -17,7 +17,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use crate::Access;
 use crate::catalogue::Catalogue;
 use crate::error::{Page, PageError};
-use crate::watch::{self, Snapshot, State, Watches};
+use crate::watch::{self, OpenRun, Snapshot, Watches};
 
 /// Pages that are made at the same time; others wait.
 const READERS: usize = 8;
@@ -101,9 +101,9 @@ impl App {
     }
 
     /// What is known of a run, as it changes.
-    pub(crate) async fn watch(&self, name: &str) -> Result<Receiver<State>, PageError> {
+    pub(crate) async fn watch(&self, name: &str) -> Result<OpenRun, PageError> {
         let name = name.to_owned();
-        self.read(move |app| Ok(app.0.watches.open(&app.run(&name)?))).await
+        self.read(move |app| app.0.watches.open(&app.run(&name)?)).await
     }
 
     /// All runs, with what takes few requests.

@@ -9,6 +9,8 @@ use config::RunName;
 use facts::{Facts, Reader};
 use store::{Store, StoreError};
 
+use crate::watch::first_version;
+
 /// The list is read again after this time.
 const FRESH: Duration = Duration::from_secs(2);
 /// Runs that are read at the same time.
@@ -87,7 +89,7 @@ impl Known {
             }
         }
         is_new |= self.broken != broken_before;
-        self.version += u64::from(is_new);
+        self.version = if self.read.is_none() { first_version() } else { self.version + u64::from(is_new) };
         self.read = Some(Instant::now());
         Ok(())
     }
@@ -126,7 +128,9 @@ mod tests {
         let (store, config) = (Store::in_memory().unwrap(), Preset::Tiny.config());
         let catalogue = Catalogue::default();
         let version = || {
-            catalogue.0.lock().unwrap().read = None;
+            let mut known = catalogue.0.lock().unwrap();
+            known.read = known.read.map(|read| read - 2 * FRESH);
+            drop(known);
             catalogue.version(&store).unwrap()
         };
         let empty = version();

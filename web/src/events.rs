@@ -10,12 +10,12 @@ use futures::future::select_all;
 use futures::stream::unfold;
 use serde::Deserialize;
 use tokio::sync::OwnedSemaphorePermit;
-use tokio::sync::watch::Receiver;
+use tokio::time::Instant;
 
 use crate::compare::Choice;
 use crate::error::Page;
 use crate::query::Query;
-use crate::watch::{self, Snapshot};
+use crate::watch::{OpenRun, Snapshot};
 use crate::{App, PageError};
 
 /// Shortest time between two events: a page that is being read changes many times a second.
@@ -74,19 +74,18 @@ async fn stream(app: App, runs: Vec<String>, shown: Shown) -> Page {
     let states = watched(&app, &runs).await?;
     let Shown { version, pause, of } = shown;
     let pause = Duration::from_millis(pause).clamp(SHORTEST, LONGEST);
-    let begin = (app, runs, states, version, place);
-    let events = unfold(begin, move |(app, runs, mut states, shown, place)| async move {
+    // The page was made a moment ago, which counts as an event.
+    let begin = (app, states, version, Instant::now(), place);
+    let events = unfold(begin, move |(app, mut states, shown, last, place)| async move {
         let version = tokio::select! {
             () = app.stopped() => return None,
             version = newer(&mut states, of, shown) => version?,
         };
         tokio::select! {
             () = app.stopped() => return None,
-            () = tokio::time::sleep(pause) => {}
+            () = tokio::time::sleep_until(last + pause) => {}
         }
-        // An open page keeps its runs watched.
-        drop(watched(&app, &runs).await);
-        Some((changed(version), (app, runs, states, version, place)))
+        Some((changed(version), (app, states, version, Instant::now(), place)))
     });
     Ok(Sse::new(events).keep_alive(KeepAlive::new().interval(ALIVE)).into_response())
 }
@@ -119,7 +118,7 @@ fn changed(version: u64) -> Result<Event, Infallible> {
     Ok(Event::default().event("changed").data(version.to_string()))
 }
 
-async fn watched(app: &App, runs: &[String]) -> Result<Vec<Receiver<watch::State>>, PageError> {
+async fn watched(app: &App, runs: &[String]) -> Result<Vec<OpenRun>, PageError> {
     let mut states = Vec::new();
     for run in runs {
         states.push(app.watch(run).await?);
@@ -128,9 +127,9 @@ async fn watched(app: &App, runs: &[String]) -> Result<Vec<Receiver<watch::State
 }
 
 /// The version of all of them as soon as it is another; nothing when one of them is not read any more.
-async fn newer(states: &mut [Receiver<watch::State>], of: Followed, shown: u64) -> Option<u64> {
+async fn newer(states: &mut [OpenRun], of: Followed, shown: u64) -> Option<u64> {
     loop {
-        let version = |state: &mut Receiver<watch::State>| match &*state.borrow_and_update() {
+        let version = |run: &mut OpenRun| match &*run.state.borrow_and_update() {
             Some(Ok(snapshot)) => Some(of.version(snapshot)),
             _ => None,
         };
@@ -138,7 +137,7 @@ async fn newer(states: &mut [Receiver<watch::State>], of: Followed, shown: u64) 
         if let Some(version) = version.filter(|version| *version != shown) {
             return Some(version);
         }
-        let changes = states.iter_mut().map(|state| Box::pin(state.changed()));
+        let changes = states.iter_mut().map(|run| Box::pin(run.state.changed()));
         select_all(changes).await.0.ok()?;
     }
 }

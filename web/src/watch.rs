@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use config::RunName;
 use facts::{Facts, Reader, Strength};
@@ -18,8 +18,11 @@ const POLL: Duration = Duration::from_secs(3);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// A run whose pages were not opened for so long is forgotten.
 const IDLE: Duration = Duration::from_secs(600);
-/// Runs that are watched at the same time; of more, the least recently opened is forgotten.
-const MOST_RUNS: usize = 16;
+/// Runs that are watched at the same time. Another one takes the place of the least recently opened of those that no open page
+/// follows.
+const MOST_RUNS: usize = 32;
+/// Holders of the count of open pages without any: the list, and the thread.
+const HELD: usize = 2;
 /// Files that are read between two polls of what readers wait for.
 const STEP: usize = 32;
 /// A page waits so long for facts that are being read, and then shows those that are there.
@@ -69,6 +72,13 @@ pub(crate) struct Watches(Mutex<BTreeMap<RunName, Watch>>);
 struct Watch {
     state: watch::Receiver<State>,
     opened: Opened,
+    open: Arc<()>,
+}
+
+/// A run that is watched, at least as long as this is held.
+pub(crate) struct OpenRun {
+    pub(crate) state: watch::Receiver<State>,
+    _open: Arc<()>,
 }
 
 /// When a page of the run was opened last; nothing once the run is forgotten.
@@ -76,27 +86,33 @@ type Opened = Arc<Mutex<Option<Instant>>>;
 
 impl Watches {
     /// The snapshots of a run. The first call begins to read it.
-    pub(crate) fn open(&self, run: &Run) -> watch::Receiver<State> {
+    ///
+    /// # Errors
+    /// Open pages follow as many runs as are watched.
+    pub(crate) fn open(&self, run: &Run) -> Result<OpenRun, PageError> {
         let mut watches = self.lock();
         if let Some(watch) = watches.get(run.name()).filter(|watch| watch.state.has_changed().is_ok()) {
             *lock(&watch.opened) = Some(Instant::now());
-            return watch.state.clone();
+            return Ok(OpenRun { state: watch.state.clone(), _open: Arc::clone(&watch.open) });
         }
+        // One whose thread has ended is begun again.
+        watches.remove(run.name());
         if watches.len() >= MOST_RUNS {
-            let oldest = watches.iter().min_by_key(|(_, watch)| *lock(&watch.opened)).map(|(name, _)| name.clone());
-            // Its thread ends, and with it the streams of its pages, which begin again if they are still open.
-            if let Some(watch) = oldest.and_then(|name| watches.remove(&name)) {
-                *lock(&watch.opened) = None;
-            }
+            let idle = watches.iter().filter(|(_, watch)| Arc::strong_count(&watch.open) <= HELD);
+            let oldest = idle.min_by_key(|(_, watch)| *lock(&watch.opened)).map(|(name, _)| name.clone());
+            let watch = oldest.and_then(|name| watches.remove(&name)).ok_or(PageError::Busy)?;
+            *lock(&watch.opened) = None;
         }
         let (sender, state) = watch::channel(None);
-        let opened = Arc::new(Mutex::new(Some(Instant::now())));
-        let watched = Watched { run: run.clone(), sender, opened: Arc::clone(&opened), version: 0 };
+        let (opened, open) = (Arc::new(Mutex::new(Some(Instant::now()))), Arc::new(()));
+        let version = first_version();
+        let watched =
+            Watched { run: run.clone(), sender, opened: Arc::clone(&opened), open: Arc::clone(&open), version };
         if let Err(error) = thread::Builder::new().name(format!("run {}", run.name())).spawn(move || watched.work()) {
             tracing::error!(%error, run = %run.name(), "cannot start a thread to read the run");
         }
-        watches.insert(run.name().clone(), Watch { state: state.clone(), opened });
-        state
+        watches.insert(run.name().clone(), Watch { state: state.clone(), opened, open: Arc::clone(&open) });
+        Ok(OpenRun { state, _open: open })
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<RunName, Watch>> {
@@ -104,8 +120,14 @@ impl Watches {
     }
 }
 
+/// Where versions begin: the microseconds since 1970, so that a page of an earlier server or watch has another version.
+pub(crate) fn first_version() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as u64)
+}
+
 /// A snapshot of a run for a page: a complete one if that is there soon.
-pub(crate) async fn snapshot(mut state: watch::Receiver<State>) -> Result<Arc<Snapshot>, PageError> {
+pub(crate) async fn snapshot(run: OpenRun) -> Result<Arc<Snapshot>, PageError> {
+    let mut state = run.state;
     let first = state.wait_for(Option::is_some).await.map(|state| state.clone());
     let _first = first.map_err(|_| PageError::Busy)?;
     let is_complete = |state: &State| matches!(state, Some(Ok(snapshot)) if snapshot.facts.unread == 0);
@@ -123,6 +145,7 @@ struct Watched {
     run: Run,
     sender: watch::Sender<State>,
     opened: Opened,
+    open: Arc<()>,
     version: u64,
 }
 
@@ -175,7 +198,8 @@ impl Watched {
     }
 
     fn is_wanted(&self) -> bool {
-        !self.sender.is_closed() && lock(&self.opened).is_some_and(|opened| opened.elapsed() < IDLE)
+        let is_open = Arc::strong_count(&self.open) > HELD;
+        !self.sender.is_closed() && lock(&self.opened).is_some_and(|opened| is_open || opened.elapsed() < IDLE)
     }
 
     fn publish(&mut self, reader: &Reader) {
@@ -189,4 +213,34 @@ impl Watched {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use config::Preset;
+    use store::Store;
+
+    use super::*;
+
+    #[test]
+    fn runs_that_pages_follow_keep_their_places() {
+        let (store, watches) = (Store::in_memory().unwrap(), Watches::default());
+        let run = |number: usize| {
+            let run = store.run(&format!("r{number}").parse().unwrap());
+            run.create(&Preset::Tiny.config()).unwrap();
+            run
+        };
+        let mut followed: Vec<OpenRun> = (0..MOST_RUNS).map(|number| watches.open(&run(number)).unwrap()).collect();
+        assert!(matches!(watches.open(&run(MOST_RUNS)), Err(PageError::Busy)));
+        // Another page of a followed run needs no place of its own.
+        drop(watches.open(&run(3)).unwrap());
+        drop(followed.pop());
+        drop(watches.open(&run(MOST_RUNS)).unwrap());
+        let names: Vec<String> = watches.lock().keys().map(ToString::to_string).collect();
+        assert!(
+            names.contains(&format!("r{MOST_RUNS}")) && !names.contains(&format!("r{}", MOST_RUNS - 1)),
+            "{names:?}"
+        );
+        assert!(followed.iter().all(|run| run.state.has_changed().is_ok()), "none of them ends");
+    }
 }
