@@ -103,6 +103,8 @@ function keep() {
 }
 
 function show() {
+  const { activeElement } = document;
+  const used = activeElement instanceof HTMLButtonElement && activeElement.matches(':focus-visible') ? activeElement : null;
   const player = tree.toMove();
   const over = saved.result !== '';
   const { played, board: stones, turn, position } = tree.node;
@@ -126,6 +128,8 @@ function show() {
   showPlayers();
   const values = saved.values.map(value => value ?? undefined);
   graph.show([{ name: 'models', values }], turn, Math.max(turn, 1), []);
+  // A button that goes away would leave keys and screen readers nowhere.
+  if (used && (used.disabled || used.closest('[hidden]'))) board.focus(board.focused, true);
 }
 
 function showPlayers() {

@@ -21,6 +21,8 @@ const REMOTE_SEARCHES: usize = 64;
 const MOST_WAITING: usize = 1000;
 /// Threads for work that may wait.
 const OFFLOAD: usize = 4;
+/// Threads that open models, which may wait for a store; what needs no model, or an open one, waits for none of them.
+const OPENERS: usize = 4;
 
 /// Arguments of the pages for players.
 #[derive(clap::Args, Clone, Debug)]
@@ -75,6 +77,7 @@ impl PlayArgs {
             desk: Desk::new(searches, MOST_WAITING),
             reports: Reports::new(self.reports_mib << 20),
             offload: Offload::start(OFFLOAD, MOST_WAITING).map_err(WebError::Threads)?,
+            openers: Offload::start(OPENERS, MOST_WAITING).map_err(WebError::Threads)?,
             most_visits: self.most_visits,
             visitors: AtomicU64::new(0),
         })

@@ -1,7 +1,7 @@
 //! Models that are open, each with an engine that searches for all visitors.
 
 use std::io;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::thread;
 
 use analysis::{Engine, EngineOptions};
@@ -47,15 +47,15 @@ struct Shelf {
     places: Vec<Arc<ModelPlace>>,
 }
 
-/// The place of a model. Who opens it holds its lock meanwhile, and others who want the same model wait for that.
-struct ModelPlace {
+/// The place of a model. Who opens it holds its lock meanwhile.
+pub(super) struct ModelPlace {
     name: String,
     /// `None` before it is open, and when it could not be opened.
     model: Mutex<Option<Arc<OpenModel>>>,
 }
 
 impl ModelPlace {
-    fn lock(&self) -> MutexGuard<'_, Option<Arc<OpenModel>>> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, Option<Arc<OpenModel>>> {
         self.model.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -63,23 +63,27 @@ impl ModelPlace {
 impl Shelf {
     /// The place of a model, now the last; where there are too many it replaces one that is not in use.
     fn place(&mut self, name: &str, most: usize) -> Result<Arc<ModelPlace>, EnginesError> {
-        let place = match self.places.iter().position(|place| place.name == name) {
-            Some(known) => self.places.remove(known),
-            None => {
-                if self.places.len() >= most {
-                    // Without other holders of the place its model is not being opened.
-                    let is_idle = |place: &Arc<ModelPlace>| {
-                        Arc::strong_count(place) == 1
-                            && place.lock().as_ref().is_none_or(|model| Arc::strong_count(model) == 1)
-                    };
-                    let idle = self.places.iter().position(is_idle).ok_or(EnginesError::Busy { most })?;
-                    self.places.remove(idle);
-                }
-                Arc::new(ModelPlace { name: name.to_owned(), model: Mutex::default() })
-            }
-        };
+        if let Some(known) = self.known(name) {
+            return Ok(known);
+        }
+        if self.places.len() >= most {
+            // Without other holders of the place its model is not being opened.
+            let is_idle = |place: &Arc<ModelPlace>| {
+                Arc::strong_count(place) == 1 && place.lock().as_ref().is_none_or(|model| Arc::strong_count(model) == 1)
+            };
+            let idle = self.places.iter().position(is_idle).ok_or(EnginesError::Busy { most })?;
+            self.places.remove(idle);
+        }
+        let place = Arc::new(ModelPlace { name: name.to_owned(), model: Mutex::default() });
         self.places.push(Arc::clone(&place));
         Ok(place)
+    }
+
+    /// The place that a model has, now the last.
+    fn known(&mut self, name: &str) -> Option<Arc<ModelPlace>> {
+        let known = self.places.iter().position(|place| place.name == name)?;
+        self.places[known..].rotate_left(1);
+        self.places.last().cloned()
     }
 }
 
@@ -111,6 +115,12 @@ pub(super) enum EnginesError {
     Busy {
         /// Models that may be open.
         most: usize,
+    },
+    /// Another request opens it.
+    #[error("{model} is being opened; try again in a minute")]
+    Opening {
+        /// The model.
+        model: ModelId,
     },
     /// The server stops.
     #[error("the server stops; try again when it is back")]
@@ -180,17 +190,30 @@ impl Engines {
         self.lock().as_ref().map(|shelf| Arc::clone(&shelf.models)).ok_or(EnginesError::Stopped)
     }
 
+    /// The model of this name for a board of this size, if it is open. It reads nothing and never waits.
+    pub(super) fn already_open(&self, name: &str, size: Size) -> Option<Arc<OpenModel>> {
+        let ModelRef::Exact(id) = name.parse().ok()? else { return None };
+        let place = self.lock().as_mut()?.known(&id.to_string())?;
+        let found = place.model.try_lock().ok()?.clone()?;
+        found.check(size).is_ok().then_some(found)
+    }
+
     /// The model of this name for a board of this size. Opening one takes as long as its weights are read; meanwhile other
     /// models are handed out and opened.
     ///
     /// # Errors
-    /// There is no such model, it cannot be opened, or it is for another board; too many others are in use.
+    /// There is no such model, it cannot be opened, or it is for another board; another request opens it; too many others
+    /// are in use.
     pub(super) fn open(&self, name: &str, size: Size) -> Result<Arc<OpenModel>, EnginesError> {
         let models = self.models()?;
         let id = models.resolve(&name.parse::<ModelRef>()?)?;
         let place = self.lock().as_mut().ok_or(EnginesError::Stopped)?.place(&id.to_string(), self.options.most)?;
-        // Two visitors who want the same model open it once.
-        let mut model = place.lock();
+        // Two visitors who want the same model open it once, and the second need not occupy a thread meanwhile.
+        let mut model = match place.model.try_lock() {
+            Ok(model) => model,
+            Err(TryLockError::Poisoned(error)) => error.into_inner(),
+            Err(TryLockError::WouldBlock) => return Err(EnginesError::Opening { model: id }),
+        };
         let found = match &*model {
             Some(found) => Arc::clone(found),
             None => Arc::clone(model.insert(Arc::new(self.opened(&models, &id)?))),
@@ -220,6 +243,12 @@ impl Engines {
         let Some(Shelf { places, .. }) = self.lock().take() else { return };
         let models = places.iter().filter_map(|place| place.lock().take());
         models.filter_map(Arc::into_inner).for_each(|mut model| drop(model.parts.take()));
+    }
+
+    /// The place of a model, which is not open.
+    #[cfg(test)]
+    pub(super) fn place(&self, name: &str) -> Arc<ModelPlace> {
+        self.lock().as_mut().and_then(|shelf| shelf.place(name, self.options.most).ok()).expect("there is a place")
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Shelf>> {
@@ -352,7 +381,7 @@ mod tests {
     #[test]
     fn model_that_is_being_opened_does_not_hold_others_up() {
         let (engines, size) = (engines("2"), Size::new(9).unwrap());
-        let place = engines.lock().as_mut().unwrap().place("random", 2).unwrap();
+        let place = engines.place("random");
         let opening = place.lock();
         // This would wait for ever if it needed the lock of the other model.
         let uniform = engines.open("uniform", size).unwrap();
@@ -360,15 +389,20 @@ mod tests {
         drop(opening);
         drop(place);
         assert!(Arc::ptr_eq(&uniform, &engines.open("uniform", size).unwrap()));
+        assert!(Arc::ptr_eq(&uniform, &engines.already_open("uniform", size).unwrap()));
         engines.close();
     }
 
     #[test]
     fn model_that_is_being_opened_or_used_keeps_its_place() {
         let (engines, size) = (engines("1"), Size::new(9).unwrap());
-        let place = engines.lock().as_mut().unwrap().place("random", 1).unwrap();
+        let place = engines.place("random");
         let is_busy = |name: &str| matches!(engines.open(name, size), Err(EnginesError::Busy { most: 1 }));
         assert!(is_busy("uniform"));
+        let opening = place.lock();
+        assert!(matches!(engines.open("random", size), Err(EnginesError::Opening { .. })));
+        assert!(engines.already_open("random", size).is_none());
+        drop(opening);
         drop(place);
         let uniform = engines.open("uniform", size).unwrap();
         assert!(is_busy("random"));

@@ -3,17 +3,17 @@
 use cpu::Prediction;
 use go::Color;
 
-use super::message::{Content, PredictionMessage, Seen};
+use super::engines::OpenModel;
+use super::message::{Content, PredictionMessage};
 use super::position::Played;
 use super::results::input_planes;
 use super::state::Play;
 
 /// Ownership and score of the last position of a game.
-pub(super) fn predict(play: &Play, request: &Seen) -> Result<Content, String> {
-    let Played { game, komi } = request.game.replay().map_err(|error| error.to_string())?;
-    let model = play.engines.open(&request.model, game.size()).map_err(|error| error.to_string())?;
-    let predictor = play.engines.predictor(&model).map_err(|error| error.to_string())?;
-    let predicted = predictor.map(|predictor| predictor.predict(&input_planes(model.inputs(), &game, komi)));
+pub(super) fn predict(play: &Play, model: &OpenModel, played: &Played) -> Result<Content, String> {
+    let Played { game, komi } = played;
+    let predictor = play.engines.predictor(model).map_err(|error| error.to_string())?;
+    let predicted = predictor.map(|predictor| predictor.predict(&input_planes(model.inputs(), game, *komi)));
     let none = Prediction { ownership: None, margin: None };
     Ok(Content::Prediction(for_black(predicted.unwrap_or(none), game.to_move())))
 }

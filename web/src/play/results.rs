@@ -6,22 +6,27 @@ use gtp::server::{Status, fates, is_certain, play_on};
 use net::Inputs;
 use play::generator;
 
-use super::message::{Content, PlaneMessage, PlanesMessage, Score, ScoreMessage, Seen};
+use super::engines::OpenModel;
+use super::message::{Content, PlaneMessage, PlanesMessage, Score, ScoreMessage};
 use super::position::{Played, drawn, vertices};
-use super::state::Play;
 
 /// The score of a game. A model estimates which stones are dead unless the request says it.
-pub(super) fn score(play: &Play, request: &Score) -> Result<Content, String> {
-    let Played { game, komi } = request.game.replay().map_err(|error| error.to_string())?;
+pub(super) fn score(model: Option<&OpenModel>, request: &Score, played: &Played) -> Result<Content, String> {
+    let Played { game, komi } = played;
     let mut dead = match &request.dead {
-        Some(dead) => dead_chains(&game, dead)?,
-        None => estimated(play, &request.model, &game, komi)?,
+        Some(dead) => dead_chains(game, dead)?,
+        None => estimated(model, game, *komi)?,
     };
     if let Some(vertex) = &request.toggle {
-        let chain = dead_chains(&game, std::slice::from_ref(vertex))?;
+        let chain = dead_chains(game, std::slice::from_ref(vertex))?;
         dead = if chain.is_subset(&dead) { dead - chain } else { dead | chain };
     }
-    Ok(Content::Score(scored(&game, komi, dead)?))
+    Ok(Content::Score(scored(game, *komi, dead)?))
+}
+
+/// Whether a model has to estimate dead stones.
+pub(super) fn needs_model(request: &Score, played: &Played) -> bool {
+    request.dead.is_none() && !is_certain(&played.game)
 }
 
 /// The chains of the points that a person marked.
@@ -35,14 +40,15 @@ fn dead_chains(game: &Game, dead: &[String]) -> Result<PointSet, String> {
     Ok(stones)
 }
 
-fn estimated(play: &Play, model: &str, game: &Game, komi: f32) -> Result<PointSet, String> {
-    let ends = if is_certain(game) {
-        Vec::new()
-    } else {
-        let model = play.engines.open(model, game.size()).map_err(|error| error.to_string())?;
-        let mut evaluator = model.evaluator();
-        play_on(game, &mut *evaluator, Scoring::PassAlive, komi, &mut generator(model.seed()))
-            .map_err(|error| format!("the model failed: {error}"))?
+/// Without a model nothing is played on: the position is certain.
+fn estimated(model: Option<&OpenModel>, game: &Game, komi: f32) -> Result<PointSet, String> {
+    let ends = match model {
+        None => Vec::new(),
+        Some(model) => {
+            let mut evaluator = model.evaluator();
+            play_on(game, &mut *evaluator, Scoring::PassAlive, komi, &mut generator(model.seed()))
+                .map_err(|error| format!("the model failed: {error}"))?
+        }
     };
     let dead = fates(game, &ends).into_iter().filter(|fate| fate.status == Status::Dead);
     Ok(dead.fold(PointSet::EMPTY, |dead, fate| dead | fate.stones))
@@ -65,14 +71,13 @@ fn scored(game: &Game, komi: f32, dead: PointSet) -> Result<ScoreMessage, String
 }
 
 /// The input planes of a position.
-pub(super) fn planes(play: &Play, request: &Seen) -> Result<Content, String> {
-    let Played { game, komi } = request.game.replay().map_err(|error| error.to_string())?;
-    let model = play.engines.open(&request.model, game.size()).map_err(|error| error.to_string())?;
+pub(super) fn planes(model: &OpenModel, played: &Played) -> Content {
+    let Played { game, komi } = played;
     let inputs = model.inputs();
-    let bytes = input_planes(inputs, &game, komi);
+    let bytes = input_planes(inputs, game, *komi);
     let planes = inputs.names().into_iter().zip(bytes.chunks_exact(game.size().area()));
     let planes = planes.map(|(name, values)| PlaneMessage { name, values: values.to_vec() }).collect();
-    Ok(Content::Planes(PlanesMessage { inputs: inputs.to_string(), planes }))
+    Content::Planes(PlanesMessage { inputs: inputs.to_string(), planes })
 }
 
 /// The planes of the last position of a game, one after the other.

@@ -13,8 +13,8 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use super::engines::{EnginesError, OpenModel};
 use super::fair_queue::VisitorId;
-use super::message::{Action, Content, Genmove, PositionMessage, Refusal, Reply, Request, Search};
-use super::offload::OffloadTicket;
+use super::message::{Action, Content, Genmove, PositionMessage, Refusal, Reply, Request, Search, Seen};
+use super::offload::{Offload, OffloadTicket};
 use super::position::Played;
 use super::review::Review;
 use super::searching::{self, Searching};
@@ -54,11 +54,15 @@ struct Opening {
     is_postponed: bool,
 }
 
+/// Work with a model, which becomes one reply.
+type ModelWork = Box<dyn FnOnce(&Play, &OpenModel) -> Result<Content, String> + Send>;
+
 /// What begins once the model is open.
 enum Wanted {
     Analyze(Box<Played>, Search),
     Genmove(Box<Played>, Genmove),
     Review(Box<Played>, Search),
+    Work(String, Size, ModelWork),
 }
 
 impl Session {
@@ -129,9 +133,18 @@ impl Session {
                 self.position(id, &played);
                 self.open(id, Wanted::Genmove(Box::new(played), genmove), false)?;
             }
-            Action::Score(score) => self.elsewhere(id, move |play| results::score(play, &score))?,
-            Action::Planes(seen) => self.elsewhere(id, move |play| results::planes(play, &seen))?,
-            Action::Predict(seen) => self.elsewhere(id, move |play| prediction::predict(play, &seen))?,
+            Action::Score(score) => {
+                let played = score.game.replay().map_err(|error| error.to_string())?;
+                if results::needs_model(&score, &played) {
+                    let (model, size) = (score.model.clone(), played.game.size());
+                    let work: ModelWork = Box::new(move |_, model| results::score(Some(model), &score, &played));
+                    self.open(id, Wanted::Work(model, size, work), false)?;
+                } else {
+                    self.elsewhere(id, move |_| results::score(None, &score, &played))?;
+                }
+            }
+            Action::Planes(seen) => self.seen(id, seen, |_, model, played| Ok(results::planes(model, played)))?,
+            Action::Predict(seen) => self.seen(id, seen, prediction::predict)?,
             Action::Open(open) => self.elsewhere(id, move |_| tree::read(&open.sgf).map(Content::Tree))?,
             Action::Save(save) => self.elsewhere(id, move |play| save::save(play, &save))?,
             Action::Stop(_) => {}
@@ -154,14 +167,31 @@ impl Session {
         self.reply(id, Content::Position(PositionMessage::of(&played.game)));
     }
 
-    /// Opens a model elsewhere.
+    /// Looks at the last position of a game with a model.
+    fn seen(
+        &mut self,
+        id: u32,
+        seen: Seen,
+        look: fn(&Play, &OpenModel, &Played) -> Result<Content, String>,
+    ) -> Result<(), String> {
+        let played = seen.game.replay().map_err(|error| error.to_string())?;
+        let size = played.game.size();
+        self.open(id, Wanted::Work(seen.model, size, Box::new(move |play, model| look(play, model, &played))), false)
+    }
+
+    /// Opens a model elsewhere, unless it is open.
     fn open(&mut self, id: u32, wanted: Wanted, is_postponed: bool) -> Result<(), String> {
         let (model, size) = (wanted.model().to_owned(), wanted.size());
+        if let Some(open) = self.visitor.play.engines.already_open(&model, size) {
+            self.begin_with(id, wanted, open);
+            return Ok(());
+        }
         let (play, events) = (Arc::clone(&self.visitor.play), self.visitor.events.clone());
-        let ticket = self.offload(id, move || {
+        let work = move || {
             // An error means that the page is gone.
             let _ = events.send(Happening::Opened(id, play.engines.open(&model, size)));
-        })?;
+        };
+        let ticket = self.hand_over(&self.visitor.play.openers, id, work)?;
         self.active.insert(id, Active::Opening(Opening { wanted, ticket: Some(ticket), is_postponed }));
         Ok(())
     }
@@ -173,22 +203,28 @@ impl Session {
         work: impl FnOnce(&Play) -> Result<Content, String> + Send + 'static,
     ) -> Result<(), String> {
         let (play, events) = (Arc::clone(&self.visitor.play), self.visitor.events.clone());
-        let ticket = self.offload(id, move || {
+        let work = move || {
             let content = work(&play).unwrap_or_else(Content::Error);
             // The page is gone.
             let _ = events.send(Happening::Replied(content.to(id)));
-        })?;
+        };
+        let ticket = self.hand_over(&self.visitor.play.offload, id, work)?;
         self.active.insert(id, Active::Elsewhere(ticket));
         Ok(())
     }
 
-    fn offload(&self, id: u32, work: impl FnOnce() + Send + 'static) -> Result<OffloadTicket, String> {
+    fn hand_over(
+        &self,
+        threads: &Offload,
+        id: u32,
+        work: impl FnOnce() + Send + 'static,
+    ) -> Result<OffloadTicket, String> {
         let events = self.visitor.events.clone();
         let displaced = move || {
             // An error means that the page is gone.
             let _ = events.send(Happening::Replied(Content::Error(FULL.to_owned()).to(id)));
         };
-        self.visitor.play.offload.run(self.visitor.id, work, displaced).map_err(|_| FULL.to_owned())
+        threads.run(self.visitor.id, work, displaced).map_err(|_| FULL.to_owned())
     }
 
     /// Takes something that happened.
@@ -207,22 +243,28 @@ impl Session {
     fn opened(&mut self, id: u32, opened: Result<Arc<OpenModel>, EnginesError>) {
         // It may have been stopped in the meantime.
         let Some(Active::Opening(Opening { wanted, .. })) = self.active.remove(&id) else { return };
-        if let Err(EnginesError::Busy { .. }) = opened {
-            self.active.insert(id, Active::Opening(Opening { wanted, ticket: None, is_postponed: true }));
-            return;
+        match opened {
+            Ok(model) => self.begin_with(id, wanted, model),
+            Err(EnginesError::Busy { .. } | EnginesError::Opening { .. }) => {
+                self.active.insert(id, Active::Opening(Opening { wanted, ticket: None, is_postponed: true }));
+            }
+            Err(error) => self.reply(id, Content::Error(error.to_string())),
         }
-        let begun = opened.map_err(|error| error.to_string()).and_then(|model| match wanted {
-            Wanted::Analyze(played, search) => {
-                Ok(searching::analyze(&mut self.visitor, id, &model, *played, search.visits)?.map(Active::Searching))
-            }
+    }
+
+    /// Begins what waited for a model.
+    fn begin_with(&mut self, id: u32, wanted: Wanted, model: Arc<OpenModel>) {
+        let visitor = &mut self.visitor;
+        let begun = match wanted {
+            Wanted::Analyze(played, search) => searching::analyze(visitor, id, &model, *played, search.visits)
+                .map(|search| search.map(Active::Searching)),
             Wanted::Genmove(played, genmove) => {
-                Ok(searching::genmove(&mut self.visitor, id, &model, *played, genmove)?.map(Active::Searching))
+                searching::genmove(visitor, id, &model, *played, genmove).map(|search| search.map(Active::Searching))
             }
-            Wanted::Review(played, search) => {
-                Ok(Review::begin(&mut self.visitor, id, model, *played, search.game, search.visits)?
-                    .map(Active::Reviewing))
-            }
-        });
+            Wanted::Review(played, search) => Review::begin(visitor, id, model, *played, search.game, search.visits)
+                .map(|review| review.map(Active::Reviewing)),
+            Wanted::Work(_, _, work) => self.elsewhere(id, move |play| work(play, &model)).map(|()| None),
+        };
         match begun {
             Ok(Some(active)) => _ = self.active.insert(id, active),
             Ok(None) => {}
@@ -284,12 +326,14 @@ impl Wanted {
         match self {
             Wanted::Analyze(_, search) | Wanted::Review(_, search) => &search.model,
             Wanted::Genmove(_, genmove) => &genmove.model,
+            Wanted::Work(model, ..) => model,
         }
     }
 
     fn size(&self) -> Size {
         match self {
             Wanted::Analyze(played, _) | Wanted::Genmove(played, _) | Wanted::Review(played, _) => played.game.size(),
+            Wanted::Work(_, size, _) => *size,
         }
     }
 }

@@ -28,6 +28,7 @@ pub(crate) struct Play {
     pub(super) desk: Desk,
     pub(super) reports: Reports,
     pub(super) offload: Offload,
+    pub(super) openers: Offload,
     pub(super) most_visits: u32,
     pub(super) visitors: AtomicU64,
 }

@@ -179,7 +179,6 @@ fn queue_is_fair_and_closed_pages_free_their_place() {
     let long = occupied(&play);
     let mut page = Page::new(&play, 2);
     page.send(1, &analyze(5, 30));
-    page.happen();
     assert!(page.session.tell_places());
     let told = page.replies().pop().expect("a reply");
     assert_eq!(told, json!({ "id": 1, "queued": 0 }));
@@ -202,7 +201,6 @@ fn review_shows_its_place_in_the_queue() {
     let long = occupied(&play);
     let mut page = Page::new(&play, 2);
     page.send(1, &json!({ "review": { "game": game(5, &[("B", "C3")]), "model": "uniform", "visits": 10 } }));
-    page.happen();
     assert!(page.session.tell_places());
     assert_eq!(page.replies(), [json!({ "id": 1, "queued": 0 })]);
     drop(long);
@@ -224,10 +222,11 @@ fn models_that_are_open_are_bounded_and_requests_wait_for_one_that_is_idle() {
     page.happen();
     assert!(page.session.tell_places());
     assert!(page.replies().is_empty(), "it was tried again, and its place is the same");
-    let mut impatient = Page::new(&play, 3);
-    let planes = json!({ "planes": { "game": game(9, &[]), "model": "9x9-demo" } });
-    let error = impatient.error(1, &planes);
-    assert!(error.contains("all models that may be open (1) are in use"), "{error}");
+    let mut other = Page::new(&play, 3);
+    other.send(1, &json!({ "planes": { "game": game(9, &[]), "model": "9x9-demo" } }));
+    other.happen();
+    assert!(other.session.tell_places());
+    assert_eq!(other.replies().pop(), Some(json!({ "id": 1, "queued": 0 })), "all that needs a model waits");
     drop(long);
     loop {
         page.session.tell_places();
@@ -246,7 +245,6 @@ fn stopped_requests_leave_the_queue_and_have_no_replies() {
     let _long = occupied(&play);
     let mut page = Page::new(&play, 2);
     page.send(1, &analyze(5, 30));
-    page.happen();
     page.replies();
     page.send(2, &json!({ "stop": { "id": 1 } }));
     assert_eq!(play.desk.waiting(), 0);
@@ -295,4 +293,31 @@ fn planes_are_those_of_the_model() {
         .expect("a plane");
     assert_eq!(opponents["values"][0], 1);
     assert!(planes.iter().all(|plane| plane["values"].as_array().is_some_and(|values| values.len() == 25)));
+}
+
+#[test]
+fn model_that_is_being_opened_occupies_no_thread() {
+    let play = play(&[]);
+    let place = play.engines.place("random");
+    let opening = place.lock();
+    let planes = |model: &str| json!({ "planes": { "game": game(5, &[]), "model": model } });
+    let (mut anna, mut ben) = (Page::new(&play, 1), Page::new(&play, 2));
+    let requests = 8;
+    for id in 1..=requests {
+        anna.send(id, &planes("random"));
+    }
+    // All of them learn that they have to wait, on four threads.
+    (0..requests).for_each(|_| anna.happen());
+    assert!(anna.replies().is_empty() && anna.session.tell_places());
+    assert!(ben.request(1, &planes("uniform"), &["planes"]).iter().any(|reply| reply.get("planes").is_some()));
+    drop(opening);
+    let mut replied = 0;
+    testing::wait_until("all planes", || {
+        anna.session.tell_places();
+        while let Ok(happening) = anna.events.try_recv() {
+            anna.session.happened(happening);
+        }
+        replied += anna.replies().iter().filter(|reply| reply.get("planes").is_some()).count() as u32;
+        replied == requests
+    });
 }
