@@ -1,7 +1,7 @@
 //! Games of self-play as they are played.
 
 use std::convert::Infallible;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use axum::extract::{Path, State};
 use axum::response::IntoResponse;
@@ -71,7 +71,7 @@ async fn newer(app: &App, run: &Run, shown: u64) -> Option<u64> {
 
 /// The states of workers that play.
 fn present(run: &Run) -> Result<Vec<Stem>, PageError> {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
+    let now = runtime::unix_millis();
     let mut states = run.live().list()?;
     states.retain(|state| now.saturating_sub(state.time()) < OLDEST);
     Ok(states)

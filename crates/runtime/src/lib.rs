@@ -47,6 +47,7 @@ mod service;
 mod signals;
 mod stop;
 mod thread_time;
+mod unix_time;
 mod whole;
 
 pub use args::{EvalcacheArgs, InferenceArgs, LiveArgs, ResourceArgs, StoreArgs, TimesArgs};
@@ -64,4 +65,5 @@ pub use range::within;
 pub use service::ServiceArgs;
 pub use stop::Stop;
 pub use thread_time::thread_time;
+pub use unix_time::unix_millis;
 pub use whole::write_whole;

@@ -1,7 +1,6 @@
 //! Data of the page.
 
 use std::fmt;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use net::{ListedTensor, Listing};
 use serde::Serialize;
@@ -97,15 +96,10 @@ impl Facts {
             near_zero: NEAR_ZERO,
             least_scale: LEAST_SCALE,
             least_variance: Listing::LEAST_VARIANCE,
-            written: now(),
+            written: runtime::unix_millis(),
             version: env!("CARGO_PKG_VERSION"),
         })
     }
-}
-
-/// Milliseconds since 1970.
-pub(super) fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_millis() as u64)
 }
 
 impl fmt::Display for Facts {

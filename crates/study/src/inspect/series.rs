@@ -10,7 +10,7 @@ use net::ListedTensor;
 use serde::Serialize;
 
 use super::Subject;
-use super::facts::{ModelFacts, norms, now};
+use super::facts::{ModelFacts, norms};
 use super::tensor::{difference, finite, norm, shown};
 
 /// Bars of a histogram.
@@ -107,7 +107,13 @@ impl Series {
         for row in &mut tensors {
             row.range = row.range.and_then(|(low, high)| shown(low).zip(shown(high)));
         }
-        Ok(Series { networks, tensors, beyond: BEYOND, written: now(), version: env!("CARGO_PKG_VERSION") })
+        Ok(Series {
+            networks,
+            tensors,
+            beyond: BEYOND,
+            written: runtime::unix_millis(),
+            version: env!("CARGO_PKG_VERSION"),
+        })
     }
 
     /// A name for the page.
