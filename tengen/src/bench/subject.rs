@@ -63,6 +63,12 @@ impl fmt::Display for Tower {
 }
 
 impl Subject {
+    /// A network with random weights.
+    pub(super) fn made_up(config: RunConfig) -> anyhow::Result<Subject> {
+        let shape = Shape::new(&config.game, &config.network).misconfigured()?;
+        Ok(Subject { name: "made up".to_owned(), config, weights: Weights::synthetic(shape, 1) })
+    }
+
     pub(super) fn tower(&self) -> Tower {
         let Shape { size, blocks, filters, .. } = self.weights.shape();
         Tower { model: self.name.clone(), board: size.side(), blocks, filters }
@@ -88,9 +94,7 @@ impl SubjectArgs {
             format!("network.filters={filters}"),
             "train.grow=[]".to_owned(),
         ];
-        let config = self.read(&[&tower[..], &self.overrides].concat())?;
-        let shape = Shape::new(&config.game, &config.network).misconfigured()?;
-        Ok(Subject { name: "made up".to_owned(), config, weights: Weights::synthetic(shape, 1) })
+        Subject::made_up(self.read(&[&tower[..], &self.overrides].concat())?)
     }
 
     fn read(&self, overrides: &[String]) -> anyhow::Result<RunConfig> {
