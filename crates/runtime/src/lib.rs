@@ -52,7 +52,7 @@ mod whole;
 
 pub use args::{EvalcacheArgs, InferenceArgs, LiveArgs, ResourceArgs, StoreArgs, TimesArgs};
 pub use classify::{Classify, class_of};
-pub use configuration::{ConfigArgs, begin, configuration, named_run, run_config};
+pub use configuration::{ConfigArgs, RunError, begin, configuration, named_run, run_config};
 pub use console::LogFormat;
 pub use drive::{Driver, Reporter, Silent, Step, Waiting, drive, leased};
 pub use exit::main;

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use anyhow::Context;
-use config::{ModelRef, Preset, RunConfig};
+use config::{ConfigError, ModelRef, Preset, RunConfig};
 use models::Models;
 use net::{Shape, Weights};
 use runtime::Classify;
@@ -97,10 +97,10 @@ impl SubjectArgs {
         Subject::made_up(self.read(&[&tower[..], &self.overrides].concat())?)
     }
 
-    fn read(&self, overrides: &[String]) -> anyhow::Result<RunConfig> {
+    fn read(&self, overrides: &[String]) -> Result<RunConfig, ConfigError> {
         match &self.config {
             Some(path) => runtime::configuration(path, overrides),
-            None => Ok(Preset::NineByNine.with(overrides)?),
+            None => Preset::NineByNine.with(overrides),
         }
     }
 

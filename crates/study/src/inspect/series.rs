@@ -12,6 +12,7 @@ use serde::Serialize;
 use super::Subject;
 use super::facts::{ModelFacts, norms};
 use super::tensor::{difference, finite, norm, shown};
+use crate::StudyError;
 
 /// Bars of a histogram.
 const BARS: usize = 24;
@@ -78,7 +79,10 @@ impl Series {
     ///
     /// # Errors
     /// A network that cannot be read.
-    pub(super) fn gather(count: usize, open: &dyn Fn(usize) -> anyhow::Result<Subject>) -> anyhow::Result<Series> {
+    pub(super) fn gather(
+        count: usize,
+        open: &dyn Fn(usize) -> Result<Subject, StudyError>,
+    ) -> Result<Series, StudyError> {
         let mut tensors: Vec<Row> = Vec::new();
         let mut places: BTreeMap<String, usize> = BTreeMap::new();
         for place in 0..count {
