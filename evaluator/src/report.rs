@@ -11,7 +11,6 @@ mod page;
 use std::io;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use facts::{Facts, Reader, Strength};
 
@@ -46,13 +45,8 @@ pub fn gather(rated: &RatedRun, anchors: &[AnchorChoice]) -> Result<Report, Eval
         first_move: table.first_move(),
         notes: table.notes().to_vec(),
         games: games::games(rated.run(), &|player| hidden.contains(player))?,
-        written: now(),
+        written: runtime::unix_millis(),
     })
-}
-
-/// Milliseconds since 1970.
-fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_millis() as u64)
 }
 
 /// Writes the page; a concurrent reader sees the previous page.

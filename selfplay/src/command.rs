@@ -132,5 +132,5 @@ fn configuration(args: &Args, models: &Models, run: &Run) -> anyhow::Result<RunC
     if !args.config.is_given() && args.model.run().is_some() {
         models.store_demo(run.name())?;
     }
-    args.config.open(run)
+    Ok(args.config.open(run)?)
 }

@@ -1,7 +1,7 @@
 //! The resign threshold: computed from the newest calibration games whenever there are new games.
 
 use config::Resign;
-use record::calibration::Calibration;
+use record::calibration::ResignCalibration;
 use runtime::Reporter;
 use store::{FileRef, ResignThreshold, Run, StoreError};
 
@@ -60,7 +60,8 @@ impl Calibrator {
     /// [`StoreError::Damaged`] for games that this version cannot read. Damaged ones are moved to quarantine.
     pub fn update(&self) -> Result<Option<ResignThreshold>, StoreError> {
         let winner_min = self.winner_min()?;
-        let found = Calibration::of(&winner_min.values, f64::from(self.settings.quantile), self.settings.min_games);
+        let found =
+            ResignCalibration::of(&winner_min.values, f64::from(self.settings.quantile), self.settings.min_games);
         let Some(found) = found.map(|found| self.describe(&found, &winner_min)) else { return Ok(None) };
         if self.run.resign().newest()?.as_ref() != Some(&found) {
             self.run.resign().publish(&found)?;
@@ -94,7 +95,7 @@ impl Calibrator {
         Ok(found)
     }
 
-    fn describe(&self, found: &Calibration, winner_min: &WinnerMinValue) -> ResignThreshold {
+    fn describe(&self, found: &ResignCalibration, winner_min: &WinnerMinValue) -> ResignThreshold {
         let (rate_low, rate_high) = found.interval();
         ResignThreshold {
             threshold: found.threshold,

@@ -29,7 +29,6 @@ mod window;
 mod window_size;
 
 use std::collections::BTreeMap;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use config::RunConfig;
 use store::{FileRef, Manifest, Rejected, Run, StoreError};
@@ -144,7 +143,7 @@ impl Shuffler {
         if games >= wanted {
             return Ok(());
         }
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_millis() as u64);
+        let now = runtime::unix_millis();
         let expected = Eta::expected(&files, wanted - games, now);
         Err(ShufflerError::NotReady { model, games, wanted, expected })
     }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::time::{Duration, Instant};
 
-use analysis::{Engine, Event, Perspective, Report, ReportStyle, Task};
+use analysis::{Engine, Event, Report, ReportStyle, Task};
 use anyhow::anyhow;
 use go::Size;
 use models::{Lookups, Searcher};
@@ -24,23 +24,13 @@ use work::{Analyst, Work};
 pub(crate) const BATCH: usize = 32;
 
 /// Points of lead for a sure win. On 9x9 a stone that decides a game is worth about that much.
-pub(crate) const POINTS: f32 = 10.0;
+pub(crate) const POINTS: f32 = ReportStyle::STANDARD.points;
 
 /// Positions that wait for the engine, for each thread.
 const AHEAD: usize = 8 * BATCH;
 
 /// How soon a request to stop is noticed.
 const PATIENCE: Duration = Duration::from_millis(100);
-
-/// What reports contain.
-const STYLE: ReportStyle = ReportStyle {
-    perspective: Perspective::Black,
-    points: POINTS,
-    moves: 20,
-    variation: 15,
-    policy: true,
-    path_visits: false,
-};
 
 /// Arguments of `tengen analyze`.
 #[derive(clap::Args, Debug)]
@@ -77,7 +67,7 @@ pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
         size: if any_size { None } else { Some(Size::new(config.game.size).misconfigured()?) },
         komi: config.game.komi,
         visits,
-        style: ReportStyle { points: args.points, ..STYLE },
+        style: ReportStyle { points: args.points, ..ReportStyle::STANDARD },
     };
     let (mut games, mut failed) = work::open(&args.files, args.out.as_deref(), &analyst)?;
     let searcher = Arc::new(searcher);

@@ -14,6 +14,7 @@ use runtime::Stop;
 use selfplay::SelfplayError;
 #[cfg(feature = "torch")]
 use shuffler::ShufflerError;
+use study::StudyError;
 #[cfg(feature = "torch")]
 use trainer::TrainerError;
 use web::WebError;
@@ -120,6 +121,7 @@ pub const ERRORS: &[Classifier] = &[
     classify::<NetError>,
     classify::<EngineSpecError>,
     classify::<EngineError>,
+    classify::<StudyError>,
     classify::<WebError>,
 ];
 

@@ -50,7 +50,7 @@ pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let collection = args.sgf.as_deref().map(Collection::create).transpose().misconfigured()?;
     let run = Store::open_existing(store)?.run(&args.run);
     if !run.exists()? {
-        return Err(anyhow!("there is no run {} in {}", run.name(), run.store().root())).misconfigured();
+        return Err(runtime::RunError::absent(&run).into());
     }
     let source = Source::open(&run, args.matches)?;
     let mut search = Search { filter, collection, seen: HashSet::new(), limit: args.limit.unwrap_or(usize::MAX) };

@@ -10,7 +10,6 @@ mod plan;
 mod policy;
 
 use std::str::FromStr;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use config::{Keep, Retention, RunName};
 use runtime::{Classify, Stop};
@@ -64,7 +63,7 @@ pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let run = Store::open_existing(store)?.run(&args.run);
     let config = runtime::run_config(&run)?;
     let retention = policy(config.retention, &args.keep).misconfigured()?;
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_millis() as i64);
+    let now = runtime::unix_millis() as i64;
     let plan = Plan::make(&run, &config, retention, now)?;
     runtime::print(&plan)?;
     if !args.delete {

@@ -8,7 +8,7 @@ mod report;
 mod stages;
 
 use std::io::IsTerminal;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
 use config::RunName;
@@ -75,7 +75,7 @@ fn look(store: &Store, args: &Args, observers: &mut Vec<Observer>) -> anyhow::Re
         }
     }
     observers.sort_by(|one, other| one.name().cmp(other.name()));
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_millis() as i64);
+    let now = runtime::unix_millis() as i64;
     Ok(observers.iter_mut().map(|observer| observer.look(now)).collect::<Result<_, _>>()?)
 }
 

@@ -56,7 +56,7 @@ fn few_crates_name_each_heavy_library() {
         ("tch", &["net"]),
         ("torch-sys", &["net"]),
         ("libm", &["mcts"]),
-        ("object_store", &["store"]),
+        ("object_store", &["store", "testing"]),
         ("parquet", &["store"]),
         ("prost", &["onnx", "remote"]),
         ("s3s", &["testing"]),

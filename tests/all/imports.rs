@@ -1,17 +1,14 @@
 //! Imports between the files of a crate run one way.
 //!
 //! A file imports another if one of its paths (`use` or inline) leads there, re-exports being followed to where an item is
-//! defined. The paths of an `error.rs` do not count: its variants carry the types of the files that fail with it. Those of a
-//! module to the one around it count, too, unless that is in the list [`SHARED`]. Test modules are omitted.
+//! defined. The paths of an `error.rs` do not count: its variants carry the types of the files that fail with it. Test modules
+//! are omitted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
 use tests::repository;
-
-/// Modules whose parts use what they define, by crate: tables of parts that all work on one type.
-const SHARED: [(&str, &str); 2] = [("crates/cpu", "kernels"), ("crates/evalcache", "segment")];
 
 /// The path of a module from the root of its crate: `["gtp", "session"]`.
 type Module = Vec<String>;
@@ -20,8 +17,6 @@ type Module = Vec<String>;
 #[derive(Default)]
 struct Crate {
     files: BTreeMap<Module, File>,
-    /// Modules whose parts may use them.
-    shared: BTreeSet<Module>,
 }
 
 #[derive(Default)]
@@ -98,9 +93,8 @@ impl Crate {
             let paths = file.uses.iter().map(|used| (&used.path, used.public)).chain(inline);
             let targets = paths.filter_map(|(path, public)| {
                 let target = self.defining(&self.absolute(module, path)?);
-                let around = self.shared.contains(&target) && module.starts_with(&target);
                 let own_export = public && target.starts_with(module);
-                (target != *module && !around && !own_export).then_some(target)
+                (target != *module && !own_export).then_some(target)
             });
             targets.collect()
         };
@@ -192,27 +186,24 @@ fn crates() -> Vec<String> {
 #[test]
 fn imports_between_files_of_a_crate_have_no_circles() {
     for name in crates() {
-        let shared = SHARED.iter().filter(|(of, _)| *of == name).map(|(_, shared)| path(shared)).collect();
-        let circles = Crate { shared, ..Crate::read(&repository().join(&name).join("src")) }.circles();
+        let circles = Crate::read(&repository().join(&name).join("src")).circles();
         assert_eq!(circles, [""; 0], "{name}: files that import each other in circles");
     }
 }
 
 #[test]
 fn circles_are_found_through_re_exports_children_and_inline_paths() {
-    let sharing = |files: &[(&str, &str)], shared: &[&str]| {
+    let circles = |files: &[(&str, &str)]| {
         let files = files.iter().map(|(name, text)| (path(name), File::parse(text))).collect();
-        Crate { files, shared: shared.iter().map(|name| path(name)).collect() }.circles()
+        Crate { files }.circles()
     };
-    let circles = |files: &[(&str, &str)]| sharing(files, &[]);
     let lib = ("lib", "mod a;\nmod b;\npub use a::A;\n");
     assert_eq!(circles(&[lib, ("a", "use crate::b::B;\n"), ("b", "fn b() {}\n")]), [""; 0]);
     assert_eq!(circles(&[lib, ("a", "use crate::b::B;\n"), ("b", "use crate::A;\n")]), ["a", "b"]);
     assert_eq!(circles(&[lib, ("a", "use crate::b::B;\n"), ("b", "fn b() { crate::a::f(); }\n")]), ["a", "b"]);
-    // A part may use what it is a part of only where that is said, and never by way of a third file.
+    // A part does not use what it is a part of, neither directly nor by way of a third file.
     let files = [lib, ("a", "mod part;\nuse part::P;\n"), ("a/part", "use super::A;\n"), ("b", "")];
     assert_eq!(circles(&files), ["a", "a/part"]);
-    assert_eq!(sharing(&files, &["a"]), [""; 0]);
     let around = ("a/part", "use crate::b::{B, C};\n");
     assert_eq!(circles(&[lib, ("a", "use part::P;\n"), around, ("b", "use crate::A;\n")]), ["a", "a/part", "b"]);
     // An item of the root that its modules use.

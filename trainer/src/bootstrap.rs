@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use config::RunConfig;
-use net::{Losses, NetError, Shape, TrainDevice, Trainer, Weights};
+use net::{Losses, NetError, Shape, TrainConfig, TrainDevice, Trainer, Weights};
 use record::Example;
 use runtime::{Driver, Reporter, Step};
 use serde::{Deserialize, Serialize};
@@ -18,7 +18,7 @@ use store::{Backoff, Checkpoint, Run, Source};
 use crate::dataset::{CALIBRATION_POSITIONS, RECALIBRATION_POSITIONS};
 use crate::init::{publish_first, refuse_models};
 use crate::journal::{Journal, Set};
-use crate::resume::{BOOTSTRAP, WEIGHTS, restore, train_config, unusable};
+use crate::resume::{BOOTSTRAP, WEIGHTS, restore, unusable};
 use crate::supervised::{Order, squared_error};
 use crate::{HumanGames, InitialWeights, TrainerError, TrainerEvent};
 
@@ -237,7 +237,7 @@ fn begin(
         }
         None => Weights::random(Shape::new(&config.game, &config.network).map_err(failed)?, config.seed),
     };
-    Trainer::new(&weights, 0, train_config(config), train_device).map_err(failed)
+    Trainer::new(&weights, 0, TrainConfig::new(config), train_device).map_err(failed)
 }
 
 /// Resumes from a checkpoint of the same bootstrap; returns how long it took so far, too.

@@ -20,7 +20,7 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use config::RunConfig;
-use net::{NetError, Shape, Targets, TrainConfig, TrainDevice, Trainer, Weights};
+use net::{NetError, Shape, TrainConfig, TrainDevice, Trainer, Weights};
 use serde::{Deserialize, Serialize};
 use store::{Checkpoint, Run};
 
@@ -78,7 +78,7 @@ pub(crate) fn resume(
                 }
                 let grown = grown(&weights, config, generation).map_err(failed)?;
                 let trainer =
-                    Trainer::new(&grown, trainer.steps(), train_config(config), train_device).map_err(failed)?;
+                    Trainer::new(&grown, trainer.steps(), TrainConfig::new(config), train_device).map_err(failed)?;
                 return Ok(Work { trainer, progress: begun });
             }
         }
@@ -93,13 +93,13 @@ pub(crate) fn resume(
         None => {
             let shape = Shape::new(&config.game, &config.network_of(generation));
             shape.and_then(|shape| {
-                Trainer::new(&Weights::random(shape, config.seed), 0, train_config(config), train_device)
+                Trainer::new(&Weights::random(shape, config.seed), 0, TrainConfig::new(config), train_device)
             })
         }
         Some(parent) => {
             let step = run.models().metadata(parent)?.step;
             let grown = grown(&published(run, parent)?, config, generation);
-            grown.and_then(|weights| Trainer::new(&weights, step, train_config(config), train_device))
+            grown.and_then(|weights| Trainer::new(&weights, step, TrainConfig::new(config), train_device))
         }
     };
     Ok(Work { trainer: trainer.map_err(|source| TrainerError::Train { generation, source })?, progress: begun })
@@ -132,7 +132,7 @@ pub(crate) fn restore(
 ) -> Result<Trainer, TrainerError> {
     let state = file(checkpoint, WEIGHTS)?;
     let shape = Shape::new(&config.game, &config.network_of(generation));
-    let restore = |shape| Trainer::restore(state, shape, &config.digest(), train_config(config), train_device);
+    let restore = |shape| Trainer::restore(state, shape, &config.digest(), TrainConfig::new(config), train_device);
     shape.and_then(restore).map_err(|error| match error {
         // It says nothing of the checkpoint, which another device can go on from.
         error if error.is_of_the_device() => TrainerError::Device(error),
@@ -164,9 +164,4 @@ fn grown(weights: &Weights, config: &RunConfig, generation: u32) -> Result<Weigh
 fn published(run: &Run, number: u32) -> Result<Weights, TrainerError> {
     let (_, weights) = run.models().get(number)?;
     Weights::from_bytes(&weights).map_err(|source| TrainerError::Parent { number, source })
-}
-
-pub(crate) fn train_config(config: &RunConfig) -> TrainConfig {
-    let targets = Targets::new(config);
-    TrainConfig { train: config.train.clone(), targets, seed: config.seed }
 }

@@ -75,7 +75,7 @@ async function read() {
     const before = shown.get(id);
     if (!old || before === html) continue;
     // Neither a plot that is looked at closely nor a field that is being filled is taken away.
-    if (old.querySelector('.zoomed, :is(input, select, textarea):focus')) {
+    if (old.querySelector('.zoomed, :is(input:not([type=checkbox]), select, textarea):focus')) {
       parts.set(id, before ?? '');
       waits = true;
       continue;

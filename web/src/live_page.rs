@@ -1,6 +1,6 @@
 //! Games of self-play as they are played.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use axum::extract::{Path, State};
 use facts::board;
@@ -47,7 +47,7 @@ pub(crate) async fn events(State(app): State<App>, Path(run): Path<String>, Quer
 
 /// The states of workers that play.
 fn present(run: &Run) -> Result<Vec<Stem>, PageError> {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis() as u64);
+    let now = runtime::unix_millis();
     let mut states = run.live().list()?;
     states.retain(|state| now.saturating_sub(state.time()) < OLDEST);
     Ok(states)

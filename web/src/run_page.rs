@@ -1,7 +1,5 @@
 //! The page of a run.
 
-use std::time::{SystemTime, UNIX_EPOCH};
-
 use axum::extract::{Path, State};
 use facts::plots::{By, plot};
 use facts::sections;
@@ -71,7 +69,7 @@ fn content(snapshot: &Snapshot, options: &Options) -> Markup {
             h2 { "State" }
             div.pair {
                 (sections::stages(facts))
-                div { h3 { "Workers" } (sections::workers(facts, now())) }
+                div { h3 { "Workers" } (sections::workers(facts, runtime::unix_millis())) }
             }
         }
         section #training {
@@ -117,11 +115,6 @@ fn choices(options: &Options) -> Markup {
             span { "Scale" @for other in [Scale::Linear, Scale::Log] { " " (link(other.name(), by, other, other == scale)) } }
         }
     }
-}
-
-/// Milliseconds since 1970.
-pub(crate) fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_millis() as u64)
 }
 
 #[cfg(test)]

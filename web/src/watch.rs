@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use config::RunName;
 use facts::{Facts, Reader, Strength};
@@ -120,9 +120,10 @@ impl Watches {
     }
 }
 
-/// Where versions begin: the microseconds since 1970, so that a page of an earlier server or watch has another version.
+/// Where versions begin: a thousand for each millisecond since 1970, so that a page of an earlier server or watch has another
+/// version.
 pub(crate) fn first_version() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_micros() as u64)
+    1000 * runtime::unix_millis()
 }
 
 /// A snapshot of a run for a page: a complete one if that is there soon.

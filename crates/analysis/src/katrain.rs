@@ -39,12 +39,13 @@ mod tests {
     use flate2::read::GzDecoder;
 
     use super::*;
-    use crate::report::tests::{STYLE, analysis};
+    use crate::ReportStyle;
+    use crate::report::tests::analysis;
 
     /// What KaTrain's `GameNode.load_analysis` does; tests/all runs its own code.
     #[test]
     fn values_unpack_to_policy_and_report() {
-        let report = Report::new(&analysis(), false, &STYLE);
+        let report = Report::new(&analysis(), false, &ReportStyle::STANDARD);
         let unpacked: Vec<Vec<u8>> = values(&report)
             .iter()
             .map(|value| {

@@ -35,6 +35,18 @@ pub struct ReportStyle {
     pub path_visits: bool,
 }
 
+impl ReportStyle {
+    /// For pages and files, which show reports to players of either colour.
+    pub const STANDARD: ReportStyle = ReportStyle {
+        perspective: Perspective::Black,
+        points: 10.0,
+        moves: 20,
+        variation: 15,
+        policy: true,
+        path_visits: false,
+    };
+}
+
 /// An analysis of a position.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -249,19 +261,10 @@ pub(crate) mod tests {
         }
     }
 
-    pub(crate) const STYLE: ReportStyle = ReportStyle {
-        perspective: Perspective::Black,
-        points: 10.0,
-        moves: 20,
-        variation: 15,
-        policy: true,
-        path_visits: false,
-    };
-
     #[test]
     fn reports_are_from_the_requested_perspective() {
         let seen = |perspective| {
-            let report = Report::new(&analysis(), false, &ReportStyle { perspective, ..STYLE });
+            let report = Report::new(&analysis(), false, &ReportStyle { perspective, ..ReportStyle::STANDARD });
             let best = &report.move_infos[0].outlook;
             [report.winrate(), report.root_info.outlook.score_lead, best.winrate, best.utility, best.lcb]
         };
@@ -274,7 +277,7 @@ pub(crate) mod tests {
 
     #[test]
     fn reports_have_the_fields_of_the_protocol() {
-        let style = ReportStyle { moves: 1, variation: 2, path_visits: true, ..STYLE };
+        let style = ReportStyle { moves: 1, variation: 2, path_visits: true, ..ReportStyle::STANDARD };
         let report = serde_json::to_value(Report::new(&analysis(), true, &style)).expect("plain fields are JSON");
         let expected = serde_json::json!({
             "isDuringSearch": true,

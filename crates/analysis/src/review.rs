@@ -49,12 +49,13 @@ fn loss(size: Size, index: usize, played: &Turn, before: &Report, after: &Report
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::report::tests::{STYLE, analysis};
+    use crate::ReportStyle;
+    use crate::report::tests::analysis;
 
     /// Reports of positions with these chances for Black, in all of which B1 is the best move.
     pub(crate) fn reports(winrates: &[Option<f64>]) -> Vec<Option<Report>> {
         let report = |(turn, winrate): (usize, &Option<f64>)| {
-            let mut report = Report::new(&analysis(), false, &STYLE);
+            let mut report = Report::new(&analysis(), false, &ReportStyle::STANDARD);
             (report.turn_number, report.root_info.outlook.winrate) = (turn, (*winrate)?);
             Some(report)
         };

@@ -34,7 +34,7 @@ pub struct Train {
     pub l2: f32,
     /// Maximum norm of the gradient (clipping); 0: off.
     ///
-    /// Worth it with high rates, where single batches throw the weights off.
+    /// Worth it with high rates, where single batches throw the weights off. Not measured here.
     #[schemars(range(min = 0.0))]
     pub clip_norm: f32,
     /// Decay of the EMA of the weights; 0: off.
@@ -87,7 +87,7 @@ pub struct Train {
     pub norm_batch: usize,
     /// Steps of linear learning-rate warm-up; 0: none.
     ///
-    /// Worth it with large batches and high rates, and for AdamW.
+    /// Worth it with large batches and high rates, and for AdamW. Not measured here.
     pub warm_up: u64,
     /// Schedule: a larger network from a model number on (Net2Net).
     ///
@@ -97,7 +97,7 @@ pub struct Train {
     /// Interpolation between the rates below.
     ///
     /// The rate is constant after the last.
-    /// "cosine" is worth it where the number of steps is known in advance.
+    /// "cosine" is worth it where the number of steps is known in advance. Not measured here.
     pub learning_rate_path: RatePath,
     /// Learning-rate schedule; `from_step` starts at 0 and rises.
     pub learning_rate: Vec<LearningRate>,

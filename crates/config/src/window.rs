@@ -19,11 +19,12 @@ pub struct Window {
     pub games: usize,
     /// Size in positions of whole games instead; 0: `games`.
     ///
-    /// Worth it where the lengths of games change during a run: the number of examples stays (KataGo).
+    /// Worth it where the lengths of games change during a run: the number of examples stays (KataGo). Not
+    /// measured here.
     pub positions: usize,
     /// Growth of the window.
     ///
-    /// Worth it in long runs: the games of the first models leave early, and later windows hold more.
+    /// Worth it in long runs: the games of the first models leave early, and later windows hold more. Not measured here.
     pub growth: Growth,
     /// Maximum examples per game of the window on average; Minigo: 4; 0: unbounded.
     #[schemars(range(min = 0.0))]

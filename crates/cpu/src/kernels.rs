@@ -20,13 +20,10 @@ mod transforms;
 mod x86;
 
 pub(crate) use products::Products;
-pub(crate) use simd::Element;
+pub(crate) use simd::{Element, LARGEST_INPUT};
 pub(crate) use transforms::{Gather, Scatter};
 
 use crate::{CpuError, InstructionSet};
-
-/// The largest magnitude of a transformed input: 13 bits and a sign. Larger ones are saturated.
-pub(crate) const LARGEST_INPUT: i32 = 8191;
 
 /// Loops for an instruction set that this processor has.
 #[derive(Clone, Copy, Debug)]

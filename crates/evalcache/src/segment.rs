@@ -14,86 +14,31 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
+use xxhash_rust::xxh3::xxh3_64;
 
 use crate::Key;
 
 mod bits;
+mod block;
+mod error;
 mod filter;
 mod head;
+mod source;
 mod write;
 
 #[cfg(test)]
 mod tests;
 
-use bits::Bits;
+use block::Block;
+pub use error::{ReadError, SegmentError};
 use filter::Filter;
+use head::{FOOTER, PRELUDE};
 pub use head::{Head, KomiCoding, Set, Symmetries};
-pub use write::{Merged, SegmentError, write};
+pub use source::{Source, SourceError};
+pub use write::{Merged, write};
 
-const MAGIC: [u8; 4] = *b"TGEC";
-const MAGIC_END: [u8; 4] = *b"CEGT";
-const VERSION: u16 = 1;
-const PRELUDE: usize = 20;
-const FOOTER: usize = 24;
 /// Why a block is refused that was found damaged before.
 pub const KNOWN: &str = "it was found before";
-/// No head is longer: the tables and the directory of 2^20 blocks.
-const MAX_HEAD: u32 = 1 << 25;
-
-/// Why a file could not be read.
-pub type SourceError = Box<dyn std::error::Error + Send + Sync>;
-
-/// The bytes of a segment, wherever they are.
-pub trait Source: Send + Sync {
-    /// How many there are.
-    fn len(&self) -> u64;
-
-    /// Whether there are none.
-    fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Fills `into` with the bytes from `at` on.
-    ///
-    /// # Errors
-    /// The place cannot be read, or ends before.
-    fn read(&self, at: u64, into: &mut [u8]) -> Result<(), SourceError>;
-}
-
-impl Source for Vec<u8> {
-    fn len(&self) -> u64 {
-        self.as_slice().len() as u64
-    }
-
-    fn read(&self, at: u64, into: &mut [u8]) -> Result<(), SourceError> {
-        let from = usize::try_from(at)?;
-        let bytes = self.get(from..).and_then(|rest| rest.get(..into.len())).ok_or("the file is shorter than")?;
-        into.copy_from_slice(bytes);
-        Ok(())
-    }
-}
-
-/// Errors of lookups and checks.
-#[derive(Debug, thiserror::Error)]
-pub enum ReadError {
-    /// The file is no segment, or of another version.
-    #[error("not a segment of version {VERSION}: {0}")]
-    NoSegment(&'static str),
-    /// A block cannot be used; the others can.
-    #[error("block {block} of {blocks} is damaged: {reason}")]
-    Damaged {
-        /// The number of the block.
-        block: u32,
-        /// How many there are.
-        blocks: u32,
-        /// The problem.
-        reason: &'static str,
-    },
-    /// The bytes cannot be read.
-    #[error("cannot read: {0}")]
-    Source(SourceError),
-}
 
 /// An open segment.
 #[derive(Debug)]
@@ -107,16 +52,6 @@ pub struct Segment<S> {
     head_copies: u8,
     /// Blocks that were found damaged, one bit each, so that each is reported once.
     damaged: Vec<AtomicU64>,
-}
-
-/// One block, checked.
-pub(crate) struct Block {
-    bytes: Vec<u8>,
-    entries: usize,
-    /// Bits of the keys that are not implied by block and filter.
-    rest: u32,
-    wide: bool,
-    codes: usize,
 }
 
 impl<S: Source> Segment<S> {
@@ -154,7 +89,7 @@ impl<S: Source> Segment<S> {
 
     fn mark_damaged_filters(&self) {
         for block in 0..self.head.blocks.len() {
-            if filter_sum(self.filter_bytes(block)) != self.head.blocks[block].filter_sum {
+            if filter::sum(self.filter_bytes(block)) != self.head.blocks[block].filter_sum {
                 self.mark(block);
             }
         }
@@ -205,7 +140,7 @@ impl<S: Source> Segment<S> {
         let start = block.checked_sub(1).map_or(0, |before| self.head.blocks[before].end);
         let mut bytes = vec![0; entry.end.saturating_sub(start) as usize];
         self.source.read(self.blocks_at + u64::from(start), &mut bytes).map_err(ReadError::Source)?;
-        if block_sum(block, &bytes) != entry.sum {
+        if block::sum(block, &bytes) != entry.sum {
             self.mark(block);
             return Err(self.damage(block, "wrong checksum"));
         }
@@ -273,39 +208,5 @@ impl<S: Source> Segment<S> {
 
     fn damage(&self, block: usize, reason: &'static str) -> ReadError {
         ReadError::Damaged { block: block as u32, blocks: self.blocks() as u32, reason }
-    }
-}
-
-fn block_sum(block: usize, bytes: &[u8]) -> u64 {
-    xxh3_64_with_seed(bytes, block as u64)
-}
-
-fn filter_sum(bytes: &[u8]) -> u16 {
-    xxh3_64(bytes) as u16
-}
-
-impl Block {
-    fn new(bytes: Vec<u8>, entries: usize, rest: u32, wide: bool) -> Option<Block> {
-        let lengths = entries * (1 + usize::from(wide));
-        let codes = lengths + (entries * rest as usize).div_ceil(8);
-        (bytes.len() >= codes).then_some(Block { bytes, entries, rest, wide, codes })
-    }
-
-    fn rest(&self, rank: usize) -> u128 {
-        let lengths = self.entries * (1 + usize::from(self.wide));
-        Bits(&self.bytes[lengths..self.codes]).get(rank * self.rest as usize, self.rest)
-    }
-
-    fn code(&self, rank: usize) -> Option<&[u8]> {
-        let (start, len) = if self.wide {
-            let lengths = self.bytes[..2 * self.entries]
-                .chunks_exact(2)
-                .map(|two| usize::from(u16::from_le_bytes([two[0], two[1]])));
-            (lengths.clone().take(rank).sum::<usize>(), lengths.clone().nth(rank)?)
-        } else {
-            let lengths = &self.bytes[..self.entries];
-            (lengths[..rank].iter().map(|&len| u32::from(len)).sum::<u32>() as usize, usize::from(*lengths.get(rank)?))
-        };
-        self.bytes[self.codes..].get(start..)?.get(..len)
     }
 }

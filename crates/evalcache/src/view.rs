@@ -17,7 +17,6 @@ pub(crate) const BEYOND: u8 = 1;
 pub(crate) const OWN: u8 = 2;
 /// The first code of the opponent's stones.
 pub(crate) const OTHER: u8 = 5;
-const CODES: u8 = 8;
 
 /// A position as the codec sees it: the same for all images of a position when each is turned by its canonical symmetry.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -74,38 +73,6 @@ impl View {
     pub fn size(&self) -> Size {
         self.size
     }
-
-    /// Appends the view, for samples of evaluations.
-    pub(crate) fn write(&self, out: &mut Vec<u8>) {
-        let side = self.size.side();
-        out.push(side as u8);
-        for row in 0..side {
-            out.extend_from_slice(&self.cells[cell(row, 0)..cell(row, side)]);
-        }
-        out.extend(self.recent.iter().flat_map(|recent| recent.map_or([u8::MAX; 2], |(row, col)| [row, col])));
-    }
-
-    /// Undoes [`View::write`], and takes what it reads from the front.
-    pub(crate) fn read(bytes: &mut &[u8]) -> Option<View> {
-        let (&side, rest) = bytes.split_first()?;
-        let size = Size::new(side.into()).ok()?;
-        let (cells, rest) = rest.split_at_checked(size.area())?;
-        let (recent, rest) = rest.split_at_checked(2 * RECENT)?;
-        let mut view = View::empty(size);
-        for (index, &code) in cells.iter().enumerate() {
-            if code >= CODES || code == BEYOND {
-                return None;
-            }
-            view.stones += u16::from(code != EMPTY);
-            view.cells[cell(index / size.side(), index % size.side())] = code;
-        }
-        for (k, pair) in recent.chunks_exact(2).enumerate() {
-            let on_board = pair[0] < side && pair[1] < side;
-            view.recent[k] = on_board.then_some((pair[0], pair[1]));
-        }
-        *bytes = rest;
-        Some(view)
-    }
 }
 
 /// Stones that a board has and the one before it has not: the move, since a stone takes itself off in no game.
@@ -150,14 +117,5 @@ mod tests {
             }
             assert_eq!(View::new(&image, symmetry.inverse()), View::new(&game, Symmetry::Identity), "{symmetry:?}");
         }
-    }
-
-    #[test]
-    fn write_and_read_agree() {
-        let view = View::new(&game("A1 A2 E5 pass E6"), Symmetry::Flip);
-        let mut bytes = Vec::new();
-        view.write(&mut bytes);
-        assert_eq!(View::read(&mut bytes.as_slice()), Some(view));
-        assert_eq!(View::read(&mut &bytes[..bytes.len() - 1]), None);
     }
 }

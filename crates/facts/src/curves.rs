@@ -141,11 +141,6 @@ impl Curves {
             (!value.is_nan()).then_some((step, value, line))
         })
     }
-
-    /// The last step there is.
-    pub fn last_step(&self) -> Option<u64> {
-        self.sets.values().filter_map(|lines| lines.last_key_value()).map(|(&step, _)| step).max()
-    }
 }
 
 fn bin(value: &Value) -> Option<Bin> {
@@ -168,7 +163,7 @@ mod tests {
         let values = |metric| curves.values("train", metric).map(|(step, value, _)| (step, value)).collect::<Vec<_>>();
         assert_eq!((values("policy"), values("learning_rate")), (vec![(10, 2.5)], vec![(10, 0.25)]));
         assert_eq!((values("value"), values("nothing")), (vec![], vec![]));
-        assert_eq!((curves.ends[&3], curves.last_step(), curves.unread), (1.5e9, Some(10), 0));
+        assert_eq!((curves.ends[&3], curves.unread), (1.5e9, 0));
     }
 
     #[test]

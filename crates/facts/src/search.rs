@@ -272,11 +272,6 @@ fn is_newer(one: &Place, other: &Place) -> bool {
     }
 }
 
-/// The name of a game's players and its file, for a list.
-pub fn address(run: &RunName, place: &Place, row: usize) -> String {
-    format!("/runs/{run}/{place}/{row}")
-}
-
 #[cfg(test)]
 mod tests {
     use record::synthetic;

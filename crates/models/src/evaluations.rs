@@ -143,13 +143,13 @@ pub struct EvaluationCache {
 /// A segment of the store.
 struct OpenSegment {
     number: u32,
-    segment: Segment<Bytes>,
+    segment: Segment<SegmentSource>,
 }
 
 /// The bytes of a segment in a store.
-struct Bytes(SegmentFile);
+pub struct SegmentSource(pub SegmentFile);
 
-impl Source for Bytes {
+impl Source for SegmentSource {
     fn len(&self) -> u64 {
         self.0.size()
     }
@@ -192,7 +192,7 @@ impl EvaluationCache {
     ) -> Result<Option<EvaluationCache>, EvaluationCacheError> {
         let segments = store.evaluations(name, copies)?;
         for number in segments.numbers()? {
-            if let Ok(segment) = Segment::open(Bytes(segments.open(number)?)) {
+            if let Ok(segment) = Segment::open(SegmentSource(segments.open(number)?)) {
                 let head = segment.head();
                 return EvaluationCache::of(segments, head.set, head.tables.clone()).map(Some);
             }
@@ -245,12 +245,12 @@ impl EvaluationCache {
     }
 
     /// A segment; `None` when it is gone or of another set.
-    fn open_segment(&self, number: u32) -> Result<Option<Segment<Bytes>>, EvaluationCacheError> {
+    fn open_segment(&self, number: u32) -> Result<Option<Segment<SegmentSource>>, EvaluationCacheError> {
         let file = match self.segments.open(number) {
             Err(StoreError::NotFound { .. }) => return Ok(None),
             file => file?,
         };
-        let opened = Segment::open(Bytes(file));
+        let opened = Segment::open(SegmentSource(file));
         let segment =
             opened.map_err(|source| EvaluationCacheError::Segment { path: self.segments.name(number), source })?;
         let fits = segment.head().set == self.set && segment.head().tables.digest() == self.tables.digest();

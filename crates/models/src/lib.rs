@@ -16,7 +16,9 @@ mod remote_model;
 mod searcher;
 
 pub use error::ModelError;
-pub use evaluations::{EvaluationCache, EvaluationCacheError, EvaluationCacheOptions, Lookups, MergedSegments};
+pub use evaluations::{
+    EvaluationCache, EvaluationCacheError, EvaluationCacheOptions, Lookups, MergedSegments, SegmentSource,
+};
 pub use model::Model;
 pub use name::ModelName;
 pub use place::Place;

@@ -187,11 +187,12 @@ impl Rows<'_> {
 
 #[cfg(test)]
 mod tests {
-    use config::Preset;
+    use config::{Preset, RunConfig};
     use go::Size;
-    use record::synthetic;
+    use record::{GameRecord, synthetic};
 
     use super::*;
+    use crate::targets::ILLEGAL;
 
     #[test]
     fn threads_encode_the_same_batch() {
@@ -209,5 +210,30 @@ mod tests {
             );
         }
         assert!(matches!(Batch::encode_on(3, shape, &[], &targets, &[]), Err(NetError::NoExamples)));
+    }
+
+    #[test]
+    fn mask_illegal_marks_stones_and_no_legal_move() {
+        let config = Preset::NineByNine.with(&["train.mask_illegal=true"]).unwrap();
+        let shape = Shape::plain(Size::new(5).unwrap());
+        let record = synthetic::game("random", "w", 1, shape.size, 30);
+        let examples = record.examples().unwrap();
+        let symmetries: Vec<Symmetry> = (0..examples.len()).map(|index| Symmetry::ALL[index % 8]).collect();
+        let encode = |config: &RunConfig| Batch::encode(shape, &examples, &Targets::new(config), &symmetries).unwrap();
+        assert!(encode(&Preset::NineByNine.config()).mask.is_empty());
+        let batch = encode(&config);
+        let mut masked = 0;
+        for ((example, symmetry), mask) in examples.iter().zip(&symmetries).zip(batch.mask.chunks(shape.size.moves())) {
+            let turns = record.turns[..usize::from(example.turn)].to_vec();
+            let game = GameRecord { turns, ..record.clone() }.replay().unwrap();
+            let places = symmetry.permutation(shape.size);
+            let at = |mv: usize| mask[usize::from(places[mv])];
+            assert!(game.legal_points().iter().all(|point| at(point.index()) == 0.0), "turn {}", example.turn);
+            let stones = game.position().stones().both();
+            assert!(stones.iter().all(|point| at(point.index()) == ILLEGAL), "turn {}", example.turn);
+            masked += stones.len();
+            assert_eq!(at(shape.size.area()), 0.0, "a pass is legal");
+        }
+        assert!(masked > 100, "{masked} stones");
     }
 }

@@ -1,5 +1,7 @@
 //! How and where a network is trained.
 
+use config::RunConfig;
+
 use crate::{Device, Precision, Targets};
 
 /// Training configuration: what belongs to the run.
@@ -11,6 +13,13 @@ pub struct TrainConfig {
     pub targets: Targets,
     /// Where the randomness of training starts.
     pub seed: u64,
+}
+
+impl TrainConfig {
+    /// That of a run.
+    pub fn new(config: &RunConfig) -> TrainConfig {
+        TrainConfig { train: config.train.clone(), targets: Targets::new(config), seed: config.seed }
+    }
 }
 
 /// Training device: what belongs to the machine.

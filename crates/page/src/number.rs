@@ -54,18 +54,6 @@ pub fn digits(number: f64, significant: usize) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// A size in bytes.
-pub fn bytes(number: u64) -> String {
-    let number = number as f64;
-    let (scaled, unit) = match number {
-        _ if number >= 1e9 => (number / 1e9, "GB"),
-        _ if number >= 1e6 => (number / 1e6, "MB"),
-        _ if number >= 1e3 => (number / 1e3, "kB"),
-        _ => (number, "B"),
-    };
-    format!("{}\u{202f}{unit}", digits(scaled, 3))
-}
-
 /// How long ago something was, in seconds: "35 s", "12 min", "3.5 h", "4 days".
 pub fn duration(seconds: f64) -> String {
     let seconds = seconds.max(0.0);
@@ -100,7 +88,6 @@ mod tests {
         }
         assert_eq!((signed(3.4), signed(-3.4), signed(0.2)), ("+3".to_owned(), "−3".to_owned(), "0".to_owned()));
         assert_eq!(percent(0.1234, 1).replace('\u{202f}', " "), "12.3 %");
-        assert_eq!(bytes(1_234_567).replace('\u{202f}', " "), "1.23 MB");
     }
 
     #[test]

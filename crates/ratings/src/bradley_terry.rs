@@ -46,8 +46,6 @@ pub struct Ratings {
     with_first_move: Vec<f64>,
     first_move: Estimate,
     draws: Option<f64>,
-    log_posterior: f64,
-    log_evidence: f64,
 }
 
 impl Ratings {
@@ -73,8 +71,6 @@ impl Ratings {
             with_first_move: layout.with_first_move(&inverse),
             first_move,
             draws: layout.draws().map(|index| top.at[index]),
-            log_posterior: top.log_posterior,
-            log_evidence: top.log_evidence(),
             players: results.players().to_vec(),
         }
     }
@@ -203,16 +199,6 @@ impl Ratings {
             + b * b * first_move
             + 2.0 * a * b * (self.with_first_move[first] - self.with_first_move[second])
     }
-
-    /// ln p(results, strengths | prior) at the top, up to a constant of the results.
-    pub fn log_posterior(&self) -> f64 {
-        self.log_posterior
-    }
-
-    /// Laplace's approximation of ln p(results | prior), up to a constant of the results: what to compare priors by.
-    pub fn log_evidence(&self) -> f64 {
-        self.log_evidence
-    }
 }
 
 /// The mean and covariance of a mixture of posteriors of one pool, by the laws of total expectation and variance.
@@ -246,12 +232,11 @@ fn mix(parts: impl Iterator<Item = (f64, Ratings)>) -> Ratings {
         with_first_move,
         first_move: Estimate { elo, error: variance.sqrt() },
         draws: parts[0].1.draws.map(|_| average(&|part| part.draws.unwrap_or_default())),
-        log_posterior: average(&|part| part.log_posterior),
-        log_evidence: average(&|part| part.log_evidence),
     }
 }
 
 impl Optimum {
+    /// Laplace's approximation of ln p(results | prior), up to a constant of the results: what to compare priors by.
     fn log_evidence(&self) -> f64 {
         self.log_posterior - 0.5 * self.precision.log_determinant()
     }

@@ -92,11 +92,6 @@ impl ExampleRows {
         self.0.get_array_memory_size()
     }
 
-    /// The games that the rows come from, in order, each with its number of consecutive rows.
-    pub fn runs(&self) -> Vec<(GameId, usize)> {
-        examples::runs(&self.0).expect("the rows were checked")
-    }
-
     /// A copy of some rows, in the given order; a row may be named again.
     ///
     /// # Panics

@@ -7,7 +7,7 @@
 
 /// Statistics of the last calibration games.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Calibration {
+pub struct ResignCalibration {
     /// Root value for the mover below which it should resign: -1 to 0.
     pub threshold: f32,
     /// Calibration games with a winner that it comes from.
@@ -16,17 +16,17 @@ pub struct Calibration {
     pub lost: usize,
 }
 
-impl Calibration {
+impl ResignCalibration {
     /// The threshold that `winner_min`, the winner's minimum root values of the last calibration games in any order, call for:
     /// their `quantile`, but never above 0, so that no player resigns a game it expects to win.
     ///
     /// `None` while there are fewer than `min_games`, or none, or the quantile is not from 0 to 1.
-    pub fn of(winner_min: &[f32], quantile: f64, min_games: usize) -> Option<Calibration> {
+    pub fn of(winner_min: &[f32], quantile: f64, min_games: usize) -> Option<ResignCalibration> {
         if winner_min.len() < min_games {
             return None;
         }
         let threshold = self::quantile(winner_min, quantile)?.min(0.0);
-        Some(Calibration { threshold, games: winner_min.len(), lost: lost(winner_min, threshold) })
+        Some(ResignCalibration { threshold, games: winner_min.len(), lost: lost(winner_min, threshold) })
     }
 
     /// Share of the games that the winner would have resigned.
@@ -115,7 +115,7 @@ mod tests {
     #[test]
     fn threshold_loses_about_its_share_of_the_wins() {
         let winner_min: Vec<f32> = (0..500).map(|i| -1.0 + i as f32 / 500.0).collect();
-        let found = Calibration::of(&winner_min, 0.05, 50).unwrap();
+        let found = ResignCalibration::of(&winner_min, 0.05, 50).unwrap();
         assert_eq!((found.games, found.lost), (500, 25));
         close(found.false_positive_rate(), 0.05);
         let (low, high) = found.interval();
@@ -125,13 +125,13 @@ mod tests {
 
     #[test]
     fn threshold_never_resigns_an_expected_win() {
-        let found = Calibration::of(&[0.2; 60], 0.05, 50).unwrap();
+        let found = ResignCalibration::of(&[0.2; 60], 0.05, 50).unwrap();
         assert_eq!((found.threshold, found.lost), (0.0, 0));
     }
 
     #[test]
     fn too_few_games_give_no_threshold() {
-        assert_eq!(Calibration::of(&[-0.5; 49], 0.05, 50), None);
-        assert_eq!(Calibration::of(&[], 0.05, 0), None);
+        assert_eq!(ResignCalibration::of(&[-0.5; 49], 0.05, 50), None);
+        assert_eq!(ResignCalibration::of(&[], 0.05, 0), None);
     }
 }

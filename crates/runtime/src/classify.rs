@@ -7,11 +7,14 @@ use config::ConfigError;
 use exit_class::{Classified, Classifier, ExitClass, classify};
 use store::StoreError;
 
-/// The errors that every program may end with.
-const COMMON: &[Classifier] = &[classify::<Marked>, classify::<StoreError>, classify::<ConfigError>];
+use crate::RunError;
 
-/// The class of the first error of the chain that has one: an error that [`Classify`] marked, of a store or a configuration, or
-/// of one of these types.
+/// The errors that every program may end with.
+const COMMON: &[Classifier] =
+    &[classify::<Marked>, classify::<StoreError>, classify::<ConfigError>, classify::<RunError>];
+
+/// The class of the first error of the chain that has one: an error that [`Classify`] marked, of a store, a configuration
+/// or a run, or of one of these types.
 pub fn class_of(error: &anyhow::Error, errors: &[Classifier]) -> ExitClass {
     exit_class::exit_class(error.chain(), &[COMMON, errors].concat())
 }

@@ -2,12 +2,59 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::anyhow;
 use clap::Args;
-use config::{Retention, RunConfig, RunName};
-use store::Run;
+use config::{ConfigError, Retention, RunConfig, RunName};
+use exit_class::{Classified, ExitClass};
+use store::{Run, StoreError};
 
-use crate::Classify;
+/// A run that a program cannot work on.
+#[derive(Debug, thiserror::Error)]
+pub enum RunError {
+    /// No run is named where one is needed.
+    #[error("no run is named; name one with --run NAME")]
+    Unnamed,
+    /// The run does not exist.
+    #[error("there is no run {run} in {store}; `tengen status` lists all runs")]
+    Absent {
+        /// Its name.
+        run: RunName,
+        /// The store.
+        store: String,
+    },
+    /// The run does not exist, and the program can begin it.
+    #[error("there is no run {run} in {store}; `tengen status` lists all runs; begin it with --config FILE")]
+    NotBegun {
+        /// Its name.
+        run: RunName,
+        /// The store.
+        store: String,
+    },
+    /// Overrides of no configuration.
+    #[error("--set overrides keys of --config; add --config FILE")]
+    OnlyOverrides,
+    /// The given configuration cannot be used.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The store failed, or the run began with another configuration.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl RunError {
+    /// Says that the run does not exist.
+    pub fn absent(run: &Run) -> RunError {
+        RunError::Absent { run: run.name().clone(), store: run.store().root().to_owned() }
+    }
+}
+
+impl Classified for RunError {
+    fn class(&self) -> ExitClass {
+        match self {
+            RunError::Store(error) => error.class(),
+            _ => ExitClass::Configuration,
+        }
+    }
+}
 
 /// The configuration of a new run.
 #[derive(Args, Clone, Debug)]
@@ -26,12 +73,12 @@ impl ConfigArgs {
     ///
     /// # Errors
     /// As `ConfigArgs::read` and [`run_config`]; the run began with another configuration.
-    pub fn open(&self, run: &Run) -> anyhow::Result<RunConfig> {
+    pub fn open(&self, run: &Run) -> Result<RunConfig, RunError> {
         if let Some(config) = self.read()? {
             begin(run, &config, &self.overrides)?;
         }
-        let missing = || anyhow!("{}; begin it with --config FILE", no_run(run));
-        run.config()?.ok_or_else(missing).misconfigured()
+        let missing = || RunError::NotBegun { run: run.name().clone(), store: run.store().root().to_owned() };
+        run.config()?.ok_or_else(missing)
     }
 
     /// Whether anything was given.
@@ -43,11 +90,11 @@ impl ConfigArgs {
     ///
     /// # Errors
     /// A file that cannot be read or is no configuration, and other values without a file: the operator's to mend.
-    fn read(&self) -> anyhow::Result<Option<RunConfig>> {
+    fn read(&self) -> Result<Option<RunConfig>, RunError> {
         match &self.config {
-            Some(path) => configuration(path, &self.overrides).map(Some),
+            Some(path) => Ok(Some(configuration(path, &self.overrides)?)),
             None if self.overrides.is_empty() => Ok(None),
-            None => Err(anyhow!("--set overrides keys of --config; add --config FILE")).misconfigured(),
+            None => Err(RunError::OnlyOverrides),
         }
     }
 }
@@ -57,7 +104,7 @@ impl ConfigArgs {
 ///
 /// # Errors
 /// The run began with another configuration, or a store that cannot be used.
-pub fn begin(run: &Run, config: &RunConfig, overrides: &[String]) -> anyhow::Result<()> {
+pub fn begin(run: &Run, config: &RunConfig, overrides: &[String]) -> Result<(), RunError> {
     run.create(config)?;
     let stored = run_config(run)?.retention;
     // Of a file without the section nothing is known about what the operator wants.
@@ -73,37 +120,31 @@ pub fn begin(run: &Run, config: &RunConfig, overrides: &[String]) -> anyhow::Res
 ///
 /// # Errors
 /// None is named, which the operator must mend.
-pub fn named_run(run: Option<&RunName>) -> anyhow::Result<&RunName> {
-    run.ok_or_else(|| anyhow!("no run is named; name one with --run NAME")).misconfigured()
+pub fn named_run(run: Option<&RunName>) -> Result<&RunName, RunError> {
+    run.ok_or(RunError::Unnamed)
 }
 
 /// The configuration of a run that exists.
 ///
 /// # Errors
 /// There is no such run, which the operator must mend; a store that cannot be used.
-pub fn run_config(run: &Run) -> anyhow::Result<RunConfig> {
-    run.config()?.ok_or_else(|| no_run(run)).misconfigured()
-}
-
-fn no_run(run: &Run) -> anyhow::Error {
-    anyhow!("there is no run {} in {}; `tengen status` lists all runs", run.name(), run.store().root())
+pub fn run_config(run: &Run) -> Result<RunConfig, RunError> {
+    run.config()?.ok_or_else(|| RunError::absent(run))
 }
 
 /// The configuration in a file and those that it extends, with other values for some keys, each as `section.key=value`.
 ///
 /// # Errors
 /// A file that cannot be read or is no configuration: the operator's to mend.
-pub fn configuration(path: &Path, overrides: &[String]) -> anyhow::Result<RunConfig> {
-    Ok(RunConfig::load(path, overrides, |path| std::fs::read_to_string(path))?)
+pub fn configuration(path: &Path, overrides: &[String]) -> Result<RunConfig, ConfigError> {
+    RunConfig::load(path, overrides, |path| std::fs::read_to_string(path))
 }
 
 #[cfg(test)]
 mod tests {
     use clap::Parser;
-    use exit_class::ExitClass;
 
     use super::*;
-    use crate::class_of;
 
     #[derive(Parser)]
     struct Program {
@@ -111,7 +152,7 @@ mod tests {
         config: ConfigArgs,
     }
 
-    fn read(arguments: &[&str]) -> anyhow::Result<Option<RunConfig>> {
+    fn read(arguments: &[&str]) -> Result<Option<RunConfig>, RunError> {
         Program::parse_from(["program"].iter().chain(arguments)).config.read()
     }
 
@@ -137,8 +178,8 @@ mod tests {
         ];
         for (arguments, what) in cases {
             let error = read(arguments).unwrap_err();
-            assert!(format!("{error:#}").contains(what), "{error:#}");
-            assert!(class_of(&error, &[]) == ExitClass::Configuration, "{error:#}");
+            assert!(error.to_string().contains(what), "{error}");
+            assert!(error.class() == ExitClass::Configuration, "{error}");
         }
     }
 }

@@ -1,12 +1,13 @@
 //! Standard output.
 
-use std::fmt::{self, Display};
+use std::fmt::Display;
 use std::io::{self, Write};
 
 use crate::console;
 
 /// Standard output is closed. [`crate::main`] treats it as a clean end.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
+#[error("standard output is closed")]
 pub struct StdoutClosed;
 
 /// Prints a line on standard output, without tearing the progress bar.
@@ -22,11 +23,3 @@ pub fn print(line: impl Display) -> anyhow::Result<()> {
         _ => anyhow::Error::new(error).context("cannot write to standard output"),
     })
 }
-
-impl Display for StdoutClosed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("standard output is closed")
-    }
-}
-
-impl std::error::Error for StdoutClosed {}

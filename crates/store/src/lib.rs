@@ -47,7 +47,7 @@
 //!    not for longer than half a minute; then the caller gets the error.
 //! 6. Objects are checked when they are read, against hashes and schemas, and an error names the file.
 //!
-//! This is the only crate that knows object stores and Parquet.
+//! This is the only crate that knows Parquet, and object stores but for decorators in crate `testing`.
 
 mod archive;
 mod archives;

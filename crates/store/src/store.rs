@@ -27,6 +27,7 @@ use crate::traffic::{self, Operation};
 #[derive(Clone)]
 pub struct Store(Arc<Inner>);
 
+#[derive(Clone)]
 struct Inner {
     location: Location,
     runtime: Arc<Runtime>,
@@ -86,24 +87,18 @@ impl Store {
         Ok(Store(Arc::new(Inner { location, runtime: Arc::new(runtime), clock: Arc::new(names::now) })))
     }
 
-    /// The same store with a decorator around its objects.
-    ///
-    /// # Errors
-    /// When the system has no free resources.
-    #[cfg(feature = "testing")]
-    pub fn with_objects(
-        &self,
-        decorate: impl FnOnce(Arc<dyn ObjectStore>) -> Arc<dyn ObjectStore>,
-    ) -> Result<Store, StoreError> {
-        let location = self.0.location.clone();
-        Store::at(Location { objects: decorate(location.objects.clone()), ..location })
+    /// The same store with a decorator around its objects, which every request goes through.
+    pub fn with_objects(&self, decorate: impl FnOnce(Arc<dyn ObjectStore>) -> Arc<dyn ObjectStore>) -> Store {
+        let mut inner = Inner::clone(&self.0);
+        inner.location.objects = decorate(inner.location.objects);
+        // Lists by the beginnings of names would go past it.
+        inner.location.pages = None;
+        Store(Arc::new(inner))
     }
 
     /// The same store in a process with this clock, in milliseconds since 1970.
-    #[cfg(any(test, feature = "testing"))]
     pub fn with_clock(&self, clock: impl Fn() -> u64 + Send + Sync + 'static) -> Store {
-        let (location, runtime) = (self.0.location.clone(), self.0.runtime.clone());
-        Store(Arc::new(Inner { location, runtime, clock: Arc::new(clock) }))
+        Store(Arc::new(Inner { clock: Arc::new(clock), ..Inner::clone(&self.0) }))
     }
 
     /// The time by the clock of this process, in milliseconds since 1970, which gives no time twice.

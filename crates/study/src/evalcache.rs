@@ -8,15 +8,13 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use config::RunName;
 use evalcache::ladder::{self, Fidelity, Rung};
-use evalcache::{
-    Codec, Key, KomiCoding, Sample, Segment, Set, Source, SourceError, Steps, Symmetries, Tables, View, segment,
-};
+use evalcache::{Codec, Key, KomiCoding, Sample, Segment, Set, Steps, Symmetries, Tables, View, segment};
 use go::{Game, Size, sgf};
-use models::{ModelName, Models};
+use models::{ModelName, Models, SegmentSource};
 use play::{game_seed, generator};
 use runtime::{Classify, ResourceArgs, Stop, thread_time};
 use serde::Serialize;
-use store::{SegmentFile, Store};
+use store::Store;
 
 use crate::batched_search::BATCH;
 use crate::model::Player;
@@ -267,21 +265,9 @@ fn nanoseconds(count: usize, mut work: impl FnMut(usize)) -> f64 {
 
 /// A segment of all samples in a temporary folder.
 struct Disk {
-    segment: Segment<File>,
+    segment: Segment<SegmentSource>,
     bytes: usize,
     _folder: tempfile::TempDir,
-}
-
-struct File(SegmentFile);
-
-impl Source for File {
-    fn len(&self) -> u64 {
-        self.0.size()
-    }
-
-    fn read(&self, at: u64, into: &mut [u8]) -> Result<(), SourceError> {
-        Ok(self.0.read(at, into)?)
-    }
 }
 
 impl Disk {
@@ -300,7 +286,7 @@ impl Disk {
         let segments = Store::open(at)?.evaluations("study", None)?;
         let len = bytes.len();
         let number = segments.publish(&bytes.into())?;
-        Ok(Disk { segment: Segment::open(File(segments.open(number)?))?, bytes: len, _folder: folder })
+        Ok(Disk { segment: Segment::open(SegmentSource(segments.open(number)?))?, bytes: len, _folder: folder })
     }
 
     fn look_up(&self, game: &Game, codec: Codec<'_>, policy: &mut [f32]) {
@@ -334,8 +320,8 @@ fn opened(entries: u32, size: Size) -> anyhow::Result<Opened> {
     }
     let numbers = segments.numbers()?;
     let began = Instant::now();
-    let open = numbers.iter().map(|&number| Ok(Segment::open(File(segments.open(number)?))?));
-    let open: Vec<Segment<File>> = open.collect::<anyhow::Result<_>>()?;
+    let open = numbers.iter().map(|&number| Ok(Segment::open(SegmentSource(segments.open(number)?))?));
+    let open: Vec<Segment<SegmentSource>> = open.collect::<anyhow::Result<_>>()?;
     let open_ms = 1e3 * began.elapsed().as_secs_f64();
     let (memory, mut code) = (open.iter().map(Segment::memory).sum::<usize>(), Vec::new());
     let miss_ns = nanoseconds(10_000, |_| {

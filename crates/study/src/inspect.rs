@@ -28,6 +28,7 @@ pub use self::inspection::Inspection;
 pub use self::parts::{SCRIPT, STYLE, TableLinks};
 use self::series::Series;
 use self::subject::Subject;
+use crate::StudyError;
 
 /// Networks that fit side by side on a page.
 const MOST: usize = 100;
@@ -58,8 +59,7 @@ pub(crate) fn run(store: &str, args: &Args) -> anyhow::Result<()> {
         [model] if args.every.is_none() => {
             let subject = Subject::open(models, model)?;
             let against = args.against.as_ref().map(|other| Subject::open(models, other)).transpose()?;
-            let facts = Facts::gather(&subject, against.as_ref()).map_err(|why| anyhow!(why)).misconfigured()?;
-            args.write(&subject.name, &Inspection::of_network(facts))
+            args.write(&subject.name, &Inspection::of_network(Facts::gather(&subject, against.as_ref())?))
         }
         _ if args.against.is_some() => {
             Err(anyhow!("--against compares a single network; {} are named", named.len())).misconfigured()
@@ -80,25 +80,24 @@ pub(crate) fn run(store: &str, args: &Args) -> anyhow::Result<()> {
 ///
 /// # Errors
 /// No such model; networks that have nothing in common.
-pub fn network(models: &Models, model: &ModelRef, against: Option<&ModelRef>) -> anyhow::Result<Inspection> {
+pub fn network(models: &Models, model: &ModelRef, against: Option<&ModelRef>) -> Result<Inspection, StudyError> {
     let subject = Subject::of_model(models, model)?;
     let against = against.map(|other| Subject::of_model(models, other)).transpose()?;
-    let facts = Facts::gather(&subject, against.as_ref()).map_err(|why| anyhow!(why)).misconfigured()?;
-    Ok(Inspection::of_network(facts))
+    Ok(Inspection::of_network(Facts::gather(&subject, against.as_ref())?))
 }
 
 /// The networks of several models.
 ///
 /// # Errors
 /// No such model.
-pub fn networks(models: &Models, these: &[ModelRef]) -> anyhow::Result<Inspection> {
+pub fn networks(models: &Models, these: &[ModelRef]) -> Result<Inspection, StudyError> {
     let series = Series::gather(these.len(), &|place| Subject::of_model(models, &these[place]))?;
     Ok(Inspection::of_series(series))
 }
 
 impl Args {
     /// The networks, with the models of runs that `--every` means.
-    fn named(&self, models: &Models) -> anyhow::Result<Vec<ModelName>> {
+    fn named(&self, models: &Models) -> Result<Vec<ModelName>, StudyError> {
         let Some(every) = self.every else { return Ok(self.models.clone()) };
         let mut names = Vec::new();
         for named in &self.models {

@@ -4,6 +4,7 @@
 mod batched_search;
 mod deep_positions;
 mod depth;
+mod error;
 mod evalcache;
 pub mod inspect;
 mod ladders;
@@ -13,6 +14,7 @@ mod statistics;
 mod targets;
 mod values;
 
+pub use error::StudyError;
 use runtime::Stop;
 
 /// A study of a model.

@@ -1,10 +1,11 @@
 //! From the name of a model to the model and its configuration.
 
 use config::{ModelId, ModelRef, Preset, RunConfig, RunName};
-use models::{ModelName, Models, Place, Searcher};
-use runtime::{Classify, ResourceArgs};
+use models::{ModelError, ModelName, Models, Place, Searcher};
+use runtime::ResourceArgs;
 use store::Store;
 
+use crate::StudyError;
 use crate::batched_search::BATCH;
 
 /// The model that is studied, and how.
@@ -28,25 +29,30 @@ pub struct ModelArgs {
 
 impl ModelArgs {
     /// The models of a store, and the one that is meant.
-    pub(crate) fn find(&self, store: &str) -> anyhow::Result<(Models, ModelId)> {
+    pub(crate) fn find(&self, store: &str) -> Result<(Models, ModelId), StudyError> {
         let models = Models::new(Store::open(store)?);
         let id = models.resolve(&self.model)?;
         Ok((models, id))
     }
 
     /// The [`configuration`] of its run.
-    pub(crate) fn own_configuration(&self, models: &Models, id: &ModelId) -> anyhow::Result<RunConfig> {
+    pub(crate) fn own_configuration(&self, models: &Models, id: &ModelId) -> Result<RunConfig, StudyError> {
         configuration(models, id, self.run.as_ref(), &[])
     }
 
     /// The [`configuration`] that it is studied with: `given` values, and those of the command line.
-    pub(crate) fn configuration(&self, models: &Models, id: &ModelId, given: &[String]) -> anyhow::Result<RunConfig> {
+    pub(crate) fn configuration(
+        &self,
+        models: &Models,
+        id: &ModelId,
+        given: &[String],
+    ) -> Result<RunConfig, StudyError> {
         configuration(models, id, self.run.as_ref(), &[given, &self.overrides].concat())
     }
 
     /// Opens a model on the device.
-    pub(crate) fn open(&self, models: &Models, config: &RunConfig, id: &ModelId) -> anyhow::Result<Searcher> {
-        let device: net::Device = self.resources.device.parse().misconfigured()?;
+    pub(crate) fn open(&self, models: &Models, config: &RunConfig, id: &ModelId) -> Result<Searcher, StudyError> {
+        let device: net::Device = self.resources.device.parse().map_err(ModelError::from)?;
         Ok(Searcher::open(models, config, id, &device.into(), BATCH)?)
     }
 }
@@ -73,7 +79,7 @@ impl Player {
         run: Option<&RunName>,
         place: &Place,
         batch: usize,
-    ) -> anyhow::Result<Player> {
+    ) -> Result<Player, StudyError> {
         match model {
             ModelName::Model(model) => {
                 let id = models.resolve(model)?;
@@ -97,7 +103,7 @@ pub fn configuration(
     id: &ModelId,
     named: Option<&RunName>,
     overrides: &[String],
-) -> anyhow::Result<RunConfig> {
+) -> Result<RunConfig, StudyError> {
     let own = match id {
         ModelId::Trained { run, .. } => Some(run),
         ModelId::Uniform | ModelId::Random => named,

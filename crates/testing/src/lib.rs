@@ -9,6 +9,8 @@ mod proxy;
 #[cfg(feature = "s3")]
 pub mod s3;
 mod skip;
+#[cfg(feature = "store")]
+mod stores;
 mod tool;
 mod wait;
 
@@ -19,6 +21,8 @@ pub use faults::{Fault, FaultInjector};
 #[cfg(feature = "s3")]
 pub use proxy::Proxy;
 pub use skip::{require, unbuilt, unsupported};
+#[cfg(feature = "store")]
+pub use stores::{with_clock_ahead, with_faults};
 pub use tool::Tool;
 pub use wait::{PATIENCE, poll, wait_for, wait_until};
 

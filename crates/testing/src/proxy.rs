@@ -22,7 +22,7 @@ pub struct Proxy {
 
 /// What all connections share.
 struct Line {
-    target: Mutex<SocketAddr>,
+    target: SocketAddr,
     faults: FaultInjector,
     /// Whether the line carries nothing.
     is_dead: AtomicBool,
@@ -40,7 +40,7 @@ impl Proxy {
         let listener = TcpListener::bind("127.0.0.1:0")?;
         let address = listener.local_addr()?;
         let line = Arc::new(Line {
-            target: Mutex::new(target),
+            target,
             faults: FaultInjector::new(Fault::STREAM, one_in, seed),
             is_dead: AtomicBool::new(false),
             ended: AtomicBool::new(false),
@@ -75,11 +75,6 @@ impl Proxy {
         self.line.is_dead.store(is_dead, Ordering::Relaxed);
     }
 
-    /// Connects new clients to another server.
-    pub fn set_target(&self, target: SocketAddr) {
-        *self.line.target.lock().unwrap_or_else(PoisonError::into_inner) = target;
-    }
-
     /// Cuts all connections.
     pub fn cut(&self) {
         let streams = std::mem::take(&mut *self.line.streams.lock().unwrap_or_else(PoisonError::into_inner));
@@ -98,8 +93,7 @@ impl Drop for Proxy {
 
 impl Line {
     fn connect(self: &Arc<Line>, client: TcpStream) -> io::Result<()> {
-        let target = *self.target.lock().unwrap_or_else(PoisonError::into_inner);
-        let server = TcpStream::connect(target)?;
+        let server = TcpStream::connect(self.target)?;
         for stream in [&client, &server] {
             stream.set_nodelay(true)?;
             self.streams.lock().unwrap_or_else(PoisonError::into_inner).push(stream.try_clone()?);

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use config::RunConfig;
-use net::{Precision, Shape, Weights};
+use net::Precision;
 use play::{EvaluatorStats, Instrumented, RandomModel};
-use runtime::{Classify, ResourceArgs, Stop};
+use runtime::{ResourceArgs, Stop};
 
 use super::played::{on_threads, per_second};
 use super::settings::Bench;
@@ -32,7 +32,7 @@ pub(crate) fn playing(
     time: Duration,
     stop: &Stop,
 ) -> anyhow::Result<Playing> {
-    let case = selfplay::measure(&bench(time, stop), place, Precision::Auto, &subject(config)?)?;
+    let case = selfplay::measure(&bench(time, stop), place, Precision::Auto, &Subject::made_up(config.clone())?)?;
     Ok(Playing {
         positions_per_s: case.positions_per_s,
         evaluations_per_s: case.evaluations_per_s,
@@ -59,7 +59,7 @@ pub(crate) fn random_playing(config: &RunConfig, threads: usize, time: Duration)
 pub(crate) fn training(config: &RunConfig, place: &ResourceArgs, time: Duration, stop: &Stop) -> anyhow::Result<f64> {
     let mut config = config.clone();
     config.train.batch = config.train.batch.min(BATCH);
-    train::examples_per_s(&bench(time, stop), place, &subject(&config)?)
+    train::examples_per_s(&bench(time, stop), place, &Subject::made_up(config)?)
 }
 
 /// Seconds of the shuffler for each example, from a window of so many positions.
@@ -76,9 +76,4 @@ pub(crate) fn peak_of<T>(work: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Re
 
 fn bench(time: Duration, stop: &Stop) -> Bench<'_> {
     Bench { store: "", json: false, time, stop }
-}
-
-fn subject(config: &RunConfig) -> anyhow::Result<Subject> {
-    let shape = Shape::new(&config.game, &config.network).misconfigured()?;
-    Ok(Subject { name: "made up".to_owned(), config: config.clone(), weights: Weights::synthetic(shape, 1) })
 }

@@ -59,7 +59,8 @@ impl BatchedGame for Counted<'_> {
     }
 }
 
-/// Self-play on one thread for a time, with an evaluator that counts into `stats`.
+/// Self-play on one thread, with an evaluator that counts into `stats`: for a quarter of the time to get the games apart from
+/// each other, and then for the time that counts.
 pub(super) fn selfplay(
     evaluator: &mut dyn Evaluator,
     stats: &EvaluatorStats,
@@ -68,27 +69,14 @@ pub(super) fn selfplay(
     time: Duration,
 ) -> anyhow::Result<Played> {
     let config = config.at(0);
-    let mut started = (0..).map(|index| SelfplaySpec::new(&config, "made-up", &thread.to_string(), index, None));
-    let mut start = || started.next().map(Selfplay::new);
     let slots = config.selfplay.batch / config.search.leaves;
-    play(&mut [evaluator], stats, slots, &mut start, time)
-}
-
-/// Plays for a quarter of the time to get the games apart from each other, and then for the time that counts. The models
-/// count into `stats`.
-fn play(
-    models: &mut [&mut dyn Evaluator],
-    stats: &EvaluatorStats,
-    slots: usize,
-    start: &mut dyn FnMut() -> Option<Selfplay>,
-    time: Duration,
-) -> anyhow::Result<Played> {
     let (games, moves) = (Cell::new(0), Cell::new(0));
-    let mut start = || start().map(|game| Counted { game, moves: &moves });
+    let mut started = (0..).map(|index| SelfplaySpec::new(&config, "made-up", &thread.to_string(), index, None));
+    let mut start = || started.next().map(|spec| Counted { game: Selfplay::new(spec), moves: &moves });
     let began = Instant::now();
     let mut measured: Option<(Stopwatch, EvaluatorCounts)> = None;
     let mut end = None;
-    play::run(models, &mut Vec::new(), slots, &mut start, &mut |_| games.set(games.get() + 1), &mut |_| {
+    play::run(&mut [evaluator], &mut Vec::new(), slots, &mut start, &mut |_| games.set(games.get() + 1), &mut |_| {
         let counts = stats.counts();
         if measured.is_none() && began.elapsed() >= time / 4 {
             games.set(0);

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use anyhow::Context;
-use config::{ModelRef, Preset, RunConfig};
+use config::{ConfigError, ModelRef, Preset, RunConfig};
 use models::Models;
 use net::{Shape, Weights};
 use runtime::Classify;
@@ -63,6 +63,12 @@ impl fmt::Display for Tower {
 }
 
 impl Subject {
+    /// A network with random weights.
+    pub(super) fn made_up(config: RunConfig) -> anyhow::Result<Subject> {
+        let shape = Shape::new(&config.game, &config.network).misconfigured()?;
+        Ok(Subject { name: "made up".to_owned(), config, weights: Weights::synthetic(shape, 1) })
+    }
+
     pub(super) fn tower(&self) -> Tower {
         let Shape { size, blocks, filters, .. } = self.weights.shape();
         Tower { model: self.name.clone(), board: size.side(), blocks, filters }
@@ -88,15 +94,13 @@ impl SubjectArgs {
             format!("network.filters={filters}"),
             "train.grow=[]".to_owned(),
         ];
-        let config = self.read(&[&tower[..], &self.overrides].concat())?;
-        let shape = Shape::new(&config.game, &config.network).misconfigured()?;
-        Ok(Subject { name: "made up".to_owned(), config, weights: Weights::synthetic(shape, 1) })
+        Subject::made_up(self.read(&[&tower[..], &self.overrides].concat())?)
     }
 
-    fn read(&self, overrides: &[String]) -> anyhow::Result<RunConfig> {
+    fn read(&self, overrides: &[String]) -> Result<RunConfig, ConfigError> {
         match &self.config {
             Some(path) => runtime::configuration(path, overrides),
-            None => Ok(Preset::NineByNine.with(overrides)?),
+            None => Preset::NineByNine.with(overrides),
         }
     }
 

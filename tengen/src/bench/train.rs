@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use net::{NetError, Precision, Targets, TrainBench, TrainConfig, TrainDevice, Trainer};
+use net::{NetError, Precision, TrainBench, TrainConfig, TrainDevice, Trainer};
 use record::{Example, ExampleRows, synthetic};
 use runtime::{Classify, ResourceArgs};
 use serde::Serialize;
@@ -122,8 +122,7 @@ impl Training<()> {
         let config = &subject.config;
         let (threads, batch) = (place.threads(), config.train.batch);
         let train_device = TrainDevice { device: place.device.parse().misconfigured()?, precision, threads };
-        let train_config =
-            TrainConfig { train: config.train.clone(), targets: Targets::new(config), seed: config.seed };
+        let train_config = TrainConfig::new(config);
         let rows = Arc::new(rows(subject.weights.shape().size, batch)?);
         let trainer = move || Trainer::new(&subject.weights, 0, train_config.clone(), train_device);
         Ok(Training { rows, batch, trainer, threads })

@@ -6,7 +6,7 @@ use std::time::Instant;
 use config::{LearningRate, Preset};
 use go::{Game, Size};
 use mcts::{Draw, Evaluator, Request};
-use net::{Device, NetError, Network, Precision, Shape, Targets, TrainConfig, TrainDevice, Trainer, Weights};
+use net::{Device, NetError, Network, Precision, Shape, TrainConfig, TrainDevice, Trainer, Weights};
 use record::{Example, synthetic};
 use serde::Serialize;
 
@@ -61,11 +61,10 @@ fn train(device: Device, precision: Precision) -> Result<(), NetError> {
     let train_device = TrainDevice { device, precision, threads: 1 };
     let mut config = Preset::Minigo.config();
     (config.train.batch, config.train.learning_rate) = (32, vec![LearningRate { from_step: 0, rate: 0.01 }]);
-    let train_config = TrainConfig { targets: Targets::new(&config), train: config.train, seed: 1 };
     let games = (0..).map(|index| synthetic::game("doctor", "0", index, shape().size, 10));
     let examples = games.take(4).map(|game| game.examples()).collect::<Result<Vec<_>, _>>();
     let examples: Vec<Example> = examples.expect("made-up games are played by the rules").concat();
-    let mut trainer = Trainer::new(&Weights::random(shape(), 1), 0, train_config, train_device)?;
+    let mut trainer = Trainer::new(&Weights::random(shape(), 1), 0, TrainConfig::new(&config), train_device)?;
     trainer.step(&examples).map(drop)
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use analysis::{Event, Report, Task, losses};
+use analysis::{Event, Report, ReportStyle, Task, losses};
 use go::Game;
 
 use super::desk::Ticket;
@@ -11,7 +11,7 @@ use super::engines::OpenModel;
 use super::message::{AnalysisMessage, Content, GameMessage, LossMessage};
 use super::position::Played;
 use super::reports::ReportKey;
-use super::state::{FULL, STYLE};
+use super::state::FULL;
 use super::visitor::{Happening, Visitor};
 
 /// Positions of a game that wait or are searched at a time.
@@ -119,7 +119,7 @@ impl Review {
             Event::Progress(_) => return Some(self),
             Event::Done(analysis) => {
                 self.tickets.remove(&turn);
-                let report = Arc::new(Report::new(&analysis, false, &STYLE));
+                let report = Arc::new(Report::new(&analysis, false, &ReportStyle::STANDARD));
                 visitor.play.reports.add(self.key(turn), &report);
                 self.reports[turn] = Some(Arc::clone(&report));
                 visitor.reply(id, Content::Analysis(AnalysisMessage { known: false, report }));

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use analysis::{Analysis, Event, Report, Task};
+use analysis::{Analysis, Event, Report, ReportStyle, Task};
 use go::{Game, Move, Scoring};
 use mcts::choice;
 use play::{game_seed, generator};
@@ -13,7 +13,7 @@ use super::engines::OpenModel;
 use super::message::{AnalysisMessage, Content, GameMessage, Genmove, MoveMessage, Player, PositionMessage};
 use super::position::Played;
 use super::reports::ReportKey;
-use super::state::{FULL, STYLE};
+use super::state::FULL;
 use super::visitor::{Happening, Visitor};
 
 /// When the first partial report is due, and the others after each other.
@@ -112,7 +112,7 @@ impl Searching {
     pub(super) fn event(self, visitor: &mut Visitor, id: u32, event: Event) -> Option<Searching> {
         match event {
             Event::Progress(analysis) => {
-                let report = Arc::new(Report::new(&analysis, true, &STYLE));
+                let report = Arc::new(Report::new(&analysis, true, &ReportStyle::STANDARD));
                 visitor.reply(id, Content::Analysis(AnalysisMessage { known: false, report }));
                 return Some(self);
             }
@@ -125,7 +125,7 @@ impl Searching {
     }
 
     fn done(self, visitor: &mut Visitor, id: u32, analysis: &Analysis) {
-        let report = Arc::new(Report::new(analysis, false, &STYLE));
+        let report = Arc::new(Report::new(analysis, false, &ReportStyle::STANDARD));
         let content = match self.purpose {
             Purpose::Analyze(key) => {
                 visitor.play.reports.add(key, &report);

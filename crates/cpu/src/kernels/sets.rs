@@ -10,7 +10,7 @@ macro_rules! set {
             /// # Safety
             /// The slices are as long as [`Gather::check`] requires, and the processor has the instruction set.
             $(#[target_feature(enable = $features)])?
-            pub(in crate::kernels) unsafe fn gather<T: Element>(job: Gather<'_>, out: &mut [T]) {
+            pub(crate) unsafe fn gather<T: Element>(job: Gather<'_>, out: &mut [T]) {
                 // SAFETY: the caller's promise.
                 unsafe { transforms::gather::<$simd, T>(job, out) }
             }
@@ -18,7 +18,7 @@ macro_rules! set {
             /// # Safety
             /// The slices are as long as [`Products::check`] requires, and the processor has the instruction set.
             $(#[target_feature(enable = $features)])?
-            pub(in crate::kernels) unsafe fn products<T: Element>(job: Products<'_, T>, out: &mut [f32]) {
+            pub(crate) unsafe fn products<T: Element>(job: Products<'_, T>, out: &mut [f32]) {
                 // SAFETY: the caller's promise.
                 unsafe { products::products::<$simd, T>(job, out) }
             }
@@ -26,7 +26,7 @@ macro_rules! set {
             /// # Safety
             /// The slices are as long as [`Scatter::check`] requires, and the processor has the instruction set.
             $(#[target_feature(enable = $features)])?
-            pub(in crate::kernels) unsafe fn scatter(job: Scatter<'_>, out: &mut [f32]) {
+            pub(crate) unsafe fn scatter(job: Scatter<'_>, out: &mut [f32]) {
                 // SAFETY: the caller's promise.
                 unsafe { transforms::scatter::<$simd>(job, out) }
             }

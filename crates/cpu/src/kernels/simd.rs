@@ -1,5 +1,8 @@
 //! Operations of an instruction set that the loops use, and the two types of number that are multiplied.
 
+/// The largest magnitude of a transformed input: 13 bits and a sign. Larger ones are saturated.
+pub(crate) const LARGEST_INPUT: i32 = 8191;
+
 /// The vectors of an instruction set.
 ///
 /// # Safety
@@ -149,7 +152,7 @@ impl Element for i16 {
 
     #[inline(always)]
     unsafe fn store<S: Simd>(to: *mut i16, a: S::Floats, scale: f32) {
-        const LARGEST: f32 = super::LARGEST_INPUT as f32;
+        const LARGEST: f32 = LARGEST_INPUT as f32;
         // SAFETY: the caller's promise.
         unsafe {
             let scaled = S::mul(a, S::splat(scale));

@@ -5,6 +5,8 @@
 
 use std::ops::Range;
 
+use xxhash_rust::xxh3::xxh3_64;
+
 use super::bits::{self, Bits};
 
 /// Bits of a key that choose a slot.
@@ -16,6 +18,11 @@ const SLOTS: usize = 1 << SLOT_BITS;
 /// Bytes of the filter of a block.
 pub(super) fn len(entries: usize) -> usize {
     (entries * (1 + MARK_BITS as usize) + SLOTS).div_ceil(8)
+}
+
+/// The checksum of the filter of a block.
+pub(super) fn sum(bytes: &[u8]) -> u16 {
+    xxh3_64(bytes) as u16
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -2,8 +2,8 @@ use std::collections::BTreeMap;
 
 use go::Size;
 use proptest::prelude::*;
+use xxhash_rust::xxh3::xxh3_64_with_seed;
 
-use super::write::Merged;
 use super::*;
 use crate::{Steps, Tables};
 

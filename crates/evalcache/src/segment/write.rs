@@ -2,26 +2,12 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::error::{ReadError, SegmentError};
+use super::head::FOOTER;
 use super::head::{self, BlockRef, Head, Set};
-use super::{Segment, Source, bits, block_sum, filter, filter_sum};
-use crate::{Key, ReadError, Tables};
-
-/// Why entries make no segment.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum SegmentError {
-    /// Keys must ascend.
-    #[error("key {0} comes after a key that is not below it")]
-    Order(Key),
-    /// A code is longer than a segment can say.
-    #[error("the code of key {0} has {1} bytes, more than 65535")]
-    Code(Key, usize),
-    /// More than 4 GiB of codes, or more entries in a block than it can count.
-    #[error("{0} entries are more than a segment can have; write several")]
-    TooLarge(u64),
-    /// The tables are of other steps than the set.
-    #[error("tables of {0} steps do not fit a set of {1}")]
-    Tables(crate::Steps, crate::Steps),
-}
+use super::source::Source;
+use super::{Segment, bits, block, filter};
+use crate::{Key, Tables};
 
 /// The bytes of a segment of these entries, whose keys ascend.
 ///
@@ -61,7 +47,7 @@ pub fn write(set: Set, tables: &Tables, replaces: &[u32], entries: &[(Key, &[u8]
     let head = head.to_bytes();
     let mut out = head::prelude(&head).to_vec();
     [&head, &filters, &blocks, &head].into_iter().for_each(|part| out.extend(part));
-    let len = (out.len() + super::FOOTER) as u64;
+    let len = (out.len() + FOOTER) as u64;
     out.extend(head::footer(&head, len));
     Ok(out)
 }
@@ -90,8 +76,8 @@ fn put_block(
     Some(BlockRef {
         end: u32::try_from(blocks.len()).ok()?,
         entries: u16::try_from(inside.len()).ok()?,
-        filter_sum: filter_sum(&filters[filter_start..]),
-        sum: block_sum(number, &blocks[start..]),
+        filter_sum: filter::sum(&filters[filter_start..]),
+        sum: block::sum(number, &blocks[start..]),
     })
 }
 

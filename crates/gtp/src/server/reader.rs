@@ -49,7 +49,8 @@ impl Reader {
     }
 
     /// Lines that have all arrived, and no more to come.
-    pub fn holding(lines: impl IntoIterator<Item = Heard>) -> Reader {
+    #[cfg(test)]
+    pub(super) fn holding(lines: impl IntoIterator<Item = Heard>) -> Reader {
         let (_, none) = mpsc::channel();
         Reader { next: lines.into_iter().collect(), ..Reader::of(none, Stop::never()) }
     }

@@ -4,7 +4,8 @@ use std::fs::File;
 use std::time::{Duration, SystemTime};
 
 use record::RatingRow;
-use store::{Claim, Run, Stem, Store};
+use store::{Claim, Run, Store};
+use testing::with_clock_ahead;
 
 use crate::{config, name, on_every_reliable_store, some_games, state};
 
@@ -14,13 +15,7 @@ const AGE: Duration = Duration::from_secs(1800);
 
 /// The run as processes see it whose clocks are right, an hour ahead, and an hour behind.
 fn three(store: &Store) -> [Run; 3] {
-    [0, HOUR, -HOUR].map(|ahead| ahead_by(store, ahead).run(&name("r")))
-}
-
-/// The store in a process whose clock is ahead by so many milliseconds. No time comes twice.
-fn ahead_by(store: &Store, milliseconds: i64) -> Store {
-    let stem = || Stem::now("clock").expect("the name is a good one");
-    store.with_clock(move || stem().time().saturating_add_signed(milliseconds))
+    [0, HOUR, -HOUR].map(|ahead| with_clock_ahead(store, ahead).run(&name("r")))
 }
 
 fn claim(number: u64) -> Claim {
@@ -113,7 +108,7 @@ fn claims_of_killed_evaluators_do_not_hold_for_ever_whatever_clocks_say() {
         File::options().write(true).open(&file).unwrap().set_modified(past).unwrap();
 
         let store = Store::open(folder.path().to_str().unwrap()).unwrap();
-        let reader = ahead_by(&store, ahead).run(&name("r"));
+        let reader = with_clock_ahead(&store, ahead).run(&name("r"));
         assert_eq!(reader.claims().list(AGE).unwrap(), [claim(1)], "how late it is at the place is not known yet");
         assert!(reader.claims().acquire("living", &claim(2)).unwrap());
         reader.claims().release(&claim(2)).unwrap();

@@ -8,7 +8,6 @@ mod classes;
 mod clock;
 mod damage;
 mod evaluations;
-mod faulty;
 mod folder;
 mod games;
 mod herd;
@@ -26,13 +25,11 @@ use record::{GameRecord, synthetic};
 use store::{Run, Store};
 use tempfile::TempDir;
 use testing::s3::Server;
-
-use faulty::Faulty;
+use testing::with_faults;
 
 /// One request in so many meets a fault.
 const ONE_IN: u32 = 10;
 
-/// Runs a check on every kind of store.
 /// Runs a check on every kind of store. At once, because faults make it wait more than it computes.
 fn on_every_store(check: impl Fn(&Store) + Sync) {
     thread::scope(|scope| {
@@ -54,8 +51,8 @@ fn on_every_reliable_store(check: impl Fn(&Store) + Sync) {
 fn on_every_unreliable_store(check: impl Fn(&Store) + Sync) {
     let (folder, server) = (TempDir::new().unwrap(), Server::with_faults(ONE_IN, 3).unwrap());
     let in_folder = Store::open(folder.path().to_str().unwrap()).unwrap();
-    let faulty = |store: Store, seed| store.with_objects(|objects| Faulty::around(objects, ONE_IN, seed)).unwrap();
-    on_each([faulty(in_folder, 1), faulty(Store::in_memory().unwrap(), 2), on_server(&server)], check);
+    let in_memory = Store::in_memory().unwrap();
+    on_each([with_faults(&in_folder, ONE_IN, 1), with_faults(&in_memory, ONE_IN, 2), on_server(&server)], check);
 }
 
 fn on_each(stores: [Store; 3], check: impl Fn(&Store) + Sync) {

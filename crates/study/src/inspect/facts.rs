@@ -1,7 +1,6 @@
 //! Data of the page.
 
 use std::fmt;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use net::{ListedTensor, Listing};
 use serde::Serialize;
@@ -9,6 +8,7 @@ use store::Source;
 
 use super::Subject;
 use super::tensor::{NEAR_ZERO, TensorFacts, shown};
+use crate::StudyError;
 
 /// A channel whose scale is smaller is constant. Scales begin at 1, or at 0 in the last batch norm of a
 /// block, where channels that have not been trained away from zero are meant to be found.
@@ -76,7 +76,7 @@ impl Facts {
     ///
     /// # Errors
     /// Networks that have no tensor of one name and dimensions.
-    pub(super) fn gather(subject: &Subject, against: Option<&Subject>) -> Result<Facts, String> {
+    pub(super) fn gather(subject: &Subject, against: Option<&Subject>) -> Result<Facts, StudyError> {
         let (own, other) = (&subject.listing, against.map(|against| &against.listing));
         let like = |tensor: &ListedTensor| {
             other.and_then(|other| other.tensor(&tensor.name)).filter(|like| is_like(tensor, like))
@@ -84,8 +84,8 @@ impl Facts {
         let tensors: Vec<TensorFacts> =
             own.tensors.iter().map(|tensor| TensorFacts::new(tensor, like(tensor))).collect();
         if against.is_some() && tensors.iter().all(|tensor| tensor.against.is_none()) {
-            let (one, two) = (&own.shape, other.map(|other| other.shape.to_string()).unwrap_or_default());
-            return Err(format!("the networks have no tensor of the same name and dimensions: {one}; and {two}"));
+            let other = other.map(|other| other.shape.to_string()).unwrap_or_default();
+            return Err(StudyError::Unlike(own.shape.to_string(), other));
         }
         Ok(Facts {
             model: ModelFacts::new(subject),
@@ -97,15 +97,10 @@ impl Facts {
             near_zero: NEAR_ZERO,
             least_scale: LEAST_SCALE,
             least_variance: Listing::LEAST_VARIANCE,
-            written: now(),
+            written: runtime::unix_millis(),
             version: env!("CARGO_PKG_VERSION"),
         })
     }
-}
-
-/// Milliseconds since 1970.
-pub(super) fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_millis() as u64)
 }
 
 impl fmt::Display for Facts {

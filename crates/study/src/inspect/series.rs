@@ -10,8 +10,9 @@ use net::ListedTensor;
 use serde::Serialize;
 
 use super::Subject;
-use super::facts::{ModelFacts, norms, now};
+use super::facts::{ModelFacts, norms};
 use super::tensor::{difference, finite, norm, shown};
+use crate::StudyError;
 
 /// Bars of a histogram.
 const BARS: usize = 24;
@@ -78,7 +79,10 @@ impl Series {
     ///
     /// # Errors
     /// A network that cannot be read.
-    pub(super) fn gather(count: usize, open: &dyn Fn(usize) -> anyhow::Result<Subject>) -> anyhow::Result<Series> {
+    pub(super) fn gather(
+        count: usize,
+        open: &dyn Fn(usize) -> Result<Subject, StudyError>,
+    ) -> Result<Series, StudyError> {
         let mut tensors: Vec<Row> = Vec::new();
         let mut places: BTreeMap<String, usize> = BTreeMap::new();
         for place in 0..count {
@@ -107,7 +111,13 @@ impl Series {
         for row in &mut tensors {
             row.range = row.range.and_then(|(low, high)| shown(low).zip(shown(high)));
         }
-        Ok(Series { networks, tensors, beyond: BEYOND, written: now(), version: env!("CARGO_PKG_VERSION") })
+        Ok(Series {
+            networks,
+            tensors,
+            beyond: BEYOND,
+            written: runtime::unix_millis(),
+            version: env!("CARGO_PKG_VERSION"),
+        })
     }
 
     /// A name for the page.

@@ -3,12 +3,12 @@
 use std::fs;
 use std::path::Path;
 
-use anyhow::Context;
 use config::ModelRef;
 use models::{ModelName, Models};
 use net::Listing;
-use runtime::Classify;
 use store::ModelMetadata;
+
+use crate::StudyError;
 
 /// A network and its metadata.
 pub(super) struct Subject {
@@ -22,14 +22,14 @@ pub(super) struct Subject {
 }
 
 impl Subject {
-    pub(super) fn open(models: &Models, named: &ModelName) -> anyhow::Result<Subject> {
+    pub(super) fn open(models: &Models, named: &ModelName) -> Result<Subject, StudyError> {
         match named {
             ModelName::Model(model) => Subject::of_model(models, model),
             ModelName::File(path) => Subject::of_file(path),
         }
     }
 
-    pub(super) fn of_model(models: &Models, model: &ModelRef) -> anyhow::Result<Subject> {
+    pub(super) fn of_model(models: &Models, model: &ModelRef) -> Result<Subject, StudyError> {
         let (run, number) = models.trained(model)?;
         let (metadata, bytes) = run.models().get(number)?;
         let first = if number > 1 && run.models().exists(1)? { Some(run.models().metadata(1)?) } else { None };
@@ -37,13 +37,13 @@ impl Subject {
         Ok(Subject { listing: read(&name, &bytes)?, name, bytes: bytes.len(), metadata: Some(metadata), first })
     }
 
-    fn of_file(path: &Path) -> anyhow::Result<Subject> {
-        let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display())).misconfigured()?;
+    fn of_file(path: &Path) -> Result<Subject, StudyError> {
+        let bytes = fs::read(path).map_err(|source| StudyError::File { path: path.to_owned(), source })?;
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         Ok(Subject { listing: read(&name, &bytes)?, name, bytes: bytes.len(), metadata: None, first: None })
     }
 }
 
-pub(super) fn read(name: &str, bytes: &[u8]) -> anyhow::Result<Listing> {
-    Listing::read(bytes).with_context(|| format!("{name} cannot be used")).misconfigured()
+pub(super) fn read(name: &str, bytes: &[u8]) -> Result<Listing, StudyError> {
+    Listing::read(bytes).map_err(|source| StudyError::Weights { name: name.to_owned(), source: Box::new(source) })
 }

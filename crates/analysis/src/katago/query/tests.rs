@@ -1,7 +1,6 @@
 use serde_json::json;
 
 use super::*;
-use crate::report::tests::STYLE;
 
 fn options() -> ServerOptions {
     ServerOptions {
@@ -10,7 +9,7 @@ fn options() -> ServerOptions {
         size: Some(Size::new(5).expect("a size")),
         komi: 6.5,
         visits: 100,
-        style: ReportStyle { policy: false, ..STYLE },
+        style: ReportStyle { policy: false, ..ReportStyle::STANDARD },
     }
 }
 
@@ -62,8 +61,13 @@ fn optional_fields_are_read() {
     assert_eq!((found.turns, found.komi, found.visits), (vec![(0, 3), (2, -4)], 7.0, 30));
     assert_eq!(found.time, Some(Duration::from_secs(8)));
     assert_eq!(found.progress, Some([Duration::from_millis(500); 2]));
-    let style =
-        ReportStyle { perspective: Perspective::SideToMove, variation: 3, policy: true, path_visits: true, ..STYLE };
+    let style = ReportStyle {
+        perspective: Perspective::SideToMove,
+        variation: 3,
+        policy: true,
+        path_visits: true,
+        ..ReportStyle::STANDARD
+    };
     assert_eq!(found.style, style);
     let corner = go::Point::new(found.game.size(), 4, 0).expect("a point");
     let points = PointSet::from_iter([corner]);

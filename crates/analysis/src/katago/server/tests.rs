@@ -7,7 +7,6 @@ use play::Uniform;
 
 use super::*;
 use crate::EngineOptions;
-use crate::report::tests::STYLE;
 
 /// Hands out lines as they are written.
 struct Lines(Sender<Value>);
@@ -36,7 +35,7 @@ fn server() -> (Server<Lines>, Receiver<Value>) {
         size: None,
         komi: 7.5,
         visits: 20,
-        style: ReportStyle { policy: false, ..STYLE },
+        style: ReportStyle { policy: false, ..ReportStyle::STANDARD },
     };
     (Server::new(engine, options, Lines(sender)), lines)
 }

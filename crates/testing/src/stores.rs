@@ -1,4 +1,4 @@
-//! A decorator that makes any store unreliable.
+//! Stores with faults, and as a process with a wrong clock sees them.
 
 use std::fmt;
 use std::io;
@@ -13,20 +13,30 @@ use object_store::{
     CopyOptions, Error, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore,
     PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
 };
-use testing::{Fault, FaultInjector};
+use store::{Stem, Store};
+
+use crate::{Fault, FaultInjector};
+
+/// The same store, where one request in `one_in` meets a fault of [`Fault::TRANSPORT`]; `seed` decides which.
+pub fn with_faults(store: &Store, one_in: u32, seed: u64) -> Store {
+    let faults = FaultInjector::new(Fault::TRANSPORT, one_in, seed);
+    store.with_objects(|objects| Arc::new(Faulty { objects, faults }))
+}
+
+/// The same store in a process whose clock is ahead by so many milliseconds. No time comes twice.
+pub fn with_clock_ahead(store: &Store, milliseconds: i64) -> Store {
+    let stem = || Stem::now("clock").expect("the name is a good one");
+    store.with_clock(move || stem().time().saturating_add_signed(milliseconds))
+}
 
 /// Objects under fault injection: requests are lost before they are carried out, or their responses are lost, or late.
 #[derive(Debug)]
-pub(crate) struct Faulty {
+struct Faulty {
     objects: Arc<dyn ObjectStore>,
     faults: FaultInjector,
 }
 
 impl Faulty {
-    pub(crate) fn around(objects: Arc<dyn ObjectStore>, one_in: u32, seed: u64) -> Arc<dyn ObjectStore> {
-        Arc::new(Faulty { objects, faults: FaultInjector::new(Fault::TRANSPORT, one_in, seed) })
-    }
-
     async fn meet<T>(&self, request: impl Future<Output = Result<T>>) -> Result<T> {
         match self.faults.draw() {
             Some(Fault::RequestLost) => return Err(lost("request")),

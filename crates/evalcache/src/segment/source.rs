@@ -1,0 +1,34 @@
+//! The bytes of a segment.
+
+/// Why a file could not be read.
+pub type SourceError = Box<dyn std::error::Error + Send + Sync>;
+
+/// The bytes of a segment, wherever they are.
+pub trait Source: Send + Sync {
+    /// How many there are.
+    fn len(&self) -> u64;
+
+    /// Whether there are none.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Fills `into` with the bytes from `at` on.
+    ///
+    /// # Errors
+    /// The place cannot be read, or ends before.
+    fn read(&self, at: u64, into: &mut [u8]) -> Result<(), SourceError>;
+}
+
+impl Source for Vec<u8> {
+    fn len(&self) -> u64 {
+        self.as_slice().len() as u64
+    }
+
+    fn read(&self, at: u64, into: &mut [u8]) -> Result<(), SourceError> {
+        let from = usize::try_from(at)?;
+        let bytes = self.get(from..).and_then(|rest| rest.get(..into.len())).ok_or("the file is shorter than")?;
+        into.copy_from_slice(bytes);
+        Ok(())
+    }
+}
