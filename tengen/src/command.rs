@@ -7,7 +7,7 @@ use clap::{Parser, Subcommand};
 use evaluator::EvaluatorError;
 use exit_class::{Classifier, classify};
 use gtp::engines::{EngineError, EngineSpecError};
-use models::ModelError;
+use models::{EvaluationCacheError, ModelError};
 use net::NetError;
 use runtime::Stop;
 #[cfg(feature = "torch")]
@@ -118,6 +118,7 @@ pub const ERRORS: &[Classifier] = &[
     #[cfg(feature = "torch")]
     classify::<EvaluatorError>,
     classify::<ModelError>,
+    classify::<EvaluationCacheError>,
     classify::<NetError>,
     classify::<EngineSpecError>,
     classify::<EngineError>,

@@ -12,7 +12,7 @@ use config::ConfigError;
 use evaluator::EvaluatorError;
 use exit_class::{Classifier, ExitClass};
 use gtp::engines::EngineError;
-use models::ModelError;
+use models::{EvaluationCacheError, ModelError};
 use net::NetError;
 use selfplay::SelfplayError;
 use shuffler::ShufflerError;
@@ -207,7 +207,8 @@ fn errors_of_a_stage_have_the_same_exit_code_in_tengen() {
     let no_gpu = || NetError::NoGpu { wanted: 3, found: 0, reason: None };
     let damaged = || NetError::NotSafetensors("cut off".to_owned());
     let unknown = || EngineError::Unknown { name: "Absent".parse().expect("a name"), known: Vec::new() };
-    let cases: [(&str, anyhow::Error, ExitClass); 13] = [
+    let unreachable = || StoreError::Unreachable { doing: "read", path: path(), reason: String::new() };
+    let cases: [(&str, anyhow::Error, ExitClass); 14] = [
         ("selfplay", SelfplayError::Model(open(no_gpu())).into(), ExitClass::Configuration),
         ("selfplay", SelfplayError::Model(open(damaged())).into(), ExitClass::Failure),
         ("shuffler", ShufflerError::NoGeneration.into(), ExitClass::Failure),
@@ -225,6 +226,7 @@ fn errors_of_a_stage_have_the_same_exit_code_in_tengen() {
         ("evaluator", EvaluatorError::Model(open(damaged())).into(), ExitClass::Failure),
         ("trainer", built_in("random").into(), ExitClass::Configuration),
         ("tengen", no_gpu().into(), ExitClass::Configuration),
+        ("tengen", EvaluationCacheError::Store(unreachable()).into(), ExitClass::StoreUnreachable),
     ];
     for (program, error, expected) in cases {
         let of = |name: &str| PROGRAMS.into_iter().find(|(other, _)| *other == name).expect("a program").1;

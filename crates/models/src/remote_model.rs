@@ -87,11 +87,13 @@ fn open_here(run: Run, id: ModelId, devices: Devices, batch: usize) -> OpenLocal
 
 /// How a process ends when an evaluation failed.
 pub fn evaluate_class(error: &EvaluateError) -> ExitClass {
-    let remote = match error.downcast_ref() {
-        Some(NetError::Evaluator(inner)) => inner.downcast_ref::<RemoteError>(),
-        _ => None,
-    };
-    remote.map_or(ExitClass::Failure, Classified::class)
+    match error.downcast_ref() {
+        Some(NetError::Evaluator(inner)) => {
+            inner.downcast_ref::<RemoteError>().map_or(ExitClass::Failure, Classified::class)
+        }
+        Some(error) => error.class(),
+        None => ExitClass::Failure,
+    }
 }
 
 #[cfg(test)]
@@ -107,5 +109,7 @@ mod tests {
         assert_eq!(class(no_server), ExitClass::StoreUnreachable);
         assert_eq!(class(RemoteError::Ended), ExitClass::Failure);
         assert_eq!(evaluate_class(&NetError::BadAnswer { row: 1 }.into()), ExitClass::Failure);
+        let no_gpu = NetError::NoGpu { wanted: 3, found: 0, reason: None };
+        assert_eq!(evaluate_class(&no_gpu.into()), ExitClass::Configuration);
     }
 }
