@@ -135,6 +135,10 @@ def game_by_keys(browser, server):
         expect(page.locator("#board .owner").first).to_be_attached()
         screen(page, "play")
         accessible(page)
+        # A pass disables its button, and the focus goes to the board.
+        page.locator("#pass").focus()
+        page.keyboard.press("Enter")
+        page.wait_for_function("() => document.activeElement.closest('#board')")
 
 
 def moves_are(page, least):
