@@ -91,6 +91,11 @@ def game_by_clicks(browser, server):
         assert "RE[" in sgf and "SZ[9]" in sgf, sgf
         page.locator("#review").click()
         page.wait_for_url("**/play/review")
+        # The analysis begins by itself; with fewer visits it ends soon on a busy machine, too.
+        expect(page.locator("#stop")).to_be_visible()
+        page.locator("#visits").fill("8")
+        page.keyboard.press("Tab")
+        page.locator("#analyse").click()
         expect(page.locator("#status")).to_have_text(re.compile("The game is analysed"))
         return moves
 

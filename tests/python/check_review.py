@@ -73,6 +73,8 @@ def game_is_reviewed_and_reopened(browser, server):
         page.keyboard.press("ArrowLeft")
         page.locator("#candidates .move").last.click()
         page.wait_for_function("nodes => document.querySelectorAll('#tree .node').length > nodes", arg=nodes)
+        # Files have the analyses that are over.
+        expect(page.locator("#value")).to_have_text(re.compile("after (3[2-9]|[4-9][0-9]|[1-9][0-9]{2,}) visits"))
         with page.expect_download() as download:
             page.locator("#save").click()
         saved = Path(download.value.path()).read_bytes()
