@@ -53,7 +53,9 @@ impl InitialWeights {
     /// A configuration that differs in something else than more blocks and filters.
     pub fn grown(self, config: &RunConfig) -> Result<InitialWeights, TrainerError> {
         let fail = |source| unusable(&self.source.name, source);
-        let wanted = Shape::new(&config.game, &config.network).map_err(fail)?.with_planes_like(self.weights.shape());
+        let wanted = Shape::new(&config.game, &config.network)
+            .map_err(|error| fail(error.into()))?
+            .with_planes_like(self.weights.shape());
         let weights = self.weights.grown(wanted, config.seed).map_err(fail)?;
         Ok(InitialWeights { weights, source: self.source })
     }
@@ -71,7 +73,8 @@ impl InitialWeights {
     /// tell whose turn it is: they stay as they are.
     pub(crate) fn check(&self, config: &RunConfig) -> Result<(), TrainerError> {
         let found = self.weights.shape();
-        let wanted = Shape::new(&config.game, &config.network).map_err(|source| unusable(&self.source.name, source))?;
+        let wanted =
+            Shape::new(&config.game, &config.network).map_err(|error| unusable(&self.source.name, error.into()))?;
         let expected = wanted.with_planes_like(found);
         if found == expected {
             return Ok(());
