@@ -20,7 +20,7 @@ use crate::logs::Logs;
 use crate::marks::Marks;
 use crate::matches::Matches;
 use crate::models::Models;
-use crate::pairings::{Engines, Pairings};
+use crate::pairings::Pairings;
 use crate::promotions::{Promotions, Retirements};
 use crate::pruning::Pruning;
 use crate::quarantine::Quarantine;
@@ -59,7 +59,7 @@ repositories! {
     holdout: Examples,
     /// The archives of games.
     archives: Archives,
-    /// The deletion of old objects on request.
+    /// The deletion of old objects, and of what killed writers left behind.
     pruning: Pruning,
     /// The damaged files that were moved out of the way.
     quarantine: Quarantine,
@@ -83,8 +83,6 @@ repositories! {
     claims: Claims,
     /// The pairs that were chosen to play.
     pairings: Pairings,
-    /// The other programs that play matches.
-    engines: Engines,
     /// The models that passed a promotion test.
     promotions: Promotions,
     /// The models that were retired.
@@ -115,7 +113,6 @@ impl Run {
             ratings: Ratings::new(at.clone()),
             claims: Claims::new(at.clone()),
             pairings: Pairings { at: at.clone() },
-            engines: Engines { at: at.clone() },
             promotions: Promotions { at: at.clone() },
             retirements: Retirements { at: at.clone() },
             leases: Leases { at: at.clone() },
