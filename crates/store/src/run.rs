@@ -6,6 +6,7 @@ use config::RunName;
 use object_store::path::Path;
 
 use crate::archives::Archives;
+use crate::champions::{Champions, Retirements};
 use crate::checkpoints::Checkpoints;
 use crate::claims::Claims;
 use crate::error::StoreError;
@@ -21,7 +22,6 @@ use crate::marks::Marks;
 use crate::matches::Matches;
 use crate::models::Models;
 use crate::pairings::Pairings;
-use crate::promotions::{Promotions, Retirements};
 use crate::pruning::Pruning;
 use crate::quarantine::Quarantine;
 use crate::ratings::Ratings;
@@ -84,7 +84,7 @@ repositories! {
     /// The pairs that were chosen to play.
     pairings: Pairings,
     /// The models that passed a promotion test.
-    promotions: Promotions,
+    champions: Champions,
     /// The models that were retired.
     retirements: Retirements,
     /// The leases of names.
@@ -113,7 +113,7 @@ impl Run {
             ratings: Ratings::new(at.clone()),
             claims: Claims::new(at.clone()),
             pairings: Pairings { at: at.clone() },
-            promotions: Promotions { at: at.clone() },
+            champions: Champions { at: at.clone() },
             retirements: Retirements { at: at.clone() },
             leases: Leases { at: at.clone() },
             live: LiveGames { at: at.clone() },

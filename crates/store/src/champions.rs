@@ -15,11 +15,11 @@ const CHAMPIONS: &str = "champions";
 
 /// The models of a run that passed a promotion test.
 #[derive(Debug)]
-pub struct Promotions {
+pub struct Champions {
     pub(crate) at: RunFolder,
 }
 
-impl Promotions {
+impl Champions {
     /// The model that passed the last promotion test; `None` before there is one. Only newer models follow it.
     ///
     /// # Errors
