@@ -14,7 +14,6 @@ use crate::examples::Examples;
 use crate::files::{EXAMPLES, HOLDOUT};
 use crate::folder::RunFolder;
 use crate::games::Games;
-use crate::in_progress::InProgress;
 use crate::leases::Leases;
 use crate::live::LiveGames;
 use crate::logs::Logs;
@@ -28,6 +27,7 @@ use crate::ratings::Ratings;
 use crate::resign::ResignThresholds;
 use crate::shards::Shards;
 use crate::store::Store;
+use crate::unfinished::UnfinishedGames;
 
 /// One run in a store. Cloning is cheap.
 #[derive(Clone, Debug)]
@@ -64,7 +64,7 @@ repositories! {
     /// The damaged files that were moved out of the way.
     quarantine: Quarantine,
     /// The handed-off games.
-    in_progress: InProgress,
+    unfinished: UnfinishedGames,
     /// The models.
     models: Models,
     /// The shards: what each model is trained on.
@@ -103,7 +103,7 @@ impl Run {
             holdout: Examples { folder: HOLDOUT, archives: archives.clone() },
             pruning: Pruning::new(at.clone(), archives.clone()),
             quarantine: Quarantine { at: at.clone() },
-            in_progress: InProgress::new(at.clone(), games.clone()),
+            unfinished: UnfinishedGames::new(at.clone(), games.clone()),
             models: Models::new(at.clone()),
             shards: Shards { at: at.clone() },
             checkpoints: Checkpoints { at: at.clone() },
