@@ -6,7 +6,7 @@ use config::RunName;
 use object_store::path::Path;
 
 use crate::archives::Archives;
-use crate::champions::{Champions, Retirements};
+use crate::champions::Champions;
 use crate::checkpoints::Checkpoints;
 use crate::claims::Claims;
 use crate::error::StoreError;
@@ -25,6 +25,7 @@ use crate::pruning::Pruning;
 use crate::quarantine::Quarantine;
 use crate::ratings::Ratings;
 use crate::resign::ResignThresholds;
+use crate::retirements::Retirements;
 use crate::shards::Shards;
 use crate::store::Store;
 use crate::unfinished::UnfinishedGames;
