@@ -176,7 +176,7 @@ impl Arena {
         let Some(engine) = player.engine() else { return Ok(()) };
         let size = Size::new(self.config().game.size).expect("the configuration was checked");
         let Some(found) = engine.identify(size)? else { return Ok(()) };
-        let known: Identity = self.rated.run().engines().remember(engine.name(), &found)?;
+        let known: Identity = self.rated.run().matches().remember_engine(engine.name(), &found)?;
         if known == found {
             return Ok(());
         }

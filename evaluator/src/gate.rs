@@ -36,7 +36,7 @@ impl RatedRun {
     /// # Errors
     /// The store cannot be read.
     pub fn champion(&self) -> Result<ModelId, EvaluatorError> {
-        Ok(self.numbered(self.run().promotions().newest()?.unwrap_or(0)))
+        Ok(self.numbered(self.run().champions().newest()?.unwrap_or(0)))
     }
 }
 
@@ -74,7 +74,7 @@ impl Schedule for Gate {
                     score: comparison.outcomes.mean(),
                     log_ratio: comparison.log_ratio,
                 };
-                rated.run().promotions().put(self.candidate, &beaten)?;
+                rated.run().champions().put(self.candidate, &beaten)?;
                 self.promoted = true;
             }
         }

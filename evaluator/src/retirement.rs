@@ -64,7 +64,7 @@ impl RatedRun {
         let exempt = [
             self.run().retirements().retired()?,
             self.run().retirements().reinstated()?,
-            self.run().promotions().list()?,
+            self.run().champions().list()?,
         ];
         let is_exempt = |age: u32| Some(age) == newest || exempt.iter().any(|models| models.contains(&age));
         let mut found = Vec::new();
@@ -141,7 +141,7 @@ impl RatedRun {
 /// # Errors
 /// A store that cannot be reached.
 pub fn retired_weights(run: &Run) -> Result<Vec<Deletion>, StoreError> {
-    let (champions, steps) = (run.promotions().list()?, run.checkpoints().steps()?);
+    let (champions, steps) = (run.champions().list()?, run.checkpoints().steps()?);
     let newest = run.models().newest()?;
     let mut needed = BTreeSet::new();
     for number in run.models().list()? {

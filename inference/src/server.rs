@@ -220,7 +220,7 @@ fn show_metrics() {
         metrics::INFERENCE_INTERACTIVE,
         metrics::INFERENCE_BATCHES,
         metrics::INFERENCE_SLOTS,
-        metrics::INFERENCE_PIECES,
+        metrics::INFERENCE_BATCH_REQUESTS,
         metrics::INFERENCE_WAIT,
         metrics::INFERENCE_BUSY,
         metrics::INFERENCE_EXPIRED,

@@ -30,7 +30,7 @@ pub(crate) fn work(scheduler: &Scheduler, batch: usize, health: &Health) {
         let waited = rows.iter().map(|(job, _)| micros(began.saturating_duration_since(job.arrived))).sum();
         metrics::INFERENCE_BATCHES.add(1);
         metrics::INFERENCE_SLOTS.add(batch.max(positions) as u64);
-        metrics::INFERENCE_PIECES.add(rows.len() as u64);
+        metrics::INFERENCE_BATCH_REQUESTS.add(rows.len() as u64);
         metrics::INFERENCE_WAIT.add(waited);
         metrics::INFERENCE_BUSY.add(micros(began.elapsed()));
         match evaluated {

@@ -35,7 +35,7 @@ impl InProgressGames {
         }
         // A worker of one model has nothing to do with games of another.
         let acquired =
-            match run.in_progress().acquire(&job.worker, |number| job.follow_latest || number == job.model.number()) {
+            match run.unfinished().acquire(&job.worker, |number| job.follow_latest || number == job.model.number()) {
                 Err(error @ StoreError::Damaged { .. }) => {
                     tracing::warn!(%error, "handed-off games are damaged");
                     return Ok(0);
@@ -49,9 +49,9 @@ impl InProgressGames {
         let games: Vec<Selfplay> = match acquired.games.into_iter().map(resume).collect() {
             Ok(games) => games,
             Err(why) => {
-                let file = run.in_progress().name(&acquired.file);
+                let file = run.unfinished().name(&acquired.file);
                 tracing::warn!(%file, error = %why, "cannot resume games in progress");
-                run.in_progress().release(&job.worker, &acquired.file)?;
+                run.unfinished().release(&job.worker, &acquired.file)?;
                 return Ok(0);
             }
         };
@@ -90,12 +90,12 @@ impl InProgressGames {
         let mut handed_off = 0;
         for ((number, series), mut games) in groups {
             games.sort_by_key(|game| game.index);
-            run.in_progress().hand_off(number, &series, &games)?;
+            run.unfinished().hand_off(number, &series, &games)?;
             handed_off += games.len() as u64;
         }
         // Unpublished resumed games are in a file of their own again.
         for (file, _) in self.acquired.0.drain(..) {
-            run.in_progress().complete(worker, &file)?;
+            run.unfinished().complete(worker, &file)?;
         }
         self.games.iter_mut().for_each(Vec::clear);
         Ok(handed_off)
@@ -114,7 +114,7 @@ impl AcquiredFiles {
             ids.retain(|id| published.iter().all(|game| game.id != *id));
         }
         for (file, _) in self.0.extract_if(.., |(_, ids)| ids.is_empty()) {
-            run.in_progress().complete(worker, &file)?;
+            run.unfinished().complete(worker, &file)?;
         }
         Ok(())
     }
@@ -134,8 +134,7 @@ pub(crate) fn begun(
     in_progress: &InProgressGames,
 ) -> Result<(BTreeSet<u64>, BTreeSet<u64>), SelfplayError> {
     let (number, series) = series::of(&job.model, &job.worker);
-    let handed_off =
-        if job.handoff_on_shutdown { run.in_progress().indices(number, &series)? } else { BTreeSet::new() };
+    let handed_off = if job.handoff_on_shutdown { run.unfinished().indices(number, &series)? } else { BTreeSet::new() };
     let published = run.games().indices(number, &series)?;
     let name = job.model.to_string();
     let games = in_progress.games.iter().flatten().filter(|game| game.is_of(&name, &series));

@@ -87,7 +87,7 @@ impl Job {
 
 fn count_handed_off(handed_off: u64, discarded: u64) {
     metrics::GAMES_HANDED_OFF.add(handed_off);
-    metrics::GAMES_ABANDONED.add(discarded);
+    metrics::GAMES_DISCARDED.add(discarded);
 }
 
 /// Formats throughput for the progress bar.

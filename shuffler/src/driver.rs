@@ -44,7 +44,7 @@ impl<'a> Driver<'a> {
     }
 
     fn begin(&mut self, config: RunConfig) -> Result<Work, ShufflerError> {
-        let swept = self.run.sweep(ABANDONED)?;
+        let swept = self.run.pruning().sweep(ABANDONED)?;
         if swept > 0 {
             tracing::info!(files = swept, "deleted files of killed writers");
         }

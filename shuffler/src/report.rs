@@ -33,7 +33,7 @@ impl Reporter<Event> for Console {
                 // The trainer says so too, as long as there is one.
                 metrics::NEWEST_MODEL.set(model);
                 metrics::GAMES_WANTED.set(wanted as f64);
-                metrics::GAMES_THERE.set(games as f64);
+                metrics::GAMES_AVAILABLE.set(games as f64);
                 if published {
                     metrics::SHARDS.set(model + 1);
                 }

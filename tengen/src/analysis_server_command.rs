@@ -10,8 +10,8 @@ use analysis::katago::{Server, ServerOptions};
 use analysis::{Perspective, ReportStyle};
 use anyhow::Context;
 use go::Size;
+use models::Player;
 use runtime::{Classify, Stop};
-use study::model::Player;
 
 use crate::analyze_command::{BATCH, POINTS};
 use crate::player::PlayerArgs;

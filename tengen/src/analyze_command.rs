@@ -13,9 +13,8 @@ use std::time::{Duration, Instant};
 use analysis::{Engine, Event, Report, ReportStyle, Task};
 use anyhow::anyhow;
 use go::Size;
-use models::{Lookups, Searcher};
+use models::{Lookups, Player, Searcher};
 use runtime::{Classify, Progress, Stop, format};
-use study::model::Player;
 
 use crate::player::PlayerArgs;
 use work::{Analyst, Work};

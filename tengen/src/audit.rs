@@ -70,8 +70,8 @@ fn repair(run: &Run, findings: &Findings) -> anyhow::Result<()> {
         }
     }
     for (file, why) in &findings.damaged_unfinished {
-        run.in_progress().quarantine(file)?;
-        runtime::print(format!("moved {} to quarantine: {why}", run.in_progress().name(file)))?;
+        run.unfinished().quarantine(file)?;
+        runtime::print(format!("moved {} to quarantine: {why}", run.unfinished().name(file)))?;
     }
     Ok(())
 }

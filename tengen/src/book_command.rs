@@ -14,9 +14,9 @@ use analysis::book::{BookFile, BookHeader, BookKey, Entry, Graph, book_json, boo
 use analysis::{Engine, Event, Task};
 use anyhow::{Context, anyhow};
 use go::{Game, Move, Scoring, Size};
+use models::Player;
 use runtime::{Classify, Progress, Stop};
 use store::{BookColumns, book_table};
-use study::model::Player;
 
 use crate::analyze_command::BATCH;
 use crate::player::PlayerArgs;

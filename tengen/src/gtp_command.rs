@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use analysis::book::Openings;
 use go::Size;
 use gtp::server::{self, EngineOptions, EnginePlayer, Session, Setup, WIDTH};
+use models::Player;
 use play::{game_seed, generator};
 use runtime::{Classify, Stop};
-use study::model::Player;
 
 use crate::player::PlayerArgs;
 

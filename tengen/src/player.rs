@@ -5,10 +5,9 @@ use std::sync::Arc;
 use analysis::{Engine, EngineOptions};
 use anyhow::Context;
 use config::RunName;
-use models::{EvaluationCacheOptions, ModelName, Models, Place, Priority, Searcher};
+use models::{EvaluationCacheOptions, ModelName, Models, Place, Player, Priority, Searcher};
 use runtime::{Classify, EvalcacheArgs, InferenceArgs, ResourceArgs, Stop};
 use store::Store;
-use study::model::Player;
 
 /// Which model, and where it runs.
 #[derive(clap::Args, Debug)]

@@ -14,7 +14,7 @@ use tests::TestStore;
 const THREADS: usize = 2;
 
 /// Plays with a model until it has `games` published, or wants to stop after the first.
-fn play(run: &Run, config: &RunConfig, model: ModelId, unfinished: &mut InProgressGames, only_one: bool) -> u64 {
+fn play(run: &Run, config: &RunConfig, model: ModelId, in_progress: &mut InProgressGames, only_one: bool) -> u64 {
     let opened = Model::open(run, &model, &Device::Cpu.into(), config.selfplay.batch).unwrap();
     let job = Job {
         config: config.into(),
@@ -32,7 +32,7 @@ fn play(run: &Run, config: &RunConfig, model: ModelId, unfinished: &mut InProgre
     let mut watch = |progress: selfplay::JobProgress| {
         if only_one && progress.finished > 0 { Ok(ControlFlow::Break(())) } else { Ok(ControlFlow::Continue(())) }
     };
-    selfplay::play(run, &job, &opened, unfinished, &Stop::never(), &mut watch).unwrap().finished
+    selfplay::play(run, &job, &opened, in_progress, &Stop::never(), &mut watch).unwrap().finished
 }
 
 fn published(run: &Run) -> Vec<GameRecord> {
@@ -52,11 +52,11 @@ fn run_of(store: &TestStore, follow: bool) -> (Run, RunConfig) {
 fn games_in_progress_are_handed_over_and_published_where_they_began() {
     let store = TestStore::new();
     let (run, config) = run_of(&store, true);
-    let mut unfinished = InProgressGames::default();
-    let before = play(&run, &config, ModelId::Random, &mut unfinished, true);
+    let mut in_progress = InProgressGames::default();
+    let before = play(&run, &config, ModelId::Random, &mut in_progress, true);
     assert_eq!(published(&run).len() as u64, before);
     assert!(published(&run).iter().all(|game| game.takeovers.is_empty()));
-    let after = play(&run, &config, ModelId::Uniform, &mut unfinished, false);
+    let after = play(&run, &config, ModelId::Uniform, &mut in_progress, false);
     let games = published(&run);
     assert_eq!(games.len() as u64, before + after);
     let begun_by = |model: &str| games.iter().filter(|game| game.black == model).count() as u64;
@@ -74,9 +74,9 @@ fn games_in_progress_are_handed_over_and_published_where_they_began() {
 fn otherwise_they_are_finished_first() {
     let store = TestStore::new();
     let (run, config) = run_of(&store, false);
-    let mut unfinished = InProgressGames::default();
-    let before = play(&run, &config, ModelId::Random, &mut unfinished, true);
-    let after = play(&run, &config, ModelId::Uniform, &mut unfinished, false);
+    let mut in_progress = InProgressGames::default();
+    let before = play(&run, &config, ModelId::Random, &mut in_progress, true);
+    let after = play(&run, &config, ModelId::Uniform, &mut in_progress, false);
     assert_eq!((published(&run).len() as u64, after), (before + after, 40));
     assert!(published(&run).iter().all(|game| game.takeovers.is_empty()));
 }
@@ -118,8 +118,8 @@ impl Worker<'_> {
 }
 
 fn unfinished(run: &Run) -> usize {
-    let files = run.in_progress().files().unwrap();
-    files.iter().map(|(file, _)| run.in_progress().read(file).unwrap().len()).sum()
+    let files = run.unfinished().files().unwrap();
+    files.iter().map(|(file, _)| run.unfinished().read(file).unwrap().len()).sum()
 }
 
 #[test]
@@ -142,7 +142,7 @@ fn handed_off_games_finish_once() {
     worker("b", 2).play(ModelId::Uniform, 5, None);
     worker("c", 1).play(ModelId::Random, 0, None);
     worker("c", 1).play(ModelId::Random, 0, None);
-    assert_eq!(run.in_progress().files().unwrap(), [], "all are finished");
+    assert_eq!(run.unfinished().files().unwrap(), [], "all are finished");
     let games = published(&run);
     let of = |worker: &str, model: &str| {
         let mut of: Vec<u64> =
@@ -166,8 +166,8 @@ fn damaged_unfinished_games_do_not_block_others() {
     let (run, config) = run_of(&store, false);
     let worker = |name| Worker { run: &run, config: &config, name, threads: 1 };
     worker("a").play(ModelId::Random, 40, Some(1));
-    let (file, _) = run.in_progress().files().unwrap().remove(0);
-    let path = run.in_progress().name(&file);
+    let (file, _) = run.unfinished().files().unwrap().remove(0);
+    let path = run.unfinished().name(&file);
     let whole = std::fs::read(&path).unwrap();
     std::fs::write(&path, &whole[..whole.len() / 2]).unwrap();
     assert_eq!(worker("b").play(ModelId::Random, 3, None).games, 3);

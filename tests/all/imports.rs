@@ -1,8 +1,7 @@
 //! Imports between the files of a crate run one way.
 //!
 //! A file imports another if one of its paths (`use` or inline) leads there, re-exports being followed to where an item is
-//! defined. The paths of an `error.rs` do not count: its variants carry the types of the files that fail with it. Test modules
-//! are omitted.
+//! defined. Test modules are omitted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -85,9 +84,6 @@ impl Crate {
 
     fn imports(&self) -> BTreeMap<&Module, BTreeSet<Module>> {
         let of = |(module, file): (&Module, &File)| -> BTreeSet<Module> {
-            if module.last().is_some_and(|name| name == "error") {
-                return BTreeSet::new();
-            }
             let shadowed = |path: &Module| file.uses.iter().any(|used| used.name == path[0]);
             let inline = file.paths.iter().filter(|path| !shadowed(path)).map(|path| (path, false));
             let paths = file.uses.iter().map(|used| (&used.path, used.public)).chain(inline);
@@ -206,6 +202,10 @@ fn circles_are_found_through_re_exports_children_and_inline_paths() {
     assert_eq!(circles(&files), ["a", "a/part"]);
     let around = ("a/part", "use crate::b::{B, C};\n");
     assert_eq!(circles(&[lib, ("a", "use part::P;\n"), around, ("b", "use crate::A;\n")]), ["a", "a/part", "b"]);
+    // Errors are files like others.
+    let files =
+        [("lib", "mod error;\nmod net;\n"), ("error", "use crate::net::Net;\n"), ("net", "use crate::error::E;\n")];
+    assert_eq!(circles(&files), ["error", "net"]);
     // An item of the root that its modules use.
     assert_eq!(circles(&[("lib", "mod a;\nuse a::f;\nstruct Job;\n"), ("a", "use crate::Job;\n")]), ["lib", "a"]);
 }

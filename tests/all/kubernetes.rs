@@ -142,10 +142,10 @@ fn starts(overlay: &str, objects: &[Value], workload: &Value, container: &Value)
         _ => false,
     };
     assert_eq!(gpus.as_u64(), wants.then_some(1), "{overlay}: {}", container["name"]);
-    let unfinished = (container["name"] == "selfplay").then_some("handoff");
+    let on_shutdown = (container["name"] == "selfplay").then_some("handoff");
     assert_eq!(
         environment.get("TENGEN_ON_SHUTDOWN").map(String::as_str),
-        unfinished,
+        on_shutdown,
         "{overlay}: {}",
         container["name"]
     );

@@ -74,7 +74,7 @@ fn selfplay_leaves_games_and_resumes_them(service: &mut Service) {
     keeper.wait_for_metric("tengen_games_total", 5.0);
     let log = drain(&mut keeper);
     assert!(log.iter().any(|line| line.contains("handed off games in progress")), "{log:?}");
-    assert_eq!(service.run.in_progress().files().unwrap().len(), 1);
+    assert_eq!(service.run.unfinished().files().unwrap().len(), 1);
     let mut keeper = stage(&service.store, "selfplay", &keep);
     keeper.wait_for_metric("tengen_games_resumed_total", 1.0);
     service.look(&keeper);

@@ -27,8 +27,8 @@ pub(crate) fn resumed(run: &Run) -> usize {
 /// The ids of the games that are handed off and not published yet, of workers whose names these are.
 pub(crate) fn handed_off(run: &Run, of: impl Fn(&str) -> bool) -> BTreeSet<String> {
     let mut games = BTreeSet::new();
-    for (file, _) in run.in_progress().files().unwrap() {
-        match run.in_progress().read(&file) {
+    for (file, _) in run.unfinished().files().unwrap() {
+        match run.unfinished().read(&file) {
             Ok(left) if of(file.stem.worker()) => games.extend(left.iter().map(|game| game.id.to_string())),
             // Those of a file that is gone are published.
             Ok(_) | Err(StoreError::NotFound { .. }) => {}

@@ -235,7 +235,10 @@ fn begin(
             beginning.check(config)?;
             beginning.weights.clone()
         }
-        None => Weights::random(Shape::new(&config.game, &config.network).map_err(failed)?, config.seed),
+        None => Weights::random(
+            Shape::new(&config.game, &config.network).map_err(|error| failed(error.into()))?,
+            config.seed,
+        ),
     };
     Trainer::new(&weights, 0, TrainConfig::new(config), train_device).map_err(failed)
 }

@@ -49,7 +49,8 @@ pub(crate) fn run(
     train_device: TrainDevice,
     stop: &Stop,
 ) -> anyhow::Result<()> {
-    let beginning = args.from.as_ref().map(|from| beginning(models, from)).transpose()?;
+    let named = args.from.as_ref().map(|from| models.weights(from)).transpose()?;
+    let beginning = named.map(InitialWeights::new).transpose()?;
     let grow = |beginning: InitialWeights| if args.grow { beginning.grown(config) } else { Ok(beginning) };
     let beginning = beginning.map(grow).transpose()?;
     match (&beginning, args.sgf.is_empty()) {
@@ -63,16 +64,6 @@ pub(crate) fn run(
     let origin = metadata.origin.iter().map(|source| source.name.as_str()).collect::<Vec<_>>().join(", ");
     tracing::info!(model = %metadata.id(), step = metadata.step, origin, "published");
     Ok(())
-}
-
-fn beginning(models: &Models, from: &ModelName) -> anyhow::Result<InitialWeights> {
-    match from {
-        ModelName::File(path) => files::read(path),
-        ModelName::Model(model) => {
-            let id = models.resolve(model)?;
-            Ok(InitialWeights::of_model(models, &id)?)
-        }
-    }
 }
 
 fn train(

@@ -1,17 +1,16 @@
 //! `trainer export` and `trainer import`: networks as files of their own.
 
 use std::borrow::Cow;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
-use std::{fs, io};
 
 use anyhow::Context;
 use config::{ModelRef, RunConfig};
 use cpu::Description;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use models::Models;
+use models::{Models, NamedWeights};
 use net::{FileKind, Shape, UnknownPlace, Weights};
 use record::Example;
 use runtime::Classify;
@@ -95,7 +94,7 @@ pub(crate) fn export(models: &Models, args: &Export) -> anyhow::Result<()> {
 
 /// Takes a network over: as a file of weights, or as the first model of `run`.
 pub(crate) fn import(args: &Import, run: impl FnOnce() -> anyhow::Result<(Run, RunConfig)>) -> anyhow::Result<()> {
-    let beginning = read(&args.file)?;
+    let beginning = InitialWeights::new(NamedWeights::of_file(&args.file)?)?;
     let shape = beginning.weights.shape();
     match &args.out {
         Some(out) => {
@@ -108,12 +107,6 @@ pub(crate) fn import(args: &Import, run: impl FnOnce() -> anyhow::Result<(Run, R
             runtime::print(format!("{} is now {}: {shape}", args.file.display(), metadata.id()))
         }
     }
-}
-
-/// A file of weights of any kind.
-pub(crate) fn read(path: &Path) -> anyhow::Result<InitialWeights> {
-    let bytes = fs::read(path).with_context(|| format!("cannot read {}", path.display())).misconfigured()?;
-    Ok(InitialWeights::of_file(&name(path), &bytes)?)
 }
 
 /// The name of a file without its folder.

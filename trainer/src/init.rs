@@ -1,7 +1,7 @@
 //! A run whose first model it has not trained itself.
 
-use config::{ModelId, RunConfig};
-use models::Models;
+use config::RunConfig;
+use models::NamedWeights;
 use net::{FileKind, NetError, Shape, Weights};
 use store::{ModelMetadata, Run, Source, SourceKind};
 
@@ -20,31 +20,21 @@ pub struct InitialWeights {
 }
 
 impl InitialWeights {
-    /// A model of any run, or the demo.
-    ///
-    /// # Errors
-    /// There is no such model, or it cannot be read.
-    pub fn of_model(models: &Models, id: &ModelId) -> Result<InitialWeights, TrainerError> {
-        let (_, bytes) = models.published(id)?;
-        let name = id.to_string();
-        let weights = Weights::from_bytes(&bytes).map_err(|source| unusable(&name, source))?;
-        Ok(InitialWeights { weights, source: Source::new(SourceKind::Model, name, &bytes) })
-    }
-
-    /// A file of any kind that [`FileKind`] knows, or an ONNX file of `trainer export`, with this name.
+    /// The weights of a model, or of a file of any kind that [`FileKind`] knows or an ONNX file of `trainer export`.
     ///
     /// # Errors
     /// A file that cannot be read as a network.
-    pub fn of_file(name: &str, bytes: &[u8]) -> Result<InitialWeights, TrainerError> {
-        let weights = match record::unpacked(bytes, MOST_ONNX).ok().filter(|plain| onnx::looks_like(plain)) {
+    pub fn new(NamedWeights { name, bytes, metadata }: NamedWeights) -> Result<InitialWeights, TrainerError> {
+        let weights = match record::unpacked(&bytes, MOST_ONNX).ok().filter(|plain| onnx::looks_like(plain)) {
             Some(plain) => {
-                let broken = |source| TrainerError::Onnx { name: name.to_owned(), source };
+                let broken = |source| TrainerError::Onnx { name: name.clone(), source };
                 Weights::from_description(&onnx::read(&plain).map_err(broken)?)
             }
-            None => FileKind::read(bytes).map(|(_, weights, _)| weights),
+            None => FileKind::read(&bytes).map(|(_, weights, _)| weights),
         };
-        let weights = weights.map_err(|source| unusable(name, source))?;
-        Ok(InitialWeights { weights, source: Source::new(SourceKind::Weights, name, bytes) })
+        let weights = weights.map_err(|source| unusable(&name, source))?;
+        let kind = if metadata.is_some() { SourceKind::Model } else { SourceKind::Weights };
+        Ok(InitialWeights { weights, source: Source::new(kind, name, &bytes) })
     }
 
     /// The same in the tower of the configuration: it computes the same function, with more capacity.
@@ -53,7 +43,9 @@ impl InitialWeights {
     /// A configuration that differs in something else than more blocks and filters.
     pub fn grown(self, config: &RunConfig) -> Result<InitialWeights, TrainerError> {
         let fail = |source| unusable(&self.source.name, source);
-        let wanted = Shape::new(&config.game, &config.network).map_err(fail)?.with_planes_like(self.weights.shape());
+        let wanted = Shape::new(&config.game, &config.network)
+            .map_err(|error| fail(error.into()))?
+            .with_planes_like(self.weights.shape());
         let weights = self.weights.grown(wanted, config.seed).map_err(fail)?;
         Ok(InitialWeights { weights, source: self.source })
     }
@@ -71,7 +63,8 @@ impl InitialWeights {
     /// tell whose turn it is: they stay as they are.
     pub(crate) fn check(&self, config: &RunConfig) -> Result<(), TrainerError> {
         let found = self.weights.shape();
-        let wanted = Shape::new(&config.game, &config.network).map_err(|source| unusable(&self.source.name, source))?;
+        let wanted =
+            Shape::new(&config.game, &config.network).map_err(|error| unusable(&self.source.name, error.into()))?;
         let expected = wanted.with_planes_like(found);
         if found == expected {
             return Ok(());

@@ -23,7 +23,7 @@ impl Console {
         health.set_ready();
         // It has not published anything yet.
         metrics::NEWEST_MODEL_TIME.set_to_now();
-        metrics::ROTATE.set(u8::from(config.train.augment_symmetries));
+        metrics::TRAIN_AUGMENTATION.set(u8::from(config.train.augment_symmetries));
         Console { health, run: run.name().clone(), batch: config.train.batch, bar: None }
     }
 

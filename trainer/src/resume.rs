@@ -92,7 +92,7 @@ pub(crate) fn resume(
     let trainer = match generation.checked_sub(1).filter(|&parent| parent > 0) {
         None => {
             let shape = Shape::new(&config.game, &config.network_of(generation));
-            shape.and_then(|shape| {
+            shape.map_err(NetError::from).and_then(|shape| {
                 Trainer::new(&Weights::random(shape, config.seed), 0, TrainConfig::new(config), train_device)
             })
         }
@@ -133,7 +133,7 @@ pub(crate) fn restore(
     let state = file(checkpoint, WEIGHTS)?;
     let shape = Shape::new(&config.game, &config.network_of(generation));
     let restore = |shape| Trainer::restore(state, shape, &config.digest(), TrainConfig::new(config), train_device);
-    shape.and_then(restore).map_err(|error| match error {
+    shape.map_err(NetError::from).and_then(restore).map_err(|error| match error {
         // It says nothing of the checkpoint, which another device can go on from.
         error if error.is_of_the_device() => TrainerError::Device(error),
         error => unusable(checkpoint, error.to_string()),

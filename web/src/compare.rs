@@ -85,7 +85,7 @@ pub(crate) async fn page(State(app): State<App>, RawQuery(query): RawQuery) -> P
 /// A page that shows what is new of any of the runs.
 fn live(view: View, runs: &[Arc<Snapshot>], choice: &Choice) -> View {
     let version: u64 = runs.iter().map(|run| run.version).sum();
-    let is_incomplete = runs.iter().any(|run| run.facts.unread > 0);
+    let is_incomplete = runs.iter().any(|run| run.is_incomplete());
     view.live(format!("/compare/events?{}&version={version}", choice.query()), is_incomplete)
 }
 

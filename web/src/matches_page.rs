@@ -35,7 +35,7 @@ pub(crate) async fn page(State(app): State<App>, Path(run): Path<String>, Query(
     let snapshot = app.snapshot(&run).await?;
     app.page(move |_| {
         let view = View::new(format!("Matches of {run}"), Section::Runs).of_run(snapshot.run.name(), "matches");
-        Ok(view.live_facts(&snapshot).page(&content(&snapshot, &options)))
+        Ok(view.live(snapshot.events(), snapshot.is_incomplete()).page(&content(&snapshot, &options)))
     })
     .await
 }

@@ -155,7 +155,7 @@ pub(crate) async fn table(State(app): State<App>, Path(run): Path<String>, Query
     app.page(move |_| {
         let rows = chosen(&snapshot, &options);
         let view = View::new(format!("Models of {run}"), Section::Runs).of_run(snapshot.run.name(), "models");
-        Ok(view.live_facts(&snapshot).page(&content(&snapshot, &rows, &options)))
+        Ok(view.live(snapshot.events(), snapshot.is_incomplete()).page(&content(&snapshot, &rows, &options)))
     })
     .await
 }
@@ -252,7 +252,7 @@ pub(crate) async fn page(State(app): State<App>, Path((run, number)): Path<(Stri
             }
         };
         let view = View::new(format!("Model {name}"), Section::Runs).of_run(snapshot.run.name(), "models");
-        Ok(view.live_facts(&snapshot).page(&content))
+        Ok(view.live(snapshot.events(), snapshot.is_incomplete()).page(&content))
     })
     .await
 }

@@ -4,7 +4,7 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use config::ModelRef;
 use maud::{Markup, PreEscaped, html};
-use models::Models;
+use models::{ModelName, Models};
 use serde::Deserialize;
 use study::inspect::{self, Inspection};
 
@@ -156,8 +156,8 @@ fn evenly(first: u32, last: u32, count: u32) -> impl Iterator<Item = u32> {
 }
 
 /// A model of a run.
-fn model(snapshot: &Snapshot, number: u32) -> ModelRef {
-    ModelRef::Exact(snapshot.run.name().model(number))
+fn model(snapshot: &Snapshot, number: u32) -> ModelName {
+    ModelName::Model(ModelRef::Exact(snapshot.run.name().model(number)))
 }
 
 fn one(app: &App, snapshot: &Snapshot, number: &str, options: &Options) -> Result<Inspection, PageError> {
@@ -170,7 +170,7 @@ fn one(app: &App, snapshot: &Snapshot, number: &str, options: &Options) -> Resul
 }
 
 fn several(app: &App, snapshot: &Snapshot, numbers: &[u32]) -> Result<Inspection, PageError> {
-    let models: Vec<ModelRef> = numbers.iter().map(|number| model(snapshot, *number)).collect();
+    let models: Vec<ModelName> = numbers.iter().map(|number| model(snapshot, *number)).collect();
     inspect::networks(&Models::new(app.store().clone()), &models).map_err(failed)
 }
 

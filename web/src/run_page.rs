@@ -45,7 +45,7 @@ pub(crate) async fn page(State(app): State<App>, Path(name): Path<String>, Query
 /// A page that shows what is new.
 fn view(snapshot: &Snapshot) -> View {
     let run = snapshot.run.name();
-    View::new(format!("Run {run}"), Section::Runs).of_run(run, "").live_facts(snapshot)
+    View::new(format!("Run {run}"), Section::Runs).of_run(run, "").live(snapshot.events(), snapshot.is_incomplete())
 }
 
 fn content(snapshot: &Snapshot, options: &Options) -> Markup {

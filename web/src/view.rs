@@ -6,7 +6,6 @@ use maud::Markup;
 use page::{Frame, Link};
 
 use crate::assets::{asset, has_players};
-use crate::watch::Snapshot;
 
 /// The part of the application that a page belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,11 +83,6 @@ impl View {
         self.0.events = Some(events);
         self.0.is_incomplete = is_incomplete;
         self
-    }
-
-    /// Makes a page of a run's facts show what is new.
-    pub(crate) fn live_facts(self, snapshot: &Snapshot) -> View {
-        self.live(snapshot.events(), snapshot.facts.unread > 0)
     }
 
     /// The page with this content.

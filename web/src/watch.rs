@@ -41,6 +41,11 @@ pub(crate) struct Snapshot {
 const SHARE: u32 = 20;
 
 impl Snapshot {
+    /// Whether files are left to be read.
+    pub(crate) fn is_incomplete(&self) -> bool {
+        self.facts.unread > 0
+    }
+
     /// The address of events of all that is published.
     pub(crate) fn events(&self) -> String {
         format!("/runs/{}/events?version={}", self.run.name(), self.version)
@@ -131,7 +136,7 @@ pub(crate) async fn snapshot(run: OpenRun) -> Result<Arc<Snapshot>, PageError> {
     let mut state = run.state;
     let first = state.wait_for(Option::is_some).await.map(|state| state.clone());
     let _first = first.map_err(|_| PageError::Busy)?;
-    let is_complete = |state: &State| matches!(state, Some(Ok(snapshot)) if snapshot.facts.unread == 0);
+    let is_complete = |state: &State| matches!(state, Some(Ok(snapshot)) if !snapshot.is_incomplete());
     drop(tokio::time::timeout(PATIENCE, state.wait_for(is_complete)).await);
     let now = state.borrow().clone();
     match now {

@@ -5,9 +5,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Evaluate, Game, Grow, Loop, Network, Resign, Retention, Search, Selfplay, Train, Window};
 
-/// The version of the format that this crate reads and writes.
-pub const SCHEMA: u32 = 2;
-
 /// The complete configuration of a run, with every value in range.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

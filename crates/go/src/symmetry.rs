@@ -3,7 +3,6 @@
 use crate::point::{Move, Point};
 use crate::point_set::PointSet;
 use crate::size::{MAX_MOVES, MAX_SIDE, Size};
-use crate::stones::Stones;
 
 /// A symmetry of the square.
 ///
@@ -81,11 +80,6 @@ impl Symmetry {
     /// Where the points of a set go.
     pub fn apply_set(self, size: Size, set: &PointSet) -> PointSet {
         set.iter().map(|point| self.point(size, point)).collect()
-    }
-
-    /// Where stones go.
-    pub fn apply_stones(self, size: Size, stones: &Stones) -> Stones {
-        Stones { black: self.apply_set(size, &stones.black), white: self.apply_set(size, &stones.white) }
     }
 
     /// Moves values along with their points: `to[permutation[i]] = from[i]`. One value a point, such as a plane of a

@@ -7,6 +7,7 @@ use config::{ConfigError, ModelId, RunName};
 use exit_class::{Classified, ExitClass};
 use net::{NetError, UnknownPlace};
 use remote::RemoteError;
+use runtime::RunError;
 use store::{Run, StoreError};
 
 use crate::{EvaluationCacheError, demo};
@@ -17,6 +18,12 @@ pub enum ModelError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// The run whose settings it has cannot be used.
+    #[error(transparent)]
+    Run(#[from] RunError),
+    /// Overrides that cannot be used.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
     /// The named run does not exist.
     #[error("there is no run {run} in {store}; known are {}", list(known))]
     NoRun {
@@ -179,6 +186,7 @@ impl Classified for ModelError {
     fn class(&self) -> ExitClass {
         match self {
             ModelError::Store(error) => error.class(),
+            ModelError::Run(error) => error.class(),
             ModelError::Open { source, .. } | ModelError::Device(source) => source.class(),
             ModelError::Inference(error) => error.class(),
             ModelError::Digest { .. } => ExitClass::Failure,

@@ -1,7 +1,8 @@
 //! From the name of a model to an evaluator.
 //!
 //! [`ModelName`] is a name as typed: `v15-330`, `v15` for the newest model of run `v15`, `uniform`, `random`, `9x9-demo`, or a file
-//! of weights. [`Models`] finds the named model in a store or among the built-in ones. [`Model`] is the network, ready for any
+//! of weights. [`Models`] finds the named model in a store or among the built-in ones. Two functions open whatever is named:
+//! [`Models::weights`] reads the [`NamedWeights`], and [`Player::open`] makes a [`Player`]. [`Model`] is the network, ready for any
 //! number of threads, and hands out one [`Evaluator`](mcts::Evaluator) for each. A [`Place`] says where it runs: on a device, or on
 //! inference servers. [`Searcher`] is a model with its search settings.
 
@@ -10,7 +11,9 @@ mod error;
 mod evaluations;
 mod model;
 mod name;
+mod named_weights;
 mod place;
+mod player;
 mod registry;
 mod remote_model;
 mod searcher;
@@ -21,7 +24,9 @@ pub use evaluations::{
 };
 pub use model::Model;
 pub use name::ModelName;
+pub use named_weights::NamedWeights;
 pub use place::Place;
+pub use player::Player;
 pub use registry::Models;
 pub use remote::Priority;
 pub use remote_model::{RemoteModel, evaluate_class};

@@ -36,8 +36,8 @@ impl RemoteModel {
         let (metadata, sha256) =
             run.models().described(number).map_err(|error| ModelError::of_model(run, id, error))?;
         let game = config::Game { size: metadata.size, ..config::Preset::Base.config().game };
-        let shape =
-            Shape::new(&game, &metadata.network).map_err(|error| ModelError::unusable(&id.to_string(), error))?;
+        let shape = Shape::new(&game, &metadata.network)
+            .map_err(|error| ModelError::unusable(&id.to_string(), error.into()))?;
         let digest = Digest::from_hex(&sha256).ok_or_else(|| ModelError::Digest { model: id.clone() })?;
         let key = ModelKey { run: run.name().clone(), number, digest: Some(digest) };
         let open = open_here(run.clone(), id.clone(), devices.clone(), batch);

@@ -1,6 +1,5 @@
 //! A model together with its search settings.
 
-use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -11,7 +10,7 @@ use play::{Budget, EvaluationStore};
 
 use crate::evaluations::SharedCache;
 use crate::model::Trained;
-use crate::{EvaluationCache, EvaluationCacheOptions, Model, ModelError, Models, Place};
+use crate::{EvaluationCache, EvaluationCacheOptions, Model, ModelError, Models, NamedWeights, Place};
 
 /// A model together with its search settings.
 pub struct Searcher {
@@ -80,12 +79,17 @@ impl Searcher {
     /// # Errors
     /// The file cannot be read, is no network or one for another board, or the device cannot be used. Inference servers
     /// evaluate models of their stores, and no files.
-    pub fn of_file(path: &Path, config: &RunConfig, place: &Place, batch: usize) -> Result<Searcher, ModelError> {
+    pub(crate) fn of_file(
+        path: &Path,
+        config: &RunConfig,
+        place: &Place,
+        batch: usize,
+    ) -> Result<Searcher, ModelError> {
         if place.servers().is_some() {
             return Err(ModelError::FileOnServer { path: path.to_owned() });
         }
         let name = path.display().to_string();
-        let bytes = fs::read(path).map_err(|source| ModelError::File { path: path.to_owned(), source })?;
+        let NamedWeights { bytes, .. } = NamedWeights::of_file(path)?;
         let unusable = |source| ModelError::unusable(&name, source);
         let (_, weights, _) = FileKind::read(&bytes).map_err(unusable)?;
         same_board(&name, weights.shape().size.side(), config)?;
@@ -166,11 +170,11 @@ mod tests {
         let open =
             |config: &RunConfig| Searcher::of_file(&path, config, &Device::Cpu.into(), 8).map(|found| found.budget());
         assert!(matches!(open(&config), Err(ModelError::File { .. })));
-        fs::write(&path, weights.to_bytes()).unwrap();
+        std::fs::write(&path, weights.to_bytes()).unwrap();
         assert_eq!(open(&config).unwrap().visits, config.evaluate.visits);
         let nine = Preset::NineByNine.config();
         assert!(matches!(open(&nine), Err(ModelError::OtherBoard { found: 5, wanted: 9, .. })));
-        fs::write(&path, "no network").unwrap();
+        std::fs::write(&path, "no network").unwrap();
         assert!(matches!(open(&config), Err(ModelError::Open { .. })));
     }
 

@@ -104,6 +104,15 @@ impl Backend {
     }
 }
 
+#[cfg(not(feature = "torch"))]
+impl Device {
+    /// Whether crate `cpu` evaluates. All else needs libtorch.
+    #[expect(clippy::unnecessary_wraps, reason = "with libtorch a device can fail")]
+    pub(crate) fn infers_on_cpu(self, precision: Precision) -> Result<bool, NetError> {
+        Ok(!matches!(self, Device::Cuda(_)) && precision != Precision::Bf16)
+    }
+}
+
 #[cfg(feature = "torch")]
 #[cfg(test)]
 mod tests {

@@ -3,9 +3,6 @@
 use std::fmt;
 use std::str::FromStr;
 
-#[cfg(not(feature = "torch"))]
-use crate::NetError;
-
 /// Where a network runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Device {
@@ -47,15 +44,6 @@ pub struct UnknownPlace {
 impl UnknownPlace {
     pub(crate) fn new(text: &str, known: &'static str) -> UnknownPlace {
         UnknownPlace { text: text.to_owned(), known }
-    }
-}
-
-#[cfg(not(feature = "torch"))]
-impl Device {
-    /// Whether crate `cpu` evaluates. All else needs libtorch.
-    #[expect(clippy::unnecessary_wraps, reason = "with libtorch a device can fail")]
-    pub(crate) fn infers_on_cpu(self, precision: Precision) -> Result<bool, NetError> {
-        Ok(!matches!(self, Device::Cuda(_)) && precision != Precision::Bf16)
     }
 }
 

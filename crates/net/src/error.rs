@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use exit_class::{Classified, ExitClass};
 use go::{Size, SizeError};
 use mcts::EvaluateError;
-use record::{Example, ExampleError, GameId};
+use record::ExampleError;
 
 #[cfg(feature = "torch")]
 use crate::CudaError;
@@ -118,19 +118,9 @@ pub enum NetError {
     /// A board that does not exist.
     #[error(transparent)]
     Size(#[from] SizeError),
-    /// An example whose boards cannot be rebuilt.
+    /// An example that cannot be evaluated or trained on.
     #[error(transparent)]
-    Boards(#[from] ExampleError),
-    /// An example from which no target can be made.
-    #[error("example of game {game}, turn {turn}: {problem}")]
-    Target {
-        /// The game.
-        game: GameId,
-        /// The turn, from 0.
-        turn: u16,
-        /// The problem.
-        problem: String,
-    },
+    Example(#[from] ExampleError),
     /// No examples for training or evaluation.
     #[error("no examples")]
     NoExamples,
@@ -257,11 +247,6 @@ impl NetError {
                 | NetError::NoTorch
                 | NetError::OutOfMemory { .. }
         )
-    }
-
-    /// An example that makes no target, or no position.
-    pub(crate) fn target(example: &Example, problem: String) -> NetError {
-        NetError::Target { game: example.game, turn: example.turn, problem }
     }
 }
 

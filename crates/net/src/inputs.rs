@@ -3,9 +3,9 @@
 use std::fmt;
 
 use go::{Game, Position, Size, Symmetry};
-use record::Example;
+use record::{Example, ExampleError};
 
-use crate::{NetError, features, planes};
+use crate::{features, planes};
 
 /// A set of planes.
 ///
@@ -100,13 +100,13 @@ impl Inputs {
     ///
     /// # Panics
     /// When `planes` has not [`Inputs::len`] bytes for the example's board.
-    pub fn of_example(self, example: &Example, symmetry: Symmetry, planes: &mut [u8]) -> Result<(), NetError> {
+    pub fn of_example(self, example: &Example, symmetry: Symmetry, planes: &mut [u8]) -> Result<(), ExampleError> {
         match self {
-            Inputs::History | Inputs::LeelaZero => Ok(planes::of_example(example, symmetry, planes)?),
+            Inputs::History | Inputs::LeelaZero => planes::of_example(example, symmetry, planes),
             Inputs::Features | Inputs::Tactics => {
                 let boards = example.stones()?;
                 let position = Position::from_stones(example.size, &boards[0], example.to_move)
-                    .map_err(|error| NetError::target(example, error.to_string()))?;
+                    .map_err(|error| example.error(error))?;
                 let boards: [_; features::BOARDS] = std::array::from_fn(|k| boards.get(k));
                 features::write(&position, boards, || position.pass_alive(), example.komi, symmetry, planes);
                 Ok(())

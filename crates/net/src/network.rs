@@ -92,7 +92,8 @@ impl Model {
         Model { shape, batch, engines, taken: AtomicUsize::new(0) }
     }
 
-    /// The same on the CPU with an instruction set, which changes no bit of an output.
+    /// The same on the CPU with an instruction set, which changes no bit of an output. Programs let the processor decide:
+    /// this is for tests, which compare all sets in one process, where `ONEDNN_MAX_CPU_ISA` bounds the set of the whole one.
     ///
     /// # Errors
     /// An instruction set that this processor lacks, or bf16, for which there is libtorch.

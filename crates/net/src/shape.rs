@@ -3,10 +3,10 @@
 use std::fmt;
 
 use config::{PolicyHead, ValueHead};
-use go::Size;
+use go::{Size, SizeError};
 use serde::{Deserialize, Serialize};
 
-use crate::{Inputs, NetError};
+use crate::Inputs;
 
 /// No network that can be trained has more of anything; keeps a broken file from asking for endless memory.
 const MOST: usize = 1 << 14;
@@ -158,7 +158,7 @@ impl Shape {
     ///
     /// # Errors
     /// A board that does not exist.
-    pub fn new(game: &config::Game, network: &config::Network) -> Result<Shape, NetError> {
+    pub fn new(game: &config::Game, network: &config::Network) -> Result<Shape, SizeError> {
         Ok(Shape {
             size: Size::new(game.size)?,
             inputs: match network.inputs {

@@ -3,9 +3,7 @@
 use config::{PolicyTarget, RunConfig};
 use go::{Game, Position, Symmetry};
 use mcts::choice;
-use record::Example;
-
-use crate::NetError;
+use record::{Example, ExampleError};
 
 /// Added to the logit of an illegal move: its probability is 0 in f32 then.
 pub(crate) const ILLEGAL: f32 = -1e9;
@@ -51,18 +49,17 @@ impl Targets {
     ///
     /// # Panics
     /// When `policy` has not one number for each move of the example's board.
-    pub fn policy(&self, example: &Example, symmetry: Symmetry, policy: &mut [f32]) -> Result<(), NetError> {
+    pub fn policy(&self, example: &Example, symmetry: Symmetry, policy: &mut [f32]) -> Result<(), ExampleError> {
         assert_eq!(policy.len(), example.size.moves(), "one probability a move");
         policy.fill(0.0);
         let places = symmetry.permutation(example.size);
         let exponent = self.exponent(example.turn);
         let visits: Vec<u32> = example.visits.iter().map(|&(_, count)| count).collect();
         if visits.iter().all(|&count| count == 0) {
-            return Err(NetError::target(example, "no visits".to_owned()));
+            return Err(example.error("no visits"));
         }
         for (&(mv, _), weight) in example.visits.iter().zip(choice::weights(&visits, exponent)) {
-            let place =
-                *places.get(usize::from(mv)).ok_or_else(|| NetError::target(example, format!("no move {mv}")))?;
+            let place = *places.get(usize::from(mv)).ok_or_else(|| example.error(format!("no move {mv}")))?;
             policy[usize::from(place)] = weight;
         }
         Ok(())
@@ -83,7 +80,7 @@ impl Targets {
     ///
     /// # Errors
     /// A root value that is no number.
-    pub fn value(&self, example: &Example) -> Result<f32, NetError> {
+    pub fn value(&self, example: &Example) -> Result<f32, ExampleError> {
         let [outcome, root] = self.value_sources(example)?;
         Ok(self.outcome_fraction * outcome + (1.0 - self.outcome_fraction) * root)
     }
@@ -92,10 +89,10 @@ impl Targets {
     ///
     /// # Errors
     /// A root value that is no number.
-    pub fn value_sources(&self, example: &Example) -> Result<[f32; 2], NetError> {
+    pub fn value_sources(&self, example: &Example) -> Result<[f32; 2], ExampleError> {
         let root = example.root_value;
         if !root.is_finite() {
-            return Err(NetError::target(example, format!("root value {root}")));
+            return Err(example.error(format!("root value {root}")));
         }
         let sign = example.to_move.sign();
         Ok([sign * f32::from(example.outcome.as_i8()), sign * root])
@@ -126,12 +123,12 @@ impl Targets {
     ///
     /// # Panics
     /// When `replies` has not one number for each move of the example's board.
-    pub fn reply(&self, example: &Example, symmetry: Symmetry, replies: &mut [f32]) -> Result<(), NetError> {
+    pub fn reply(&self, example: &Example, symmetry: Symmetry, replies: &mut [f32]) -> Result<(), ExampleError> {
         assert_eq!(replies.len(), example.size.moves(), "one number a move");
         replies.fill(0.0);
         let Some(reply) = example.reply else { return Ok(()) };
         let place = symmetry.permutation(example.size).get(usize::from(reply));
-        let place = place.ok_or_else(|| NetError::target(example, format!("no move {reply}")))?;
+        let place = place.ok_or_else(|| example.error(format!("no move {reply}")))?;
         replies[usize::from(*place)] = 1.0;
         Ok(())
     }
@@ -152,18 +149,18 @@ impl Targets {
     ///
     /// # Panics
     /// When `mask` has not one number for each move of the example's board.
-    pub fn illegal(&self, example: &Example, symmetry: Symmetry, mask: &mut [f32]) -> Result<(), NetError> {
+    pub fn illegal(&self, example: &Example, symmetry: Symmetry, mask: &mut [f32]) -> Result<(), ExampleError> {
         assert_eq!(mask.len(), example.size.moves(), "one number a move");
-        let boards = example.stones().map_err(|error| NetError::target(example, error.to_string()))?;
+        let boards = example.stones()?;
         let now = boards.first().expect("the first board is the present one");
         let position = Position::from_stones(example.size, now, example.to_move);
-        let position = position.map_err(|error| NetError::target(example, error.to_string()))?;
+        let position = position.map_err(|error| example.error(error))?;
         mask.fill(ILLEGAL);
         let places = symmetry.permutation(example.size);
         let legal = Game::from_position(position).legal_points();
         let searched = example.visits.iter().map(|&(mv, _)| usize::from(mv));
         for mv in legal.iter().map(|point| point.index()).chain([example.size.area()]).chain(searched) {
-            let place = *places.get(mv).ok_or_else(|| NetError::target(example, format!("no move {mv}")))?;
+            let place = *places.get(mv).ok_or_else(|| example.error(format!("no move {mv}")))?;
             mask[usize::from(place)] = 0.0;
         }
         Ok(())
@@ -173,10 +170,10 @@ impl Targets {
     ///
     /// # Errors
     /// A weight that is no number above 0.
-    pub fn weight(&self, example: &Example) -> Result<f32, NetError> {
+    pub fn weight(&self, example: &Example) -> Result<f32, ExampleError> {
         let weight = example.weight;
         let good = weight > 0.0 && weight.is_finite();
-        if good { Ok(weight) } else { Err(NetError::target(example, format!("weight {weight}"))) }
+        if good { Ok(weight) } else { Err(example.error(format!("weight {weight}"))) }
     }
 }
 

@@ -204,10 +204,15 @@ fn symmetry_of(position: &Position) -> Symmetry {
 mod tests {
     use std::collections::BTreeSet;
 
-    use go::{Point, Size};
+    use go::{Point, Size, Stones};
     use rand::SeedableRng;
 
     use super::*;
+
+    /// Where a symmetry puts stones.
+    fn transformed(symmetry: Symmetry, size: Size, stones: &Stones) -> Stones {
+        Stones { black: symmetry.apply_set(size, &stones.black), white: symmetry.apply_set(size, &stones.white) }
+    }
 
     /// Random positions of 12 stones.
     fn games() -> impl Iterator<Item = Game> {
@@ -228,9 +233,9 @@ mod tests {
         for game in games() {
             let (size, stones) = (game.size(), game.position().stones());
             let seen = Symmetry::ALL.map(|image| {
-                let turned = image.apply_stones(size, stones);
+                let turned = transformed(image, size, stones);
                 let position = Position::from_stones(size, &turned, game.to_move()).unwrap();
-                symmetry_of(&position).apply_stones(size, &turned)
+                transformed(symmetry_of(&position), size, &turned)
             });
             assert!(seen.iter().all(|stones| stones == &seen[0]));
             orientations[symmetry_of(game.position()).index()] += 1;

@@ -66,19 +66,23 @@ impl Example {
         examples.iter().map(|example| f64::from(example.weight)).sum()
     }
 
+    /// The error of this example for a problem with it.
+    pub fn error(&self, problem: impl ToString) -> ExampleError {
+        ExampleError { game: self.game, turn: self.turn, problem: problem.to_string() }
+    }
+
     /// The boards that can be known here, newest first: min(7, turn) + 1 of them, the first being the present one.
     ///
     /// # Errors
     /// Stones that make no position, or a recent move that cannot be played.
     pub fn stones(&self) -> Result<Vec<Stones>, ExampleError> {
-        let fail = |problem: String| ExampleError { game: self.game, turn: self.turn, problem };
         let mut boards = Vec::with_capacity(self.recent.len() + 1);
         boards.push(self.base);
         let first = if self.recent.len().is_multiple_of(2) { self.to_move } else { self.to_move.opponent() };
-        let mut position = Position::from_stones(self.size, &self.base, first).map_err(|e| fail(e.to_string()))?;
+        let mut position = Position::from_stones(self.size, &self.base, first).map_err(|e| self.error(e))?;
         for &index in &self.recent {
-            let mv = Move::from_index(self.size, index.into()).ok_or_else(|| fail(format!("no move {index}")))?;
-            position.play(mv).map_err(|why| fail(format!("{}: {why}", mv.to_gtp(self.size))))?;
+            let mv = Move::from_index(self.size, index.into()).ok_or_else(|| self.error(format!("no move {index}")))?;
+            position.play(mv).map_err(|why| self.error(format!("{}: {why}", mv.to_gtp(self.size))))?;
             boards.push(*position.stones());
         }
         boards.reverse();
@@ -86,7 +90,7 @@ impl Example {
     }
 }
 
-/// An example whose boards cannot be rebuilt.
+/// An example whose boards cannot be rebuilt, or from which no target can be made.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("example of game {game}, turn {turn}: {problem}")]
 pub struct ExampleError {

@@ -95,7 +95,7 @@ impl Reporter {
             metrics::INFERENCE_UP.set_for(name, up);
             metrics::INFERENCE_OUTSTANDING.set_for(name, server.outstanding());
             let Counts { answered, resent, late } = server.counts;
-            metrics::INFERENCE_ANSWERED.add_for(name, answered - reported.noted.answered);
+            metrics::INFERENCE_CLIENT_BATCHES.add_for(name, answered - reported.noted.answered);
             metrics::INFERENCE_RESENT.add_for(name, resent - reported.noted.resent);
             metrics::INFERENCE_LATE.add_for(name, late - reported.noted.late);
             reported.noted = server.counts;

@@ -121,7 +121,7 @@ metrics! {
     Counter EVALCACHE_ERRORS = "tengen_evalcache_errors_total": "Lookups in damaged blocks or unreadable segments of the evaluation cache, which count as misses, and segments that could not be published";
 
     Counter GAMES = "tengen_games_total": "Self-play games finished";
-    Counter GAMES_ABANDONED = "tengen_games_abandoned_total": "Self-play games in progress that were discarded on shutdown";
+    Counter GAMES_DISCARDED = "tengen_games_discarded_total": "Self-play games in progress that were discarded on shutdown";
     Counter GAMES_HANDED_OFF = "tengen_games_handed_off_total": "Self-play games in progress that were handed off on shutdown";
     Counter GAMES_RESUMED = "tengen_games_resumed_total": "Self-play games of another process that this one resumed";
     Gauge GAMES_UNPUBLISHED = "tengen_games_unpublished": "Finished self-play games that are not published yet";
@@ -138,7 +138,7 @@ metrics! {
 
     Gauge INFERENCE_UP = "tengen_inference_client_server_up" ["server"]: "State of an inference server as this client sees it: 1 up, 0.5 suspect, 0 down";
     Gauge INFERENCE_OUTSTANDING = "tengen_inference_client_outstanding_positions" ["server"]: "Positions that the server has not evaluated yet";
-    Counter INFERENCE_ANSWERED = "tengen_inference_client_batches_total" ["server"]: "Batches that the server evaluated";
+    Counter INFERENCE_CLIENT_BATCHES = "tengen_inference_client_batches_total" ["server"]: "Batches that the server evaluated";
     Counter INFERENCE_RESENT = "tengen_inference_client_resent_batches_total" ["server"]: "Batches that were sent to the server and then elsewhere, because it failed or was late";
     Counter INFERENCE_LATE = "tengen_inference_client_late_responses_total" ["server"]: "Responses that were dropped, because the batch was done";
     Counter INFERENCE_LOCAL = "tengen_inference_client_local_batches_total": "Batches that the network of this process evaluated, because all servers were down";
@@ -151,7 +151,7 @@ metrics! {
     Gauge NEWEST_GAMES = "tengen_newest_games_timestamp_seconds": "Time of the newest file of self-play games, Unix time";
     Gauge NEWEST_HOLDOUT = "tengen_newest_holdout_timestamp_seconds": "Time of the newest file of the validation set, Unix time; 0 before the first";
     Gauge GAMES_WANTED = "tengen_games_wanted": "Games of the newest model that the next shards need";
-    Gauge GAMES_THERE = "tengen_games_available": "Games of the newest model that are published";
+    Gauge GAMES_AVAILABLE = "tengen_games_available": "Games of the newest model that are published";
     Gauge SHARDS = "tengen_shards_generation": "Number of the model that the newest shards are for";
     Gauge SHARDS_TIME = "tengen_shards_published_timestamp_seconds": "Time when this process published shards, Unix time";
     Gauge SHARDS_EXAMPLES = "tengen_shards_examples": "Examples in the newest shards";
@@ -173,7 +173,7 @@ metrics! {
     Gauge DEEP_VALUE_ERROR = "tengen_deep_value_error": "Value MSE of the newest model against deep searches: 0 to 4; only with --eval-positions";
     Gauge DEEP_ACCURACY = "tengen_deep_accuracy_ratio": "Share of these positions whose most probable move is that of the search; only with --eval-positions";
     Gauge LEARNING_RATE = "tengen_learning_rate": "Learning rate of the next step";
-    Gauge ROTATE = "tengen_train_augmentation_enabled": "Data augmentation by symmetries: 1 on, 0 off";
+    Gauge TRAIN_AUGMENTATION = "tengen_train_augmentation_enabled": "Data augmentation by symmetries: 1 on, 0 off";
     Gauge NEWEST_MODEL = "tengen_newest_model_number": "Number of the newest published model; 0 before the first";
     Gauge NEWEST_MODEL_TIME = "tengen_model_published_timestamp_seconds": "Time when this process published a model, Unix time; its start time before that";
     Gauge TRAIN_WAITING = "tengen_train_waiting_seconds": "Time that training has waited for shards; 0 while it trains";
@@ -190,7 +190,7 @@ metrics! {
     Counter INFERENCE_INTERACTIVE = "tengen_inference_interactive_positions_total": "Positions among them of people and matches";
     Counter INFERENCE_BATCHES = "tengen_inference_batches_total": "Batches on the device of the inference server";
     Counter INFERENCE_SLOTS = "tengen_inference_batch_slots_total": "Slots of these batches, used or not; positions / slots is the batch fill";
-    Counter INFERENCE_PIECES = "tengen_inference_batch_requests_total": "Requests, or parts of them, in these batches";
+    Counter INFERENCE_BATCH_REQUESTS = "tengen_inference_batch_requests_total": "Requests, or parts of them, in these batches";
     Counter INFERENCE_WAIT = "tengen_inference_wait_microseconds_total": "Time from arrival of a request to its batch, summed over the requests of all batches, in microseconds";
     Counter INFERENCE_BUSY = "tengen_inference_busy_microseconds_total": "Time that threads of the inference server evaluated batches, in microseconds";
     Gauge INFERENCE_QUEUE = "tengen_inference_queue_positions": "Positions that wait for the device";

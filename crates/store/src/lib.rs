@@ -32,7 +32,7 @@
 //! What holds for all of it:
 //!
 //! 1. A file appears whole, under its final name, once, and is never changed. A process may be killed at any
-//!    instruction: what it leaves behind is not listed and not read, and [`Run::sweep`] deletes it.
+//!    instruction: what it leaves behind is not listed and not read, and [`Pruning::sweep`] deletes it.
 //! 2. Where several files belong together, one of them commits: the games for their examples, `model.toml` for the
 //!    weights, a manifest for its parts. It comes last, and without it the others do not count. It names its parts with
 //!    their hashes, so that two writers cannot spoil each other's.
@@ -53,6 +53,7 @@ mod archive;
 mod archives;
 mod backoff;
 mod book_table;
+mod champions;
 mod checkpoints;
 mod checksum;
 mod claims;
@@ -68,7 +69,6 @@ mod files;
 mod folder;
 mod games;
 mod games_table;
-mod in_progress;
 mod leases;
 mod list;
 mod live;
@@ -89,21 +89,23 @@ mod partial_read;
 mod parts;
 mod probe;
 mod projection;
-mod promotions;
 mod pruning;
 mod quarantine;
 mod ratings;
 mod resign;
+mod retirements;
 mod retry;
 mod run;
 mod shards;
 mod store;
 mod sweep;
 mod traffic;
+mod unfinished;
 
 pub use archives::Archives;
 pub use backoff::Backoff;
 pub use book_table::{BookColumns, book_table};
+pub use champions::Champions;
 pub use checkpoints::{Checkpoint, Checkpoints};
 pub use claims::{Claim, Claims};
 pub use compact::Compaction;
@@ -115,7 +117,6 @@ pub use examples::Examples;
 pub use files::FileRef;
 pub use games::Games;
 pub use games_table::games_table;
-pub use in_progress::{AcquiredGames, InProgress};
 pub use leases::{HeldLease, Lease, LeaseHolder, LeaseName, Leases};
 pub use live::LiveGames;
 pub use logs::Logs;
@@ -124,15 +125,16 @@ pub use matches::Matches;
 pub use models::{ModelMetadata, Models};
 pub use names::Stem;
 pub use origin::{Source, SourceKind};
-pub use pairings::{Engines, Pairing, Pairings};
+pub use pairings::{Pairing, Pairings};
 pub use parts::Part;
 pub use probe::Probe;
-pub use promotions::{Promotions, Retirements};
 pub use pruning::{ArchiveContents, DeletedFiles, Pruning, StoredFile};
 pub use quarantine::Quarantine;
 pub use ratings::Ratings;
 pub use record::RatingRow;
 pub use resign::{ResignThreshold, ResignThresholds};
+pub use retirements::Retirements;
 pub use run::Run;
 pub use shards::{AgeSummary, DrawSummary, Manifest, Rejected, ShardPart, Shards, WindowSummary};
 pub use store::Store;
+pub use unfinished::{AcquiredGames, UnfinishedGames};

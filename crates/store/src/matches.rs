@@ -1,12 +1,15 @@
-//! Results of matches.
+//! Results of matches, and the other programs that played them.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use arrow_array::RecordBatch;
 use bytes::Bytes;
+use config::EngineName;
 use object_store::path::Path;
 use record::{GameListing, GameProjection, GameRecord, GameSummary, games};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use crate::error::StoreError;
 use crate::files::PARQUET;
@@ -14,6 +17,7 @@ use crate::folder::RunFolder;
 use crate::names::Stem;
 
 const MATCHES: &str = "matches";
+const ENGINES: &str = "engines";
 
 /// The results of the matches of a run.
 #[derive(Debug)]
@@ -41,6 +45,19 @@ impl Matches {
             self.at.store.publish(&self.at.path(["sgf", MATCHES]).join(format!("{stem}.sgf")), sgf.clone())?;
             self.at.store.publish_table(&self.file(stem), &table)
         })
+    }
+
+    /// Stores the description of another program that plays matches under this name, unless there is one; returns the
+    /// stored one.
+    ///
+    /// # Errors
+    /// A store that cannot be used, or [`StoreError::Damaged`].
+    pub fn remember_engine<T: Serialize + DeserializeOwned>(
+        &self,
+        name: &EngineName,
+        found: &T,
+    ) -> Result<T, StoreError> {
+        self.at.store.remember(&self.at.path([ENGINES]).join(format!("{name}.toml")), found)
     }
 
     /// The files of results, oldest first.

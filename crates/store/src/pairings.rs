@@ -1,15 +1,13 @@
-//! Pairs that were chosen to play, and the programs that have played.
+//! Pairs that were chosen to play.
 
-use config::{EngineName, PlayerId};
+use config::PlayerId;
 use object_store::path::Path;
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::error::StoreError;
 use crate::folder::RunFolder;
 use crate::names::number_name;
 
-const ENGINES: &str = "engines";
 const PAIRINGS: &str = "pairings";
 
 /// A pair that was chosen to play, and how many games of their series, earlier ones included.
@@ -65,22 +63,5 @@ impl Pairings {
 
     fn file(&self, model: u32, turn: usize) -> Path {
         self.at.path([PAIRINGS]).join(format!("{}-{turn:03}.toml", number_name(model)))
-    }
-}
-
-/// The other programs that play matches in a run.
-#[derive(Debug)]
-pub struct Engines {
-    pub(crate) at: RunFolder,
-}
-
-impl Engines {
-    /// Stores the description of a program that plays matches under this name, unless there is one; returns the stored
-    /// one.
-    ///
-    /// # Errors
-    /// A store that cannot be used, or [`StoreError::Damaged`].
-    pub fn remember<T: Serialize + DeserializeOwned>(&self, name: &EngineName, found: &T) -> Result<T, StoreError> {
-        self.at.store.remember(&self.at.path([ENGINES]).join(format!("{name}.toml")), found)
     }
 }

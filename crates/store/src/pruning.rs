@@ -64,10 +64,10 @@ pub struct DeletedFiles {
     pub bytes: u64,
 }
 
-/// Deletion of old objects of a run.
+/// Deletion of old objects of a run, and of what killed writers left behind.
 #[derive(Clone, Debug)]
 pub struct Pruning {
-    at: RunFolder,
+    pub(crate) at: RunFolder,
     archives: Archives,
 }
 

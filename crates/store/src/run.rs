@@ -6,6 +6,7 @@ use config::RunName;
 use object_store::path::Path;
 
 use crate::archives::Archives;
+use crate::champions::Champions;
 use crate::checkpoints::Checkpoints;
 use crate::claims::Claims;
 use crate::error::StoreError;
@@ -13,21 +14,21 @@ use crate::examples::Examples;
 use crate::files::{EXAMPLES, HOLDOUT};
 use crate::folder::RunFolder;
 use crate::games::Games;
-use crate::in_progress::InProgress;
 use crate::leases::Leases;
 use crate::live::LiveGames;
 use crate::logs::Logs;
 use crate::marks::Marks;
 use crate::matches::Matches;
 use crate::models::Models;
-use crate::pairings::{Engines, Pairings};
-use crate::promotions::{Promotions, Retirements};
+use crate::pairings::Pairings;
 use crate::pruning::Pruning;
 use crate::quarantine::Quarantine;
 use crate::ratings::Ratings;
 use crate::resign::ResignThresholds;
+use crate::retirements::Retirements;
 use crate::shards::Shards;
 use crate::store::Store;
+use crate::unfinished::UnfinishedGames;
 
 /// One run in a store. Cloning is cheap.
 #[derive(Clone, Debug)]
@@ -59,12 +60,12 @@ repositories! {
     holdout: Examples,
     /// The archives of games.
     archives: Archives,
-    /// The deletion of old objects on request.
+    /// The deletion of old objects, and of what killed writers left behind.
     pruning: Pruning,
     /// The damaged files that were moved out of the way.
     quarantine: Quarantine,
     /// The handed-off games.
-    in_progress: InProgress,
+    unfinished: UnfinishedGames,
     /// The models.
     models: Models,
     /// The shards: what each model is trained on.
@@ -83,10 +84,8 @@ repositories! {
     claims: Claims,
     /// The pairs that were chosen to play.
     pairings: Pairings,
-    /// The other programs that play matches.
-    engines: Engines,
     /// The models that passed a promotion test.
-    promotions: Promotions,
+    champions: Champions,
     /// The models that were retired.
     retirements: Retirements,
     /// The leases of names.
@@ -105,7 +104,7 @@ impl Run {
             holdout: Examples { folder: HOLDOUT, archives: archives.clone() },
             pruning: Pruning::new(at.clone(), archives.clone()),
             quarantine: Quarantine { at: at.clone() },
-            in_progress: InProgress::new(at.clone(), games.clone()),
+            unfinished: UnfinishedGames::new(at.clone(), games.clone()),
             models: Models::new(at.clone()),
             shards: Shards { at: at.clone() },
             checkpoints: Checkpoints { at: at.clone() },
@@ -115,8 +114,7 @@ impl Run {
             ratings: Ratings::new(at.clone()),
             claims: Claims::new(at.clone()),
             pairings: Pairings { at: at.clone() },
-            engines: Engines { at: at.clone() },
-            promotions: Promotions { at: at.clone() },
+            champions: Champions { at: at.clone() },
             retirements: Retirements { at: at.clone() },
             leases: Leases { at: at.clone() },
             live: LiveGames { at: at.clone() },

@@ -5,18 +5,18 @@ use std::io;
 use std::time::{Duration, SystemTime};
 
 use crate::error::StoreError;
-use crate::run::Run;
+use crate::pruning::Pruning;
 
-impl Run {
+impl Pruning {
     /// Deletes what writers that were killed abandoned in a local folder, where it is older than `age`, and returns
     /// how many files that were. Nothing ever reads such files; they only take space. A bucket has none.
     ///
     /// # Errors
     /// A folder that cannot be listed, or a file that cannot be deleted.
     pub fn sweep(&self, age: Duration) -> Result<usize, StoreError> {
-        match self.store().folder() {
+        match self.at.store.folder() {
             Some(root) => {
-                let folder = root.join(self.name().as_str());
+                let folder = root.join(self.at.name.as_str());
                 sweep(&folder, age).map_err(|e| StoreError::of_file_system("sweep", &folder, &e))
             }
             None => Ok(0),

@@ -1,13 +1,8 @@
 //! Errors of models and networks that are studied.
 
-use std::io;
-use std::path::PathBuf;
-
-use config::ConfigError;
 use exit_class::{Classified, ExitClass};
 use models::ModelError;
 use net::NetError;
-use runtime::RunError;
 use store::StoreError;
 
 /// A model that cannot be studied.
@@ -16,23 +11,9 @@ pub enum StudyError {
     /// A model that there is not, or that cannot be opened.
     #[error(transparent)]
     Model(#[from] ModelError),
-    /// The run whose settings it has cannot be used.
-    #[error(transparent)]
-    Run(#[from] RunError),
-    /// Overrides that cannot be used.
-    #[error(transparent)]
-    Config(#[from] ConfigError),
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// A file that cannot be read.
-    #[error("cannot read {}: {source}", path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// The response of the file system.
-        source: io::Error,
-    },
     /// Weights that are none.
     #[error("{name} cannot be used: {source}")]
     Weights {
@@ -50,7 +31,6 @@ impl Classified for StudyError {
     fn class(&self) -> ExitClass {
         match self {
             StudyError::Model(error) => error.class(),
-            StudyError::Run(error) => error.class(),
             StudyError::Store(error) => error.class(),
             _ => ExitClass::Configuration,
         }

@@ -10,14 +10,13 @@ use config::RunName;
 use evalcache::ladder::{self, Fidelity, Rung};
 use evalcache::{Codec, Key, KomiCoding, Sample, Segment, Set, Steps, Symmetries, Tables, View, segment};
 use go::{Game, Size, sgf};
-use models::{ModelName, Models, SegmentSource};
+use models::{ModelName, Models, Player, SegmentSource};
 use play::{game_seed, generator};
 use runtime::{Classify, ResourceArgs, Stop, thread_time};
 use serde::Serialize;
 use store::Store;
 
 use crate::batched_search::BATCH;
-use crate::model::Player;
 
 mod positions;
 

@@ -80,9 +80,9 @@ pub(crate) fn run(store: &str, args: &Args) -> anyhow::Result<()> {
 ///
 /// # Errors
 /// No such model; networks that have nothing in common.
-pub fn network(models: &Models, model: &ModelRef, against: Option<&ModelRef>) -> Result<Inspection, StudyError> {
-    let subject = Subject::of_model(models, model)?;
-    let against = against.map(|other| Subject::of_model(models, other)).transpose()?;
+pub fn network(models: &Models, model: &ModelName, against: Option<&ModelName>) -> Result<Inspection, StudyError> {
+    let subject = Subject::open(models, model)?;
+    let against = against.map(|other| Subject::open(models, other)).transpose()?;
     Ok(Inspection::of_network(Facts::gather(&subject, against.as_ref())?))
 }
 
@@ -90,8 +90,8 @@ pub fn network(models: &Models, model: &ModelRef, against: Option<&ModelRef>) ->
 ///
 /// # Errors
 /// No such model.
-pub fn networks(models: &Models, these: &[ModelRef]) -> Result<Inspection, StudyError> {
-    let series = Series::gather(these.len(), &|place| Subject::of_model(models, &these[place]))?;
+pub fn networks(models: &Models, these: &[ModelName]) -> Result<Inspection, StudyError> {
+    let series = Series::gather(these.len(), &|place| Subject::open(models, &these[place]))?;
     Ok(Inspection::of_series(series))
 }
 

@@ -8,7 +8,7 @@ mod error;
 mod evalcache;
 pub mod inspect;
 mod ladders;
-pub mod model;
+mod model;
 mod positions;
 mod statistics;
 mod targets;

@@ -105,13 +105,13 @@ fn weights_of_retired_models_are_deleted_unless_something_needs_them() {
     arena
         .rated
         .run
-        .promotions()
+        .champions()
         .put(2, &std::collections::BTreeMap::from([("by", "test")]))
         .expect("memory can be written");
     arena
         .rated
         .run
-        .promotions()
+        .champions()
         .put(4, &std::collections::BTreeMap::from([("by", "test")]))
         .expect("memory can be written");
     assert!(arena.rated.retire_model(&model(4)).is_err(), "it is the champion");

@@ -14,7 +14,7 @@ use crate::{a_run, config, endless, finish, indices, job, published, stop_after}
 
 /// Files of handed-off games.
 fn handed_off(run: &Run) -> usize {
-    run.in_progress().files().unwrap().len()
+    run.unfinished().files().unwrap().len()
 }
 
 #[test]
@@ -22,8 +22,8 @@ fn stop_leaves_games_in_progress_for_other_workers() {
     let (_folder, run) = a_run();
     let done = stop_after(&run, &Job { handoff_on_shutdown: true, ..endless() }, 8).unwrap();
     assert!(done.handed_off > 0 && done.discarded == 0, "{done:?}");
-    let files = run.in_progress().files().unwrap();
-    let games: Vec<_> = files.iter().flat_map(|(file, _)| run.in_progress().read(file).unwrap()).collect();
+    let files = run.unfinished().files().unwrap();
+    let games: Vec<_> = files.iter().flat_map(|(file, _)| run.unfinished().read(file).unwrap()).collect();
     assert_eq!(games.len() as u64, done.handed_off);
     assert!(files.iter().all(|(_, taker)| taker.is_none()), "they are not taken: {files:?}");
 }
@@ -70,16 +70,16 @@ fn worker_of_one_model_leaves_games_of_another_alone() {
 fn newer_model_takes_over_games_in_progress_where_the_run_follows_within_games() {
     let (_folder, run) = a_run();
     let config = config(&["selfplay.follow_within_games=true"]);
-    let mut unfinished = InProgressGames::default();
+    let mut in_progress = InProgressGames::default();
     let mut until = |progress: selfplay::JobProgress| {
         if progress.finished < 5 { Ok(ControlFlow::Continue(())) } else { Ok(ControlFlow::Break(())) }
     };
     let job = Job { follow_latest: true, ..job(config, u64::MAX) };
-    play(&run, &job, &Model::Random, &mut unfinished, &Stop::never(), &mut until).unwrap();
+    play(&run, &job, &Model::Random, &mut in_progress, &Stop::never(), &mut until).unwrap();
     let before = published(&run).len();
     let model = trained(&run, 1);
     let job = Job { model: id(1), games: 1, ..job };
-    play(&run, &job, &model, &mut unfinished, &Stop::never(), &mut |_| Ok(ControlFlow::Continue(()))).unwrap();
+    play(&run, &job, &model, &mut in_progress, &Stop::never(), &mut |_| Ok(ControlFlow::Continue(()))).unwrap();
     let games = published(&run);
     let taken: Vec<_> = games.iter().filter(|game| !game.takeovers.is_empty()).collect();
     assert!(!taken.is_empty() && games.len() == before + taken.len(), "{before} before, {} resumed", taken.len());

@@ -55,11 +55,11 @@ fn play_workers_of_one_run_play_different_games() {
 #[test]
 fn play_break_finishes_games_in_progress_and_begins_none() {
     let (_folder, run) = a_run();
-    let mut unfinished = InProgressGames::default();
+    let mut in_progress = InProgressGames::default();
     let mut watch = |progress: selfplay::JobProgress| {
         if progress.finished < 5 { Ok(ControlFlow::Continue(())) } else { Ok(ControlFlow::Break(())) }
     };
-    let done = play(&run, &endless(), &Model::Random, &mut unfinished, &Stop::never(), &mut watch).unwrap();
+    let done = play(&run, &endless(), &Model::Random, &mut in_progress, &Stop::never(), &mut watch).unwrap();
     assert!(done.finished >= 5 && (done.discarded, done.handed_off) == (0, 0), "{done:?}");
     assert_eq!(published(&run).len() as u64, done.finished);
 }
@@ -102,8 +102,8 @@ fn play_error_of_the_watch_is_reported_after_all_finished_games_are_published() 
         let missing = || SelfplayError::Store(store::StoreError::NotFound { path: "a threshold".to_owned() });
         if progress.finished < 5 { Ok(ControlFlow::Continue(())) } else { Err(missing()) }
     };
-    let mut unfinished = InProgressGames::default();
-    let error = play(&run, &endless(), &Model::Random, &mut unfinished, &Stop::never(), &mut watch).unwrap_err();
+    let mut in_progress = InProgressGames::default();
+    let error = play(&run, &endless(), &Model::Random, &mut in_progress, &Stop::never(), &mut watch).unwrap_err();
     assert!(error.to_string().contains("a threshold"), "{error}");
     assert!(published(&run).len() as u64 >= finished && finished >= 5, "{finished}");
 }

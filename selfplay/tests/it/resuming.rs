@@ -31,7 +31,7 @@ fn stop_abandons_games_in_progress_and_publishes_finished_ones() {
     let done = stop_after(&run, &endless(), 8).unwrap();
     assert!(done.discarded > 0 && done.handed_off == 0, "{done:?}");
     assert_eq!(published(&run).len() as u64, done.finished);
-    assert!(run.in_progress().files().unwrap().is_empty());
+    assert!(run.unfinished().files().unwrap().is_empty());
 }
 
 #[test]

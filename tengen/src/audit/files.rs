@@ -20,15 +20,15 @@ impl Audit<'_> {
 
     /// Reads the handed-off games.
     pub(super) fn unfinished(&mut self, _stop: &Stop) -> Result<(), StoreError> {
-        let files = self.run.in_progress().files();
+        let files = self.run.unfinished().files();
         for (file, _) in self.note(files)?.into_iter().flatten() {
-            let read = match self.run.in_progress().read(&file) {
+            let read = match self.run.unfinished().read(&file) {
                 // Another process has just finished them.
                 Err(StoreError::NotFound { .. }) => continue,
                 read => read,
             };
             if let Err(error @ StoreError::Damaged { .. }) = &read
-                && self.run.in_progress().is_altered(&file)?
+                && self.run.unfinished().is_altered(&file)?
             {
                 self.found.damaged_unfinished.insert(file.clone(), error.to_string());
             }
@@ -36,7 +36,7 @@ impl Audit<'_> {
             self.found.left += games.len();
             for game in games {
                 for problem in rules::check_unfinished(&game, self.config) {
-                    self.problem(self.run.in_progress().name(&file), format!("game {}: {problem}", game.id));
+                    self.problem(self.run.unfinished().name(&file), format!("game {}: {problem}", game.id));
                 }
             }
         }

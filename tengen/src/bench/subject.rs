@@ -11,8 +11,6 @@ use runtime::Classify;
 use serde::Serialize;
 use store::Store;
 
-use study::model;
-
 /// The default networks, as blocks and filters.
 const TOWERS: [(usize, usize); 2] = [(4, 32), (6, 64)];
 
@@ -107,7 +105,7 @@ impl SubjectArgs {
     fn trained(&self, models: &Models, named: &ModelRef) -> anyhow::Result<Subject> {
         let id = models.resolve(named)?;
         let (_, bytes) = models.published(&id)?;
-        let config = model::configuration(models, &id, None, &self.overrides)?;
+        let config = models.configuration(&id, None, &self.overrides)?;
         let weights = Weights::from_bytes(&bytes).with_context(|| format!("model {id} cannot be opened"))?;
         Ok(Subject { name: id.to_string(), config, weights })
     }

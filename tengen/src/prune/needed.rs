@@ -77,7 +77,7 @@ pub(super) fn needed(run: &Run, config: &RunConfig) -> Result<Needed, StoreError
             needed = Needed { model, by };
         }
     };
-    for (file, _) in run.in_progress().files()? {
+    for (file, _) in run.unfinished().files()? {
         lower(file.model, Reader::Unfinished);
     }
     let published = run.models().newest()?.unwrap_or(0);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use models::Models;
+use models::{Models, NamedWeights};
 use net::{FileKind, Inputs, NetError, Shape, Weights};
 use runtime::{Reporter, Silent, Stop, drive};
 use store::{ModelMetadata, Run, SourceKind, Store};
@@ -18,9 +18,14 @@ fn weights(seed: u64) -> Weights {
     Weights::synthetic(shape(), seed)
 }
 
+/// A beginning with a file of this name.
+fn named(name: &str, bytes: Vec<u8>) -> InitialWeights {
+    InitialWeights::new(NamedWeights { name: name.to_owned(), bytes: bytes.into(), metadata: None }).unwrap()
+}
+
 /// A beginning with weights in a file of Leela Zero's kind.
 fn of_file(weights: &Weights) -> InitialWeights {
-    InitialWeights::of_file("net.txt", &FileKind::LeelaZero.write(weights, &[]).unwrap().0).unwrap()
+    named("net.txt", FileKind::LeelaZero.write(weights, &[]).unwrap().0)
 }
 
 /// Games in which both sides play the points of the board in order, and Black always wins.
@@ -104,12 +109,12 @@ fn metadata_names_model_of_other_run() {
     let [old, new] = ["old", "new"].map(|name| models.store().run(&name.parse().unwrap()));
     [&old, &new].into_iter().for_each(|run| run.create(&config()).unwrap());
     of_file(&weights(1)).publish(&old, &config()).unwrap();
-    let beginning = InitialWeights::of_model(&models, &"old-1".parse().unwrap()).unwrap();
+    let beginning = InitialWeights::new(models.weights(&"old-1".parse().unwrap()).unwrap()).unwrap();
     let metadata = beginning.publish(&new, &config()).unwrap();
     assert_eq!((metadata.origin[0].kind, metadata.origin[0].name.as_str()), (SourceKind::Model, "old-1"));
     assert_eq!(new.models().get(1).unwrap().1, old.models().get(1).unwrap().1);
     for (id, problem) in [("old-2", "the newest of run old is old-1"), ("random", "random has no weights")] {
-        let error = InitialWeights::of_model(&models, &id.parse().unwrap()).unwrap_err();
+        let error = models.weights(&id.parse().unwrap()).err().unwrap();
         assert!(error.to_string().contains(problem), "{error}");
     }
 }
@@ -119,7 +124,7 @@ fn metadata_names_model_of_other_run() {
 fn model_grows_into_a_larger_tower_and_trains_there() {
     let run = run();
     let small = Shape { filters: shape().filters - 3, blocks: shape().blocks - 1, ..shape() };
-    let beginning = |shape| InitialWeights::of_file("small", &Weights::synthetic(shape, 1).to_bytes()).unwrap();
+    let beginning = |shape| named("small", Weights::synthetic(shape, 1).to_bytes());
     let metadata = beginning(small).grown(&config()).unwrap().publish(&run, &config()).unwrap();
     assert_eq!((metadata.network, metadata.origin[0].name.as_str()), (config().network, "small"));
     // The scales of what the new block adds, and what the policy takes from the new filters.

@@ -10,7 +10,7 @@ use cpu::CpuError;
 use go::{Scoring, Size, SizeError};
 use mcts::Evaluator;
 use models::{EvaluationCacheOptions, ModelError, Models, Place, Searcher};
-use net::{Inputs, NetError, Shape};
+use net::{Inputs, Shape};
 
 use super::predictor::Predictor;
 
@@ -139,14 +139,6 @@ pub(super) enum EnginesError {
         /// What is wrong with it.
         source: SizeError,
     },
-    /// Its network is none.
-    #[error("{model}: {source}")]
-    Shape {
-        /// The model.
-        model: ModelId,
-        /// What is wrong with it.
-        source: NetError,
-    },
     /// It is for another board.
     #[error("{model} plays on {wanted}x{wanted}, and the board is {found}x{found}; choose a model for this board")]
     Board {
@@ -270,7 +262,6 @@ impl Engines {
         let (evaluators, cache) = (Arc::clone(&searcher), self.options.cache);
         let engine = Engine::start(options, move || evaluators.evaluator(cache));
         let engine = engine.map_err(|source| EnginesError::Thread { model: id.clone(), source })?;
-        let size = Size::new(config.game.size).map_err(|source| EnginesError::Size { model: id.clone(), source })?;
         let network = match id {
             ModelId::Trained { run, number } => {
                 models.run(run)?.models().metadata(*number).map_err(ModelError::from)?.network
@@ -282,7 +273,7 @@ impl Engines {
             let _ = predictor.set(None);
         }
         let shape = Shape::new(&config.game, &network);
-        let inputs = shape.map_err(|source| EnginesError::Shape { model: id.clone(), source })?.inputs;
+        let Shape { size, inputs, .. } = shape.map_err(|source| EnginesError::Size { model: id.clone(), source })?;
         tracing::info!(model = %id, "model opened");
         Ok(OpenModel {
             name: id.to_string(),

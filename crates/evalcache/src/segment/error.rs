@@ -1,6 +1,6 @@
 //! Errors of segments.
 
-use super::head::VERSION;
+use super::format::VERSION;
 use super::source::SourceError;
 use crate::{Key, Steps};
 

@@ -5,17 +5,11 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::error::ReadError;
 use super::filter::{self, MARK_BITS, SLOT_BITS};
+use super::format::{FOOTER, MAGIC, MAGIC_END, PRELUDE, VERSION};
 use super::source::Source;
 use crate::key::KEY_BITS;
 use crate::{Key, Steps, Tables};
 
-const MAGIC: [u8; 4] = *b"TGEC";
-const MAGIC_END: [u8; 4] = *b"CEGT";
-pub(super) const VERSION: u16 = 1;
-/// Bytes before the first head.
-pub(super) const PRELUDE: usize = 20;
-/// Bytes after the second head.
-pub(super) const FOOTER: usize = 24;
 /// No head is longer: the tables and the directory of 2^20 blocks.
 const MAX_HEAD: u32 = 1 << 25;
 /// Fewer entries than this a block do not make more blocks.

@@ -3,7 +3,7 @@
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::error::{ReadError, SegmentError};
-use super::head::FOOTER;
+use super::format::FOOTER;
 use super::head::{self, BlockRef, Head, Set};
 use super::source::Source;
 use super::{Segment, bits, block, filter};

@@ -12,18 +12,10 @@ use crate::point::Move;
 use crate::size::Size;
 
 impl Record {
-    /// Reads every game of a collection.
-    ///
-    /// # Errors
-    /// When the text is not SGF, or a game is not one this project can play; see [`Record::from_tree`].
-    pub fn parse_all(bytes: &[u8]) -> Result<Vec<Record>, Error> {
-        parse(bytes)?.iter().map(Record::from_tree).collect()
-    }
-
     /// Reads the first game of a collection.
     ///
     /// # Errors
-    /// As [`Record::parse_all`]; games after the first need only be SGF.
+    /// When the text is not SGF, or the first game is not one this project can play; see [`Record::from_tree`].
     pub fn parse(bytes: &[u8]) -> Result<Record, Error> {
         match parse(bytes)?.first() {
             Some(tree) => Record::from_tree(tree),

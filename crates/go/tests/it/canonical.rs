@@ -3,7 +3,7 @@
 use go::Color::Black;
 use go::{Position, Symmetry};
 
-use crate::boards::{position, size};
+use crate::boards::{position, size, transformed};
 
 #[test]
 fn images_have_one_canonical_form() {
@@ -13,9 +13,9 @@ fn images_have_one_canonical_form() {
     {
         let position = position(5, diagram, Black);
         let forms = Symmetry::ALL.map(|image| {
-            let stones = image.apply_stones(size, position.stones());
+            let stones = transformed(image, size, position.stones());
             let (symmetry, hash) = Position::from_stones(size, &stones, Black).unwrap().canonical();
-            (symmetry.apply_stones(size, &stones), hash)
+            (transformed(symmetry, size, &stones), hash)
         });
         assert!(forms.iter().all(|form| form == &forms[0]), "{diagram}");
         let shown = Position::from_stones(size, &forms[0].0, Black).unwrap();
@@ -33,7 +33,7 @@ fn canonical_symmetries_are_those_of_the_stones() {
         ("X . . . ./. O . . ./. . . . ./. . . . ./. . . . O", 2),
     ] {
         let position = position(5, diagram, Black);
-        let stones = |symmetry: Symmetry| symmetry.apply_stones(size, position.stones());
+        let stones = |symmetry: Symmetry| transformed(symmetry, size, position.stones());
         let found: Vec<Symmetry> = position.canonical_symmetries().collect();
         assert_eq!(found.len(), count, "{diagram}");
         assert_eq!(found[0], position.canonical().0);

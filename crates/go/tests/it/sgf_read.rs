@@ -78,8 +78,9 @@ fn setup_stones_may_be_lists_and_rectangles_and_be_taken_off() {
 
 #[test]
 fn collections_have_any_number_of_games_and_mail_before_them() {
-    let records = Record::parse_all(b"From: me (you; know)\n\n( ;SZ[9];B[aa])\n\t(;SZ[13])\x1a\0").unwrap();
-    assert_eq!(records.iter().map(|record| record.size.side()).collect::<Vec<_>>(), [9, 13]);
+    let trees = parse(b"From: me (you; know)\n\n( ;SZ[9];B[aa])\n\t(;SZ[13])\x1a\0").unwrap();
+    let sizes: Vec<_> = trees.iter().map(|tree| Record::from_tree(tree).unwrap().size.side()).collect();
+    assert_eq!(sizes, [9, 13]);
 }
 
 #[test]

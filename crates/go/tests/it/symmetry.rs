@@ -3,7 +3,7 @@
 use go::{Game, Move, Point, PointSet, Position, Scoring, Symmetry};
 use proptest::prelude::*;
 
-use crate::boards::{position, size, vertex};
+use crate::boards::{position, size, transformed, vertex};
 use crate::dice::Dice;
 use go::Color::Black;
 
@@ -23,7 +23,7 @@ fn each_symmetry_does_what_its_name_says() {
         (Symmetry::FlipRot270, "O.X/.../..."),
     ];
     for (symmetry, diagram) in expected {
-        let moved = symmetry.apply_stones(size(3), board.stones());
+        let moved = transformed(symmetry, size(3), board.stones());
         assert_eq!(moved, *position(3, diagram, Black).stones(), "{symmetry:?}");
     }
     assert_eq!(Symmetry::ALL, expected.map(|(symmetry, _)| symmetry));
@@ -95,7 +95,7 @@ fn pass_stays_a_pass() {
 }
 
 fn moved(symmetry: Symmetry, game: &Game) -> Position {
-    let stones = symmetry.apply_stones(game.size(), game.position().stones());
+    let stones = transformed(symmetry, game.size(), game.position().stones());
     Position::from_stones(game.size(), &stones, game.to_move()).expect("a turned board is as good as the first")
 }
 
@@ -116,6 +116,6 @@ proptest! {
             prop_assert_eq!(turned.legal_points(), legal);
         }
         prop_assert_eq!(turned.score(Scoring::Area), game.score(Scoring::Area));
-        prop_assert_eq!(turned.pass_alive(), symmetry.apply_stones(size, &game.pass_alive()));
+        prop_assert_eq!(turned.pass_alive(), transformed(symmetry, size, &game.pass_alive()));
     }
 }

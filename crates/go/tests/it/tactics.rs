@@ -4,7 +4,7 @@ use go::Color::{Black, White};
 use go::sgf::{Record, parse};
 use go::{Color, Game, Move, Point, PointSet, Position, Prospects, Symmetry, Tactics};
 
-use crate::boards::{position, size};
+use crate::boards::{position, size, transformed};
 use crate::dice::Dice;
 use crate::slow_tactics;
 
@@ -247,7 +247,7 @@ fn board_turned_round_has_the_same_prospects() {
         let tactics = Tactics::new(&board);
         for symmetry in Symmetry::ALL {
             let turn = |points: &PointSet| symmetry.apply_set(board.size(), points);
-            let stones = symmetry.apply_stones(board.size(), board.stones());
+            let stones = transformed(symmetry, board.size(), board.stones());
             let turned = Tactics::new(&Position::from_stones(board.size(), &stones, Black).unwrap());
             for color in Color::BOTH {
                 let (found, was) = (turned.prospects(color), tactics.prospects(color));

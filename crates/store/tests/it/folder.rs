@@ -26,8 +26,8 @@ fn partial_file_of_killed_writer_is_invisible_and_deleted() {
     assert_eq!(run.games().files(1).unwrap(), []);
     let file = publish(&run);
     assert_eq!(run.games().files(1).unwrap(), [file]);
-    assert_eq!(run.sweep(Duration::from_secs(3600)).unwrap(), 0);
-    assert_eq!(run.sweep(Duration::ZERO).unwrap(), 1);
+    assert_eq!(run.pruning().sweep(Duration::from_secs(3600)).unwrap(), 0);
+    assert_eq!(run.pruning().sweep(Duration::ZERO).unwrap(), 1);
     assert_eq!(fs::read_dir(&games).unwrap().count(), 1);
     assert_eq!(run.games().files(1).unwrap().len(), 1);
 }

@@ -142,8 +142,9 @@ fn readable_games_are_one_collection_a_file() {
     let (folder, run) = in_folder();
     let games = publish(&run, &file("w", 1), 0, 7);
     let text = std::fs::read(folder.path().join("r/sgf/000001/w-0000000000001.sgf")).unwrap();
-    let read = go::sgf::Record::parse_all(&text).unwrap();
-    assert!(read.iter().map(|game| game.turns.len()).eq(games.iter().map(|game| game.turns.len())));
+    let trees = go::sgf::parse(&text).unwrap();
+    let read = trees.iter().map(|tree| go::sgf::Record::from_tree(tree).unwrap().turns.len());
+    assert!(read.eq(games.iter().map(|game| game.turns.len())));
 }
 
 #[test]

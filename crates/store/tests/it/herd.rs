@@ -138,8 +138,8 @@ fn results_models_and_claims_are_read_once() {
 #[test]
 fn resuming_worker_lists_handed_off_games_and_nothing_else() {
     let (server, run) = old_run();
-    assert_eq!(run.in_progress().acquire("1", |_| true).unwrap(), None);
-    assert!(run.in_progress().indices(MODELS, "1").unwrap().is_empty());
+    assert_eq!(run.unfinished().acquire("1", |_| true).unwrap(), None);
+    assert!(run.unfinished().indices(MODELS, "1").unwrap().is_empty());
     assert_eq!(server.asked(), ["LIST stores/r/unfinished/", "LIST stores/r/unfinished/000060/1-"]);
 }
 
@@ -149,16 +149,16 @@ fn handed_off_games_are_claimed_by_one_of_many_at_once() {
     const FILES: u64 = 20;
     on_every_run(|run| {
         for file in 0..FILES {
-            run.in_progress().hand_off(1, "gone", &some_games("gone", 10 * file, 10 * file + 2)).unwrap();
+            run.unfinished().hand_off(1, "gone", &some_games("gone", 10 * file, 10 * file + 2)).unwrap();
         }
         let take = |taker: usize| {
             let run = run.clone();
             std::thread::spawn(move || {
                 let mut taken = Vec::new();
-                while let Some(games) = run.in_progress().acquire(&taker.to_string(), |_| true).unwrap() {
+                while let Some(games) = run.unfinished().acquire(&taker.to_string(), |_| true).unwrap() {
                     taken.extend(games.games.iter().map(|game| game.index));
                     run.games().publish(1, "gone", &games.games).unwrap();
-                    run.in_progress().complete(&taker.to_string(), &games.file).unwrap();
+                    run.unfinished().complete(&taker.to_string(), &games.file).unwrap();
                 }
                 taken
             })
@@ -170,7 +170,7 @@ fn handed_off_games_are_claimed_by_one_of_many_at_once() {
         assert_eq!(taken, all);
         assert_eq!(run.games().indices(1, "gone").unwrap(), all.into_iter().collect());
         assert_eq!(
-            (run.in_progress().files().unwrap(), run.in_progress().indices(1, "gone").unwrap().len()),
+            (run.unfinished().files().unwrap(), run.unfinished().indices(1, "gone").unwrap().len()),
             (vec![], 0)
         );
     });

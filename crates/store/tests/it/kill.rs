@@ -62,8 +62,8 @@ fn killed_writers_lose_and_break_nothing() {
         }
     }
     assert!(published >= 3, "each of the last writers published games");
-    run.sweep(Duration::ZERO).unwrap();
-    assert_eq!(run.sweep(Duration::ZERO).unwrap(), 0);
+    run.pruning().sweep(Duration::ZERO).unwrap();
+    assert_eq!(run.pruning().sweep(Duration::ZERO).unwrap(), 0);
 }
 
 fn file(index: u64) -> FileRef {

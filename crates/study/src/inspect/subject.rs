@@ -1,10 +1,6 @@
 //! A network by its name.
 
-use std::fs;
-use std::path::Path;
-
-use config::ModelRef;
-use models::{ModelName, Models};
+use models::{ModelName, Models, NamedWeights};
 use net::Listing;
 use store::ModelMetadata;
 
@@ -23,24 +19,19 @@ pub(super) struct Subject {
 
 impl Subject {
     pub(super) fn open(models: &Models, named: &ModelName) -> Result<Subject, StudyError> {
-        match named {
-            ModelName::Model(model) => Subject::of_model(models, model),
-            ModelName::File(path) => Subject::of_file(path),
-        }
+        let NamedWeights { name, bytes, metadata } = models.weights(named)?;
+        let first = match &metadata {
+            Some(metadata) => Subject::first(models, metadata)?,
+            None => None,
+        };
+        Ok(Subject { listing: read(&name, &bytes)?, name, bytes: bytes.len(), metadata, first })
     }
 
-    pub(super) fn of_model(models: &Models, model: &ModelRef) -> Result<Subject, StudyError> {
-        let (run, number) = models.trained(model)?;
-        let (metadata, bytes) = run.models().get(number)?;
-        let first = if number > 1 && run.models().exists(1)? { Some(run.models().metadata(1)?) } else { None };
-        let name = metadata.id().to_string();
-        Ok(Subject { listing: read(&name, &bytes)?, name, bytes: bytes.len(), metadata: Some(metadata), first })
-    }
-
-    fn of_file(path: &Path) -> Result<Subject, StudyError> {
-        let bytes = fs::read(path).map_err(|source| StudyError::File { path: path.to_owned(), source })?;
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        Ok(Subject { listing: read(&name, &bytes)?, name, bytes: bytes.len(), metadata: None, first: None })
+    /// The first model of the run of a later one.
+    fn first(models: &Models, metadata: &ModelMetadata) -> Result<Option<ModelMetadata>, StudyError> {
+        let run = models.run(&metadata.run)?;
+        let has_first = metadata.number > 1 && run.models().exists(1)?;
+        Ok(if has_first { Some(run.models().metadata(1)?) } else { None })
     }
 }
 

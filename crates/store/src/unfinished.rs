@@ -59,16 +59,16 @@ struct Listing {
 
 /// The games of a run that are in progress.
 #[derive(Debug)]
-pub struct InProgress {
+pub struct UnfinishedGames {
     at: RunFolder,
     games: Games,
     quarantine: Quarantine,
 }
 
-impl InProgress {
-    pub(crate) fn new(at: RunFolder, games: Games) -> InProgress {
+impl UnfinishedGames {
+    pub(crate) fn new(at: RunFolder, games: Games) -> UnfinishedGames {
         let quarantine = Quarantine { at: at.clone() };
-        InProgress { at, games, quarantine }
+        UnfinishedGames { at, games, quarantine }
     }
 
     /// Hands off games that one worker began with one model, for any worker to resume.

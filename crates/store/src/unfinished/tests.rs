@@ -5,10 +5,10 @@ use super::*;
 use crate::archives::Archives;
 use crate::marks::Marks;
 
-fn store() -> InProgress {
+fn store() -> UnfinishedGames {
     let at = RunFolder::in_memory();
     let games = Games::new(at.clone(), Archives::new(at.clone(), Marks::new(at.clone())));
-    InProgress::new(at, games)
+    UnfinishedGames::new(at, games)
 }
 
 fn games(worker: &str, indices: std::ops::Range<u64>) -> Vec<GameRecord> {
@@ -20,7 +20,7 @@ fn any(_: u32) -> bool {
     true
 }
 
-fn taken_by(store: &InProgress, taker: &str) -> Option<(FileRef, Vec<u64>)> {
+fn taken_by(store: &UnfinishedGames, taker: &str) -> Option<(FileRef, Vec<u64>)> {
     let taken = store.acquire(taker, any).unwrap()?;
     Some((taken.file, taken.games.iter().map(|game| game.index).collect()))
 }
