@@ -1,6 +1,6 @@
 //! Vectors in plain Rust, for processors that have none of the other instruction sets.
 
-use super::simd::Simd;
+use super::simd::{Floats, LARGEST_INPUT, Round, Simd};
 
 /// Four lanes, as many as SSE2 and NEON have.
 pub(super) struct Portable;
@@ -13,76 +13,79 @@ fn zip(a: [f32; LANES], b: [f32; LANES], operation: impl Fn(f32, f32) -> f32) ->
     [operation(a[0], b[0]), operation(a[1], b[1]), operation(a[2], b[2]), operation(a[3], b[3])]
 }
 
+impl Floats for Portable {
+    type Vector = [f32; LANES];
+    const LANES: usize = LANES;
+
+    #[inline(always)]
+    unsafe fn load(from: *const f32) -> Self::Vector {
+        // SAFETY: the caller promises that there are as many numbers; an array of f32 is aligned as f32 is.
+        unsafe { from.cast::<Self::Vector>().read() }
+    }
+
+    #[inline(always)]
+    unsafe fn store(to: *mut f32, a: Self::Vector) {
+        // SAFETY: as for `load`.
+        unsafe { to.cast::<Self::Vector>().write(a) }
+    }
+
+    #[inline(always)]
+    unsafe fn splat(number: f32) -> Self::Vector {
+        [number; LANES]
+    }
+
+    #[inline(always)]
+    unsafe fn add(a: Self::Vector, b: Self::Vector) -> Self::Vector {
+        zip(a, b, |a, b| a + b)
+    }
+
+    #[inline(always)]
+    unsafe fn sub(a: Self::Vector, b: Self::Vector) -> Self::Vector {
+        zip(a, b, |a, b| a - b)
+    }
+
+    #[inline(always)]
+    unsafe fn mul(a: Self::Vector, b: Self::Vector) -> Self::Vector {
+        zip(a, b, |a, b| a * b)
+    }
+
+    #[inline(always)]
+    unsafe fn exact(a: Self::Vector, b: Self::Vector, c: Self::Vector) -> Self::Vector {
+        std::array::from_fn(|lane| a[lane] * b[lane] + c[lane])
+    }
+}
+
+impl Round for Portable {
+    #[inline(always)]
+    unsafe fn store_rounded(to: *mut i16, a: Self::Vector) {
+        // Adding 1.5 * 2^23 leaves no bits behind the point, and the integer in the lowest bits.
+        const MAGIC: f32 = 12_582_912.0;
+        const LARGEST: f32 = LARGEST_INPUT as f32;
+        let round = |number: f32| {
+            ((number.clamp(-LARGEST, LARGEST) + MAGIC).to_bits().wrapping_sub(MAGIC.to_bits())) as i32 as i16
+        };
+        let rounded = [round(a[0]), round(a[1]), round(a[2]), round(a[3])];
+        // SAFETY: the caller promises enough space; an array of i16 is aligned as i16 is.
+        unsafe { to.cast::<[i16; LANES]>().write(rounded) }
+    }
+}
+
 impl Simd for Portable {
-    type Floats = [f32; LANES];
     type Sums = [i32; LANES];
     /// A pair in the halves of each.
     type Pairs = [i32; LANES];
-    const LANES: usize = LANES;
 
     #[inline(always)]
     fn prefetch(_: *const u8) {}
 
     #[inline(always)]
-    unsafe fn load(from: *const f32) -> Self::Floats {
-        // SAFETY: the caller promises that there are as many numbers; an array of f32 is aligned as f32 is.
-        unsafe { from.cast::<Self::Floats>().read() }
-    }
-
-    #[inline(always)]
-    unsafe fn store(to: *mut f32, a: Self::Floats) {
-        // SAFETY: as for `load`.
-        unsafe { to.cast::<Self::Floats>().write(a) }
-    }
-
-    #[inline(always)]
-    unsafe fn splat(number: f32) -> Self::Floats {
-        [number; LANES]
-    }
-
-    #[inline(always)]
-    unsafe fn add(a: Self::Floats, b: Self::Floats) -> Self::Floats {
-        zip(a, b, |a, b| a + b)
-    }
-
-    #[inline(always)]
-    unsafe fn sub(a: Self::Floats, b: Self::Floats) -> Self::Floats {
-        zip(a, b, |a, b| a - b)
-    }
-
-    #[inline(always)]
-    unsafe fn mul(a: Self::Floats, b: Self::Floats) -> Self::Floats {
-        zip(a, b, |a, b| a * b)
-    }
-
-    #[inline(always)]
-    unsafe fn fused(a: Self::Floats, b: Self::Floats, c: Self::Floats) -> Self::Floats {
-        std::array::from_fn(|lane| a[lane].mul_add(b[lane], c[lane]))
-    }
-
-    #[inline(always)]
-    unsafe fn exact(a: Self::Floats, b: Self::Floats, c: Self::Floats) -> Self::Floats {
-        std::array::from_fn(|lane| a[lane] * b[lane] + c[lane])
-    }
-
-    #[inline(always)]
-    unsafe fn max(a: Self::Floats, b: Self::Floats) -> Self::Floats {
+    unsafe fn max(a: Self::Vector, b: Self::Vector) -> Self::Vector {
         zip(a, b, |a, b| if a > b { a } else { b })
     }
 
     #[inline(always)]
-    unsafe fn clamp(a: Self::Floats, limit: f32) -> Self::Floats {
-        a.map(|a| a.clamp(-limit, limit))
-    }
-
-    #[inline(always)]
-    unsafe fn store_rounded(to: *mut i16, a: Self::Floats) {
-        // Adding 1.5 * 2^23 leaves no bits behind the point, and the integer in the lowest bits.
-        const MAGIC: f32 = 12_582_912.0;
-        let round = |number: f32| ((number + MAGIC).to_bits().wrapping_sub(MAGIC.to_bits())) as i32 as i16;
-        let rounded = [round(a[0]), round(a[1]), round(a[2]), round(a[3])];
-        // SAFETY: the caller promises enough space; an array of i16 is aligned as i16 is.
-        unsafe { to.cast::<[i16; LANES]>().write(rounded) }
+    unsafe fn fused(a: Self::Vector, b: Self::Vector, c: Self::Vector) -> Self::Vector {
+        std::array::from_fn(|lane| a[lane].mul_add(b[lane], c[lane]))
     }
 
     #[inline(always)]
@@ -115,7 +118,7 @@ impl Simd for Portable {
     }
 
     #[inline(always)]
-    unsafe fn to_floats(sums: Self::Sums) -> Self::Floats {
+    unsafe fn to_floats(sums: Self::Sums) -> Self::Vector {
         sums.map(|sum| sum as f32)
     }
 }

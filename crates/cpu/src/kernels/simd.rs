@@ -3,50 +3,63 @@
 /// The largest magnitude of a transformed input: 13 bits and a sign. Larger ones are saturated.
 pub(crate) const LARGEST_INPUT: i32 = 8191;
 
-/// The vectors of an instruction set.
+/// Vectors of f32, as transforms add them up.
 ///
 /// # Safety
 /// Every function needs a processor with the instruction set, and pointers to as many numbers as a vector holds.
-pub(crate) trait Simd {
-    /// [`Simd::LANES`] f32.
-    type Floats: Copy;
-    /// As many i32.
+pub(crate) trait Floats {
+    /// [`Floats::LANES`] f32.
+    type Vector: Copy;
+    const LANES: usize;
+
+    unsafe fn load(from: *const f32) -> Self::Vector;
+    unsafe fn store(to: *mut f32, a: Self::Vector);
+    unsafe fn splat(number: f32) -> Self::Vector;
+    unsafe fn add(a: Self::Vector, b: Self::Vector) -> Self::Vector;
+    unsafe fn sub(a: Self::Vector, b: Self::Vector) -> Self::Vector;
+    unsafe fn mul(a: Self::Vector, b: Self::Vector) -> Self::Vector;
+    /// `a * b + c` where `a * b` is exact, so that it does not matter how often it is rounded.
+    unsafe fn exact(a: Self::Vector, b: Self::Vector, c: Self::Vector) -> Self::Vector;
+}
+
+/// Vectors whose numbers can be stored as integers.
+///
+/// # Safety
+/// As for [`Floats`].
+pub(crate) trait Round: Floats {
+    /// Rounds numbers to the nearest integers, halves to even ones, and saturates them at [`LARGEST_INPUT`].
+    unsafe fn store_rounded(to: *mut i16, a: Self::Vector);
+}
+
+/// The vectors of an instruction set, and products of both types of number.
+///
+/// # Safety
+/// As for [`Floats`].
+pub(crate) trait Simd: Floats {
+    /// [`Floats::LANES`] i32.
     type Sums: Copy;
     /// As many pairs of i16.
     type Pairs: Copy;
-    const LANES: usize;
 
     /// Asks for a cache line, wherever it may be; it need not be memory of this process.
     fn prefetch(line: *const u8);
-    unsafe fn load(from: *const f32) -> Self::Floats;
-    unsafe fn store(to: *mut f32, a: Self::Floats);
-    unsafe fn splat(number: f32) -> Self::Floats;
-    unsafe fn add(a: Self::Floats, b: Self::Floats) -> Self::Floats;
-    unsafe fn sub(a: Self::Floats, b: Self::Floats) -> Self::Floats;
-    unsafe fn mul(a: Self::Floats, b: Self::Floats) -> Self::Floats;
-    /// `a * b + c`, rounded once.
-    unsafe fn fused(a: Self::Floats, b: Self::Floats, c: Self::Floats) -> Self::Floats;
-    /// `a * b + c` where `a * b` is exact, so that it does not matter how often it is rounded.
-    unsafe fn exact(a: Self::Floats, b: Self::Floats, c: Self::Floats) -> Self::Floats;
     /// `a` where it is larger, else `b`.
-    unsafe fn max(a: Self::Floats, b: Self::Floats) -> Self::Floats;
-    /// `a`, or the nearest number from `-limit` to `limit`.
-    unsafe fn clamp(a: Self::Floats, limit: f32) -> Self::Floats;
-    /// Rounds numbers of 15 bits to the nearest integers, halves to even ones.
-    unsafe fn store_rounded(to: *mut i16, a: Self::Floats);
+    unsafe fn max(a: Self::Vector, b: Self::Vector) -> Self::Vector;
+    /// `a * b + c`, rounded once.
+    unsafe fn fused(a: Self::Vector, b: Self::Vector, c: Self::Vector) -> Self::Vector;
     unsafe fn no_sums() -> Self::Sums;
     unsafe fn load_pairs(from: *const i16) -> Self::Pairs;
     /// One pair in every lane.
     unsafe fn splat_pair(from: *const i16) -> Self::Pairs;
     /// Adds both products of each pair.
     unsafe fn add_products(sums: Self::Sums, a: Self::Pairs, b: Self::Pairs) -> Self::Sums;
-    unsafe fn to_floats(sums: Self::Sums) -> Self::Floats;
+    unsafe fn to_floats(sums: Self::Sums) -> Self::Vector;
 }
 
 /// A type of number that is multiplied.
 ///
 /// # Safety
-/// As for [`Simd`].
+/// As for [`Floats`].
 pub(crate) trait Element: Copy + Default + sealed::Sealed {
     /// Numbers of one output that are multiplied at once.
     const STEP: usize;
@@ -63,9 +76,9 @@ pub(crate) trait Element: Copy + Default + sealed::Sealed {
         inputs: Self::Factors<S>,
     ) -> Self::Sums<S>;
     /// Sums in the scale of the layer; `scales` points to the scales of the lanes if there are any.
-    unsafe fn finish<S: Simd>(sums: Self::Sums<S>, scales: *const f32) -> S::Floats;
+    unsafe fn finish<S: Simd>(sums: Self::Sums<S>, scales: *const f32) -> S::Vector;
     /// Stores a transformed input, for i16 in this scale.
-    unsafe fn store<S: Simd>(to: *mut Self, a: S::Floats, scale: f32);
+    unsafe fn store<R: Round>(to: *mut Self, a: R::Vector, scale: f32);
 }
 
 mod sealed {
@@ -76,42 +89,42 @@ mod sealed {
 
 impl Element for f32 {
     const STEP: usize = 1;
-    type Sums<S: Simd> = S::Floats;
-    type Factors<S: Simd> = S::Floats;
+    type Sums<S: Simd> = S::Vector;
+    type Factors<S: Simd> = S::Vector;
 
     #[inline(always)]
-    unsafe fn zero<S: Simd>() -> S::Floats {
+    unsafe fn zero<S: Simd>() -> S::Vector {
         // SAFETY: the caller's promise.
         unsafe { S::splat(0.0) }
     }
 
     #[inline(always)]
-    unsafe fn load<S: Simd>(from: *const f32) -> S::Floats {
+    unsafe fn load<S: Simd>(from: *const f32) -> S::Vector {
         // SAFETY: the caller's promise.
         unsafe { S::load(from) }
     }
 
     #[inline(always)]
-    unsafe fn splat<S: Simd>(from: *const f32) -> S::Floats {
+    unsafe fn splat<S: Simd>(from: *const f32) -> S::Vector {
         // SAFETY: the caller's promise.
         unsafe { S::splat(*from) }
     }
 
     #[inline(always)]
-    unsafe fn add_products<S: Simd>(sums: S::Floats, weights: S::Floats, inputs: S::Floats) -> S::Floats {
+    unsafe fn add_products<S: Simd>(sums: S::Vector, weights: S::Vector, inputs: S::Vector) -> S::Vector {
         // SAFETY: the caller's promise.
         unsafe { S::fused(weights, inputs, sums) }
     }
 
     #[inline(always)]
-    unsafe fn finish<S: Simd>(sums: S::Floats, _: *const f32) -> S::Floats {
+    unsafe fn finish<S: Simd>(sums: S::Vector, _: *const f32) -> S::Vector {
         sums
     }
 
     #[inline(always)]
-    unsafe fn store<S: Simd>(to: *mut f32, a: S::Floats, _: f32) {
+    unsafe fn store<R: Round>(to: *mut f32, a: R::Vector, _: f32) {
         // SAFETY: the caller's promise.
-        unsafe { S::store(to, a) }
+        unsafe { R::store(to, a) }
     }
 }
 
@@ -145,18 +158,14 @@ impl Element for i16 {
     }
 
     #[inline(always)]
-    unsafe fn finish<S: Simd>(sums: S::Sums, scales: *const f32) -> S::Floats {
+    unsafe fn finish<S: Simd>(sums: S::Sums, scales: *const f32) -> S::Vector {
         // SAFETY: the caller's promise.
         unsafe { S::mul(S::to_floats(sums), S::load(scales)) }
     }
 
     #[inline(always)]
-    unsafe fn store<S: Simd>(to: *mut i16, a: S::Floats, scale: f32) {
-        const LARGEST: f32 = LARGEST_INPUT as f32;
+    unsafe fn store<R: Round>(to: *mut i16, a: R::Vector, scale: f32) {
         // SAFETY: the caller's promise.
-        unsafe {
-            let scaled = S::mul(a, S::splat(scale));
-            S::store_rounded(to, S::clamp(scaled, LARGEST));
-        }
+        unsafe { R::store_rounded(to, R::mul(a, R::splat(scale))) }
     }
 }

@@ -6,7 +6,7 @@
 // An index goes through several arrays at once, and iterators over arrays of vectors are not always inlined.
 #![allow(clippy::needless_range_loop)]
 
-use super::simd::{Element, Simd};
+use super::simd::{Element, Floats, Round, Simd};
 use super::slice::{at, room};
 use crate::board::{Board, FREQUENCIES, LANES, PANEL, STEP};
 
@@ -73,7 +73,7 @@ impl Scatter<'_> {
 
 /// Bᵀ times a column.
 #[inline(always)]
-unsafe fn bt<S: Simd>([a, b, c, d, e]: [S::Floats; SIDE]) -> [S::Floats; SIDE] {
+unsafe fn bt<S: Floats>([a, b, c, d, e]: [S::Vector; SIDE]) -> [S::Vector; SIDE] {
     // SAFETY: the caller's promise that the processor has the instruction set.
     unsafe {
         let two = S::splat(2.0);
@@ -90,7 +90,7 @@ unsafe fn bt<S: Simd>([a, b, c, d, e]: [S::Floats; SIDE]) -> [S::Floats; SIDE] {
 
 /// Aᵀ times a column.
 #[inline(always)]
-unsafe fn at_transposed<S: Simd>([a, b, c, d, e]: [S::Floats; SIDE]) -> [S::Floats; STEP] {
+unsafe fn at_transposed<S: Floats>([a, b, c, d, e]: [S::Vector; SIDE]) -> [S::Vector; STEP] {
     // SAFETY: the caller's promise that the processor has the instruction set.
     unsafe {
         let (sum, difference) = (S::add(b, c), S::sub(b, c));
@@ -98,46 +98,69 @@ unsafe fn at_transposed<S: Simd>([a, b, c, d, e]: [S::Floats; SIDE]) -> [S::Floa
     }
 }
 
+/// Columns in memory at most: a board of 19 points has 7 tiles and the zeros around it.
+const WIDEST: usize = 7 * STEP + 2;
+
 /// # Safety
 /// [`Gather::check`] holds, and the processor has the instruction set.
 #[inline(always)]
-pub(super) unsafe fn gather<S: Simd, T: Element>(job: Gather<'_>, out: &mut [T]) {
-    let Gather { board, positions, channels, from, scales } = job;
-    let (columns, padded) = (positions * board.columns(), board.padded());
-    let mut column = 0;
+pub(super) unsafe fn gather<S: Round, T: Element>(job: Gather<'_>, out: &mut [T]) {
+    let Gather { board, positions, channels, .. } = job;
+    // SAFETY: the caller's promise.
+    let mut tall = [[unsafe { S::splat(0.0) }; WIDEST]; SIDE];
     for position in 0..positions {
         for row in 0..board.tiles {
-            for tile in 0..board.tiles {
-                let corner = ((position * padded + STEP * row) * padded + STEP * tile) * channels;
-                let mut channel = 0;
-                while channel < channels {
-                    // SAFETY: by `check` a position has rows and columns for every tile, and `out` has space for every
-                    // frequency, column and channel.
-                    unsafe {
-                        let mut half = [[S::splat(0.0); SIDE]; SIDE];
-                        for x in 0..SIDE {
-                            let mut tall = [S::splat(0.0); SIDE];
-                            for y in 0..SIDE {
-                                let index = corner + (y * padded + x) * channels + channel;
-                                tall[y] = S::load(at(from, index, S::LANES));
-                            }
-                            let tall = bt::<S>(tall);
-                            for y in 0..SIDE {
-                                half[y][x] = tall[y];
-                            }
-                        }
-                        for y in 0..SIDE {
-                            let wide = bt::<S>(half[y]);
-                            for x in 0..SIDE {
-                                let frequency = y * SIDE + x;
-                                let index = (frequency * columns + column) * channels + channel;
-                                T::store::<S>(room(out, index, S::LANES), wide[x], scales[frequency]);
-                            }
-                        }
-                    }
-                    channel += S::LANES;
+            let mut channel = 0;
+            while channel < channels {
+                // SAFETY: the caller's promise; position, row and channels are ones of the job.
+                unsafe { row_of_tiles::<S, T>(&job, (position, row), channel, &mut tall, out) };
+                channel += S::LANES;
+            }
+        }
+    }
+}
+
+/// Transforms a row of tiles: each column of inputs once, though neighbours share two, and then tile by tile along its rows.
+///
+/// # Safety
+/// [`Gather::check`] holds, the row and the lanes are ones of the job, and the processor has the instruction set.
+#[inline(always)]
+unsafe fn row_of_tiles<S: Round, T: Element>(
+    job: &Gather<'_>,
+    (position, row): (usize, usize),
+    channel: usize,
+    tall: &mut [[S::Vector; WIDEST]; SIDE],
+    out: &mut [T],
+) {
+    let &Gather { board, positions, channels, from, scales } = job;
+    let (columns, padded) = (positions * board.columns(), board.padded());
+    let corner = (position * padded + STEP * row) * padded * channels + channel;
+    // SAFETY: by `check` a position has rows and columns for every tile, and `out` has space for every frequency, column
+    // and channel.
+    unsafe {
+        for x in 0..padded {
+            let mut column = [S::splat(0.0); SIDE];
+            for y in 0..SIDE {
+                column[y] = S::load(at(from, corner + (y * padded + x) * channels, S::LANES));
+            }
+            let column = bt::<S>(column);
+            for y in 0..SIDE {
+                tall[y][x] = column[y];
+            }
+        }
+        let first = (position * board.tiles + row) * board.tiles;
+        for tile in 0..board.tiles {
+            for y in 0..SIDE {
+                let mut wide = [S::splat(0.0); SIDE];
+                for x in 0..SIDE {
+                    wide[x] = tall[y][STEP * tile + x];
                 }
-                column += 1;
+                let wide = bt::<S>(wide);
+                for x in 0..SIDE {
+                    let frequency = y * SIDE + x;
+                    let index = (frequency * columns + first + tile) * channels + channel;
+                    T::store::<S>(room(out, index, S::LANES), wide[x], scales[frequency]);
+                }
             }
         }
     }
@@ -175,40 +198,84 @@ unsafe fn tile_back<S: Simd>(
     lane: usize,
     out: &mut [f32],
 ) {
-    let &Scatter { board, positions, products, width, first, channels, bias, add, relu, strict } = job;
-    let columns = positions * board.columns();
+    let &Scatter { board, width, first, channels, bias, .. } = job;
     let channel = first + lane;
     // SAFETY: the caller's promise; points beside the board are omitted.
     unsafe {
-        let mut half = [[S::splat(0.0); SIDE]; STEP];
-        for x in 0..SIDE {
-            let mut tall = [S::splat(0.0); SIDE];
-            for y in 0..SIDE {
-                let index = ((y * SIDE + x) * columns + column) * width + lane;
-                tall[y] = S::load(at(products, index, S::LANES));
-            }
-            let tall = at_transposed::<S>(tall);
-            for y in 0..STEP {
-                half[y][x] = tall[y];
-            }
-        }
+        let points = points::<S>(job, column * width + lane);
         let bias = S::load(at(bias, position * job.bias_stride() + channel, S::LANES));
-        let (zero, side) = (S::splat(0.0), board.side);
-        for y in 0..STEP.min(side - STEP * row) {
-            let wide = at_transposed::<S>(half[y]);
-            for x in 0..STEP.min(side - STEP * tile) {
-                let index = board.index(position, STEP * row + y, STEP * tile + x, channels) + channel;
-                let mut sum = S::add(wide[x], bias);
-                if add {
-                    sum = S::add(sum, S::load(at(out, index, S::LANES)));
+        let index = board.index(position, STEP * row, STEP * tile, channels) + channel;
+        let (high, wide) = (board.side - STEP * row, board.side - STEP * tile);
+        // Nearly all tiles are whole, and then no register has to be addressed by a number.
+        if high >= STEP && wide >= STEP {
+            for y in 0..STEP {
+                for x in 0..STEP {
+                    finish::<S>(job, points[y][x], bias, index + (y * board.padded() + x) * channels, out);
                 }
-                if relu {
-                    let cut = S::max(sum, zero);
-                    // Of a finite number 0 is added; an infinite one and NaN times 0 are NaN.
-                    sum = if strict { S::exact(sum, zero, cut) } else { cut };
+            }
+        } else {
+            for y in 0..STEP.min(high) {
+                for x in 0..STEP.min(wide) {
+                    finish::<S>(job, points[y][x], bias, index + (y * board.padded() + x) * channels, out);
                 }
-                S::store(room(out, index, S::LANES), sum);
             }
         }
+    }
+}
+
+/// The points of a tile. Its columns are added up as they are read, so that no more than nine sums wait in registers.
+///
+/// # Safety
+/// The products of all frequencies are there from `index` on, and the processor has the instruction set.
+#[inline(always)]
+unsafe fn points<S: Floats>(job: &Scatter<'_>, index: usize) -> [[S::Vector; STEP]; STEP] {
+    let stride = job.positions * job.board.columns() * job.width;
+    // SAFETY: the caller's promise.
+    unsafe {
+        let tall = |x: usize| {
+            let mut column = [S::splat(0.0); SIDE];
+            for y in 0..SIDE {
+                column[y] = S::load(at(job.products, (y * SIDE + x) * stride + index, S::LANES));
+            }
+            at_transposed::<S>(column)
+        };
+        let (a, b, c) = (tall(0), tall(1), tall(2));
+        let mut points = [[S::splat(0.0); STEP]; STEP];
+        for y in 0..STEP {
+            let (sum, difference) = (S::add(b[y], c[y]), S::sub(b[y], c[y]));
+            points[y] = [S::add(a[y], sum), difference, sum];
+        }
+        let d = tall(3);
+        for y in 0..STEP {
+            let [first, second, third] = points[y];
+            let (two, four) = (S::splat(2.0), S::splat(4.0));
+            points[y] = [S::add(first, d[y]), S::exact(two, d[y], second), S::exact(four, d[y], third)];
+        }
+        let e = tall(4);
+        for y in 0..STEP {
+            points[y][2] = S::add(points[y][2], e[y]);
+        }
+        points
+    }
+}
+
+/// Writes a point: its bias, what is there already if it is to be added, and ReLU.
+///
+/// # Safety
+/// `index` is that of a point and channel of the job, and the processor has the instruction set.
+#[inline(always)]
+unsafe fn finish<S: Simd>(job: &Scatter<'_>, point: S::Vector, bias: S::Vector, index: usize, out: &mut [f32]) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let mut sum = S::add(point, bias);
+        if job.add {
+            sum = S::add(sum, S::load(at(out, index, S::LANES)));
+        }
+        if job.relu {
+            let cut = S::max(sum, S::splat(0.0));
+            // Of a finite number 0 is added; an infinite one and NaN times 0 are NaN.
+            sum = if job.strict { S::exact(sum, S::splat(0.0), cut) } else { cut };
+        }
+        S::store(room(out, index, S::LANES), sum);
     }
 }

@@ -3,10 +3,12 @@
 use std::arch::asm;
 use std::arch::x86_64::*;
 
-use super::simd::Simd;
+use super::simd::{Floats, LARGEST_INPUT, Round, Simd};
 
 /// AVX2 and FMA.
 pub(super) struct Avx2;
+/// Two vectors of AVX2 side by side, for transforms: sixteen integers are packed at once.
+pub(super) struct Avx2Pair;
 /// The same and AVX-VNNI: a multiply-add of pairs in one instruction.
 pub(super) struct AvxVnni;
 /// AVX-512 F, BW, VL and DQ.
@@ -16,17 +18,9 @@ pub(super) struct Avx512Vnni;
 
 macro_rules! avx2 {
     ($name:ident, |$sums:ident, $a:ident, $b:ident| $products:expr) => {
-        impl Simd for $name {
-            type Floats = __m256;
-            type Sums = __m256i;
-            type Pairs = __m256i;
+        impl Floats for $name {
+            type Vector = __m256;
             const LANES: usize = 8;
-
-            #[inline(always)]
-            fn prefetch(line: *const u8) {
-                // SAFETY: a prefetch does nothing but fill caches, and faults nowhere; every x86-64 processor has it.
-                unsafe { _mm_prefetch::<_MM_HINT_T1>(line.cast()) }
-            }
 
             #[inline(always)]
             unsafe fn load(from: *const f32) -> __m256 {
@@ -65,15 +59,20 @@ macro_rules! avx2 {
             }
 
             #[inline(always)]
-            unsafe fn fused(a: __m256, b: __m256, c: __m256) -> __m256 {
-                // SAFETY: as above.
-                unsafe { _mm256_fmadd_ps(a, b, c) }
-            }
-
-            #[inline(always)]
             unsafe fn exact(a: __m256, b: __m256, c: __m256) -> __m256 {
                 // SAFETY: as above.
                 unsafe { _mm256_fmadd_ps(a, b, c) }
+            }
+        }
+
+        impl Simd for $name {
+            type Sums = __m256i;
+            type Pairs = __m256i;
+
+            #[inline(always)]
+            fn prefetch(line: *const u8) {
+                // SAFETY: a prefetch does nothing but fill caches, and faults nowhere; every x86-64 processor has it.
+                unsafe { _mm_prefetch::<_MM_HINT_T1>(line.cast()) }
             }
 
             #[inline(always)]
@@ -83,19 +82,9 @@ macro_rules! avx2 {
             }
 
             #[inline(always)]
-            unsafe fn clamp(a: __m256, limit: f32) -> __m256 {
+            unsafe fn fused(a: __m256, b: __m256, c: __m256) -> __m256 {
                 // SAFETY: as above.
-                unsafe { _mm256_max_ps(_mm256_min_ps(a, _mm256_set1_ps(limit)), _mm256_set1_ps(-limit)) }
-            }
-
-            #[inline(always)]
-            unsafe fn store_rounded(to: *mut i16, a: __m256) {
-                // SAFETY: as above.
-                unsafe {
-                    let rounded = _mm256_cvtps_epi32(a);
-                    let halves = (_mm256_castsi256_si128(rounded), _mm256_extracti128_si256::<1>(rounded));
-                    _mm_storeu_si128(to.cast(), _mm_packs_epi32(halves.0, halves.1));
-                }
+                unsafe { _mm256_fmadd_ps(a, b, c) }
             }
 
             #[inline(always)]
@@ -133,17 +122,9 @@ macro_rules! avx2 {
 
 macro_rules! avx512 {
     ($name:ident, |$sums:ident, $a:ident, $b:ident| $products:expr) => {
-        impl Simd for $name {
-            type Floats = __m512;
-            type Sums = __m512i;
-            type Pairs = __m512i;
+        impl Floats for $name {
+            type Vector = __m512;
             const LANES: usize = 16;
-
-            #[inline(always)]
-            fn prefetch(line: *const u8) {
-                // SAFETY: a prefetch does nothing but fill caches, and faults nowhere; every x86-64 processor has it.
-                unsafe { _mm_prefetch::<_MM_HINT_T1>(line.cast()) }
-            }
 
             #[inline(always)]
             unsafe fn load(from: *const f32) -> __m512 {
@@ -182,15 +163,33 @@ macro_rules! avx512 {
             }
 
             #[inline(always)]
-            unsafe fn fused(a: __m512, b: __m512, c: __m512) -> __m512 {
-                // SAFETY: as above.
-                unsafe { _mm512_fmadd_ps(a, b, c) }
-            }
-
-            #[inline(always)]
             unsafe fn exact(a: __m512, b: __m512, c: __m512) -> __m512 {
                 // SAFETY: as above.
                 unsafe { _mm512_fmadd_ps(a, b, c) }
+            }
+        }
+
+        impl Round for $name {
+            #[inline(always)]
+            unsafe fn store_rounded(to: *mut i16, a: __m512) {
+                // The smaller magnitude, with the sign of the first.
+                const SMALLER: i32 = 0b0010;
+                // SAFETY: as above.
+                unsafe {
+                    let saturated = _mm512_range_ps::<SMALLER>(a, _mm512_set1_ps(LARGEST_INPUT as f32));
+                    _mm256_storeu_si256(to.cast(), _mm512_cvtepi32_epi16(_mm512_cvtps_epi32(saturated)));
+                }
+            }
+        }
+
+        impl Simd for $name {
+            type Sums = __m512i;
+            type Pairs = __m512i;
+
+            #[inline(always)]
+            fn prefetch(line: *const u8) {
+                // SAFETY: a prefetch does nothing but fill caches, and faults nowhere; every x86-64 processor has it.
+                unsafe { _mm_prefetch::<_MM_HINT_T1>(line.cast()) }
             }
 
             #[inline(always)]
@@ -200,17 +199,9 @@ macro_rules! avx512 {
             }
 
             #[inline(always)]
-            unsafe fn clamp(a: __m512, limit: f32) -> __m512 {
-                // The smaller magnitude, with the sign of the first.
-                const SMALLER: i32 = 0b0010;
+            unsafe fn fused(a: __m512, b: __m512, c: __m512) -> __m512 {
                 // SAFETY: as above.
-                unsafe { _mm512_range_ps::<SMALLER>(a, _mm512_set1_ps(limit)) }
-            }
-
-            #[inline(always)]
-            unsafe fn store_rounded(to: *mut i16, a: __m512) {
-                // SAFETY: as above.
-                unsafe { _mm256_storeu_si256(to.cast(), _mm512_cvtepi32_epi16(_mm512_cvtps_epi32(a))) }
+                unsafe { _mm512_fmadd_ps(a, b, c) }
             }
 
             #[inline(always)]
@@ -285,4 +276,71 @@ fn multiply_add_256(mut sums: __m256i, a: __m256i, b: __m256i) -> __m256i {
         );
     }
     sums
+}
+
+/// Rounds, and saturates positive numbers; negative ones that are too small become some number that is too small, too.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn rounded(a: __m256) -> __m256i {
+    _mm256_cvtps_epi32(_mm256_min_ps(a, _mm256_set1_ps(LARGEST_INPUT as f32)))
+}
+
+macro_rules! lane_by_lane {
+    ($($name:ident),*) => {
+        $(
+            #[inline(always)]
+            unsafe fn $name(a: [__m256; 2], b: [__m256; 2]) -> [__m256; 2] {
+                // SAFETY: the caller's promise.
+                unsafe { [Avx2::$name(a[0], b[0]), Avx2::$name(a[1], b[1])] }
+            }
+        )*
+    };
+}
+
+impl Floats for Avx2Pair {
+    type Vector = [__m256; 2];
+    const LANES: usize = 16;
+
+    #[inline(always)]
+    unsafe fn load(from: *const f32) -> [__m256; 2] {
+        // SAFETY: the caller's promise, here and below.
+        unsafe { [Avx2::load(from), Avx2::load(from.add(8))] }
+    }
+
+    #[inline(always)]
+    unsafe fn store(to: *mut f32, a: [__m256; 2]) {
+        // SAFETY: as above.
+        unsafe {
+            Avx2::store(to, a[0]);
+            Avx2::store(to.add(8), a[1]);
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn splat(number: f32) -> [__m256; 2] {
+        // SAFETY: as above.
+        unsafe { [Avx2::splat(number); 2] }
+    }
+
+    lane_by_lane!(add, sub, mul);
+
+    #[inline(always)]
+    unsafe fn exact(a: [__m256; 2], b: [__m256; 2], c: [__m256; 2]) -> [__m256; 2] {
+        // SAFETY: as above.
+        unsafe { [Avx2::exact(a[0], b[0], c[0]), Avx2::exact(a[1], b[1], c[1])] }
+    }
+}
+
+impl Round for Avx2Pair {
+    #[inline(always)]
+    unsafe fn store_rounded(to: *mut i16, a: [__m256; 2]) {
+        // In the lower and upper halves of the packed vector are four numbers of each.
+        const ORDER: i32 = 0b11_01_10_00;
+        // SAFETY: as above.
+        unsafe {
+            let packed = _mm256_packs_epi32(rounded(a[0]), rounded(a[1]));
+            let ordered = _mm256_permute4x64_epi64::<ORDER>(packed);
+            _mm256_storeu_si256(to.cast(), _mm256_max_epi16(ordered, _mm256_set1_epi16(-(LARGEST_INPUT as i16))));
+        }
+    }
 }
