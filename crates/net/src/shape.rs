@@ -168,7 +168,7 @@ impl Shape {
             },
             blocks: network.blocks,
             filters: network.filters,
-            pre_activation: network.pre_activation,
+            pre_activation: false,
             se_channels: network.se_channels,
             pooled_filters: network.pooled_filters,
             policy_planes: network.policy_planes,
