@@ -35,11 +35,6 @@ pub fn unsupported(what: &str) {
     record(&format!("{what} not supported by this machine"));
 }
 
-/// Records that this test needs what only another target of `make` builds, and that is not there. Such a skip is never a failure.
-pub fn unbuilt(what: &str, remedy: &str) {
-    record(&format!("{what} missing: {remedy}"));
-}
-
 fn decide(tool: Tool, found: Option<PathBuf>, allowed: &str) -> Result<Option<PathBuf>, String> {
     let allowed: Vec<&str> = allowed.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
     let known = || Tool::ALL.map(Tool::name).join(", ");
