@@ -19,18 +19,15 @@ from torch import nn
 
 
 class Unit(nn.Module):
-    """A convolution with its batch norm, if it has one; the norms of the heads train neither scale nor shift."""
+    """A convolution with its batch norm; the norms of the heads train neither scale nor shift."""
 
-    def __init__(self, inputs: int, outputs: int, kernel: int, norm: bool = True) -> None:
+    def __init__(self, inputs: int, outputs: int, kernel: int) -> None:
         super().__init__()
         self.conv = nn.Conv2d(inputs, outputs, kernel, padding=kernel // 2, bias=False)
-        self.norm = nn.BatchNorm2d(outputs, momentum=0.05, affine=kernel > 1) if norm else None
+        self.norm = nn.BatchNorm2d(outputs, momentum=0.05, affine=kernel > 1)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        y = self.conv(x)
-        if self.norm is not None:
-            y = self.norm(y)
-        return y
+        return self.norm(self.conv(x))
 
 
 def mean_and_maximum(planes: torch.Tensor) -> torch.Tensor:
@@ -41,30 +38,27 @@ class Block(nn.Module):
     def __init__(self, index: int, about: dict[str, Any]) -> None:
         super().__init__()
         filters = about["filters"]
-        post = not about.get("pre_activation", False)
         pooled, squeeze = about.get("pooled_filters", 0), about.get("squeeze", 0)
-        self.norm = None if post else nn.BatchNorm2d(filters, momentum=0.05)
         self.first = Unit(filters, filters, 3)
         self.pool, self.squeeze = None, None
         if pooled and index % 2 == 1:
             self.pool = Unit(filters, pooled, 3)
             self.pool.dense = nn.Linear(2 * pooled, filters)
-        self.second = Unit(filters, filters, 3, norm=post)
+        self.second = Unit(filters, filters, 3)
         if squeeze:
             self.squeeze = nn.Module()
             self.squeeze.hidden, self.squeeze.out = nn.Linear(filters, squeeze), nn.Linear(squeeze, 2 * filters)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        entry = x if self.norm is None else torch.relu(self.norm(x))
-        y = self.first(entry)
+        y = self.first(x)
         if self.pool is not None:
-            y = y + self.pool.dense(mean_and_maximum(torch.relu(self.pool(entry))))[:, :, None, None]
+            y = y + self.pool.dense(mean_and_maximum(torch.relu(self.pool(x))))[:, :, None, None]
         y = self.second(torch.relu(y))
         if self.squeeze is not None:
             both = self.squeeze.out(torch.relu(self.squeeze.hidden(y.mean((2, 3)))))
             scale, shift = both[:, :, None, None].chunk(2, 1)
             y = y * torch.sigmoid(scale) + shift
-        return torch.relu(x + y) if self.norm is None else x + y
+        return torch.relu(x + y)
 
 
 class Policy(nn.Module):
@@ -89,13 +83,9 @@ class Network(nn.Module):
     def __init__(self, about: dict[str, Any]) -> None:
         super().__init__()
         self.about = about
-        filters, area, post = about["filters"], about["size"] ** 2, not about.get("pre_activation", False)
-        self.stem = Unit(about["planes"], filters, 3, norm=post)
+        filters, area = about["filters"], about["size"] ** 2
+        self.stem = Unit(about["planes"], filters, 3)
         self.blocks = nn.ModuleList(Block(index, about) for index in range(about["blocks"]))
-        self.trunk = None
-        if not post:
-            self.trunk = nn.Module()
-            self.trunk.norm = nn.BatchNorm2d(filters, momentum=0.05)
         self.policy = Unit(filters, about["policy_planes"], 1)
         head = Policy(about)
         for name, layer in head.named_children():
@@ -117,12 +107,9 @@ class Network(nn.Module):
         opponent's next move."""
         if self.about["planes"] == 16:  # the last tells komi, as a byte
             planes = torch.cat([planes[:, :15], (planes[:, 15:] - 128) / (2 * self.about["size"])], 1)
-        x = self.stem(planes)
-        x = torch.relu(x) if self.trunk is None else x
+        x = torch.relu(self.stem(planes))
         for block in self.blocks:
             x = block(x)
-        if self.trunk is not None:
-            x = torch.relu(self.trunk.norm(x))
         policy = torch.relu(self.policy(x))
         value = torch.relu(self.value(x))
         value = value.mean((2, 3)) if self.about.get("value_pooled") else value.flatten(1)
@@ -158,6 +145,8 @@ def load(source: str | os.PathLike[str] | BinaryIO) -> tuple[Network, dict[str, 
     """The network in a file of weights, ready to evaluate, and its shape as the file tells it; `source` is its path or an open
     file."""
     tensors, about = read(source)
+    if about.get("pre_activation"):
+        raise SystemExit(f"{source}: for networks with pre-activation use the release that wrote the file")
     network = Network(about)
     missing, unexpected = network.load_state_dict(tensors, strict=False)
     missing = [name for name in missing if not name.endswith("num_batches_tracked")]

@@ -14,9 +14,10 @@ use exit_class::{Classifier, ExitClass};
 use gtp::engines::EngineError;
 use models::{EvaluationCacheError, ModelError};
 use net::NetError;
+use record::RecordError;
 use selfplay::SelfplayError;
 use shuffler::ShufflerError;
-use store::StoreError;
+use store::{Changes, StoreError};
 use tests::{Stage, TestStore, repository, succeed};
 use trainer::TrainerError;
 
@@ -157,19 +158,30 @@ fn path() -> String {
     "s3://b/v1/run.toml".to_owned()
 }
 
-/// Errors of the store, with the class of each.
+fn changes() -> Box<Changes> {
+    Box::new(Changes { keys: Vec::new(), found: "1".to_owned(), wanted: "2".to_owned() })
+}
+
+/// All errors of the store, with the class of each.
 fn of_store() -> Vec<(StoreError, ExitClass)> {
     let reason = || "why".to_owned();
     vec![
         (StoreError::BadUrl { url: path(), reason: reason() }, ExitClass::Configuration),
         (StoreError::BadName("a/b".to_owned()), ExitClass::Configuration),
         (StoreError::NotFound { path: path() }, ExitClass::Configuration),
+        (StoreError::Deleted { path: path(), model: "v1-3".parse().expect("a model") }, ExitClass::Configuration),
+        (StoreError::Edited { path: path(), changes: changes() }, ExitClass::Configuration),
+        (StoreError::Conflict { path: path(), changes: changes() }, ExitClass::Configuration),
         (StoreError::Config { path: path(), source: ConfigError::OtherSchema(9) }, ExitClass::Configuration),
         (StoreError::Held { what: path(), holder: path(), remedy: "wait" }, ExitClass::Configuration),
         (StoreError::Unreachable { doing: "read", path: path(), reason: reason() }, ExitClass::StoreUnreachable),
         (StoreError::Refused { doing: "write", path: path(), reason: reason() }, ExitClass::StoreRefuses),
         (StoreError::Damaged { path: path(), reason: reason() }, ExitClass::Failure),
         (StoreError::AlreadyExists { path: path() }, ExitClass::Failure),
+        (
+            StoreError::Record { path: path(), source: RecordError::MissingColumn { column: "moves" } },
+            ExitClass::Failure,
+        ),
     ]
 }
 

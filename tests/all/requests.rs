@@ -1,13 +1,13 @@
 //! What processes ask of a bucket: the numbers of docs/operations/sizing.md.
 
 use std::collections::BTreeMap;
-use std::thread;
-use std::time::Duration;
+use std::fmt::Debug;
 
+use config::{ModelRef, Preset};
+use net::{Device, Precision, TrainDevice};
+use runtime::{Driver, Silent, Step, Stop};
+use selfplay::{Games, Options};
 use tests::{Stage, TestStore, repository, succeed};
-
-/// How long a process that waits is watched.
-const WATCHED: Duration = Duration::from_secs(30);
 
 fn stage(store: &TestStore, program: &str, args: &[&str]) -> Stage {
     let config = repository().join("configs/tiny.toml");
@@ -31,39 +31,21 @@ fn sum(requests: &BTreeMap<String, u64>) -> u64 {
     requests.values().sum()
 }
 
+/// Whether a worker has played its games.
+fn has_played(stage: &Stage) -> Option<()> {
+    stage.log().iter().any(|line| line.contains("a newer model than")).then_some(())
+}
+
 #[test]
-fn starting_and_waiting_processes_make_few_requests() {
+fn starting_workers_make_few_requests() {
     let store = TestStore::on_server();
-    let mut stages = [
-        stage(&store, "selfplay", &["--model", "tiny", "--games", "20"]),
-        stage(&store, "shuffler", &["--run", "tiny"]),
-        stage(&store, "trainer", &["--run", "tiny"]),
-    ];
-    stages[0]
-        .wait_for("games", |stage| stage.log().iter().any(|line| line.contains("a newer model than")).then_some(()));
+    let mut first = stage(&store, "selfplay", &["--model", "tiny", "--games", "20"]);
+    first.wait_for("games", has_played);
     // Two files of ten games, four objects each where some game is held out; the configuration and its copy; the lease.
-    let played = requests(&stages[0]);
+    let played = requests(&first);
     assert!(played["put"] <= 11 && sum(&played) - played["put"] <= 14, "20 games: {played:?}");
     println!("selfplay, start and 20 games in two files: {played:?}");
-    for stage in &mut stages {
-        let waits = |line: &String| line.contains("\"waiting\"");
-        stage.wait_for("its first wait", |stage| stage.log().iter().any(waits).then_some(()));
-    }
-    let before: Vec<_> = stages.iter().map(requests).collect();
-    thread::sleep(WATCHED);
-    // A first wait is followed by polls at shorter intervals, and by the games that the shuffler reads.
-    for ((stage, before), most) in stages.iter().zip(&before).zip(&[6, 90, 60]) {
-        let asked = sum(&requests(stage)) - sum(before);
-        let memory = stage.metrics()["process_resident_memory_bytes"] / 1e6;
-        // Of all who wait workers are the many: each poll is one small object.
-        let lists = |requests: &BTreeMap<String, u64>| requests.get("list").copied().unwrap_or_default();
-        if *most == 6 {
-            assert_eq!(lists(&requests(stage)), lists(before), "a worker that waits lists nothing");
-        }
-        println!("{}: {asked} requests in {WATCHED:?} of waiting, {memory:.0} MB", stage.log()[0]);
-        assert!(asked <= *most, "{asked} requests, {before:?} before");
-    }
-    drop(stages);
+    drop(first);
     let many = 30;
     for worker in 1..=many {
         let mut command = store.program("selfplay");
@@ -71,9 +53,53 @@ fn starting_and_waiting_processes_make_few_requests() {
         succeed(&mut command);
     }
     // The hundredth worker that starts asks what the first one asked.
-    let last = stage(&store, "selfplay", &["--model", "tiny", "--games", "20", "--worker", "last"]);
-    let mut last = last;
-    last.wait_for("games", |stage| stage.log().iter().any(|line| line.contains("a newer model than")).then_some(()));
+    let mut last = stage(&store, "selfplay", &["--model", "tiny", "--games", "20", "--worker", "last"]);
+    last.wait_for("games", has_played);
     println!("the same with {} files of others: {:?}", many + 2, requests(&last));
     assert!(sum(&requests(&last)) <= sum(&played) + 3, "{played:?}, {:?}", requests(&last));
+}
+
+/// The requests of each of three polls of a driver, once it waits.
+fn polls<D: Driver<Error: Debug>>(store: &TestStore, driver: &mut D) -> [Vec<String>; 3] {
+    while driver.step().unwrap() == Step::Worked {}
+    let server = store.server().expect("the store is on a server");
+    server.asked();
+    [(); 3].map(|()| {
+        assert!(matches!(driver.step().unwrap(), Step::Waiting(_)));
+        server.asked()
+    })
+}
+
+/// How often a driver polls is up to `runtime::drive`.
+#[test]
+fn polls_of_waiting_drivers_make_few_requests() {
+    let store = TestStore::on_server();
+    let config = Preset::Tiny.config();
+    store.run("tiny").create(&config).unwrap();
+    let (run, stop) = (store.run("tiny"), Stop::never());
+    let options = Options {
+        model: ModelRef::Newest("tiny".parse().unwrap()),
+        worker: "0".to_owned(),
+        games: Games::Share { own: Some(20), all: Some(0) },
+        handoff_on_shutdown: false,
+        place: Device::Cpu.into(),
+        threads: 1,
+        cache: 0,
+        times: false,
+        live: None,
+    };
+    let train_device = TrainDevice { device: Device::Cpu, precision: Precision::F32, threads: 1 };
+    let mut selfplay = selfplay::Driver::new(&run, &config, options, &stop, Silent);
+    let mut shuffler = shuffler::Driver::new(&run, Silent).unwrap();
+    let mut trainer = trainer::Driver::new(&run, &config, train_device, &stop, Silent);
+    // Of all who wait workers are the many: each poll is one small object.
+    for poll in polls(&store, &mut selfplay) {
+        assert_eq!(poll, ["HEAD stores/tiny/models/000001/model.toml"]);
+    }
+    for poll in polls(&store, &mut trainer) {
+        assert_eq!(poll, ["GET stores/tiny/shards/000001/manifest.toml"]);
+    }
+    for poll in polls(&store, &mut shuffler) {
+        assert!(poll.len() <= 12, "{poll:#?}");
+    }
 }

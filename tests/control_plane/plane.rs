@@ -8,25 +8,17 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
-use testing::{Tool, poll, require};
+use testing::{Tool, kubernetes_version, poll, require};
 use tests::{repository, succeed};
 
 use crate::api::Api;
 
-/// The version of Kubernetes, one of scripts/setup-cluster: `make test-cluster` runs all tests with each of them.
-const VERSION: &str = "TENGEN_TEST_KUBERNETES";
-/// The version unless that is set.
-const NEWEST: &str = "1.37.2";
 /// Longer than anything takes that is waited for: the longest pause of a Job before it replaces a pod is ten minutes.
 const PATIENCE: Duration = Duration::from_secs(720);
 /// The kubeconfig of a cluster, for the tests that need no nodes of the agent.
 const GIVEN: &str = "TENGEN_TEST_KUBECONFIG";
 /// The namespaces that tests make.
 const NAMESPACES: [&str; 2] = ["tengen", "monitoring"];
-/// Set by `make test-cluster`: a control plane that is missing is a failure then, and so is any other skip.
-const REQUIRED: &str = "TENGEN_TEST_CONTROL_PLANE";
-/// Names tools whose tests may be skipped.
-const SKIPS: &str = "TENGEN_ALLOW_SKIP";
 
 /// A control plane, which ends when this is dropped, or this process has ended. One of a given cluster loses the namespaces of
 /// the tests instead.
@@ -40,17 +32,9 @@ pub(crate) struct ControlPlane {
 impl ControlPlane {
     /// Starts one; nothing where that is skipped.
     pub(crate) fn start() -> Option<ControlPlane> {
-        let is_required = std::env::var_os(REQUIRED).is_some();
-        let may_skip = std::env::var(SKIPS).is_ok_and(|names| !names.is_empty());
-        assert!(!(is_required && may_skip), "{REQUIRED} allows no skips: unset {SKIPS}");
-        let version = &std::env::var(VERSION).unwrap_or_else(|_| NEWEST.to_owned());
         let kubectl = require(Tool::Python)?.join("bin/kubectl");
-        let programs = [format!("kubernetes-{version}/control-plane"), "etcd/bin/etcd".to_owned()];
-        if !programs.iter().all(|program| repository().join(".venv").join(program).exists()) {
-            assert!(!is_required, "Kubernetes {version} or etcd is missing: scripts/setup-cluster");
-            testing::unbuilt("control plane", "scripts/setup-cluster");
-            return None;
-        }
+        require(Tool::ControlPlane)?;
+        let version = &kubernetes_version();
         let began = Instant::now();
         let folder = tempfile::tempdir().unwrap();
         let mut command = Command::new(repository().join("scripts/cluster"));

@@ -3,6 +3,8 @@
 use serde_json::Value as Schema;
 use toml::{Table, Value};
 
+use crate::error::rule;
+use crate::network::NoPreActivation;
 use crate::{ConfigError, schema};
 
 /// Refuses the first key that the schema does not have, and names the known key nearest to it.
@@ -23,6 +25,10 @@ fn walk(table: &Table, schema: &Schema, path: &str) -> Result<(), ConfigError> {
     for (name, value) in table {
         let key = join(path, name);
         let Some(schema) = known.get(name) else {
+            if key == NoPreActivation::KEY {
+                rule(value.as_bool() == Some(false), &key, value, NoPreActivation::RULE)?;
+                continue;
+            }
             return Err(ConfigError::UnknownKey { key, nearest: nearest(name, known.keys(), path) });
         };
         match value {
@@ -82,6 +88,19 @@ mod tests {
             error(&["train.learning_rate=[{from_step=0,raet=0.1}]"]),
             "unknown key train.learning_rate.raet; did you mean train.learning_rate.rate?"
         );
+    }
+
+    #[test]
+    fn pre_activation_of_earlier_programs_must_be_off() {
+        let stored = |value: &str| {
+            let key = format!("\npre_activation = {value}\nse_channels");
+            RunConfig::from_toml(&minigo(&[]).to_toml().replace("\nse_channels", &key))
+        };
+        assert_eq!(stored("false").unwrap(), minigo(&[]));
+        let message = "network.pre_activation is true: must be false; for blocks with pre-activation use the release that \
+                       wrote the file";
+        assert_eq!(stored("true").unwrap_err().to_string(), message);
+        assert_eq!(error(&["network.pre_activation=true"]), message);
     }
 
     /// Every key of every section, with two letters exchanged.

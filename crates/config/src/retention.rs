@@ -197,12 +197,14 @@ mod tests {
         assert_eq!(RunConfig::from_toml(&bounded.to_toml()).unwrap(), bounded);
     }
 
-    /// Runs of programs that did not have this section, and no `train.norm_batch`, keep everything, and their digest.
+    /// Runs of programs that did not have this section, and no `train.norm_batch`, but pre-activation, keep everything, and
+    /// their digest.
     #[test]
     fn configuration_without_the_section_keeps_everything() {
         let config = Preset::Base.config();
         let text = config.to_toml();
         let before = text[..text.find("\n[retention]").unwrap()].replace("\nnorm_batch = 64\n", "\n");
+        let before = before.replace("\nse_channels", "\npre_activation = false\nse_channels");
         let found = RunConfig::from_toml(&before).unwrap();
         assert_eq!((found.retention, found.digest()), (Retention::ALL, config.digest()));
         assert_eq!(found.digest(), crate::section_sets::digest_of(&before));

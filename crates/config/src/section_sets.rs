@@ -67,12 +67,13 @@ impl RunConfig {
     }
 
     /// Identifies this configuration: the first 16 hexadecimal digits of the SHA-256 of [`RunConfig::to_toml`] without the
-    /// last section, `[retention]`, on which nothing depends that is published, and without `train.norm_batch` where that is
-    /// what runs of earlier programs had.
+    /// last section, `[retention]`, on which nothing depends that is published, and as earlier programs wrote it: without
+    /// `train.norm_batch` where that is what their runs had, and with `network.pre_activation`.
     pub fn digest(&self) -> String {
         let text = self.to_toml();
         let text = text.split("\n[retention]").next().unwrap_or(&text);
-        digest_of(&text.replace(&format!("\nnorm_batch = {USUAL_NORM_BATCH}\n"), "\n"))
+        let text = text.replace(&format!("\nnorm_batch = {USUAL_NORM_BATCH}\n"), "\n");
+        digest_of(&text.replace("\nse_channels = ", "\npre_activation = false\nse_channels = "))
     }
 }
 

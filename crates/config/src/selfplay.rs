@@ -37,7 +37,8 @@ pub struct Selfplay {
     /// Fraction of games that open with moves sampled from the raw policy.
     ///
     /// The opening has no search, no passes and no examples.
-    /// Worth it where games of one model resemble each other.
+    /// Worth it where games of one model resemble each other, and where values of unusual openings matter (KataGo). Not measured
+    /// here.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub policy_opening_fraction: f32,
     /// Mean number of those moves; KataGo: 4 % of the points.
@@ -74,9 +75,10 @@ pub struct Selfplay {
     /// Minigo: 2·⌊⌊N²/12⌋/2⌋ on an N×N board, which is 30 on 19x19.
     #[schemars(extend("multipleOf" = 2))]
     pub choice_moves: usize,
-    /// Exponent of the visits when sampling moves.
+    /// Exponent of the visits when sampling moves, 1 / temperature; AlphaZero: 1.
     ///
-    /// The policy target has `train.policy_exponent`.
+    /// Above 1 is worth it where sampled moves lose too many games: good moves are preferred. Not measured here. The policy target
+    /// has `train.policy_exponent`.
     #[schemars(extend("exclusiveMinimum" = 0.0))]
     pub choice_exponent: f32,
     /// Fraction of games in the validation set.

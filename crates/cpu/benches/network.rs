@@ -44,7 +44,6 @@ fn description(side: usize, blocks: usize, filters: usize) -> Description {
     let mut noise = Noise(1);
     let area = side * side;
     let block = |noise: &mut Noise| Block {
-        entry: None,
         first: noise.conv(filters, filters, 3),
         pooled: None,
         second: noise.conv(filters, filters, 3),
@@ -55,7 +54,6 @@ fn description(side: usize, blocks: usize, filters: usize) -> Description {
         inputs: (0..PLANES).map(Input::Plane).collect(),
         stem: noise.conv(PLANES, filters, 3),
         blocks: (0..blocks).map(|_| block(&mut noise)).collect(),
-        exit: None,
         policy: Policy { planes: noise.conv(filters, 2, 1), head: PolicyHead::Dense(noise.dense(2 * area, area + 1)) },
         value: Value {
             planes: noise.conv(filters, 1, 1),

@@ -6,7 +6,7 @@
 
 use crate::CpuError;
 use crate::board::FREQUENCIES;
-use crate::description::{Affine, Convolution, Dense, Description, Input, PolicyHead};
+use crate::description::{Convolution, Dense, Description, Input, PolicyHead};
 use crate::pack::{Packed, Weights};
 
 /// The largest sum of magnitudes of a row of Bᵀ, twice, as tiles are transformed along both sides.
@@ -40,9 +40,6 @@ pub(crate) fn check(description: &Description, stem: &Packed, blocks: &[BlockLay
     for (index, layers) in blocks.iter().enumerate() {
         trunk = block(description, layers, index, trunk)?;
     }
-    if let Some(exit) = &description.exit {
-        trunk = fits("exit", of_affine(exit, trunk))?;
-    }
     heads(description, trunk)
 }
 
@@ -75,8 +72,7 @@ fn block(description: &Description, packed: &BlockLayers<'_>, index: usize, trun
     let block = &description.blocks[index];
     let fits = |part: &str, bound| fits(&format!("blocks.{index}.{part}"), bound);
     let area = description.area() as f64;
-    let entry = block.entry.as_ref().map_or(trunk, |entry| of_affine(entry, trunk));
-    fits("first: inputs", INPUT_GROWTH * entry)?;
+    fits("first: inputs", INPUT_GROWTH * trunk)?;
     let mut first = of_packed(packed.first);
     if let (Some((_, dense)), Some(pooled)) = (&block.pooled, packed.pooled) {
         // A mean is a sum first.
@@ -108,10 +104,6 @@ fn heads(description: &Description, trunk: f64) -> Result<(), CpuError> {
     let hidden = fits("value.hidden", of_dense(&value.hidden, planes))?;
     // tanh takes twice of it.
     fits("value.out", 2.0 * of_dense(&value.out, hidden)).map(drop)
-}
-
-fn of_affine(affine: &Affine, input: f64) -> f64 {
-    largest(&affine.scale) * input + largest(&affine.shift)
 }
 
 /// A 1x1 convolution.

@@ -9,12 +9,10 @@ pub struct Description {
     pub side: usize,
     /// The input channels, made of the bytes of a position.
     pub inputs: Vec<Input>,
-    /// The first convolution, 3x3.
+    /// The first convolution, 3x3, which ReLU follows.
     pub stem: Convolution,
     /// Residual blocks.
     pub blocks: Vec<Block>,
-    /// With pre-activation: normalisation and ReLU before the heads. Without it, ReLU follows the stem and each block.
-    pub exit: Option<Affine>,
     /// The policy head.
     pub policy: Policy,
     /// The value head.
@@ -61,20 +59,9 @@ pub struct Dense {
     pub bias: Vec<f32>,
 }
 
-/// A scale and a shift of each channel, and ReLU.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Affine {
-    /// What each channel is multiplied by.
-    pub scale: Vec<f32>,
-    /// The offset that is added afterwards.
-    pub shift: Vec<f32>,
-}
-
 /// A residual block: convolution, ReLU, convolution, sum, ReLU.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Block {
-    /// With pre-activation: normalisation and ReLU before the first convolution. The last ReLU is omitted then.
-    pub entry: Option<Affine>,
     /// The first convolution.
     pub first: Convolution,
     /// Global pooling (Wu 2019): a convolution beside the first, ReLU, and a dense layer from the means and then the maxima
@@ -183,9 +170,8 @@ impl Description {
         }
         self.stem.check("stem", self.inputs.len(), filters, 3)?;
         for (index, block) in self.blocks.iter().enumerate() {
-            block.check(index, filters, self.exit.is_some())?;
+            block.check(index, filters)?;
         }
-        self.exit.as_ref().map_or(Ok(()), |exit| exit.check("exit", filters))?;
         let Policy { planes, head } = &self.policy;
         planes.check("policy", filters, planes.outputs, 1)?;
         match head {
@@ -204,10 +190,8 @@ impl Description {
 }
 
 impl Block {
-    fn check(&self, index: usize, filters: usize, pre_activation: bool) -> Result<(), CpuError> {
+    fn check(&self, index: usize, filters: usize) -> Result<(), CpuError> {
         let name = |part: &str| format!("blocks.{index}.{part}");
-        count(&name("entry"), usize::from(pre_activation), usize::from(self.entry.is_some()))?;
-        self.entry.as_ref().map_or(Ok(()), |entry| entry.check(&name("entry"), filters))?;
         self.first.check(&name("first"), filters, filters, 3)?;
         self.second.check(&name("second"), filters, filters, 3)?;
         if let Some((conv, dense)) = &self.pooled {
@@ -239,15 +223,6 @@ impl Dense {
         count(&format!("{name}.weight"), inputs * outputs, self.weight.len())?;
         finite(&format!("{name}.weight"), &self.weight)?;
         finite(&format!("{name}.bias"), &self.bias)
-    }
-}
-
-impl Affine {
-    fn check(&self, name: &str, channels: usize) -> Result<(), CpuError> {
-        count(&format!("{name}.scale"), channels, self.scale.len())?;
-        count(&format!("{name}.shift"), channels, self.shift.len())?;
-        finite(&format!("{name}.scale"), &self.scale)?;
-        finite(&format!("{name}.shift"), &self.shift)
     }
 }
 

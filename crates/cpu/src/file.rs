@@ -5,7 +5,7 @@ use safetensors::tensor::Dtype;
 
 use crate::CpuError;
 use crate::auxiliary::Auxiliary;
-use crate::description::{Affine, Block, Convolution, Dense, Description, Input, Policy, PolicyHead, Value};
+use crate::description::{Block, Convolution, Dense, Description, Input, Policy, PolicyHead, Value};
 use crate::fold::{Norm, fold};
 use crate::header::{Header, KEY, PolicyKind};
 
@@ -77,15 +77,14 @@ impl<'a> File<'a> {
     }
 
     fn description(&self) -> Result<Description, CpuError> {
-        let &Header { size, blocks, filters, policy_planes, value_planes, planes, pre_activation, .. } = &self.header;
+        let &Header { size, blocks, filters, policy_planes, value_planes, planes, .. } = &self.header;
         let unknown =
             || CpuError::Header(format!("{planes} planes of input; there are networks with 16, 17, 18 and 31"));
         Ok(Description {
             side: size,
             inputs: inputs(planes, size).ok_or_else(unknown)?,
-            stem: self.conv("stem", planes, filters, !pre_activation)?,
+            stem: self.conv("stem", planes, filters)?,
             blocks: (0..blocks).map(|index| self.block(index)).collect::<Result<_, _>>()?,
-            exit: pre_activation.then(|| self.affine("trunk.norm")).transpose()?,
             policy: Policy { planes: self.head("policy", policy_planes)?, head: self.policy()? },
             value: Value {
                 planes: self.head("value", value_planes)?,
@@ -97,10 +96,10 @@ impl<'a> File<'a> {
     }
 
     fn block(&self, index: usize) -> Result<Block, CpuError> {
-        let &Header { filters, pre_activation, se_channels, pooled_filters, .. } = &self.header;
+        let &Header { filters, se_channels, pooled_filters, .. } = &self.header;
         let name = |part: &str| format!("blocks.{index}.{part}");
         let pooled = || -> Result<_, CpuError> {
-            let conv = self.conv(&name("pool"), filters, pooled_filters, true)?;
+            let conv = self.conv(&name("pool"), filters, pooled_filters)?;
             Ok((conv, self.dense(&name("pool.dense"), 2 * pooled_filters, filters)?))
         };
         let gates = || -> Result<_, CpuError> {
@@ -108,11 +107,10 @@ impl<'a> File<'a> {
             Ok([hidden, self.dense(&name("squeeze.out"), se_channels, 2 * filters)?])
         };
         Ok(Block {
-            entry: pre_activation.then(|| self.affine(&name("norm"))).transpose()?,
-            first: self.conv(&name("first"), filters, filters, true)?,
+            first: self.conv(&name("first"), filters, filters)?,
             // Every second block has global pooling.
             pooled: (pooled_filters > 0 && index % 2 == 1).then(pooled).transpose()?,
-            second: self.conv(&name("second"), filters, filters, !pre_activation)?,
+            second: self.conv(&name("second"), filters, filters)?,
             squeeze: (se_channels > 0).then(gates).transpose()?,
         })
     }
@@ -138,16 +136,13 @@ impl<'a> File<'a> {
         self.dense("value.hidden", seen, value_hidden)
     }
 
-    /// A 3x3 convolution, with a batch norm after it or not.
-    fn conv(&self, name: &str, inputs: usize, outputs: usize, has_norm: bool) -> Result<Convolution, CpuError> {
+    /// A 3x3 convolution and the batch norm after it.
+    fn conv(&self, name: &str, inputs: usize, outputs: usize) -> Result<Convolution, CpuError> {
         let dimensions = [outputs, inputs, 3, 3];
         if self.header.is_folded() {
-            return self.folded(name, dimensions, has_norm);
+            return self.folded(name, dimensions);
         }
         let weight = self.numbers(&format!("{name}.conv.weight"), &dimensions)?;
-        if !has_norm {
-            return Ok(Convolution { inputs, outputs, weight, bias: vec![0.0; outputs] });
-        }
         Ok(fold(inputs, &weight, &self.norm(&format!("{name}.norm"), outputs, true)?))
     }
 
@@ -156,23 +151,16 @@ impl<'a> File<'a> {
         let inputs = self.header.filters;
         let dimensions = [outputs, inputs, 1, 1];
         if self.header.is_folded() {
-            return self.folded(name, dimensions, true);
+            return self.folded(name, dimensions);
         }
         let weight = self.numbers(&format!("{name}.conv.weight"), &dimensions)?;
         Ok(fold(inputs, &weight, &self.norm(&format!("{name}.norm"), outputs, false)?))
     }
 
-    fn folded(&self, name: &str, dimensions: [usize; 4], has_bias: bool) -> Result<Convolution, CpuError> {
+    fn folded(&self, name: &str, dimensions: [usize; 4]) -> Result<Convolution, CpuError> {
         let [outputs, inputs, ..] = dimensions;
         let weight = self.numbers(&format!("{name}.weight"), &dimensions)?;
-        let bias = if has_bias { self.numbers(&format!("{name}.bias"), &[outputs])? } else { vec![0.0; outputs] };
-        Ok(Convolution { inputs, outputs, weight, bias })
-    }
-
-    fn affine(&self, name: &str) -> Result<Affine, CpuError> {
-        let (scale, shift) = self.norm(name, self.header.filters, true)?.affine();
-        let rounded = |numbers: Vec<f64>| numbers.into_iter().map(|number| number as f32).collect();
-        Ok(Affine { scale: rounded(scale), shift: rounded(shift) })
+        Ok(Convolution { inputs, outputs, weight, bias: self.numbers(&format!("{name}.bias"), &[outputs])? })
     }
 
     fn norm(&self, name: &str, channels: usize, has_scale: bool) -> Result<Norm, CpuError> {
@@ -242,7 +230,11 @@ mod tests {
             "metadata key `tengen`: format \"tengen-weights/2\"; this program reads tengen-weights/1 and tengen-folded/1"
         );
         assert_eq!(
-            file(&format!(r#"{{"format":"tengen-weights/1",{shape}}}"#)),
+            file(&format!(r#"{{"format":"tengen-weights/1",{shape},"pre_activation":true}}"#)),
+            format!("metadata key `tengen`: {}", crate::PRE_ACTIVATION)
+        );
+        assert_eq!(
+            file(&format!(r#"{{"format":"tengen-weights/1",{shape},"pre_activation":false}}"#)),
             "tensor `stem.conv.weight`: expected f32 of dimensions [4, 17, 3, 3], found no such tensor"
         );
     }

@@ -20,7 +20,7 @@ pub struct Norm {
 
 impl Norm {
     /// What it multiplies by, and what it adds then: k = scale/√(variance + ε) and shift − k·mean.
-    pub fn affine(&self) -> (Vec<f64>, Vec<f64>) {
+    fn affine(&self) -> (Vec<f64>, Vec<f64>) {
         let factor = |(&scale, &variance): (&f32, &f32)| f64::from(scale) / (f64::from(variance) + EPSILON).sqrt();
         let factors: Vec<f64> = self.scale.iter().zip(&self.variance).map(factor).collect();
         let rest = |((&shift, &mean), factor): ((&f32, &f32), &f64)| f64::from(shift) - factor * f64::from(mean);

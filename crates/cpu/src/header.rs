@@ -11,6 +11,10 @@ pub const WEIGHTS: &str = "tengen-weights/1";
 /// The kind of a file whose batch norms are folded.
 pub const FOLDED: &str = "tengen-folded/1";
 
+/// Why a file of an earlier program is refused.
+pub const PRE_ACTIVATION: &str =
+    "pre_activation is true; for networks with pre-activation use the release that wrote the file";
+
 /// No network that can be trained has more of anything.
 const MOST: usize = 1 << 14;
 
@@ -25,8 +29,9 @@ pub(crate) struct Header {
     pub(crate) value_planes: usize,
     pub(crate) value_hidden: usize,
     pub(crate) planes: usize,
+    /// Files of earlier programs may have it.
     #[serde(default)]
-    pub(crate) pre_activation: bool,
+    pre_activation: bool,
     #[serde(default, rename = "squeeze")]
     pub(crate) se_channels: usize,
     #[serde(default)]
@@ -70,6 +75,9 @@ impl Header {
         } = self;
         if ![WEIGHTS, FOLDED].contains(&format.as_str()) {
             return Err(CpuError::Header(format!("format {format:?}; this program reads {WEIGHTS} and {FOLDED}")));
+        }
+        if self.pre_activation {
+            return Err(CpuError::Header(PRE_ACTIVATION.to_owned()));
         }
         let widths = [*filters, *policy_planes, *value_planes, *value_hidden];
         let optional = [*blocks, *se_channels, *pooled_filters];

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::board::{Board, FREQUENCIES, LANES, padded};
 use crate::bound::{self, BlockLayers};
-use crate::description::{Affine, Block, Dense, Description, Input, PolicyHead, Value};
+use crate::description::{Block, Dense, Description, Input, PolicyHead, Value};
 use crate::kernels::Kernels;
 use crate::pack::{Matrix, Packed};
 use crate::scales::{Scales, factors};
@@ -32,14 +32,12 @@ pub struct Model {
     pub(crate) group: usize,
     pub(crate) stem: Packed,
     pub(crate) blocks: Vec<PackedBlock>,
-    pub(crate) exit: Option<Affine>,
     pub(crate) heads: Heads,
     /// Factors of the transformed inputs of each layer; empty for f32.
     pub(crate) factors: Vec<[f32; FREQUENCIES]>,
 }
 
 pub(crate) struct PackedBlock {
-    pub(crate) entry: Option<Affine>,
     pub(crate) first: Packed,
     pub(crate) pooled: Option<Pooled>,
     pub(crate) second: Packed,
@@ -106,7 +104,6 @@ impl Model {
         let block = |(index, block): (usize, &Block)| {
             let [first, second] = [1, 2].map(|conv| factors.get(2 * index + conv));
             PackedBlock {
-                entry: block.entry.clone(),
                 first: Packed::new(&block.first, first),
                 pooled: block.pooled.as_ref().map(|(conv, dense)| Pooled {
                     conv: Packed::new(conv, first),
@@ -127,7 +124,6 @@ impl Model {
             group: group(board, channels),
             stem: Packed::new(&description.stem, factors.first()),
             blocks: description.blocks.iter().enumerate().map(block).collect(),
-            exit: description.exit.clone(),
             heads: Heads::new(description),
             factors,
         };

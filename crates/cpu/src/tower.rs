@@ -2,7 +2,6 @@
 
 use crate::board::Board;
 use crate::buffer::Buffer;
-use crate::description::Affine;
 use crate::math::{relu, sigmoid};
 use crate::model::{Model, PackedBlock, Pooled};
 use crate::pack::Matrix;
@@ -76,26 +75,14 @@ impl Pass<'_> {
     pub(crate) fn run(&mut self) {
         let model = self.model;
         self.gather(0, Source::Input);
-        self.workspace.convolve(self.positions, &model.stem, plain(model.exit.is_none()), &mut self.tower.trunk);
+        self.workspace.convolve(self.positions, &model.stem, plain(true), &mut self.tower.trunk);
         for (index, block) in model.blocks.iter().enumerate() {
             self.block(index, block);
-        }
-        if let Some(exit) = &model.exit {
-            self.affine(exit);
-            let Tower { trunk, inner, .. } = &mut *self.tower;
-            std::mem::swap(trunk, inner);
         }
     }
 
     fn block(&mut self, index: usize, block: &PackedBlock) {
-        let source = match &block.entry {
-            Some(entry) => {
-                self.affine(entry);
-                Source::Inner
-            }
-            None => Source::Trunk,
-        };
-        self.gather(2 * index + 1, source);
+        self.gather(2 * index + 1, Source::Trunk);
         let mut after = plain(true);
         if let Some(pooled) = &block.pooled {
             self.pool(pooled, &block.first.bias);
@@ -103,15 +90,14 @@ impl Pass<'_> {
         }
         self.workspace.convolve(self.positions, &block.first, after, &mut self.tower.inner);
         self.gather(2 * index + 2, Source::Inner);
-        let relu = block.entry.is_none();
         match &block.squeeze {
             None => {
-                let after = After { bias: None, add: true, relu };
+                let after = After { bias: None, add: true, relu: true };
                 self.workspace.convolve(self.positions, &block.second, after, &mut self.tower.trunk);
             }
             Some(layers) => {
                 self.workspace.convolve(self.positions, &block.second, plain(false), &mut self.tower.inner);
-                self.squeeze(layers, relu);
+                self.squeeze(layers);
             }
         }
     }
@@ -152,7 +138,7 @@ impl Pass<'_> {
     }
 
     /// Squeeze and excitation of the inside of a block, added to the trunk.
-    fn squeeze(&mut self, [first, second]: &[Matrix; 2], has_relu: bool) {
+    fn squeeze(&mut self, [first, second]: &[Matrix; 2]) {
         let Pass { model, positions, ref mut tower, .. } = *self;
         let (filters, channels) = (model.filters, model.stem.outputs);
         let Tower { trunk, inner, seen, hidden, bias, .. } = &mut **tower;
@@ -168,26 +154,8 @@ impl Pass<'_> {
             for index in points(model.board, position, channels) {
                 let sums = trunk[index..][..filters].iter_mut().zip(&inner[index..]);
                 for ((sum, inner), (scale, shift)) in sums.zip(scales.iter().zip(&*shifts)) {
-                    let number = inner * scale + shift + *sum;
-                    *sum = if has_relu { relu(number) } else { number };
+                    *sum = relu(inner * scale + shift + *sum);
                 }
-            }
-        }
-    }
-
-    /// The trunk scaled, shifted and after ReLU, inside of a block.
-    fn affine(&mut self, layer: &Affine) {
-        let (board, channels) = (self.model.board, self.model.stem.outputs);
-        let Tower { trunk, inner, .. } = &mut *self.tower;
-        for position in 0..self.positions {
-            for index in points(board, position, channels) {
-                let (inner, padding) = inner[index..][..channels].split_at_mut(layer.scale.len());
-                let numbers = inner.iter_mut().zip(&trunk[index..]);
-                for ((to, from), (scale, shift)) in numbers.zip(layer.scale.iter().zip(&layer.shift)) {
-                    *to = relu(from * scale + shift);
-                }
-                // The memory may hold NaN of an earlier group.
-                padding.fill(0.0);
             }
         }
     }

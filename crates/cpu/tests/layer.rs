@@ -126,7 +126,7 @@ fn outputs_of_all_instruction_sets_have_the_same_bits() {
     for (side, inputs, outputs, positions) in CASES {
         let conv = convolution(inputs, outputs, 5);
         let mut noise = Noise(6);
-        // Inputs of both signs, as pre-activation has not, and larger than those of the calibration.
+        // Inputs of both signs, as no layer after ReLU has, and larger than those of the calibration.
         let count = positions * inputs * side * side;
         let (input, calibration) = (noise.numbers(count), noise.numbers(inputs * side * side));
         let answers = |set| {

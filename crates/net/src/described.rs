@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use config::{PolicyHead, ValueHead};
-use cpu::{Affine, Convolution, Dense, Description};
+use cpu::{Convolution, Dense, Description};
 use go::Size;
 
-use crate::layout::{EPSILON, Unit};
+use crate::layout::Unit;
 use crate::shape::Shape;
 use crate::weights::without_norm;
 use crate::{Inputs, KEY, NetError, Weights};
@@ -22,14 +22,6 @@ impl Weights {
         for unit in shape.units() {
             let Convolution { weight, bias, .. } = convolution(network, &unit);
             without_norm(&unit, weight.clone(), bias.clone(), &mut tensors);
-        }
-        for (name, affine) in affines(network) {
-            let channels = affine.scale.len();
-            let mut put = |part: &str, numbers| _ = tensors.insert(format!("{name}.{part}"), numbers);
-            put("weight", affine.scale.clone());
-            put("bias", affine.shift.clone());
-            put("running_mean", vec![0.0; channels]);
-            put("running_var", vec![(1.0 - EPSILON) as f32; channels]);
         }
         for (name, dense) in dense_layers(network) {
             tensors.insert(format!("{name}.weight"), dense.weight.clone());
@@ -62,7 +54,6 @@ fn shape(network: &Description) -> Result<Shape, NetError> {
         inputs: Inputs::of_count(planes).ok_or_else(|| unusual(format!("{planes} planes of input")))?,
         blocks: network.blocks.len(),
         filters: network.filters(),
-        pre_activation: network.exit.is_some(),
         se_channels: first(network.blocks.iter().find_map(|block| Some(block.squeeze.as_ref()?[0].bias.len()))),
         pooled_filters: first(network.blocks.iter().find_map(|block| Some(block.pooled.as_ref()?.0.outputs))),
         policy_planes: network.policy.planes.outputs,
@@ -103,12 +94,6 @@ fn convolution<'a>(network: &'a Description, unit: &Unit) -> &'a Convolution {
     }
 }
 
-fn affines(network: &Description) -> impl Iterator<Item = (String, &Affine)> {
-    let entries = network.blocks.iter().enumerate();
-    let entries = entries.filter_map(|(index, block)| Some((format!("blocks.{index}.norm"), block.entry.as_ref()?)));
-    entries.chain(network.exit.iter().map(|exit| ("trunk.norm".to_owned(), exit)))
-}
-
 fn dense_layers(network: &Description) -> Vec<(String, &Dense)> {
     let mut layers = Vec::new();
     for (index, block) in network.blocks.iter().enumerate() {
@@ -139,9 +124,6 @@ mod tests {
         for unit in found.units() {
             let Convolution { weight, bias, .. } = convolution(network, &unit);
             all.extend([(format!("{}.weight", unit.name), weight.clone()), (unit.name, bias.clone())]);
-        }
-        for (name, affine) in affines(network) {
-            all.extend([(format!("{name}.scale"), affine.scale.clone()), (name, affine.shift.clone())]);
         }
         for (name, dense) in dense_layers(network) {
             all.extend([(format!("{name}.weight"), dense.weight.clone()), (name, dense.bias.clone())]);

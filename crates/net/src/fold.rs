@@ -15,22 +15,12 @@ pub(crate) struct Convolution {
     pub(crate) bias: Vec<f32>,
 }
 
-/// A convolution and the batch norm after it, if it has one.
+/// A convolution and the batch norm after it.
 pub(crate) fn fold(weights: &Weights, unit: &Unit) -> Convolution {
     let dimensions = [unit.outputs, unit.inputs, unit.kernel, unit.kernel];
     let weight = tensor(weights, &format!("{}.conv.weight", unit.name));
-    if !unit.has_norm {
-        return Convolution { dimensions, weight: weight.to_vec(), bias: vec![0.0; unit.outputs] };
-    }
     let folded = cpu::fold(unit.inputs, weight, &norm(weights, &format!("{}.norm", unit.name), unit.outputs));
     Convolution { dimensions, weight: folded.weight, bias: folded.bias }
-}
-
-/// The batch norm before a convolution, with pre-activation: what it multiplies each channel by, and what it adds then.
-pub(crate) fn entry(weights: &Weights, name: &str) -> (Vec<f32>, Vec<f32>) {
-    let (factors, bias) = norm(weights, name, weights.shape().filters).affine();
-    let rounded = |numbers: Vec<f64>| numbers.into_iter().map(|number| number as f32).collect();
-    (rounded(factors), rounded(bias))
 }
 
 /// A batch norm. Those of the heads have neither scale nor shift.

@@ -5,7 +5,7 @@
 //! `scales` as there.
 //! A convolution is `X.weight` (outputs, inputs, rows, columns) and `X.bias`, X being `stem`, `blocks.I.first`,
 //! `blocks.I.second`, `policy` and `value`; ReLU follows each, after the sum in a block; whatever else a
-//! shape may have is as in [`Weights`], and convolutions that no batch norm follows have no bias.
+//! shape may have is as in [`Weights`].
 
 use std::collections::BTreeMap;
 
@@ -39,9 +39,7 @@ pub(crate) fn write(weights: &Weights) -> Vec<u8> {
     for unit in shape.units() {
         let folded = fold(weights, &unit);
         tensors.insert(format!("{}.weight", unit.name), folded.weight);
-        if unit.has_norm {
-            tensors.insert(format!("{}.bias", unit.name), folded.bias);
-        }
+        tensors.insert(format!("{}.bias", unit.name), folded.bias);
     }
     for spec in unfolded(&shape) {
         let numbers = weights.tensor(&spec.name).expect("weights of a shape have every tensor of it").to_vec();
@@ -83,19 +81,17 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Weights, NetError> {
 /// Puts back what was folded.
 fn unfold(unit: &Unit, tensors: &mut BTreeMap<String, Vec<f32>>) {
     let mut take = |part: &str| tensors.remove(&format!("{}.{part}", unit.name));
-    let (weight, bias) = (take("weight").expect("every unit was read with its weight"), take("bias"));
-    without_norm(unit, weight, bias.unwrap_or_default(), tensors);
+    let [weight, bias] = ["weight", "bias"].map(|part| take(part).expect("every unit was read with both"));
+    without_norm(unit, weight, bias, tensors);
 }
 
 /// Every tensor of the file.
 fn specs(shape: &Shape) -> Vec<TensorSpec> {
     let mut specs = Vec::new();
-    for Unit { name, inputs, outputs, kernel, has_norm, .. } in shape.units() {
+    for Unit { name, inputs, outputs, kernel } in shape.units() {
         let weight = vec![outputs, inputs, kernel, kernel];
         specs.push(TensorSpec { name: format!("{name}.weight"), dimensions: weight, role: Role::Weight });
-        if has_norm {
-            specs.push(TensorSpec { name: format!("{name}.bias"), dimensions: vec![outputs], role: Role::Bias });
-        }
+        specs.push(TensorSpec { name: format!("{name}.bias"), dimensions: vec![outputs], role: Role::Bias });
     }
     specs.extend(unfolded(shape));
     specs

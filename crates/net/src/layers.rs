@@ -12,11 +12,11 @@ use config::PolicyHead;
 use go::Size;
 use tch::{Kind, Tensor};
 
-use crate::fold::{Convolution, beside, dense_layer, entry, fold, together};
+use crate::fold::{Convolution, beside, dense_layer, fold, together};
 use crate::modules::{mean_and_maximum, means};
 use crate::tensor_options::TensorOptions;
 use crate::{Inputs, NetError, Weights};
-use ops::{Affine, Conv, Dense, Few, to_fast, to_plain};
+use ops::{Conv, Dense, Few, to_fast, to_plain};
 
 pub(crate) use ops::channels_last;
 
@@ -28,8 +28,6 @@ pub(crate) struct Layers {
     inputs: Inputs,
     stem: Conv,
     blocks: Vec<Block>,
-    /// With pre-activation: normalisation and ReLU before the heads.
-    exit: Option<Affine>,
     /// The first convolutions of both heads, as one.
     planes: Conv,
     heads: Heads,
@@ -37,8 +35,6 @@ pub(crate) struct Layers {
 }
 
 struct Block {
-    /// With pre-activation: normalisation and ReLU before the first convolution.
-    entry: Option<Affine>,
     first: Conv,
     pooled: Option<(Conv, Dense)>,
     second: Conv,
@@ -84,7 +80,6 @@ impl Layers {
             fold(weights, unit.unwrap_or_else(|| panic!("a shape has a unit for every convolution, and no {name}")))
         };
         let conv = |folded: Convolution| Conv::new(folded, options, shape.size.side(), batch);
-        let affine = |name: &str| Affine::new(&entry(weights, name), options.device);
         let dense = |name: String| Dense::new(&dense_layer(weights, &name), options.device, batch);
         let block = |index: usize| {
             let name = |part: &str| format!("blocks.{index}.{part}");
@@ -92,7 +87,6 @@ impl Layers {
             let squeeze =
                 || -> Result<_, NetError> { Ok([dense(name("squeeze.hidden"))?, dense(name("squeeze.out"))?]) };
             Ok(Block {
-                entry: shape.pre_activation.then(|| affine(&name("norm"))).transpose()?,
                 first: conv(folded(&name("first")))?,
                 pooled: shape.pools(index).then(pooled).transpose()?,
                 second: conv(folded(&name("second")))?,
@@ -126,7 +120,6 @@ impl Layers {
             inputs: shape.inputs,
             stem: conv(folded("stem"))?,
             blocks: (0..shape.blocks).map(block).collect::<Result<_, NetError>>()?,
-            exit: shape.pre_activation.then(|| affine("trunk.norm")).transpose()?,
             planes: conv(beside(folded("policy"), folded("value")))?,
             heads,
             value_out: few("value.out")?,
@@ -138,7 +131,6 @@ impl Layers {
         Layers {
             stem: self.stem.share(),
             blocks: self.blocks.iter().map(Block::share).collect(),
-            exit: self.exit.as_ref().map(Affine::share),
             planes: self.planes.share(),
             heads: self.heads.share(),
             value_out: self.value_out.share(),
@@ -168,12 +160,9 @@ impl Layers {
     pub(crate) fn evaluate(&self, planes: &Tensor) -> Result<Output, NetError> {
         let planes = self.inputs.complete(planes.f_to_kind(self.options.kind)?)?;
         let input = to_fast(&self.stem.with_padding(&planes)?)?;
-        let mut x = if self.exit.is_none() { self.stem.forward_relu(&input)? } else { self.stem.forward(&input)? };
+        let mut x = self.stem.forward_relu(&input)?;
         for block in &self.blocks {
             x = self.block(block, x)?;
-        }
-        if let Some(exit) = &self.exit {
-            x = exit.forward(&x, self.options)?;
         }
         let planes = to_plain(&self.planes.forward(&x)?)?.f_relu_()?;
         let (logits, hidden) = self.heads(&planes)?;
@@ -189,26 +178,23 @@ impl Layers {
     }
 
     fn block(&self, block: &Block, x: Tensor) -> Result<Tensor, NetError> {
-        let Block { entry, first, pooled, second, squeeze } = block;
-        let inner = entry.as_ref().map(|entry| entry.forward(&x, self.options)).transpose()?;
-        let input = inner.as_ref().unwrap_or(&x);
+        let Block { first, pooled, second, squeeze } = block;
         let y = match pooled {
-            None => first.forward_relu(input)?,
+            None => first.forward_relu(&x)?,
             Some((conv, dense)) => {
-                let seen = mean_and_maximum(&to_plain(&conv.forward_relu(input)?)?)?;
+                let seen = mean_and_maximum(&to_plain(&conv.forward_relu(&x)?)?)?;
                 let added = to_fast(&self.spread(&self.rows_of(dense, &seen)?, self.options.kind)?)?;
-                first.forward(input)?.f_add_(&added)?.f_relu_()?
+                first.forward(&x)?.f_add_(&added)?.f_relu_()?
             }
         };
         let Some([hidden, out]) = squeeze else {
-            return if entry.is_some() { Ok(second.forward(&y)?.f_add_(&x)?) } else { second.forward_add_relu(&y, &x) };
+            return second.forward_add_relu(&y, &x);
         };
         let plain = to_plain(&second.forward(&y)?)?;
         let both = self.rows_of(out, &self.rows_of(hidden, &means(&plain)?)?.f_relu()?)?.f_chunk(2, 1)?;
         let scaled = plain * self.spread(&both[0].f_sigmoid()?, Kind::Float)?;
         let shifted = scaled + self.spread(&both[1], Kind::Float)?;
-        let mut y = to_fast(&shifted.f_to_kind(self.options.kind)?)?.f_add_(&x)?;
-        if entry.is_some() { Ok(y) } else { Ok(y.f_relu_()?) }
+        Ok(to_fast(&shifted.f_to_kind(self.options.kind)?)?.f_add_(&x)?.f_relu_()?)
     }
 
     /// Logits, and the hidden layer of the value before its ReLU.
@@ -266,7 +252,6 @@ impl Layers {
 impl Block {
     fn share(&self) -> Block {
         Block {
-            entry: self.entry.as_ref().map(Affine::share),
             first: self.first.share(),
             pooled: self.pooled.as_ref().map(|(conv, dense)| (conv.share(), dense.share())),
             second: self.second.share(),

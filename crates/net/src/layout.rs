@@ -5,15 +5,13 @@ pub(crate) use cpu::EPSILON;
 
 use crate::Shape;
 
-/// A convolution, and the batch norm after it if there is one.
+/// A convolution and the batch norm after it.
 pub(crate) struct Unit {
     pub(crate) name: String,
     pub(crate) inputs: usize,
     pub(crate) outputs: usize,
     /// Side of the kernel: 3 in the tower, 1 in the heads.
     pub(crate) kernel: usize,
-    /// Whether a batch norm follows it.
-    pub(crate) has_norm: bool,
 }
 
 /// The use of a tensor.
@@ -71,17 +69,17 @@ impl Shape {
 
     /// Every convolution with its batch norm, from the input on.
     pub(crate) fn units(&self) -> Vec<Unit> {
-        let (f, post) = (self.filters, !self.pre_activation);
-        let unit = |name: String, inputs, outputs, has_norm| Unit { name, inputs, outputs, kernel: 3, has_norm };
-        let mut units = vec![unit("stem".to_owned(), self.inputs.count(), f, post)];
+        let f = self.filters;
+        let unit = |name: String, inputs, outputs| Unit { name, inputs, outputs, kernel: 3 };
+        let mut units = vec![unit("stem".to_owned(), self.inputs.count(), f)];
         for block in 0..self.blocks {
-            units.push(unit(format!("blocks.{block}.first"), f, f, true));
+            units.push(unit(format!("blocks.{block}.first"), f, f));
             if self.pools(block) {
-                units.push(unit(format!("blocks.{block}.pool"), f, self.pooled_filters, true));
+                units.push(unit(format!("blocks.{block}.pool"), f, self.pooled_filters));
             }
-            units.push(unit(format!("blocks.{block}.second"), f, f, post));
+            units.push(unit(format!("blocks.{block}.second"), f, f));
         }
-        let head = |name: &str, outputs| Unit { name: name.to_owned(), inputs: f, outputs, kernel: 1, has_norm: true };
+        let head = |name: &str, outputs| Unit { name: name.to_owned(), inputs: f, outputs, kernel: 1 };
         units.extend([head("policy", self.policy_planes), head("value", self.value_planes)]);
         units
     }
@@ -93,9 +91,6 @@ impl Shape {
         for unit in self.units() {
             add_unit(&unit, &mut add);
         }
-        for name in self.entry_norms() {
-            add_norm(&name, self.filters, true, &mut add);
-        }
         for DenseSpec { name, inputs, outputs, at_every_point } in self.dense_layers().into_iter().chain(self.lessons())
         {
             let dimensions = if at_every_point { vec![outputs, inputs, 1, 1] } else { vec![outputs, inputs] };
@@ -103,13 +98,6 @@ impl Shape {
             add(format!("{name}.bias"), vec![outputs], Role::Bias);
         }
         tensors
-    }
-
-    /// The batch norms that no convolution is before: those that blocks with pre-activation begin with, and the last.
-    pub(crate) fn entry_norms(&self) -> Vec<String> {
-        let blocks = (0..self.blocks).map(|block| format!("blocks.{block}.norm"));
-        let all = blocks.chain(["trunk.norm".to_owned()]);
-        if self.pre_activation { all.collect() } else { Vec::new() }
     }
 
     /// Every dense layer that plays.
@@ -169,20 +157,14 @@ fn dense(name: String, inputs: usize, outputs: usize) -> DenseSpec {
 
 fn add_unit(unit: &Unit, add: &mut impl FnMut(String, Vec<usize>, Role)) {
     let Unit { name, inputs, outputs, kernel, .. } = unit;
-    let has_scale = unit.has_scale();
     add(format!("{name}.conv.weight"), vec![*outputs, *inputs, *kernel, *kernel], Role::Weight);
-    if unit.has_norm {
-        add_norm(&format!("{name}.norm"), *outputs, has_scale, add);
+    let mut norm = |part: &str, role| add(format!("{name}.norm.{part}"), vec![*outputs], role);
+    if unit.has_scale() {
+        norm("weight", Role::Scale);
+        norm("bias", Role::Shift);
     }
-}
-
-fn add_norm(name: &str, channels: usize, has_scale: bool, add: &mut impl FnMut(String, Vec<usize>, Role)) {
-    if has_scale {
-        add(format!("{name}.weight"), vec![channels], Role::Scale);
-        add(format!("{name}.bias"), vec![channels], Role::Shift);
-    }
-    add(format!("{name}.running_mean"), vec![channels], Role::Mean);
-    add(format!("{name}.running_var"), vec![channels], Role::Variance);
+    norm("running_mean", Role::Mean);
+    norm("running_var", Role::Variance);
 }
 
 impl Unit {
@@ -190,7 +172,7 @@ impl Unit {
     /// planes, whose first values are noise to the layers behind, and training would sooner shift the whole plane below
     /// the ReLU, where all gradients are 0, than fit it.
     pub(crate) fn has_scale(&self) -> bool {
-        self.has_norm && self.kernel > 1
+        self.kernel > 1
     }
 
     /// Whether a tensor is one of its convolution or batch norm.

@@ -24,10 +24,10 @@ pub(crate) struct Pass {
     pub(crate) statistics: Vec<Statistics>,
 }
 
-/// A convolution with its batch norm, if it has one.
+/// A convolution with its batch norm.
 pub(crate) struct Unit {
     weight: Tensor,
-    norm: Option<Norm>,
+    norm: Norm,
 }
 
 /// A layer with a bias.
@@ -38,8 +38,6 @@ pub(crate) struct Dense {
 
 /// A residual block.
 pub(crate) struct Block {
-    /// With pre-activation: the batch norm that it begins with.
-    entry: Option<Norm>,
     first: Unit,
     pooled: Option<(Unit, Dense)>,
     second: Unit,
@@ -61,19 +59,19 @@ impl Tensors<'_> {
         self.find(name).unwrap_or_else(|| panic!("a shape has a tensor for every layer, and no {name}"))
     }
 
-    pub(crate) fn norm(&self, name: &str) -> Result<Option<Norm>, NetError> {
-        let Some(mean) = self.find(&format!("{name}.running_mean")) else { return Ok(None) };
+    fn norm(&self, name: &str) -> Result<Norm, NetError> {
+        let mean = self.get(&format!("{name}.running_mean"));
         let channels = mean.size()[0] as usize;
         let or_constant = |part: &str, value| match self.find(&format!("{name}.{part}")) {
             Some(tensor) => Ok(tensor),
             None => constant(value, channels, self.options),
         };
-        Ok(Some(Norm {
+        Ok(Norm {
             scale: or_constant("weight", 1.0)?,
             shift: or_constant("bias", 0.0)?,
             mean,
             variance: self.get(&format!("{name}.running_var")),
-        }))
+        })
     }
 
     pub(crate) fn unit(&self, name: &str) -> Result<Unit, NetError> {
@@ -89,7 +87,6 @@ impl Tensors<'_> {
         let pooled = || -> Result<_, NetError> { Ok((self.unit(&name("pool"))?, self.dense(&name("pool.dense")))) };
         let squeeze = || ["squeeze.hidden", "squeeze.out"].map(|part| self.dense(&name(part)));
         Ok(Block {
-            entry: self.norm(&name("norm"))?,
             first: self.unit(&name("first"))?,
             pooled: shape.pools(index).then(pooled).transpose()?,
             second: self.unit(&name("second"))?,
@@ -111,7 +108,7 @@ impl Pass {
         Pass { mode, options, statistics: Vec::new() }
     }
 
-    pub(crate) fn norm(&mut self, norm: &Norm, x: &Tensor) -> Result<Tensor, NetError> {
+    fn norm(&mut self, norm: &Norm, x: &Tensor) -> Result<Tensor, NetError> {
         match self.mode {
             Mode::Playing => norm.play(x),
             Mode::Training => {
@@ -136,16 +133,11 @@ impl Pass {
 impl Unit {
     /// Kernels are kept as f32 and rounded for each use, so that small steps are not lost.
     pub(crate) fn forward(&self, x: &Tensor, pass: &mut Pass) -> Result<Tensor, NetError> {
-        let y = convolve(x, &self.weight, None, pass.options.kind)?;
-        match &self.norm {
-            Some(norm) => pass.norm(norm, &y),
-            None => Ok(y),
-        }
+        pass.norm(&self.norm, &convolve(x, &self.weight, None, pass.options.kind)?)
     }
 
-    /// Its batch norm.
-    pub(crate) fn norms(&self) -> impl Iterator<Item = &Norm> {
-        self.norm.iter()
+    pub(crate) fn norm(&self) -> &Norm {
+        &self.norm
     }
 }
 
@@ -162,13 +154,9 @@ impl Dense {
 
 impl Block {
     pub(crate) fn forward(&self, x: &Tensor, pass: &mut Pass) -> Result<Tensor, NetError> {
-        let input = match &self.entry {
-            Some(norm) => pass.norm(norm, x)?.f_relu()?,
-            None => x.shallow_clone(),
-        };
-        let mut y = self.first.forward(&input, pass)?;
+        let mut y = self.first.forward(x, pass)?;
         if let Some((unit, dense)) = &self.pooled {
-            let seen = unit.forward(&input, pass)?.f_relu()?;
+            let seen = unit.forward(x, pass)?.f_relu()?;
             y += pass.planes_of(&dense.forward(&mean_and_maximum(&pass.exact(&seen)?)?)?)?;
         }
         y = self.second.forward(&y.f_relu()?, pass)?;
@@ -177,14 +165,13 @@ impl Block {
             let both = out.forward(&hidden.forward(&mean)?.f_relu()?)?.f_chunk(2, 1)?;
             y = y * pass.planes_of(&both[0].f_sigmoid()?)? + pass.planes_of(&both[1])?;
         }
-        let y = y.f_add(x)?;
-        if self.entry.is_some() { Ok(y) } else { Ok(y.f_relu()?) }
+        Ok(y.f_add(x)?.f_relu()?)
     }
 
     /// Its batch norms, in the order in which a batch meets them.
     pub(crate) fn norms(&self) -> impl Iterator<Item = &Norm> {
-        let pooled = self.pooled.iter().flat_map(|(unit, _)| unit.norms());
-        self.entry.iter().chain(self.first.norms()).chain(pooled).chain(self.second.norms())
+        let pooled = self.pooled.iter().map(|(unit, _)| unit);
+        [&self.first].into_iter().chain(pooled).chain([&self.second]).map(Unit::norm)
     }
 }
 

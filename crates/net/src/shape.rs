@@ -37,9 +37,6 @@ pub struct Shape {
     pub blocks: usize,
     /// Channels of the tower.
     pub filters: usize,
-    /// Pre-activation blocks (He et al. 2016): batch norm, ReLU, convolution, batch norm, ReLU, convolution, sum. A batch norm
-    /// and ReLU follow the last block.
-    pub pre_activation: bool,
     /// Hidden width of squeeze-and-excitation at the end of each block (Hu et al. 2018, with a bias as in Leela Chess Zero);
     /// 0: none.
     pub se_channels: usize,
@@ -84,7 +81,8 @@ pub(crate) struct ShapeFields {
     score: bool,
     #[serde(default, rename = "opponent", skip_serializing_if = "is_default")]
     opponent_policy: bool,
-    #[serde(default, skip_serializing_if = "is_default")]
+    /// Files of earlier programs may have it.
+    #[serde(default, skip_serializing)]
     pre_activation: bool,
     #[serde(default, rename = "squeeze", skip_serializing_if = "is_default")]
     se_channels: usize,
@@ -110,7 +108,6 @@ impl Shape {
             inputs: Inputs::History,
             blocks: 0,
             filters: 1,
-            pre_activation: false,
             se_channels: 0,
             pooled_filters: 0,
             policy_planes: 2,
@@ -142,7 +139,6 @@ impl Shape {
             Shape { inputs: Inputs::Features, policy_head: PolicyHead::Convolution, opponent_policy: true, ..small },
             Shape {
                 inputs: Inputs::Tactics,
-                pre_activation: true,
                 se_channels: 4,
                 pooled_filters: 6,
                 policy_head: PolicyHead::Convolution,
@@ -168,7 +164,6 @@ impl Shape {
             },
             blocks: network.blocks,
             filters: network.filters,
-            pre_activation: network.pre_activation,
             se_channels: network.se_channels,
             pooled_filters: network.pooled_filters,
             policy_planes: network.policy_planes,
@@ -217,7 +212,6 @@ impl fmt::Display for Shape {
             (self.score, "score".to_owned()),
             (self.opponent_policy, "the opponent's next move".to_owned()),
             (self.inputs != Inputs::History, format!("{} planes of input ({})", self.inputs.count(), self.inputs)),
-            (self.pre_activation, "pre-activation".to_owned()),
             (self.se_channels > 0, format!("squeeze to {}", self.se_channels)),
             (self.pooled_filters > 0, format!("{} pooled filters", self.pooled_filters)),
             (self.policy_head != PolicyHead::default(), "a convolutional policy".to_owned()),
@@ -230,7 +224,7 @@ impl fmt::Display for Shape {
 
 impl From<Shape> for ShapeFields {
     fn from(shape: Shape) -> ShapeFields {
-        let Shape { size, inputs, blocks, filters, pre_activation, se_channels, pooled_filters, .. } = shape;
+        let Shape { size, inputs, blocks, filters, se_channels, pooled_filters, .. } = shape;
         let Shape { policy_planes, policy_head, value_planes, value_hidden, value_head, .. } = shape;
         let Shape { value_pooled, ownership, score, opponent_policy, .. } = shape;
         ShapeFields {
@@ -244,7 +238,7 @@ impl From<Shape> for ShapeFields {
             ownership,
             score,
             opponent_policy,
-            pre_activation,
+            pre_activation: false,
             se_channels,
             pooled_filters,
             policy_head,
@@ -260,6 +254,9 @@ impl TryFrom<ShapeFields> for Shape {
     fn try_from(fields: ShapeFields) -> Result<Shape, String> {
         let ShapeFields { size, blocks, filters, policy_planes, value_planes, value_hidden, planes, .. } = fields;
         let ShapeFields { ownership, score, opponent_policy, pre_activation, se_channels, pooled_filters, .. } = fields;
+        if pre_activation {
+            return Err(cpu::PRE_ACTIVATION.to_owned());
+        }
         let size = Size::new(size).map_err(|e| e.to_string())?;
         let unknown = || format!("a network for {planes} planes of input, and positions have 16, 17, 18 or 31");
         let shape = Shape {
@@ -267,7 +264,6 @@ impl TryFrom<ShapeFields> for Shape {
             inputs: Inputs::of_count(planes).ok_or_else(unknown)?,
             blocks,
             filters,
-            pre_activation,
             se_channels,
             pooled_filters,
             policy_planes,
@@ -371,6 +367,7 @@ mod tests {
             ShapeFields { value_hidden: 1 << 40, ..good },
             ShapeFields { planes: 15, ..good },
             ShapeFields { se_channels: 1 << 40, ..good },
+            ShapeFields { pre_activation: true, ..good },
         ] {
             assert!(Shape::try_from(bad).is_err());
         }

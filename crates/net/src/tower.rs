@@ -25,8 +25,6 @@ pub(crate) struct Tower {
     trained: Flat,
     stem: Unit,
     blocks: Vec<Block>,
-    /// With pre-activation: the batch norm after the last block.
-    exit: Option<Norm>,
     policy_planes: Unit,
     policy: Policy,
     opponent: Option<Policy>,
@@ -94,7 +92,6 @@ impl Tower {
             format,
             stem: parts.unit("stem")?,
             blocks: (0..shape.blocks).map(|index| parts.block(&shape, index)).collect::<Result<_, NetError>>()?,
-            exit: parts.norm("trunk.norm")?,
             policy_planes: parts.unit("policy")?,
             policy: parts.policy("policy", shape.policy_head),
             opponent: shape.opponent_policy.then(|| parts.policy("opponent", shape.policy_head)),
@@ -145,15 +142,9 @@ impl Tower {
     /// Evaluates a batch, given as the planes of its positions one after the other.
     pub(crate) fn forward(&self, planes: &[u8], mode: Mode) -> Result<Answers, NetError> {
         let mut pass = Pass::new(mode, self.options);
-        let mut x = self.stem.forward(&self.input(planes)?, &mut pass)?;
-        if !self.shape.pre_activation {
-            x = x.f_relu()?;
-        }
+        let mut x = self.stem.forward(&self.input(planes)?, &mut pass)?.f_relu()?;
         for block in &self.blocks {
             x = block.forward(&x, &mut pass)?;
-        }
-        if let Some(norm) = &self.exit {
-            x = pass.norm(norm, &x)?.f_relu()?;
         }
         let policy = self.policy_planes.forward(&x, &mut pass)?.f_relu()?;
         let value = self.value_planes.forward(&x, &mut pass)?.f_relu()?;
@@ -202,8 +193,8 @@ impl Tower {
         change: fn(&Norm, &[&Statistics]) -> Result<(), NetError>,
     ) -> Result<(), NetError> {
         let blocks = self.blocks.iter().flat_map(Block::norms);
-        let heads = [&self.policy_planes, &self.value_planes].into_iter().flat_map(Unit::norms);
-        for (i, norm) in self.stem.norms().chain(blocks).chain(&self.exit).chain(heads).enumerate() {
+        let heads = [&self.policy_planes, &self.value_planes].map(Unit::norm);
+        for (i, norm) in [self.stem.norm()].into_iter().chain(blocks).chain(heads).enumerate() {
             change(norm, &parts.iter().map(|part| &part[i]).collect::<Vec<_>>())?;
         }
         Ok(())

@@ -38,7 +38,6 @@ pub(crate) const VERSION: &str = cpu::WEIGHTS;
 /// | with `score`: `value.score.weight`, `value.score.bias` | 1, hidden; 1 |
 /// | with `ownership`: `ownership.conv.weight`, `ownership.conv.bias` | 1, filters, 1, 1; 1 |
 /// | with `opponent`: a second copy of the last layers of the policy head, as `opponent` | |
-/// | with `pre_activation`: `blocks.I.norm.*` and `trunk.norm.*` before convolutions; `stem` and `blocks.I.second` have no norm | filters |
 /// | with `pooled_filters`, I odd: `blocks.I.pool.conv.weight`, `blocks.I.pool.norm.*` | pooled, filters, 3, 3 |
 /// | … `blocks.I.pool.dense.weight` and `.bias`: means of all pooled planes, then maxima | filters, 2·pooled |
 /// | with `se_channels`: `blocks.I.squeeze.hidden.weight` and `.bias` | se_channels, filters |
@@ -84,7 +83,7 @@ impl Weights {
             let numbers = match spec.role {
                 Role::Scale if spec.name.contains(".second.") => vec![0.0; spec.len()],
                 Role::Scale | Role::Variance => vec![1.0; spec.len()],
-                Role::Weight if !starts_at_zero(&spec.name, shape) => normal(&spec, &mut rng),
+                Role::Weight if !starts_at_zero(&spec.name) => normal(&spec, &mut rng),
                 Role::Weight | Role::Bias | Role::Shift | Role::Mean => vec![0.0; spec.len()],
             };
             (spec.name, numbers)
@@ -181,14 +180,11 @@ impl Weights {
     }
 }
 
-/// Adds a convolution with a bias as one with a batch norm, if it has one, that changes nothing but for the bias: a variance of
-/// 1 − ε is one that divides by 1.
+/// Adds a convolution with a bias as one with a batch norm that changes nothing but for the bias: a variance of 1 − ε is one
+/// that divides by 1.
 pub(crate) fn without_norm(unit: &Unit, weight: Vec<f32>, bias: Vec<f32>, tensors: &mut BTreeMap<String, Vec<f32>>) {
     let mut put = |part: &str, numbers| _ = tensors.insert(format!("{}.{part}", unit.name), numbers);
     put("conv.weight", weight);
-    if !unit.has_norm {
-        return;
-    }
     put("norm.running_var", vec![(1.0 - EPSILON) as f32; unit.outputs]);
     if unit.has_scale() {
         put("norm.weight", vec![1.0; unit.outputs]);
@@ -224,13 +220,11 @@ pub(crate) fn named<'a>(
 }
 
 /// Whether the outputs of a layer are the network's, or what a block adds to its input.
-fn starts_at_zero(name: &str, shape: Shape) -> bool {
+fn starts_at_zero(name: &str) -> bool {
     let answers =
         ["policy.dense.", "policy.board.", "policy.pass.", "opponent.", "value.out.", "value.score.", "ownership."];
     let adds = [".pool.dense.weight", ".squeeze.out.weight"];
-    answers.iter().any(|layer| name.starts_with(layer))
-        || adds.iter().any(|layer| name.ends_with(layer))
-        || (shape.pre_activation && name.ends_with(".second.conv.weight"))
+    answers.iter().any(|layer| name.starts_with(layer)) || adds.iter().any(|layer| name.ends_with(layer))
 }
 
 fn normal(spec: &TensorSpec, rng: &mut Xoshiro256PlusPlus) -> Vec<f32> {

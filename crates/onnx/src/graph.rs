@@ -1,6 +1,6 @@
 //! A graph under construction.
 
-use cpu::{Affine, Convolution, Dense};
+use cpu::{Convolution, Dense};
 
 use crate::proto::{AttributeProto, GraphProto, NodeProto, TensorProto, Type};
 
@@ -89,16 +89,6 @@ impl Graph {
         let weight = self.floats(&format!("{name}.weight"), &dimensions, &layer.weight);
         let bias = self.floats(&format!("{name}.bias"), &[outputs], &layer.bias);
         self.node(name, "Gemm", &[input, &weight, &bias], &[AttributeProto::int("transB", 1)])
-    }
-
-    /// A scale and a shift of each channel, and ReLU.
-    pub(crate) fn affine(&mut self, name: &str, input: &str, layer: &Affine) -> Value {
-        let dimensions = [layer.scale.len(), 1, 1];
-        let scale = self.floats(&format!("{name}.scale"), &dimensions, &layer.scale);
-        let shift = self.floats(&format!("{name}.shift"), &dimensions, &layer.shift);
-        let scaled = self.node(&format!("{name}.scaled"), "Mul", &[input, &scale], &[]);
-        let shifted = self.node(&format!("{name}.shifted"), "Add", &[&scaled, &shift], &[]);
-        self.relu(&shifted)
     }
 
     pub(crate) fn relu(&mut self, input: &str) -> Value {

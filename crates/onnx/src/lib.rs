@@ -86,25 +86,18 @@ fn inputs(graph: &mut Graph, network: &Description) -> Value {
 /// The activations that the heads see.
 fn tower(graph: &mut Graph, network: &Description, planes: &str) -> Value {
     let stem = graph.convolution("stem", planes, &network.stem);
-    let mut trunk = if network.exit.is_none() { graph.relu(&stem) } else { stem };
+    let mut trunk = graph.relu(&stem);
     for (index, block) in network.blocks.iter().enumerate() {
         trunk = residual(graph, &format!("blocks.{index}"), block, &trunk);
     }
-    match &network.exit {
-        Some(exit) => graph.affine("exit", &trunk, exit),
-        None => trunk,
-    }
+    trunk
 }
 
 fn residual(graph: &mut Graph, name: &str, block: &Block, trunk: &str) -> Value {
     let part = |part: &str| format!("{name}.{part}");
-    let entry = match &block.entry {
-        Some(entry) => graph.affine(&part("entry"), trunk, entry),
-        None => trunk.to_owned(),
-    };
-    let mut first = graph.convolution(&part("first"), &entry, &block.first);
+    let mut first = graph.convolution(&part("first"), trunk, &block.first);
     if let Some((convolution, dense)) = &block.pooled {
-        let planes = graph.convolution(&part("pool"), &entry, convolution);
+        let planes = graph.convolution(&part("pool"), trunk, convolution);
         let planes = graph.relu(&planes);
         let pooled = graph.means_and_maxima(&planes);
         let biases = graph.dense(&part("pool.dense"), &pooled, dense);
@@ -129,7 +122,7 @@ fn residual(graph: &mut Graph, name: &str, block: &Block, trunk: &str) -> Value 
         second = graph.node(&part("squeeze"), "Add", &[&scaled, &shifts], &[]);
     }
     let sum = graph.node(&part("sum"), "Add", &[trunk, &second], &[]);
-    if block.entry.is_none() { graph.relu(&sum) } else { sum }
+    graph.relu(&sum)
 }
 
 fn policy(graph: &mut Graph, policy: &Policy, trunk: &str) {

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use cpu::{Affine, Block, Convolution, CpuError, Dense, Description, Input, Policy, PolicyHead, Value};
+use cpu::{Block, Convolution, CpuError, Dense, Description, Input, Policy, PolicyHead, Value};
 use prost::Message;
 
 use crate::proto::{GraphProto, ModelProto, TensorProto, Type};
@@ -108,7 +108,6 @@ impl<'a> Reader<'a> {
             side: self.side,
             inputs: self.inputs(stem.inputs)?,
             blocks: blocks.map(|index| self.block(index)).collect::<Result<_, _>>()?,
-            exit: self.affine("exit")?,
             policy: Policy { planes, head },
             value: Value {
                 // One number a plane.
@@ -144,7 +143,6 @@ impl<'a> Reader<'a> {
         let pooled = || Ok::<_, OnnxError>((self.convolution(&name("pool"))?, self.dense(&name("pool.dense"))?));
         let squeeze = || Ok::<_, OnnxError>([self.dense(&name("squeeze.hidden"))?, self.dense(&name("squeeze.out"))?]);
         Ok(Block {
-            entry: self.affine(&name("entry"))?,
             first: self.convolution(&name("first"))?,
             pooled: self.has(&name("pool.weight")).then(pooled).transpose()?,
             second: self.convolution(&name("second"))?,
@@ -170,16 +168,6 @@ impl<'a> Reader<'a> {
     fn at_points(&self, name: &str) -> Result<Dense, OnnxError> {
         let Convolution { weight, bias, .. } = self.convolution(name)?;
         Ok(Dense { weight, bias })
-    }
-
-    fn affine(&self, name: &str) -> Result<Option<Affine>, OnnxError> {
-        let scale = format!("{name}.scale");
-        if !self.has(&scale) {
-            return Ok(None);
-        }
-        let [channels, one, other] = self.dimensions(&scale)?;
-        let numbers = |name: &str| self.floats(name, &[channels, one, other]);
-        Ok(Some(Affine { scale: numbers(&scale)?, shift: numbers(&format!("{name}.shift"))? }))
     }
 
     fn has(&self, name: &str) -> bool {

@@ -20,10 +20,10 @@ pub use board::position;
 pub use faults::{Fault, FaultInjector};
 #[cfg(feature = "s3")]
 pub use proxy::Proxy;
-pub use skip::{require, unbuilt, unsupported};
+pub use skip::{require, unsupported};
 #[cfg(feature = "store")]
 pub use stores::{with_clock_ahead, with_faults};
-pub use tool::Tool;
+pub use tool::{Tool, kubernetes_version};
 pub use wait::{PATIENCE, poll, wait_for, wait_until};
 
 use std::path::PathBuf;

@@ -29,15 +29,10 @@ pub fn require(tool: Tool) -> Option<PathBuf> {
     }
 }
 
-/// Records that the rest of this test needs what the machine does not have, such as bf16 instructions or mount namespaces. Such a
-/// skip is never a failure.
+/// Records that the rest of this test needs what no installation adds to the machine, such as bf16 instructions or the right to
+/// mount a file system. Such a skip is never a failure.
 pub fn unsupported(what: &str) {
     record(&format!("{what} not supported by this machine"));
-}
-
-/// Records that this test needs what only another target of `make` builds, and that is not there. Such a skip is never a failure.
-pub fn unbuilt(what: &str, remedy: &str) {
-    record(&format!("{what} missing: {remedy}"));
 }
 
 fn decide(tool: Tool, found: Option<PathBuf>, allowed: &str) -> Result<Option<PathBuf>, String> {

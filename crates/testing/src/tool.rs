@@ -10,6 +10,8 @@ use crate::repository;
 pub enum Tool {
     /// Chromium.
     Chromium,
+    /// The Kubernetes control planes and etcd, which `make test-cluster` builds.
+    ControlPlane,
     /// GNU Go.
     GnuGo,
     /// Leela Zero.
@@ -29,8 +31,9 @@ pub enum Tool {
 }
 
 impl Tool {
-    pub(crate) const ALL: [Tool; 9] = [
+    pub(crate) const ALL: [Tool; 10] = [
         Tool::Chromium,
+        Tool::ControlPlane,
         Tool::GnuGo,
         Tool::LeelaZero,
         Tool::Prometheus,
@@ -45,6 +48,7 @@ impl Tool {
     pub fn name(self) -> &'static str {
         match self {
             Tool::Chromium => "chromium",
+            Tool::ControlPlane => "control-plane",
             Tool::GnuGo => "gnugo",
             Tool::LeelaZero => "leelaz",
             Tool::Prometheus => "prometheus",
@@ -60,6 +64,7 @@ impl Tool {
     pub(crate) fn remedy(self) -> &'static str {
         match self {
             Tool::Chromium => "apt-get install chromium",
+            Tool::ControlPlane => "scripts/setup-cluster",
             Tool::GnuGo => "apt-get install gnugo",
             Tool::LeelaZero => "apt-get install leela-zero",
             Tool::Prometheus | Tool::Promtool => "scripts/setup-tools, or apt-get install prometheus",
@@ -69,11 +74,13 @@ impl Tool {
         }
     }
 
-    /// Where it is: the program; for `Python` the folder for `PYTHONPATH`, for `PyTorch` the interpreter, for `Sabaki` and
+    /// Where it is: the program; for `ControlPlane` the folder that holds both programs' folders, for `Python` the folder for `PYTHONPATH`, for `PyTorch` the interpreter, for `Sabaki` and
     /// `TypeScript` the folder that holds `node_modules` and, if Node.js is not installed, `bin/node`.
     pub fn find(self) -> Option<PathBuf> {
         match self {
             Tool::Chromium => in_path("chromium", &["/usr/bin"]),
+            Tool::ControlPlane => holder(".venv", "etcd/bin/etcd")
+                .and(holder(".venv", &format!("kubernetes-{}/control-plane", kubernetes_version()))),
             Tool::GnuGo => in_path("gnugo", &["/usr/games"]),
             Tool::LeelaZero => in_path("leelaz", &["/usr/games"]),
             Tool::Prometheus => in_path("prometheus", &[]),
@@ -87,6 +94,11 @@ impl Tool {
             Tool::TypeScript => holder(".venv/node", "node_modules/typescript"),
         }
     }
+}
+
+/// The version of Kubernetes that tests use, one of scripts/setup-cluster: `make test-cluster` sets each in turn.
+pub fn kubernetes_version() -> String {
+    std::env::var("TENGEN_TEST_KUBERNETES").unwrap_or_else(|_| "1.37.2".to_owned())
 }
 
 /// A program in one of these folders, in what scripts/setup-tools has unpacked, or in `PATH`.

@@ -27,10 +27,13 @@ impl Stopwatch {
 
     pub(super) fn spent(&self) -> Spent {
         let wall = self.began.elapsed();
-        // Where the system does not tell, the thread is taken to have had its core to itself.
-        let core = self.core.zip(thread_time()).map_or(wall, |(before, now)| now.saturating_sub(before));
-        Spent { wall, core }
+        Spent { wall, core: core_time(self.core, thread_time(), wall) }
     }
+}
+
+/// Where the system does not tell, the thread is taken to have had its core to itself.
+fn core_time(before: Option<Duration>, now: Option<Duration>, wall: Duration) -> Duration {
+    before.zip(now).map_or(wall, |(before, now)| now.saturating_sub(before))
 }
 
 /// Things done in some time.
@@ -42,12 +45,9 @@ pub(super) struct Rate {
 
 impl Rate {
     /// Counts what `step` says it did, again and again for about `time` of the wall's clock.
-    pub(super) fn measure(time: Duration, mut step: impl FnMut() -> anyhow::Result<f64>) -> anyhow::Result<Rate> {
+    pub(super) fn measure(time: Duration, step: impl FnMut() -> anyhow::Result<f64>) -> anyhow::Result<Rate> {
         let watch = Stopwatch::start();
-        let mut count = 0.0;
-        while count == 0.0 || watch.began.elapsed() < time {
-            count += step()?;
-        }
+        let count = count(|| watch.began.elapsed() < time, step)?;
         Ok(Rate { count, spent: watch.spent() })
     }
 
@@ -70,23 +70,62 @@ impl AddAssign for Rate {
     }
 }
 
+/// Counts what `step` says it did, until it has done something and there is no more time.
+fn count(has_time: impl Fn() -> bool, mut step: impl FnMut() -> anyhow::Result<f64>) -> anyhow::Result<f64> {
+    let mut count = 0.0;
+    while count == 0.0 || has_time() {
+        count += step()?;
+    }
+    Ok(count)
+}
+
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::*;
 
-    #[test]
-    fn waiting_takes_no_time_on_a_core() {
-        let watch = Stopwatch::start();
-        std::thread::sleep(Duration::from_millis(50));
-        let spent = watch.spent();
-        assert!(spent.wall >= Duration::from_millis(50) && spent.core < spent.wall / 2, "{spent:?}");
+    const fn seconds(seconds: u64) -> Duration {
+        Duration::from_secs(seconds)
     }
 
-    /// Time on a core is part of the time on the wall, however busy the machine is.
     #[test]
-    fn rate_counts_what_is_done() {
-        let rate = Rate::measure(Duration::from_millis(30), || Ok(2.0)).unwrap();
-        assert!(rate.count >= 2.0 && rate.spent.wall >= Duration::from_millis(30));
-        assert!(rate.per_core() >= rate.per_second() * 0.9, "{rate:?}");
+    fn work_of_another_thread_takes_no_time_on_a_core() {
+        let watch = Stopwatch::start();
+        let work = || {
+            let watch = Stopwatch::start();
+            while watch.spent().core < Duration::from_millis(50) {}
+            watch.spent().core
+        };
+        let other = std::thread::spawn(work).join().unwrap();
+        let own = watch.spent().core;
+        assert!(own < other, "{own:?}, {other:?}");
+    }
+
+    #[test]
+    fn time_on_a_core_that_is_unknown_is_the_time_on_the_wall() {
+        assert_eq!(core_time(Some(seconds(3)), Some(seconds(5)), seconds(9)), seconds(2));
+        assert_eq!(core_time(None, Some(seconds(5)), seconds(9)), seconds(9));
+        assert_eq!(core_time(Some(seconds(3)), None, seconds(9)), seconds(9));
+    }
+
+    #[test]
+    fn steps_are_counted_until_the_time_is_over_and_something_was_done() {
+        let counted = |time: u32, done: &[f64]| {
+            let calls = Cell::new(0);
+            let step = || Ok(done[calls.replace(calls.get() + 1)]);
+            (count(|| (calls.get() as u32) < time, step).unwrap(), calls.get())
+        };
+        assert_eq!(counted(3, &[2.0, 0.0, 4.0, 8.0]), (6.0, 3));
+        assert_eq!(counted(0, &[0.0, 0.0, 4.0, 8.0]), (4.0, 3));
+    }
+
+    #[test]
+    fn rates_are_by_the_wall_and_by_the_core() {
+        let mut rate = Rate::default();
+        for core in [1, 2] {
+            rate += Rate { count: 6.0, spent: Spent { wall: seconds(3), core: seconds(core) } };
+        }
+        assert_eq!((rate.per_second(), rate.per_core()), (2.0, 4.0));
     }
 }

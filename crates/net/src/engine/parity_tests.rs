@@ -74,20 +74,19 @@ fn optional(widths: Range<usize>) -> impl Strategy<Value = usize> {
 fn shapes() -> impl Strategy<Value = Shape> {
     let inputs = [Inputs::History, Inputs::LeelaZero, Inputs::Features, Inputs::Tactics].map(Just).to_vec();
     let filters = prop_oneof![2 => 1..9usize, 3 => 9..34usize, 1 => 34..97usize];
-    let tower = (2..=19usize, proptest::sample::select(inputs), 0..4usize, filters, any::<bool>());
+    let tower = (2..=19usize, proptest::sample::select(inputs), 0..4usize, filters);
     let blocks = (optional(1..9), optional(1..21));
     let policy = (1..5usize, prop_oneof![Just(PolicyHead::Dense), Just(PolicyHead::Convolution)]);
     let value_head = prop_oneof![Just(ValueHead::Tanh), Just(ValueHead::WinDrawLoss)];
     let value = (1..4usize, 1..65usize, value_head, any::<bool>());
     (tower, blocks, policy, value).prop_map(|(tower, (se_channels, pooled_filters), policy, value)| {
-        let (side, Just(inputs), blocks, filters, pre_activation) = tower;
+        let (side, Just(inputs), blocks, filters) = tower;
         let (policy_planes, policy_head) = policy;
         let (value_planes, value_hidden, value_head, value_pooled) = value;
         Shape {
             inputs,
             blocks,
             filters,
-            pre_activation,
             se_channels,
             pooled_filters,
             policy_planes,

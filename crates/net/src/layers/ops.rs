@@ -38,12 +38,6 @@ pub(super) enum Dense {
     Rows(Conv),
 }
 
-/// A scale and a shift of each channel, and ReLU.
-pub(super) struct Affine {
-    scale: Tensor,
-    shift: Tensor,
-}
-
 /// A dense layer with so few outputs that a matrix product is too much ado: a sum of products for each.
 pub(super) struct Few {
     /// Outputs, inputs.
@@ -206,22 +200,6 @@ fn linear(matrix: &Matrix, device: tch::Device) -> Result<(Tensor, Tensor), NetE
     let bias = Tensor::f_from_slice(&matrix.bias)?.f_to_device(device)?;
     let weight = Tensor::f_from_slice(&matrix.weight)?.f_view([bias.size()[0], -1])?.f_to_device(device)?;
     Ok((weight, bias))
-}
-
-impl Affine {
-    pub(super) fn new((scales, shifts): &(Vec<f32>, Vec<f32>), device: tch::Device) -> Result<Affine, NetError> {
-        let channels = |numbers: &[f32]| Tensor::f_from_slice(numbers)?.f_view([1, -1, 1, 1])?.f_to_device(device);
-        Ok(Affine { scale: channels(scales)?, shift: channels(shifts)? })
-    }
-
-    pub(super) fn share(&self) -> Affine {
-        Affine { scale: self.scale.shallow_clone(), shift: self.shift.shallow_clone() }
-    }
-
-    pub(super) fn forward(&self, x: &Tensor, options: TensorOptions) -> Result<Tensor, NetError> {
-        let y = (to_plain(x)? * &self.scale + &self.shift).f_relu_()?;
-        to_fast(&y.f_to_kind(options.kind)?)
-    }
 }
 
 impl Few {

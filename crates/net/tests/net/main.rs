@@ -36,7 +36,7 @@ fn kinds(plain: Shape) -> [Shape; 2] {
     let all = Shape { blocks: 2, se_channels: 4, pooled_filters: 3, opponent_policy: true, ..plain };
     let (policy_head, value_head) = (PolicyHead::Convolution, ValueHead::WinDrawLoss);
     let heads = Shape { policy_planes: 16, policy_head, value_planes: 3, value_head, value_pooled: true, ..all };
-    [all, Shape { inputs: Inputs::Features, pre_activation: true, ..heads }]
+    [all, Shape { inputs: Inputs::Features, ..heads }]
 }
 
 /// The precisions to test with. Where the CPU has no kernels for bf16, the skip is recorded.
