@@ -9,7 +9,6 @@ use exit_class::{Classifier, classify};
 use runtime::{Stop, within};
 use store::{Compaction, Run, Store};
 
-use crate::calibrate::Calibrator;
 use crate::driver::{Driver, next_generation};
 use crate::{Console, Shuffler, ShufflerError};
 
@@ -76,9 +75,11 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let run = store.run(&args.run);
     match args.compact {
         Some(least) => compact(&run, least),
-        None if args.once || args.dry_run => once(args, &run),
-        None => Ok(Driver::new(&run, Console::new(stop.health().clone()))
-            .and_then(|mut driver| runtime::drive(&mut driver, stop))?),
+        None if args.dry_run => plan(args, &run),
+        None => {
+            let mut driver = Driver::new(&run, Console::new(stop.health().clone()))?;
+            if args.once { once(args, &run, &mut driver) } else { Ok(runtime::drive(&mut driver, stop)?) }
+        }
     }
 }
 
@@ -91,14 +92,13 @@ fn compact(run: &Run, least: usize) -> anyhow::Result<()> {
     if left.is_empty() { Ok(()) } else { Err(anyhow!("{} files of games were not archived", left.len())) }
 }
 
-fn once(args: &Args, run: &Run) -> anyhow::Result<()> {
+fn plan(args: &Args, run: &Run) -> anyhow::Result<()> {
     let config = runtime::run_config(run)?;
     let generation = args.generation.map_or_else(|| next_generation(run), Ok)?;
-    let mut shuffler = Shuffler::new(run, &config);
-    if args.dry_run {
-        return runtime::print(shuffler.plan(generation)?);
-    }
-    Calibrator::new(run, &config.resign).update()?;
-    let manifest = shuffler.publish(generation).context("no shards were made")?;
+    runtime::print(Shuffler::new(run, &config).plan(generation)?)
+}
+
+fn once(args: &Args, run: &Run, driver: &mut Driver<'_>) -> anyhow::Result<()> {
+    let manifest = driver.once(runtime::run_config(run)?, args.generation).context("no shards were made")?;
     runtime::print(format!("{} examples for model {}", manifest.drawn.examples, manifest.generation))
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use config::RunConfig;
 use runtime::{Reporter, Step, Waiting};
-use store::{Backoff, Run};
+use store::{Backoff, Manifest, Run};
 
 use crate::calibrate::Calibrator;
 use crate::event::Event;
@@ -43,6 +43,19 @@ impl<'a> Driver<'a> {
         Ok(Driver { run: run.clone(), work: None, reporter: Box::new(reporter) })
     }
 
+    /// Makes the shards of one generation, the next one if none is named, with all that a step does beside it: the resign
+    /// threshold before, and an archive afterwards if one is due. Does not wait.
+    ///
+    /// # Errors
+    /// Games that are missing, and those of a step.
+    pub fn once(&mut self, config: RunConfig, generation: Option<u32>) -> Result<Manifest, ShufflerError> {
+        let work = self.begin(config)?;
+        let Work { shuffler, calibrator, .. } = self.work.insert(work);
+        calibrator.poll(&mut *self.reporter)?;
+        let generation = generation.map_or_else(|| next_generation(&self.run), Ok)?;
+        publish(&self.run, shuffler, generation, &mut *self.reporter)
+    }
+
     fn begin(&mut self, config: RunConfig) -> Result<Work, ShufflerError> {
         let swept = self.run.pruning().sweep(ABANDONED)?;
         if swept > 0 {
@@ -77,12 +90,8 @@ impl runtime::Driver for Driver<'_> {
             self.reporter.report(Event::Waiting { model, games: wanted, wanted, published: true });
             return Ok(Step::Waiting(Waiting::new(format!("model {generation}"))));
         }
-        match shuffler.publish(generation) {
-            Ok(manifest) => {
-                self.reporter.report(Event::Published(Box::new(manifest)));
-                compact_when_due(&self.run)?;
-                Ok(Step::Worked)
-            }
+        match publish(&self.run, shuffler, generation, &mut *self.reporter) {
+            Ok(_) => Ok(Step::Worked),
             Err(ShufflerError::NotReady { model, games, wanted, expected }) => {
                 let later = expected.map_or_else(String::new, |expected| format!("; the others are {expected}"));
                 let detail = format!("{games} of {wanted} are published{later}");
@@ -96,6 +105,18 @@ impl runtime::Driver for Driver<'_> {
     fn pause(&self) -> Backoff {
         Backoff::new(SOON, LATE)
     }
+}
+
+fn publish(
+    run: &Run,
+    shuffler: &mut Shuffler,
+    generation: u32,
+    reporter: &mut dyn Reporter<Event>,
+) -> Result<Manifest, ShufflerError> {
+    let manifest = shuffler.publish(generation)?;
+    reporter.report(Event::Published(Box::new(manifest.clone())));
+    compact_when_due(run)?;
+    Ok(manifest)
 }
 
 /// The generation that trains the model after the newest.

@@ -183,6 +183,9 @@ fn inputs_beyond_the_calibration_saturate() {
         // Within the headroom nothing is lost; far beyond it every input is the largest there is, so that more makes no
         // difference, and no sum leaves 32 bits (the portable path of a debug build checks each).
         assert!((norm(&run(1.2, set)) / calibrated - 1.2).abs() < 0.002, "{set}");
+        for factor in [2.0, 10.0, 1e3, 1e5] {
+            assert!(bits(&run(factor, set)) == bits(&run(factor, InstructionSet::Portable)), "{set}, {factor}");
+        }
         assert!(bits(&run(1e9, set)) == saturated && bits(&run(1e12, set)) == saturated, "{set}");
         assert!(norm(&run(1e9, set)) < 1000.0 * calibrated, "{set}");
     }
