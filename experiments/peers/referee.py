@@ -3,7 +3,8 @@
     python3 referee.py GAMES SEED 'PROGRAM ARGUMENTS' 'PROGRAM ARGUMENTS'
 
 Each opening of two to four random moves is played twice, with colours exchanged. A program that plays an illegal move
-loses the game. A program that exits, returns an error or exceeds the time limit makes the game void; both are restarted.
+loses the game. A program that exits, returns an error or exceeds the time limit makes the game void, and both programs
+are restarted.
 """
 
 import json
@@ -189,7 +190,7 @@ def result(games, clocks):
 
 def main(games, seed, first, second):
     starts = [lambda command=command: Engine(command, shlex.split(command)) for command in (first, second)]
-    report = lambda game: print(f"{game.winner:4} {game.reason} ({len(game.moves)} moves)", flush=True)
+    report = lambda game: print(f"{game.winner:4} {game.reason}", flush=True)
     played = play_match(*starts, int(games), int(seed), report)
     print(json.dumps({key: value for key, value in played.items() if key != "records"}))
 
