@@ -13,7 +13,8 @@ def start(player, visits):
     """A running GTP program of a player: its module, row, settings, folder and minute."""
     module = importlib.import_module(player["module"])
     command = module.engine(player["settings"], player["folder"], player["minute"], visits)
-    return referee.Engine(player["name"], command, setup=getattr(module, "SETUP", ()))
+    options = {"setup": getattr(module, "SETUP", ()), "on_pass": getattr(module, "ON_PASS", None)}
+    return referee.Engine(player["name"], command, **options)
 
 
 def seconds_per_move(player, visits):

@@ -20,6 +20,8 @@ BETTER = "see experiments/README.md"
 # Configurations that run one after the other; each begins with the last model of the one before it.
 ROWS = {"9x9": {"configs": ["9x9.toml", "9x9-larger.toml"]}}
 
+# Tengen passes where pass-alive regions decide, but the referee counts dead stones as they stand.
+ON_PASS = "kgs-genmove_cleanup"
 COUNTERS = {"positions": "tengen_positions_total", "evaluations": "tengen_evaluations_total",
             "updates": "tengen_train_steps_total", "examples": "tengen_train_examples_total"}
 
@@ -56,7 +58,7 @@ class Runs:
         self.store, self.waiting = Path(folder, "store"), list(settings["configs"])
         self.seed = ["--set", f"seed={seed}"]
         self.log = open(Path(folder, "log"), "ab")
-        self.process = self.name = None
+        self.process = self.name = self.metrics = None
         self.finished, self.running = dict.fromkeys(COUNTERS, 0.0), {}
 
     def advance(self):

@@ -29,10 +29,10 @@ class EngineFailure(Exception):
 
 
 class Engine:
-    """A GTP program."""
+    """A GTP program. `setup` has commands before each game, and `on_pass` a command that captures dead stones first."""
 
-    def __init__(self, name, command, time_limit=120.0, setup=()):
-        self.name, self.time_limit, self.setup = name, time_limit, list(setup)
+    def __init__(self, name, command, time_limit=120.0, setup=(), on_pass=None):
+        self.name, self.time_limit, self.setup, self.on_pass = name, time_limit, list(setup), on_pass
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                                         stderr=subprocess.DEVNULL, text=True)
         self.lines = queue.Queue()
@@ -76,6 +76,14 @@ class Engine:
             self.send(command.format(seed=seed))
         for turn, move in enumerate(position.moves):
             self.play("bw"[turn % 2], move)
+
+    def genmove(self, colour):
+        """A move, in lower case."""
+        response = self.send(f"genmove {colour}").lower()
+        if response == "pass" and self.on_pass:
+            self.send("undo")
+            response = self.send(f"{self.on_pass} {colour}").lower()
+        return response
 
     def play(self, colour, move):
         self.send(f"play {colour} {common.format_vertex(move)}")
@@ -126,7 +134,7 @@ def play_game(players, opening, clocks, seed=1, **options):
         while not position.is_over():
             colour = position.to_move
             began = time.monotonic()
-            response = players[colour].send(f"genmove {colour}").lower()
+            response = players[colour].genmove(colour)
             clocks[colour].seconds += time.monotonic() - began
             clocks[colour].moves += 1
             if response == "resign":

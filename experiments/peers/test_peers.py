@@ -3,6 +3,8 @@
 They need sgfmill of requirements.txt and skip without it. They start no peer.
 """
 
+import contextlib
+import io
 import random
 import sys
 import tempfile
@@ -37,15 +39,15 @@ for line in sys.stdin:
     word = line.split()[0]
     if word == "clear_board":
         left = list(moves)
-    response = (left.pop(0) if left else "pass") if word == "genmove" else ""
+    response = (left.pop(0) if left else "pass") if "genmove" in word else ""
     if response == "exit":
         sys.exit()
     print("? " + response[1:] if response.startswith("?") else "= " + response, end="\\n\\n", flush=True)
 """
 
 
-def scripted(name, *moves):
-    return lambda: referee.Engine(name, [sys.executable, "-c", SCRIPTED, *moves], time_limit=10)
+def scripted(name, *moves, **options):
+    return lambda: referee.Engine(name, [sys.executable, "-c", SCRIPTED, *moves], time_limit=10, **options)
 
 
 def position(moves, **options):
@@ -109,6 +111,10 @@ class RefereeTest(unittest.TestCase):
     def test_resignation_loses(self):
         played = self.play(scripted("a"), scripted("b", "resign"))
         self.assertEqual((played["wins"], played["records"][0]["reason"]), (2, "resignation"))
+
+    def test_player_may_capture_dead_stones_before_a_pass(self):
+        [game, _] = self.play(scripted("a", "pass", "E5", on_pass="kgs-genmove_cleanup"), scripted("b"))["records"]
+        self.assertEqual([move for move in game["moves"] if move in ("E5", "pass")], ["E5", "pass", "pass"])
 
     def test_illegal_move_loses(self):
         played = self.play(scripted("a", "Z99"), scripted("b"))
@@ -182,7 +188,8 @@ class ResumeTest(unittest.TestCase):
 
     def run_all(self, fails=None):
         self.fails, self.executed = fails, []
-        return run.run_all(self.units(), self.results, self.execute, {"date": "2026-01-01"})
+        with contextlib.redirect_stdout(io.StringIO()):
+            return run.run_all(self.units(), self.results, self.execute, {"date": "2026-01-01"})
 
     def test_failed_unit_runs_again_and_complete_ones_do_not(self):
         self.assertEqual(self.run_all(fails="two"), {"two": "exit code 1", "three": "needs two"})
