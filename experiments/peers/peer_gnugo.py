@@ -4,9 +4,6 @@ import shutil
 import subprocess
 
 NAME = "GNU Go"
-PACKAGES = []
-MADE_FOR = "play with hand-written knowledge"
-BETTER = "nothing: it is the measure"
 OPPONENTS = {"GNU Go level 1": {"level": 1}, "GNU Go level 10": {"level": 10}}
 # It must capture dead stones and must not resign: the referee counts the board as it stands.
 RULES = ["--chinese-rules", "--positional-superko", "--play-out-aftermath", "--capture-all-dead", "--never-resign"]

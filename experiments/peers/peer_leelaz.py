@@ -10,9 +10,6 @@ import peer_tengen
 from referee import Engine
 
 NAME = "Leela Zero"
-PACKAGES = []
-MADE_FOR = "19x19 with a GPU; Debian's package uses the CPU"
-BETTER = "OpenCL and a GPU"
 # What leelaz reads, as a run of Tengen that publishes one model at once.
 SHAPE = {"game.size": 19, "network.inputs": '"history"', "network.policy_planes": 2, "network.value_planes": 1,
          "network.value_hidden": 256, "network.ownership": "false", "network.score": "false",

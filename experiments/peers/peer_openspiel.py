@@ -11,9 +11,6 @@ import time
 from pathlib import Path
 
 NAME = "OpenSpiel AlphaZero"
-PACKAGES = ["open_spiel", "jax", "flax", "orbax-checkpoint"]
-MADE_FOR = "research on many games; clear code before speed"
-BETTER = "its C++ AlphaZero with LibTorch, which batches positions of many actors; the wheel does not contain it"
 
 # `example`: the defaults of open_spiel/python/examples/alpha_zero.py, with Go instead of tic-tac-toe and without its
 # evaluators, which play for information only. `cpu`: chosen here, with the network of the other rows, an update after

@@ -6,9 +6,6 @@ import time
 from pathlib import Path
 
 NAME = "pgx + mctx"
-PACKAGES = ["pgx", "mctx", "jax", "flax", "optax"]
-MADE_FOR = "thousands of games at a time on GPUs and TPUs"
-BETTER = "an accelerator; on CPUs a compiled network such as OpenVINO's, which JAX cannot call"
 
 # `example`: the settings of examples/alphazero in pgx's repository. `cpu`: chosen here; `tune` replaces `games` by the
 # fastest number of games on this machine. Keys: network, games at a time, simulations per move, moves of all games per

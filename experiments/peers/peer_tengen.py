@@ -13,9 +13,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent.parent
 PROGRAMS = Path(os.environ.get("TENGEN_PROGRAMS") or ROOT / "target" / "release")
 NAME = "Tengen"
-PACKAGES = []
-MADE_FOR = "self-play on CPUs, from one laptop to many machines"
-BETTER = "see experiments/README.md"
 
 # Configurations that run one after the other; each begins with the last model of the one before it.
 ROWS = {"9x9": {"configs": ["9x9.toml", "9x9-larger.toml"]}}

@@ -41,6 +41,9 @@ def number(value):
 
 
 def markdown(head, rows):
+    rows = list(rows)
+    if not rows:
+        return "Not measured."
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
 
@@ -50,7 +53,7 @@ def winner(rates):
     ranked = sorted(((value, name) for name, value in rates.items() if value), reverse=True)
     if len(ranked) < 2:
         return ranked[0][1] if ranked else "–"
-    return f"{ranked[0][1]}, {ranked[0][0] / ranked[1][0]:.1f} times {ranked[1][1]}"
+    return f"{ranked[0][1]}, {number(ranked[0][0] / ranked[1][0])} times {ranked[1][1]}"
 
 
 def interval(points, games):
@@ -80,7 +83,7 @@ def inference_table(documents):
 
 SPEEDS = {"positions_per_s": "self-play, positions/s", "evaluations_per_s": "self-play, evaluations/s",
           "share_of_network": "share of its own bare network", "examples_per_s": "training, examples/s",
-          "search_alone_per_s": "search with a network that costs nothing, evaluations/s"}
+          "search_alone_per_s": "search alone, evaluations/s"}
 PEERS = {"tengen": "Tengen", "pgx": "pgx + mctx", "openspiel": "OpenSpiel"}
 
 
@@ -117,7 +120,7 @@ def training_table(documents):
     rates = {row[0]: named(documents, "train ")[f"train {row[0]}"]["result"]["positions_per_s"] for row in rows}
     table = markdown(["row, seed", "minutes", "positions", "positions/s", "evaluations/s", "examples/s", "updates",
                       "GiB"], rows)
-    return f"{table}\n\nMost positions/s: {winner(rates)}."
+    return f"{table}\n\nMost positions/s: {winner(rates)}." if rows else table
 
 
 def player(argument):
@@ -134,7 +137,7 @@ def match_rows(documents, wanted):
             yield [player(first), seed, player(second), "–", result.get("reason", "all games void"), "–", "–"]
             continue
         low, high = interval(result["points"], result["games"])
-        ahead = player(first) if low > 0.5 else player(second) if high < 0.5 else "not decided"
+        ahead = first["name"] if low > 0.5 else second["name"] if high < 0.5 else "not decided"
         limits = [str(limit) for limit in result["visits"]]
         visits = limits[0] if second["module"] == "peer_gnugo" else f"{limits[0]} : {limits[1]}"
         seconds = " : ".join(f"{value:.2f}" for value in result["seconds_per_move"])
@@ -232,7 +235,7 @@ def render(documents, problems):
     some = next(iter(documents.values()))
     machine, dates = some["machine"], sorted({document["date"] for document in documents.values()})
     versions = ", ".join(f"{name} {version}" for name, version in some["versions"].items()
-                         if name in ("tengen", "pgx", "mctx", "jax", "open_spiel", "onnxruntime", "openvino", "GNU Go",
+                         if name in ("tengen", "pgx", "mctx", "jax", "open-spiel", "onnxruntime", "openvino", "GNU Go",
                                      "Leela Zero"))
     known = lambda match: match["second"]["module"] == "peer_gnugo"
     parts = [
@@ -260,12 +263,14 @@ def busy(documents):
     """How far the machine was from idle."""
     shares = {name: document.get("share_of_others") for name, document in documents.items()}
     known = {name: share for name, share in shares.items() if share is not None}
-    if not known or max(known.values()) < 0.05:
+    if not known:
+        return "Other load on the machine was not recorded."
+    if max(known.values()) < 0.05:
         return "The machine was idle otherwise."
     worst = max(known, key=known.get)
     mean = sum(known.values()) / len(known)
     return wrapped(f"The machine was not idle: other processes took {mean:.0%} of its cores on average and "
-                   f"{known[worst]:.0%} during `{worst}`. Rates are too low by about as much.")
+                   f"{known[worst]:.0%} during `{worst}`. Rates are too low.")
 
 
 def wrapped(text, columns=118):
