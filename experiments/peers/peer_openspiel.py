@@ -10,7 +10,7 @@ import sys
 import time
 from pathlib import Path
 
-NAME = "OpenSpiel AlphaZero"
+NAME = "OpenSpiel"
 
 # `example`: the defaults of open_spiel/python/examples/alpha_zero.py, with Go instead of tic-tac-toe and without its
 # evaluators, which play for information only. `cpu`: chosen here, with the network of the other rows, an update after

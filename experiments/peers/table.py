@@ -3,6 +3,7 @@
     python3 table.py RESULTS OUTPUT    # folders; RESULTS may hold the files of units, or a `results.json`
 """
 
+import importlib
 import json
 import math
 import sys
@@ -84,21 +85,21 @@ def inference_table(documents):
 SPEEDS = {"positions_per_s": "self-play, positions/s", "evaluations_per_s": "self-play, evaluations/s",
           "share_of_network": "share of its own bare network", "examples_per_s": "training, examples/s",
           "search_alone_per_s": "search alone, evaluations/s"}
-PEERS = {"tengen": "Tengen", "pgx": "pgx + mctx", "openspiel": "OpenSpiel"}
 
 
 def speed_table(documents):
-    networks = sorted({name.split()[2] for name in named(documents, "speed ")})
+    found = {tuple(name.split()[1:]): document["result"] for name, document in named(documents, "speed ").items()
+             if "share_of_network" in document["result"]}
+    names = {peer: importlib.import_module(f"peer_{peer}").NAME for peer, _ in found}
     rows = []
-    for network in networks:
-        found = {peer: documents[f"speed {peer} {network}"]["result"] for peer in PEERS
-                 if f"speed {peer} {network}" in documents}
+    for network in sorted({network for _, network in found}):
+        results = {peer: found.get((peer, network), {}) for peer in names}
         for key, label in SPEEDS.items():
-            rates = {PEERS[peer]: result[key] for peer, result in found.items()}
-            rows.append([network, label, *(number(rates.get(name)) for name in PEERS.values()), winner(rates)])
-        batches = {peer: str(result["batch"]) for peer, result in found.items()}
-        rows.append([network, "positions in a batch", *(batches.get(peer, "–") for peer in PEERS), ""])
-    return markdown(["network", "rate on all cores", *PEERS.values(), "highest"], rows)
+            rates = {names[peer]: result.get(key) for peer, result in results.items()}
+            rows.append([network, label, *map(number, rates.values()), winner(rates)])
+        batches = (str(result.get("batch", "–")) for result in results.values())
+        rows.append([network, "positions in a batch", *batches, ""])
+    return markdown(["network", "rate on all cores", *names.values(), "highest"], rows)
 
 
 def leelaz_table(documents):
