@@ -301,7 +301,7 @@ def tune(form, seconds, folder):
             best = settings, model
             continue
         search = Search({**base, "simulations": 16})
-        models = [flax.serialization.from_bytes(search.new_model(0), content) for content in (model, best[1])]
+        models = [flax.serialization.msgpack_restore(content) for content in (model, best[1])]
         key = jax.random.PRNGKey(index)
         reward = float(search.duel(models, key, search.begin(key, DUEL_GAMES)))
         duels.append({"settings": changes, "mean_reward_against_the_best_before": reward})
@@ -317,7 +317,7 @@ class Player:
         import flax.serialization
         import jax
         self.engine, self.visits = Search(settings), visits
-        self.model = flax.serialization.from_bytes(self.engine.new_model(0), Path(checkpoint).read_bytes())
+        self.model = flax.serialization.msgpack_restore(Path(checkpoint).read_bytes())
         self.key = jax.random.PRNGKey(0)
         self.clear()
         self.choose([SIZE * SIZE])  # compiles
@@ -330,8 +330,9 @@ class Player:
 
     def choose(self, legal):
         import jax
-        import jax.numpy as jnp
-        invalid = jnp.ones((1, SIZE * SIZE + 1), bool).at[0, jnp.array(legal)].set(False)
+        import numpy as np
+        invalid = np.ones((1, SIZE * SIZE + 1), bool)
+        invalid[0, legal] = False
         states = jax.tree.map(lambda leaf: leaf[None], self.state)
         output = self.engine.search(self.model, self.key, states, invalid, self.visits, 0.0)
         return int(output.action[0])
