@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures Tengen and its peers side by side, and writes a table and a picture.
 
-    make peers              # the short form, about 15 minutes on two cores: a trial
+    make peers              # the short form: a trial
     PEERS=full make peers   # the full form, more than a day
 
 Each unit of work writes one file, `target/peers/FORM/UNIT.json`, when it is complete. Run again, the command resumes
