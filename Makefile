@@ -24,6 +24,7 @@ help:
 	@echo "make deny   licences, duplicate versions and advisories of dependencies"
 	@echo "make sanitize  tests of the CPU kernels under AddressSanitizer (x86-64)"
 	@echo "make fuzz   each fuzz target under AddressSanitizer for SECONDS=60 (x86-64)"
+	@echo "make peers  Tengen beside pgx, OpenSpiel and others: a trial; PEERS=full takes more than a day"
 	@echo "make dist   programs without libtorch, as a tarball and a wheel, in target/dist"
 	@echo "make setup  set up libtorch for plain cargo commands"
 
@@ -77,6 +78,12 @@ deny:
 	@$(call install,cargo-deny)
 	PATH="$$PATH:$(CARGO_TOOLS)/bin" cargo deny --locked check
 
+# The short form, or with PEERS=full the full one. experiments/peers/README.md
+PEERS ?= short
+peers: setup
+	cargo build --locked --release --package tengen --package trainer
+	python3 -B experiments/peers/run.py $(PEERS)
+
 # In a folder of its own: with other features cargo would rebuild the workspace each time.
 dist: export CARGO_TARGET_DIR := $(abspath $(or $(CARGO_TARGET_DIR),target))/dist
 dist:
@@ -121,4 +128,4 @@ control-plane:
 	@scripts/setup-cluster
 
 .PHONY: help run lint check test test-cluster cluster cluster-stop doc book deny dist sanitize fuzz setup python node tools
-.PHONY: control-plane
+.PHONY: control-plane peers

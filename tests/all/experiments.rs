@@ -12,6 +12,8 @@ use tests::{repository, succeed};
 const HEADINGS: [&str; 4] = ["## Question", "## Configuration", "## Result", "## Verdict"];
 /// Lines of a record, at most: a page.
 const PAGE: usize = 80;
+/// The folder of `experiments/` that is no record.
+const PROGRAMS: &str = "peers";
 /// Folders without prose of ours: build output, dependencies, stores of runs.
 const SKIPPED: [&str; 4] = ["target", "node_modules", "libtorch", "store"];
 
@@ -19,11 +21,11 @@ fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Names of the folders in `experiments/`.
+/// Names of the records in `experiments/`: all folders but the programs of `make peers`.
 fn records() -> BTreeSet<String> {
     let entries = fs::read_dir(repository().join("experiments")).unwrap().map(Result::unwrap);
     let folders = entries.filter(|entry| entry.file_type().unwrap().is_dir());
-    folders.map(|entry| entry.file_name().into_string().unwrap()).collect()
+    folders.map(|entry| entry.file_name().into_string().unwrap()).filter(|name| name != PROGRAMS).collect()
 }
 
 /// Adds the files below a folder. Links are not followed.

@@ -67,6 +67,14 @@ fn package_opens_runs_of_folders_and_buckets() {
     assert!(said.contains("3 plots") && said.contains("held-out: 0."), "{said}");
 }
 
+/// The referee, the resuming and the tables of `make peers`.
+#[test]
+fn peers_pass_their_tests() {
+    let Some(site) = require(Tool::Python) else { return };
+    let mut python = Command::new("python3");
+    succeed(python.env("PYTHONPATH", &site).arg("-B").arg(repository().join("experiments/peers/test_peers.py")));
+}
+
 /// The types of the package, for those who use it with a checker.
 #[test]
 fn package_passes_mypy() {

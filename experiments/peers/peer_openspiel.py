@@ -1,0 +1,219 @@
+"""OpenSpiel's AlphaZero in Python: actors that evaluate one position at a time, and one process that trains."""
+
+import contextlib
+import json
+import multiprocessing
+import os
+import shutil
+import signal
+import sys
+import time
+from pathlib import Path
+
+NAME = "OpenSpiel"
+
+# `example`: the defaults of open_spiel/python/examples/alpha_zero.py, with Go instead of tic-tac-toe and without its
+# evaluators, which play for information only. `cpu`: chosen here, with the network of the other rows, an update after
+# 512 positions instead of 2,048, and exploration for games of 80 moves.
+ROWS = {
+    "example": {"filters": 256, "blocks": 2, "simulations": 40, "batch": 128, "buffer": 8192, "reuse": 4,
+                "learning_rate": 0.001, "uct_c": 1.41, "alpha": 1.0, "sampled_moves": 2},
+    "cpu": {"filters": 32, "blocks": 4, "simulations": 16, "batch": 64, "buffer": 2048, "reuse": 4,
+            "learning_rate": 0.001, "uct_c": 1.41, "alpha": 0.15, "sampled_moves": 10},
+}
+GAME = "go(board_size=9,komi=7.0)"
+# Each actor evaluates single positions: more threads only disturb the other actor.
+ONE_THREAD = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
+API = "linen"  # the default of the example
+
+
+def build_model(settings, path=None):
+    import pyspiel
+    from open_spiel.python.algorithms.alpha_zero import utils
+    game = pyspiel.load_game(GAME)
+    model = utils.api_selector(API).Model.build_model(
+        "resnet", game.observation_tensor_shape(), game.num_distinct_actions(), settings["filters"],
+        settings["blocks"], 1e-4, settings["learning_rate"], path)
+    return game, model
+
+
+def new_bot(game, settings, evaluator, simulations, noise=None):
+    from open_spiel.python.algorithms import mcts
+    return mcts.MCTSBot(game, settings["uct_c"], simulations, evaluator, solve=False, dirichlet_noise=noise,
+                        child_selection_fn=mcts.SearchNode.puct_value, dont_return_chance_node=True)
+
+
+class UniformEvaluator:
+    """A network that costs nothing."""
+
+    def evaluate(self, state):
+        return [0.0, 0.0]
+
+    def prior(self, state):
+        legal = state.legal_actions()
+        return [(action, 1 / len(legal)) for action in legal]
+
+
+def measure_actor(settings, seconds, null_network, results):
+    """Moves per second of one actor."""
+    import pyspiel
+    from open_spiel.python.algorithms.alpha_zero import evaluator as evaluators
+    game = pyspiel.load_game(GAME)
+    evaluator = UniformEvaluator() if null_network else evaluators.AlphaZeroEvaluator(*build_model(settings))
+    bot = new_bot(game, settings, evaluator, settings["simulations"], (0.25, settings["alpha"]))
+    state = game.new_initial_state()
+    bot.step(state)
+    moves, began = 0, time.monotonic()
+    while time.monotonic() - began < seconds:
+        state.apply_action(bot.step(state))
+        moves += 1
+        if state.is_terminal():
+            state = game.new_initial_state()
+    results.put(moves / (time.monotonic() - began))
+
+
+def all_actors(settings, seconds, null_network):
+    """Moves per second of an actor per core."""
+    context = multiprocessing.get_context("spawn")
+    results = context.Queue()
+    cores = len(os.sched_getaffinity(0))
+    arguments = (settings, seconds, null_network, results)
+    actors = [context.Process(target=measure_actor, args=arguments) for _ in range(cores)]
+    for actor in actors:
+        actor.start()
+    total = sum(results.get(timeout=600) for _ in actors)
+    for actor in actors:
+        actor.join()
+    return total
+
+
+def speed(blocks, filters, simulations, seconds, form):
+    os.environ["XLA_FLAGS"] = ONE_THREAD
+    import numpy as np
+    from open_spiel.python.algorithms.alpha_zero import utils
+    settings = {**ROWS["cpu"], "blocks": blocks, "filters": filters, "simulations": simulations}
+    game, model = build_model(settings)
+    state = game.new_initial_state()
+    planes, mask = np.asarray(state.observation_tensor()), np.asarray(state.legal_actions_mask())
+
+    def calls_per_second(function):
+        function()
+        calls, began = 0, time.monotonic()
+        while time.monotonic() - began < seconds:
+            function()
+            calls += 1
+        return calls / (time.monotonic() - began)
+
+    cores = len(os.sched_getaffinity(0))
+    network = calls_per_second(lambda: model.inference(planes, mask)) * cores
+    policy = np.full(82, 1 / 82, np.float32)
+    example = utils.TrainInput(observation=planes.astype(np.float32), legals_mask=mask.astype(bool), policy=policy,
+                               value=np.float32(0))
+    batch = utils.TrainInput.stack([example] * settings["batch"])
+    updates = calls_per_second(lambda: float(model.update(batch).policy))
+    positions = all_actors(settings, seconds, False)
+    evaluations = positions * simulations
+    return {"batch": 1, "positions_per_s": positions, "evaluations_per_s": evaluations,
+            "network_evaluations_per_s": network, "share_of_network": evaluations / network,
+            "examples_per_s": updates * settings["batch"],
+            "search_alone_per_s": all_actors(settings, seconds, True) * simulations}
+
+
+def newest_checkpoint(path):
+    """The number and folder of the newest checkpoint that is complete."""
+    found = [(int(entry.name.removeprefix("checkpoint-")), entry) for entry in Path(path).glob("checkpoint-*")
+             if entry.name.removeprefix("checkpoint-").isdigit()]
+    return max(found, default=None)
+
+
+def progress(path):
+    """The last line of the trainer's log."""
+    log = Path(path, "learner.jsonl")
+    lines = log.read_text().splitlines() if log.exists() else []
+    try:
+        return json.loads(lines[-1]) if lines else {}
+    except ValueError:
+        return json.loads(lines[-2]) if len(lines) > 1 else {}
+
+
+def run(settings, path):
+    """OpenSpiel's own main function, which does not return."""
+    from open_spiel.python.algorithms.alpha_zero import alpha_zero
+    alpha_zero.alpha_zero(alpha_zero.Config(
+        game=GAME, path=path, learning_rate=settings["learning_rate"], weight_decay=1e-4, decouple_weight_decay=False,
+        train_batch_size=settings["batch"], replay_buffer_size=settings["buffer"],
+        replay_buffer_reuse=settings["reuse"], max_steps=0, checkpoint_freq=1,
+        actors=len(os.sched_getaffinity(0)), evaluators=0, evaluation_window=50, eval_levels=7,
+        uct_c=settings["uct_c"], max_simulations=settings["simulations"], policy_alpha=settings["alpha"],
+        policy_epsilon=0.25, temperature=1, temperature_drop=settings["sampled_moves"], nn_model="resnet",
+        nn_width=settings["filters"], nn_depth=settings["blocks"], observation_shape=None, output_size=None,
+        verbose=False, quiet=True, nn_api_version=API))
+
+
+def train(settings, folder, minutes, seed):
+    """Runs OpenSpiel for the time and copies its newest checkpoint at each of `minutes`. It takes no seed."""
+    began = time.monotonic()
+    os.environ["XLA_FLAGS"] = ONE_THREAD
+    path, saved = str(Path(folder, "run").absolute()), []
+    process = multiprocessing.get_context("spawn").Process(target=run_in_group, args=(settings, path))
+    process.start()
+    try:
+        for minute in minutes:
+            while (left := minute * 60 - (time.monotonic() - began)) > 0:
+                if not process.is_alive():
+                    raise RuntimeError(f"OpenSpiel exited with code {process.exitcode}")
+                time.sleep(min(left, 1))
+            log, newest = progress(path), newest_checkpoint(path)
+            if newest:
+                shutil.copytree(newest[1], Path(folder, f"checkpoint-{minute}"))
+            saved.append({"minutes": (time.monotonic() - began) / 60, "positions": log.get("total_states", 0),
+                          "updates": newest[0] if newest else 0})
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.kill()
+        process.join()
+    elapsed, log = time.monotonic() - began, progress(path)
+    positions = log.get("total_states", 0)
+    # The log says nothing about games that have not ended.
+    return {"positions": positions, "updates": saved[-1]["updates"], "iterations": log.get("step", 0),
+            "seconds": elapsed, "checkpoints": saved, "positions_per_s": positions / elapsed,
+            "evaluations_per_s": positions * settings["simulations"] / elapsed, "examples_per_s": None}
+
+
+def run_in_group(settings, path):
+    os.setsid()
+    run(settings, path)
+
+
+class Player:
+    """Plays without noise, with a fixed number of simulations."""
+
+    def __init__(self, settings, folder, minute, visits):
+        from open_spiel.python.algorithms.alpha_zero import evaluator as evaluators
+        self.game, model = build_model(settings, str(Path(folder).absolute()))
+        model.load_checkpoint(minute)
+        self.bot = new_bot(self.game, settings, evaluators.AlphaZeroEvaluator(self.game, model), visits)
+        self.clear()
+        self.choose([81])  # compiles
+
+    def clear(self):
+        self.state = self.game.new_initial_state()
+
+    def play(self, action):
+        self.state.apply_action(action)
+
+    def choose(self, legal):
+        root = self.bot.mcts_search(self.state)
+        allowed = [child for child in root.children if child.action in set(legal)]
+        return max(allowed, key=lambda child: child.explore_count).action
+
+
+def engine(settings, folder, minute, visits):
+    """The command of a GTP program."""
+    return [sys.executable, __file__, json.dumps(settings), str(folder), str(minute), str(visits)]
+
+
+if __name__ == "__main__":
+    import gtp
+    gtp.serve(NAME, Player(json.loads(sys.argv[1]), *sys.argv[2:4], int(sys.argv[4])))

@@ -1,0 +1,135 @@
+"""Tengen, as its release build runs it."""
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import time
+import urllib.request
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+PROGRAMS = Path(os.environ.get("TENGEN_PROGRAMS") or ROOT / "target" / "release")
+NAME = "Tengen"
+
+# Configurations that run one after the other; each begins with the last model of the one before it.
+ROWS = {"9x9": {"configs": ["9x9.toml", "9x9-larger.toml"]}}
+
+# Tengen passes where pass-alive regions decide, but the referee counts dead stones as they stand.
+ON_PASS = "kgs-genmove_cleanup"
+COUNTERS = {"positions": "tengen_positions_total", "evaluations": "tengen_evaluations_total",
+            "updates": "tengen_train_steps_total", "examples": "tengen_train_examples_total"}
+
+
+def program(name):
+    return str(PROGRAMS / name)
+
+
+def bench(*arguments):
+    """The cases that `tengen bench` prints."""
+    output = subprocess.run([program("tengen"), "bench", *map(str, arguments), "--json"], check=True, text=True,
+                            stdout=subprocess.PIPE).stdout
+    return [json.loads(line) for line in output.splitlines()]
+
+
+def speed(blocks, filters, simulations, seconds, form):
+    """Self-play on all cores; search alone is without the evaluation cache's hits, per core times the cores."""
+    network = ["--blocks", blocks, "--filters", filters, "--seconds", seconds]
+    [played] = bench("selfplay", *network, "--set", f"search.visits={simulations}", "--set", "search.phases=[]")
+    [without] = bench("selfplay", "--null-network", *network, "--set", f"search.visits={simulations}",
+                      "--set", "search.phases=[]")
+    [trained] = bench("train", *network)
+    return {"batch": played["batch"], "positions_per_s": played["positions_per_s"],
+            "evaluations_per_s": played["evaluations_per_s"],
+            "network_evaluations_per_s": played["network_evaluations_per_s"], "share_of_network": played["share"],
+            "examples_per_s": trained["examples_per_s"],
+            "search_alone_per_s": without["evaluations_per_s_per_core"] * played["threads"]}
+
+
+class Runs:
+    """The runs of the configurations in one store, one after the other."""
+
+    def __init__(self, settings, folder, seed):
+        self.store, self.waiting = Path(folder, "store"), list(settings["configs"])
+        self.seed = ["--set", f"seed={seed}"]
+        self.log = open(Path(folder, "log"), "ab")
+        self.process = self.name = self.metrics = None
+        self.finished, self.running = dict.fromkeys(COUNTERS, 0.0), {}
+
+    def advance(self):
+        """Starts the next run when the last has finished; False when all have."""
+        if self.process and self.process.poll() is None:
+            return True
+        if self.process and self.process.returncode:
+            raise RuntimeError(f"tengen run exited with code {self.process.returncode}; see {self.log.name}")
+        if not self.waiting:
+            return False
+        self.finished, self.running = self.counts(), {}
+        config, previous = ROOT / "configs" / self.waiting.pop(0), self.newest()
+        self.name = config.stem
+        common = ["--store", self.store, "--run", self.name, *self.seed]
+        if previous:
+            arguments = ["bootstrap", *common, "--config", config, "--from", previous, "--grow"]
+            subprocess.run([program("trainer"), *arguments], check=True, stdout=self.log, stderr=self.log)
+        self.metrics = free_address()
+        command = [program("tengen"), "run", config, *common, "--metrics-addr", self.metrics]
+        self.process = subprocess.Popen(command, stdout=self.log, stderr=self.log)
+        return True
+
+    def counts(self):
+        """The counters of all runs so far."""
+        with contextlib.suppress(OSError):
+            text = urllib.request.urlopen(f"http://{self.metrics}/metrics", timeout=5).read().decode()
+            self.running = {name: counter(text, metric) for name, metric in COUNTERS.items()}
+        return {name: self.finished[name] + self.running.get(name, 0.0) for name in COUNTERS}
+
+    def newest(self):
+        """The newest model, such as 9x9-12; None before the first."""
+        numbers = [int(path.parent.name) for path in self.store.glob(f"{self.name}/models/*/model.toml")]
+        return f"{self.name}-{max(numbers)}" if numbers else None
+
+    def stop(self):
+        if self.process and self.process.poll() is None:
+            self.process.send_signal(signal.SIGTERM)
+            self.process.wait(60)
+        self.log.close()
+
+
+def free_address():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return f"127.0.0.1:{listener.getsockname()[1]}"
+
+
+def counter(text, name):
+    """The sum of the samples of a metric."""
+    lines = (line.rpartition(" ") for line in text.splitlines() if not line.startswith("#"))
+    return sum(float(value) for metric, _, value in lines if metric.partition("{")[0] == name)
+
+
+def train(settings, folder, minutes, seed):
+    """Runs until the last of `minutes` and notes the newest model at each. The time includes Tengen's own matches."""
+    began, runs, saved, finished = time.monotonic(), Runs(settings, folder, seed), [], None
+    try:
+        for minute in minutes:
+            while (elapsed := time.monotonic() - began) < minute * 60:
+                if not runs.advance() and finished is None:
+                    finished = elapsed
+                counts = runs.counts()
+                time.sleep(0.5)
+            model = runs.newest()
+            Path(folder, f"{minute}.json").write_text(json.dumps({"model": model}))
+            saved.append({"minutes": elapsed / 60, "model": model, "positions": counts["positions"],
+                          "updates": counts["updates"] if model else 0})
+    finally:
+        runs.stop()
+    rates = {f"{name}_per_s": counts[name] / elapsed for name in ("positions", "evaluations", "examples")}
+    return {**counts, **rates, "seconds": elapsed, "seconds_to_end": finished, "checkpoints": saved}
+
+
+def engine(settings, folder, minute, visits):
+    """The command of a GTP program."""
+    model = json.loads(Path(folder, f"{minute}.json").read_text())["model"]
+    return [program("tengen"), "gtp", "--store", str(Path(folder, "store")), "--model", model, "--visits", str(visits)]

@@ -1,0 +1,301 @@
+"""Makes `table.md`, `strength.svg` and `results.json` of the files of complete units.
+
+    python3 table.py RESULTS OUTPUT    # folders; RESULTS may hold the files of units, or a `results.json`
+"""
+
+import importlib
+import json
+import math
+import sys
+from html import escape
+from pathlib import Path
+
+ANCHOR = "GNU Go level 10"
+COLOURS = ["#b45309", "#7c3aed", "#0f766e", "#be185d", "#1d4ed8", "#4d7c0f"]
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 760, 440, 70, 20, 76, 50
+
+
+def read(folder):
+    """The documents of all units, by name, without the records of games."""
+    whole = Path(folder, "results.json")
+    if whole.exists():
+        return json.loads(whole.read_text())
+    documents = {}
+    for path in sorted(Path(folder).glob("*.json")):
+        document = json.loads(path.read_text())
+        document["result"].pop("records", None)
+        for key in ("first", "second"):
+            document["arguments"].get(key, {}).pop("folder", None)
+        document["arguments"].pop("folder", None)
+        documents[document["unit"]] = document
+    return documents
+
+
+def number(value):
+    """Three significant digits, with separators."""
+    if value is None:
+        return "–"
+    if value == 0:
+        return "0"
+    digits = max(0, 2 - math.floor(math.log10(abs(value))))
+    return f"{value:,.{digits}f}"
+
+
+def markdown(head, rows):
+    rows = list(rows)
+    if not rows:
+        return "Not measured."
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
+
+
+def winner(rates):
+    """The name with the highest rate, and by how much it leads."""
+    ranked = sorted(((value, name) for name, value in rates.items() if value), reverse=True)
+    if len(ranked) < 2:
+        return ranked[0][1] if ranked else "–"
+    return f"{ranked[0][1]}, {number(ranked[0][0] / ranked[1][0])} times {ranked[1][1]}"
+
+
+def interval(points, games):
+    """The 95 % interval of a share of points (Wilson)."""
+    z, share = 1.96, points / games
+    middle, half = share + z * z / (2 * games), z * math.sqrt(share * (1 - share) / games + z * z / (4 * games * games))
+    return (middle - half) / (1 + z * z / games), (middle + half) / (1 + z * z / games)
+
+
+def named(documents, prefix):
+    return {name: document for name, document in documents.items() if name.startswith(prefix)}
+
+
+def inference_table(documents):
+    rows = []
+    for name, document in named(documents, "inference ").items():
+        for batch in sorted({case["batch"] for case in document["result"]["cases"]}):
+            rates = {}
+            for case in document["result"]["cases"]:
+                engine = "Tengen" if case["engine"].startswith("int16") else case["engine"]
+                if case["batch"] == batch and engine.split()[0] in ("Tengen", "onnxruntime", "openvino"):
+                    rates[engine.split()[0]] = case["evaluations_per_s"]
+            rows.append([name.split()[1], str(batch), *(number(rates.get(engine)) for engine in
+                         ("Tengen", "onnxruntime", "openvino")), winner(rates)])
+    return markdown(["network", "batch", "Tengen", "ONNX Runtime", "OpenVINO", "fastest"], rows)
+
+
+SPEEDS = {"positions_per_s": "self-play, positions/s", "evaluations_per_s": "self-play, evaluations/s",
+          "share_of_network": "share of its own bare network", "examples_per_s": "training, examples/s",
+          "search_alone_per_s": "search alone, evaluations/s"}
+
+
+def speed_table(documents):
+    found = {tuple(name.split()[1:]): document["result"] for name, document in named(documents, "speed ").items()
+             if "share_of_network" in document["result"]}
+    names = {peer: importlib.import_module(f"peer_{peer}").NAME for peer, _ in found}
+    rows = []
+    for network in sorted({network for _, network in found}):
+        results = {peer: found.get((peer, network), {}) for peer in names}
+        for key, label in SPEEDS.items():
+            rates = {names[peer]: result.get(key) for peer, result in results.items()}
+            rows.append([network, label, *map(number, rates.values()), winner(rates)])
+        batches = (str(result.get("batch", "–")) for result in results.values())
+        rows.append([network, "positions in a batch", *batches, ""])
+    return markdown(["network", "rate on all cores", *names.values(), "highest"], rows)
+
+
+def leelaz_table(documents):
+    rows = []
+    for name, document in named(documents, "speed leelaz ").items():
+        rates = {"Tengen": document["result"]["tengen_visits_per_s"], "Leela Zero": document["result"]["visits_per_s"]}
+        rows.append([name.split()[2], *(number(rate) for rate in rates.values()), winner(rates)])
+    return markdown(["network, 19x19", "Tengen, visits/s", "Leela Zero, visits/s", "faster"], rows)
+
+
+def training_table(documents):
+    rows = []
+    for name, document in named(documents, "train ").items():
+        result, last = document["result"], document["result"]["checkpoints"][-1]
+        rows.append([name.removeprefix("train "), number(last["minutes"]), number(result["positions"]),
+                     number(result["positions_per_s"]), number(result["evaluations_per_s"]),
+                     number(result["examples_per_s"]), number(result["updates"]),
+                     f"{document['peak_bytes'] / 2**30:.2f}"])
+    rates = {row[0]: named(documents, "train ")[f"train {row[0]}"]["result"]["positions_per_s"] for row in rows}
+    table = markdown(["row, seed", "minutes", "positions", "positions/s", "evaluations/s", "examples/s", "updates",
+                      "GiB"], rows)
+    return f"{table}\n\nMost positions/s: {winner(rates)}." if rows else table
+
+
+def player(argument):
+    return f"{argument['name']}, {argument['minute']} min" if argument["minute"] else argument["name"]
+
+
+def match_rows(documents, wanted):
+    for document in named(documents, "match ").values():
+        first, second = (document["arguments"][key] for key in ("first", "second"))
+        if not wanted(document["arguments"]):
+            continue
+        result, seed = document["result"], str(document["arguments"]["seed"])
+        if not result["games"]:
+            yield [player(first), seed, player(second), "–", result.get("reason", "all games void"), "–", "–"]
+            continue
+        low, high = interval(result["points"], result["games"])
+        ahead = first["name"] if low > 0.5 else second["name"] if high < 0.5 else "not decided"
+        limits = [str(limit) for limit in result["visits"]]
+        visits = limits[0] if second["module"] == "peer_gnugo" else f"{limits[0]} : {limits[1]}"
+        seconds = " : ".join(f"{value:.2f}" for value in result["seconds_per_move"])
+        points = f"{result['points']:g} of {result['games']} ({low:.0%}–{high:.0%})"
+        if result["void"]:
+            points += f", {result['void']} void"
+        yield [player(first), seed, player(second), f"{visits}", points, seconds, ahead]
+
+
+MATCH_HEAD = ["player", "seed", "opponent", "visits", "points of the player", "s/move", "ahead"]
+
+
+def ratings(documents):
+    """Elo of each player by Bradley-Terry, with a drawn game of each pair as prior; the anchor has 0."""
+    pairs = []
+    for document in named(documents, "match ").values():
+        arguments, result = document["arguments"], document["result"]
+        if result["games"] and "seconds" not in arguments:
+            first, second = (identity(arguments[key], arguments["seed"]) for key in ("first", "second"))
+            pairs.append((first, second, result["points"] + 0.5, result["games"] + 1))
+    strength = {name: 1.0 for pair in pairs for name in pair[:2]}
+    for _ in range(2000):
+        for name in strength:
+            won = sum(points if name == first else games - points
+                      for first, second, points, games in pairs if name in (first, second))
+            weight = sum(games / (strength[first] + strength[second])
+                         for first, second, _, games in pairs if name in (first, second))
+            strength[name] = won / weight
+    zero = strength.get((ANCHOR, 0, 0), 1.0)
+    return {name: 400 * math.log10(value / zero) for name, value in strength.items()}
+
+
+def identity(argument, seed):
+    return argument["name"], argument["minute"], seed if argument["minute"] else 0
+
+
+def picture(documents):
+    """Strength against minutes: a point for each checkpoint, a line for each row and seed."""
+    rated = ratings(documents)
+    curves = {}
+    for (name, minute, seed), elo in sorted(rated.items()):
+        if minute:
+            curves.setdefault((name, seed), []).append((minute, elo))
+    levels = {name: elo for (name, minute, _), elo in rated.items() if not minute}
+    every = [elo for points in curves.values() for _, elo in points] + list(levels.values())
+    minutes = [minute for points in curves.values() for minute, _ in points]
+    if not every or not minutes:
+        return None
+    low, high = math.floor(min(every) / 200) * 200 - 100, math.ceil(max(every) / 200) * 200 + 100
+    first, last = math.log(min(minutes) / 1.3), math.log(max(minutes) * 1.3)
+
+    def x(minute):
+        return LEFT + (math.log(minute) - first) / (last - first) * (WIDTH - LEFT - RIGHT)
+
+    def y(elo):
+        return TOP + (high - elo) / (high - low) * (HEIGHT - TOP - BOTTOM)
+
+    def text(px, py, words, anchor="start", colour="#1f2328", size=12):
+        return (f'<text x="{px:.1f}" y="{py:.1f}" font-size="{size}" text-anchor="{anchor}" '
+                f'fill="{colour}">{escape(words)}</text>')
+
+    lines = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
+             'font-family="system-ui, sans-serif">', f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#ffffff"/>',
+             text(LEFT, 22, f"Elo against minutes of training{trial(documents)}", size=15)]
+    for elo in range(math.ceil(low / 200) * 200, high + 1, 200):
+        lines.append(f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y(elo):.1f}" y2="{y(elo):.1f}" stroke="#e5e7eb"/>')
+        lines.append(text(LEFT - 8, y(elo) + 4, f"{elo:+d}" if elo else "0", "end", "#59636e"))
+    for name, elo in levels.items():
+        lines.append(f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y(elo):.1f}" y2="{y(elo):.1f}" stroke="#59636e" '
+                     'stroke-dasharray="4 4"/>')
+        lines.append(text(WIDTH - RIGHT, y(elo) - 4, name, "end", "#59636e", 11))
+    for minute in sorted(set(minutes)):
+        lines.append(text(x(minute), HEIGHT - BOTTOM + 20, f"{minute} min", "middle", "#59636e"))
+    names = sorted({name for name, _ in curves})
+    for (name, _), points in sorted(curves.items()):
+        colour = COLOURS[names.index(name) % len(COLOURS)]
+        path = " ".join(f"{x(minute):.1f},{y(elo):.1f}" for minute, elo in points)
+        lines.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
+        lines += [f'<circle cx="{x(minute):.1f}" cy="{y(elo):.1f}" r="4" fill="{colour}"/>' for minute, elo in points]
+    for index, name in enumerate(names):
+        px, py = LEFT + 170 * (index % 4), 44 + 18 * (index // 4)
+        lines.append(f'<circle cx="{px}" cy="{py - 4}" r="4" fill="{COLOURS[index % len(COLOURS)]}"/>')
+        lines.append(text(px + 10, py, name))
+    lines.append(text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 8, "minutes (logarithmic); GNU Go level 10 has 0", "middle"))
+    return "\n".join([*lines, "</svg>"]) + "\n"
+
+
+def trial(documents):
+    """What a title must say of the short form."""
+    return ": a trial, not a result" if any(each["form"] == "short" for each in documents.values()) else ""
+
+
+def render(documents, problems):
+    """The tables as Markdown."""
+    some = next(iter(documents.values()))
+    machine, dates = some["machine"], sorted({document["date"] for document in documents.values()})
+    versions = ", ".join(f"{name} {version}" for name, version in some["versions"].items()
+                         if name in ("tengen", "pgx", "mctx", "jax", "open-spiel", "onnxruntime", "openvino", "GNU Go",
+                                     "Leela Zero"))
+    known = lambda match: match["second"]["module"] == "peer_gnugo"
+    parts = [
+        f"# Side by side{trial(documents)}",
+        f"{machine['processor']}, {machine['cores']} cores, {machine['instructions']}, {machine['memory_gib']} GiB; "
+        f"{' to '.join(dict.fromkeys((dates[0], dates[-1])))}.\n{wrapped('Versions: ' + versions + '.')}",
+        busy(documents),
+        "## Inference, one thread, evaluations/s", inference_table(documents),
+        "## Speed at equal networks and simulations", speed_table(documents),
+        "## Search on 19x19, one thread", leelaz_table(documents),
+        "## Training", training_table(documents),
+        "## Against GNU Go, at equal visits",
+        markdown(MATCH_HEAD, match_rows(documents, known)),
+        "## Head to head, at equal visits",
+        markdown(MATCH_HEAD, match_rows(documents, lambda match: not known(match) and "visits" in match)),
+        "## Head to head, at equal time",
+        markdown(MATCH_HEAD, match_rows(documents, lambda match: "seconds" in match)),
+    ]
+    if problems:
+        parts += ["## Not measured", markdown(["unit", "reason"], map(list, problems.items()))]
+    return "\n\n".join(parts) + "\n"
+
+
+def busy(documents):
+    """How far the machine was from idle."""
+    shares = {name: document.get("share_of_others") for name, document in documents.items()}
+    known = {name: share for name, share in shares.items() if share is not None}
+    if not known:
+        return "Other load on the machine was not recorded."
+    if max(known.values()) < 0.05:
+        return "The machine was idle otherwise."
+    worst = max(known, key=known.get)
+    mean = sum(known.values()) / len(known)
+    return wrapped(f"The machine was not idle: other processes took {mean:.0%} of its cores on average and "
+                   f"{known[worst]:.0%} during `{worst}`. Rates are too low.")
+
+
+def wrapped(text, columns=118):
+    import textwrap
+    return textwrap.fill(text, columns, break_on_hyphens=False, break_long_words=False)
+
+
+def publish(folder, output, problems=()):
+    """Writes table and picture of the results in `folder` to `output`; the table."""
+    documents = read(folder)
+    if not documents:
+        return "peers: no unit is complete"
+    output = Path(output)
+    output.mkdir(parents=True, exist_ok=True)
+    text, drawn = render(documents, dict(problems)), picture(documents)
+    (output / "table.md").write_text(text)
+    if drawn:
+        (output / "strength.svg").write_text(drawn)
+    if output != Path(folder):
+        (output / "results.json").write_text(json.dumps(documents, indent=1) + "\n")
+    return text
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    print(publish(*sys.argv[1:]))

@@ -1,0 +1,248 @@
+"""Tests of the referee, of resuming, and of the table: python3 -m unittest discover experiments/peers
+
+They need sgfmill of requirements.txt and skip without it. They start no peer.
+"""
+
+import contextlib
+import io
+import random
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.dont_write_bytecode = True  # keep the checkout clean
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+import run
+
+try:
+    import sgfmill.boards
+except ImportError:
+    sys.path.append(str(run.site()))
+
+try:
+    import gtp
+    import referee
+    import rules
+    import table
+except ImportError as error:
+    raise unittest.SkipTest(f"{error}; `make peers` installs it") from error
+
+# A GTP program that responds to genmove with the words of its arguments in turn and then passes; "exit" exits.
+SCRIPTED = """
+import sys
+moves = sys.argv[1:]
+for line in sys.stdin:
+    word = line.split()[0]
+    if word == "clear_board":
+        left = list(moves)
+    response = (left.pop(0) if left else "pass") if "genmove" in word else ""
+    if response == "exit":
+        sys.exit()
+    print("? " + response[1:] if response.startswith("?") else "= " + response, end="\\n\\n", flush=True)
+"""
+
+
+def scripted(name, *moves, **options):
+    return lambda: referee.Engine(name, [sys.executable, "-c", SCRIPTED, *moves], time_limit=10, **options)
+
+
+def position(moves, **options):
+    """A position after moves such as "A1 pass"."""
+    made = rules.Position(**options)
+    for move in moves.split():
+        made.play(sgfmill.common.move_from_vertex(move, made.size))
+    return made
+
+
+def refusal(moves, move):
+    made = position(moves)
+    return made.refusal(sgfmill.common.move_from_vertex(move, made.size))
+
+
+class RulesTest(unittest.TestCase):
+    def test_moves_on_stones_are_refused(self):
+        self.assertEqual(refusal("A1", "A1"), "occupied")
+
+    def test_suicide_is_refused_and_capture_is_not(self):
+        self.assertEqual(refusal("A2 pass B1", "A1"), "suicide")
+        self.assertIsNone(refusal("A2 pass B1 B2 pass A3 C9 C1 pass", "A1"), "captures A2 and B1")
+
+    def test_superko_is_refused_until_the_board_differs(self):
+        ko = "B1 C1 A2 D2 B3 C3 C2 B2"  # White has just captured C2
+        self.assertEqual(refusal(ko, "C2"), "superko")
+        self.assertIsNone(refusal(f"{ko} G7 G8", "C2"))
+
+    def test_board_is_counted_by_area(self):
+        wall = " ".join(f"E{row} F{row}" for row in range(1, 10))  # Black has 45 points, White 36
+        for komi, winner in ((7.0, "b"), (9.0, None), (10.0, "w")):
+            self.assertEqual(position(wall, komi=komi).winner(), winner)
+
+    def test_dead_stones_count_as_they_stand(self):
+        wall = " ".join(f"E{row} F{row}" for row in range(1, 10))
+        self.assertEqual(position(f"{wall} pass A1").winner(), "w", "a stone of White makes the region neutral")
+
+    def test_two_passes_or_the_limit_end_the_game(self):
+        self.assertFalse(position("pass A1 pass").is_over())
+        self.assertTrue(position("A1 pass pass").is_over())
+        self.assertTrue(position("A1 B1 C1", move_limit=3).is_over())
+
+
+class RefereeTest(unittest.TestCase):
+    def play(self, first, second, games=2, **options):
+        return referee.play_match(first, second, games, seed=1, **options)
+
+    def test_passing_players_leave_the_win_to_komi(self):
+        played = self.play(scripted("a"), scripted("b"), komi=100.0)
+        self.assertEqual((played["wins"], played["losses"], played["points"]), (1, 1, 1))
+        first, second = (game["moves"] for game in played["records"])
+        self.assertEqual(first, second, "each opening is played with both colours")
+
+    def test_draws_count_half(self):
+        played = self.play(scripted("a"), scripted("b"), komi=0.0, games=2)
+        self.assertEqual(played["games"], 2)
+        empty = referee.result([referee.Game("a", "draw", "score"), referee.Game("b", "draw", "score")],
+                               [referee.Clock(), referee.Clock()])
+        self.assertEqual((empty["draws"], empty["points"]), (2, 1.0))
+
+    def test_resignation_loses(self):
+        played = self.play(scripted("a"), scripted("b", "resign"))
+        self.assertEqual((played["wins"], played["records"][0]["reason"]), (2, "resignation"))
+
+    def test_player_may_capture_dead_stones_before_a_pass(self):
+        [game, _] = self.play(scripted("a", "pass", "E5", on_pass="kgs-genmove_cleanup"), scripted("b"))["records"]
+        self.assertEqual([move for move in game["moves"] if move in ("E5", "pass")], ["E5", "pass", "pass"])
+
+    def test_illegal_move_loses(self):
+        played = self.play(scripted("a", "Z99"), scripted("b"))
+        self.assertEqual((played["losses"], played["illegal_moves"]), (2, 2))
+        opening = sgfmill.common.format_vertex(referee.random_opening(random.Random(1))[0])
+        played = self.play(scripted("a", opening), scripted("b"))
+        self.assertEqual(played["records"][0]["reason"], f"illegal move {opening.lower()}")
+
+    def test_crash_voids_the_game_and_is_reported(self):
+        played = self.play(scripted("a"), scripted("b", "E5", "exit"))
+        self.assertEqual((played["games"], played["void"], played["points"]), (0, 2, 0))
+        self.assertIn("b: genmove", played["records"][0]["reason"])
+        self.assertIn("exited", played["records"][0]["reason"])
+
+    def test_error_response_voids_the_game(self):
+        played = self.play(scripted("a", "?out of memory"), scripted("b"))
+        self.assertEqual(played["void"], 2)
+        self.assertIn("out of memory", played["records"][0]["reason"])
+
+    def test_match_of_void_games_fails(self):
+        with self.assertRaisesRegex(referee.EngineFailure, "3 consecutive games were void"):
+            self.play(scripted("a", "exit"), scripted("b"), games=10)
+
+    def test_openings_have_two_to_four_legal_moves(self):
+        lengths = {len(referee.random_opening(random.Random(seed))) for seed in range(40)}
+        self.assertEqual(lengths, {2, 3, 4})
+
+
+class GtpTest(unittest.TestCase):
+    class First:
+        """Plays the first legal action."""
+
+        def clear(self):
+            self.played = []
+
+        def play(self, action):
+            self.played.append(action)
+
+        def choose(self, legal):
+            return legal[0]
+
+    def test_session_tells_the_player_all_moves(self):
+        session = gtp.Session("first", self.First())
+        for command in ("boardsize 9", "clear_board", "play b A1"):
+            self.assertEqual(session.respond(*command.split()), "")
+        self.assertEqual(session.respond("genmove", "w"), "B1")
+        self.assertEqual(session.player.played, [0, 1])
+
+    def test_errors_are_refused(self):
+        session = gtp.Session("first", self.First())
+        for command in ("boardsize 19", "play w A1", "undo"):
+            with self.assertRaises(ValueError):
+                session.respond(*command.split())
+
+
+class ResumeTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.results, self.executed = run.Results(folder.name), []
+
+    def units(self):
+        for name, needs in (("one", ()), ("two", ("one",)), ("three", ("two",))):
+            yield run.Unit(name, "inference", "measure", dict, needs)
+
+    def execute(self, unit):
+        self.executed.append(unit.name)
+        if unit.name == self.fails:
+            raise RuntimeError("exit code 1")
+        return {"unit": unit.name, "arguments": {}, "result": 1, "seconds": 0.0}
+
+    def run_all(self, fails=None):
+        self.fails, self.executed = fails, []
+        with contextlib.redirect_stdout(io.StringIO()):
+            return run.run_all(self.units(), self.results, self.execute, {"date": "2026-01-01"})
+
+    def test_failed_unit_runs_again_and_complete_ones_do_not(self):
+        self.assertEqual(self.run_all(fails="two"), {"two": "exit code 1", "three": "needs two"})
+        self.assertEqual(self.executed, ["one", "two"])
+        self.assertEqual(self.run_all(), {})
+        self.assertEqual(self.executed, ["two", "three"])
+        self.run_all()
+        self.assertEqual(self.executed, [])
+
+    def test_partial_file_is_no_result(self):
+        self.results.path("one").with_suffix(".partial").write_text("{")
+        self.assertFalse(self.results.has("one"))
+
+    def test_forms_have_unique_units_whose_needs_come_first(self):
+        for form in run.FORMS.values():
+            seen = set()
+            for unit in run.units(form, self.results):
+                self.assertTrue(set(unit.needs) <= seen, unit.name)
+                self.assertNotIn(unit.name, seen)
+                seen.add(unit.name)
+
+
+def match(first, second, points, games=10, **more):
+    documents = {}
+    side = lambda name, minute: {"name": name, "minute": minute, "module": "peer_gnugo" if "Go" in name else "peer_x"}
+    arguments = {"first": side(*first), "second": side(*second), "seed": 1, "games": games, "visits": 32, **more}
+    result = {"games": games, "points": points, "void": 0, "visits": [32, 32], "seconds_per_move": [0.1, 0.2]}
+    documents[f"match {first} {second}"] = {"unit": "match", "arguments": arguments, "result": result, "form": "short",
+                                            "date": "2026-01-01", "seconds": 1.0}
+    return documents
+
+
+class TableTest(unittest.TestCase):
+    def test_numbers_have_three_digits(self):
+        self.assertEqual([table.number(value) for value in (12345.6, 12.345, 0.01234, 0, None)],
+                         ["12,346", "12.3", "0.0123", "0", "–"])
+
+    def test_highest_rate_wins_whoever_has_it(self):
+        self.assertEqual(table.winner({"Tengen": 10.0, "pgx": 25.0, "c": None}), "pgx, 2.50 times Tengen")
+
+    def test_match_is_decided_only_outside_the_interval(self):
+        level = ("GNU Go level 10", 0)
+        for points, ahead in ((1, "GNU Go level 10"), (5, "not decided"), (10, "x")):
+            [row] = table.match_rows(match(("x", 5), level, points), lambda arguments: True)
+            self.assertEqual(row[-1], ahead)
+
+    def test_ratings_have_the_order_of_the_results(self):
+        level = ("GNU Go level 10", 0)
+        rated = table.ratings({**match(("strong", 5), level, 8), **match(("weak", 5), level, 2)})
+        self.assertEqual(rated["GNU Go level 10", 0, 0], 0.0)
+        self.assertGreater(rated["strong", 5, 1], 100)
+        self.assertAlmostEqual(rated["strong", 5, 1], -rated["weak", 5, 1], places=3)
+
+
+if __name__ == "__main__":
+    unittest.main()
