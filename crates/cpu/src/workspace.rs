@@ -10,7 +10,8 @@ use crate::pack::{Matrix, Packed, Weights};
 const GROUP_BYTES: usize = 512 << 10;
 
 /// Positions in a group at least, so that weights that do not fit the cache are fetched for several: 19x19 with 128 channels,
-/// whose weights are 17 MB, is 1.1 times as fast in groups of four as one by one (`experiments/0063-integer-winograd`).
+/// whose weights are 17 MB, gained from them with VNNI (`experiments/0063-integer-winograd`). On AVX2, where products take
+/// longer, it was 5 % faster one by one (`experiments/0088-faster-loops-on-avx2`).
 const FEWEST: usize = 4;
 
 /// Memory for transformed inputs and for the products of a panel.

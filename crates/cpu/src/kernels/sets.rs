@@ -1,14 +1,9 @@
 //! The loops of [`super::transforms`] and [`super::products`], compiled for each instruction set.
 
-use super::portable::Portable;
-#[cfg(target_arch = "x86_64")]
-use super::x86::{Avx2, Avx2Pair, Avx512, Avx512Vnni, AvxVnni};
-
 /// The vectors of `$simd` for all loops but one: `$round` are those of transformed inputs.
 macro_rules! set {
     ($name:ident, $simd:ty, $round:ty, $($features:literal)?) => {
         pub(super) mod $name {
-            use super::*;
             use crate::kernels::simd::Element;
             use crate::kernels::products::{self, Products};
             use crate::kernels::transforms::{self, Gather, Scatter};
@@ -40,12 +35,17 @@ macro_rules! set {
     };
 }
 
-set!(portable, Portable, Portable,);
+set!(portable, crate::kernels::portable::Portable, crate::kernels::portable::Portable,);
 #[cfg(target_arch = "x86_64")]
-set!(avx2, Avx2, Avx2Pair, "avx2,fma");
+set!(avx2, crate::kernels::x86::Avx2, crate::kernels::x86::Avx2Pair, "avx2,fma");
 #[cfg(target_arch = "x86_64")]
-set!(avx_vnni, AvxVnni, Avx2Pair, "avx2,fma,avxvnni");
+set!(avx_vnni, crate::kernels::x86::AvxVnni, crate::kernels::x86::Avx2Pair, "avx2,fma,avxvnni");
 #[cfg(target_arch = "x86_64")]
-set!(avx512, Avx512, Avx512, "avx512f,avx512bw,avx512vl,avx512dq");
+set!(avx512, crate::kernels::x86::Avx512, crate::kernels::x86::Avx512, "avx512f,avx512bw,avx512vl,avx512dq");
 #[cfg(target_arch = "x86_64")]
-set!(vnni, Avx512Vnni, Avx512Vnni, "avx512f,avx512bw,avx512vl,avx512dq,avx512vnni");
+set!(
+    vnni,
+    crate::kernels::x86::Avx512Vnni,
+    crate::kernels::x86::Avx512Vnni,
+    "avx512f,avx512bw,avx512vl,avx512dq,avx512vnni"
+);

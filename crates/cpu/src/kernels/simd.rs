@@ -27,7 +27,8 @@ pub(crate) trait Floats {
 /// # Safety
 /// As for [`Floats`].
 pub(crate) trait Round: Floats {
-    /// Rounds numbers to the nearest integers, halves to even ones, and saturates them at [`LARGEST_INPUT`].
+    /// Rounds numbers to the nearest integers, halves to even ones, and saturates them at [`LARGEST_INPUT`]. What NaN becomes
+    /// depends on the instruction set; `bound` proves that there is none.
     unsafe fn store_rounded(to: *mut i16, a: Self::Vector);
 }
 

@@ -244,7 +244,7 @@ avx512!(Avx512Vnni, |sums, a, b| multiply_add(sums, a, b));
 
 /// `vpdpwssd`, which LLVM 22 makes two instructions of if it is written as an intrinsic: `vpmaddwd` and `vpaddd`,
 /// to shorten a chain of dependent sums. With twelve independent sums the chain does not matter, and the second instruction
-/// costs a fifth of the speed.
+/// costs a sixth of the speed.
 #[inline]
 #[target_feature(enable = "avx512f,avx512vnni")]
 fn multiply_add(mut sums: __m512i, a: __m512i, b: __m512i) -> __m512i {
