@@ -197,8 +197,8 @@ mod tests {
         assert_eq!(RunConfig::from_toml(&bounded.to_toml()).unwrap(), bounded);
     }
 
-    /// Runs of programs that did not have this section, and no `train.norm_batch`, but pre-activation, keep everything, and
-    /// their digest.
+    /// Runs that earlier programs wrote keep everything, and their digest: they lack this section and `train.norm_batch`, and
+    /// have `network.pre_activation`.
     #[test]
     fn configuration_without_the_section_keeps_everything() {
         let config = Preset::Base.config();

@@ -7,7 +7,7 @@ use super::simd::{Floats, LARGEST_INPUT, Round, Simd};
 
 /// AVX2 and FMA.
 pub(super) struct Avx2;
-/// Two vectors of AVX2 side by side, for transforms: sixteen integers are packed at once.
+/// Two vectors of AVX2 side by side, for the transform of inputs: sixteen integers are packed at once.
 pub(super) struct Avx2Pair;
 /// The same and AVX-VNNI: a multiply-add of pairs in one instruction.
 pub(super) struct AvxVnni;
