@@ -50,7 +50,7 @@ class Form:
 
 FORMS = {
     "short": Form("short", 1.0, [(4, 32)], {
-        "tengen 9x9": [1, 3], "pgx cpu": [1, 3], "pgx example": [1], "openspiel cpu": [2]}, [1], 2, 1),
+        "tengen 9x9": [1, 2], "pgx cpu": [2], "openspiel cpu": [2]}, [1], 2, 1),
     "full": Form("full", 10.0, [(4, 32), (6, 64)], dict.fromkeys(
         ["tengen 9x9", "pgx cpu", "pgx example", "openspiel cpu", "openspiel example"], [5, 25, 60]), [1, 2], 100, 3),
 }

@@ -211,6 +211,19 @@ class ResumeTest(unittest.TestCase):
                 self.assertNotIn(unit.name, seen)
                 seen.add(unit.name)
 
+    def test_matches_are_between_networks_that_were_saved(self):
+        for form in run.FORMS.values():
+            for row, minutes in form.minutes.items():
+                for seed in form.seeds:
+                    saved = [{"minutes": minute, "updates": 1} for minute in minutes]
+                    self.results.write(f"train {row} {seed}", {"result": {"checkpoints": saved}})
+            self.results.write("tune pgx", {"result": {"settings": {}}})
+            units = [unit for unit in run.units(form, self.results) if unit.module == "matches"]
+            self.assertTrue(units)
+            for unit in units:
+                first, second = (unit.arguments()[side] for side in ("first", "second"))
+                self.assertTrue(second["module"] == "peer_gnugo" or first["minute"] == second["minute"], unit.name)
+
 
 def match(first, second, points, games=10, **more):
     documents = {}
