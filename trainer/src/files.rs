@@ -94,7 +94,7 @@ pub(crate) fn export(models: &Models, args: &Export) -> anyhow::Result<()> {
 
 /// Takes a network over: as a file of weights, or as the first model of `run`.
 pub(crate) fn import(args: &Import, run: impl FnOnce() -> anyhow::Result<(Run, RunConfig)>) -> anyhow::Result<()> {
-    let beginning = InitialWeights::new(NamedWeights::of_file(&args.file)?)?;
+    let beginning = InitialWeights::new(NamedWeights::of_file(&args.file)?)?.calibrated()?;
     let shape = beginning.weights.shape();
     match &args.out {
         Some(out) => {

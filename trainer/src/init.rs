@@ -37,6 +37,17 @@ impl InitialWeights {
         Ok(InitialWeights { weights, source: Source::new(kind, name, &bytes) })
     }
 
+    /// The same with scales for int16 inference: those of the file, or others from the network's own games, 384 positions that
+    /// it evaluates in f32. Without them every program that opens the model has to find them.
+    ///
+    /// # Errors
+    /// A network whose output is not finite.
+    pub fn calibrated(self) -> Result<InitialWeights, TrainerError> {
+        let weights = if self.weights.has_scales() { Ok(self.weights) } else { self.weights.calibrated(&[]) };
+        let weights = weights.map_err(|source| unusable(&self.source.name, source))?;
+        Ok(InitialWeights { weights, source: self.source })
+    }
+
     /// The same in the tower of the configuration: it computes the same function, with more capacity.
     ///
     /// # Errors

@@ -58,10 +58,10 @@ mod tests {
             (metadata.search.visits, metadata.search.gumbel_moves, metadata.search.gumbel_c_scale),
             (32, 4, 1.0)
         );
-        assert_eq!(
-            Weights::from_bytes(&weights).unwrap().shape(),
-            Shape::new(&config.game, &metadata.network).unwrap()
-        );
+        let read = Weights::from_bytes(&weights).unwrap();
+        assert_eq!(read.shape(), Shape::new(&config.game, &metadata.network).unwrap());
+        // Without scales every program would find them first: 384 evaluations in f32.
+        assert!(read.has_scales());
         assert!(weights.len() < 3_000_000);
     }
 }

@@ -169,6 +169,11 @@ impl Weights {
         self.scales.as_ref()
     }
 
+    /// Whether the file has scales for int16 inference.
+    pub fn has_scales(&self) -> bool {
+        self.scales.is_some()
+    }
+
     /// The same weights with these scales.
     pub(crate) fn with_scales(self, scales: Scales) -> Weights {
         Weights { scales: Some(scales), ..self }
