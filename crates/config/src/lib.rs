@@ -11,7 +11,6 @@
 
 mod bounds;
 mod check;
-mod cycle;
 mod differences;
 mod error;
 mod evaluate;
@@ -27,6 +26,7 @@ pub mod reference;
 mod resign;
 mod retention;
 mod run_config;
+mod run_loop;
 mod schema;
 mod schema_version;
 mod search;
@@ -38,7 +38,6 @@ mod text;
 mod train;
 mod window;
 
-pub use cycle::Loop;
 pub use differences::Difference;
 pub use error::ConfigError;
 pub use evaluate::{Evaluate, Pairing};
@@ -51,6 +50,7 @@ pub use q_init::QInit;
 pub use resign::Resign;
 pub use retention::{Keep, Retention};
 pub use run_config::RunConfig;
+pub use run_loop::Loop;
 pub use schema::schema;
 pub use schema_version::SCHEMA;
 pub use search::{Algorithm, Phase, Search};
