@@ -40,7 +40,7 @@ fn header(game: &GameRecord, config: &RunConfig) -> Vec<String> {
     if game.size.side() != config.game.size {
         problems.push(format!("on {0}x{0}, not {1}x{1}", game.size.side(), config.game.size));
     }
-    if game.takeovers.iter().any(|takeover| usize::from(takeover.turn) > game.turns.len()) {
+    if game.handoffs.iter().any(|handoff| usize::from(handoff.turn) > game.turns.len()) {
         problems.push("a model took it over after its end".to_owned());
     }
     if game.black == HUMAN {
