@@ -270,7 +270,7 @@ fn elaborate(optimizer: Optimizer) -> TrainConfig {
     train_config.train.score_weight = 0.1;
     train_config.train.opponent_policy_weight = 0.15;
     train_config.targets.ownership = true;
-    train_config.targets.opponent = true;
+    train_config.targets.opponent_policy = true;
     train_config.targets.mask_illegal = true;
     train_config
 }
@@ -332,9 +332,10 @@ fn overfits_one_batch_in_every_configuration() {
         assert!(last.policy - last.target_entropy < 0.01 && last.value < 0.01, "{optimizer:?} {last:?}");
         assert!(first.ownership > 0.3 && last.ownership < 0.1 * first.ownership, "{optimizer:?} {first:?} {last:?}");
         assert!(first.score > 0.05 && last.score < 0.05 * first.score, "{optimizer:?} {first:?} {last:?}");
-        let known =
-            |losses: &net::Losses| if shape.opponent_policy { losses.opponent > 0.0 } else { losses.opponent == 0.0 };
-        assert!(known(&first) && last.opponent < 0.1, "{optimizer:?} {first:?} {last:?}");
+        let known = |losses: &net::Losses| {
+            if shape.opponent_policy { losses.opponent_policy > 0.0 } else { losses.opponent_policy == 0.0 }
+        };
+        assert!(known(&first) && last.opponent_policy < 0.1, "{optimizer:?} {first:?} {last:?}");
     }
 }
 
