@@ -231,7 +231,7 @@ fn checkpoint_that_cannot_be_used_says_why() {
     }
     let weights = start().to_bytes();
     let error = refusal(&weights, tiny(), "digest");
-    assert_eq!(error, "the file is \"tengen-weights/1\", expected \"tengen-checkpoint/2\"");
+    assert_eq!(error, "the file is \"tengen-weights/1\", expected \"tengen-checkpoint/3\"");
     let larger = Shape { blocks: 2, ..tiny() };
     let error = refusal(&checkpoint, larger, "digest");
     assert!(error.contains("is 1 block of 8") && error.contains("expected 2 blocks of 8"), "{error}");
@@ -306,7 +306,7 @@ fn restored_trainer_with_every_option_continues_bit_for_bit() {
             assert_eq!(whole.step(batch).unwrap(), resumed.step(batch).unwrap());
         }
         assert_eq!(resumed.checkpoint("digest").unwrap(), whole.checkpoint("digest").unwrap());
-        assert_eq!(resumed.published().unwrap(), resumed.weights().unwrap(), "nothing is settled after a step");
+        assert_eq!(resumed.published().unwrap(), resumed.weights().unwrap(), "nothing is averaged after a step");
     }
 }
 
@@ -350,15 +350,18 @@ fn published_network_is_the_ema_with_its_own_statistics() {
     }
     let (before, raw) = (trainer.measure(&examples).unwrap(), trainer.weights().unwrap());
     trainer.recalibrate_batch_norm(&examples).unwrap();
-    let (settled, mean) = (trainer.measure(&examples).unwrap(), trainer.published().unwrap());
+    let (averaged, mean) = (trainer.measure(&examples).unwrap(), trainer.published().unwrap());
     assert_eq!(trainer.weights().unwrap(), raw, "training resumes where it was");
-    assert!(difference(&raw, &mean, &["conv.weight"]) > 1e-4 && before != settled);
+    assert!(difference(&raw, &mean, &["conv.weight"]) > 1e-4 && before != averaged);
     // Its output in play is that in training: its statistics are those of the examples.
     train_config.train.learning_rate[0].rate = 0.0;
     let mut at_rest = Trainer::new(&mean, 0, train_config, TRAIN_DEVICE).unwrap();
     let training = at_rest.step(&examples).unwrap();
     let close = |a: f32, b: f32| (a - b).abs() < 2e-3;
-    assert!(close(training.policy, settled.policy) && close(training.value, settled.value), "{training:?} {settled:?}");
+    assert!(
+        close(training.policy, averaged.policy) && close(training.value, averaged.value),
+        "{training:?} {averaged:?}"
+    );
 }
 
 #[test]
