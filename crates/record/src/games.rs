@@ -191,7 +191,7 @@ fn turn_columns(games: &[GameRecord]) -> Vec<Column> {
         ),
         lists_of_optional::<Float32Type>(
             "policy_surprises",
-            "Kullback-Leibler divergence of the search policy from those priors, in nats; none in older files",
+            "Kullback-Leibler divergence of the search policy from those priors, in nats; none without a search",
             games.iter().map(|g| g.turns.iter().map(|turn| turn.policy_surprise)),
         ),
     ]

@@ -161,16 +161,11 @@ pub(super) struct Turns<'a> {
     best_child_values: Lists<'a, Float32Type>,
     network_values: Lists<'a, Float32Type>,
     prior_entropies: Lists<'a, Float32Type>,
-    /// Not in older files.
-    policy_surprises: Option<Lists<'a, Float32Type>>,
+    policy_surprises: Lists<'a, Float32Type>,
 }
 
 impl<'a> Turns<'a> {
     pub(super) fn new(table: &Table<'a>) -> Result<Turns<'a>, RecordError> {
-        let policy_surprises = match table.has("policy_surprises") {
-            true => Some(table.lists_of_optional("policy_surprises")?),
-            false => None,
-        };
         Ok(Turns {
             moves: table.lists("moves")?,
             kinds: table.lists("search_kinds")?,
@@ -179,7 +174,7 @@ impl<'a> Turns<'a> {
             best_child_values: table.lists_of_optional("best_child_values")?,
             network_values: table.lists_of_optional("network_values")?,
             prior_entropies: table.lists_of_optional("prior_entropies")?,
-            policy_surprises,
+            policy_surprises: table.lists_of_optional("policy_surprises")?,
         })
     }
 
@@ -233,8 +228,7 @@ impl<'a> Turns<'a> {
     }
 
     fn read_surprises(&self, row: usize, turns: usize) -> Result<Vec<Option<f32>>, RecordError> {
-        let Some(lists) = &self.policy_surprises else { return Ok(vec![None; turns]) };
-        let surprises: Vec<Option<f32>> = lists.optional_row(row).collect();
+        let surprises: Vec<Option<f32>> = self.policy_surprises.optional_row(row).collect();
         check_length("policy_surprises", row, surprises.len(), turns)?;
         let checked = surprises.iter().flatten().try_for_each(|&surprise| check_divergence(surprise));
         checked.map(|()| surprises).map_err(|e| value_error("policy_surprises", row, e))

@@ -111,26 +111,12 @@ fn unknown_columns_are_ignored() {
 }
 
 #[test]
-fn tables_from_before_policy_surprises_are_read_and_mix_with_new_ones() {
+fn policy_surprises_are_read_alone_and_checked() {
     let examples = some_examples(1);
     let batch = examples::to_batch(&examples);
-    let older = with(&batch, "policy_surprise", None);
-    let unsaid = |example: &Example| Example { policy_surprise: None, ..example.clone() };
-    assert_eq!(examples::from_batch(&older).unwrap(), examples.iter().map(unsaid).collect::<Vec<_>>());
-    let rows = ExampleRows::from_batch(&older).unwrap();
-    let mixed = ExampleRows::gather(&[ExampleRows::from_examples(&examples), rows], &[(0, 3), (1, 2)]);
-    assert_eq!(mixed.to_examples(), [examples[3].clone(), unsaid(&examples[2])]);
-
-    let (new, old) = (examples::surprises(&batch).unwrap(), examples::surprises(&older).unwrap());
-    assert!(new.iter().zip(&examples).all(|(found, example)| found.policy == example.policy_surprise));
-    assert!(new.iter().all(|found| found.policy.is_some()) && old.iter().all(|found| found.policy.is_none()));
-    assert!(new.iter().zip(&old).all(|(new, old)| new.value == old.value));
-
-    let game = some_games(1).remove(0);
-    let stored = games::to_batch(std::slice::from_ref(&game));
-    let [read] = &games::from_batch(&with(&stored, "policy_surprises", None)).unwrap()[..] else { panic!("one game") };
-    assert!(read.turns.iter().all(|turn| turn.policy_surprise.is_none()));
-    assert_eq!((read.id, read.turns.len()), (game.id, game.turns.len()));
+    let found = examples::surprises(&batch).unwrap();
+    assert!(found.iter().all(|found| found.policy.is_some()));
+    assert!(found.iter().zip(&examples).all(|(found, example)| found.policy == example.policy_surprise));
 
     let mut wrong: Vec<Option<f32>> = examples.iter().map(|example| example.policy_surprise).collect();
     wrong[2] = Some(f32::INFINITY);
