@@ -43,7 +43,7 @@ pub use error::ConfigError;
 pub use evaluate::{Evaluate, Pairing};
 pub use game::Game;
 pub use model_id::{ModelId, ModelIdError, ModelRef, RunName};
-pub use network::{Inputs, Network, NoPreActivation, PolicyHead, ValueHead};
+pub use network::{Inputs, Network, PolicyHead, ValueHead};
 pub use player::{EngineName, Overrides, PlayerId, PlayerIdError, PlayerRef};
 pub use presets::Preset;
 pub use q_init::QInit;

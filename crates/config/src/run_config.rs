@@ -34,7 +34,6 @@ pub struct RunConfig {
     #[serde(rename = "loop")]
     pub run_loop: Loop,
     /// Objects that `tengen prune` keeps; no part of the digest.
-    #[serde(default)]
     pub retention: Retention,
 }
 
