@@ -64,11 +64,11 @@ impl MatchPlan {
     /// What the configuration wants when the run has all its models: the last one against `random` and the model half its age, and
     /// then the final pairs.
     fn last(rated: &RatedRun, newest: u32) -> MatchPlan {
-        let (evaluate, cycle) = (&rated.config().evaluate, &rated.config().cycle);
-        let margin = Some(f64::from(cycle.final_margin)).filter(|&margin| margin > 0.0);
-        let pairs = final_pairs(rated, newest).map(|pair| (pair, cycle.final_games as u64)).into();
+        let (evaluate, run_loop) = (&rated.config().evaluate, &rated.config().run_loop);
+        let margin = Some(f64::from(run_loop.final_margin)).filter(|&margin| margin > 0.0);
+        let pairs = final_pairs(rated, newest).map(|pair| (pair, run_loop.final_games as u64)).into();
         let first = evaluate.pairs_per_model;
-        MatchPlan { newest, last: true, pairs, turns: first..first + cycle.final_pairs, margin }
+        MatchPlan { newest, last: true, pairs, turns: first..first + run_loop.final_pairs, margin }
     }
 
     /// The next two players, and how many games they are to have played against each other.
@@ -97,7 +97,7 @@ impl Generations {
 
     /// The plan of the newest model, if it is to be measured and was not.
     fn begin(&mut self, rated: &RatedRun) -> Result<Step, EvaluatorError> {
-        let (every, models) = (rated.config().evaluate.every, rated.config().cycle.models);
+        let (every, models) = (rated.config().evaluate.every, rated.config().run_loop.models);
         let newest = rated.run().models().newest()?.unwrap_or(0);
         let has_all = newest >= models;
         if self.finished {
@@ -123,7 +123,7 @@ impl Generations {
         }
         self.measured = newest;
         self.finished = last;
-        let has_all = newest >= rated.config().cycle.models;
+        let has_all = newest >= rated.config().run_loop.models;
         self.plan = (has_all && !last).then(|| MatchPlan::last(rated, newest));
         Ok(())
     }

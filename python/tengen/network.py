@@ -122,8 +122,8 @@ class Network(nn.Module):
             value = torch.tanh(value).flatten()
         ownership = self.ownership.conv(x).flatten(1) if hasattr(self, "ownership") else None
         score = self.value.score(hidden).flatten() if hasattr(self.value, "score") else None
-        opponent = None if self.opponent is None else self.opponent(policy)
-        return self.head[0](policy), value, ownership, score, opponent
+        opponent_policy = None if self.opponent is None else self.opponent(policy)
+        return self.head[0](policy), value, ownership, score, opponent_policy
 
 
 def read(source: str | os.PathLike[str] | BinaryIO) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:

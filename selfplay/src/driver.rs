@@ -133,7 +133,7 @@ impl<'a> Driver<'a> {
             return Ok(Step::Waiting(waiting));
         }
         let newest = self.run.models().newest()?;
-        let models = self.config.cycle.models;
+        let models = self.config.run_loop.models;
         if newest.is_some_and(|newest| newest >= models) {
             tracing::info!(models, "the run has all its models");
             return Ok(Step::Finished);

@@ -80,8 +80,8 @@ impl runtime::Driver for Driver<'_> {
         let Some(Work { config, shuffler, calibrator }) = &mut self.work else { unreachable!("it has just begun") };
         calibrator.poll(&mut *self.reporter)?;
         let generation = next_generation(&self.run)?;
-        if generation > config.cycle.models {
-            tracing::info!(models = config.cycle.models, "the run has all its models");
+        if generation > config.run_loop.models {
+            tracing::info!(models = config.run_loop.models, "the run has all its models");
             return Ok(Step::Finished);
         }
         let model = generation - 1;

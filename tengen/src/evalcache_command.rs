@@ -106,7 +106,7 @@ fn export(store: &Store, args: &ExportArgs) -> anyhow::Result<()> {
     let missing = || anyhow!("there is no set {} in {}; `tengen evalcache list` names them", args.set, store.root());
     let cache = cache.ok_or_else(missing).misconfigured()?;
     if cache.set().symmetries == Symmetries::Requested {
-        let why = "evaluations as shown belong to symmetries that were drawn; export a set of canonical or mean8";
+        let why = "requested symmetries were drawn at random; export a set of canonical or mean8";
         return Err(anyhow!("{}: {why}", args.set)).misconfigured();
     }
     let (mut rows, mut positions) = (Vec::new(), 0);

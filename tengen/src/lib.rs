@@ -9,8 +9,6 @@ pub mod book_command;
 pub mod command;
 pub mod config_command;
 #[cfg(feature = "torch")]
-mod cycle;
-#[cfg(feature = "torch")]
 pub mod doctor;
 pub mod evalcache_command;
 pub mod games_command;
@@ -26,5 +24,7 @@ mod player;
 pub mod prune;
 #[cfg(feature = "torch")]
 pub mod run_command;
+#[cfg(feature = "torch")]
+mod run_loop;
 pub mod serve_command;
 pub mod status;

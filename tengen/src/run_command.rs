@@ -12,7 +12,7 @@ use store::Store;
 use trainer::ReferenceArgs;
 use web::Server;
 
-use crate::cycle::{self, Resources};
+use crate::run_loop::{self, Resources};
 
 /// Arguments of `tengen run`.
 #[derive(clap::Args, Debug)]
@@ -73,7 +73,7 @@ pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
         live: args.live.interval(u64::from(server.is_some())),
         references: &references,
     };
-    let done = cycle::run(&store, &run, &config, resources, stop);
+    let done = run_loop::run(&store, &run, &config, resources, stop);
     // Open pages do not keep the process.
     server.map(|server| server.stop(Duration::ZERO));
     done

@@ -196,21 +196,21 @@ fn cluster_with_restarting_processes_trains_and_loses_no_game() {
     assert_eq!(before.difference(&after).collect::<Vec<_>>(), [""; 0], "no published game is lost");
     let audit = succeed(cluster.store.program("tengen").args(["audit", "r"]));
     rated_by_what_is_stored(&cluster.store, &run);
-    let taken_over = taken_over(&run);
+    let handed_off = handed_off(&run);
     // In half a minute it may be that no worker that plays gets SIGTERM.
-    assert!(taken_over > 0 || seconds < 300, "no handed-off game was resumed");
+    assert!(handed_off > 0 || seconds < 300, "no handed-off game was resumed");
     println!(
-        "{} games, {taken_over} of them resumed by another process or model, model {newest:?}, exits by code {:?}\n{audit}",
+        "{} games, {handed_off} of them resumed by another process or model, model {newest:?}, exits by code {:?}\n{audit}",
         after.len(),
         cluster.ends
     );
 }
 
 /// Published games that were resumed.
-fn taken_over(run: &Run) -> usize {
+fn handed_off(run: &Run) -> usize {
     let files = run.games().files_since(0).unwrap();
     let games = files.iter().flat_map(|file| run.games().read(file).unwrap());
-    games.filter(|game| !game.takeovers.is_empty()).count()
+    games.filter(|game| !game.handoffs.is_empty()).count()
 }
 
 /// The published ratings are those of the games that are stored, each counted once.

@@ -91,24 +91,24 @@ fn thresholds(run: &Run) -> Vec<ResignThreshold> {
 
 #[test]
 fn stages_and_tengen_run_make_the_same_games_shards_and_weights() {
-    let (stages, cycle) = (by_stages(), by_tengen_run());
-    let [one, other] = [&stages, &cycle].map(|store| store.run("tiny"));
-    let (of_stages, of_cycle) = (games(&one), games(&other));
+    let (stages, run_loop) = (by_stages(), by_tengen_run());
+    let [one, other] = [&stages, &run_loop].map(|store| store.run("tiny"));
+    let (of_stages, of_loop) = (games(&one), games(&other));
     let matches = of_stages.values().filter(|game| game.black != game.white).count();
     assert!(matches >= 5 * 2 && of_stages.len() == 30 + 2 * 20 + matches, "{matches}");
-    assert_eq!(of_stages.keys().collect::<Vec<_>>(), of_cycle.keys().collect::<Vec<_>>());
+    assert_eq!(of_stages.keys().collect::<Vec<_>>(), of_loop.keys().collect::<Vec<_>>());
     for (key, game) in &of_stages {
-        assert!(game == &of_cycle[key], "{key:?}");
+        assert!(game == &of_loop[key], "{key:?}");
     }
     let last = of_stages.values().filter(|game| game.black == "tiny-2" && game.white == "tiny-2");
     assert!(last.clone().count() == 20 && last.clone().any(|game| game.resign_threshold.is_some()));
     assert!(!thresholds(&one).is_empty());
     assert_eq!(thresholds(&one), thresholds(&other));
     for (folder, least) in [("shards", 4), ("models", 6)] {
-        let (of_stages, of_cycle) = (files(&stages, folder), files(&cycle, folder));
+        let (of_stages, of_loop) = (files(&stages, folder), files(&run_loop, folder));
         assert!(of_stages.len() >= least, "{:?}", of_stages.keys());
-        assert_eq!(of_stages.keys().collect::<Vec<_>>(), of_cycle.keys().collect::<Vec<_>>());
-        let differ: Vec<_> = of_stages.iter().filter(|(name, bytes)| of_cycle[*name] != **bytes).collect();
+        assert_eq!(of_stages.keys().collect::<Vec<_>>(), of_loop.keys().collect::<Vec<_>>());
+        let differ: Vec<_> = of_stages.iter().filter(|(name, bytes)| of_loop[*name] != **bytes).collect();
         assert!(differ.is_empty(), "{:?}", differ.iter().map(|(name, _)| name).collect::<Vec<_>>());
     }
 }

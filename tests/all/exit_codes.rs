@@ -4,6 +4,7 @@
 //! more to provoke.
 
 use std::fs;
+use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::Command;
 
@@ -21,7 +22,7 @@ use store::{Changes, StoreError};
 use tests::{Stage, TestStore, repository, succeed};
 use trainer::TrainerError;
 
-use crate::mistakes::{limited, with_games};
+use crate::mistakes::{alike, limited, under, with_games};
 
 /// The programs, with the errors that their `main` hands to `runtime::main`.
 const PROGRAMS: [(&str, &[Classifier]); 6] = [
@@ -42,20 +43,28 @@ enum Cause {
     NoServer,
     /// No file can be longer than a block, as on a full disk.
     FullDisk,
+    /// Too few files can be open for the pipe by which a program hears of signals.
+    FewFiles,
     /// The first file of this folder lacks its second half.
     Truncated(&'static str),
+    /// Ctrl-C once it is ready.
+    Interrupt,
     /// SIGTERM once it is ready.
     Sigterm,
 }
 
-/// The ends of `inference`: it writes nothing to the store, reports its errors to clients, and serves until SIGTERM.
-const OF_INFERENCE: [ExitClass; 2] = [ExitClass::Configuration, ExitClass::Preempted];
+/// The ends of `inference`. It reads the store for its clients only, who get the errors, and writes nothing to it.
+const OF_INFERENCE: [ExitClass; 4] =
+    [ExitClass::Finished, ExitClass::Failure, ExitClass::Configuration, ExitClass::Preempted];
 
-/// A program, its arguments, the cause of its end, and the class. Every class can occur in every other program.
+/// The stages as one program. It has no errors of its own but one; the first argument is the name by which it is called.
+const STAGES: &str = "stages";
+
+/// A program, its arguments, the cause of its end, and the class. Every class can occur in every program but `inference`.
 type Case = (&'static str, &'static [&'static str], Cause, ExitClass);
 
 /// In the order in which the programs run: shards are made before a model is trained on them, and what damages the store is last.
-const CASES: [Case; 32] = [
+const CASES: [Case; 40] = [
     ("selfplay", &["--model", "tiny-9", "--games", "1"], Cause::Arguments, ExitClass::Configuration),
     ("selfplay", &["--model", "tiny"], Cause::NoServer, ExitClass::StoreUnreachable),
     ("selfplay", &["--model", "tiny-1", "--games", "99", "--worker", "1"], Cause::FullDisk, ExitClass::StoreRefuses),
@@ -78,7 +87,20 @@ const CASES: [Case; 32] = [
     ("evaluator", &["--pair", "tiny-1", "random", "--games", "2"], Cause::Arguments, ExitClass::Finished),
     ("evaluator", &["--pair", "tiny-1", "random", "--games", "999998"], Cause::Sigterm, ExitClass::Preempted),
     ("inference", &["--listen", "0.0.0.0:0", "--device", "cpu"], Cause::Arguments, ExitClass::Configuration),
+    ("inference", &["--listen", "127.0.0.1:0", "--device", "cpu"], Cause::FewFiles, ExitClass::Failure),
+    ("inference", &["--listen", "127.0.0.1:0", "--device", "cpu"], Cause::Interrupt, ExitClass::Finished),
     ("inference", &["--listen", "127.0.0.1:0", "--device", "cpu"], Cause::Sigterm, ExitClass::Preempted),
+    (STAGES, &[STAGES], Cause::Arguments, ExitClass::Configuration),
+    (STAGES, &["shuffler", "--run", "tiny"], Cause::NoServer, ExitClass::StoreUnreachable),
+    (STAGES, &["evaluator", "--pair", "tiny-1", "random", "--games", "4"], Cause::FullDisk, ExitClass::StoreRefuses),
+    (
+        STAGES,
+        &["selfplay", "--model", "tiny-1", "--games", "2", "--worker", "4"],
+        Cause::Arguments,
+        ExitClass::Finished,
+    ),
+    (STAGES, &["inference", "--listen", "127.0.0.1:0", "--device", "cpu"], Cause::FewFiles, ExitClass::Failure),
+    (STAGES, &["inference", "--listen", "127.0.0.1:0", "--device", "cpu"], Cause::Sigterm, ExitClass::Preempted),
     ("tengen", &["run", "configs/tiny.toml", "--set", "search.visist=1"], Cause::Arguments, ExitClass::Configuration),
     ("tengen", &["run", "configs/tiny.toml"], Cause::NoServer, ExitClass::StoreUnreachable),
     ("tengen", &["run", "configs/tiny.toml", "--run", "full"], Cause::FullDisk, ExitClass::StoreRefuses),
@@ -90,12 +112,21 @@ const CASES: [Case; 32] = [
     ("trainer", &["--run", "torn", "--once"], Cause::Truncated("shards/000001"), ExitClass::Failure),
 ];
 
-fn command(store: &TestStore, (program, arguments, cause, _): Case) -> Command {
+fn command(store: &TestStore, links: &Path, (program, arguments, cause, _): Case) -> Command {
     let mut command = match cause {
         Cause::NoServer => store.program_at(program, "s3://bucket/stores"),
         _ => store.program(program),
     };
-    command.args(arguments).current_dir(repository());
+    if program == STAGES {
+        let link = links.join(arguments[0]);
+        if !link.exists() {
+            symlink(command.get_program(), &link).expect("a new link");
+        }
+        command = alike(Command::new(link), &command);
+        command.args(&arguments[1..]);
+    } else {
+        command.args(arguments).current_dir(repository());
+    }
     match cause {
         Cause::NoServer => {
             command.env("AWS_ENDPOINT", "http://127.0.0.1:9").env("AWS_ALLOW_HTTP", "true");
@@ -103,6 +134,7 @@ fn command(store: &TestStore, (program, arguments, cause, _): Case) -> Command {
             command
         }
         Cause::FullDisk => limited(&command),
+        Cause::FewFiles => under("ulimit -n 4", &command),
         _ => command,
     }
 }
@@ -125,14 +157,14 @@ fn torn(store: &TestStore) {
 
 #[test]
 fn every_program_exits_with_the_code_of_every_class() {
-    for (program, _) in PROGRAMS {
+    for program in PROGRAMS.iter().map(|(program, _)| *program).chain([STAGES]) {
         for class in ExitClass::ALL {
             let has = CASES.iter().any(|&(other, _, _, of)| (other, of) == (program, class));
             let can = program != "inference" || OF_INFERENCE.contains(&class);
             assert_eq!(has, can, "{program} and its cases for {class:?}");
         }
     }
-    let store = TestStore::new();
+    let (store, links) = (TestStore::new(), tempfile::tempdir().expect("a temporary folder"));
     with_games(&store);
     torn(&store);
     for case in CASES {
@@ -141,15 +173,17 @@ fn every_program_exits_with_the_code_of_every_class() {
             let run = if arguments.contains(&"torn") { "torn" } else { "tiny" };
             truncate(&store.path().join(run).join(folder));
         }
-        let mut command = command(&store, case);
-        let (code, said) = if let Cause::Sigterm = cause {
+        let mut command = command(&store, links.path(), case);
+        let (code, said) = if let Cause::Interrupt | Cause::Sigterm = cause {
             let mut stage = Stage::start(&mut command);
             stage.wait_for("readiness", |stage| stage.page("/readyz").filter(|(code, _)| *code == 200));
-            (stage.terminate(), stage.log().join("\n"))
+            stage.signal(if let Cause::Interrupt = cause { "INT" } else { "TERM" });
+            (stage.wait().code(), stage.log().join("\n"))
         } else {
             let output = command.output().expect("the program starts");
             (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
         };
+        assert!(!said.contains("did not finish within"), "{program} {arguments:?}: {said}");
         assert_eq!(code, Some(class.code().into()), "{program} {arguments:?}: {said}");
     }
 }

@@ -55,16 +55,16 @@ fn games_in_progress_are_handed_over_and_published_where_they_began() {
     let mut in_progress = InProgressGames::default();
     let before = play(&run, &config, ModelId::Random, &mut in_progress, true);
     assert_eq!(published(&run).len() as u64, before);
-    assert!(published(&run).iter().all(|game| game.takeovers.is_empty()));
+    assert!(published(&run).iter().all(|game| game.handoffs.is_empty()));
     let after = play(&run, &config, ModelId::Uniform, &mut in_progress, false);
     let games = published(&run);
     assert_eq!(games.len() as u64, before + after);
     let begun_by = |model: &str| games.iter().filter(|game| game.black == model).count() as u64;
     assert_eq!(begun_by("uniform"), 40);
-    let (handed, alone): (Vec<&GameRecord>, Vec<_>) = games.iter().partition(|game| !game.takeovers.is_empty());
+    let (handed, alone): (Vec<&GameRecord>, Vec<_>) = games.iter().partition(|game| !game.handoffs.is_empty());
     assert_eq!((handed.len() as u64, begun_by("random")), (after - 40, before + after - 40));
     assert!(!handed.is_empty() && handed.iter().all(|game| game.black == "random" && game.worker == "0"));
-    assert!(handed.iter().all(|game| game.takeovers.len() == 1 && game.takeovers[0].model == "uniform"));
+    assert!(handed.iter().all(|game| game.handoffs.len() == 1 && game.handoffs[0].model == "uniform"));
     assert!(alone.iter().all(|game| game.turns.len() > 1));
     let findings = tengen::audit::audit(&run, &config, &Stop::never()).unwrap();
     assert_eq!(findings.problems, []);
@@ -78,7 +78,7 @@ fn otherwise_they_are_finished_first() {
     let before = play(&run, &config, ModelId::Random, &mut in_progress, true);
     let after = play(&run, &config, ModelId::Uniform, &mut in_progress, false);
     assert_eq!((published(&run).len() as u64, after), (before + after, 40));
-    assert!(published(&run).iter().all(|game| game.takeovers.is_empty()));
+    assert!(published(&run).iter().all(|game| game.handoffs.is_empty()));
 }
 
 /// A worker of a run that leaves its games to others when it is to stop, and what it is told when it asks whether to.
@@ -153,9 +153,9 @@ fn handed_off_games_finish_once() {
     assert_eq!(of("a", "random"), (0..60).collect::<Vec<u64>>());
     assert_eq!(of("b-uniform", "uniform"), (0..5).collect::<Vec<u64>>());
     assert_eq!(games.len(), 65);
-    let handed: Vec<&GameRecord> = games.iter().filter(|game| !game.takeovers.is_empty()).collect();
+    let handed: Vec<&GameRecord> = games.iter().filter(|game| !game.handoffs.is_empty()).collect();
     assert!(handed.len() as u64 >= left.handed_off, "{} of {}", handed.len(), left.handed_off);
-    assert!(handed.iter().any(|game| game.black == "random" && game.takeovers[0].model == "uniform"));
+    assert!(handed.iter().any(|game| game.black == "random" && game.handoffs[0].model == "uniform"));
     assert_eq!(tengen::audit::audit(&run, &config, &Stop::never()).unwrap().problems, []);
 }
 

@@ -226,16 +226,26 @@ fn full_disk_is_reported_by_every_stage() {
 
 /// The same where no file may be larger than a block, and the signal that goes with it is not heard: writes fail.
 pub(crate) fn limited(command: &Command) -> Command {
+    under("trap '' XFSZ; ulimit -f 1", command)
+}
+
+/// The same under a limit of the shell.
+pub(crate) fn under(limit: &str, command: &Command) -> Command {
     let mut shell = Command::new("sh");
-    shell.args(["-c", "trap '' XFSZ; ulimit -f 1; exec \"$0\" \"$@\""]).arg(command.get_program());
-    shell.args(command.get_args()).current_dir(repository());
-    for (key, value) in command.get_envs() {
+    shell.args(["-c", &format!("{limit}; exec \"$0\" \"$@\"")]).arg(command.get_program());
+    alike(shell, command)
+}
+
+/// Adds the arguments and the environment of another command.
+pub(crate) fn alike(mut command: Command, other: &Command) -> Command {
+    command.args(other.get_args()).current_dir(repository());
+    for (key, value) in other.get_envs() {
         match value {
-            Some(value) => shell.env(key, value),
-            None => shell.env_remove(key),
+            Some(value) => command.env(key, value),
+            None => command.env_remove(key),
         };
     }
-    shell
+    command
 }
 
 /// A file system of one megabyte in a mount namespace of its own, which only the superuser can make.

@@ -46,9 +46,9 @@ fn games_say_when_they_were_played_but_in_a_run_on_one_machine() {
     succeed(stages.program("selfplay").args(selfplay).arg(&config));
     succeed(stages.program("evaluator").args(["--run", "tiny", "--pair", "uniform", "random", "--games", "2"]));
     assert_eq!(timed(&stages.run("tiny")), (12, 12));
-    let cycle = TestStore::new();
-    succeed(cycle.program("tengen").arg("run").arg(&config).args(["--set", "loop.models=1"]));
-    let (timed, games) = timed(&cycle.run("tiny"));
+    let run_loop = TestStore::new();
+    succeed(run_loop.program("tengen").arg("run").arg(&config).args(["--set", "loop.models=1"]));
+    let (timed, games) = timed(&run_loop.run("tiny"));
     assert!(timed == 0 && games > 40, "{timed} of {games}");
 }
 

@@ -21,7 +21,7 @@ pub(crate) fn published(run: &Run) -> BTreeSet<String> {
 pub(crate) fn resumed(run: &Run) -> usize {
     let files = run.games().files_since(0).unwrap();
     let games = files.iter().flat_map(|file| run.games().read(file).unwrap());
-    games.filter(|game| !game.takeovers.is_empty()).count()
+    games.filter(|game| !game.handoffs.is_empty()).count()
 }
 
 /// The ids of the games that are handed off and not published yet, of workers whose names these are.

@@ -35,15 +35,15 @@ def weights_and_others(network):
 
 
 def loss(network, batch, about):
-    logits, values, ownership, scores, opponent = network(batch["planes"])
+    logits, values, ownership, scores, opponent_policy = network(batch["planes"])
     policy = -(batch["policies"] * torch.log_softmax(logits, -1)).sum(-1).mean()
     value = (values - batch["values"]).square().mean()
     owners = functional.binary_cross_entropy_with_logits(ownership, batch["ownership"])
     score = functional.huber_loss(scores, batch["scores"])
     total = policy + about["value_weight"] * value + about["ownership_weight"] * owners + about["score_weight"] * score
-    if opponent is not None:
+    if opponent_policy is not None:
         known = batch["replies"].sum(-1)
-        cost = -(batch["replies"] * torch.log_softmax(opponent, -1)).sum(-1)
+        cost = -(batch["replies"] * torch.log_softmax(opponent_policy, -1)).sum(-1)
         total = total + about["opponent_policy_weight"] * (cost * known).sum() / known.sum()
     return total
 

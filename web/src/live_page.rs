@@ -76,7 +76,7 @@ fn shown(worker: &str, game: &GameRecord) -> Markup {
     let searched = game.turns.iter().rev().find(|turn| turn.is_searched());
     html! {
         section aria-label=(format!("Worker {worker}")) {
-            h2 { (game.takeovers.last().map_or(&game.black, |takeover| &takeover.model)) }
+            h2 { (game.handoffs.last().map_or(&game.black, |handoff| &handoff.model)) }
             (board(&position, last))
             p.quiet {
                 "Worker " (worker) ", game " (game.index) ", move " (game.turns.len())

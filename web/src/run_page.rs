@@ -76,7 +76,7 @@ fn content(snapshot: &Snapshot, options: &Options) -> Markup {
             h2 { "Training" }
             (sections::alarms(facts))
             div.pair {
-                @for name in ["policy-loss", "value-loss", "ownership-loss", "score-loss", "opponent-loss", "l2", "total-loss",
+                @for name in ["policy-loss", "value-loss", "ownership-loss", "score-loss", "opponent-policy-loss", "l2", "total-loss",
                     "accuracy", "value-error", "entropies", "surprise", "calibration", "learning-rate", "gradient-norm"] {
                     (figure(name))
                 }

@@ -76,7 +76,7 @@ fn row(facts: &Facts) -> Markup {
     html! {
         td { (config.game.size) "×" (config.game.size) }
         td { (whole(config.search.visits.into())) }
-        td { (whole(facts.newest_model.unwrap_or_default().into())) @if config.cycle.models > 0 { span.quiet { " of " (whole(config.cycle.models.into())) } } }
+        td { (whole(facts.newest_model.unwrap_or_default().into())) @if config.run_loop.models > 0 { span.quiet { " of " (whole(config.run_loop.models.into())) } } }
         td { @if let Some(best) = best { (best.rating.player) ", " (signed(best.rating.elo)) } @else { "–" } }
         td { @if let Some(newest) = models.last() { (newest.rating.player) ", " (signed(newest.rating.elo)) } @else { "–" } }
         td { (config.network.blocks) " × " (config.network.filters) }

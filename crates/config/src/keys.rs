@@ -3,8 +3,6 @@
 use serde_json::Value as Schema;
 use toml::{Table, Value};
 
-use crate::error::rule;
-use crate::network::NoPreActivation;
 use crate::{ConfigError, schema};
 
 /// Refuses the first key that the schema does not have, and names the known key nearest to it.
@@ -25,10 +23,6 @@ fn walk(table: &Table, schema: &Schema, path: &str) -> Result<(), ConfigError> {
     for (name, value) in table {
         let key = join(path, name);
         let Some(schema) = known.get(name) else {
-            if key == NoPreActivation::KEY {
-                rule(value.as_bool() == Some(false), &key, value, NoPreActivation::RULE)?;
-                continue;
-            }
             return Err(ConfigError::UnknownKey { key, nearest: nearest(name, known.keys(), path) });
         };
         match value {
@@ -48,20 +42,13 @@ fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a String>, path: &str) 
     Some(join(path, nearest))
 }
 
-/// The section and the key that runs of earlier programs do not have. Without them everything is as it was.
-const OPTIONAL: [&str; 2] = ["retention", "train.norm_batch"];
-
 /// Refuses a configuration that lacks a key.
 pub(crate) fn refuse_missing(table: &Table) -> Result<(), ConfigError> {
     for (name, schema) in schema::properties(schema::complete()).into_iter().flatten() {
-        if OPTIONAL.contains(&name.as_str()) && !table.contains_key(name) {
-            continue;
-        }
         let Some(value) = table.get(name) else { return Err(ConfigError::Missing { key: name.clone() }) };
         let Some(section) = value.as_table() else { continue };
         let mut keys = schema::properties(schema).into_iter().flat_map(|keys| keys.keys());
-        let is_missing = |key: &&String| !section.contains_key(*key) && !OPTIONAL.contains(&join(name, key).as_str());
-        if let Some(key) = keys.find(is_missing) {
+        if let Some(key) = keys.find(|key| !section.contains_key(*key)) {
             return Err(ConfigError::Missing { key: join(name, key) });
         }
     }
@@ -74,7 +61,6 @@ pub(crate) fn join(path: &str, name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::OPTIONAL;
     use crate::test::{error, minigo};
     use crate::{Preset, RunConfig, reference};
 
@@ -88,19 +74,6 @@ mod tests {
             error(&["train.learning_rate=[{from_step=0,raet=0.1}]"]),
             "unknown key train.learning_rate.raet; did you mean train.learning_rate.rate?"
         );
-    }
-
-    #[test]
-    fn pre_activation_of_earlier_programs_must_be_off() {
-        let stored = |value: &str| {
-            let key = format!("\npre_activation = {value}\nse_channels");
-            RunConfig::from_toml(&minigo(&[]).to_toml().replace("\nse_channels", &key))
-        };
-        assert_eq!(stored("false").unwrap(), minigo(&[]));
-        let message = "network.pre_activation is true: must be false; for blocks with pre-activation use the release that \
-                       wrote the file";
-        assert_eq!(stored("true").unwrap_err().to_string(), message);
-        assert_eq!(error(&["network.pre_activation=true"]), message);
     }
 
     /// Every key of every section, with two letters exchanged.
@@ -129,12 +102,7 @@ mod tests {
                     Some((section, name)) => table[section].as_table_mut().unwrap().remove(name),
                     None => table.remove(&key.name),
                 };
-                let read = RunConfig::from_toml(&table.to_string());
-                if OPTIONAL.contains(&key.name.as_str()) {
-                    assert_eq!(read.unwrap(), minigo(&[]), "{}", key.name);
-                    continue;
-                }
-                let message = read.unwrap_err().to_string();
+                let message = RunConfig::from_toml(&table.to_string()).unwrap_err().to_string();
                 assert!(message.starts_with(&format!("missing key {}; add it", key.name)), "{message}");
             }
         }

@@ -11,7 +11,6 @@
 
 mod bounds;
 mod check;
-mod cycle;
 mod differences;
 mod error;
 mod evaluate;
@@ -27,6 +26,7 @@ pub mod reference;
 mod resign;
 mod retention;
 mod run_config;
+mod run_loop;
 mod schema;
 mod schema_version;
 mod search;
@@ -38,19 +38,19 @@ mod text;
 mod train;
 mod window;
 
-pub use cycle::Loop;
 pub use differences::Difference;
 pub use error::ConfigError;
 pub use evaluate::{Evaluate, Pairing};
 pub use game::Game;
 pub use model_id::{ModelId, ModelIdError, ModelRef, RunName};
-pub use network::{Inputs, Network, NoPreActivation, PolicyHead, ValueHead};
+pub use network::{Inputs, Network, PolicyHead, ValueHead};
 pub use player::{EngineName, Overrides, PlayerId, PlayerIdError, PlayerRef};
 pub use presets::Preset;
 pub use q_init::QInit;
 pub use resign::Resign;
 pub use retention::{Keep, Retention};
 pub use run_config::RunConfig;
+pub use run_loop::Loop;
 pub use schema::schema;
 pub use schema_version::SCHEMA;
 pub use search::{Algorithm, Phase, Search};

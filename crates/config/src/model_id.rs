@@ -34,6 +34,14 @@ pub enum ModelId {
 }
 
 impl ModelId {
+    /// The models that need no weights.
+    pub const BUILT_IN: [ModelId; 2] = [ModelId::Uniform, ModelId::Random];
+
+    /// The built-in model of this name.
+    pub fn built_in(name: &str) -> Option<ModelId> {
+        ModelId::BUILT_IN.into_iter().find(|model| model.to_string() == name)
+    }
+
     /// Its number in its run; 0 for one that is built in.
     pub fn number(&self) -> u32 {
         match self {
@@ -78,8 +86,6 @@ pub struct ModelIdError {
     reason: &'static str,
 }
 
-const BUILT_IN: [&str; 2] = ["uniform", "random"];
-
 impl RunName {
     /// The name.
     pub fn as_str(&self) -> &str {
@@ -107,7 +113,7 @@ impl FromStr for RunName {
         if split_number(text).is_some() {
             return fail("a run's name may not end in '-' and a number");
         }
-        if BUILT_IN.contains(&text) {
+        if ModelId::built_in(text).is_some() {
             return fail("this is the name of a built-in model");
         }
         Ok(RunName(text.to_owned()))
@@ -118,10 +124,8 @@ impl FromStr for ModelId {
     type Err = ModelIdError;
 
     fn from_str(text: &str) -> Result<ModelId, ModelIdError> {
-        match text {
-            "uniform" => return Ok(ModelId::Uniform),
-            "random" => return Ok(ModelId::Random),
-            _ => {}
+        if let Some(model) = ModelId::built_in(text) {
+            return Ok(model);
         }
         let fail = |reason| ModelIdError { text: text.to_owned(), reason };
         let (run, digits) = split_number(text).ok_or(fail("expected <run>-<number>, such as v15-330"))?;
@@ -137,7 +141,7 @@ impl FromStr for ModelRef {
     type Err = ModelIdError;
 
     fn from_str(text: &str) -> Result<ModelRef, ModelIdError> {
-        if BUILT_IN.contains(&text) || split_number(text).is_some() {
+        if ModelId::built_in(text).is_some() || split_number(text).is_some() {
             text.parse().map(ModelRef::Exact)
         } else {
             text.parse().map(ModelRef::Newest)

@@ -51,10 +51,6 @@ pub struct Network {
     /// The hidden layer sees the mean of each plane instead of every point: far fewer weights, which cannot overfit to game
     /// outcomes. Use more `value_planes` with it.
     pub value_pooled: bool,
-    /// Files of earlier programs have it. It is not written.
-    #[serde(default, skip_serializing)]
-    #[schemars(skip)]
-    pub pre_activation: NoPreActivation,
     /// Hidden width of squeeze-and-excitation in each block; 0: none.
     ///
     /// Worth it for large towers on a GPU (Leela Chess Zero); on a CPU a small tower runs at a quarter of the speed.
@@ -66,30 +62,6 @@ pub struct Network {
     /// tower runs at half of the speed.
     #[schemars(range(max = 1024))]
     pub pooled_filters: usize,
-}
-
-/// `network.pre_activation = false`, which had no effect. True is an error, because the program has no such blocks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "bool")]
-pub struct NoPreActivation;
-
-impl NoPreActivation {
-    /// Full name of the key.
-    pub(crate) const KEY: &str = "network.pre_activation";
-    /// What true is an error for.
-    pub(crate) const RULE: &str = "must be false; for blocks with pre-activation use the release that wrote the file";
-}
-
-impl TryFrom<bool> for NoPreActivation {
-    type Error = String;
-
-    fn try_from(has: bool) -> Result<NoPreActivation, String> {
-        if has {
-            Err(format!("{} is true: {}", NoPreActivation::KEY, NoPreActivation::RULE))
-        } else {
-            Ok(NoPreActivation)
-        }
-    }
 }
 
 /// Input planes of the network.
@@ -130,8 +102,7 @@ pub enum ValueHead {
 
 #[cfg(test)]
 mod tests {
-    use super::{Network, NoPreActivation};
-    use crate::test::{error, minigo};
+    use crate::test::error;
 
     #[test]
     fn values_out_of_range_are_errors() {
@@ -141,15 +112,5 @@ mod tests {
         assert!(error(&["network.value_planes=257"]).contains("must be from 1 to 256"));
         assert!(error(&["network.pooled_filters=1025"]).contains("must be from 0 to 1024"));
         assert!(error(&["network.inputs=eyes"]).contains("tactics"));
-    }
-
-    /// `model.toml` of earlier programs.
-    #[test]
-    fn stored_network_without_pre_activation_is_read() {
-        let network = minigo(&[]).network;
-        let text = toml::to_string(&network).unwrap();
-        let read = |value: &str| toml::from_str::<Network>(&format!("pre_activation = {value}\n{text}"));
-        assert_eq!((read("false").unwrap(), text.contains("pre_activation")), (network, false));
-        assert!(read("true").unwrap_err().to_string().contains(NoPreActivation::RULE));
     }
 }

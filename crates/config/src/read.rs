@@ -191,9 +191,9 @@ mod tests {
         ];
         let base = Preset::Base.config();
         let found = load(&files, "deep/b.toml").unwrap();
-        assert_eq!((found.search.visits, found.search.leaves, found.cycle.models, found.seed), (7, 2, 3, 9));
+        assert_eq!((found.search.visits, found.search.leaves, found.run_loop.models, found.seed), (7, 2, 3, 9));
         let mut expected = base.clone();
-        (expected.search.visits, expected.search.leaves, expected.cycle.models, expected.seed) = (7, 2, 3, 9);
+        (expected.search.visits, expected.search.leaves, expected.run_loop.models, expected.seed) = (7, 2, 3, 9);
         assert_eq!(found, expected);
         assert_eq!(load(&[], "./deep/../base.toml").unwrap(), base);
     }

@@ -37,10 +37,9 @@ pub struct Retention {
 }
 
 /// How much of something is kept, the newest first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Keep {
     /// All of it.
-    #[default]
     All,
     /// So many.
     Count(u64),
@@ -73,12 +72,6 @@ impl Retention {
             ("evalcache", &mut self.evalcache),
             ("quarantine", &mut self.quarantine),
         ]
-    }
-}
-
-impl Default for Retention {
-    fn default() -> Retention {
-        Retention::ALL
     }
 }
 
@@ -167,8 +160,8 @@ impl JsonSchema for Keep {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::RunConfig;
     use crate::test::{error, minigo};
-    use crate::{Preset, RunConfig};
 
     #[test]
     fn prints_what_it_parses() {
@@ -195,18 +188,5 @@ mod tests {
         assert_eq!(bounded.digest(), plain.digest());
         assert_eq!((bounded.retention.games, bounded.retention.sgf), (Keep::Seconds(30 * 86_400), Keep::Count(0)));
         assert_eq!(RunConfig::from_toml(&bounded.to_toml()).unwrap(), bounded);
-    }
-
-    /// Runs that earlier programs wrote keep everything, and their digest: they lack this section and `train.norm_batch`, and
-    /// have `network.pre_activation`.
-    #[test]
-    fn configuration_without_the_section_keeps_everything() {
-        let config = Preset::Base.config();
-        let text = config.to_toml();
-        let before = text[..text.find("\n[retention]").unwrap()].replace("\nnorm_batch = 64\n", "\n");
-        let before = before.replace("\nse_channels", "\npre_activation = false\nse_channels");
-        let found = RunConfig::from_toml(&before).unwrap();
-        assert_eq!((found.retention, found.digest()), (Retention::ALL, config.digest()));
-        assert_eq!(found.digest(), crate::section_sets::digest_of(&before));
     }
 }

@@ -32,9 +32,8 @@ pub struct RunConfig {
     pub evaluate: Evaluate,
     /// The extent of `tengen run`.
     #[serde(rename = "loop")]
-    pub cycle: Loop,
+    pub run_loop: Loop,
     /// Objects that `tengen prune` keeps; no part of the digest.
-    #[serde(default)]
     pub retention: Retention,
 }
 

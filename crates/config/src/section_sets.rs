@@ -2,7 +2,6 @@
 
 use sha2::{Digest, Sha256};
 
-use crate::train::USUAL_NORM_BATCH;
 use crate::{Evaluate, Game, Resign, RunConfig, Search, Selfplay};
 
 /// What self-play games depend on: sections of the configuration of a run, and its digest.
@@ -67,16 +66,10 @@ impl RunConfig {
     }
 
     /// Identifies this configuration: the first 16 hexadecimal digits of the SHA-256 of [`RunConfig::to_toml`] without the
-    /// last section, `[retention]`, on which nothing depends that is published, and as earlier programs wrote it: without
-    /// `train.norm_batch` where that is what their runs had, and with `network.pre_activation`.
+    /// last section, `[retention]`, on which nothing depends that is published.
     pub fn digest(&self) -> String {
         let text = self.to_toml();
         let text = text.split("\n[retention]").next().unwrap_or(&text);
-        let text = text.replace(&format!("\nnorm_batch = {USUAL_NORM_BATCH}\n"), "\n");
-        digest_of(&text.replace("\nse_channels = ", "\npre_activation = false\nse_channels = "))
+        format!("{:.16x}", Sha256::digest(text.as_bytes()))
     }
-}
-
-pub(crate) fn digest_of(text: &str) -> String {
-    format!("{:.16x}", Sha256::digest(text.as_bytes()))
 }

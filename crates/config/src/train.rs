@@ -83,7 +83,6 @@ pub struct Train {
     ///
     /// A batch is cut into parts of nearly this size, on a CPU for its threads. A GPU is fast with the whole batch only. The
     /// effect on strength was not measured.
-    #[serde(default = "usual_norm_batch")]
     pub norm_batch: usize,
     /// Steps of linear learning-rate warm-up; 0: none.
     ///
@@ -101,13 +100,6 @@ pub struct Train {
     pub learning_rate_path: RatePath,
     /// Learning-rate schedule; `from_step` starts at 0 and rises.
     pub learning_rate: Vec<LearningRate>,
-}
-
-/// What batches of earlier programs were cut into, which had no such key.
-pub(crate) const USUAL_NORM_BATCH: usize = 64;
-
-fn usual_norm_batch() -> usize {
-    USUAL_NORM_BATCH
 }
 
 /// An entry of `train.grow`.

@@ -53,22 +53,22 @@ fn shipped_configurations_hold_only_what_differs() {
 #[test]
 fn digests_of_shipped_configurations_are_stable() {
     let expected = [
-        ("tiny", "16993e168d8623bb"),
-        ("9x9", "868eede806543615"),
-        ("9x9-gpu", "0f3d138aafcbc2dc"),
-        ("9x9-larger", "7c2fecb6ef6a94a0"),
-        ("9x9-further", "21f567e271247be0"),
-        ("19x19-gpu", "e1ea03ea8571e8cc"),
-        ("19x19-supervised", "bb458860c65b9503"),
-        ("minigo/base", "181e1f5b2bf16ad0"),
-        ("minigo/v7", "8c62aee36e238a74"),
-        ("minigo/v9", "bdb5140249dd8c7a"),
-        ("minigo/v10", "830eefde7020bc6d"),
-        ("minigo/v11", "3a4028fcc8aa8fb1"),
-        ("minigo/v12", "f7130ffb20ac1146"),
-        ("minigo/v13", "7a98e3eb60cddeb0"),
-        ("minigo/v14", "76050fcc55beb527"),
-        ("minigo/v15", "d4471e9e9f56c6cf"),
+        ("tiny", "0869a6ce625f11a7"),
+        ("9x9", "ddb451f1881156f6"),
+        ("9x9-gpu", "dcb35bd0f398bef4"),
+        ("9x9-larger", "e5fdde39c768859f"),
+        ("9x9-further", "a63d21ad30ae44a8"),
+        ("19x19-gpu", "38287ac330e54767"),
+        ("19x19-supervised", "af1b9808d29ffb38"),
+        ("minigo/base", "944907ee0ab52e1a"),
+        ("minigo/v7", "10254bff26b07fcd"),
+        ("minigo/v9", "7c1d434f0b0443a6"),
+        ("minigo/v10", "9d1b27871d430a89"),
+        ("minigo/v11", "3816a3d73282d988"),
+        ("minigo/v12", "7afb83241b1dd894"),
+        ("minigo/v13", "77b22499d4160551"),
+        ("minigo/v14", "df93a6f8179176e1"),
+        ("minigo/v15", "e8fc49b8adcbb56f"),
     ];
     let found = expected.map(|(name, _)| (name, load(Path::new(&format!("{CONFIGS}/{name}.toml"))).digest()));
     assert_eq!(found, expected.map(|(name, digest)| (name, digest.to_owned())));

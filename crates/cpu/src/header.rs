@@ -11,7 +11,7 @@ pub const WEIGHTS: &str = "tengen-weights/1";
 /// The kind of a file whose batch norms are folded.
 pub const FOLDED: &str = "tengen-folded/1";
 
-/// Why a file of an earlier program is refused.
+/// Why a file of 0.2.0 or before is refused.
 pub const PRE_ACTIVATION: &str =
     "pre_activation is true; for networks with pre-activation use the release that wrote the file";
 
@@ -29,7 +29,7 @@ pub(crate) struct Header {
     pub(crate) value_planes: usize,
     pub(crate) value_hidden: usize,
     pub(crate) planes: usize,
-    /// Files of earlier programs may have it.
+    /// Files of 0.2.0 and before may have it.
     #[serde(default)]
     pre_activation: bool,
     #[serde(default, rename = "squeeze")]

@@ -2,6 +2,11 @@
 
 use cpu::{Convolution, CpuError, InstructionSet, Layer};
 
+/// Those that this machine has; the others are listed as skipped.
+fn instruction_sets() -> Vec<InstructionSet> {
+    testing::supported(InstructionSet::ALL, InstructionSet::is_available)
+}
+
 /// Numbers from -1 to 1, the same on every machine.
 struct Noise(u64);
 
@@ -122,7 +127,8 @@ fn rounded_layer_any_size_has_the_error_of_13_bits() {
 
 #[test]
 fn outputs_of_all_instruction_sets_have_the_same_bits() {
-    assert!(InstructionSet::available().count() > 1 || !cfg!(target_arch = "x86_64"));
+    let sets = instruction_sets();
+    assert!(sets.len() > 1 || !cfg!(target_arch = "x86_64"));
     for (side, inputs, outputs, positions) in CASES {
         let conv = convolution(inputs, outputs, 5);
         let mut noise = Noise(6);
@@ -140,7 +146,7 @@ fn outputs_of_all_instruction_sets_have_the_same_bits() {
             })
         };
         let expected = answers(InstructionSet::Portable);
-        for set in InstructionSet::available().skip(1) {
+        for &set in &sets[1..] {
             assert!(answers(set) == expected, "{set}: {side}x{side}, {inputs} to {outputs} channels");
         }
     }
@@ -152,7 +158,7 @@ fn outputs_of_all_batches_and_rows_have_the_same_bits() {
     let conv = convolution(channels, channels, 7);
     let len = channels * side * side;
     let input = Noise(8).activations(positions * len);
-    for set in InstructionSet::available() {
+    for set in instruction_sets() {
         let run = |input: &[f32]| {
             let mut layer = Layer::rounded(&conv, side, input, &Noise(9).activations(4 * len), set).unwrap();
             layer.run();
@@ -178,7 +184,7 @@ fn inputs_beyond_the_calibration_saturate() {
     };
     let norm = |numbers: &[f32]| numbers.iter().map(|number| number * number).sum::<f32>().sqrt();
     let saturated = bits(&run(1e9, InstructionSet::Portable));
-    for set in InstructionSet::available() {
+    for set in instruction_sets() {
         let calibrated = norm(&run(1.0, set));
         // Within the headroom nothing is lost; far beyond it every input is the largest there is, so that more makes no
         // difference, and no sum leaves 32 bits (the portable path of a debug build checks each).
@@ -196,7 +202,7 @@ fn extreme_weights_do_not_overflow() {
     for weight in [1e-30f32, 1e-3, 1e6, 1e30] {
         let conv = Convolution { inputs: 129, outputs: 17, weight: vec![weight; 129 * 17 * 9], bias: vec![0.0; 17] };
         let input = vec![1.0; 129 * 49];
-        let mut answers = InstructionSet::available().map(|set| {
+        let mut answers = instruction_sets().into_iter().map(|set| {
             let mut layer = Layer::rounded(&conv, 7, &input, &input, set).unwrap();
             layer.run();
             layer.output()
@@ -213,7 +219,7 @@ fn overflow_becomes_nan_and_never_zero() {
     for weight in [1.0f32, -1.0] {
         let conv = Convolution { inputs: 16, outputs: 16, weight: vec![weight; 16 * 16 * 9], bias: vec![0.0; 16] };
         let input = vec![3e38; 16 * 25];
-        for set in InstructionSet::available() {
+        for set in instruction_sets() {
             let mut layer = Layer::exact(&conv, 5, &input, set).unwrap();
             layer.run();
             assert!(layer.output().iter().all(|number| number.is_nan()), "{set}: {weight}");
@@ -249,7 +255,7 @@ fn hash(numbers: &[f32]) -> u64 {
 fn golden_layer_has_not_changed() {
     let conv = convolution(31, 40, 12);
     let input = Noise(13).activations(5 * 31 * 81);
-    for set in InstructionSet::available() {
+    for set in instruction_sets() {
         let mut exact = Layer::exact(&conv, 9, &input, set).unwrap();
         let mut rounded = Layer::rounded(&conv, 9, &input, &input[..3 * 31 * 81], set).unwrap();
         exact.run();

@@ -5,8 +5,8 @@ use xxhash_rust::xxh3::xxh3_128;
 
 /// Boards that a network sees at most: the present one and seven before it.
 const BOARDS: usize = 8;
-/// Bytes of all that a network is shown on the largest board: seven, and two sets of points for each board.
-const SHOWN: usize = 7 + BOARDS * 2 * size_of::<PointSet>();
+/// Bytes of the network's input on the largest board: seven, and two sets of points for each board.
+const INPUT: usize = 7 + BOARDS * 2 * size_of::<PointSet>();
 /// Bits of a key that files keep.
 pub(crate) const KEY_BITS: u32 = 80;
 
@@ -16,13 +16,13 @@ pub(crate) const KEY_BITS: u32 = 80;
 pub struct Key(u128);
 
 impl Key {
-    /// The key of a position under a symmetry; `komi` where the network sees komi.
-    pub fn shown(game: &Game, komi: Option<f32>, symmetry: Symmetry) -> Key {
-        let (mut shown, mut len) = ([0; SHOWN], 7);
-        shown[..2].copy_from_slice(&[game.size().side() as u8, u8::from(game.to_move() == Color::Black)]);
+    /// The key of a position under the requested symmetry; `komi` where the network sees komi.
+    pub fn requested(game: &Game, komi: Option<f32>, symmetry: Symmetry) -> Key {
+        let (mut input, mut len) = ([0; INPUT], 7);
+        input[..2].copy_from_slice(&[game.size().side() as u8, u8::from(game.to_move() == Color::Black)]);
         if let Some(komi) = komi {
-            shown[2] = 1;
-            shown[3..7].copy_from_slice(&komi.to_bits().to_le_bytes());
+            input[2] = 1;
+            input[3..7].copy_from_slice(&komi.to_bits().to_le_bytes());
         }
         let words = game.size().area().div_ceil(64);
         let places = symmetry.permutation(game.size());
@@ -39,21 +39,24 @@ impl Key {
                         changed &= changed - 1;
                     }
                 }
-                for (word, bytes) in image[..words].iter().zip(shown[len..].chunks_exact_mut(8)) {
+                for (word, bytes) in image[..words].iter().zip(input[len..].chunks_exact_mut(8)) {
                     bytes.copy_from_slice(&word.to_le_bytes());
                 }
                 len += 8 * words;
             }
             newer = stones;
         }
-        Key(xxh3_128(&shown[..len]) >> (128 - KEY_BITS))
+        Key(xxh3_128(&input[..len]) >> (128 - KEY_BITS))
     }
 
     /// The least key of the images of a game whose stones have the least hash, and the symmetry that leads there. Games that a
     /// network sees as images of each other have the same, and their views through their symmetries are the same.
     pub fn canonical(game: &Game, komi: Option<f32>) -> (Symmetry, Key) {
-        let least =
-            game.position().canonical_symmetries().map(|symmetry| (Key::shown(game, komi, symmetry), symmetry)).min();
+        let least = game
+            .position()
+            .canonical_symmetries()
+            .map(|symmetry| (Key::requested(game, komi, symmetry), symmetry))
+            .min();
         let (key, symmetry) = least.expect("some image has the least hash");
         (symmetry, key)
     }
@@ -110,18 +113,22 @@ mod tests {
         // The same board by another way, after a pass, without its past, and with a ko that the past decides.
         let bare = Game::from_position(first.position().clone());
         let games = [first, white, game(&[0, 1, 2]), game(&[2, 1, 0, 25]), bare];
-        let keys: BTreeSet<Key> = games.iter().map(|game| Key::shown(game, None, Symmetry::Identity)).collect();
+        let keys: BTreeSet<Key> = games.iter().map(|game| Key::requested(game, None, Symmetry::Identity)).collect();
         assert_eq!(keys.len(), games.len());
-        let komi: BTreeSet<Key> =
-            [None, Some(7.0), Some(7.5), Some(0.0)].map(|komi| Key::shown(&games[0], komi, Symmetry::Identity)).into();
+        let komi: BTreeSet<Key> = [None, Some(7.0), Some(7.5), Some(0.0)]
+            .map(|komi| Key::requested(&games[0], komi, Symmetry::Identity))
+            .into();
         assert_eq!(komi.len(), 4);
-        assert_ne!(Key::shown(&games[0], None, Symmetry::Flip), Key::shown(&games[0], None, Symmetry::Identity));
+        assert_ne!(
+            Key::requested(&games[0], None, Symmetry::Flip),
+            Key::requested(&games[0], None, Symmetry::Identity)
+        );
     }
 
     /// Files depend on it.
     #[test]
     fn keys_are_the_same_in_every_release() {
-        let found = Key::shown(&game(&[2, 1, 0]), Some(7.5), Symmetry::Rot90).to_string();
+        let found = Key::requested(&game(&[2, 1, 0]), Some(7.5), Symmetry::Rot90).to_string();
         assert_eq!(found, "c2afd3ffb7ad02a47e86");
     }
 
@@ -137,7 +144,7 @@ mod tests {
             }
             let found = games.each_ref().map(|(_, game)| {
                 let (symmetry, key) = Key::canonical(game, None);
-                prop_assert_eq!(key, Key::shown(game, None, symmetry));
+                prop_assert_eq!(key, Key::requested(game, None, symmetry));
                 Ok((key, View::new(game, symmetry)))
             });
             let found: Vec<_> = found.into_iter().collect::<Result<_, TestCaseError>>()?;
@@ -153,7 +160,7 @@ mod tests {
                 game.play(Move::Play(point)).expect("a legal move");
             }
             let (_, key) = Key::canonical(&game, None);
-            assert_eq!(key, Key::shown(&game, None, Symmetry::Rot180));
+            assert_eq!(key, Key::requested(&game, None, Symmetry::Rot180));
         }
     }
 }

@@ -25,7 +25,7 @@ pub const NAMES: &[&str] = &[
     "value-loss",
     "ownership-loss",
     "score-loss",
-    "opponent-loss",
+    "opponent-policy-loss",
     "l2",
     "total-loss",
     "accuracy",

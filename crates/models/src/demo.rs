@@ -23,6 +23,11 @@ const DIFFERENCES: [&str; 6] = [
     "search.phases=[]",
 ];
 
+/// Its run.
+pub(crate) fn run() -> RunName {
+    NAME.parse().expect("a test parses it")
+}
+
 /// Whether this is the name of the demo's run.
 pub(crate) fn is_named(run: &RunName) -> bool {
     run.as_str() == NAME
@@ -49,7 +54,7 @@ mod tests {
 
     #[test]
     fn demo_is_a_small_network_of_its_configuration() {
-        let run = Store::in_memory().unwrap().run(&NAME.parse().unwrap());
+        let run = Store::in_memory().unwrap().run(&run());
         publish(&run).unwrap();
         let (metadata, weights) = run.models().get(1).unwrap();
         let config = configuration();

@@ -197,6 +197,7 @@ impl Classified for ModelError {
 }
 
 fn list(runs: &[RunName]) -> String {
-    let names = runs.iter().map(|run| format!("{run}, "));
-    format!("{}uniform, random and {}", names.collect::<String>(), demo::NAME)
+    let built_in = ModelId::BUILT_IN.iter().map(ModelId::to_string);
+    let names: Vec<String> = runs.iter().map(RunName::to_string).chain(built_in).collect();
+    format!("{} and {}", names.join(", "), demo::NAME)
 }

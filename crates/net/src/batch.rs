@@ -61,7 +61,7 @@ impl Widths {
                 if_any(targets.ownership, 1),
                 1,
                 1,
-                if_any(targets.opponent, moves),
+                if_any(targets.opponent_policy, moves),
                 1,
             ],
         }
@@ -174,7 +174,7 @@ impl Rows<'_> {
                 points.fill(0.5);
                 ownership_known[row] = f32::from(u8::from(targets.ownership(example, symmetry, points)));
             }
-            if targets.opponent {
+            if targets.opponent_policy {
                 targets.reply(example, symmetry, &mut replies[row * moves..][..moves])?;
             }
             if targets.mask_illegal {

@@ -61,7 +61,7 @@ mod tests {
             outcome_fraction: 1.0,
             mask_illegal: false,
             ownership: false,
-            opponent: false,
+            opponent_policy: false,
         };
         let symmetries = vec![Symmetry::Rot90; examples.len()];
         let ready = EncodedBatch::new(shape, &examples, &targets, &symmetries).unwrap();

@@ -1,8 +1,8 @@
 //! The state of a trainer, which resumes from it as if it had never stopped.
 //!
 //! A safetensors file like that of [`Weights`]: the weights under their own names; under `momentum.` and its name the
-//! optimiser's state of every trained tensor, and under `squares.` that of Adam. `average.` has the exponential moving average
-//! of the weights where there is one, and `settled.` the network with averaged weights, which is published. The metadata has the shape,
+//! optimiser's state of every trained tensor, and under `squares.` that of Adam. `ema.` has the exponential moving average
+//! of the weights where there is one, and `averaged.` the network with averaged weights, which is published. The metadata has the shape,
 //! the steps, the samples and the digest of the configuration. The generator has no state in the file: see [`Trainer`].
 
 use std::collections::BTreeMap;
@@ -22,11 +22,11 @@ use crate::trainer::tower;
 use crate::weights::{named, read_tensors};
 use crate::{KEY, NetError, Shape, TrainConfig, TrainDevice, Trainer, Weights};
 
-const VERSION: &str = "tengen-checkpoint/2";
+const VERSION: &str = "tengen-checkpoint/3";
 const MOMENTUM: &str = "momentum.";
 const SQUARES: &str = "squares.";
-const AVERAGE: &str = "average.";
-const AVERAGED: &str = "settled.";
+const EMA: &str = "ema.";
+const AVERAGED: &str = "averaged.";
 
 #[derive(Serialize, Deserialize)]
 struct Header {
@@ -36,7 +36,6 @@ struct Header {
     /// Steps of the optimiser since it was at rest.
     warmth: u64,
     samples: u64,
-    #[serde(rename = "settled")]
     averaged: bool,
     config_digest: String,
 }
@@ -50,9 +49,9 @@ impl Trainer {
         let weights = self.weights()?;
         let shape = weights.shape();
         let (specs, trainable) = (shape.tensors(), trainable(shape));
-        let average: &[Tensor] = self.average.as_ref().map_or(&[], |average| &average.tensors);
+        let ema: &[Tensor] = self.ema.as_ref().map_or(&[], |ema| &ema.tensors);
         let squares: &[Tensor] = self.optimizer.squares.as_deref().unwrap_or_default();
-        let kept = [(MOMENTUM, &self.optimizer.momentum[..]), (SQUARES, squares), (AVERAGE, average)];
+        let kept = [(MOMENTUM, &self.optimizer.momentum[..]), (SQUARES, squares), (EMA, ema)];
         let kept: Vec<(&str, BTreeMap<String, Vec<f32>>)> = kept
             .into_iter()
             .map(|(prefix, tensors)| Ok((prefix, read(&trainable, tensors)?)))
@@ -107,7 +106,7 @@ impl Trainer {
             |_| self::tower(&Weights::assemble(shape, read_tensors(&file, AVERAGED, shape.tensors())?)?, train_device);
         Ok(Trainer {
             optimizer: Optimizer { momentum: kept(MOMENTUM)?, squares },
-            average: if averages { Some(Ema { tensors: kept(AVERAGE)? }) } else { None },
+            ema: if averages { Some(Ema { tensors: kept(EMA)? }) } else { None },
             averaged: header.averaged.then_some(()).map(averaged).transpose()?,
             warmth: header.warmth,
             gradient_norm: 0.0,

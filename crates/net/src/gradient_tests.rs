@@ -48,7 +48,7 @@ fn error(shape: Shape, train: &Train, mode: Mode) -> f64 {
         outcome_fraction: train.outcome_fraction,
         mask_illegal: train.mask_illegal,
         ownership: true,
-        opponent: true,
+        opponent_policy: true,
     };
     let (batch, loss_config) = (batch(shape, &targets), LossConfig::new(train));
     let cost = || loss(&tower.forward(&batch.planes, mode).unwrap(), &batch, &loss_config).unwrap().tensor;

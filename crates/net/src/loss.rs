@@ -23,7 +23,7 @@ pub(crate) struct LossConfig {
 pub(crate) struct Loss {
     /// The weighted sum of the parts, whose gradient is computed.
     pub(crate) tensor: Tensor,
-    /// Policy, value, ownership, score, opponent.
+    /// Policy, value, ownership, score, opponent policy.
     parts: [Tensor; 5],
     /// Logarithms of the predicted probabilities, and the target's probabilities.
     logs: Tensor,
@@ -129,7 +129,7 @@ pub(crate) fn loss(answers: &Answers, batch: &Batch, loss_config: &LossConfig) -
         Some(scores) => known_mean(&huber(&(scores - given(&batch.scores)?))?, &given(&batch.scores_known)?, &weights)?,
         None => zero.shallow_clone(),
     };
-    let opponent = match &answers.opponent {
+    let opponent_policy = match &answers.opponent_policy {
         Some(logits) if !batch.replies.is_empty() => {
             let replies = given(&batch.replies)?.f_view_as(logits)?;
             let cost = cross(&replies, &logits.f_log_softmax(-1, kind)?)?;
@@ -141,12 +141,12 @@ pub(crate) fn loss(answers: &Answers, batch: &Batch, loss_config: &LossConfig) -
         (&value, loss_config.value_weight),
         (&ownership, loss_config.ownership_weight),
         (&score, loss_config.score_weight),
-        (&opponent, loss_config.opponent_policy_weight),
+        (&opponent_policy, loss_config.opponent_policy_weight),
     ];
     let sum = weighed.iter().fold(policy.shallow_clone(), |sum, (part, weight)| sum + *part * f64::from(*weight));
     Ok(Loss {
         tensor: sum.f_view([1])?,
-        parts: [policy, value, ownership, score, opponent],
+        parts: [policy, value, ownership, score, opponent_policy],
         logs,
         target,
         values: answers.values.shallow_clone(),
@@ -230,14 +230,14 @@ impl Losses {
     pub(crate) const FACTS: usize = 14;
 
     pub(crate) fn of_facts(facts: [f32; Losses::FACTS]) -> Losses {
-        let [policy, value, ownership, score, opponent, total, accuracy, top_three, ..] = facts;
+        let [policy, value, ownership, score, opponent_policy, total, accuracy, top_three, ..] = facts;
         let [.., target_entropy, output_entropy, mean_value, value_confidence, value_error, constant_error] = facts;
         Losses {
             policy,
             value,
             ownership,
             score,
-            opponent,
+            opponent_policy,
             l2: 0.0,
             total,
             accuracy,

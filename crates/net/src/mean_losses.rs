@@ -14,7 +14,7 @@ pub struct Losses {
     /// 1 its size less ½ (Huber); 0 without the head.
     pub score: f32,
     /// Cross-entropy of the predicted policy of the opponent against the move it played; 0 without the head.
-    pub opponent: f32,
+    pub opponent_policy: f32,
     /// The penalty λ‖w‖²/2 on the weights.
     pub l2: f32,
     /// The sum of all, each by its weight: what training makes small.
@@ -50,7 +50,7 @@ impl Losses {
             value: mean(|l| l.value),
             ownership: mean(|l| l.ownership),
             score: mean(|l| l.score),
-            opponent: mean(|l| l.opponent),
+            opponent_policy: mean(|l| l.opponent_policy),
             l2: mean(|l| l.l2),
             total: mean(|l| l.total),
             accuracy: mean(|l| l.accuracy),
@@ -76,7 +76,7 @@ impl Losses {
             ("value", self.value),
             ("ownership", self.ownership),
             ("score", self.score),
-            ("opponent", self.opponent),
+            ("opponent_policy", self.opponent_policy),
             ("l2", self.l2),
             ("total", self.total),
             ("accuracy", self.accuracy),

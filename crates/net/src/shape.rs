@@ -81,7 +81,7 @@ pub(crate) struct ShapeFields {
     score: bool,
     #[serde(default, rename = "opponent", skip_serializing_if = "is_default")]
     opponent_policy: bool,
-    /// Files of earlier programs may have it.
+    /// Files of 0.2.0 and before may have it.
     #[serde(default, skip_serializing)]
     pre_activation: bool,
     #[serde(default, rename = "squeeze", skip_serializing_if = "is_default")]

@@ -24,7 +24,7 @@ pub struct Targets {
     /// Whether there is an ownership target.
     pub ownership: bool,
     /// Whether there is a target for the opponent's next move.
-    pub opponent: bool,
+    pub opponent_policy: bool,
 }
 
 impl Targets {
@@ -38,7 +38,7 @@ impl Targets {
             outcome_fraction: train.outcome_fraction,
             mask_illegal: train.mask_illegal,
             ownership: network.ownership && train.ownership_weight > 0.0,
-            opponent: network.opponent_policy && train.opponent_policy_weight > 0.0,
+            opponent_policy: network.opponent_policy && train.opponent_policy_weight > 0.0,
         }
     }
 
@@ -191,7 +191,7 @@ mod tests {
         outcome_fraction: 0.75,
         mask_illegal: false,
         ownership: false,
-        opponent: false,
+        opponent_policy: false,
     };
 
     fn example(turn: u16, to_move: Color, visits: &[(u16, u32)]) -> Example {
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn opponents_move_turns_with_the_board() {
+    fn opponent_policy_turns_with_the_board() {
         let replies = |reply| {
             let mut replies = [9.0; 5];
             let example = Example { reply, ..example(0, Color::Black, &[(0, 1)]) };

@@ -27,7 +27,7 @@ pub(crate) struct Tower {
     blocks: Vec<Block>,
     policy_planes: Unit,
     policy: Policy,
-    opponent: Option<Policy>,
+    opponent_policy: Option<Policy>,
     value_planes: Unit,
     value_hidden: Dense,
     value_out: Dense,
@@ -44,7 +44,7 @@ pub(crate) struct Answers {
     /// Logits of its winning, drawing and losing, one row a position, where the value comes of these.
     pub(crate) value_logits: Option<Tensor>,
     /// As `logits`, of the opponent's next move, if the network has the head.
-    pub(crate) opponent: Option<Tensor>,
+    pub(crate) opponent_policy: Option<Tensor>,
     /// Logits of the points' being the mover's in the end, one row a position, if the network has the head.
     pub(crate) ownership: Option<Tensor>,
     /// The mover's margin in points by the side of the board, one a position, if the network has the head.
@@ -94,7 +94,7 @@ impl Tower {
             blocks: (0..shape.blocks).map(|index| parts.block(&shape, index)).collect::<Result<_, NetError>>()?,
             policy_planes: parts.unit("policy")?,
             policy: parts.policy("policy", shape.policy_head),
-            opponent: shape.opponent_policy.then(|| parts.policy("opponent", shape.policy_head)),
+            opponent_policy: shape.opponent_policy.then(|| parts.policy("opponent", shape.policy_head)),
             value_planes: parts.unit("value")?,
             value_hidden: parts.dense("value.hidden"),
             value_out: parts.dense("value.out"),
@@ -152,14 +152,14 @@ impl Tower {
         let value = if self.shape.value_pooled { means(&value)? } else { value.f_flatten(1, -1)? };
         let hidden = self.value_hidden.forward(&value)?.f_relu()?;
         let (values, value_logits) = self.values(self.value_out.forward(&hidden)?)?;
-        let opponent = |head: &Policy| head.forward(&policy, &pass);
+        let opponent_policy = |head: &Policy| head.forward(&policy, &pass);
         let ownership = |layer: &Dense| layer.at_every_point(&x, &pass);
         let score = |layer: &Dense| -> Result<Tensor, NetError> { Ok(layer.forward(&hidden)?.f_flatten(0, -1)?) };
         Ok(Answers {
             logits: self.policy.forward(&policy, &pass)?,
             values,
             value_logits,
-            opponent: self.opponent.as_ref().map(opponent).transpose()?,
+            opponent_policy: self.opponent_policy.as_ref().map(opponent_policy).transpose()?,
             ownership: self.ownership.as_ref().map(ownership).transpose()?,
             scores: self.score.as_ref().map(score).transpose()?,
             statistics: pass.statistics,

@@ -30,7 +30,7 @@ pub struct Trainer {
     pub(crate) tower: Tower,
     pub(crate) optimizer: Optimizer,
     /// The exponential moving average of the weights, where it is published.
-    pub(crate) average: Option<Ema>,
+    pub(crate) ema: Option<Ema>,
     /// The mean with statistics of its own, after [`Trainer::recalibrate_batch_norm`] and until the next step.
     pub(crate) averaged: Option<Tower>,
     /// Steps that the optimiser has taken: what it remembers of the gradients begins there.
@@ -58,11 +58,11 @@ impl Trainer {
     ) -> Result<Trainer, NetError> {
         let tower = tower(weights, train_device)?;
         let optimizer = Optimizer::new(&tower, train_config.train.optimizer)?;
-        let average = if train_config.train.ema_decay > 0.0 { Some(Ema::new(&tower)?) } else { None };
+        let ema = if train_config.train.ema_decay > 0.0 { Some(Ema::new(&tower)?) } else { None };
         Ok(Trainer {
             tower,
             optimizer,
-            average,
+            ema,
             averaged: None,
             warmth: 0,
             gradient_norm: 0.0,
@@ -132,8 +132,8 @@ impl Trainer {
         let mut gradients = sum(&self.tower, &gradients)?;
         let length = clip(&mut gradients, train.clip_norm)?;
         self.optimizer.step(&self.tower, &gradients, size)?;
-        if let Some(average) = &mut self.average {
-            average.follow(&self.tower, train.ema_decay, self.step)?;
+        if let Some(ema) = &mut self.ema {
+            ema.follow(&self.tower, train.ema_decay, self.step)?;
         }
         // A GPU is waited for once, when it has all of the step to do.
         for number in [penalty, length] {
@@ -161,10 +161,10 @@ impl Trainer {
     /// # Errors
     /// Examples that make no batch.
     pub fn recalibrate_batch_norm(&mut self, examples: &[Example]) -> Result<(), NetError> {
-        let Some(average) = &self.average else { return Ok(()) };
+        let Some(ema) = &self.ema else { return Ok(()) };
         single();
         let averaged = tower(&self.tower.weights()?, self.train_device)?;
-        average.put(&averaged)?;
+        ema.put(&averaged)?;
         let symmetries = self.symmetries(examples.len());
         let train_config = &self.train_config;
         let work = |tower: &Tower, rows: Range<usize>| {

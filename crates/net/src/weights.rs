@@ -37,7 +37,7 @@ pub(crate) const VERSION: &str = cpu::WEIGHTS;
 /// | `value.out.weight`, `value.out.bias` | 1, hidden; 1 |
 /// | with `score`: `value.score.weight`, `value.score.bias` | 1, hidden; 1 |
 /// | with `ownership`: `ownership.conv.weight`, `ownership.conv.bias` | 1, filters, 1, 1; 1 |
-/// | with `opponent`: a second copy of the last layers of the policy head, as `opponent` | |
+/// | with `opponent_policy`: a second copy of the last layers of the policy head, as `opponent` | |
 /// | with `pooled_filters`, I odd: `blocks.I.pool.conv.weight`, `blocks.I.pool.norm.*` | pooled, filters, 3, 3 |
 /// | … `blocks.I.pool.dense.weight` and `.bias`: means of all pooled planes, then maxima | filters, 2·pooled |
 /// | with `se_channels`: `blocks.I.squeeze.hidden.weight` and `.bias` | se_channels, filters |

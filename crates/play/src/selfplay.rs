@@ -3,7 +3,7 @@
 use config::{ModelId, SelfplayConfig};
 use go::{Color, Game, Move};
 use mcts::{Evaluator, RootMove, Settings, choice};
-use record::{GameRecord, SearchKind, Takeover, Turn};
+use record::{GameRecord, Handoff, SearchKind, Turn};
 
 use crate::game_randomization::GameRandomization;
 use crate::opening::opening;
@@ -92,7 +92,7 @@ pub struct Selfplay {
     /// How the present move is being found.
     plan: SearchPlan,
     turns: Vec<Turn>,
-    takeovers: Vec<Takeover>,
+    handoffs: Vec<Handoff>,
     would_resign: Option<u16>,
 }
 
@@ -112,7 +112,7 @@ impl Selfplay {
         let plan = spec.planner.next(turns.len(), &mut rng);
         let budget = Budget { visits: plan.visits, leaves: spec.leaves };
         let driver = SearchDriver::new(board, spec.settings, budget, plan.exploration).seeing_images_alike();
-        Selfplay { rng, driver, plan, turns, takeovers: Vec::new(), would_resign: None, spec }
+        Selfplay { rng, driver, plan, turns, handoffs: Vec::new(), would_resign: None, spec }
     }
 
     /// Lets another model continue the game, or the same one in another process. It searches the present move from the
@@ -124,13 +124,13 @@ impl Selfplay {
         self.plan = self.spec.planner.next(self.turns.len(), &mut self.rng);
         self.driver.reset();
         self.driver.begin(self.plan.visits, self.plan.exploration);
-        self.takeovers.retain(|takeover| takeover.turn < turn);
-        self.takeovers.push(Takeover { turn, model: model.to_owned() });
+        self.handoffs.retain(|handoff| handoff.turn < turn);
+        self.handoffs.push(Handoff { turn, model: model.to_owned() });
     }
 
     /// The game as it stands, for another process to [resume](Selfplay::resume): its end means nothing.
     pub fn record(&self) -> GameRecord {
-        self.spec.header.unfinished(self.turns.clone(), self.takeovers.clone(), self.spec.threshold, self.would_resign)
+        self.spec.header.unfinished(self.turns.clone(), self.handoffs.clone(), self.spec.threshold, self.would_resign)
     }
 
     /// Resumes a game of the run `config` where another process [left](Selfplay::record) it, with `model`. Komi,
@@ -154,7 +154,7 @@ impl Selfplay {
         spec.header.begun_at(left.started_at);
         let rng = generator(spec.header.seed());
         let mut game = Selfplay::set_up(spec, board, left.turns, rng);
-        (game.takeovers, game.would_resign) = (left.takeovers, left.would_resign_turn);
+        (game.handoffs, game.would_resign) = (left.handoffs, left.would_resign_turn);
         game.take_over(model);
         Ok(game)
     }
@@ -249,9 +249,9 @@ impl BatchedGame for Selfplay {
         }
         let ending = self.decide()?;
         let turns = std::mem::take(&mut self.turns);
-        let takeovers = std::mem::take(&mut self.takeovers);
+        let handoffs = std::mem::take(&mut self.handoffs);
         let record = finished(&self.spec.header, ending, turns, self.spec.threshold, self.would_resign);
-        Some(GameRecord { takeovers, ..record })
+        Some(GameRecord { handoffs, ..record })
     }
 }
 

@@ -74,7 +74,7 @@ impl<E: Evaluator> Stored<E> {
         match self.store.symmetries() {
             Symmetries::Requested => {
                 let symmetry = request.draw.symmetry();
-                (symmetry, Key::shown(request.game, komi, symmetry))
+                (symmetry, Key::requested(request.game, komi, symmetry))
             }
             Symmetries::Canonical | Symmetries::Mean8 => Key::canonical(request.game, komi),
         }

@@ -5,7 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use go::{Color, Game, Move, Scoring, Size};
 use mcts::{RootMove, Search, Settings};
-use record::{EndReason, GameId, GameRecord, Outcome, SearchAnnotations, SearchKind, Takeover, TopMove, Turn};
+use record::{EndReason, GameId, GameRecord, Handoff, Outcome, SearchAnnotations, SearchKind, TopMove, Turn};
 
 use crate::SearchDriver;
 
@@ -54,7 +54,7 @@ impl GameHeader {
                 outcome: Outcome::Draw,
                 score: None,
                 end: EndReason::MoveLimit,
-                takeovers: Vec::new(),
+                handoffs: Vec::new(),
                 turns: Vec::new(),
             },
         }
@@ -101,11 +101,11 @@ impl GameHeader {
     pub(crate) fn unfinished(
         &self,
         turns: Vec<Turn>,
-        takeovers: Vec<Takeover>,
+        handoffs: Vec<Handoff>,
         resign_threshold: Option<f32>,
         would_resign_turn: Option<u16>,
     ) -> GameRecord {
-        GameRecord { turns, takeovers, resign_threshold, would_resign_turn, ..self.record.clone() }
+        GameRecord { turns, handoffs, resign_threshold, would_resign_turn, ..self.record.clone() }
     }
 
     /// The time, if the record is to tell it.

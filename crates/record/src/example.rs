@@ -40,7 +40,7 @@ pub struct Example {
     /// Entropy of the network's priors over the legal moves before noise, in nats.
     pub prior_entropy: f32,
     /// Kullback-Leibler divergence of the search's policy, as `visits` have it, from those priors, in nats; `None` for human
-    /// games, and for games of programs that did not record it.
+    /// games.
     pub policy_surprise: Option<f32>,
     /// Who won.
     pub outcome: Outcome,

@@ -90,7 +90,7 @@ pub fn to_batch(examples: &[Example]) -> RecordBatch {
         ),
         optional_numbers::<Float32Type>(
             "policy_surprise",
-            "Kullback-Leibler divergence of the policy target from those priors, in nats; none for human games and in older files",
+            "Kullback-Leibler divergence of the policy target from those priors, in nats; none for human games",
             rows().map(|e| e.policy_surprise),
         ),
         numbers::<Int8Type>("outcome", "1 Black won, -1 White won, 0 draw", rows().map(|e| e.outcome.as_i8())),
@@ -150,7 +150,7 @@ pub fn surprises(batch: &RecordBatch) -> Result<Vec<Surprise>, RecordError> {
         values.iter().enumerate().find_map(bad).map_or(Ok(values), Err)
     };
     let (root, network) = (values("root_value")?, values("network_value")?);
-    let policies = read::policy_surprises(&table)?;
+    let policies = table.optional_numbers::<Float32Type>("policy_surprise")?;
     (0..table.rows())
         .map(|row| {
             let policy = read::policy_surprise(policies, row)?;

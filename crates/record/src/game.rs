@@ -57,14 +57,14 @@ pub struct GameRecord {
     pub end: EndReason,
     /// Models that went on with both sides after `black` and `white` had begun, earliest first; as a rule there are none.
     /// From each on, the game's generator is one that its seed and that turn give.
-    pub takeovers: Vec<Takeover>,
+    pub handoffs: Vec<Handoff>,
     /// The moves from the empty board, Black first.
     pub turns: Vec<Turn>,
 }
 
 /// A model or process resumes the game of another one: it searches from there on with an empty tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Takeover {
+pub struct Handoff {
     /// Its first turn.
     pub turn: u16,
     /// Its id.
@@ -94,8 +94,8 @@ impl GameRecord {
 
     /// Id of the model that is to move after `turn` moves.
     pub fn model_at(&self, turn: usize) -> &str {
-        match self.takeovers.iter().rfind(|takeover| usize::from(takeover.turn) <= turn) {
-            Some(takeover) => &takeover.model,
+        match self.handoffs.iter().rfind(|handoff| usize::from(handoff.turn) <= turn) {
+            Some(handoff) => &handoff.model,
             None if GameRecord::to_move(turn) == Color::Black => &self.black,
             None => &self.white,
         }

@@ -19,7 +19,7 @@ use crate::{GameRecord, RecordError, SearchKind, Turn};
 use read::{Headers, Turns};
 
 /// The version of the table that [`to_batch`] makes and [`from_batch`] reads.
-pub const VERSION: &str = "games/5";
+pub const VERSION: &str = "games/6";
 
 /// The columns, each with a `doc` in its metadata, and the version.
 pub fn schema() -> Arc<Schema> {
@@ -130,14 +130,14 @@ fn header_columns(games: &[GameRecord]) -> Vec<Column> {
             rows().map(|g| g.positions() as u32),
         ),
         lists::<UInt16Type>(
-            "takeover_turns",
+            "handoff_turns",
             "turns, from 0, at which a newer model or another process continued the game; usually empty",
-            rows().map(|g| g.takeovers.iter().map(|takeover| takeover.turn)),
+            rows().map(|g| g.handoffs.iter().map(|handoff| handoff.turn)),
         ),
         lists_of_strings(
-            "takeover_models",
+            "handoff_models",
             "ids of those models, in the same order",
-            rows().map(|g| g.takeovers.iter().map(|takeover| &takeover.model)),
+            rows().map(|g| g.handoffs.iter().map(|handoff| &handoff.model)),
         ),
     ]
 }
@@ -191,7 +191,7 @@ fn turn_columns(games: &[GameRecord]) -> Vec<Column> {
         ),
         lists_of_optional::<Float32Type>(
             "policy_surprises",
-            "Kullback-Leibler divergence of the search policy from those priors, in nats; none in older files",
+            "Kullback-Leibler divergence of the search policy from those priors, in nats; none without a search",
             games.iter().map(|g| g.turns.iter().map(|turn| turn.policy_surprise)),
         ),
     ]

@@ -42,7 +42,7 @@ pub use batch::{ExampleRows, UncheckedRows};
 pub use deep_position::{DeepPosition, DeepPositionError};
 pub use error::RecordError;
 pub use example::{Example, ExampleError};
-pub use game::{EndReason, GameRecord, Takeover};
+pub use game::{EndReason, GameRecord, Handoff};
 pub use game_id::{GameId, GameIdError};
 pub use gzip::{unpacked, unpacked_sgf};
 pub use listing::GameListing;

@@ -3,7 +3,7 @@
 use go::Move;
 use go::sgf;
 
-use crate::{EndReason, GameRecord, Outcome, SearchAnnotations, SearchKind, Takeover, TopMove, Turn};
+use crate::{EndReason, GameRecord, Handoff, Outcome, SearchAnnotations, SearchKind, TopMove, Turn};
 
 /// Moves listed in the comment of a turn, most visited first.
 const TOP_MOVES: usize = 6;
@@ -59,7 +59,7 @@ impl GameRecord {
         if let (Some(winner_min), Outcome::Black | Outcome::White) = (self.winner_min_value, self.outcome) {
             lines.push(format!("minimum root value of the winner {winner_min:+.3}"));
         }
-        for Takeover { turn, model } in &self.takeovers {
+        for Handoff { turn, model } in &self.handoffs {
             lines.push(format!("from move {} on played by {model}", turn + 1));
         }
         if let Some(depth) = self.mean_depth {

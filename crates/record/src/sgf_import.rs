@@ -74,7 +74,7 @@ impl Converter {
             outcome: ending.outcome,
             score: ending.score,
             end: ending.end,
-            takeovers: Vec::new(),
+            handoffs: Vec::new(),
             turns: record.turns.iter().map(|turn| played(&record, turn.mv, value)).collect(),
         })
     }

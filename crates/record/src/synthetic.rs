@@ -70,7 +70,7 @@ pub fn game(model: &str, worker: &str, index: u64, size: Size, visits: u32) -> G
         outcome,
         score,
         end,
-        takeovers: Vec::new(),
+        handoffs: Vec::new(),
         turns,
     }
 }

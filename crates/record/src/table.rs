@@ -32,10 +32,6 @@ impl<'a> Table<'a> {
         self.batch.num_rows()
     }
 
-    pub(crate) fn has(&self, name: &str) -> bool {
-        self.batch.column_by_name(name).is_some()
-    }
-
     pub(crate) fn strings(&self, name: &'static str) -> Result<Strings<'a>, RecordError> {
         let column = self.column(name)?;
         let values = column.as_string_opt::<i32>().ok_or_else(|| wrong_type(name, "strings", column))?;

@@ -32,7 +32,7 @@ pub struct Turn {
     /// Entropy of the network's priors over the legal moves before noise, in nats.
     pub prior_entropy: f32,
     /// Kullback-Leibler divergence of the search's policy, as `visits` have it, from those priors, in nats; `None` where
-    /// nothing was searched, or by a program that did not say it.
+    /// nothing was searched.
     pub policy_surprise: Option<f32>,
     /// More about the search, for readable games. Tables do not hold it, so turns that were read have none.
     pub note: Option<Box<SearchAnnotations>>,

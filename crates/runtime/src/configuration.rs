@@ -107,7 +107,7 @@ impl ConfigArgs {
 pub fn begin(run: &Run, config: &RunConfig, overrides: &[String]) -> Result<(), RunError> {
     run.create(config)?;
     let stored = run_config(run)?.retention;
-    // Of a file without the section nothing is known about what the operator wants.
+    // A file that keeps everything, as `base.toml` does, tells nothing about what the operator wants.
     let is_given = config.retention != Retention::ALL || overrides.iter().any(|set| set.starts_with("retention"));
     if is_given && config.retention != stored {
         let file = format!("{}/{}/run.toml", run.store().root(), run.name());

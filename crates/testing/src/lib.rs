@@ -20,7 +20,7 @@ pub use board::position;
 pub use faults::{Fault, FaultInjector};
 #[cfg(feature = "s3")]
 pub use proxy::Proxy;
-pub use skip::{require, unsupported};
+pub use skip::{require, supported, unsupported};
 #[cfg(feature = "store")]
 pub use stores::{with_clock_ahead, with_faults};
 pub use tool::{Tool, kubernetes_version};

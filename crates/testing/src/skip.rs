@@ -1,8 +1,11 @@
 //! Tests that a machine cannot run: failures, unless the skip is allowed; and the record of what was skipped.
 
+use std::collections::BTreeSet;
+use std::fmt::Display;
 use std::fs::OpenOptions;
 use std::io::{Write, stderr};
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use crate::Tool;
 
@@ -35,6 +38,13 @@ pub fn unsupported(what: &str) {
     record(&format!("{what} not supported by this machine"));
 }
 
+/// Those of all that this machine supports. The others are recorded as [`unsupported`] says.
+pub fn supported<T: Copy + Display>(all: impl IntoIterator<Item = T>, is_supported: impl Fn(T) -> bool) -> Vec<T> {
+    let (supported, others): (Vec<T>, Vec<T>) = all.into_iter().partition(|&one| is_supported(one));
+    others.iter().for_each(|other| unsupported(&other.to_string()));
+    supported
+}
+
 fn decide(tool: Tool, found: Option<PathBuf>, allowed: &str) -> Result<Option<PathBuf>, String> {
     let allowed: Vec<&str> = allowed.split(',').map(str::trim).filter(|name| !name.is_empty()).collect();
     let known = || Tool::ALL.map(Tool::name).join(", ");
@@ -50,9 +60,15 @@ fn decide(tool: Tool, found: Option<PathBuf>, allowed: &str) -> Result<Option<Pa
     }
 }
 
+/// What is recorded already: a test may find in every one of its cases that the machine lacks something.
+static RECORDED: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+
 /// Prints the skip, and adds it to the list that `make test` prints at its end.
 fn record(reason: &str) {
     let line = line(std::thread::current().name().unwrap_or("a test"), reason);
+    if !RECORDED.lock().unwrap_or_else(PoisonError::into_inner).insert(line.clone()) {
+        return;
+    }
     if let Some(list) = std::env::var_os(SKIP_LIST) {
         append(Path::new(&list), &line).unwrap_or_else(|error| panic!("{SKIP_LIST}: {}: {error}", list.display()));
     }

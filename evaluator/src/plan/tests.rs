@@ -37,7 +37,7 @@ impl Simulation {
     fn new(changes: &[&str], seed: u64) -> Simulation {
         let config = config(changes);
         let store = store_of(&config);
-        publish_models(&arena(&store, 1), config.cycle.models);
+        publish_models(&arena(&store, 1), config.run_loop.models);
         Simulation { store, config, seed, killed_after: None }
     }
 
@@ -45,7 +45,7 @@ impl Simulation {
     /// it came to the end.
     fn run(&self) -> bool {
         let (rated, mut left) = (self.rated(), self.killed_after);
-        let models = self.config.cycle.models;
+        let models = self.config.run_loop.models;
         let measured = (1..=models).filter(|number| number % self.config.evaluate.every == 0);
         let plans = measured.map(|newest| MatchPlan::of_model(&rated, newest).expect("the results can be rated"));
         plans.chain(std::iter::once_with(|| MatchPlan::last(&rated, models))).all(|mut plan| {
@@ -92,7 +92,7 @@ impl Simulation {
     fn found(&self) -> (usize, f64) {
         let rated = self.rated();
         let games = rated.pool().expect("memory can be read").games();
-        (games, rated.ladder(self.config.cycle.models).expect("the pool can be rated").margin())
+        (games, rated.ladder(self.config.run_loop.models).expect("the pool can be rated").margin())
     }
 
     fn ids(&self) -> Vec<(String, String, u64)> {

@@ -37,7 +37,7 @@ fn another_worker_finishes_handed_off_games() {
     assert_eq!((done.games, done.finished), (3, 3 + stopped.handed_off), "its own games, and handed-off ones");
     assert_eq!(handed_off(&run), 0);
     let games = published(&run);
-    let taken: Vec<_> = games.iter().filter(|game| !game.takeovers.is_empty()).collect();
+    let taken: Vec<_> = games.iter().filter(|game| !game.handoffs.is_empty()).collect();
     assert!(taken.iter().all(|game| game.worker == "w"), "they count for the worker that began them");
     assert_eq!(taken.len() as u64, stopped.handed_off);
 }
@@ -81,9 +81,9 @@ fn newer_model_takes_over_games_in_progress_where_the_run_follows_within_games()
     let job = Job { model: id(1), games: 1, ..job };
     play(&run, &job, &model, &mut in_progress, &Stop::never(), &mut |_| Ok(ControlFlow::Continue(()))).unwrap();
     let games = published(&run);
-    let taken: Vec<_> = games.iter().filter(|game| !game.takeovers.is_empty()).collect();
+    let taken: Vec<_> = games.iter().filter(|game| !game.handoffs.is_empty()).collect();
     assert!(!taken.is_empty() && games.len() == before + taken.len(), "{before} before, {} resumed", taken.len());
-    assert!(taken.iter().all(|game| game.black == "random" && game.takeovers[0].model == "tiny-1"));
+    assert!(taken.iter().all(|game| game.black == "random" && game.handoffs[0].model == "tiny-1"));
 }
 
 fn id(number: u32) -> ModelId {

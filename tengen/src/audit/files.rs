@@ -180,7 +180,7 @@ impl Audit<'_> {
     /// Games lie in the folder of the model that played them.
     fn players(&self, model: u32, game: &GameRecord) -> Option<String> {
         let own = self.run.name().model(model).to_string();
-        let fits = |name: &String| if model == 0 { rules::BUILT_IN.contains(&name.as_str()) } else { *name == own };
+        let fits = |name: &String| if model == 0 { rules::plays_model_0(name) } else { *name == own };
         let foreign = [&game.black, &game.white].into_iter().find(|name| !fits(name))?;
         Some(format!("played by {foreign}, in the folder of {}", if model == 0 { "random" } else { &own }))
     }

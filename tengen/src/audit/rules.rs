@@ -1,15 +1,17 @@
 //! A single game: whether it can have been played so, and ended so.
 
-use config::{Algorithm, RunConfig};
+use config::{Algorithm, ModelId, RunConfig};
 use go::{Color, Game, Move};
 use mcts::{Search, Settings};
 use record::{EndReason, GameId, GameRecord, Outcome, Turn};
 
-/// Who plays the games of model 0. `human` stands for human games.
-pub(super) const BUILT_IN: [&str; 3] = ["random", "uniform", HUMAN];
-
 /// The player of human games: they end by agreement, with agreed scores.
 const HUMAN: &str = "human";
+
+/// Whether this player plays games of model 0.
+pub(super) fn plays_model_0(player: &str) -> bool {
+    player == HUMAN || ModelId::built_in(player).is_some()
+}
 
 /// Everything that is wrong with a game by itself.
 pub(super) fn check(game: &GameRecord, config: &RunConfig) -> Vec<String> {
@@ -40,7 +42,7 @@ fn header(game: &GameRecord, config: &RunConfig) -> Vec<String> {
     if game.size.side() != config.game.size {
         problems.push(format!("on {0}x{0}, not {1}x{1}", game.size.side(), config.game.size));
     }
-    if game.takeovers.iter().any(|takeover| usize::from(takeover.turn) > game.turns.len()) {
+    if game.handoffs.iter().any(|handoff| usize::from(handoff.turn) > game.turns.len()) {
         problems.push("a model took it over after its end".to_owned());
     }
     if game.black == HUMAN {

@@ -79,7 +79,7 @@ impl Forecast {
             .zip(&measured.rates)
             .map(|(span, rates)| Phase::new(span, rates, measured, request_s))
             .collect();
-        let match_games = regular_games(config, config.cycle.models) + final_games(config);
+        let match_games = regular_games(config, config.run_loop.models) + final_games(config);
         let game_s =
             spans.last().zip(measured.rates.last()).map_or(0.0, |(span, rates)| match_game_s(config, span, rates));
         let match_seconds = match_games * game_s;
@@ -144,16 +144,16 @@ impl Phase {
 
 /// Games of the matches of models up to this one.
 fn regular_games(config: &RunConfig, model: u32) -> f64 {
-    let (evaluate, last) = (&config.evaluate, config.cycle.models);
+    let (evaluate, last) = (&config.evaluate, config.run_loop.models);
     let measured = model / evaluate.every + u32::from(model == last && !last.is_multiple_of(evaluate.every));
     f64::from(measured) * (evaluate.pairs_per_model * evaluate.games_per_pair) as f64
 }
 
 /// Games after the last model.
 fn final_games(config: &RunConfig) -> f64 {
-    let cycle = &config.cycle;
-    let share = if cycle.final_margin > 0.0 { FINAL_SHARE } else { 1.0 };
-    2.0 * cycle.final_games as f64 + share * (cycle.final_pairs * config.evaluate.games_per_pair) as f64
+    let run_loop = &config.run_loop;
+    let share = if run_loop.final_margin > 0.0 { FINAL_SHARE } else { 1.0 };
+    2.0 * run_loop.final_games as f64 + share * (run_loop.final_pairs * config.evaluate.games_per_pair) as f64
 }
 
 /// Seconds of a match game.

@@ -29,8 +29,8 @@ impl Span {
         starts.extend(resigns_from);
         starts.extend(config.search.phases.iter().map(|phase| phase.from_model));
         starts.extend(config.train.grow.iter().map(|grow| grow.from_model));
-        let mut starts: Vec<u32> = starts.into_iter().filter(|&start| start < config.cycle.models).collect();
-        starts.push(config.cycle.models);
+        let mut starts: Vec<u32> = starts.into_iter().filter(|&start| start < config.run_loop.models).collect();
+        starts.push(config.run_loop.models);
         let span = |first: u32, end: u32| Span {
             first,
             last: end - 1,

@@ -66,7 +66,7 @@ pub(super) struct Strength {
 /// Strengths that were measured with this configuration, and what its run began with; `seconds` says when a model is there.
 pub(super) fn of(config: &RunConfig, seconds: impl Fn(u32) -> f64) -> (Option<Start>, Vec<Strength>) {
     let Some(curve) = CURVES.iter().find(|curve| is_measured(curve.preset, config)) else { return (None, Vec::new()) };
-    let there = curve.models.iter().filter(|&&(model, ..)| model <= config.cycle.models);
+    let there = curve.models.iter().filter(|&&(model, ..)| model <= config.run_loop.models);
     let strength = |&(model, elo, elo_error)| Strength { model, seconds: seconds(model), elo, elo_error };
     (curve.start, there.map(strength).collect())
 }
@@ -74,8 +74,8 @@ pub(super) fn of(config: &RunConfig, seconds: impl Fn(u32) -> f64) -> (Option<St
 /// Whether models are trained as those of the preset were: matches, extent and seed may differ.
 fn is_measured(preset: Preset, config: &RunConfig) -> bool {
     let measured = preset.config();
-    let (evaluate, cycle, seed) = (measured.evaluate.clone(), measured.cycle.clone(), measured.seed);
-    RunConfig { evaluate, cycle, seed, ..config.clone() }.digest() == measured.digest()
+    let (evaluate, run_loop, seed) = (measured.evaluate.clone(), measured.run_loop.clone(), measured.seed);
+    RunConfig { evaluate, run_loop, seed, ..config.clone() }.digest() == measured.digest()
 }
 
 #[cfg(test)]

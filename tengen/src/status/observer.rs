@@ -65,7 +65,7 @@ impl Observer {
         let facts = Facts {
             run: self.name().clone(),
             model,
-            models: config.cycle.models,
+            models: config.run_loop.models,
             games,
             wanted: config.selfplay.games_of(model),
             shards: self.run.shards().manifest(model + 1)?.is_some(),

@@ -49,7 +49,7 @@ pub(super) fn activities(facts: &Facts) -> [(&'static str, Activity); 4] {
 
 /// The newest model that `evaluate.every` wants a rating of.
 pub(super) fn to_rate(config: &RunConfig, newest: u32) -> u32 {
-    if newest >= config.cycle.models { newest } else { newest - newest % config.evaluate.every }
+    if newest >= config.run_loop.models { newest } else { newest - newest % config.evaluate.every }
 }
 
 fn selfplay(facts: &Facts) -> Activity {
@@ -182,7 +182,7 @@ mod tests {
     #[test]
     fn every_nth_model_and_the_last_are_rated() {
         let mut config = config::Preset::Minigo.config();
-        (config.cycle.models, config.evaluate.every) = (10, 4);
+        (config.run_loop.models, config.evaluate.every) = (10, 4);
         assert_eq!([0, 3, 4, 7, 9, 10].map(|newest| to_rate(&config, newest)), [0, 0, 4, 4, 8, 10]);
     }
 }

@@ -1,11 +1,8 @@
 //! The models that visitors can choose.
 
-use config::{Preset, RunName};
+use config::{ModelId, Preset};
 use models::{ModelError, Models};
 use serde::Serialize;
-
-/// The run of the model that comes with the program.
-const DEMO: &str = "9x9-demo";
 
 /// A run with models, for the lists of pages.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -30,11 +27,8 @@ pub(super) struct Choice {
 /// # Errors
 /// The store cannot be read.
 pub(super) fn choices(models: &Models) -> Result<Vec<Choice>, ModelError> {
-    let demo: Option<RunName> = DEMO.parse().ok();
-    let names = models.store().runs()?;
-    let demo = demo.filter(|demo| !names.contains(demo));
     let mut choices = Vec::new();
-    for name in names.into_iter().chain(demo) {
+    for name in models.runs()? {
         let run = models.run(&name)?;
         // A run that is being started has none of these.
         let (Some(config), Some(newest)) = (run.config()?, run.models().newest()?) else { continue };
@@ -49,8 +43,8 @@ pub(super) fn choices(models: &Models) -> Result<Vec<Choice>, ModelError> {
         });
     }
     let plain = Preset::NineByNine.config();
-    choices.extend(["uniform", "random"].map(|name| Choice {
-        run: name.to_owned(),
+    choices.extend(ModelId::BUILT_IN.map(|model| Choice {
+        run: model.to_string(),
         models: None,
         size: None,
         komi: plain.game.komi,
@@ -71,7 +65,7 @@ mod tests {
         let models = Models::new(Store::in_memory().expect("memory"));
         let choices = choices(&models).expect("a store");
         let names: Vec<(&str, Option<usize>)> = choices.iter().map(|choice| (&*choice.run, choice.size)).collect();
-        assert_eq!(names, [(DEMO, Some(9)), ("uniform", None), ("random", None)]);
+        assert_eq!(names, [("9x9-demo", Some(9)), ("uniform", None), ("random", None)]);
         assert_eq!(choices[0].models, Some([1, 1]));
     }
 

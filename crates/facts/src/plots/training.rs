@@ -55,11 +55,11 @@ const SHOWN: &[Shown] = &[
         format: Format::Short,
     },
     Shown {
-        id: "opponent-loss",
+        id: "opponent-policy-loss",
         title: "Opponent policy loss",
         caption: "Cross-entropy of the opponent’s next move in nats; of networks with the head.",
         label: "opponent policy loss",
-        lines: &[("train", "opponent", "training"), ("holdout", "opponent", "validation")],
+        lines: &[("train", "opponent_policy", "training"), ("holdout", "opponent_policy", "validation")],
         format: Format::Short,
     },
     Shown {
@@ -144,7 +144,7 @@ const SHOWN: &[Shown] = &[
 ];
 
 /// Losses of heads that a network may lack.
-const OF_HEADS: [&str; 3] = ["ownership", "score", "opponent"];
+const OF_HEADS: [&str; 3] = ["ownership", "score", "opponent_policy"];
 
 /// A curve by its name; `None` for a name that is none.
 pub fn curve(facts: &Facts, name: &str) -> Option<Plot> {

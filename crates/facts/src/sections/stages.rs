@@ -16,7 +16,7 @@ pub fn stages(facts: &Facts) -> Markup {
     let next = newest + 1;
     let wanted = facts.config.selfplay.games_of(newest) as u64;
     let there = facts.games.get(&newest).map_or(0, |games| games.counts.games());
-    let is_over = facts.config.cycle.models > 0 && newest >= facts.config.cycle.models;
+    let is_over = facts.config.run_loop.models > 0 && newest >= facts.config.run_loop.models;
     let has_shards = facts.shards.is_some_and(|shards| shards >= next);
     let rated = facts.ratings.iter().filter_map(|row| crate::players_model(&facts.run, &row.player)).max();
     html! {

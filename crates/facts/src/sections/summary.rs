@@ -37,7 +37,7 @@ pub fn tiles(facts: &Facts, strength: &Strength) -> Markup {
     html! {
         dl.tiles {
             @if let Some(newest) = facts.newest_model {
-                div { dt { "models" @if facts.config.cycle.models > 0 { " of " (whole(facts.config.cycle.models.into())) } } dd { (whole(newest.into())) } }
+                div { dt { "models" @if facts.config.run_loop.models > 0 { " of " (whole(facts.config.run_loop.models.into())) } } dd { (whole(newest.into())) } }
             }
             @if let Some(newest) = models.last() {
                 div {

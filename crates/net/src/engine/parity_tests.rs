@@ -207,7 +207,7 @@ fn check_bits(
     let (few, moves) = (FEW.min(case.batch), case.shape.size.moves());
     let expected = bits(&[all[0][..few * moves].to_vec(), all[1][..few].to_vec()]);
     let precision = scales.map_or(cpu::Precision::F32, cpu::Precision::Int16);
-    for set in InstructionSet::available() {
+    for set in testing::supported(InstructionSet::ALL, InstructionSet::is_available) {
         let engine = Engine::Cpu(cpu::Model::new(description, precision, set).unwrap());
         let found = answers(&engine, case.shape, &planes[..few * case.position()], few);
         assert!(bits(&found) == expected, "{set}, {precision:?}");

@@ -40,8 +40,8 @@ fn answers(logits: [f32; 6], values: [f32; 2]) -> Answers {
 
 /// Outputs of a network that has no other heads.
 fn plain(logits: Tensor, values: Tensor) -> Answers {
-    let (value_logits, opponent, ownership, scores) = (None, None, None, None);
-    Answers { logits, values, value_logits, opponent, ownership, scores, statistics: Vec::new() }
+    let (value_logits, opponent_policy, ownership, scores) = (None, None, None, None);
+    Answers { logits, values, value_logits, opponent_policy, ownership, scores, statistics: Vec::new() }
 }
 
 fn close(a: f32, b: f32) -> bool {
@@ -214,16 +214,16 @@ fn chances_by_hand() {
 }
 
 #[test]
-fn opponent_moves_by_hand() {
+fn opponent_policy_by_hand() {
     // The first output is the second move; of the second position it is not known.
     let mut batch = batch([1.0, 0.0, 0.0, 1.0, 0.0, 0.0], [0.0; 2]);
     batch.replies = vec![0.0, 1.0, 0.0, 0.0, 0.0, 0.0];
     let mut answers = answers([0.0; 6], [0.0; 2]);
-    answers.opponent = Some(Tensor::from_slice(&[0.0f32, LN2, 0.0, 9.0, 0.0, 0.0]).view([2, 3]));
+    answers.opponent_policy = Some(Tensor::from_slice(&[0.0f32, LN2, 0.0, 9.0, 0.0, 0.0]).view([2, 3]));
     let losses = loss(&answers, &batch, &loss_config(0.0)).unwrap().read().unwrap();
-    assert!(close(losses.opponent, LN2) && close(losses.total, losses.policy + 0.5 * LN2), "{losses:?}");
+    assert!(close(losses.opponent_policy, LN2) && close(losses.total, losses.policy + 0.5 * LN2), "{losses:?}");
     batch.replies = Vec::new();
-    assert_eq!(loss(&answers, &batch, &loss_config(0.0)).unwrap().read().unwrap().opponent, 0.0);
+    assert_eq!(loss(&answers, &batch, &loss_config(0.0)).unwrap().read().unwrap().opponent_policy, 0.0);
 }
 
 #[test]

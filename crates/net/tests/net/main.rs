@@ -75,7 +75,7 @@ fn train_config(rate: f32) -> TrainConfig {
             outcome_fraction: 1.0,
             mask_illegal: false,
             ownership: false,
-            opponent: false,
+            opponent_policy: false,
         },
         seed: 7,
     }

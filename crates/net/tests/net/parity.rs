@@ -109,7 +109,7 @@ fn pytorch_trains_to_the_same_weights() {
         train_config.train.optimizer = optimizer;
         (train_config.train.l2, train_config.train.ownership_weight, train_config.train.score_weight) =
             (1e-3, 0.5, 0.1);
-        (train_config.targets.ownership, train_config.targets.opponent) = (true, shape.opponent_policy);
+        (train_config.targets.ownership, train_config.targets.opponent_policy) = (true, shape.opponent_policy);
         train_config.train.opponent_policy_weight = 0.3;
         let config::Train { momentum, second_momentum, l2, value_weight, ownership_weight, score_weight, .. } =
             train_config.train;

@@ -62,7 +62,7 @@ fn policies_move_with_the_moves_and_sum_to_one() {
         outcome_fraction: 1.0,
         mask_illegal: false,
         ownership: false,
-        opponent: false,
+        opponent_policy: false,
     };
     for record in games() {
         let (size, examples) = (record.size, record.examples().unwrap());

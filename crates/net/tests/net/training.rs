@@ -231,7 +231,7 @@ fn checkpoint_that_cannot_be_used_says_why() {
     }
     let weights = start().to_bytes();
     let error = refusal(&weights, tiny(), "digest");
-    assert_eq!(error, "the file is \"tengen-weights/1\", expected \"tengen-checkpoint/2\"");
+    assert_eq!(error, "the file is \"tengen-weights/1\", expected \"tengen-checkpoint/3\"");
     let larger = Shape { blocks: 2, ..tiny() };
     let error = refusal(&checkpoint, larger, "digest");
     assert!(error.contains("is 1 block of 8") && error.contains("expected 2 blocks of 8"), "{error}");
@@ -270,7 +270,7 @@ fn elaborate(optimizer: Optimizer) -> TrainConfig {
     train_config.train.score_weight = 0.1;
     train_config.train.opponent_policy_weight = 0.15;
     train_config.targets.ownership = true;
-    train_config.targets.opponent = true;
+    train_config.targets.opponent_policy = true;
     train_config.targets.mask_illegal = true;
     train_config
 }
@@ -306,7 +306,7 @@ fn restored_trainer_with_every_option_continues_bit_for_bit() {
             assert_eq!(whole.step(batch).unwrap(), resumed.step(batch).unwrap());
         }
         assert_eq!(resumed.checkpoint("digest").unwrap(), whole.checkpoint("digest").unwrap());
-        assert_eq!(resumed.published().unwrap(), resumed.weights().unwrap(), "nothing is settled after a step");
+        assert_eq!(resumed.published().unwrap(), resumed.weights().unwrap(), "nothing is averaged after a step");
     }
 }
 
@@ -332,9 +332,10 @@ fn overfits_one_batch_in_every_configuration() {
         assert!(last.policy - last.target_entropy < 0.01 && last.value < 0.01, "{optimizer:?} {last:?}");
         assert!(first.ownership > 0.3 && last.ownership < 0.1 * first.ownership, "{optimizer:?} {first:?} {last:?}");
         assert!(first.score > 0.05 && last.score < 0.05 * first.score, "{optimizer:?} {first:?} {last:?}");
-        let known =
-            |losses: &net::Losses| if shape.opponent_policy { losses.opponent > 0.0 } else { losses.opponent == 0.0 };
-        assert!(known(&first) && last.opponent < 0.1, "{optimizer:?} {first:?} {last:?}");
+        let known = |losses: &net::Losses| {
+            if shape.opponent_policy { losses.opponent_policy > 0.0 } else { losses.opponent_policy == 0.0 }
+        };
+        assert!(known(&first) && last.opponent_policy < 0.1, "{optimizer:?} {first:?} {last:?}");
     }
 }
 
@@ -349,15 +350,18 @@ fn published_network_is_the_ema_with_its_own_statistics() {
     }
     let (before, raw) = (trainer.measure(&examples).unwrap(), trainer.weights().unwrap());
     trainer.recalibrate_batch_norm(&examples).unwrap();
-    let (settled, mean) = (trainer.measure(&examples).unwrap(), trainer.published().unwrap());
+    let (averaged, mean) = (trainer.measure(&examples).unwrap(), trainer.published().unwrap());
     assert_eq!(trainer.weights().unwrap(), raw, "training resumes where it was");
-    assert!(difference(&raw, &mean, &["conv.weight"]) > 1e-4 && before != settled);
+    assert!(difference(&raw, &mean, &["conv.weight"]) > 1e-4 && before != averaged);
     // Its output in play is that in training: its statistics are those of the examples.
     train_config.train.learning_rate[0].rate = 0.0;
     let mut at_rest = Trainer::new(&mean, 0, train_config, TRAIN_DEVICE).unwrap();
     let training = at_rest.step(&examples).unwrap();
     let close = |a: f32, b: f32| (a - b).abs() < 2e-3;
-    assert!(close(training.policy, settled.policy) && close(training.value, settled.value), "{training:?} {settled:?}");
+    assert!(
+        close(training.policy, averaged.policy) && close(training.value, averaged.value),
+        "{training:?} {averaged:?}"
+    );
 }
 
 #[test]

@@ -430,7 +430,7 @@ fn failed_run_keeps_games_in_progress() {
 }
 
 /// Plays some rounds with `random` and continues with `uniform`.
-fn taken_over(config: &RunConfig, rounds: u64) -> Vec<GameRecord> {
+fn handed_off(config: &RunConfig, rounds: u64) -> Vec<GameRecord> {
     let mut started = 0..6;
     let mut start =
         || started.next().map(|index| Selfplay::new(SelfplaySpec::new(&config.at(0), "random", "0", index, None)));
@@ -453,12 +453,12 @@ fn taken_over(config: &RunConfig, rounds: u64) -> Vec<GameRecord> {
 fn newer_model_continues_a_game_at_the_present_move() {
     for search in ["search.algorithm=puct", "search.algorithm=gumbel"] {
         let config = config(&[search, "search.reuse=false", "selfplay.choice_moves=0", "search.leaves=1"]);
-        let records = taken_over(&config, 20);
+        let records = handed_off(&config, 20);
         // A search of 16 visits takes 17 rounds.
-        assert_eq!(records, taken_over(&config, 22), "{search}");
+        assert_eq!(records, handed_off(&config, 22), "{search}");
         for (record, alone) in records.iter().zip(selfplay(&config, 1, 0..6, None)) {
-            let takeovers = [record::Takeover { turn: 1, model: "uniform".to_owned() }];
-            assert_eq!(record.takeovers, takeovers);
+            let handoffs = [record::Handoff { turn: 1, model: "uniform".to_owned() }];
+            assert_eq!(record.handoffs, handoffs);
             assert_eq!((record.id, &record.black, &record.turns[0]), (alone.id, &alone.black, &alone.turns[0]));
             assert!(record.turns[1..].iter().all(|turn| turn.network_value == 0.0), "uniform says nothing else");
             let models: Vec<String> = record.examples().expect("good turns").into_iter().map(|e| e.model).collect();
@@ -502,7 +502,7 @@ fn handed_off_game_continues_elsewhere_unchanged() {
         let here = finish(&mut games);
         assert_eq!(finish(&mut elsewhere), here, "{overrides:?}");
         for (game, left) in here.iter().zip(&left) {
-            assert_eq!(game.takeovers.last().map(|takeover| usize::from(takeover.turn)), Some(left.turns.len()));
+            assert_eq!(game.handoffs.last().map(|handoff| usize::from(handoff.turn)), Some(left.turns.len()));
             assert_eq!(game.turns[..left.turns.len()], left.turns);
         }
     }

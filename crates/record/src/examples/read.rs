@@ -26,8 +26,7 @@ pub(super) struct Columns<'a> {
     best_child_value: &'a [f32],
     network_value: &'a [f32],
     prior_entropy: &'a [f32],
-    /// Not in older files.
-    policy_surprise: Option<&'a Float32Array>,
+    policy_surprise: &'a Float32Array,
     outcome: &'a [i8],
     score: &'a Float32Array,
     area_black: &'a BinaryArray,
@@ -56,7 +55,7 @@ impl<'a> Columns<'a> {
             best_child_value: table.numbers::<Float32Type>("best_child_value")?,
             network_value: table.numbers::<Float32Type>("network_value")?,
             prior_entropy: table.numbers::<Float32Type>("prior_entropy")?,
-            policy_surprise: policy_surprises(table)?,
+            policy_surprise: table.optional_numbers::<Float32Type>("policy_surprise")?,
             outcome: table.numbers::<Int8Type>("outcome")?,
             score: table.optional_numbers::<Float32Type>("score")?,
             area_black: table.optional_bytes("area_black")?,
@@ -191,16 +190,8 @@ fn entropy(row: usize, entropy: f32) -> Result<f32, RecordError> {
     }
 }
 
-/// The column of divergences, which older files do not have.
-pub(super) fn policy_surprises<'a>(table: &Table<'a>) -> Result<Option<&'a Float32Array>, RecordError> {
-    match table.has("policy_surprise") {
-        true => table.optional_numbers::<Float32Type>("policy_surprise").map(Some),
-        false => Ok(None),
-    }
-}
-
-pub(super) fn policy_surprise(column: Option<&Float32Array>, row: usize) -> Result<Option<f32>, RecordError> {
-    let divergence = column.and_then(|column| optional(column, row));
+pub(super) fn policy_surprise(column: &Float32Array, row: usize) -> Result<Option<f32>, RecordError> {
+    let divergence = optional(column, row);
     match divergence.map_or(Ok(()), check_divergence) {
         Ok(()) => Ok(divergence),
         Err(problem) => Err(value_error("policy_surprise", row, problem)),

@@ -8,7 +8,7 @@ use go::{Move, Size};
 
 use crate::table::{Lists, StringLists, Strings, Table, optional, read_outcome, read_size, value_error};
 use crate::turn::{check_divergence, check_entropy, check_value, check_weight};
-use crate::{EndReason, GameRecord, Outcome, RecordError, SearchKind, Takeover, Turn};
+use crate::{EndReason, GameRecord, Handoff, Outcome, RecordError, SearchKind, Turn};
 
 /// The columns with one value for each game.
 pub(super) struct Headers<'a> {
@@ -28,8 +28,8 @@ pub(super) struct Headers<'a> {
     holdout: &'a BooleanArray,
     resign_threshold: &'a Float32Array,
     would_resign_turn: &'a UInt16Array,
-    takeover_turns: Lists<'a, UInt16Type>,
-    takeover_models: StringLists<'a>,
+    handoff_turns: Lists<'a, UInt16Type>,
+    handoff_models: StringLists<'a>,
     /// `None` where games are not over.
     ends: Option<Ends<'a>>,
 }
@@ -68,8 +68,8 @@ impl<'a> Headers<'a> {
             holdout: table.flags("holdout")?,
             resign_threshold: table.optional_numbers::<Float32Type>("resign_threshold")?,
             would_resign_turn: table.optional_numbers::<UInt16Type>("would_resign_turn")?,
-            takeover_turns: table.lists("takeover_turns")?,
-            takeover_models: table.lists_of_strings("takeover_models")?,
+            handoff_turns: table.lists("handoff_turns")?,
+            handoff_models: table.lists_of_strings("handoff_models")?,
             ends: None,
         })
     }
@@ -99,7 +99,7 @@ impl<'a> Headers<'a> {
             outcome: Outcome::Draw,
             score: None,
             end: EndReason::MoveLimit,
-            takeovers: self.takeovers(row)?,
+            handoffs: self.handoffs(row)?,
             turns: Vec::new(),
         };
         match &self.ends {
@@ -108,16 +108,16 @@ impl<'a> Headers<'a> {
         }
     }
 
-    fn takeovers(&self, row: usize) -> Result<Vec<Takeover>, RecordError> {
-        let fail = |problem: String| value_error("takeover_turns", row, problem);
-        let (turns, models) = (self.takeover_turns.row(row), self.takeover_models.row(row));
+    fn handoffs(&self, row: usize) -> Result<Vec<Handoff>, RecordError> {
+        let fail = |problem: String| value_error("handoff_turns", row, problem);
+        let (turns, models) = (self.handoff_turns.row(row), self.handoff_models.row(row));
         if turns.len() != models.len() {
             return Err(fail(format!("{} turns have {} models", turns.len(), models.len())));
         }
         if !turns.is_sorted_by(|earlier, later| earlier < later) {
             return Err(fail(format!("{turns:?} are not in order")));
         }
-        Ok(turns.iter().zip(models).map(|(&turn, model)| Takeover { turn, model: model.to_owned() }).collect())
+        Ok(turns.iter().zip(models).map(|(&turn, model)| Handoff { turn, model: model.to_owned() }).collect())
     }
 }
 
@@ -161,16 +161,11 @@ pub(super) struct Turns<'a> {
     best_child_values: Lists<'a, Float32Type>,
     network_values: Lists<'a, Float32Type>,
     prior_entropies: Lists<'a, Float32Type>,
-    /// Not in older files.
-    policy_surprises: Option<Lists<'a, Float32Type>>,
+    policy_surprises: Lists<'a, Float32Type>,
 }
 
 impl<'a> Turns<'a> {
     pub(super) fn new(table: &Table<'a>) -> Result<Turns<'a>, RecordError> {
-        let policy_surprises = match table.has("policy_surprises") {
-            true => Some(table.lists_of_optional("policy_surprises")?),
-            false => None,
-        };
         Ok(Turns {
             moves: table.lists("moves")?,
             kinds: table.lists("search_kinds")?,
@@ -179,7 +174,7 @@ impl<'a> Turns<'a> {
             best_child_values: table.lists_of_optional("best_child_values")?,
             network_values: table.lists_of_optional("network_values")?,
             prior_entropies: table.lists_of_optional("prior_entropies")?,
-            policy_surprises,
+            policy_surprises: table.lists_of_optional("policy_surprises")?,
         })
     }
 
@@ -233,8 +228,7 @@ impl<'a> Turns<'a> {
     }
 
     fn read_surprises(&self, row: usize, turns: usize) -> Result<Vec<Option<f32>>, RecordError> {
-        let Some(lists) = &self.policy_surprises else { return Ok(vec![None; turns]) };
-        let surprises: Vec<Option<f32>> = lists.optional_row(row).collect();
+        let surprises: Vec<Option<f32>> = self.policy_surprises.optional_row(row).collect();
         check_length("policy_surprises", row, surprises.len(), turns)?;
         let checked = surprises.iter().flatten().try_for_each(|&surprise| check_divergence(surprise));
         checked.map(|()| surprises).map_err(|e| value_error("policy_surprises", row, e))

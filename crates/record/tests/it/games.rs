@@ -2,7 +2,7 @@
 
 use go::{Color, Game, Size, Stones};
 use proptest::prelude::*;
-use record::{Example, GameRecord, GameSummary, Takeover, examples, games, synthetic};
+use record::{Example, GameRecord, GameSummary, Handoff, examples, games, synthetic};
 
 fn a_game() -> impl Strategy<Value = GameRecord> {
     (2_usize..=13, any::<u32>(), 1_u32..300)
@@ -10,12 +10,12 @@ fn a_game() -> impl Strategy<Value = GameRecord> {
 }
 
 /// A game that newer models went on with at these turns.
-fn a_game_taken_over() -> impl Strategy<Value = GameRecord> {
+fn a_game_handed_off() -> impl Strategy<Value = GameRecord> {
     (a_game(), prop::collection::btree_set(0_u16..60, 0..3)).prop_map(|(game, turns)| {
-        let takeover = |(i, turn)| Takeover { turn, model: format!("run-{}", i + 2) };
+        let handoff = |(i, turn)| Handoff { turn, model: format!("run-{}", i + 2) };
         let started_at = (game.index % 2 == 0).then_some(1_700_000_000_000 + game.index);
         let ended_at = started_at.map(|time| time + 999);
-        GameRecord { takeovers: turns.into_iter().enumerate().map(takeover).collect(), started_at, ended_at, ..game }
+        GameRecord { handoffs: turns.into_iter().enumerate().map(handoff).collect(), started_at, ended_at, ..game }
     })
 }
 
@@ -52,7 +52,7 @@ proptest! {
     }
 
     #[test]
-    fn games_survive_the_table(games in prop::collection::vec(a_game_taken_over(), 0..4)) {
+    fn games_survive_the_table(games in prop::collection::vec(a_game_handed_off(), 0..4)) {
         let batch = games::to_batch(&games);
         let read = games::from_batch(&batch).unwrap();
         prop_assert_eq!(&read, &games.iter().map(GameRecord::as_stored).collect::<Vec<_>>());
@@ -63,7 +63,7 @@ proptest! {
 
     /// Policies are there, and what only the end tells is not.
     #[test]
-    fn unfinished_games_survive_their_table(games in prop::collection::vec((a_game_taken_over(), 0_usize..40), 0..4)) {
+    fn unfinished_games_survive_their_table(games in prop::collection::vec((a_game_handed_off(), 0_usize..40), 0..4)) {
         let left = |(game, turns): &(GameRecord, usize)| {
             GameRecord { turns: game.turns.iter().take(*turns).cloned().collect(), ended_at: None, ..game.clone() }
         };
@@ -73,8 +73,8 @@ proptest! {
         let read = games::unfinished::from_batch(&batch).unwrap();
         prop_assert_eq!(read.len(), games.len());
         for (read, game) in read.into_iter().zip(&games) {
-            let (outcome, score, end, takeovers) = (game.outcome, game.score, game.end, game.takeovers.clone());
-            prop_assert_eq!(&GameRecord { outcome, score, end, takeovers, ..read }, &GameRecord { mean_depth: None, winner_min_value: None, ..game.clone() });
+            let (outcome, score, end, handoffs) = (game.outcome, game.score, game.end, game.handoffs.clone());
+            prop_assert_eq!(&GameRecord { outcome, score, end, handoffs, ..read }, &GameRecord { mean_depth: None, winner_min_value: None, ..game.clone() });
         }
     }
 

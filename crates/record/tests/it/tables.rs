@@ -23,7 +23,7 @@ fn every_column_says_what_it_holds() {
             assert!(field.metadata().get("doc").is_some_and(|doc| doc.len() > 10), "{}", field.name());
         }
     }
-    assert_eq!(games::schema().metadata().get(VERSION_KEY), Some("games/5".into()).as_ref());
+    assert_eq!(games::schema().metadata().get(VERSION_KEY), Some("games/6".into()).as_ref());
 }
 
 /// The table with one column replaced, or left out.
@@ -58,7 +58,7 @@ fn other_versions_are_refused() {
     let none = Schema::new(batch.schema().fields().clone());
     assert_eq!(refused(&renamed(none)), "expected a table of version examples/4, found none");
     let games = games::to_batch(&some_games(1));
-    assert_eq!(refused(&games), "expected a table of version examples/4, found games/5");
+    assert_eq!(refused(&games), "expected a table of version examples/4, found games/6");
 }
 
 #[test]
@@ -111,26 +111,12 @@ fn unknown_columns_are_ignored() {
 }
 
 #[test]
-fn tables_from_before_policy_surprises_are_read_and_mix_with_new_ones() {
+fn policy_surprises_are_read_alone_and_checked() {
     let examples = some_examples(1);
     let batch = examples::to_batch(&examples);
-    let older = with(&batch, "policy_surprise", None);
-    let unsaid = |example: &Example| Example { policy_surprise: None, ..example.clone() };
-    assert_eq!(examples::from_batch(&older).unwrap(), examples.iter().map(unsaid).collect::<Vec<_>>());
-    let rows = ExampleRows::from_batch(&older).unwrap();
-    let mixed = ExampleRows::gather(&[ExampleRows::from_examples(&examples), rows], &[(0, 3), (1, 2)]);
-    assert_eq!(mixed.to_examples(), [examples[3].clone(), unsaid(&examples[2])]);
-
-    let (new, old) = (examples::surprises(&batch).unwrap(), examples::surprises(&older).unwrap());
-    assert!(new.iter().zip(&examples).all(|(found, example)| found.policy == example.policy_surprise));
-    assert!(new.iter().all(|found| found.policy.is_some()) && old.iter().all(|found| found.policy.is_none()));
-    assert!(new.iter().zip(&old).all(|(new, old)| new.value == old.value));
-
-    let game = some_games(1).remove(0);
-    let stored = games::to_batch(std::slice::from_ref(&game));
-    let [read] = &games::from_batch(&with(&stored, "policy_surprises", None)).unwrap()[..] else { panic!("one game") };
-    assert!(read.turns.iter().all(|turn| turn.policy_surprise.is_none()));
-    assert_eq!((read.id, read.turns.len()), (game.id, game.turns.len()));
+    let found = examples::surprises(&batch).unwrap();
+    assert!(found.iter().all(|found| found.policy.is_some()));
+    assert!(found.iter().zip(&examples).all(|(found, example)| found.policy == example.policy_surprise));
 
     let mut wrong: Vec<Option<f32>> = examples.iter().map(|example| example.policy_surprise).collect();
     wrong[2] = Some(f32::INFINITY);
@@ -188,7 +174,7 @@ fn table_from_before_is_refused() {
     let older = batch.schema().as_ref().clone().with_metadata([(VERSION_KEY, "games/1")]);
     let older = RecordBatch::try_new(Arc::new(older), batch.columns().to_vec()).unwrap();
     let error = games::from_batch(&older).unwrap_err().to_string();
-    assert_eq!(error, "expected a table of version games/5, found games/1");
+    assert_eq!(error, "expected a table of version games/6, found games/1");
     assert_eq!(record::GameSummary::from_batch(&older).unwrap_err().to_string(), error);
 }
 

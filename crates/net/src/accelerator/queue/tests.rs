@@ -1,5 +1,6 @@
 //! The queue with a device that the tests play.
 
+use std::sync::atomic::AtomicUsize;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use go::Size;
@@ -17,6 +18,8 @@ struct Played {
     ends: Receiver<Result<(), NetError>>,
     /// The batches in flight, oldest first, by whether they have ended.
     ended: std::cell::RefCell<VecDeque<Result<(), NetError>>>,
+    /// How often the queue asked for the end of a batch.
+    asked: Arc<AtomicUsize>,
 }
 
 struct Batch(Vec<Outputs>);
@@ -34,6 +37,7 @@ impl Accelerator for Played {
     }
 
     fn is_done(&self, _: &Batch) -> Result<bool, NetError> {
+        self.asked.fetch_add(1, Ordering::SeqCst);
         self.ended.borrow_mut().extend(self.ends.try_iter());
         Ok(!self.ended.borrow().is_empty())
     }
@@ -55,9 +59,14 @@ impl Accelerator for Played {
 
 /// A queue of batches of up to 8 positions, and the two ends of its device.
 fn queue() -> (Arc<Queue>, Receiver<usize>, Sender<Result<(), NetError>>) {
+    queue_that_asks(Arc::default())
+}
+
+/// The same, with a count of how often the queue asks for the end of a batch.
+fn queue_that_asks(asked: Arc<AtomicUsize>) -> (Arc<Queue>, Receiver<usize>, Sender<Result<(), NetError>>) {
     let (begun, batches) = channel();
     let (end, ends) = channel();
-    let open = move || Ok(Played { begun, ends, ended: Default::default() });
+    let open = move || Ok(Played { begun, ends, ended: Default::default(), asked });
     (Arc::new(Queue::open(|_| 8, open).unwrap()), batches, end)
 }
 
@@ -83,9 +92,17 @@ fn until_waiting(queue: &Queue, positions: usize) {
     testing::wait_until("positions to wait", || queue.shared.lock().positions == positions);
 }
 
+/// Waits until the queue has decided about the next batch with all that has happened so far. It asks for the end of the
+/// batch on the device, decides, and asks again, so the decision after the next question is such a one.
+fn until_decided(asked: &AtomicUsize) {
+    let before = asked.load(Ordering::SeqCst);
+    testing::wait_until("a decision", || asked.load(Ordering::SeqCst) >= before + 2);
+}
+
 #[test]
 fn positions_of_threads_share_batches_and_two_batches_are_on_the_device() {
-    let (queue, batches, end) = queue();
+    let asked = Arc::default();
+    let (queue, batches, end) = queue_that_asks(Arc::clone(&asked));
     let clients: Vec<Client> = (0..5).map(|_| queue.client(packing(), MOVES)).collect();
     thread::scope(|scope| {
         let mut clients = clients.into_iter();
@@ -101,6 +118,7 @@ fn positions_of_threads_share_batches_and_two_batches_are_on_the_device() {
         assert_eq!(batches.recv(), Ok(4));
         let second = begin([5, 6, 7, 8]);
         until_waiting(&queue, 4);
+        until_decided(&asked);
         assert!(batches.try_recv().is_err(), "behind a batch, the next waits until it is full");
         let third = begin([9, 10, 11, 12]);
         // Two batches are on the device.
@@ -110,10 +128,12 @@ fn positions_of_threads_share_batches_and_two_batches_are_on_the_device() {
         end.send(Ok(())).unwrap();
         // The client of the first batch lives and computes, so that one that is not full waits…
         let first = first.join().unwrap();
-        assert!(batches.recv_timeout(20 * POLL).is_err());
+        until_decided(&asked);
+        assert!(batches.try_recv().is_err());
         // … for it, or for the client that has done nothing yet.
         drop(first);
-        assert!(batches.recv_timeout(20 * POLL).is_err());
+        until_decided(&asked);
+        assert!(batches.try_recv().is_err());
         drop(clients.next());
         assert_eq!(batches.recv(), Ok(4), "all who could add to a batch wait");
         for batch in [vec![second, third], vec![fourth]] {

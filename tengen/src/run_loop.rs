@@ -1,7 +1,7 @@
 //! A whole run on one machine: the drivers of the stages, one step each in turn, and the matches of new models.
 //!
 //! Steps keep no state outside of the store, and every step does only the remaining work. So a
-//! cycle that is killed anywhere resumes when it is restarted.
+//! loop that is killed anywhere resumes when it is restarted.
 
 use std::time::Duration;
 
@@ -38,7 +38,7 @@ pub(crate) struct Resources<'a> {
 }
 
 /// A run on this machine.
-struct Cycle<'a> {
+struct RunLoop<'a> {
     stop: &'a Stop,
     selfplay: selfplay::Driver<'a>,
     shuffler: shuffler::Driver<'a>,
@@ -55,21 +55,21 @@ pub(crate) fn run(
     resources: Resources<'_>,
     stop: &Stop,
 ) -> anyhow::Result<()> {
-    let (name, digest, models) = (run.name(), config.digest(), config.cycle.models);
+    let (name, digest, models) = (run.name(), config.digest(), config.run_loop.models);
     info!(run = %name, digest, store = store.root(), models, threads = resources.threads, "run");
-    let work = || runtime::drive(&mut Cycle::new(store, run, config, resources, stop)?, stop);
+    let work = || runtime::drive(&mut RunLoop::new(store, run, config, resources, stop)?, stop);
     runtime::leased(run, selfplay::lease(WORKER), stop, || runtime::leased(run, trainer::lease(), stop, work))?;
     Ok(())
 }
 
-impl<'a> Cycle<'a> {
+impl<'a> RunLoop<'a> {
     fn new(
         store: &'a Store,
         run: &'a Run,
         config: &'a RunConfig,
         resources: Resources<'a>,
         stop: &'a Stop,
-    ) -> anyhow::Result<Cycle<'a>> {
+    ) -> anyhow::Result<RunLoop<'a>> {
         let Resources { place, search_threads, threads, cache, times, live, references } = resources;
         let options = Options {
             model: ModelRef::Newest(run.name().clone()),
@@ -98,7 +98,7 @@ impl<'a> Cycle<'a> {
         };
         let arena = Arena::open(RatedRun::open(Models::new(store.clone()), run.name())?, here)?;
         let health = || stop.health().clone();
-        Ok(Cycle {
+        Ok(RunLoop {
             stop,
             selfplay: selfplay::Driver::new(run, config, options, stop, selfplay::Console::new(health())),
             shuffler: shuffler::Driver::new(run, shuffler::Console::new(health()))?,
@@ -108,7 +108,7 @@ impl<'a> Cycle<'a> {
     }
 }
 
-impl Driver for Cycle<'_> {
+impl Driver for RunLoop<'_> {
     type Error = anyhow::Error;
 
     /// A match of the newest model, or from one model to the next: one step of each stage.
