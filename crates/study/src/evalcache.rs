@@ -34,7 +34,7 @@ pub struct Args {
     /// Model: v15-330, v15 for the newest of run v15, 9x9-demo (built in), or a file of weights
     #[arg(long, env = "TENGEN_MODEL", value_name = "MODEL|FILE")]
     model: ModelName,
-    /// Run whose rules a file plays by [default: those of configs/9x9.toml]
+    /// Run whose rules a file plays by [default: those of configs/9x9.toml, on the board size of the file]
     #[arg(long, env = "TENGEN_RUN", value_name = "NAME")]
     run: Option<RunName>,
     /// Evaluations of the sample
