@@ -21,7 +21,7 @@ use crate::{Console, Driver, Games, Options, SelfplayError, lease};
 pub struct Args {
     /// Model: v15-330, v15 for the newest of run v15 (followed), 9x9-demo (begins a run of this name), uniform (flat prior,
     /// value 0) or random (random output per position)
-    #[arg(long, env = "TENGEN_MODEL")]
+    #[arg(long, env = "TENGEN_MODEL", value_parser = models::model_with_id)]
     model: ModelRef,
     /// Run that receives the games [default: the model's]
     #[arg(long, env = "TENGEN_RUN", value_name = "NAME")]

@@ -12,6 +12,7 @@ use std::path::PathBuf;
 
 use anyhow::anyhow;
 use config::RunName;
+use facts::search::Place;
 use record::GameId;
 use runtime::{Classify, Stop, within};
 use store::{Store, StoreError};
@@ -105,9 +106,9 @@ impl Search {
     }
 
     /// Searches a file, and returns how many games it has. Nothing is put out of a file that turns out to be damaged.
-    fn file(&mut self, source: &Source, file: &source::File) -> anyhow::Result<usize> {
+    fn file(&mut self, source: &Source, file: &Place) -> anyhow::Result<usize> {
         let Some(table) = source.columns(file, &self.filter.columns())? else { return Ok(0) };
-        let rows = self.filter.rows(&table, file.model())?;
+        let rows = self.filter.rows(&table, source::model(file))?;
         if rows.is_empty() {
             return Ok(table.num_rows());
         }
@@ -119,8 +120,7 @@ impl Search {
             match &mut self.collection {
                 Some(collection) => {
                     let game = games.get(row.number).filter(|game| game.id == row.id);
-                    let game =
-                        game.ok_or_else(|| anyhow!("{}: its rows differ between two reads", source.name(file)))?;
+                    let game = game.ok_or_else(|| anyhow!("{file}: its rows differ between two reads"))?;
                     collection.put(source.folder(game), game)?;
                 }
                 None => runtime::print(row.listed.join("\t"))?,

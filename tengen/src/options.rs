@@ -137,6 +137,9 @@ fn of_argument(argument: &Arg) -> String {
 }
 
 #[cfg(test)]
+mod model_tests;
+
+#[cfg(test)]
 mod number_tests;
 
 #[cfg(test)]

@@ -1,11 +1,10 @@
 //! `tengen status`: what the runs of a store are doing, from what they have published.
 //!
-//! The cast: an `Observer` reads one run; `stages` concludes from its facts what each stage does or
+//! The cast: an `Observer` reads one run; [`facts::Progress`] concludes from that what each stage does or
 //! waits for; `report` has the result, as text and as JSON. Nothing is written, and no process is contacted.
 
 mod observer;
 mod report;
-mod stages;
 
 use std::io::IsTerminal;
 use std::time::{Duration, Instant};

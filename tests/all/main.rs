@@ -52,3 +52,4 @@ mod targets;
 mod twice;
 mod values;
 mod web;
+mod weights_files;

@@ -19,8 +19,8 @@ pub(crate) struct Args {
     /// Human games for supervised training: .sgf or .sgf.gz [default: none, with --from]
     #[arg(long, num_args = 1.., value_name = "FILE", required_unless_present = "from")]
     sgf: Vec<PathBuf>,
-    /// Initial weights: a model of any run in the store (v5-173, or v5 for the newest), 9x9-demo, or a file [default:
-    /// random]
+    /// Initial weights: v15-330, v15 for the newest of run v15, 9x9-demo (built in), or a file of weights, ONNX included
+    /// [default: random]
     #[arg(long, value_name = "MODEL|FILE")]
     from: Option<ModelName>,
     /// Grow to the network of the configuration (Net2Net): more blocks or filters, or tactics instead of features. The grown

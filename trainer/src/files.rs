@@ -6,17 +6,17 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use anyhow::Context;
-use config::{ModelRef, RunConfig};
+use config::{ModelId, RunConfig};
 use cpu::Description;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use models::{Models, NamedWeights};
+use models::{ModelName, ModelSource, Models, NamedWeights};
 use net::{FileKind, Shape, UnknownPlace, Weights};
 use record::Example;
 use runtime::Classify;
 use store::{Run, StoreError};
 
-use crate::{InitialWeights, TrainerError};
+use crate::InitialWeights;
 
 /// Positions of the run's own games that a file is tried on.
 const POSITIONS: usize = 32;
@@ -24,9 +24,9 @@ const POSITIONS: usize = 32;
 /// Arguments of `trainer export`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Export {
-    /// Model: v15-330, or v15 for the newest of run v15
-    #[arg(long, value_name = "MODEL")]
-    model: ModelRef,
+    /// Model: v15-330, v15 for the newest of run v15, 9x9-demo (built in), or a file of weights
+    #[arg(long, value_name = "MODEL|FILE")]
+    model: ModelName,
     /// File format: weights (safetensors, as stored), folded (safetensors, batch norms folded), leela-zero (text) or onnx
     #[arg(long, default_value = "weights", value_name = "KIND")]
     format: Format,
@@ -67,23 +67,25 @@ pub(crate) struct Import {
 
 /// Writes a model to a file.
 pub(crate) fn export(models: &Models, args: &Export) -> anyhow::Result<()> {
-    let (run, number) = models.trained(&args.model)?;
-    let id = run.name().model(number);
-    let (_, bytes) = models.published(&id)?;
-    let weights = Weights::from_bytes(&bytes).map_err(|source| TrainerError::Parent { number, source })?;
+    let model = models.find(&args.model)?;
+    let bytes = model.weights(models)?;
+    let weights = Weights::from_bytes(&bytes).with_context(|| format!("cannot open {model}"))?;
     let out = args.out.display();
     let kind = match args.format {
         Format::Network(kind) => kind,
         Format::Onnx => {
-            let network = Description::from_safetensors(&bytes).with_context(|| format!("{id} as onnx"))?;
+            let network = Description::from_safetensors(&bytes).with_context(|| format!("{model} as onnx"))?;
             write(&args.out, &onnx::write(&network))?;
-            return runtime::print(format!("{id} is now {out}, onnx with opset {}: policy and value", onnx::OPSET));
+            return runtime::print(format!("{model} is now {out}, onnx with opset {}: policy and value", onnx::OPSET));
         }
     };
-    let written = kind.write(&weights, &positions(&run)?);
-    let (file, difference) = written.with_context(|| format!("{id} as {kind}"))?;
+    let positions = match &model {
+        ModelSource::Id(ModelId::Trained { run, .. }) => positions(&models.run(run)?)?,
+        _ => Vec::new(),
+    };
+    let (file, difference) = kind.write(&weights, &positions).with_context(|| format!("{model} as {kind}"))?;
     write(&args.out, &file)?;
-    runtime::print(format!("{id} is now {out}, {kind}; largest differences of its output: {difference}"))?;
+    runtime::print(format!("{model} is now {out}, {kind}; largest differences of its output: {difference}"))?;
     if kind == FileKind::LeelaZero && !is_common(weights.shape()) {
         tracing::warn!(
             "leelaz is made for 19x19, heads of 2 and 1 planes and 256 hidden values unless it is built otherwise"

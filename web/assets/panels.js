@@ -69,7 +69,8 @@ export class ModelPicker {
    */
   choiceOf(model) {
     const [, run] = /^(.*)-\d+$/.exec(model) ?? [null, model];
-    return this.choices.find(choice => choice.run === run) ?? null;
+    const named = (/** @type {string} */ name) => this.choices.find(choice => choice.run === name);
+    return named(model) ?? named(run) ?? null;
   }
 
   newest() {

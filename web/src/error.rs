@@ -55,6 +55,14 @@ pub enum WebError {
         /// Why.
         reason: String,
     },
+    /// Visitors could not tell two files apart.
+    #[error("{} and {} have the same name; rename one of them", one.display(), other.display())]
+    SameName {
+        /// A file of weights.
+        one: PathBuf,
+        /// Another one.
+        other: PathBuf,
+    },
     /// Models or their evaluations cannot be used.
     #[error(transparent)]
     Models(#[from] ModelError),

@@ -10,6 +10,7 @@ mod catalog;
 mod desk;
 mod engines;
 mod fair_queue;
+mod files;
 pub mod message;
 mod offload;
 mod pages;
@@ -38,6 +39,7 @@ use axum::{Extension, Json, Router};
 
 pub use args::PlayArgs;
 use fair_queue::VisitorId;
+use files::OfferedFile;
 use message::{Action, At, LONGEST_MESSAGE, Open, Request};
 use serde::Deserialize;
 use state::Play;
@@ -114,7 +116,9 @@ pub(crate) fn routes(app: &App, args: &PlayArgs) -> Result<Router<App>, WebError
 async fn choices(app: App, play: Arc<Play>) -> Page {
     let read = move |_: &App| {
         let models = play.engines.models().map_err(|error| PageError::Failed(error.to_string()))?;
-        catalog::choices(&models).map_err(|error| PageError::Failed(error.to_string()))
+        let mut choices = catalog::choices(&models).map_err(|error| PageError::Failed(error.to_string()))?;
+        choices.extend(play.engines.files().iter().map(OfferedFile::choice));
+        Ok(choices)
     };
     Ok(Json(app.read(read).await?).into_response())
 }

@@ -63,7 +63,7 @@ pub struct Bin {
 
 impl Curves {
     /// Reads a log: lines of JSON.
-    pub(crate) fn read(&mut self, log: &str) {
+    pub fn read(&mut self, log: &str) {
         for line in log.lines() {
             if self.read_line(line).is_none() {
                 self.unread += 1;

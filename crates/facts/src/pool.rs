@@ -32,8 +32,12 @@ impl Pool {
 
 /// The number of a player's model in a run, whatever its settings; `None` for others.
 pub fn players_model(run: &RunName, player: &str) -> Option<u32> {
-    let model = player.split_once('+').map_or(player, |(model, _)| model);
-    match model.parse() {
+    own_model(run, player.split_once('+').map_or(player, |(model, _)| model))
+}
+
+/// The number of a model of a run that plays as it was published; `None` for other players.
+pub fn own_model(run: &RunName, player: &str) -> Option<u32> {
+    match player.parse() {
         Ok(ModelId::Trained { run: of, number }) if of == *run => Some(number),
         _ => None,
     }
@@ -54,6 +58,7 @@ mod tests {
             ("GnuGo-10", None),
         ] {
             assert_eq!(players_model(&run, player), number, "{player}");
+            assert_eq!(own_model(&run, player), number.filter(|_| !player.contains('+')), "{player}");
         }
     }
 }

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use config::{ModelIdError, ModelRef};
+use config::{ModelIdError, ModelRef, PlayerId, PlayerIdError, PlayerRef};
 
 /// Extensions of files of weights.
 const EXTENSIONS: [&str; 3] = ["safetensors", "gz", "txt"];
@@ -44,6 +44,48 @@ impl fmt::Display for ModelName {
     }
 }
 
+/// A name that means no model with an id.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoIdError {
+    /// It is no name of a model.
+    #[error(transparent)]
+    Model(#[from] ModelIdError),
+    /// It is no name of a player.
+    #[error(transparent)]
+    Player(#[from] PlayerIdError),
+    /// It is a file, which other workers of the run may lack.
+    #[error(
+        "{0} is a file, and results are stored under the id of a model; `trainer import {0} --run NAME --config FILE` makes \
+         it model 1 of a run"
+    )]
+    File(String),
+}
+
+/// Reads the name of a model whose games are stored.
+///
+/// # Errors
+/// No name of a model, or a file.
+pub fn model_with_id(text: &str) -> Result<ModelRef, NoIdError> {
+    match text.parse::<ModelName>()? {
+        ModelName::Model(model) => Ok(model),
+        ModelName::File(path) => Err(NoIdError::File(path.display().to_string())),
+    }
+}
+
+/// Reads the name of a player whose matches are stored: a model, one with other settings, or an engine.
+///
+/// # Errors
+/// No name of a player, or a file of weights.
+pub fn player_with_id(text: &str) -> Result<PlayerRef, NoIdError> {
+    let player = text.parse::<PlayerRef>();
+    // The name of an engine may be that of a file, too.
+    if !matches!(player, Ok(PlayerRef::Exact(PlayerId::Engine(_)))) {
+        let (model, _) = text.split_once('+').unwrap_or((text, ""));
+        model_with_id(model)?;
+    }
+    Ok(player?)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -64,5 +106,26 @@ mod tests {
         for text in ["", "Net", "v15-0"] {
             assert!(text.parse::<ModelName>().is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn results_of_files_cannot_be_stored() {
+        for text in ["v15-330", "v15", "uniform", "9x9-demo"] {
+            assert_eq!(model_with_id(text), Ok(text.parse().unwrap()));
+            assert_eq!(player_with_id(text), Ok(text.parse().unwrap()));
+        }
+        for text in ["GnuGo-10", "v15-330+visits=400"] {
+            assert_eq!(player_with_id(text), Ok(text.parse().unwrap()));
+        }
+        for text in ["net.safetensors", "./weights"] {
+            assert_eq!(model_with_id(text), Err(NoIdError::File(text.to_owned())));
+            assert_eq!(player_with_id(text), Err(NoIdError::File(text.to_owned())));
+            let with_settings = format!("{text}+visits=400");
+            assert_eq!(player_with_id(&with_settings), Err(NoIdError::File(text.to_owned())));
+        }
+        assert!(matches!(model_with_id("v15-0"), Err(NoIdError::Model(_))));
+        assert!(matches!(player_with_id("v15-1+visits"), Err(NoIdError::Player(_))));
+        let remedy = model_with_id("net.gz").unwrap_err().to_string();
+        assert!(remedy.contains("`trainer import net.gz --run NAME"), "{remedy}");
     }
 }

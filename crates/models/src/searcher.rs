@@ -1,16 +1,15 @@
 //! A model together with its search settings.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use config::{ModelId, Overrides, RunConfig};
 use mcts::{Evaluator, Settings};
-use net::{FileKind, Precision};
+use net::Precision;
 use play::{Budget, EvaluationStore};
 
 use crate::evaluations::SharedCache;
 use crate::model::Trained;
-use crate::{EvaluationCache, EvaluationCacheOptions, Model, ModelError, Models, NamedWeights, Place};
+use crate::{EvaluationCache, EvaluationCacheOptions, Model, ModelError, ModelSource, Models, Place, WeightsFile};
 
 /// A model together with its search settings.
 pub struct Searcher {
@@ -24,22 +23,26 @@ pub struct Searcher {
 }
 
 impl Searcher {
-    /// Opens a model for the games of a run. Built-in models search as the run does; trained ones, of whichever run, as
-    /// they were published. A network evaluates `batch` positions at a time.
+    /// Opens a model for the games of a run. Built-in models and files search as the run does; trained ones, of whichever run,
+    /// as they were published. A network evaluates `batch` positions at a time.
     ///
     /// # Errors
-    /// There is no such model, its weights are damaged or for another board, or the device cannot be used.
+    /// There is no such model, its weights are damaged or for another board, or the device cannot be used. Inference servers
+    /// evaluate models of their stores, and no files.
     pub fn open(
         models: &Models,
         config: &RunConfig,
-        id: &ModelId,
+        model: &ModelSource,
         place: &Place,
         batch: usize,
     ) -> Result<Searcher, ModelError> {
-        Searcher::open_with(models, config, id, &Overrides::NONE, place, batch)
+        match model {
+            ModelSource::Id(id) => Searcher::open_with(models, config, id, &Overrides::NONE, place, batch),
+            ModelSource::File(file) => Searcher::of_file(file, config, place, batch),
+        }
     }
 
-    /// The same with overrides of the search settings, of the precision of inference, which is otherwise
+    /// The same for a model with an id, with overrides of the search settings, of the precision of inference, which is otherwise
     /// [`Precision::Auto`], and with `evalcache=off` for [`Searcher::keeping`] to keep nothing.
     ///
     /// # Errors
@@ -74,27 +77,16 @@ impl Searcher {
         Ok(Searcher { keeps, ..Searcher::new(name, &overrides.apply(&published).map_err(wrong)?, model) })
     }
 
-    /// Opens a file of weights of any kind, which searches as the run does.
-    ///
-    /// # Errors
-    /// The file cannot be read, is no network or one for another board, or the device cannot be used. Inference servers
-    /// evaluate models of their stores, and no files.
-    pub(crate) fn of_file(
-        path: &Path,
-        config: &RunConfig,
-        place: &Place,
-        batch: usize,
-    ) -> Result<Searcher, ModelError> {
+    fn of_file(file: &WeightsFile, config: &RunConfig, place: &Place, batch: usize) -> Result<Searcher, ModelError> {
         if place.servers().is_some() {
-            return Err(ModelError::FileOnServer { path: path.to_owned() });
+            return Err(ModelError::FileOnServer { path: file.path().to_owned() });
         }
-        let name = path.display().to_string();
-        let NamedWeights { bytes, .. } = NamedWeights::of_file(path)?;
-        let unusable = |source| ModelError::unusable(&name, source);
-        let (_, weights, _) = FileKind::read(&bytes).map_err(unusable)?;
-        same_board(&name, weights.shape().size.side(), config)?;
-        let model = net::Model::new(&weights, place.devices().clone(), Precision::Auto, batch).map_err(unusable)?;
-        let trained = Trained::new(model, &bytes, place.devices(), Precision::Auto).map_err(unusable)?;
+        let name = file.path().display().to_string();
+        same_board(&name, file.shape().size.side(), config)?;
+        let devices = place.devices();
+        let model = net::Model::new(&file.weights, devices.clone(), Precision::Auto, batch);
+        let trained = model.and_then(|model| Trained::new(model, &file.bytes, devices, Precision::Auto));
+        let trained = trained.map_err(|source| ModelError::unusable(&name, source))?;
         Ok(Searcher::new(name, config, Model::Trained(Box::new(trained))))
     }
 
@@ -156,27 +148,10 @@ fn same_board(model: &str, found: usize, config: &RunConfig) -> Result<(), Model
 #[cfg(test)]
 mod tests {
     use config::Preset;
-    use net::{Device, Shape, Weights};
+    use net::Device;
     use store::Store;
 
     use super::*;
-
-    #[test]
-    fn of_file_opens_weights_of_the_board_and_refuses_others() {
-        let config = Preset::Tiny.config();
-        let weights = Weights::synthetic(Shape::new(&config.game, &config.network).unwrap(), 1);
-        let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join("net.safetensors");
-        let open =
-            |config: &RunConfig| Searcher::of_file(&path, config, &Device::Cpu.into(), 8).map(|found| found.budget());
-        assert!(matches!(open(&config), Err(ModelError::File { .. })));
-        std::fs::write(&path, weights.to_bytes()).unwrap();
-        assert_eq!(open(&config).unwrap().visits, config.evaluate.visits);
-        let nine = Preset::NineByNine.config();
-        assert!(matches!(open(&nine), Err(ModelError::OtherBoard { found: 5, wanted: 9, .. })));
-        std::fs::write(&path, "no network").unwrap();
-        assert!(matches!(open(&config), Err(ModelError::Open { .. })));
-    }
 
     #[test]
     fn demo_searches_as_published_unless_overridden() {

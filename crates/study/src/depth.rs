@@ -73,18 +73,18 @@ impl fmt::Display for Row {
 /// # Errors
 /// A model or a configuration that cannot be used, or a device that fails.
 pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
-    let (models, id) = args.of.find(store)?;
-    let played = args.of.own_configuration(&models, &id)?;
-    let config = args.of.configuration(&models, &id, &["search.algorithm=puct".to_owned()])?;
-    let player = args.of.open(&models, &config, &id)?;
+    let (models, model) = args.of.find(store)?;
+    let played = args.of.own_configuration(&models, &model)?;
+    let config = args.of.configuration(&models, &model, &["search.algorithm=puct".to_owned()])?;
+    let player = args.of.open(&models, &config, &model)?;
     let mut evaluator = player.evaluator(args.of.resources.cache());
-    let games = positions(&played, &id.to_string(), "depth", args.positions, None, &mut *evaluator, stop)?;
+    let games = positions(&played, player.name(), "depth", args.positions, None, &mut *evaluator, stop)?;
     if stop.requested() {
         return Ok(());
     }
     let seen = Q_INITS.map(|q_init| searched(&config, q_init, args.visits, &games, &mut *evaluator));
     let [parent, loss, zero] = seen;
-    report(args, &id.to_string(), &[parent?, loss?, zero?])
+    report(args, player.name(), &[parent?, loss?, zero?])
 }
 
 fn searched(
@@ -117,11 +117,11 @@ fn see(search: &Search) -> Seen {
 }
 
 /// First each rule, then each less the first.
-fn report(args: &Args, id: &str, seen: &[Vec<Seen>; 3]) -> anyhow::Result<()> {
+fn report(args: &Args, model: &str, seen: &[Vec<Seen>; 3]) -> anyhow::Result<()> {
     if !args.of.json {
         let (positions, visits) = (args.positions, args.visits);
         runtime::print(format!(
-            "Depths of {id}'s searches, {visits} visits, {positions} positions; means with 95 % intervals"
+            "Depths of {model}'s searches, {visits} visits, {positions} positions; means with 95 % intervals"
         ))?;
         runtime::print("q_init          side    positions      mean depth       max depth      root moves")?;
     }

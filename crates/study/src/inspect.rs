@@ -36,11 +36,11 @@ const MOST: usize = 100;
 /// Arguments of `tengen study inspect`.
 #[derive(clap::Args, Debug)]
 pub struct Args {
-    /// Networks: models of any run in the store (v5-173, or v5 for the newest), 9x9-demo, or files. Several are shown side
-    /// by side, in this order
+    /// Models: v15-330, v15 for the newest of run v15, 9x9-demo (built in), or files of weights. Several are shown side by side,
+    /// in this order
     #[arg(value_name = "MODEL|FILE", required = true, num_args = 1..)]
     models: Vec<ModelName>,
-    /// Compare a single network with this one, tensor by tensor [default: none]
+    /// Compare a single network, tensor by tensor, with this one, in the same form [default: none]
     #[arg(long, value_name = "MODEL|FILE", conflicts_with = "every")]
     against: Option<ModelName>,
     /// Expand the name of a run to its models N, 2N, 3N, ... and its newest [default: its newest alone]

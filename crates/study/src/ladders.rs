@@ -9,10 +9,10 @@ mod suite;
 
 use std::fmt;
 
-use config::{ModelId, QInit, RunConfig};
+use config::{QInit, RunConfig};
 use go::{Game, Size};
 use mcts::Settings;
-use models::{Models, Searcher};
+use models::{ModelSource, Models, Searcher};
 use play::Budget;
 use record::calibration::wilson;
 use runtime::{Classify, Stop};
@@ -95,28 +95,28 @@ impl fmt::Display for Row {
 /// # Errors
 /// A model or a configuration that cannot be used, or a device that fails.
 pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
-    let (models, id) = args.of.find(store)?;
-    let own = args.of.own_configuration(&models, &id)?.game.size;
+    let (models, model) = args.of.find(store)?;
+    let own = args.of.own_configuration(&models, &model)?.game.size;
     let sizes = match &args.size[..] {
-        [] if matches!(id, ModelId::Trained { .. }) => vec![own],
-        [] => vec![9, 13, 19],
+        [] if model.is_built_in() => vec![9, 13, 19],
+        [] => vec![own],
         sizes => sizes.to_vec(),
     };
     if args.show {
         return sizes.iter().try_for_each(|&side| suite(side, args.positions)?.iter().try_for_each(runtime::print));
     }
     if !args.of.json {
-        print_head(args, &id)?;
+        print_head(args, &model)?;
     }
     for side in sizes {
-        Board::open(&models, args, &id, side)?.play(stop)?;
+        Board::open(&models, args, &model, side)?.play(stop)?;
     }
     Ok(())
 }
 
-fn print_head(args: &Args, id: &ModelId) -> anyhow::Result<()> {
+fn print_head(args: &Args, model: &ModelSource) -> anyhow::Result<()> {
     runtime::print(format!(
-        "Right moves of {id} in %, with 95 % intervals; {} positions of each kind",
+        "Right moves of {model} in %, with 95 % intervals; {} positions of each kind",
         args.positions
     ))?;
     let kinds: String = Kind::ALL.iter().map(|kind| format!(" {:>14}", kind.name())).collect();
@@ -133,10 +133,10 @@ struct Board<'a> {
 }
 
 impl<'a> Board<'a> {
-    fn open(models: &Models, args: &'a Args, id: &ModelId, side: usize) -> anyhow::Result<Board<'a>> {
+    fn open(models: &Models, args: &'a Args, model: &ModelSource, side: usize) -> anyhow::Result<Board<'a>> {
         let given = [format!("game.size={side}"), "search.algorithm=puct".to_owned()];
-        let config = args.of.configuration(models, id, &given)?;
-        let player = args.of.open(models, &config, id)?;
+        let config = args.of.configuration(models, model, &given)?;
+        let player = args.of.open(models, &config, model)?;
         let ladders = suite(side, args.positions)?;
         let games = ladders.iter().map(|ladder| ladder.game.clone()).collect();
         Ok(Board { args, config, player, ladders, games })

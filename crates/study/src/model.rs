@@ -1,7 +1,7 @@
 //! From the name of a model to the model and its configuration.
 
-use config::{ModelId, ModelRef, RunConfig, RunName};
-use models::{ModelError, Models, Searcher};
+use config::{RunConfig, RunName};
+use models::{ModelError, ModelName, ModelSource, Models, Searcher};
 use runtime::ResourceArgs;
 use store::Store;
 
@@ -11,10 +11,11 @@ use crate::batched_search::BATCH;
 /// The model that is studied, and how.
 #[derive(clap::Args, Debug)]
 pub(crate) struct ModelArgs {
-    /// Model: v15-330, v15 for the newest of run v15, 9x9-demo (built in), uniform or random
-    #[arg(long, env = "TENGEN_MODEL")]
-    model: ModelRef,
-    /// Run whose settings a built-in model uses [default: those of configs/9x9.toml]
+    /// Model: v15-330, v15 for the newest of run v15, 9x9-demo (built in), a file of weights, uniform or random
+    #[arg(long, env = "TENGEN_MODEL", value_name = "MODEL|FILE")]
+    model: ModelName,
+    /// Run whose settings a file or a built-in model uses [default: those of configs/9x9.toml, on the board size of the
+    /// file]
     #[arg(long, env = "TENGEN_RUN", value_name = "NAME")]
     run: Option<RunName>,
     /// Override a key of the configuration, such as search.leaves=8; may be repeated
@@ -29,30 +30,35 @@ pub(crate) struct ModelArgs {
 
 impl ModelArgs {
     /// The models of a store, and the one that is meant.
-    pub(crate) fn find(&self, store: &str) -> Result<(Models, ModelId), StudyError> {
+    pub(crate) fn find(&self, store: &str) -> Result<(Models, ModelSource), StudyError> {
         let models = Models::new(Store::open(store)?);
-        let id = models.resolve(&self.model)?;
-        Ok((models, id))
+        let model = models.find(&self.model)?;
+        Ok((models, model))
     }
 
     /// The [configuration](Models::configuration) of its run.
-    pub(crate) fn own_configuration(&self, models: &Models, id: &ModelId) -> Result<RunConfig, StudyError> {
-        Ok(models.configuration(id, self.run.as_ref(), &[])?)
+    pub(crate) fn own_configuration(&self, models: &Models, model: &ModelSource) -> Result<RunConfig, StudyError> {
+        Ok(models.configuration(model, self.run.as_ref(), &[])?)
     }
 
     /// The [configuration](Models::configuration) that it is studied with: `given` values, and those of the command line.
     pub(crate) fn configuration(
         &self,
         models: &Models,
-        id: &ModelId,
+        model: &ModelSource,
         given: &[String],
     ) -> Result<RunConfig, StudyError> {
-        Ok(models.configuration(id, self.run.as_ref(), &[given, &self.overrides].concat())?)
+        Ok(models.configuration(model, self.run.as_ref(), &[given, &self.overrides].concat())?)
     }
 
     /// Opens a model on the device.
-    pub(crate) fn open(&self, models: &Models, config: &RunConfig, id: &ModelId) -> Result<Searcher, StudyError> {
+    pub(crate) fn open(
+        &self,
+        models: &Models,
+        config: &RunConfig,
+        model: &ModelSource,
+    ) -> Result<Searcher, StudyError> {
         let device: net::Device = self.resources.device.parse().map_err(ModelError::from)?;
-        Ok(Searcher::open(models, config, id, &device.into(), BATCH)?)
+        Ok(Searcher::open(models, config, model, &device.into(), BATCH)?)
     }
 }

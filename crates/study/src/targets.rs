@@ -6,11 +6,12 @@
 //! entropy", 1991). The second is the reducible loss.
 
 use std::fmt;
+use std::iter;
 
 use config::{ModelId, RunConfig};
 use go::{Game, Size};
 use mcts::{Evaluator, Exploration, Settings};
-use models::Models;
+use models::{ModelSource, Models};
 use play::{Budget, SearchDriver, game_seed};
 use runtime::{Classify, Stop};
 use serde::Serialize;
@@ -106,16 +107,17 @@ impl fmt::Display for Summary {
 /// # Errors
 /// A model or a configuration that cannot be used, more models than there are, or a device that fails.
 pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
-    let (models, id) = args.of.find(store)?;
-    let config = args.of.configuration(&models, &id, &[])?;
-    let series = series(&id, args.models, args.searches).misconfigured()?;
+    let (models, model) = args.of.find(store)?;
+    let config = args.of.configuration(&models, &model, &[])?;
+    let before = before(&model, args.models, args.searches).misconfigured()?;
+    let series: Vec<&ModelSource> = iter::once(&model).chain(&before).collect();
     let mut games = Vec::new();
     let mut seen: Vec<Searched> = Vec::new();
     for (nth, by) in series.iter().enumerate() {
         let player = args.of.open(&models, &config, by)?;
         let mut evaluator = player.evaluator(args.of.resources.cache());
         if nth == 0 {
-            let (name, threshold) = (id.to_string(), threshold(&models, &id)?);
+            let (name, threshold) = (model.to_string(), threshold(&models, &model)?);
             games = positions(&config, &name, "targets", args.positions, threshold, &mut *evaluator, stop)?;
             seen.resize(games.len(), Searched::default());
         }
@@ -127,7 +129,7 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
         }
     }
     let seen: Vec<Seen> = seen.iter().map(see).collect();
-    let summary = summary(args, &id, config.search.visits, &seen);
+    let summary = summary(args, &model, config.search.visits, &seen);
     if args.of.json {
         runtime::print(serde_json::to_string(&summary)?)?;
     } else {
@@ -137,22 +139,21 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
 }
 
 /// The resign threshold in force in its run: decided positions are not part of the training data.
-fn threshold(models: &Models, id: &ModelId) -> anyhow::Result<Option<f32>> {
-    match id {
-        ModelId::Trained { run, .. } => Ok(models.run(run)?.resign().newest()?.map(|resign| resign.threshold)),
-        ModelId::Uniform | ModelId::Random => Ok(None),
-    }
+fn threshold(models: &Models, model: &ModelSource) -> anyhow::Result<Option<f32>> {
+    let Some(run) = model.id().and_then(ModelId::run) else { return Ok(None) };
+    Ok(models.run(run)?.resign().newest()?.map(|resign| resign.threshold))
 }
 
-/// A model and those before it in its run, the newest first, of which each makes one of the searches at least.
-fn series(id: &ModelId, count: u32, searches: u32) -> anyhow::Result<Vec<ModelId>> {
+/// The models before a model in its run, the newest first, so that there are `count` with it. Each makes one of the searches at
+/// least.
+fn before(model: &ModelSource, count: u32, searches: u32) -> anyhow::Result<Vec<ModelSource>> {
     anyhow::ensure!(count <= searches, "--models {count}: of {searches} searches not each of them gets one");
-    match id {
-        ModelId::Trained { run, number } if *number >= count => {
-            Ok((number - count + 1..=*number).rev().map(|number| run.model(number)).collect())
+    match model {
+        ModelSource::Id(ModelId::Trained { run, number }) if *number >= count => {
+            Ok((number - count + 1..*number).rev().map(|number| ModelSource::Id(run.model(number))).collect())
         }
-        ModelId::Uniform | ModelId::Random if count == 1 => Ok(vec![id.clone()]),
-        _ => anyhow::bail!("--models {count}: there are not so many models up to {id}"),
+        _ if count == 1 => Ok(Vec::new()),
+        _ => anyhow::bail!("--models {count}: there are not so many models up to {model}"),
     }
 }
 
@@ -217,10 +218,10 @@ fn first(policy: &[f64]) -> Option<usize> {
     (0..policy.len()).rev().max_by(|&a, &b| policy[a].total_cmp(&policy[b]))
 }
 
-fn summary(args: &Args, id: &ModelId, visits: u32, seen: &[Seen]) -> Summary {
+fn summary(args: &Args, model: &ModelSource, visits: u32, seen: &[Seen]) -> Summary {
     let estimate = |of: fn(&Seen) -> f64| Estimate::of(seen.iter().map(of));
     Summary {
-        model: id.to_string(),
+        model: model.to_string(),
         models: args.models,
         visits,
         positions: seen.len(),
@@ -260,11 +261,12 @@ mod tests {
 
     #[test]
     fn models_that_are_not_there_or_would_not_search_are_refused() {
-        let id: ModelId = "v15-3".parse().unwrap();
-        let names = |models: Vec<ModelId>| models.iter().map(ModelId::to_string).collect::<Vec<_>>();
-        assert_eq!(names(series(&id, 3, 3).unwrap()), ["v15-3", "v15-2", "v15-1"]);
-        for (id, count, searches) in [(&id, 4, 16), (&ModelId::Uniform, 2, 16), (&id, 3, 2)] {
-            assert!(series(id, count, searches).is_err(), "{count} of {id}, {searches} searches");
+        let [model, uniform] = ["v15-3", "uniform"].map(|id| ModelSource::Id(id.parse().unwrap()));
+        let names = |models: Vec<ModelSource>| models.iter().map(ModelSource::to_string).collect::<Vec<_>>();
+        assert_eq!(names(before(&model, 3, 3).unwrap()), ["v15-2", "v15-1"]);
+        assert!(before(&model, 1, 1).unwrap().is_empty() && before(&uniform, 1, 1).unwrap().is_empty());
+        for (model, count, searches) in [(&model, 4, 16), (&uniform, 2, 16), (&model, 3, 2)] {
+            assert!(before(model, count, searches).is_err(), "{count} of {model}, {searches} searches");
         }
     }
 }

@@ -89,14 +89,14 @@ impl fmt::Display for Row {
 /// # Errors
 /// A model, a configuration or a file that cannot be used, or a device that fails.
 pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
-    let (models, id) = args.of.find(store)?;
-    let config = args.of.configuration(&models, &id, &[])?;
+    let (models, model) = args.of.find(store)?;
+    let config = args.of.configuration(&models, &model, &[])?;
     let references = read(&args.positions, &config).misconfigured()?;
-    let player = args.of.open(&models, &config, &id)?;
+    let player = args.of.open(&models, &config, &model)?;
     let mut evaluator = player.evaluator(args.of.resources.cache());
     if !args.of.json {
         runtime::print(format!(
-            "{id} on {} positions of {}; means with 95 % intervals",
+            "{model} on {} positions of {}; means with 95 % intervals",
             references.len(),
             args.positions.display()
         ))?;
@@ -109,7 +109,7 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
             return Ok(());
         }
         let seen = searched(&config, visits, &references, &mut *evaluator)?;
-        let row = row(id.to_string(), visits, &seen);
+        let row = row(model.to_string(), visits, &seen);
         if args.of.json { runtime::print(serde_json::to_string(&row)?)? } else { runtime::print(row)? }
     }
     Ok(())

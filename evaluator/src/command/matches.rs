@@ -30,7 +30,7 @@ const CERTAIN: [&str; 5] = ["pair", "round_robin", "new_model", "against_anchors
 pub(super) struct MatchArgs {
     /// Play two players: models (v15-330, v15 for the newest of run v15, 9x9-demo, uniform, random), models with other
     /// settings (v15-330+visits=400+q_init=loss), or engines (GnuGo-10, Random, Captures, those of --engines)
-    #[arg(long, group = "match", num_args = 2, value_names = ["A", "B"])]
+    #[arg(long, group = "match", num_args = 2, value_names = ["A", "B"], value_parser = models::player_with_id)]
     pair: Option<Vec<PlayerRef>>,
     /// Play the pair whose games are most informative for the ratings
     #[arg(long, group = "match")]
@@ -49,10 +49,10 @@ pub(super) struct MatchArgs {
     #[arg(long, group = "match")]
     round_robin: bool,
     /// Play this model against its ancestors at Fibonacci distances: 1, 2, 3, 5, 8, ... evaluated models before it
-    #[arg(long, group = "match", value_name = "MODEL")]
+    #[arg(long, group = "match", value_name = "MODEL", value_parser = models::player_with_id)]
     new_model: Option<PlayerRef>,
     /// Play this player against every engine, built in or from --engines
-    #[arg(long, group = "match", value_name = "PLAYER")]
+    #[arg(long, group = "match", value_name = "PLAYER", value_parser = models::player_with_id)]
     against_anchors: Option<PlayerRef>,
     /// Maximum games of a pair, earlier ones included; even [default: evaluate.games_per_pair of the run; for --pair that
     /// many more]

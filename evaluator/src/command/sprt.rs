@@ -21,10 +21,10 @@ const MOST_GAMES: &str = "20000";
 #[derive(clap::Args, Debug)]
 pub(super) struct SprtArgs {
     /// Player whose lead is tested, in the form of --pair
-    #[arg(value_name = "A")]
+    #[arg(value_name = "A", value_parser = models::player_with_id)]
     first: PlayerRef,
     /// Opponent
-    #[arg(value_name = "B")]
+    #[arg(value_name = "B", value_parser = models::player_with_id)]
     second: PlayerRef,
     /// Null hypothesis: lead in Elo
     #[arg(long, value_name = "ELO0", allow_negative_numbers = true, value_parser = within(-MOST_ELO..=MOST_ELO))]
@@ -40,6 +40,7 @@ pub(super) struct SprtArgs {
 #[derive(clap::Args, Debug)]
 pub(super) struct GateArgs {
     /// Model, newer than the champion: v15-330, or v15 for the newest of run v15
+    #[arg(value_parser = models::model_with_id)]
     model: ModelRef,
     /// Null hypothesis: lead in Elo
     #[arg(long, default_value = "0", value_name = "ELO0", allow_negative_numbers = true, value_parser = within(-MOST_ELO..=MOST_ELO))]

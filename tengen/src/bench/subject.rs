@@ -4,8 +4,8 @@ use std::fmt;
 use std::path::PathBuf;
 
 use anyhow::Context;
-use config::{ConfigError, ModelRef, Preset, RunConfig};
-use models::Models;
+use config::{ConfigError, Preset, RunConfig};
+use models::{ModelName, Models};
 use net::{Shape, Weights};
 use runtime::Classify;
 use serde::Serialize;
@@ -26,9 +26,10 @@ pub(super) struct SubjectArgs {
     /// Channels of that network [default: 32, and then 64]
     #[arg(long, value_name = "N", requires = "blocks", allow_negative_numbers = true, value_parser = runtime::within(1..=1024_usize))]
     filters: Option<usize>,
-    /// Trained model with the configuration of its run: v15-330, or v15 for the newest of run v15 [default: random weights]
-    #[arg(long, conflicts_with_all = ["size", "blocks", "filters"])]
-    model: Option<ModelRef>,
+    /// Model, with the configuration of its run: v15-330, v15 for the newest of run v15, 9x9-demo (built in), or a file of
+    /// weights, with configs/9x9.toml [default: random weights]
+    #[arg(long, value_name = "MODEL|FILE", conflicts_with_all = ["size", "blocks", "filters"])]
+    model: Option<ModelName>,
     /// Configuration of a network with random weights [default: configs/9x9.toml]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -102,11 +103,11 @@ impl SubjectArgs {
         }
     }
 
-    fn trained(&self, models: &Models, named: &ModelRef) -> anyhow::Result<Subject> {
-        let id = models.resolve(named)?;
-        let (_, bytes) = models.published(&id)?;
-        let config = models.configuration(&id, None, &self.overrides)?;
-        let weights = Weights::from_bytes(&bytes).with_context(|| format!("model {id} cannot be opened"))?;
-        Ok(Subject { name: id.to_string(), config, weights })
+    fn trained(&self, models: &Models, named: &ModelName) -> anyhow::Result<Subject> {
+        let model = models.find(named)?;
+        let config = models.configuration(&model, None, &self.overrides)?;
+        let weights = Weights::from_bytes(&model.weights(models)?);
+        let weights = weights.with_context(|| format!("model {model} cannot be opened"))?;
+        Ok(Subject { name: model.to_string(), config, weights })
     }
 }

@@ -2,14 +2,13 @@
 
 use std::collections::HashMap;
 
-use config::{ModelId, RunConfig, RunName};
+use config::{RunConfig, RunName};
 use exit_class::{Classified, ExitClass};
+use facts::{Activity, Curves, Progress, own_model, to_rate};
 use record::RatingRow;
-use serde_json::Value;
 use store::{FileRef, HeldLease, Run, StoreError};
 
 use super::report::{Process, Rating, RunStatus, Stage, State};
-use super::stages::{Facts, activities, to_rate};
 
 const HOUR: i64 = 3_600_000;
 /// Models that the rate of models is over.
@@ -62,12 +61,12 @@ impl Observer {
         let (games, games_per_hour, newest_games) = self.games(model, now)?;
         let ratings = self.ratings()?;
         let claims = self.run.claims().observe()?;
-        let facts = Facts {
+        let progress = Progress {
             run: self.name().clone(),
             model,
             models: config.run_loop.models,
             games,
-            wanted: config.selfplay.games_of(model),
+            wanted: config.selfplay.games_of(model) as u64,
             shards: self.run.shards().manifest(model + 1)?.is_some(),
             rated: ratings.keys().copied().max().unwrap_or(0),
             to_rate: to_rate(&config, model),
@@ -81,25 +80,25 @@ impl Observer {
         let published = self.run.models().published_at(model)?;
         let newest = [newest_games, published, claims.iter().map(|(made, _)| *made).max()].into_iter().flatten().max();
         let (steps_per_second, mut alarms) = self.training(model)?;
-        let finished = activities(&facts).iter().all(|(_, activity)| *activity == super::stages::Activity::Finished);
-        let stages = self.stages(&facts, &leases, &mut alarms, now)?;
-        self.add_alarms(&config, &facts, &mut alarms)?;
+        let finished = progress.activities().iter().all(|(_, activity)| *activity == Activity::Finished);
+        let stages = self.stages(&progress, &leases, &mut alarms, now)?;
+        self.add_alarms(&config, &progress, &mut alarms)?;
         if !finished && !leases.is_empty() && newest.is_some_and(|newest| now - newest > STALLED) {
             alarms.push("processes hold leases, and none has published games or models for half an hour".to_owned());
         }
         let of_number = |number: Option<u32>| number.and_then(|number| ratings.get(&number)).map(rating);
         let best = ratings.iter().max_by(|one, other| one.1.elo.total_cmp(&other.1.elo)).map(|(&number, _)| number);
-        if let Some(alarm) = weaker(&ratings, best, facts.rated) {
+        if let Some(alarm) = weaker(&ratings, best, progress.rated) {
             alarms.push(alarm);
         }
         Ok(State {
             model,
-            models: facts.models,
+            models: progress.models,
             idle_seconds: newest.map(|newest| ((now - newest).max(0) / 1000) as u64),
             games_per_hour,
             models_per_hour: self.models_per_hour(model, now)?,
             steps_per_second,
-            newest_rating: of_number(Some(facts.rated)),
+            newest_rating: of_number(Some(progress.rated)),
             best_rating: of_number(best),
             stages,
             alarms,
@@ -107,7 +106,7 @@ impl Observer {
     }
 
     /// Games of the newest model, games per hour over the last hour, and when the last ones were published.
-    fn games(&mut self, model: u32, now: i64) -> Result<(usize, Option<f64>, Option<i64>), StoreError> {
+    fn games(&mut self, model: u32, now: i64) -> Result<(u64, Option<f64>, Option<i64>), StoreError> {
         let games = self.run.games();
         let files = games.files_since(model.saturating_sub(1))?;
         self.counts.retain(|file, _| file.model + 1 >= model);
@@ -121,7 +120,7 @@ impl Observer {
             self.counts.insert(file, count);
         }
         dated.sort_unstable();
-        let of_newest = dated.iter().filter(|(_, of, _)| *of == model).map(|(_, _, count)| count).sum();
+        let of_newest = dated.iter().filter(|(_, of, _)| *of == model).map(|&(_, _, count)| count as u64).sum();
         let times: Vec<(i64, usize)> = dated.iter().map(|&(time, _, count)| (time, count)).collect();
         Ok((of_newest, per_hour(&times, now), times.last().map(|&(time, _)| time)))
     }
@@ -144,16 +143,11 @@ impl Observer {
         let Some(name) = names.iter().rfind(|name| name.starts_with(&begin) && name.ends_with(".jsonl")) else {
             return Ok((None, Vec::new()));
         };
-        let bytes = self.run.logs().read(name)?;
-        let lines: Vec<Value> =
-            String::from_utf8_lossy(&bytes).lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
-        let alarms = lines.iter().filter(|line| line["set"] == "alarm").filter_map(|line| line["text"].as_str());
-        let alarms = alarms.map(|text| format!("training of model {model}: {text}")).collect();
-        let trained: Vec<(f64, f64)> = lines
-            .iter()
-            .filter(|line| line["set"] == "train")
-            .filter_map(|line| Some((line["time"].as_f64()?, line["step"].as_f64()?)))
-            .collect();
+        let mut curves = Curves::default();
+        curves.read(&String::from_utf8_lossy(&self.run.logs().read(name)?));
+        let alarms = curves.alarms.iter().map(|alarm| format!("training of model {model}: {}", alarm.text)).collect();
+        let trained = curves.values("train", "policy").filter_map(|(step, _, line)| Some((line.time?, step as f64)));
+        let trained: Vec<(f64, f64)> = trained.collect();
         let rate = match (trained.first(), trained.last()) {
             (Some(first), Some(last)) if last.0 > first.0 => Some((last.1 - first.1) / (last.0 - first.0)),
             _ => None,
@@ -164,22 +158,18 @@ impl Observer {
     /// The newest ratings of models of this run, as they are by themselves, by number.
     fn ratings(&self) -> Result<HashMap<u32, RatingRow>, StoreError> {
         let rows = self.run.ratings().newest()?.unwrap_or_default();
-        let own = rows.into_iter().filter_map(|row| match row.player.parse::<ModelId>() {
-            Ok(id) if id.run() == Some(self.name()) => Some((id.number(), row)),
-            _ => None,
-        });
-        Ok(own.collect())
+        Ok(rows.into_iter().filter_map(|row| Some((own_model(self.name(), &row.player)?, row))).collect())
     }
 
     fn stages(
         &self,
-        facts: &Facts,
+        progress: &Progress,
         leases: &[HeldLease],
         alarms: &mut Vec<String>,
         now: i64,
     ) -> Result<Vec<Stage>, StoreError> {
         let mut stages = Vec::new();
-        for (stage, activity) in activities(facts) {
+        for (stage, activity) in progress.activities() {
             let processes = match stage {
                 "selfplay" | "trainer" => Some(self.processes(stage, leases, alarms, now)?),
                 _ => None,
@@ -217,19 +207,19 @@ impl Observer {
         Ok(processes)
     }
 
-    fn add_alarms(&self, config: &RunConfig, facts: &Facts, alarms: &mut Vec<String>) -> Result<(), StoreError> {
+    fn add_alarms(&self, config: &RunConfig, progress: &Progress, alarms: &mut Vec<String>) -> Result<(), StoreError> {
         let quarantined = self.run.quarantine().files()?.len();
         if quarantined > 0 {
-            alarms.push(format!("{quarantined} damaged files are in quarantine/; see `tengen audit {}`", facts.run));
+            alarms.push(format!("{quarantined} damaged files are in quarantine/; see `tengen audit {}`", progress.run));
         }
-        let newest = if facts.shards { facts.model + 1 } else { facts.model };
+        let newest = if progress.shards { progress.model + 1 } else { progress.model };
         let rejected = self.run.shards().manifest(newest)?.map_or(0, |manifest| manifest.rejected.len());
         if rejected > 0 {
             alarms.push(format!("{rejected} files of games could not be read for the shards of model {newest}"));
         }
         if let Some(found) = self.run.resign().newest()? {
-            if found.to_model + THRESHOLD_BEHIND < facts.model && config.resign.calibration > 0.0 {
-                let (of, model) = (found.to_model, facts.model);
+            if found.to_model + THRESHOLD_BEHIND < progress.model && config.resign.calibration > 0.0 {
+                let (of, model) = (found.to_model, progress.model);
                 alarms
                     .push(format!("the resign threshold is from games of model {of}, and the newest model is {model}"));
             }

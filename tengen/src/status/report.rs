@@ -4,9 +4,8 @@ use std::fmt;
 use std::time::Duration;
 
 use config::RunName;
+use facts::Activity;
 use serde::{Serialize, Serializer};
-
-use super::stages::Activity;
 
 /// Processes that a line names; the others are counted.
 const NAMED: usize = 4;
@@ -126,12 +125,7 @@ impl fmt::Display for Rating {
 
 impl fmt::Display for Stage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:10} ", self.stage)?;
-        match &self.activity {
-            Activity::Work(what) => write!(f, "{what}"),
-            Activity::Wait(what) => write!(f, "waits for {what}"),
-            Activity::Finished => f.write_str("finished"),
-        }?;
+        write!(f, "{:10} {}", self.stage, self.activity)?;
         let Some(processes) = &self.processes else { return Ok(()) };
         let named = processes.iter().take(NAMED).map(|process| match &process.process {
             Some(of) => format!("{} ({of})", process.worker),

@@ -1,5 +1,6 @@
 //! What was typed: where models run, and how much visitors may use.
 
+use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
 
 use models::{EvaluationCacheOptions, ModelError, Models, Place, Priority};
@@ -8,6 +9,7 @@ use store::Store;
 
 use super::desk::Desk;
 use super::engines::{Engines, EnginesOptions};
+use super::files::OfferedFile;
 use super::offload::Offload;
 use super::reports::Reports;
 use super::state::Play;
@@ -28,6 +30,10 @@ const OPENERS: usize = 4;
 #[derive(clap::Args, Clone, Debug)]
 #[command(next_help_heading = "Play and analysis")]
 pub struct PlayArgs {
+    /// File of weights that visitors may choose, by its name without the folder; may be repeated. The models of the store,
+    /// 9x9-demo, uniform and random are always there [default: none]
+    #[arg(long = "model-file", value_name = "FILE")]
+    pub model_files: Vec<PathBuf>,
     /// Searches at the same time; others wait in a queue [default: 8 per thread, 64 with --inference]
     #[arg(long, env = "TENGEN_WEB_SEARCHES", value_name = "N", allow_negative_numbers = true, value_parser = within(1..=4096_usize))]
     pub searches: Option<usize>,
@@ -71,6 +77,7 @@ impl PlayArgs {
             cache: self.resources.cache(),
             kept: kept.transpose().map_err(|error| ModelError::Evaluations(Box::new(error)))?,
             most: self.open_models,
+            files: OfferedFile::read_all(&self.model_files)?,
         };
         Ok(Play {
             engines: Engines::new(Models::new(store.clone()), options),

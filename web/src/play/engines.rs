@@ -5,13 +5,14 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::thread;
 
 use analysis::{Engine, EngineOptions};
-use config::{ModelId, ModelIdError, ModelRef, Preset, RunConfig};
+use config::{ModelId, ModelIdError, ModelRef};
 use cpu::CpuError;
 use go::{Scoring, Size, SizeError};
 use mcts::Evaluator;
-use models::{EvaluationCacheOptions, ModelError, Models, Place, Searcher};
+use models::{EvaluationCacheOptions, ModelError, ModelName, ModelSource, Models, Place, Searcher};
 use net::{Inputs, Shape};
 
+use super::files::OfferedFile;
 use super::predictor::Predictor;
 
 /// Positions that an evaluator takes at a time.
@@ -32,6 +33,8 @@ pub(super) struct EnginesOptions {
     pub(super) kept: Option<EvaluationCacheOptions>,
     /// Models that are open at a time.
     pub(super) most: usize,
+    /// Files that visitors can choose.
+    pub(super) files: Vec<OfferedFile>,
 }
 
 /// The models that are open.
@@ -120,22 +123,16 @@ pub(super) enum EnginesError {
     #[error("{model} is being opened; try again in a minute")]
     Opening {
         /// The model.
-        model: ModelId,
+        model: String,
     },
     /// The server stops.
     #[error("the server stops; try again when it is back")]
     Stopped,
-    /// Its run has no configuration.
-    #[error("there is no run of {model}; choose a model of the list")]
-    NoRun {
-        /// The model.
-        model: ModelId,
-    },
     /// Its configuration has no board.
     #[error("{model}: {source}")]
     Size {
         /// The model.
-        model: ModelId,
+        model: String,
         /// What is wrong with it.
         source: SizeError,
     },
@@ -161,7 +158,7 @@ pub(super) enum EnginesError {
     #[error("cannot start a thread for {model}: {source}")]
     Thread {
         /// The model.
-        model: ModelId,
+        model: String,
         /// Why.
         source: io::Error,
     },
@@ -174,6 +171,11 @@ impl Engines {
         Engines { options, shelf: Mutex::new(Some(shelf)) }
     }
 
+    /// Files that visitors can choose.
+    pub(super) fn files(&self) -> &[OfferedFile] {
+        &self.options.files
+    }
+
     /// The models that can be opened.
     ///
     /// # Errors
@@ -184,8 +186,12 @@ impl Engines {
 
     /// The model of this name for a board of this size, if it is open. It reads nothing and never waits.
     pub(super) fn already_open(&self, name: &str, size: Size) -> Option<Arc<OpenModel>> {
-        let ModelRef::Exact(id) = name.parse().ok()? else { return None };
-        let place = self.lock().as_mut()?.known(&id.to_string())?;
+        let name = match self.named(name).ok()? {
+            ModelName::Model(ModelRef::Exact(id)) => id.to_string(),
+            ModelName::Model(ModelRef::Newest(_)) => return None,
+            ModelName::File(_) => name.to_owned(),
+        };
+        let place = self.lock().as_mut()?.known(&name)?;
         let found = place.model.try_lock().ok()?.clone()?;
         found.check(size).is_ok().then_some(found)
     }
@@ -198,17 +204,23 @@ impl Engines {
     /// are in use.
     pub(super) fn open(&self, name: &str, size: Size) -> Result<Arc<OpenModel>, EnginesError> {
         let models = self.models()?;
-        let id = models.resolve(&name.parse::<ModelRef>()?)?;
-        let place = self.lock().as_mut().ok_or(EnginesError::Stopped)?.place(&id.to_string(), self.options.most)?;
+        let (name, model_name) = match self.named(name)? {
+            ModelName::Model(model) => {
+                let id = models.resolve(&model)?;
+                (id.to_string(), ModelName::Model(ModelRef::Exact(id)))
+            }
+            file @ ModelName::File(_) => (name.to_owned(), file),
+        };
+        let place = self.lock().as_mut().ok_or(EnginesError::Stopped)?.place(&name, self.options.most)?;
         // Two visitors who want the same model open it once, and the second need not occupy a thread meanwhile.
         let mut model = match place.model.try_lock() {
             Ok(model) => model,
             Err(TryLockError::Poisoned(error)) => error.into_inner(),
-            Err(TryLockError::WouldBlock) => return Err(EnginesError::Opening { model: id }),
+            Err(TryLockError::WouldBlock) => return Err(EnginesError::Opening { model: name }),
         };
         let found = match &*model {
             Some(found) => Arc::clone(found),
-            None => Arc::clone(model.insert(Arc::new(self.opened(&models, &id)?))),
+            None => Arc::clone(model.insert(Arc::new(self.opened(&models, &name, &model_name)?))),
         };
         drop(model);
         found.check(size)?;
@@ -221,7 +233,8 @@ impl Engines {
     /// The weights cannot be read, or the server stops.
     pub(super) fn predictor<'a>(&self, model: &'a OpenModel) -> Result<Option<&'a Predictor>, EnginesError> {
         if model.predictor.get().is_none() {
-            let (_, weights) = self.models()?.published(&model.name().parse()?)?;
+            let models = self.models()?;
+            let weights = models.find(&self.named(model.name())?)?.weights(&models)?;
             let read = Predictor::read(&weights);
             let read = read.map_err(|source| EnginesError::Weights { model: model.name().to_owned(), source })?;
             return Ok(model.predictor.get_or_init(|| read).as_ref());
@@ -247,9 +260,18 @@ impl Engines {
         self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn opened(&self, models: &Models, id: &ModelId) -> Result<OpenModel, EnginesError> {
-        let config = config(models, id)?;
-        let searcher = Searcher::open(models, &config, id, &self.options.place, BATCH)?;
+    /// The meaning of a name that a visitor chose. Only the operator names files by their paths.
+    fn named(&self, name: &str) -> Result<ModelName, EnginesError> {
+        match self.options.files.iter().find(|file| file.name() == name) {
+            Some(file) => Ok(ModelName::File(file.path().to_owned())),
+            None => Ok(ModelName::Model(name.parse()?)),
+        }
+    }
+
+    fn opened(&self, models: &Models, name: &str, model_name: &ModelName) -> Result<OpenModel, EnginesError> {
+        let model = models.find(model_name)?;
+        let config = models.configuration(&model, None, &[])?;
+        let searcher = Searcher::open(models, &config, &model, &self.options.place, BATCH)?;
         let searcher = Arc::new(searcher.keeping(self.options.kept.as_ref())?);
         let leaves = searcher.budget().leaves;
         let options = EngineOptions {
@@ -261,23 +283,25 @@ impl Engines {
         };
         let (evaluators, cache) = (Arc::clone(&searcher), self.options.cache);
         let engine = Engine::start(options, move || evaluators.evaluator(cache));
-        let engine = engine.map_err(|source| EnginesError::Thread { model: id.clone(), source })?;
-        let network = match id {
-            ModelId::Trained { run, number } => {
-                models.run(run)?.models().metadata(*number).map_err(ModelError::from)?.network
+        let engine = engine.map_err(|source| EnginesError::Thread { model: name.to_owned(), source })?;
+        let shape = match &model {
+            ModelSource::Id(ModelId::Trained { run, number }) => {
+                let metadata = models.run(run)?.models().metadata(*number).map_err(ModelError::from)?;
+                Shape::new(&config.game, &metadata.network)
             }
-            ModelId::Uniform | ModelId::Random => config.network,
+            ModelSource::Id(ModelId::Uniform | ModelId::Random) => Shape::new(&config.game, &config.network),
+            ModelSource::File(file) => Ok(file.shape()),
         };
+        let shape = shape.map_err(|source| EnginesError::Size { model: name.to_owned(), source })?;
+        let Shape { size, inputs, ownership, score, .. } = shape;
         let predictor = OnceLock::new();
-        if !(network.ownership || network.score) || matches!(id, ModelId::Uniform | ModelId::Random) {
+        if !(ownership || score) || model.is_built_in() {
             let _ = predictor.set(None);
         }
-        let shape = Shape::new(&config.game, &network);
-        let Shape { size, inputs, .. } = shape.map_err(|source| EnginesError::Size { model: id.clone(), source })?;
-        tracing::info!(model = %id, "model opened");
+        tracing::info!(model = name, "model opened");
         Ok(OpenModel {
-            name: id.to_string(),
-            size: matches!(id, ModelId::Trained { .. }).then_some(size),
+            name: name.to_owned(),
+            size: (!model.is_built_in()).then_some(size),
             scoring: config.game.scoring,
             inputs,
             seed: config.seed,
@@ -285,14 +309,6 @@ impl Engines {
             parts: Some((engine, searcher)),
         })
     }
-}
-
-/// The configuration of the run of a model.
-fn config(models: &Models, id: &ModelId) -> Result<RunConfig, EnginesError> {
-    let ModelId::Trained { run, number } = id else { return Ok(Preset::NineByNine.config()) };
-    let config = models.run(run)?.config().map_err(ModelError::from)?;
-    let config = config.ok_or_else(|| EnginesError::NoRun { model: id.clone() })?;
-    Ok(config.of_model(*number))
 }
 
 impl OpenModel {
@@ -353,9 +369,11 @@ impl Drop for OpenModel {
 #[cfg(test)]
 mod tests {
     use clap::Parser;
+    use net::Weights;
     use store::Store;
 
     use super::*;
+    use crate::WebError;
     use crate::play::PlayArgs;
 
     #[derive(Parser)]
@@ -382,6 +400,34 @@ mod tests {
         assert!(Arc::ptr_eq(&uniform, &engines.open("uniform", size).unwrap()));
         assert!(Arc::ptr_eq(&uniform, &engines.already_open("uniform", size).unwrap()));
         engines.close();
+    }
+
+    #[test]
+    fn files_are_opened_by_name_and_never_by_path() {
+        let (folder, size) = (tempfile::tempdir().unwrap(), Size::new(5).unwrap());
+        let path = folder.path().join("net.safetensors");
+        let shape = Shape { blocks: 1, filters: 8, ownership: true, ..Shape::plain(size) };
+        std::fs::write(&path, Weights::synthetic(shape, 1).to_bytes()).unwrap();
+        let path = path.to_str().unwrap();
+        let open = |files: &[&str]| {
+            let files = files.iter().flat_map(|file| ["--model-file", file]);
+            let args = ["serve", "--device", "cpu", "--threads", "1"].into_iter().chain(files);
+            Program::parse_from(args).play.open(&Store::in_memory().unwrap())
+        };
+        let engines = open(&[path]).unwrap().engines;
+        let found = engines.open("net.safetensors", size).unwrap();
+        assert_eq!(found.name(), "net.safetensors");
+        assert!(Arc::ptr_eq(&found, &engines.already_open("net.safetensors", size).unwrap()));
+        assert!(engines.predictor(&found).unwrap().is_some());
+        let nine = Size::new(9).unwrap();
+        assert!(matches!(engines.open("net.safetensors", nine), Err(EnginesError::Board { .. })));
+        assert!(matches!(engines.open(path, size), Err(EnginesError::Name(_))));
+        let choice = engines.files()[0].choice();
+        assert_eq!((choice.run.as_str(), choice.size, choice.predicts), ("net.safetensors", Some(5), true));
+        drop(found);
+        engines.close();
+        assert!(matches!(open(&[path, path]), Err(WebError::SameName { .. })));
+        assert!(matches!(open(&["no/such"]), Err(WebError::Models(ModelError::File { .. }))));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use maud::{Markup, html};
 use page::number::{duration, whole};
 
+use crate::activity::{Activity, Progress};
 use crate::reader::Facts;
 
 /// Workers that are shown, those that published last.
@@ -10,44 +11,21 @@ const WORKERS: usize = 20;
 /// A worker that has published nothing for so long, in seconds, is marked.
 const QUIET: f64 = 600.0;
 
-/// What the next model of the run needs.
+/// What each stage does or waits for, until the run has all models.
 pub fn stages(facts: &Facts) -> Markup {
-    let newest = facts.newest_model.unwrap_or_default();
-    let next = newest + 1;
-    let wanted = facts.config.selfplay.games_of(newest) as u64;
-    let there = facts.games.get(&newest).map_or(0, |games| games.counts.games());
-    let is_over = facts.config.run_loop.models > 0 && newest >= facts.config.run_loop.models;
-    let has_shards = facts.shards.is_some_and(|shards| shards >= next);
-    let rated = facts.ratings.iter().filter_map(|row| crate::players_model(&facts.run, &row.player)).max();
+    let progress = Progress::of(facts);
     html! {
         table.facts {
             caption { "State of the stages" }
             tbody {
-                @if is_over {
-                    tr { th scope="row" { "run" } td { "finished: it has all " (newest) " models" } }
-                } @else {
-                    tr { th scope="row" { "self-play" } td {
-                        @if there >= wanted { "model " (next) "; model " (newest) " has " (whole(there as f64)) " of " (whole(wanted as f64)) " games" }
-                        @else { "plays model " (newest) ": " (whole(there as f64)) " of " (whole(wanted as f64)) " games" }
-                        " " progress max=(wanted) value=(there.min(wanted)) aria-label="games" {}
-                    } }
-                    tr { th scope="row" { "shuffler" } td {
-                        @if has_shards { "games of model " (next) "; the shards of model " (next) " are published" }
-                        @else if there >= wanted { "samples the shards of model " (next) }
-                        @else { "games of model " (newest) ": " (whole(wanted.saturating_sub(there) as f64)) " are missing" }
-                    } }
-                    tr { th scope="row" { "trainer" } td {
-                        @if has_shards { "trains model " (next) } @else { "shards of model " (next) }
+                @for (stage, activity) in progress.activities() {
+                    tr { th scope="row" { (stage) } td {
+                        (activity)
+                        @if stage == "selfplay" && activity != Activity::Finished {
+                            " " progress max=(progress.wanted) value=(progress.games.min(progress.wanted)) aria-label="games" {}
+                        }
                     } }
                 }
-                tr { th scope="row" { "evaluator" } td {
-                    @match rated {
-                        Some(rated) if rated >= newest && is_over => { "nothing: model " (rated) " is rated" }
-                        Some(rated) if rated >= newest => { "model " (next) "; model " (rated) " is rated" }
-                        Some(rated) => { "matches of models up to " (newest) "; model " (rated) " is rated" }
-                        None => { "matches; no model is rated" }
-                    }
-                } }
             }
         }
     }
