@@ -131,12 +131,12 @@ fn games(paths: &[PathBuf], set: &Set) -> anyhow::Result<Vec<(Game, Option<f32>)
 
 /// The evaluations of the positions of a game, the last first.
 fn of_game(cache: &EvaluationCache, number: u32, mut game: Game, komi: Option<f32>) -> Vec<EvaluationRow> {
-    let (mut rows, size) = (Vec::new(), game.size());
+    let (mut rows, mut buffer, size) = (Vec::new(), Vec::new(), game.size());
     let komi = (cache.set().komi == KomiCoding::Seen).then_some(komi.unwrap_or(0.0));
     loop {
         let (symmetry, key) = Key::canonical(&game, komi);
         let mut seen = vec![0.0; size.moves()];
-        if let Some(value) = cache.get(key, &View::new(&game, symmetry), &mut seen) {
+        if let Some(value) = cache.get(key, &View::new(&game, symmetry), &mut seen, &mut buffer) {
             let mut policy = vec![0.0; size.moves()];
             symmetry.inverse().apply_values(size, &seen, &mut policy);
             let mut bytes = [0; 10];

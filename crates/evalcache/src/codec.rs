@@ -33,7 +33,11 @@ impl<'a> Codec<'a> {
         let Some(count) = self.tables.steps().count() else {
             let mut coder = Encoder { tables: self.tables, log_odds: self.tables.log_odds(), writer: Writer::new(out) };
             let candidates = Candidates::new(&coder, view);
-            exact::code(&mut coder, view, &candidates, &mut policy.to_vec(), &mut value.clone());
+            // A coder may change the numbers, as a decoder does.
+            let mut numbers = [0.0; MAX_MOVES];
+            let numbers = &mut numbers[..policy.len()];
+            numbers.copy_from_slice(policy);
+            exact::code(&mut coder, view, &candidates, numbers, &mut value.clone());
             coder.writer.finish();
             return Some(());
         };

@@ -12,6 +12,7 @@
 //! All numbers have their lowest byte first. A block has the keys that begin with its number, some 120 to 240 of them. Every
 //! block and every filter has a checksum, so damage costs one block; the head is there twice.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use xxhash_rust::xxh3::xxh3_64;
@@ -40,6 +41,8 @@ pub use write::{Merged, write};
 
 /// Why a block is refused that was found damaged before.
 pub const KNOWN: &str = "it was found before";
+/// Why a block is refused whose lengths are wrong.
+const BEYOND: &str = "a code reaches beyond it";
 
 /// An open segment.
 #[derive(Debug)]
@@ -112,36 +115,31 @@ impl<S: Source> Segment<S> {
         self.filters.len() + blocks * (size_of::<head::BlockRef>() + size_of::<u32>()) + self.damaged.len() * 8
     }
 
-    /// Appends the code of a key to `out`, if the segment has it.
+    /// Reads the block that may have a key into `bytes`, and returns the range of them that is the code of the key, if the
+    /// segment has it. It allocates nothing once `bytes` has had room for the largest block.
     ///
     /// # Errors
     /// The block that may have it is damaged, or cannot be read.
-    pub fn get(&self, key: Key, out: &mut Vec<u8>) -> Result<bool, ReadError> {
+    pub fn get(&self, key: Key, bytes: &mut Vec<u8>) -> Result<Option<Range<usize>>, ReadError> {
         let block = self.head.block_of(key);
         if self.is_marked(block) {
             return Err(self.damage(block, KNOWN));
         }
         let ranks = self.filter(block).ranks(self.head.slot_of(key), self.head.mark_of(key));
-        let Some(ranks) = ranks else { return Ok(false) };
-        let found = self.block(block)?;
+        let Some(mut ranks) = ranks else { return Ok(None) };
+        let found = self.block(block, bytes)?;
         let rest = self.head.rest_of(key);
-        match ranks.into_iter().find(|&rank| found.rest(rank) == rest) {
-            Some(rank) => {
-                let code = found.code(rank).ok_or_else(|| self.damage(block, "a code reaches beyond it"))?;
-                out.extend_from_slice(code);
-                Ok(true)
-            }
-            None => Ok(false),
-        }
+        let Some(rank) = ranks.find(|&rank| found.rest(rank) == rest) else { return Ok(None) };
+        found.code(rank).map(Some).ok_or_else(|| self.damage(block, BEYOND))
     }
 
-    /// Reads a block and compares its checksum.
-    fn block(&self, block: usize) -> Result<Block, ReadError> {
+    /// Reads a block into `bytes` and compares its checksum.
+    fn block<'a>(&self, block: usize, bytes: &'a mut Vec<u8>) -> Result<Block<'a>, ReadError> {
         let entry = &self.head.blocks[block];
         let start = block.checked_sub(1).map_or(0, |before| self.head.blocks[before].end);
-        let mut bytes = vec![0; entry.end.saturating_sub(start) as usize];
-        self.source.read(self.blocks_at + u64::from(start), &mut bytes).map_err(ReadError::Source)?;
-        if block::sum(block, &bytes) != entry.sum {
+        bytes.resize(entry.end.saturating_sub(start) as usize, 0);
+        self.source.read(self.blocks_at + u64::from(start), bytes).map_err(ReadError::Source)?;
+        if block::sum(block, bytes) != entry.sum {
             self.mark(block);
             return Err(self.damage(block, "wrong checksum"));
         }
@@ -157,14 +155,15 @@ impl<S: Source> Segment<S> {
         if self.is_marked(block) {
             return Err(self.damage(block, KNOWN));
         }
-        let found = self.block(block)?;
+        let mut bytes = Vec::new();
+        let found = self.block(block, &mut bytes)?;
         let filter = self.filter(block);
         let mut entries = Vec::with_capacity(found.entries);
         for (rank, (slot, mark)) in filter.all().into_iter().enumerate() {
-            let code = found.code(rank).ok_or_else(|| self.damage(block, "a code reaches beyond it"))?;
+            let code = found.code(rank).ok_or_else(|| self.damage(block, BEYOND))?;
             entries.push((self.head.key(block, slot, mark, found.rest(rank)), code));
         }
-        entries.into_iter().for_each(|(key, code)| take(key, code));
+        entries.into_iter().for_each(|(key, code)| take(key, &bytes[code]));
         Ok(())
     }
 

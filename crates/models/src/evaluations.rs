@@ -2,8 +2,11 @@
 //!
 //! New evaluations are in memory until there are many, or the last were published a while ago, and when the program ends; then they
 //! are published as a segment. Many small segments are merged into one. A process that is killed loses what was in memory.
+//!
+//! A lookup and a new evaluation allocate nothing, once the buffers have grown to the largest block and to the evaluations of a
+//! segment. Reads from a bucket do: a response each, or a copy of a part of the segment.
 
-use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
@@ -14,10 +17,14 @@ use evalcache::{
     Codec, Key, KomiCoding, ReadError, Segment, SegmentError, Set, Source, SourceError, Steps, Symmetries, Tables, View,
 };
 use exit_class::{Classified, ExitClass};
-use metrics::counter;
+use metrics::{Counter, counter};
 use play::EvaluationStore;
 use runtime::EvalcacheArgs;
 use store::{Evaluations, SegmentFile, Store, StoreError};
+
+mod recent;
+
+use recent::Recent;
 
 /// Evaluations in memory that make a segment.
 const MOST_IN_MEMORY: usize = 200_000;
@@ -131,13 +138,21 @@ pub struct EvaluationCache {
     set: Set,
     tables: Tables,
     open: RwLock<Vec<OpenSegment>>,
-    recent: RwLock<BTreeMap<Key, Vec<u8>>>,
+    recent: RwLock<Recent>,
     /// When the last evaluations were published; the thread that publishes holds it.
     published: Mutex<Instant>,
     /// Whether a failure of the store was logged.
     failed: AtomicBool,
     hits: AtomicU64,
     misses: AtomicU64,
+    counters: Counters,
+}
+
+/// The metrics of lookups. To find one by its name allocates.
+struct Counters {
+    hits: Counter,
+    misses: Counter,
+    errors: Counter,
 }
 
 /// A segment of the store.
@@ -211,6 +226,11 @@ impl EvaluationCache {
             failed: AtomicBool::new(false),
             hits: AtomicU64::new(0),
             misses: AtomicU64::new(0),
+            counters: Counters {
+                hits: counter!("tengen_evalcache_hits_total"),
+                misses: counter!("tengen_evalcache_misses_total"),
+                errors: counter!("tengen_evalcache_errors_total"),
+            },
         };
         cache.refresh()?;
         Ok(cache)
@@ -300,26 +320,18 @@ impl EvaluationCache {
     }
 
     fn publish_locked(&self, mut published: MutexGuard<'_, Instant>) -> Result<(), EvaluationCacheError> {
-        let bytes = {
+        let (bytes, written) = {
             let recent = self.recent.read().unwrap_or_else(PoisonError::into_inner);
-            if recent.is_empty() {
+            if recent.len() == 0 {
                 return Ok(());
             }
-            let entries: Vec<(Key, &[u8])> = recent.iter().map(|(key, code)| (*key, code.as_slice())).collect();
-            segment::write(self.set, &self.tables, &[], &entries)?
+            (segment::write(self.set, &self.tables, &[], &recent.sorted())?, recent.bytes())
         };
-        // Opened from the bytes, to know which evaluations it has.
-        let number = self.segments.publish(&bytes.clone().into())?;
         counter!("tengen_evalcache_written_bytes_total").increment(bytes.len() as u64);
+        let number = self.segments.publish(&bytes.into())?;
         *published = Instant::now();
         self.refresh()?;
-        if let Ok(written) = Segment::open(bytes) {
-            let mut recent = self.recent.write().unwrap_or_else(PoisonError::into_inner);
-            for block in 0..written.blocks() {
-                // Bytes in memory that were just written.
-                let _ = written.read_block(block, &mut |key, _| drop(recent.remove(&key)));
-            }
-        }
+        self.recent.write().unwrap_or_else(PoisonError::into_inner).forget(written);
         tracing::debug!(segment = number, "published evaluations");
         if self.segments() >= MERGE {
             self.merge(SIMILAR)?;
@@ -421,31 +433,34 @@ impl EvaluationCache {
         Ok(found)
     }
 
-    /// The code of a key in the new evaluations or in a segment.
-    fn find(&self, key: Key, code: &mut Vec<u8>) -> bool {
-        if let Some(found) = self.recent.read().unwrap_or_else(PoisonError::into_inner).get(&key) {
-            code.extend_from_slice(found);
-            return true;
+    /// Reads the code of a key from the new evaluations or from a segment into `buffer`, and returns where it is there.
+    fn find(&self, key: Key, buffer: &mut Vec<u8>) -> Option<Range<usize>> {
+        if let Some(found) = self.recent.read().unwrap_or_else(PoisonError::into_inner).get(key) {
+            buffer.clear();
+            buffer.extend_from_slice(found);
+            return Some(0..found.len());
         }
         let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
         for one in open.iter() {
-            match one.segment.get(key, code) {
-                Ok(true) => return true,
-                Ok(false) => {}
+            match one.segment.get(key, buffer) {
+                Ok(Some(code)) => return Some(code),
+                Ok(None) => {}
                 Err(error) => self.log(one, &error),
             }
         }
-        false
+        None
     }
 
     /// Logs damage once a block, and a store that cannot be read once.
     fn log(&self, one: &OpenSegment, error: &ReadError) {
-        counter!("tengen_evalcache_errors_total").increment(1);
-        let segment = self.segments.name(one.number);
+        self.counters.errors.increment(1);
         match error {
             ReadError::Damaged { reason: segment::KNOWN, .. } => {}
             ReadError::Source(_) if self.failed.swap(true, Ordering::Relaxed) => {}
-            _ => tracing::warn!(segment, %error, "evaluations cannot be read from the cache"),
+            _ => {
+                let segment = self.segments.name(one.number);
+                tracing::warn!(segment, %error, "evaluations cannot be read from the cache");
+            }
         }
     }
 }
@@ -459,29 +474,28 @@ impl EvaluationStore for EvaluationCache {
         self.set.komi
     }
 
-    fn get(&self, key: Key, view: &View, policy: &mut [f32]) -> Option<f32> {
-        let mut code = Vec::with_capacity(64);
-        if !self.find(key, &mut code) {
-            counter!("tengen_evalcache_misses_total").increment(1);
+    fn get(&self, key: Key, view: &View, policy: &mut [f32], buffer: &mut Vec<u8>) -> Option<f32> {
+        let Some(code) = self.find(key, buffer) else {
+            self.counters.misses.increment(1);
             self.misses.fetch_add(1, Ordering::Relaxed);
             return None;
-        }
-        counter!("tengen_evalcache_hits_total").increment(1);
+        };
+        self.counters.hits.increment(1);
         self.hits.fetch_add(1, Ordering::Relaxed);
-        Some(Codec::new(&self.tables).decode(view, &code, policy))
+        Some(Codec::new(&self.tables).decode(view, &buffer[code], policy))
     }
 
-    fn put(&self, key: Key, view: &View, policy: &mut [f32], value: &mut f32) {
-        let mut code = Vec::new();
+    fn put(&self, key: Key, view: &View, policy: &mut [f32], value: &mut f32, buffer: &mut Vec<u8>) {
+        buffer.clear();
         let codec = Codec::new(&self.tables);
         // Invalid evaluations are not kept, and stay as they are.
-        if codec.encode(view, policy, *value, &mut code).is_none() {
+        if codec.encode(view, policy, *value, buffer).is_none() {
             return;
         }
-        *value = codec.decode(view, &code, policy);
+        *value = codec.decode(view, buffer, policy);
         let many = {
             let mut recent = self.recent.write().unwrap_or_else(PoisonError::into_inner);
-            recent.insert(key, code);
+            recent.put(key, buffer);
             recent.len() >= MOST_IN_MEMORY
         };
         // One thread publishes; the others go on.
@@ -497,12 +511,15 @@ impl EvaluationStore for EvaluationCache {
 impl EvaluationCache {
     /// Evaluations that cannot be published are dropped when there are too many; games do not need them.
     fn give_up(&self, error: &EvaluationCacheError) {
-        counter!("tengen_evalcache_errors_total").increment(1);
+        self.counters.errors.increment(1);
         tracing::warn!(%error, "evaluations cannot be published");
-        *self.published.lock().unwrap_or_else(PoisonError::into_inner) = Instant::now();
+        // No other thread publishes meanwhile: it would forget what is added after this.
+        let mut published = self.published.lock().unwrap_or_else(PoisonError::into_inner);
+        *published = Instant::now();
         let mut recent = self.recent.write().unwrap_or_else(PoisonError::into_inner);
         if recent.len() >= 2 * MOST_IN_MEMORY {
-            recent.clear();
+            let all = recent.bytes();
+            recent.forget(all);
         }
     }
 }

@@ -1,12 +1,14 @@
 //! An evaluator with a cache that outlives the process.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use evalcache::{Key, KomiCoding, Symmetries, View};
 use go::{Color, Game, MAX_MOVES, Size, Symmetry};
 use mcts::{EvaluateError, Evaluation, Evaluator, Request, Ticket, Value};
 
-/// Evaluations of one model that are kept somewhere, for any number of threads.
+/// Evaluations of one model that are kept somewhere, for any number of threads. Each lends its calls a buffer, so that they
+/// allocate nothing once it is large enough.
 pub trait EvaluationStore: Send + Sync {
     /// In which symmetry positions are evaluated.
     fn symmetries(&self) -> Symmetries;
@@ -16,10 +18,10 @@ pub trait EvaluationStore: Send + Sync {
 
     /// The evaluation of a position in its canonical view: the policy in a buffer, and the value for the player to move.
     /// `None`, and any policy, where there is none or it cannot be read.
-    fn get(&self, key: Key, view: &View, policy: &mut [f32]) -> Option<f32>;
+    fn get(&self, key: Key, view: &View, policy: &mut [f32], buffer: &mut Vec<u8>) -> Option<f32>;
 
     /// Keeps an evaluation, and rounds it to the later result of [`EvaluationStore::get`].
-    fn put(&self, key: Key, view: &View, policy: &mut [f32], value: &mut f32);
+    fn put(&self, key: Key, view: &View, policy: &mut [f32], value: &mut f32, buffer: &mut Vec<u8>);
 }
 
 /// Reads a store of evaluations before an evaluator is used, and keeps the evaluator's output there.
@@ -36,6 +38,11 @@ pub struct Stored<E> {
     /// The positions of the batch that is being filled, and of the one before.
     submitted: Batch,
     flushed: Batch,
+    /// Positions that were submitted to the evaluator since the last flush.
+    misses: Vec<Miss>,
+    /// Their tickets.
+    tickets: Vec<Ticket>,
+    buffer: Vec<u8>,
 }
 
 /// Where the evaluations of a batch are.
@@ -48,13 +55,15 @@ struct Batch {
 
 enum Entry {
     Ready { start: usize, moves: usize, value: Value },
-    Miss(Box<Miss>),
+    Miss,
 }
 
 /// A position that was submitted to the evaluator.
 struct Miss {
-    /// One, or one for each symmetry.
-    tickets: Vec<Ticket>,
+    /// The number of its entry.
+    entry: usize,
+    /// Which tickets are its own: one, or one for each symmetry.
+    tickets: Range<usize>,
     key: Key,
     view: View,
     to_move: Color,
@@ -65,7 +74,16 @@ struct Miss {
 impl<E: Evaluator> Stored<E> {
     /// An evaluator that asks `store` first.
     pub fn new(inner: E, store: Arc<dyn EvaluationStore>) -> Stored<E> {
-        Stored { inner, store, batch: 0, submitted: Batch::default(), flushed: Batch::default() }
+        Stored {
+            inner,
+            store,
+            batch: 0,
+            submitted: Batch::default(),
+            flushed: Batch::default(),
+            misses: Vec::new(),
+            tickets: Vec::new(),
+            buffer: Vec::new(),
+        }
     }
 
     /// The key of a request, and the symmetry that leads to its view.
@@ -80,11 +98,15 @@ impl<E: Evaluator> Stored<E> {
         }
     }
 
-    fn ask(&mut self, request: Request<'_>, symmetry: Symmetry) -> Vec<Ticket> {
+    /// Submits a position to the evaluator, in one symmetry or in all, and returns which tickets stand for it.
+    fn ask(&mut self, request: Request<'_>, symmetry: Symmetry) -> Range<usize> {
+        let first = self.tickets.len();
         let all = Symmetry::ALL;
         let asked = if self.store.symmetries() == Symmetries::Mean8 { &all[..] } else { &[symmetry] };
-        let seen = |&symmetry: &Symmetry| Request { draw: request.draw.seen_in(symmetry), ..request };
-        asked.iter().map(|symmetry| self.inner.submit(seen(symmetry))).collect()
+        for &symmetry in asked {
+            self.tickets.push(self.inner.submit(Request { draw: request.draw.seen_in(symmetry), ..request }));
+        }
+        first..self.tickets.len()
     }
 
     fn entry(&self, ticket: Ticket) -> (&Batch, &Entry) {
@@ -109,13 +131,13 @@ impl Batch {
 }
 
 /// The mean of some evaluations of a position, as its view has it.
-fn mean(inner: &impl Evaluator, miss: &Miss, policy: &mut [f32]) -> f32 {
+fn mean(inner: &impl Evaluator, miss: &Miss, tickets: &[Ticket], policy: &mut [f32]) -> f32 {
     let mut turned = [0.0; MAX_MOVES];
     let turned = &mut turned[..policy.len()];
-    let share = 1.0 / miss.tickets.len() as f32;
+    let share = 1.0 / tickets.len() as f32;
     let mut value = 0.0;
     policy.fill(0.0);
-    for &ticket in &miss.tickets {
+    for &ticket in tickets {
         let found = inner.get(ticket);
         miss.symmetry.apply_values(miss.view.size(), found.policy, turned);
         policy.iter_mut().zip(&*turned).for_each(|(sum, more)| *sum += share * more);
@@ -135,11 +157,12 @@ impl<E: Evaluator> Evaluator for Stored<E> {
         let view = View::new(request.game, symmetry);
         let mut policy = [0.0; MAX_MOVES];
         let policy = &mut policy[..size.moves()];
-        let entry = match self.store.get(key, &view, policy) {
+        let entry = match self.store.get(key, &view, policy, &mut self.buffer) {
             Some(value) => self.submitted.ready(size, symmetry, policy, mover(request.game, value)),
             None => {
-                let tickets = self.ask(request, symmetry);
-                Entry::Miss(Box::new(Miss { tickets, key, view, to_move: request.game.to_move(), symmetry }))
+                let (entry, tickets) = (self.submitted.entries.len(), self.ask(request, symmetry));
+                self.misses.push(Miss { entry, tickets, key, view, to_move: request.game.to_move(), symmetry });
+                Entry::Miss
             }
         };
         self.submitted.entries.push(entry);
@@ -152,16 +175,17 @@ impl<E: Evaluator> Evaluator for Stored<E> {
         self.submitted.entries.clear();
         self.submitted.policies.clear();
         self.batch += 1;
-        for nth in 0..self.flushed.entries.len() {
-            let Entry::Miss(miss) = &self.flushed.entries[nth] else { continue };
+        for miss in &self.misses {
             let size = miss.view.size();
             let mut policy = [0.0; MAX_MOVES];
             let policy = &mut policy[..size.moves()];
-            let mut value = mean(&self.inner, miss, policy);
-            self.store.put(miss.key, &miss.view, policy, &mut value);
-            let (symmetry, value) = (miss.symmetry, Value::for_mover(miss.to_move, value));
-            self.flushed.entries[nth] = self.flushed.ready(size, symmetry, policy, value);
+            let mut value = mean(&self.inner, miss, &self.tickets[miss.tickets.clone()], policy);
+            self.store.put(miss.key, &miss.view, policy, &mut value, &mut self.buffer);
+            let value = Value::for_mover(miss.to_move, value);
+            self.flushed.entries[miss.entry] = self.flushed.ready(size, miss.symmetry, policy, value);
         }
+        self.misses.clear();
+        self.tickets.clear();
         Ok(())
     }
 
@@ -174,7 +198,7 @@ impl<E: Evaluator> Evaluator for Stored<E> {
             (batch, &Entry::Ready { start, moves, value }) => {
                 Evaluation { policy: &batch.policies[start..][..moves], value }
             }
-            (_, Entry::Miss(_)) => panic!("an evaluation is read when it is ready"),
+            (_, Entry::Miss) => panic!("an evaluation is read when it is ready"),
         }
     }
 
@@ -220,16 +244,16 @@ mod tests {
             KomiCoding::Seen
         }
 
-        fn get(&self, key: Key, view: &View, policy: &mut [f32]) -> Option<f32> {
+        fn get(&self, key: Key, view: &View, policy: &mut [f32], _: &mut Vec<u8>) -> Option<f32> {
             let entries = self.entries.lock().expect("no panic");
             entries.get(&key).map(|code| Codec::new(&self.tables).decode(view, code, policy))
         }
 
-        fn put(&self, key: Key, view: &View, policy: &mut [f32], value: &mut f32) {
-            let mut code = Vec::new();
-            Codec::new(&self.tables).encode(view, policy, *value, &mut code).expect("an evaluation");
-            *value = Codec::new(&self.tables).decode(view, &code, policy);
-            self.entries.lock().expect("no panic").insert(key, code);
+        fn put(&self, key: Key, view: &View, policy: &mut [f32], value: &mut f32, buffer: &mut Vec<u8>) {
+            buffer.clear();
+            Codec::new(&self.tables).encode(view, policy, *value, buffer).expect("an evaluation");
+            *value = Codec::new(&self.tables).decode(view, buffer, policy);
+            self.entries.lock().expect("no panic").insert(key, buffer.clone());
         }
     }
 

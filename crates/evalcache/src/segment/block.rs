@@ -1,12 +1,14 @@
 //! A block: lengths of codes, the rest of each key, codes.
 
+use std::ops::Range;
+
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::bits::Bits;
 
 /// One block, checked.
-pub(super) struct Block {
-    bytes: Vec<u8>,
+pub(super) struct Block<'a> {
+    bytes: &'a [u8],
     pub(super) entries: usize,
     /// Bits of the keys that are not implied by block and filter.
     rest: u32,
@@ -14,8 +16,8 @@ pub(super) struct Block {
     codes: usize,
 }
 
-impl Block {
-    pub(super) fn new(bytes: Vec<u8>, entries: usize, rest: u32, wide: bool) -> Option<Block> {
+impl<'a> Block<'a> {
+    pub(super) fn new(bytes: &'a [u8], entries: usize, rest: u32, wide: bool) -> Option<Block<'a>> {
         let lengths = entries * (1 + usize::from(wide));
         let codes = lengths + (entries * rest as usize).div_ceil(8);
         (bytes.len() >= codes).then_some(Block { bytes, entries, rest, wide, codes })
@@ -26,7 +28,8 @@ impl Block {
         Bits(&self.bytes[lengths..self.codes]).get(rank * self.rest as usize, self.rest)
     }
 
-    pub(super) fn code(&self, rank: usize) -> Option<&[u8]> {
+    /// Where a code is in the bytes; `None` when that is beyond them.
+    pub(super) fn code(&self, rank: usize) -> Option<Range<usize>> {
         let (start, len) = if self.wide {
             let lengths = self.bytes[..2 * self.entries]
                 .chunks_exact(2)
@@ -36,7 +39,8 @@ impl Block {
             let lengths = &self.bytes[..self.entries];
             (lengths[..rank].iter().map(|&len| u32::from(len)).sum::<u32>() as usize, usize::from(*lengths.get(rank)?))
         };
-        self.bytes[self.codes..].get(start..)?.get(..len)
+        let code = self.codes + start..self.codes + start + len;
+        (code.end <= self.bytes.len()).then_some(code)
     }
 }
 

@@ -58,7 +58,7 @@ impl std::str::FromStr for Symmetries {
 
     fn from_str(text: &str) -> Result<Symmetries, String> {
         let found = Symmetries::ALL.into_iter().find(|symmetries| symmetries.to_string() == text);
-        found.ok_or_else(|| format!("{text:?} is none of canonical, mean8 and shown"))
+        found.ok_or_else(|| format!("{text:?} is none of canonical, mean8 and requested"))
     }
 }
 

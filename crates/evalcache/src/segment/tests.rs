@@ -30,10 +30,8 @@ fn bytes(entries: &BTreeMap<Key, Vec<u8>>) -> Vec<u8> {
 }
 
 fn get(segment: &Segment<Vec<u8>>, key: Key) -> Result<Option<Vec<u8>>, ReadError> {
-    let mut out = vec![9];
-    let found = segment.get(key, &mut out)?;
-    assert_eq!(out[0], 9);
-    Ok(found.then(|| out.split_off(1)))
+    let mut bytes = vec![9; 20];
+    Ok(segment.get(key, &mut bytes)?.map(|code| bytes[code].to_vec()))
 }
 
 #[test]

@@ -63,7 +63,7 @@ fn evaluation(number: u64) -> (Key, Vec<f32>, f32) {
 /// Puts an evaluation, and returns the expected result of a lookup.
 fn put(cache: &EvaluationCache, number: u64) -> (Vec<f32>, f32) {
     let (key, mut policy, mut value) = evaluation(number);
-    cache.put(key, &view(), &mut policy, &mut value);
+    cache.put(key, &view(), &mut policy, &mut value, &mut Vec::new());
     (policy, value)
 }
 
@@ -79,12 +79,12 @@ fn expected(number: u64) -> (Vec<f32>, f32) {
 
 fn get(cache: &EvaluationCache, number: u64) -> Option<(Vec<f32>, f32)> {
     let mut policy = vec![0.0; 26];
-    let value = cache.get(evaluation(number).0, &view(), &mut policy)?;
+    let value = cache.get(evaluation(number).0, &view(), &mut policy, &mut Vec::new())?;
     Some((policy, value))
 }
 
 /// How many of these evaluations are there; every one that is must be right.
-fn found(cache: &EvaluationCache, numbers: std::ops::Range<u64>) -> u64 {
+fn found(cache: &EvaluationCache, numbers: Range<u64>) -> u64 {
     let right = |&number: &u64| match get(cache, number) {
         None => false,
         found => {
