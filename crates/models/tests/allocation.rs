@@ -1,5 +1,8 @@
 //! Evaluations that outlive the process cost no allocation: neither a lookup nor a new one.
 
+// All of this is a test, and a panic is how a test fails; clippy only knows functions marked as tests.
+#![allow(clippy::unwrap_used)]
+
 use std::ops::Range;
 
 use config::Preset;
@@ -75,7 +78,8 @@ fn stored_evaluations_allocate_only_in_the_first_round() {
         let (mut evaluator, mut tickets) = (searcher.evaluator(0), Vec::with_capacity(BATCH));
         let mut round = |games: &[Game]| evaluate(&mut *evaluator, games, &mut tickets);
         let of = format!("{steps}, {symmetries}");
-        assert_eq!(round(&positions[first.clone()]).0, 0, "{of}");
+        let (ready, allocated) = round(&positions[first.clone()]);
+        assert!(ready == 0 && allocated > 0, "{of}");
         searcher.kept().unwrap().publish().unwrap();
         // The first lookups make room for blocks of the segment.
         assert_eq!(round(&positions[first.clone()]).0, first.len(), "{of}");
