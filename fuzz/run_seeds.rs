@@ -106,7 +106,7 @@ fn manifest(config: &RunConfig, examples: usize) -> Manifest {
             duplicate_games: 0,
             limit: 200,
             in_positions: false,
-            calibration_share: 0.1,
+            calibration_fraction: 0.1,
         },
         drawn: DrawSummary {
             wanted: examples,
@@ -114,7 +114,7 @@ fn manifest(config: &RunConfig, examples: usize) -> Manifest {
             bounded: false,
             mean_per_position: 1.0,
             mean_per_new_position: 1.0,
-            calibration_share: 0.1,
+            calibration_fraction: 0.1,
         },
         rejected: Vec::new(),
         ages: vec![AgeSummary { model: 1, games: 4, positions: examples, examples }],

@@ -116,7 +116,7 @@ impl Shuffler {
         let ready = self.check_ready(generation);
         let size = ready.and_then(|()| Size::of(&self.config, generation, &window));
         let asked = f64::from(self.config.window.calibration_fraction);
-        let share = if asked > 0.0 { asked } else { window.summary().calibration_share };
+        let share = if asked > 0.0 { asked } else { window.summary().calibration_fraction };
         Ok(Plan {
             generation,
             published: self.run.shards().manifest(generation)?.is_some(),
@@ -160,7 +160,7 @@ impl Shuffler {
             seed: self.config.seed,
             config_digest: self.config.digest(),
             window: window.summary(),
-            drawn: size.summary(&window, drawn.calibration_share()),
+            drawn: size.summary(&window, drawn.calibration_fraction()),
             ages: drawn.ages(&window),
             rejected: window.rejected,
             parts: Vec::new(),

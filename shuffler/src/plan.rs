@@ -51,7 +51,7 @@ impl fmt::Display for Plan {
                 drawn.mean_per_position,
                 drawn.mean_per_new_position,
                 if drawn.bounded { " (bounded by [window])" } else { "" },
-                100.0 * drawn.calibration_share
+                100.0 * drawn.calibration_fraction
             ),
             Err(error) => write!(f, "no draw: {error}"),
         }

@@ -61,7 +61,7 @@ impl Size {
         }
     }
 
-    pub(crate) fn summary(self, window: &Window, calibration_share: f64) -> DrawSummary {
+    pub(crate) fn summary(self, window: &Window, calibration_fraction: f64) -> DrawSummary {
         let per = |positions: usize| self.examples as f64 / positions as f64;
         DrawSummary {
             wanted: self.wanted,
@@ -69,7 +69,7 @@ impl Size {
             bounded: self.examples < self.wanted,
             mean_per_position: per(window.positions()),
             mean_per_new_position: per(window.new_positions()),
-            calibration_share,
+            calibration_fraction,
         }
     }
 }
@@ -124,7 +124,7 @@ impl Drawn {
     }
 
     /// Share of the examples that come from calibration games.
-    pub(crate) fn calibration_share(&self) -> f64 {
+    pub(crate) fn calibration_fraction(&self) -> f64 {
         self.calibration as f64 / self.places.len() as f64
     }
 

@@ -143,7 +143,7 @@ impl Window {
             duplicate_games: self.duplicates,
             limit: self.limit.map_or(0, |limit| limit.size),
             in_positions: self.limit.is_some_and(|limit| limit.in_positions),
-            calibration_share: calibration as f64 / self.positions().max(1) as f64,
+            calibration_fraction: calibration as f64 / self.positions().max(1) as f64,
         }
     }
 }

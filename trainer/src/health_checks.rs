@@ -170,7 +170,7 @@ mod tests {
             bounded: false,
             mean_per_position: 0.5,
             mean_per_new_position: 2.0,
-            calibration_share: 0.1,
+            calibration_fraction: 0.1,
         }
     }
 

@@ -54,7 +54,7 @@ pub struct WindowSummary {
     /// Whether the window is counted in positions.
     pub in_positions: bool,
     /// Share of the positions that are of calibration games.
-    pub calibration_share: f64,
+    pub calibration_fraction: f64,
 }
 
 /// The part of one model in a window and in what was drawn from it.
@@ -84,7 +84,7 @@ pub struct DrawSummary {
     /// How many examples were drawn for each new position: how often a position is drawn in its life, on average.
     pub mean_per_new_position: f64,
     /// Share of the examples that come from calibration games.
-    pub calibration_share: f64,
+    pub calibration_fraction: f64,
 }
 
 /// A file that could not be used.

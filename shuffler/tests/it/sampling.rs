@@ -85,7 +85,7 @@ fn calibration_games_have_their_share_exactly() {
         let (manifest, examples) = make(&run, 4, &["train.steps=20", "window.reuse_limit=1000", &share]);
         let calibration = examples.iter().filter(|example| example.calibration).count();
         assert_eq!((examples.len(), calibration), (2000, expected));
-        assert!((manifest.drawn.calibration_share - expected as f64 / 2000.0).abs() < 1e-12);
+        assert!((manifest.drawn.calibration_fraction - expected as f64 / 2000.0).abs() < 1e-12);
         run.shards().prune(5).unwrap();
     }
 }

@@ -153,7 +153,7 @@ fn manifest_has_the_share_of_calibration_games() {
     let examples = read(&run, &manifest);
     let calibration = examples.iter().filter(|example| example.calibration).count();
     assert!(calibration > 0);
-    assert!((manifest.drawn.calibration_share - calibration as f64 / 2000.0).abs() < 1e-12);
+    assert!((manifest.drawn.calibration_fraction - calibration as f64 / 2000.0).abs() < 1e-12);
 }
 
 #[test]

@@ -52,7 +52,7 @@ fn publish(run: &Run, generation: u32, examples: &[Example], part: usize) {
         duplicate_games: 0,
         limit: 10,
         in_positions: false,
-        calibration_share: 0.0,
+        calibration_fraction: 0.0,
     };
     let drawn = DrawSummary {
         wanted: examples.len(),
@@ -60,7 +60,7 @@ fn publish(run: &Run, generation: u32, examples: &[Example], part: usize) {
         bounded: false,
         mean_per_position: 1.0,
         mean_per_new_position: 2.5,
-        calibration_share: 0.1,
+        calibration_fraction: 0.1,
     };
     let (seed, config_digest) = (3, config().digest());
     let manifest =

@@ -74,7 +74,7 @@ fn manifest(generation: u32) -> Manifest {
             duplicate_games: 0,
             limit: 10,
             in_positions: false,
-            calibration_share: 0.0,
+            calibration_fraction: 0.0,
         },
         drawn: DrawSummary {
             wanted: 10,
@@ -82,7 +82,7 @@ fn manifest(generation: u32) -> Manifest {
             bounded: false,
             mean_per_position: 0.1,
             mean_per_new_position: 0.2,
-            calibration_share: 0.0,
+            calibration_fraction: 0.0,
         },
         rejected: Vec::new(),
         ages: Vec::new(),
