@@ -7,6 +7,8 @@ use clap::{Parser, Subcommand};
 use evaluator::EvaluatorError;
 use exit_class::{Classifier, classify};
 use gtp::engines::{EngineError, EngineSpecError};
+#[cfg(feature = "torch")]
+use inference::ServerError;
 use models::{EvaluationCacheError, ModelError};
 use net::NetError;
 use runtime::Stop;
@@ -117,6 +119,8 @@ pub const ERRORS: &[Classifier] = &[
     classify::<TrainerError>,
     #[cfg(feature = "torch")]
     classify::<EvaluatorError>,
+    #[cfg(feature = "torch")]
+    classify::<ServerError>,
     classify::<ModelError>,
     classify::<EvaluationCacheError>,
     classify::<NetError>,
