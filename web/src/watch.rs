@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use config::RunName;
 use facts::{Facts, Reader, Strength};
-use store::{Run, StoreError};
+use store::{Backoff, Run, StoreError};
 use tokio::sync::watch;
 
 use crate::PageError;
@@ -157,7 +157,7 @@ struct Watched {
 
 impl Watched {
     fn work(mut self) {
-        let mut pause = POLL;
+        let mut pause = Backoff::new(POLL, LONGEST_PAUSE);
         while self.is_wanted() {
             match self.read() {
                 Ok(()) => return,
@@ -174,8 +174,7 @@ impl Watched {
                     });
                 }
             }
-            thread::sleep(pause);
-            pause = (2 * pause).min(LONGEST_PAUSE);
+            thread::sleep(pause.pause());
         }
     }
 
