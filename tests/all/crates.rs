@@ -49,6 +49,24 @@ fn crates_use_what_the_architecture_says() {
 }
 
 #[test]
+fn test_support_is_no_part_of_a_program() {
+    let metadata: serde_json::Value =
+        serde_json::from_slice(&cargo(&["metadata", "--no-deps", "--format-version", "1"])).unwrap();
+    let support = ["testing", "tests", "proptest", "expect-test"];
+    let mut found = 0;
+    for package in metadata["packages"].as_array().unwrap() {
+        for dependency in package["dependencies"].as_array().unwrap() {
+            let name = dependency["name"].as_str().unwrap();
+            if support.contains(&name) && package["name"] != "tests" && package["name"] != "testing" {
+                assert_eq!(dependency["kind"], "dev", "{name} is a dependency of {}", package["name"]);
+                found += 1;
+            }
+        }
+    }
+    assert!(found > 10, "{found}");
+}
+
+#[test]
 fn few_crates_name_each_heavy_library() {
     for (library, names) in [
         ("metrics-exporter-prometheus", &["runtime"][..]),
@@ -129,45 +147,6 @@ fn crates_of_games_forbid_the_mathematics_of_the_c_library() {
     assert!(play.is_subset(&mcts), "{:?} is missing in mcts", play.difference(&mcts).collect::<Vec<_>>());
     let all = dependencies();
     assert!(["mcts", "play"].iter().all(|name| !all[*name].contains("rand_distr")), "rand_distr uses them, too");
-}
-
-/// The modules of a crate that each module names as `crate::module`, without unit tests.
-fn imports(krate: &str) -> Uses {
-    let root = repository().join(krate).join("src");
-    let mut open = vec![root.clone()];
-    let mut uses = Uses::new();
-    while let Some(path) = open.pop() {
-        if path.is_dir() {
-            open.extend(std::fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()));
-            continue;
-        }
-        let module = path.strip_prefix(&root).unwrap().with_extension("").display().to_string();
-        if module == "lib" || module.ends_with("tests") {
-            continue;
-        }
-        let text = std::fs::read_to_string(path).unwrap();
-        let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
-        let lines = code.lines().filter(|line| !line.trim_start().starts_with("//"));
-        let named = lines.flat_map(|line| line.split("crate::").skip(1));
-        let names = named.map(|rest| rest.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap().to_owned());
-        uses.insert(module, names.collect());
-    }
-    uses
-}
-
-#[test]
-fn imports_of_store_run_one_way() {
-    let mut uses = imports("crates/store");
-    let modules: BTreeSet<String> = uses.keys().cloned().collect();
-    for (module, named) in &uses {
-        assert!(named.is_subset(&modules), "{module} imports through lib.rs or what is no module: {named:?}");
-    }
-    // Takes away what imports nothing that is left, until nothing is left or there is a circle.
-    while let Some(leaf) = uses.iter().find(|(_, named)| named.is_empty()).map(|(module, _)| module.clone()) {
-        uses.remove(&leaf);
-        uses.values_mut().for_each(|named| named.retain(|other| *other != leaf));
-    }
-    assert!(uses.is_empty(), "these import each other: {uses:?}");
 }
 
 #[test]
