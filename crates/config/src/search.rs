@@ -74,10 +74,12 @@ pub struct Search {
     /// Prune moves inside pass-alive regions.
     ///
     /// They do not change the score. Needs `game.scoring = "pass-alive"`.
+    /// Worth it from random weights: with `pass_from` values began to tell who wins (`experiments/0004-early-passes`).
     pub prune_pass_alive: bool,
     /// Adjudicate a pass that the opponent follows with a winning pass.
     ///
     /// A position after a pass is a win for the player to move where passing too wins the game, without search.
+    /// Worth it from random weights: games no longer end by a pass of the side that is behind (`experiments/0004-early-passes`).
     pub adjudicate_winning_pass: bool,
 }
 

@@ -40,6 +40,7 @@ pub struct Train {
     /// Decay of the EMA of the weights; 0: off.
     ///
     /// The exponential moving average is published, with batch-norm statistics re-estimated. 0.999 halves in 700 steps.
+    /// Worth it with auxiliary heads and momentum; not measured alone (`experiments/0026-aux-heads-nesterov-ema`).
     #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1.0))]
     pub ema_decay: f32,
     /// Policy target from visits.
@@ -78,6 +79,8 @@ pub struct Train {
     #[schemars(range(min = 0.0))]
     pub opponent_policy_weight: f32,
     /// Data augmentation by a random symmetry.
+    ///
+    /// Always worth it: a run without is lost (`experiments/0037-window-and-ablations`).
     pub augment_symmetries: bool,
     /// Examples that a batch norm normalises together; 0: the whole batch.
     ///
