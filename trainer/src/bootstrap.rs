@@ -75,19 +75,19 @@ impl<'a> Bootstrap<'a> {
     pub fn new(
         run: &'a Run,
         config: &'a RunConfig,
-        (beginning, people): (Option<&InitialWeights>, &'a HumanGames),
+        (beginning, human_games): (Option<&InitialWeights>, &'a HumanGames),
         options: BootstrapOptions,
         train_device: TrainDevice,
         reporter: impl Reporter<TrainerEvent> + 'a,
     ) -> Result<Bootstrap<'a>, TrainerError> {
         refuse_models(run)?;
         let origin: Vec<Source> =
-            beginning.map(|b| b.source.clone()).into_iter().chain(people.sources().iter().cloned()).collect();
+            beginning.map(|b| b.source.clone()).into_iter().chain(human_games.sources().iter().cloned()).collect();
         let (trainer, before) = match run.checkpoints().newest()? {
             Some(checkpoint) => resume(&checkpoint, config, &origin, train_device)?,
             None => (begin(config, beginning, train_device)?, Duration::ZERO),
         };
-        let unseen = people.unseen(UNSEEN)?;
+        let unseen = human_games.unseen(UNSEEN)?;
         let now = Instant::now();
         Ok(Bootstrap {
             run,
@@ -95,8 +95,8 @@ impl<'a> Bootstrap<'a> {
             options,
             origin,
             trainer,
-            order: Order::new(people, config.seed),
-            constant: squared_error(people.mean_outcome(), &unseen),
+            order: Order::new(human_games, config.seed),
+            constant: squared_error(human_games.mean_outcome(), &unseen),
             unseen,
             before,
             began: now,

@@ -82,14 +82,14 @@ fn train(
         Ok(bytes) => Ok((files::name(path), bytes)),
         Err(source) => Err(TrainerError::File { path: path.clone(), source }),
     };
-    let people = HumanGames::read(config, &args.sgf.iter().map(read).collect::<Result<Vec<_>, _>>()?)?;
-    people.left_out().iter().for_each(|why| tracing::warn!(%why, "skipped games of a collection"));
-    let (games, positions, unseen) = (people.games(), people.positions(), people.unseen_games());
-    tracing::info!(games, positions, unseen_games = unseen, left_out = people.left_out().len(), "human games");
+    let human_games = HumanGames::read(config, &args.sgf.iter().map(read).collect::<Result<Vec<_>, _>>()?)?;
+    human_games.left_out().iter().for_each(|why| tracing::warn!(%why, "skipped games of a collection"));
+    let (games, positions, unseen) = (human_games.games(), human_games.positions(), human_games.unseen_games());
+    tracing::info!(games, positions, unseen_games = unseen, left_out = human_games.left_out().len(), "human games");
     if unseen == 0 {
         tracing::warn!("selfplay.holdout is 0, so held-out accuracy is not measured");
     }
     let console = Console::new(run, config, stop.health().clone());
-    let mut bootstrap = Bootstrap::new(run, config, (beginning, &people), options, train_device, console)?;
+    let mut bootstrap = Bootstrap::new(run, config, (beginning, &human_games), options, train_device, console)?;
     Ok(runtime::drive(&mut bootstrap, stop)?)
 }

@@ -167,7 +167,7 @@ impl<'a> GenerationTrainer<'a> {
         ];
         let step = self.work.trainer.steps();
         journal.put_measured(step, Set::Holdout, &measured, &others);
-        let checkup = HealthChecks {
+        let health = HealthChecks {
             train: &self.config.train,
             training: &self.training_losses,
             holdout: &losses,
@@ -175,7 +175,7 @@ impl<'a> GenerationTrainer<'a> {
             drawn,
             diagnostics,
         };
-        for alarm in checkup.alarms() {
+        for alarm in health.alarms() {
             tracing::warn!(step, %alarm, "health check");
             journal.alarm(step, &alarm);
         }

@@ -200,9 +200,9 @@ mod tests {
         };
         change(&mut known);
         let Known { train, training, holdout, spread, drawn, diagnostics } = known;
-        let checkup =
+        let health =
             HealthChecks { train: &train, training: &training, holdout: &holdout, spread, drawn: &drawn, diagnostics };
-        let found = checkup.alarms();
+        let found = health.alarms();
         assert!(found.iter().all(|alarm| !alarm.to_string().is_empty()));
         found.iter().map(Alarm::name).collect()
     }

@@ -26,7 +26,7 @@ pub struct HumanGames {
 
 /// The positions of [`HumanGames`], epoch after epoch, each in its own random order.
 pub(crate) struct Order<'a> {
-    people: &'a HumanGames,
+    human_games: &'a HumanGames,
     seed: u64,
     /// Which round `order` is for.
     round: u64,
@@ -41,7 +41,7 @@ impl HumanGames {
     /// A collection that cannot be unpacked, or no game that is of use; a record that is of none is omitted.
     pub fn read(config: &RunConfig, collections: &[(String, Vec<u8>)]) -> Result<HumanGames, TrainerError> {
         let empty = Vec::new;
-        let mut people = HumanGames {
+        let mut human_games = HumanGames {
             training: empty(),
             unseen: Vec::new(),
             positions: Vec::new(),
@@ -53,20 +53,23 @@ impl HumanGames {
             for (found, index) in games(config, name, file)?.into_iter().zip(1..) {
                 match found {
                     Ok(game) if !seen.insert(game.id) => {}
-                    Ok(game) if game.holdout => people.unseen.push(game),
-                    Ok(game) => people.training.push(game),
-                    Err(why) => people.left_out.push(format!("{name}, game {index}: skipped: {why}")),
+                    Ok(game) if game.holdout => human_games.unseen.push(game),
+                    Ok(game) => human_games.training.push(game),
+                    Err(why) => human_games.left_out.push(format!("{name}, game {index}: skipped: {why}")),
                 }
             }
-            people.sources.push(Source::new(SourceKind::Games, name, file));
+            human_games.sources.push(Source::new(SourceKind::Games, name, file));
         }
-        let games = people.training.iter().zip(0..);
-        people.positions =
+        let games = human_games.training.iter().zip(0..);
+        human_games.positions =
             games.flat_map(|(game, index)| (0..game.turns.len() as u16).map(move |turn| (index, turn))).collect();
-        if people.positions.is_empty() {
-            return Err(TrainerError::NoGames { left_out: people.left_out.len(), unseen: people.unseen.len() });
+        if human_games.positions.is_empty() {
+            return Err(TrainerError::NoGames {
+                left_out: human_games.left_out.len(),
+                unseen: human_games.unseen.len(),
+            });
         }
-        Ok(people)
+        Ok(human_games)
     }
 
     /// Games for training.
@@ -134,8 +137,8 @@ pub(crate) fn squared_error(value: f32, examples: &[Example]) -> f32 {
 }
 
 impl<'a> Order<'a> {
-    pub(crate) fn new(people: &'a HumanGames, seed: u64) -> Order<'a> {
-        Order { people, seed, round: 0, order: order(people.positions.len(), seed, 0) }
+    pub(crate) fn new(human_games: &'a HumanGames, seed: u64) -> Order<'a> {
+        Order { human_games, seed, round: 0, order: order(human_games.positions.len(), seed, 0) }
     }
 
     /// The batch that is trained on in this step, from 0: so many positions, which follow those of the step before.
@@ -150,8 +153,8 @@ impl<'a> Order<'a> {
             self.round = place / count;
             self.order = order(self.order.len(), self.seed, self.round);
         }
-        let (game, turn) = self.people.positions[self.order[(place % count) as usize] as usize];
-        self.people.training[game as usize].example(turn.into())
+        let (game, turn) = self.human_games.positions[self.order[(place % count) as usize] as usize];
+        self.human_games.training[game as usize].example(turn.into())
     }
 }
 

@@ -91,7 +91,8 @@ impl Shape {
         for unit in self.units() {
             add_unit(&unit, &mut add);
         }
-        for DenseSpec { name, inputs, outputs, at_every_point } in self.dense_layers().into_iter().chain(self.lessons())
+        for DenseSpec { name, inputs, outputs, at_every_point } in
+            self.dense_layers().into_iter().chain(self.auxiliary_dense_layers())
         {
             let dimensions = if at_every_point { vec![outputs, inputs, 1, 1] } else { vec![outputs, inputs] };
             add(format!("{name}.weight"), dimensions, Role::Weight);
@@ -124,7 +125,7 @@ impl Shape {
     }
 
     /// The layers of the heads that are for training only.
-    fn lessons(&self) -> Vec<DenseSpec> {
+    fn auxiliary_dense_layers(&self) -> Vec<DenseSpec> {
         let mut layers = Vec::new();
         if self.score {
             layers.push(dense("value.score".to_owned(), self.value_hidden, 1));

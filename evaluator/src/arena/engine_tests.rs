@@ -1,4 +1,4 @@
-//! Meetings with players that are no models.
+//! Matches with players that are no models.
 
 use std::path::Path;
 

@@ -74,10 +74,10 @@ pub(super) fn run(bench: &Bench<'_>, args: &Args) -> anyhow::Result<()> {
 
 fn measure(bench: &Bench<'_>, args: &Args, subject: &Subject) -> anyhow::Result<Case> {
     let Training { rows, batch, trainer, threads } = Training::new(subject, &args.resources, args.precision)?;
-    let mut drill = TrainBench::new(trainer()?, &rows.take(&numbers(&rows, 0, batch)).to_examples())?;
+    let mut bare_steps = TrainBench::new(trainer()?, &rows.take(&numbers(&rows, 0, batch)).to_examples())?;
     let mut learn = steps(trainer()?, rows, batch);
     // What a GPU has left to do after the last step would be counted as the time of the other case.
-    let mut alone = || -> anyhow::Result<f64> { Ok(drill.steps(STRETCH).map(|()| (STRETCH * batch) as f64)?) };
+    let mut alone = || -> anyhow::Result<f64> { Ok(bare_steps.steps(STRETCH).map(|()| (STRETCH * batch) as f64)?) };
     // libtorch prepares its kernels in the first steps.
     learn()?;
     alone()?;

@@ -41,7 +41,7 @@ pub(crate) fn collection(games: usize) -> Vec<u8> {
     (0..games).map(|n| format!("(;SZ[5]KM[{}.5]RE[B+R]{})\n", n / 25, points(n % 25))).collect::<String>().into_bytes()
 }
 
-fn people(games: usize) -> HumanGames {
+fn human_games(games: usize) -> HumanGames {
     HumanGames::read(&config(), &[("games.sgf".to_owned(), collection(games))]).unwrap()
 }
 
@@ -64,7 +64,7 @@ fn bootstrap(
 /// Trains on games until so many steps are taken here, or it is done.
 fn bootstrap_until(run: &Run, steps: u64, stop_after: usize) -> (Option<ModelMetadata>, Vec<TrainerEvent>) {
     let (stop, mut events, mut taken) = (Stop::never(), Vec::new(), 0);
-    let metadata = bootstrap(run, (None, &people(100)), options(steps), &stop, |event| {
+    let metadata = bootstrap(run, (None, &human_games(100)), options(steps), &stop, |event| {
         taken += usize::from(matches!(event, TrainerEvent::Step { .. }));
         if taken == stop_after {
             stop.request();
@@ -184,7 +184,7 @@ fn stopped_bootstrap_resumes_to_the_same_model() {
     // What is under way is neither taken for a generation of training nor mixed with other games.
     let error = train_next(&parted, &config(), TRAIN_DEVICE, &Stop::never(), &mut |_| ()).unwrap_err();
     assert!(error.to_string().contains("a bootstrap is in progress"), "{error}");
-    let error = bootstrap(&parted, (None, &people(50)), options(25), &Stop::never(), Silent).unwrap_err();
+    let error = bootstrap(&parted, (None, &human_games(50)), options(25), &Stop::never(), Silent).unwrap_err();
     assert!(error.to_string().contains("it belongs to a bootstrap from games.sgf"), "{error}");
     assert_eq!(bootstrap_until(&parted, 25, 9).0, None);
     assert!(bootstrap_until(&parted, 25, usize::MAX).0.is_some());
@@ -195,7 +195,7 @@ fn stopped_bootstrap_resumes_to_the_same_model() {
 fn bootstrap_may_begin_with_weights() {
     let run = run();
     let beginning = of_file(&weights(1));
-    let work = (Some(&beginning), &people(100));
+    let work = (Some(&beginning), &human_games(100));
     let metadata = bootstrap(&run, work, options(3), &Stop::never(), Silent).unwrap().unwrap();
     let kinds: Vec<SourceKind> = metadata.origin.iter().map(|source| source.kind).collect();
     assert_eq!((kinds, metadata.step), (vec![SourceKind::Weights, SourceKind::Games], 3));
@@ -208,7 +208,7 @@ fn bootstrap_stops_at_its_time_limit() {
     let run = run();
     let options = BootstrapOptions { steps: None, time: Duration::from_millis(200), eval_interval: 10_000 };
     let mut looks = Vec::new();
-    let metadata = bootstrap(&run, (None, &people(100)), options, &Stop::never(), |event| {
+    let metadata = bootstrap(&run, (None, &human_games(100)), options, &Stop::never(), |event| {
         if let TrainerEvent::Human { step, .. } = event {
             looks.push(step);
         }
@@ -219,13 +219,13 @@ fn bootstrap_stops_at_its_time_limit() {
 
 #[test]
 fn games_are_held_out_by_their_names_and_counted() {
-    let people = people(100);
-    assert_eq!(people.games() + people.unseen_games(), 100);
+    let human_games = human_games(100);
+    assert_eq!(human_games.games() + human_games.unseen_games(), 100);
     // A tenth of them; the standard deviation is 3.
-    assert!((1..25).contains(&people.unseen_games()), "{}", people.unseen_games());
-    assert_eq!(people.positions(), 8 * people.games());
+    assert!((1..25).contains(&human_games.unseen_games()), "{}", human_games.unseen_games());
+    assert_eq!(human_games.positions(), 8 * human_games.games());
     let twice = [collection(100), collection(100)].map(|bytes| ("games.sgf".to_owned(), bytes));
-    assert_eq!(HumanGames::read(&config(), &twice).unwrap().games(), people.games());
+    assert_eq!(HumanGames::read(&config(), &twice).unwrap().games(), human_games.games());
 }
 
 #[test]
@@ -237,6 +237,6 @@ fn collections_of_no_use_are_named() {
     let error = HumanGames::read(&config(), &[("a.sgf.gz".to_owned(), broken.to_vec())]).unwrap_err();
     assert!(error.to_string().starts_with("a.sgf.gz: not a whole gzip file"), "{error}");
     let text = String::from_utf8(collection(30)).unwrap() + "(;SZ[5]KM[0.5];B[aa])\n";
-    let people = read(&text).unwrap();
-    assert_eq!(people.left_out(), ["a.sgf, game 31: skipped: it has no result"]);
+    let human_games = read(&text).unwrap();
+    assert_eq!(human_games.left_out(), ["a.sgf, game 31: skipped: it has no result"]);
 }
