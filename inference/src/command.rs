@@ -106,7 +106,7 @@ pub const ERRORS: &[Classifier] = &[classify::<ServerError>, classify::<ModelErr
 pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
     args.service.start("inference", None, stop)?;
     let backend = Backend::open_all(&args.device, Precision::Auto)?;
-    let options = options(args, backend.is_cpu());
+    let options = Options { precision: backend.precision.clone(), ..options(args, backend.is_cpu()) };
     backend.log("inference", options.threads);
     runtime::metrics::DEVICE.inform(&backend.labels());
     let models = Models::new(Store::open(&args.store.store)?);
@@ -150,5 +150,6 @@ fn options(args: &Args, is_cpu: bool) -> Options {
             memory: args.model_mib << 20,
             ..Limits::default()
         },
+        precision: String::new(),
     }
 }

@@ -57,6 +57,8 @@ pub struct Options {
     pub io_threads: usize,
     /// Bounds of requests.
     pub limits: Limits,
+    /// Numbers that networks are computed with, for clients: int16, f32 or bf16.
+    pub precision: String,
 }
 
 /// A server at work.
@@ -94,6 +96,7 @@ impl Options {
             threads,
             io_threads: 1,
             limits: Limits::default(),
+            precision: String::new(),
         }
     }
 
@@ -119,7 +122,7 @@ impl Server {
     /// An address, a certificate or a token that cannot be used, or an address that any user could use.
     pub fn start(options: Options, source: Arc<dyn Source>, process: Health) -> Result<Server, ServerError> {
         options.check()?;
-        let Options { listen, identity, client_ca, token, threads, io_threads, limits } = options;
+        let Options { listen, identity, client_ca, token, threads, io_threads, limits, precision } = options;
         let tls = identity.as_ref().map(|identity| server_tls(identity, client_ca.as_deref())).transpose()?;
         let token = token.as_deref().map(Token::read).transpose()?;
         show_metrics();
@@ -137,7 +140,7 @@ impl Server {
         let scheduler = Arc::new(Scheduler::new(limits.batch, limits.wait, limits.queue, threads));
         let workers = spawn(threads, &scheduler, limits.batch, &process)?;
         let closing = Closing(Arc::clone(&scheduler));
-        let shared = Arc::new(Shared::new(limits, cache, scheduler));
+        let shared = Arc::new(Shared::new(limits, precision, cache, scheduler));
         let (stop, stopped) = watch::channel(false);
         let services = Services { transport: transport(&shared.limits, tls)?, token, shared: Arc::clone(&shared) };
         let incoming = connections(bound, &shared.limits);

@@ -25,6 +25,8 @@ const LEAST_SHARE: usize = 16;
 /// What all streams and calls share.
 pub(crate) struct Shared {
     pub(crate) limits: Limits,
+    /// Numbers that networks are computed with.
+    pub(crate) precision: String,
     pub(crate) cache: Arc<Cache>,
     pub(crate) scheduler: Arc<Scheduler>,
     /// Outstanding positions that a stream may have now.
@@ -39,10 +41,11 @@ pub(crate) struct Shared {
 pub(crate) struct Active(Arc<Shared>);
 
 impl Shared {
-    pub(crate) fn new(limits: Limits, cache: Arc<Cache>, scheduler: Arc<Scheduler>) -> Shared {
+    pub(crate) fn new(limits: Limits, precision: String, cache: Arc<Cache>, scheduler: Arc<Scheduler>) -> Shared {
         let (credit, _) = watch::channel(limits.credit);
         let (draining, _) = watch::channel(false);
-        Shared { limits, cache, scheduler, credit, draining, active: AtomicUsize::default(), ids: AtomicU64::default() }
+        let (active, ids) = (AtomicUsize::default(), AtomicU64::default());
+        Shared { limits, precision, cache, scheduler, credit, draining, active, ids }
     }
 
     /// A new stream or call of a peer.

@@ -132,6 +132,7 @@ impl ClientStream {
             server: concat!("tengen ", env!("CARGO_PKG_VERSION")).to_owned(),
             credit: bounded(credit),
             max_positions: bounded(self.shared.limits.largest()),
+            precision: self.shared.precision.clone(),
         };
         self.send(Ok(FromServer::Welcome(welcome)), 0);
         Ok(())
@@ -270,7 +271,8 @@ mod tests {
     #[test]
     fn credit_waits_once_for_a_client_that_does_not_read_and_is_the_newest() {
         let cache = Arc::new(Cache::new(Arc::new(NoModels), 0, 1));
-        let shared = Arc::new(Shared::new(Limits::default(), cache, Arc::new(Scheduler::new(1, Duration::ZERO, 1, 1))));
+        let scheduler = Arc::new(Scheduler::new(1, Duration::ZERO, 1, 1));
+        let shared = Arc::new(Shared::new(Limits::default(), String::new(), cache, scheduler));
         let (stream, mut outgoing) = open(&shared, &Peer::new(ClientId(1)));
         for credit in 1..100 {
             shared.credit.send_replace(credit);

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use analysis::{Engine, Event, Report, ReportStyle, Task};
 use anyhow::anyhow;
 use go::Size;
-use models::{Lookups, Player, Searcher};
+use models::{Player, Searcher};
 use runtime::{Classify, Progress, Stop, format};
 
 use crate::player::PlayerArgs;
@@ -164,7 +164,5 @@ fn summarise(searched: u64, took: Duration, searcher: &Searcher) -> anyhow::Resu
     let rate = searched as f64 / took.as_secs_f64();
     runtime::print(format!("{searched} positions searched in {}, {rate:.1}/s", format::duration(took)))?;
     let Some(kept) = searcher.kept() else { return Ok(()) };
-    let Lookups { hits, misses } = kept.lookups();
-    let share = 100.0 * hits as f64 / (hits + misses).max(1) as f64;
-    runtime::print(format!("evaluation cache: {hits} of {} lookups found, {share:.1} %", hits + misses))
+    runtime::print(format!("evaluation cache: {}", kept.lookups()))
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context, anyhow};
 use evalcache::{Key, KomiCoding, Set, Symmetries, View};
 use go::{Game, sgf};
-use models::EvaluationCache;
+use models::{EvaluationCache, EvaluationCacheError};
 use play::EvaluationStore;
 use runtime::{Classify, Stop};
 use store::{EvaluationRow, Store, evaluation_table};
@@ -36,7 +36,7 @@ struct ExportArgs {
     /// Games: .sgf or .sgf.gz; may be repeated
     #[arg(long, required = true, value_name = "FILE")]
     sgf: Vec<PathBuf>,
-    /// Komi where the network sees it, in points [default: that of each game]
+    /// Komi where the network sees it, in points [default: that of each game, which must have one]
     #[arg(long, value_name = "POINTS", allow_negative_numbers = true, value_parser = runtime::within(-400.0..=400.0_f32))]
     komi: Option<f32>,
     /// Parquet file
@@ -47,52 +47,58 @@ struct ExportArgs {
 /// Runs the command of the arguments.
 ///
 /// # Errors
-/// A store that cannot be reached, a set that is not there, a file that cannot be read or written; damage that was found.
+/// A store that cannot be reached, a set or games that are not there, a file that cannot be read or written; damage that was found.
 pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let store = Store::open_existing(store)?;
     match &args.command {
-        Command::List => on_each(&store, stop, |cache| runtime::print(described(cache))),
-        Command::Compact => on_each(&store, stop, |cache| {
+        Command::List => on_each(&store, stop, |name, opened| runtime::print(described(name, opened.as_ref().ok()))),
+        Command::Compact => on_each(&store, stop, |name, opened| {
+            let Ok(cache) = opened else { return runtime::print(described(name, None)) };
             let done = cache.compact()?;
             let counts =
                 format!("{} segments merged, {} deleted, {} damaged blocks", done.merged, done.deleted, done.damaged);
-            runtime::print(format!("{}: {counts}; {}", cache.name(), described(cache)))
+            runtime::print(format!("{name}: {counts}; {}", described(name, Some(&cache))))
         }),
         Command::Check => check(&store, stop),
         Command::Export(args) => export(&store, args),
     }
 }
 
+/// Calls `work` with the name of each set, and the set, or why none of its segments can be read.
 fn on_each(
     store: &Store,
     stop: &Stop,
-    mut work: impl FnMut(&EvaluationCache) -> anyhow::Result<()>,
+    mut work: impl FnMut(&str, Result<EvaluationCache, Vec<EvaluationCacheError>>) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
     for name in store.evaluation_sets()? {
         if stop.requested() {
             return Ok(());
         }
-        if let Some(cache) = EvaluationCache::open_named(store, &name, None)? {
-            work(&cache)?;
+        match EvaluationCache::open_named(store, &name) {
+            Err(EvaluationCacheError::Unreadable { problems, .. }) => work(&name, Err(problems))?,
+            opened => work(&name, Ok(opened?))?,
         }
     }
     Ok(())
 }
 
-fn described(cache: &EvaluationCache) -> String {
+fn described(name: &str, cache: Option<&EvaluationCache>) -> String {
+    let Some(cache) = cache else { return format!("{name}: no readable segment") };
     let (segments, evaluations, bytes) = (cache.segments(), cache.evaluations(), cache.bytes());
     let each = bytes as f64 / evaluations.max(1) as f64;
-    format!("{}: evaluations: {evaluations}; segments: {segments}; bytes: {bytes}, {each:.1} each", cache.name())
+    format!("{name}: evaluations: {evaluations}; segments: {segments}; bytes: {bytes}, {each:.1} each")
 }
 
 fn check(store: &Store, stop: &Stop) -> anyhow::Result<()> {
     let mut problems = 0;
-    on_each(store, stop, |cache| {
-        for damage in cache.check()? {
-            problems += 1;
-            runtime::print(damage)?;
-        }
-        runtime::print(described(cache))
+    on_each(store, stop, |name, opened| {
+        let (found, cache) = match opened {
+            Ok(cache) => (cache.check()?, Some(cache)),
+            Err(found) => (found, None),
+        };
+        problems += found.len();
+        found.into_iter().try_for_each(runtime::print)?;
+        runtime::print(described(name, cache.as_ref()))
     })?;
     if problems == 0 {
         Ok(())
@@ -102,29 +108,49 @@ fn check(store: &Store, stop: &Stop) -> anyhow::Result<()> {
 }
 
 fn export(store: &Store, args: &ExportArgs) -> anyhow::Result<()> {
-    let cache = EvaluationCache::open_named(store, &args.set, None)?;
-    let missing = || anyhow!("there is no set {} in {}; `tengen evalcache list` names them", args.set, store.root());
-    let cache = cache.ok_or_else(missing).misconfigured()?;
+    let cache = match EvaluationCache::open_named(store, &args.set) {
+        Err(EvaluationCacheError::Unreadable { problems, .. }) if problems.is_empty() => {
+            let missing =
+                anyhow!("there is no set {} in {}; `tengen evalcache list` names them", args.set, store.root());
+            return Err(missing).misconfigured();
+        }
+        opened => opened?,
+    };
     if cache.set().symmetries == Symmetries::Requested {
         let why = "requested symmetries were drawn at random; export a set of canonical or mean8";
         return Err(anyhow!("{}: {why}", args.set)).misconfigured();
     }
     let (mut rows, mut positions) = (Vec::new(), 0);
-    for (nth, (game, komi)) in games(&args.sgf, cache.set())?.into_iter().enumerate() {
+    for (nth, (game, komi)) in games(args, cache.set()).misconfigured()?.into_iter().enumerate() {
         positions += game.turn() + 1;
-        rows.extend(of_game(&cache, nth as u32, game, args.komi.or(komi)));
+        rows.extend(of_game(&cache, nth as u32, game, komi));
     }
     std::fs::write(&args.out, evaluation_table(&rows)).with_context(|| args.out.display().to_string())?;
     runtime::print(format!("{} of {positions} positions are in {}", rows.len(), args.out.display()))
 }
 
-/// The games of the board of a set, each with its komi.
-fn games(paths: &[PathBuf], set: &Set) -> anyhow::Result<Vec<(Game, Option<f32>)>> {
+/// The games of the board of a set, each with its komi where the network sees that.
+fn games(args: &ExportArgs, set: &Set) -> anyhow::Result<Vec<(Game, Option<f32>)>> {
     let mut games = Vec::new();
-    for path in paths {
-        let file = std::fs::read(path).with_context(|| path.display().to_string()).misconfigured()?;
-        let unpacked = record::unpacked_sgf(&file).map_err(|reason| anyhow!("{}: {reason}", path.display()));
-        games.extend(sgf::games(&unpacked.misconfigured()?, set.size));
+    for path in &args.sgf {
+        let name = path.display();
+        let file = std::fs::read(path).with_context(|| name.to_string())?;
+        let unpacked = record::unpacked_sgf(&file).map_err(|reason| anyhow!("{name}: {reason}"))?;
+        let before = games.len();
+        for (game, komi) in sgf::games(&unpacked, set.size) {
+            let komi =
+                match set.komi {
+                    KomiCoding::Unseen => None,
+                    // A guess would find none of the evaluations.
+                    KomiCoding::Seen => Some(args.komi.or(komi).with_context(|| {
+                        format!("{name}: game {} has no komi; use --komi", games.len() - before + 1)
+                    })?),
+                };
+            games.push((game, komi));
+        }
+        if games.len() == before {
+            return Err(anyhow!("{name}: no legal game on {0}x{0}", set.size.side()));
+        }
     }
     Ok(games)
 }
@@ -132,7 +158,6 @@ fn games(paths: &[PathBuf], set: &Set) -> anyhow::Result<Vec<(Game, Option<f32>)
 /// The evaluations of the positions of a game, the last first.
 fn of_game(cache: &EvaluationCache, number: u32, mut game: Game, komi: Option<f32>) -> Vec<EvaluationRow> {
     let (mut rows, mut buffer, size) = (Vec::new(), Vec::new(), game.size());
-    let komi = (cache.set().komi == KomiCoding::Seen).then_some(komi.unwrap_or(0.0));
     loop {
         let (symmetry, key) = Key::canonical(&game, komi);
         let mut seen = vec![0.0; size.moves()];

@@ -1,7 +1,7 @@
 //! `--evalcache`: evaluations that later processes find.
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
@@ -55,9 +55,7 @@ fn damage_is_listed_and_the_game_continues() {
     let options = ["--evalcache", folder.path().to_str().unwrap()];
     let first = game(&options);
     succeed(&mut evalcache(folder.path(), &["check"]));
-    let sets = folder.path().join("evalcache");
-    let set = std::fs::read_dir(&sets).unwrap().next().unwrap().unwrap().path();
-    let segment = set.join("000001.segment");
+    let segment = segment(folder.path());
     let mut bytes = std::fs::read(&segment).unwrap();
     // The blocks end before the second copy of the head, whose length is in the last 24 bytes.
     let footer = bytes.len() - 24;
@@ -68,6 +66,84 @@ fn damage_is_listed_and_the_game_continues() {
     assert_eq!(code, 1, "{said}");
     assert!(said.contains("1 damaged parts"), "{said}");
     assert_eq!(game(&options), first);
+}
+
+/// The only segment of the only set.
+fn segment(folder: &Path) -> PathBuf {
+    let set = std::fs::read_dir(folder.join("evalcache")).unwrap().next().unwrap().unwrap().path();
+    set.join("000001.segment")
+}
+
+#[test]
+fn sets_that_cannot_be_read_are_named() {
+    let folder = TempDir::new().unwrap();
+    game(&["--evalcache", folder.path().to_str().unwrap()]);
+    let segment = segment(folder.path());
+    let whole = std::fs::read(&segment).unwrap();
+    // No set: the others are used nevertheless.
+    std::fs::create_dir(folder.path().join("evalcache/bad name")).unwrap();
+    succeed(&mut evalcache(folder.path(), &["check"]));
+
+    let mut damaged = whole.clone();
+    damaged[30] ^= 1;
+    std::fs::write(&segment, damaged).unwrap();
+    let (code, said) = fail(&mut evalcache(folder.path(), &["check"]));
+    assert!(
+        code == 1 && said.contains("one of the two copies of its head is damaged; the other one is used"),
+        "{said}"
+    );
+    assert!(!said.contains("not a segment"), "{said}");
+
+    std::fs::write(&segment, &whole[..5000]).unwrap();
+    let listed = succeed(&mut evalcache(folder.path(), &["list"]));
+    assert!(listed.contains(": no readable segment"), "{listed}");
+    succeed(&mut evalcache(folder.path(), &["compact"]));
+    let (code, said) = fail(&mut evalcache(folder.path(), &["check"]));
+    assert!(code == 1 && said.contains("000001.segment: not a segment") && said.contains("1 damaged"), "{said}");
+    let set = listed.split(':').next().unwrap();
+    let (code, said) = fail(&mut evalcache(folder.path(), &["export", set, "--sgf", "game.sgf", "--out", "table"]));
+    assert!(code == 1 && said.contains("none of its 1 segments can be read"), "{said}");
+}
+
+#[test]
+fn export_refuses_games_that_it_cannot_look_up() {
+    let folder = TempDir::new().unwrap();
+    game(&["--evalcache", folder.path().to_str().unwrap()]);
+    let listed = succeed(&mut evalcache(folder.path(), &["list"]));
+    let set = listed.split(':').next().unwrap();
+    let (games, table) = (folder.path().join("game.sgf"), folder.path().join("table.parquet"));
+    let export = |sgf: &str, komi: &[&str]| {
+        std::fs::write(&games, sgf).unwrap();
+        let paths = ["--sgf", games.to_str().unwrap(), "--out", table.to_str().unwrap()];
+        evalcache(folder.path(), &[&["export", set], &paths[..], komi].concat())
+    };
+    for (sgf, problem) in [
+        ("(;GM[1]SZ[9]KM[7];B[ee])(;GM[1]SZ[9];B[ee])", "game 2 has no komi; use --komi"),
+        ("(;GM[1]SZ[19]KM[7];B[ee])", "no legal game on 9x9"),
+        ("garbage", "no legal game on 9x9"),
+    ] {
+        let (code, said) = fail(&mut export(sgf, &[]));
+        assert!(code == 2 && said.contains("game.sgf: ") && said.contains(problem), "{said}");
+    }
+    let said = succeed(&mut export("(;GM[1]SZ[9];B[ee])", &["--komi", "7"]));
+    assert!(said.starts_with("1 of 2 positions"), "{said}");
+}
+
+#[test]
+fn hits_are_logged_at_the_end_and_models_without_evaluations_at_the_beginning() {
+    let folder = TempDir::new().unwrap();
+    let log = |model: &str| {
+        let mut tengen = program("tengen");
+        tengen.args(["gtp", "--model", model, "--visits", "4", "--device", "cpu", "--evalcache"]).arg(folder.path());
+        let mut tengen = tengen.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        tengen.stdin.take().unwrap().write_all(SCRIPT).unwrap();
+        String::from_utf8(tengen.wait_with_output().unwrap().stderr).unwrap()
+    };
+    log("9x9-demo");
+    let second = log("9x9-demo");
+    assert!(second.contains("evaluation cache closed") && second.contains("lookups found, 100.0 %"), "{second}");
+    let uniform = log("uniform");
+    assert!(uniform.contains("--evalcache is ignored") && uniform.contains("built-in models"), "{uniform}");
 }
 
 #[test]

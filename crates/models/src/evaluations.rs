@@ -6,10 +6,11 @@
 //! A lookup and a new evaluation allocate nothing, once the buffers have grown to the largest block and to the evaluations of a
 //! segment. Reads from a bucket do: a response each, or a copy of a part of the segment.
 
+use std::fmt;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use std::time::{Duration, Instant};
 
 use evalcache::segment::{self, Merged};
@@ -30,13 +31,27 @@ use recent::Recent;
 const MOST_IN_MEMORY: usize = 200_000;
 /// How long evaluations are in memory at most, when others are added.
 const PUBLISH_AFTER: Duration = Duration::from_secs(60);
-/// A segment of more evaluations is not merged any more.
-const MOST_MERGED: u64 = 4_000_000;
+/// How long segments of other processes are not seen.
+const REFRESH_AFTER: Duration = Duration::from_secs(60);
 /// So many segments that can be merged are.
 const MERGE: usize = 8;
-/// Of their own accord, segments are merged with others that are at most so many times as large as those before together, so that
-/// evaluations are written again only a few times.
-const SIMILAR: u64 = 2;
+
+/// Which segments are merged.
+#[derive(Clone, Copy)]
+struct Mergeable {
+    /// The next segment has at most so many times as many evaluations as those before together.
+    ratio: u64,
+    /// Evaluations of a merged segment, and its bytes. A merge has both in memory; a segment has at most 4 GiB.
+    entries: u64,
+    bytes: u64,
+}
+
+impl Mergeable {
+    /// All that are small enough.
+    const ALL: Mergeable = Mergeable { ratio: u64::MAX, entries: 4_000_000, bytes: 1 << 30 };
+    /// Those that are merged of their own accord, so that evaluations are written again only a few times.
+    const SIMILAR: Mergeable = Mergeable { ratio: 2, ..Mergeable::ALL };
+}
 
 /// How evaluations are kept, and where.
 #[derive(Clone, Debug)]
@@ -92,6 +107,14 @@ pub enum EvaluationCacheError {
         /// The problem with it.
         source: ReadError,
     },
+    /// No segment of a set can be read.
+    #[error("set {set}: none of its {} segments can be read; `tengen evalcache check` says why", problems.len())]
+    Unreadable {
+        /// The name of the set.
+        set: String,
+        /// The problem with each segment.
+        problems: Vec<EvaluationCacheError>,
+    },
     /// An option that means nothing.
     #[error("{0}")]
     Option(String),
@@ -105,7 +128,9 @@ impl Classified for EvaluationCacheError {
         match self {
             EvaluationCacheError::Store(error) => error.class(),
             EvaluationCacheError::Option(_) => ExitClass::Configuration,
-            EvaluationCacheError::Segment { .. } | EvaluationCacheError::Write(_) => ExitClass::Failure,
+            EvaluationCacheError::Segment { .. }
+            | EvaluationCacheError::Unreadable { .. }
+            | EvaluationCacheError::Write(_) => ExitClass::Failure,
         }
     }
 }
@@ -132,6 +157,21 @@ pub struct Lookups {
     pub misses: u64,
 }
 
+impl Lookups {
+    /// All of them.
+    pub fn all(&self) -> u64 {
+        self.hits + self.misses
+    }
+}
+
+impl fmt::Display for Lookups {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (hits, all) = (self.hits, self.all());
+        let share = 100.0 * hits as f64 / all.max(1) as f64;
+        write!(f, "{hits} of {all} lookups found, {share:.1} %")
+    }
+}
+
 /// The evaluations of one set, for all threads of a process.
 pub struct EvaluationCache {
     segments: Evaluations,
@@ -141,6 +181,10 @@ pub struct EvaluationCache {
     recent: RwLock<Recent>,
     /// When the last evaluations were published; the thread that publishes holds it.
     published: Mutex<Instant>,
+    /// When segments were last looked for; the thread that looks holds it.
+    refreshed: Mutex<Instant>,
+    /// Whether a segment is gone since.
+    outdated: AtomicBool,
     /// Whether a failure of the store was logged.
     failed: AtomicBool,
     hits: AtomicU64,
@@ -172,11 +216,40 @@ impl Source for SegmentSource {
     fn read(&self, at: u64, into: &mut [u8]) -> Result<(), SourceError> {
         Ok(self.0.read(at, into)?)
     }
+
+    fn drop_copies(&self, bytes: Range<u64>) -> bool {
+        let dropped = self.0.drop_copies(bytes);
+        if dropped {
+            tracing::warn!("damaged local copies of a segment dropped; the bucket is read again");
+        }
+        dropped
+    }
+}
+
+/// Whether a segment was deleted since it was listed or opened: a compaction merged it.
+fn is_gone(error: &ReadError) -> bool {
+    let ReadError::Source(source) = error else { return false };
+    matches!(source.downcast_ref(), Some(StoreError::NotFound { .. }))
+}
+
+/// A segment; `None` when it is gone.
+fn open_segment(segments: &Evaluations, number: u32) -> Result<Option<Segment<SegmentSource>>, EvaluationCacheError> {
+    let file = match segments.open(number) {
+        Err(StoreError::NotFound { .. }) => return Ok(None),
+        file => file?,
+    };
+    match Segment::open(SegmentSource(file)) {
+        Err(error) if is_gone(&error) => Ok(None),
+        opened => {
+            let opened = opened.map(Some);
+            opened.map_err(|source| EvaluationCacheError::Segment { path: segments.name(number), source })
+        }
+    }
 }
 
 /// The folder of a set and of tables.
 fn name(set: &Set, tables: &Tables) -> String {
-    let model: String = set.model[..8].iter().map(|byte| format!("{byte:02x}")).collect();
+    let model: String = set.model[..12].iter().map(|byte| format!("{byte:02x}")).collect();
     let komi = match set.komi {
         KomiCoding::Seen => "komi",
         KomiCoding::Unseen => "nokomi",
@@ -196,23 +269,27 @@ impl EvaluationCache {
         EvaluationCache::of(segments, set, tables)
     }
 
-    /// Opens the evaluations in a folder of a store, whatever their tables; `None` when it has no segment that can be read.
+    /// Opens the evaluations in a folder of a store, whatever their tables.
     ///
     /// # Errors
-    /// A store that cannot be reached.
-    pub fn open_named(
-        store: &Store,
-        name: &str,
-        copies: Option<&Path>,
-    ) -> Result<Option<EvaluationCache>, EvaluationCacheError> {
-        let segments = store.evaluations(name, copies)?;
+    /// A store that cannot be reached; [`EvaluationCacheError::Unreadable`] when the set has no segment that can be read.
+    pub fn open_named(store: &Store, name: &str) -> Result<EvaluationCache, EvaluationCacheError> {
+        let segments = store.evaluations(name, None)?;
+        let mut problems = Vec::new();
         for number in segments.numbers()? {
-            if let Ok(segment) = Segment::open(SegmentSource(segments.open(number)?)) {
-                let head = segment.head();
-                return EvaluationCache::of(segments, head.set, head.tables.clone()).map(Some);
+            match open_segment(&segments, number) {
+                Ok(Some(segment)) => {
+                    let head = segment.head();
+                    return EvaluationCache::of(segments, head.set, head.tables.clone());
+                }
+                Ok(None) => {}
+                Err(error @ EvaluationCacheError::Segment { source: ReadError::NoSegment(_), .. }) => {
+                    problems.push(error);
+                }
+                Err(error) => return Err(error),
             }
         }
-        Ok(None)
+        Err(EvaluationCacheError::Unreadable { set: name.to_owned(), problems })
     }
 
     fn of(segments: Evaluations, set: Set, tables: Tables) -> Result<EvaluationCache, EvaluationCacheError> {
@@ -223,6 +300,8 @@ impl EvaluationCache {
             open: RwLock::default(),
             recent: RwLock::default(),
             published: Mutex::new(Instant::now()),
+            refreshed: Mutex::new(Instant::now()),
+            outdated: AtomicBool::new(false),
             failed: AtomicBool::new(false),
             hits: AtomicU64::new(0),
             misses: AtomicU64::new(0),
@@ -241,15 +320,33 @@ impl EvaluationCache {
     /// # Errors
     /// A store that cannot be reached.
     pub fn refresh(&self) -> Result<(), EvaluationCacheError> {
+        self.refresh_locked(self.refreshed.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The same after a while, or when a segment is gone, unless another thread does it. Returns whether it was done.
+    fn refresh_when_due(&self) -> bool {
+        let Ok(refreshed) = self.refreshed.try_lock() else { return false };
+        if !self.outdated.swap(false, Ordering::Relaxed) && refreshed.elapsed() < REFRESH_AFTER {
+            return false;
+        }
+        let done = self.refresh_locked(refreshed);
+        if let Err(error) = &done {
+            self.counters.errors.increment(1);
+            tracing::warn!(%error, "segments of the evaluation cache cannot be listed");
+        }
+        done.is_ok()
+    }
+
+    /// Lookups go on meanwhile.
+    fn refresh_locked(&self, mut refreshed: MutexGuard<'_, Instant>) -> Result<(), EvaluationCacheError> {
+        *refreshed = Instant::now();
         let numbers = self.segments.numbers()?;
-        let mut open = self.open.write().unwrap_or_else(PoisonError::into_inner);
-        open.retain(|old| numbers.contains(&old.number));
-        for number in numbers {
-            if open.iter().any(|old| old.number == number) {
-                continue;
-            }
+        self.segments.keep_copies(&numbers);
+        let known: Vec<u32> = self.opened().iter().map(|one| one.number).collect();
+        let mut found = Vec::new();
+        for &number in numbers.iter().filter(|number| !known.contains(number)) {
             match self.open_segment(number) {
-                Ok(Some(segment)) => open.push(OpenSegment { number, segment }),
+                Ok(Some(segment)) => found.push(OpenSegment { number, segment }),
                 Ok(None) => {}
                 Err(error @ EvaluationCacheError::Segment { source: ReadError::NoSegment(_), .. }) => {
                     tracing::warn!(%error, "segment of the evaluation cache omitted");
@@ -257,6 +354,9 @@ impl EvaluationCache {
                 Err(error) => return Err(error),
             }
         }
+        let mut open = self.open.write().unwrap_or_else(PoisonError::into_inner);
+        open.retain(|old| numbers.contains(&old.number));
+        open.extend(found);
         let replaced: Vec<u32> = open.iter().flat_map(|one| one.segment.head().replaces.clone()).collect();
         open.retain(|one| !replaced.contains(&one.number));
         // The newest first.
@@ -264,15 +364,13 @@ impl EvaluationCache {
         Ok(())
     }
 
+    fn opened(&self) -> RwLockReadGuard<'_, Vec<OpenSegment>> {
+        self.open.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// A segment; `None` when it is gone or of another set.
     fn open_segment(&self, number: u32) -> Result<Option<Segment<SegmentSource>>, EvaluationCacheError> {
-        let file = match self.segments.open(number) {
-            Err(StoreError::NotFound { .. }) => return Ok(None),
-            file => file?,
-        };
-        let opened = Segment::open(SegmentSource(file));
-        let segment =
-            opened.map_err(|source| EvaluationCacheError::Segment { path: self.segments.name(number), source })?;
+        let Some(segment) = open_segment(&self.segments, number)? else { return Ok(None) };
         let fits = segment.head().set == self.set && segment.head().tables.digest() == self.tables.digest();
         if !fits {
             tracing::warn!(segment = self.segments.name(number), "segment of another set omitted");
@@ -287,12 +385,12 @@ impl EvaluationCache {
 
     /// Evaluations in the open segments, those that several of them have counted several times.
     pub fn evaluations(&self) -> u64 {
-        self.open.read().unwrap_or_else(PoisonError::into_inner).iter().map(|one| one.segment.head().entries).sum()
+        self.opened().iter().map(|one| one.segment.head().entries).sum()
     }
 
     /// Bytes of the open segments.
     pub fn bytes(&self) -> u64 {
-        self.open.read().unwrap_or_else(PoisonError::into_inner).iter().map(|one| one.segment.source().len()).sum()
+        self.opened().iter().map(|one| one.segment.source().len()).sum()
     }
 
     /// Lookups since it was opened.
@@ -307,7 +405,7 @@ impl EvaluationCache {
 
     /// Segments that are open.
     pub fn segments(&self) -> usize {
-        self.open.read().unwrap_or_else(PoisonError::into_inner).len()
+        self.opened().len()
     }
 
     /// Publishes the evaluations in memory.
@@ -334,7 +432,7 @@ impl EvaluationCache {
         self.recent.write().unwrap_or_else(PoisonError::into_inner).forget(written);
         tracing::debug!(segment = number, "published evaluations");
         if self.segments() >= MERGE {
-            self.merge(SIMILAR)?;
+            self.merge(Mergeable::SIMILAR)?;
         }
         Ok(())
     }
@@ -347,28 +445,30 @@ impl EvaluationCache {
     /// # Errors
     /// A store that cannot be reached.
     pub fn compact(&self) -> Result<MergedSegments, EvaluationCacheError> {
-        self.merge(u64::MAX)
+        self.merge(Mergeable::ALL)
     }
 
-    /// Merges segments from the smallest on, as long as the next is at most `ratio` times as large as those before together.
-    fn merge(&self, ratio: u64) -> Result<MergedSegments, EvaluationCacheError> {
+    /// Merges segments from the smallest on.
+    fn merge(&self, most: Mergeable) -> Result<MergedSegments, EvaluationCacheError> {
         let mut done = MergedSegments { deleted: self.delete_replaced()?, ..MergedSegments::default() };
         self.refresh()?;
-        let (mut merged, mut numbers) = (Merged::default(), Vec::new());
+        let (mut merged, mut numbers, mut bytes) = (Merged::default(), Vec::new(), 0);
         {
-            let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
-            let mut small: Vec<&OpenSegment> =
-                open.iter().filter(|one| one.segment.head().entries < MOST_MERGED).collect();
-            small.sort_by_key(|one| (one.segment.head().entries, one.number));
-            for one in small {
+            let open = self.opened();
+            let mut all: Vec<&OpenSegment> = open.iter().collect();
+            all.sort_by_key(|one| (one.segment.head().entries, one.number));
+            for one in all {
                 let (before, more) = (merged.len() as u64, one.segment.head().entries);
-                let dissimilar = before > 0 && more > ratio.saturating_mul(before);
-                if dissimilar || (before + more > MOST_MERGED && numbers.len() > 1) {
+                bytes += one.segment.source().len();
+                let dissimilar = before > 0 && more > most.ratio.saturating_mul(before);
+                if dissimilar || before + more > most.entries || bytes > most.bytes {
                     break;
                 }
-                let added = merged.add(&one.segment);
-                added
-                    .map_err(|source| EvaluationCacheError::Segment { path: self.segments.name(one.number), source })?;
+                match merged.add(&one.segment) {
+                    // Another process merges them.
+                    Err(error) if is_gone(&error) => return Ok(done),
+                    added => added.map_err(|source| self.segment_error(one.number, source))?,
+                }
                 numbers.push(one.number);
             }
         }
@@ -408,6 +508,10 @@ impl EvaluationCache {
         Ok(deleted)
     }
 
+    fn segment_error(&self, number: u32, source: ReadError) -> EvaluationCacheError {
+        EvaluationCacheError::Segment { path: self.segments.name(number), source }
+    }
+
     /// Reads all segments and returns the damage, each with the name of its segment.
     ///
     /// # Errors
@@ -415,17 +519,15 @@ impl EvaluationCache {
     pub fn check(&self) -> Result<Vec<EvaluationCacheError>, EvaluationCacheError> {
         let mut found = Vec::new();
         for number in self.segments.numbers()? {
-            let path = self.segments.name(number);
             match self.open_segment(number) {
                 Ok(None) => {}
-                Ok(Some(segment)) => {
-                    let damage = segment.check();
-                    let damage =
-                        damage.map_err(|source| EvaluationCacheError::Segment { path: path.clone(), source })?;
-                    found.extend(
-                        damage.into_iter().map(|source| EvaluationCacheError::Segment { path: path.clone(), source }),
-                    );
-                }
+                Ok(Some(segment)) => match segment.check() {
+                    Err(error) if is_gone(&error) => {}
+                    damage => {
+                        let damage = damage.map_err(|source| self.segment_error(number, source))?;
+                        found.extend(damage.into_iter().map(|source| self.segment_error(number, source)));
+                    }
+                },
                 Err(error @ EvaluationCacheError::Segment { source: ReadError::NoSegment(_), .. }) => found.push(error),
                 Err(error) => return Err(error),
             }
@@ -440,7 +542,7 @@ impl EvaluationCache {
             buffer.extend_from_slice(found);
             return Some(0..found.len());
         }
-        let open = self.open.read().unwrap_or_else(PoisonError::into_inner);
+        let open = self.opened();
         for one in open.iter() {
             match one.segment.get(key, buffer) {
                 Ok(Some(code)) => return Some(code),
@@ -451,8 +553,12 @@ impl EvaluationCache {
         None
     }
 
-    /// Logs damage once a block, and a store that cannot be read once.
+    /// Logs damage once a block, and a store that cannot be read once. Notes a segment that is gone.
     fn log(&self, one: &OpenSegment, error: &ReadError) {
+        if is_gone(error) {
+            self.outdated.store(true, Ordering::Relaxed);
+            return;
+        }
         self.counters.errors.increment(1);
         match error {
             ReadError::Damaged { reason: segment::KNOWN, .. } => {}
@@ -475,7 +581,13 @@ impl EvaluationStore for EvaluationCache {
     }
 
     fn get(&self, key: Key, view: &View, policy: &mut [f32], buffer: &mut Vec<u8>) -> Option<f32> {
-        let Some(code) = self.find(key, buffer) else {
+        let mut found = self.find(key, buffer);
+        // What is found needs no newer segments.
+        let wanting = found.is_none() || self.outdated.load(Ordering::Relaxed);
+        if wanting && self.refresh_when_due() && found.is_none() {
+            found = self.find(key, buffer);
+        }
+        let Some(code) = found else {
             self.counters.misses.increment(1);
             self.misses.fetch_add(1, Ordering::Relaxed);
             return None;
@@ -526,6 +638,11 @@ impl EvaluationCache {
 
 impl Drop for EvaluationCache {
     fn drop(&mut self) {
+        // Every program that has one says at its end what it was good for.
+        let lookups = self.lookups();
+        if lookups.all() > 0 {
+            tracing::info!(set = self.name(), hits = %lookups, "evaluation cache closed");
+        }
         if let Err(error) = self.publish() {
             tracing::warn!(%error, "evaluations cannot be published");
         }

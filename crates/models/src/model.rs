@@ -32,6 +32,14 @@ pub struct Trained {
     digest: [u8; 32],
 }
 
+/// Names evaluations by the digest of the weights, whose first 8 bytes it begins with, and by the arithmetic that evaluates them.
+pub(crate) fn evaluations_digest(weights: [u8; 32], arithmetic: &str) -> [u8; 32] {
+    let mut digest = weights;
+    let all = Sha256::new_with_prefix(weights).chain_update(arithmetic).finalize();
+    digest[8..].copy_from_slice(&all[..24]);
+    digest
+}
+
 impl Trained {
     /// A network whose weights come from these bytes.
     pub(crate) fn new(
@@ -41,7 +49,7 @@ impl Trained {
         precision: Precision,
     ) -> Result<Trained, NetError> {
         let precision = Backend::open_all(devices, precision)?.precision;
-        let digest = Sha256::new_with_prefix(weights).chain_update(precision).finalize().into();
+        let digest = evaluations_digest(Sha256::digest(weights).into(), &precision);
         Ok(Trained { model, digest })
     }
 
@@ -97,12 +105,13 @@ impl Model {
         trained.map(|model| Model::Trained(Box::new(model))).map_err(|source| ModelError::unusable(name, source))
     }
 
-    /// What evaluations of it are of, when they are kept in this way; `None` for built-in models.
+    /// What evaluations of it are of, when they are kept in this way; `None` for built-in models, and while no inference server
+    /// responds.
     pub(crate) fn set(&self, steps: Steps, symmetries: Symmetries) -> Option<Set> {
         match self {
             Model::Uniform | Model::Random => None,
             Model::Trained(trained) => Some(trained.set(steps, symmetries)),
-            Model::Remote(remote) => Some(remote.set(steps, symmetries)),
+            Model::Remote(remote) => remote.set(steps, symmetries),
         }
     }
 
@@ -126,5 +135,19 @@ impl Model {
             }
             Model::Remote(model) => model.evaluator_keeping(cache, kept),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn evaluations_are_named_by_weights_and_arithmetic() {
+        let digest = |weights: u8, arithmetic| evaluations_digest([weights; 32], arithmetic);
+        assert_eq!(digest(7, "int16")[..8], [7; 8], "a run finds the sets of its models by these bytes");
+        assert_eq!(digest(7, "bf16")[..8], [7; 8]);
+        assert_ne!(digest(7, "int16")[8..12], digest(7, "bf16")[8..12]);
+        assert_ne!(digest(7, "int16")[8..12], digest(8, "int16")[8..12]);
     }
 }

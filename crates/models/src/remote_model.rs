@@ -1,18 +1,23 @@
 //! A model that inference servers evaluate.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use config::ModelId;
-use evalcache::{KomiCoding, Set, Steps, Symmetries};
+use evalcache::{Key, KomiCoding, Set, Steps, Symmetries, View};
 use exit_class::{Classified, ExitClass};
 use mcts::{EvaluateError, Evaluator};
 use net::{Devices, NetError, Network, PlaneEvaluator, Precision, Shape};
 use play::{Cached, EvaluationStore, Stored};
 use remote::{Client, Digest, ModelKey, OpenLocal, RemoteError, RemoteSession};
-use sha2::{Digest as _, Sha256};
 use store::{ModelMetadata, Run};
 
 use crate::ModelError;
+use crate::model::evaluations_digest;
+
+/// How long the evaluation cache waits for a server to say what it computes with.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A model that inference servers evaluate. Its weights stay in the store, unless this process has to evaluate it.
 pub struct RemoteModel {
@@ -47,19 +52,56 @@ impl RemoteModel {
     /// An evaluator for one thread, with so many bytes for its cache, and behind it the evaluations that are kept in a store.
     pub(crate) fn evaluator_keeping(&self, cache: usize, kept: Option<Arc<dyn EvaluationStore>>) -> Box<dyn Evaluator> {
         let session = RemoteSession::new(&self.client, &self.key, self.shape, Arc::clone(&self.open));
-        let network = Network::new(self.shape, self.batch, session);
-        match kept {
-            Some(kept) => Box::new(Cached::new(Stored::new(network, kept), self.shape.size, cache)),
-            None => Box::new(Cached::new(network, self.shape.size, cache)),
+        let network = |session| Network::new(self.shape, self.batch, session);
+        match kept.zip(self.client.arithmetic(Duration::ZERO)) {
+            Some((kept, (precision, _))) => {
+                let others = Arc::new(AtomicBool::new(false));
+                let network = network(session.noting_others(precision, Arc::clone(&others)));
+                let kept: Arc<dyn EvaluationStore> = Arc::new(OfOnePrecision { kept, others });
+                Box::new(Cached::new(Stored::new(network, kept), self.shape.size, cache))
+            }
+            None => Box::new(Cached::new(network(session), self.shape.size, cache)),
         }
     }
 
-    /// What evaluations of it are of, when they are kept in this way. The servers choose the arithmetic, so these are another set
-    /// than those of a device of this machine.
-    pub(crate) fn set(&self, steps: Steps, symmetries: Symmetries) -> Set {
+    /// What evaluations of it are of, when they are kept in this way: of the precision of the first server that responds. They are
+    /// another set than those of a device of this machine. `None` when no server responds in time.
+    pub(crate) fn set(&self, steps: Steps, symmetries: Symmetries) -> Option<Set> {
+        let (precision, encoding) = self.client.arithmetic(PATIENCE)?;
         let weights = self.key.digest.map_or([0; 32], |digest| digest.bytes());
-        let model = Sha256::new_with_prefix(weights).chain_update("inference server").finalize().into();
-        Set { model, size: self.shape.size, komi: komi_coding(self.shape), symmetries, steps }
+        let arithmetic = format!("inference server, {precision}, {}", encoding.name());
+        let model = evaluations_digest(weights, &arithmetic);
+        Some(Set { model, size: self.shape.size, komi: komi_coding(self.shape), symmetries, steps })
+    }
+}
+
+/// Keeps the evaluations of servers of one precision. Those of a batch that another server or this process had a part in are not
+/// kept, nor rounded.
+struct OfOnePrecision {
+    kept: Arc<dyn EvaluationStore>,
+    /// Whether there were others since the last lookup.
+    others: Arc<AtomicBool>,
+}
+
+impl EvaluationStore for OfOnePrecision {
+    fn symmetries(&self) -> Symmetries {
+        self.kept.symmetries()
+    }
+
+    fn komi(&self) -> KomiCoding {
+        self.kept.komi()
+    }
+
+    /// Positions are looked up before their batch is evaluated, and put after that.
+    fn get(&self, key: Key, view: &View, policy: &mut [f32], buffer: &mut Vec<u8>) -> Option<f32> {
+        self.others.store(false, Ordering::Relaxed);
+        self.kept.get(key, view, policy, buffer)
+    }
+
+    fn put(&self, key: Key, view: &View, policy: &mut [f32], value: &mut f32, buffer: &mut Vec<u8>) {
+        if !self.others.load(Ordering::Relaxed) {
+            self.kept.put(key, view, policy, value, buffer);
+        }
     }
 }
 
@@ -98,9 +140,50 @@ pub fn evaluate_class(error: &EvaluateError) -> ExitClass {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
+    use go::{Game, Size};
 
     use super::*;
+
+    /// Counts what it is to keep.
+    #[derive(Default)]
+    struct Counting(Mutex<u32>);
+
+    impl EvaluationStore for Counting {
+        fn symmetries(&self) -> Symmetries {
+            Symmetries::Canonical
+        }
+
+        fn komi(&self) -> KomiCoding {
+            KomiCoding::Unseen
+        }
+
+        fn get(&self, _: Key, _: &View, _: &mut [f32], _: &mut Vec<u8>) -> Option<f32> {
+            None
+        }
+
+        fn put(&self, _: Key, _: &View, _: &mut [f32], _: &mut f32, _: &mut Vec<u8>) {
+            *self.0.lock().unwrap() += 1;
+        }
+    }
+
+    #[test]
+    fn evaluations_of_batches_with_others_are_not_kept() {
+        let (counting, others) = (Arc::new(Counting::default()), Arc::new(AtomicBool::new(false)));
+        let kept: Arc<dyn EvaluationStore> = Arc::clone(&counting) as Arc<dyn EvaluationStore>;
+        let store = OfOnePrecision { kept, others: Arc::clone(&others) };
+        let game = Game::new(Size::new(5).unwrap());
+        let (symmetry, key) = Key::canonical(&game, None);
+        let view = View::new(&game, symmetry);
+        // A batch of two: looked up, evaluated, put.
+        let mut batch = |with_others| {
+            let (mut policy, mut value, mut buffer) = ([0.0; 26], 0.5, Vec::new());
+            (0..2).for_each(|_| assert!(store.get(key, &view, &mut policy, &mut buffer).is_none()));
+            others.fetch_or(with_others, Ordering::Relaxed);
+            (0..2).for_each(|_| store.put(key, &view, &mut policy, &mut value, &mut buffer));
+            *counting.0.lock().unwrap()
+        };
+        assert_eq!([batch(false), batch(true), batch(false)], [2, 2, 4]);
+    }
 
     #[test]
     fn failures_of_servers_have_the_class_of_their_kind() {

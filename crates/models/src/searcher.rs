@@ -1,6 +1,6 @@
 //! A model together with its search settings.
 
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 
 use config::{ModelId, Overrides, RunConfig};
 use mcts::{Evaluator, Settings};
@@ -95,13 +95,23 @@ impl Searcher {
         Searcher { name, settings: Settings::new(&config.search, &config.game), budget, model, keeps: true, kept: None }
     }
 
-    /// The same with evaluations that outlive the process; built-in models have none, and players with `evalcache=off`.
+    /// The same with evaluations that outlive the process; built-in models have none, and players with `evalcache=off`. Where
+    /// inference servers evaluate, one of them has to respond.
     ///
     /// # Errors
     /// The store of the evaluations cannot be used.
     pub fn keeping(self, options: Option<&EvaluationCacheOptions>) -> Result<Searcher, ModelError> {
+        // Matches open their players often.
+        static SAID: Once = Once::new();
         let Some(options) = options.filter(|_| self.keeps) else { return Ok(self) };
-        let Some(set) = self.model.set(options.steps, options.symmetries) else { return Ok(self) };
+        let Some(set) = self.model.set(options.steps, options.symmetries) else {
+            let reason = match self.model {
+                Model::Remote(_) => "no inference server has responded",
+                _ => "built-in models have no evaluations to keep",
+            };
+            SAID.call_once(|| tracing::warn!(model = self.name, reason, "--evalcache is ignored"));
+            return Ok(self);
+        };
         let kept = EvaluationCache::open(options, set).map_err(|error| ModelError::Evaluations(Box::new(error)))?;
         tracing::info!(
             model = self.name,

@@ -1,6 +1,7 @@
 //! Network output on its way back.
 
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -22,6 +23,8 @@ pub struct Answer {
 pub struct Output {
     policies: Bytes,
     values: Bytes,
+    /// The numbers that its server computes with.
+    pub(crate) precision: Option<Arc<str>>,
 }
 
 /// A batch that was not evaluated.
@@ -74,7 +77,7 @@ impl std::error::Error for Refusal {}
 impl Answer {
     /// Network output for a batch, as bytes that [`Encoding::write`] wrote.
     pub fn output(id: u64, policies: impl Into<Bytes>, values: impl Into<Bytes>) -> Answer {
-        Answer { id, result: Ok(Output { policies: policies.into(), values: values.into() }) }
+        Answer { id, result: Ok(Output { policies: policies.into(), values: values.into(), precision: None }) }
     }
 
     /// A batch that was not evaluated.
@@ -89,7 +92,7 @@ impl Answer {
     pub fn read(message: v1::Answer) -> Result<Answer, AnswerError> {
         let v1::Answer { id, status, policies, values, retry_after_micros, message } = message;
         let result = match v1::Status::try_from(status).map_err(|_| AnswerError::Status(status))? {
-            v1::Status::Ok => Ok(Output { policies, values }),
+            v1::Status::Ok => Ok(Output { policies, values, precision: None }),
             status => {
                 let retry_after = (retry_after_micros > 0).then(|| Duration::from_micros(retry_after_micros));
                 Err(Refusal { status, retry_after, message })
@@ -100,6 +103,11 @@ impl Answer {
 }
 
 impl Output {
+    /// The same of a server that computes with these numbers.
+    pub(crate) fn of_precision(self, precision: Option<Arc<str>>) -> Output {
+        Output { precision, ..self }
+    }
+
     /// Whether there are so many numbers.
     ///
     /// # Errors
@@ -127,7 +135,7 @@ impl Output {
 impl From<Answer> for v1::Answer {
     fn from(Answer { id, result }: Answer) -> v1::Answer {
         match result {
-            Ok(Output { policies, values }) => v1::Answer { id, policies, values, ..v1::Answer::default() },
+            Ok(Output { policies, values, .. }) => v1::Answer { id, policies, values, ..v1::Answer::default() },
             Err(Refusal { status, retry_after, message }) => {
                 let micros = retry_after.map_or(0, |time| u64::try_from(time.as_micros()).unwrap_or(u64::MAX));
                 v1::Answer { id, status: status.into(), retry_after_micros: micros, message, ..v1::Answer::default() }

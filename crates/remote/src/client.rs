@@ -11,7 +11,7 @@ use runtime::{InferenceArgs, Stop};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tonic::transport::Endpoint;
 
-use crate::connection::{Connecting, Grpc, tuned};
+use crate::connection::{Announced, Connecting, Grpc, tuned};
 use crate::credentials::Credentials;
 use crate::dispatcher::{Command, Dispatcher, Job};
 use crate::pool::Settings;
@@ -38,6 +38,7 @@ struct Shared {
     largest: Arc<AtomicU32>,
     encoding: Encoding,
     tiers: Tiers,
+    announced: Arc<Announced>,
     stop: Stop,
 }
 
@@ -70,12 +71,13 @@ impl Client {
             let endpoint = endpoints[server].clone();
             Box::pin(async move { endpoint.connect().await })
         };
-        let transport = Grpc::new(connect, hello, credentials.token);
+        let announced = Arc::<Announced>::default();
+        let transport = Grpc::new(connect, hello, credentials.token, Arc::clone(&announced));
         let deadline = Duration::from_millis(args.inference_deadline);
         let settings = Settings { deadline: deadline.mul_f64(AHEAD), local: tiers.has_local(), ..Settings::DEFAULT };
         let encoding = &args.inference_encoding;
         let encoding = Encoding::of_name(encoding).ok_or_else(|| RemoteError::Encoding(encoding.clone()))?;
-        let shared = Client::start(tiers, settings, encoding, transport, stop)?;
+        let shared = Client::start(tiers, settings, encoding, transport, announced, stop)?;
         Ok(Some(Client { shared: Arc::new(shared), priority }))
     }
 
@@ -84,6 +86,7 @@ impl Client {
         settings: Settings,
         encoding: Encoding,
         transport: impl Transport,
+        announced: Arc<Announced>,
         stop: &Stop,
     ) -> Result<Shared, RemoteError> {
         let (commands, received) = unbounded_channel();
@@ -104,7 +107,7 @@ impl Client {
         tracing::info!(servers = %tiers, ?deadline, "positions are evaluated by inference servers");
         let thread = Mutex::new(Some(thread));
         let stop = stop.clone();
-        Ok(Shared { commands: Some(commands), thread, largest, encoding, tiers, stop })
+        Ok(Shared { commands: Some(commands), thread, largest, encoding, tiers, announced, stop })
     }
 
     /// The same pool for positions of another priority.
@@ -125,6 +128,12 @@ impl Client {
     /// The largest batch that all known servers take.
     pub(crate) fn largest(&self) -> usize {
         self.shared.largest.load(Ordering::Relaxed).max(1) as usize
+    }
+
+    /// The numbers that the first server computes with that responds (`int16`, `f32` or `bf16`), and the number format of responses.
+    /// It is always the same. `None` when no server responds within a time.
+    pub fn arithmetic(&self, time: Duration) -> Option<(Arc<str>, Encoding)> {
+        Some((self.shared.announced.wait(time)?, self.encoding()))
     }
 
     /// How servers write their responses.

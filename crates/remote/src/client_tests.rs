@@ -5,7 +5,7 @@ use std::io::Write;
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -216,6 +216,27 @@ fn answers_in_f16_are_rounded_once_and_those_in_f32_are_exact() {
     let unknown = InferenceArgs { inference_encoding: "f8".to_owned(), ..args(&server.url()) };
     let error = Client::open(&unknown, "test", Priority::Selfplay, &Stop::never()).unwrap_err();
     assert_eq!(error.to_string(), "--inference-encoding f8 is unknown; expected f32 or f16");
+}
+
+#[test]
+fn evaluations_of_other_precisions_and_of_this_process_are_noted() {
+    let free = || Place::Tcp(TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap());
+    let server = Running::start(free(), Control { precision: "int16", ..Control::default() }, None);
+    let args = args(&format!("{};local", server.url()));
+    let client = Client::open(&args, "test", Priority::Selfplay, &Stop::never()).unwrap().unwrap();
+    let (precision, encoding) = client.arithmetic(Duration::from_secs(60)).expect("the server is up");
+    assert_eq!((&*precision, encoding.name()), ("int16", "f32"));
+    let noting = |precision: &str| {
+        let seen = Arc::new(AtomicBool::new(false));
+        (session(&args, &Stop::never()).noting_others(precision.into(), Arc::clone(&seen)), seen)
+    };
+    let ((mut same, of_same), (mut other, of_other)) = (noting("int16"), noting("bf16"));
+    assert_eq!((evaluate(&mut same, 1, 9), evaluate(&mut other, 1, 9)), (Ok(false), Ok(false)));
+    let seen = |flag: &AtomicBool| flag.load(Ordering::Relaxed);
+    assert_eq!((seen(&of_same), seen(&of_other)), (false, true));
+    drop(server);
+    assert_eq!(evaluate(&mut same, 1, 9), Ok(true));
+    assert!(seen(&of_same));
 }
 
 #[test]

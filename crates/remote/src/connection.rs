@@ -2,6 +2,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -35,12 +36,34 @@ pub(crate) struct Grpc<C> {
     connect: C,
     hello: v1::Hello,
     token: Option<Token>,
+    announced: Arc<Announced>,
+}
+
+/// The numbers that the first server computes with that has said so.
+#[derive(Debug, Default)]
+pub(crate) struct Announced {
+    first: Mutex<Option<Arc<str>>>,
+    changed: Condvar,
+}
+
+impl Announced {
+    fn note(&self, precision: &Arc<str>) {
+        self.first.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert_with(|| Arc::clone(precision));
+        self.changed.notify_all();
+    }
+
+    /// What the first server has said, if one does within a time.
+    pub(crate) fn wait(&self, time: Duration) -> Option<Arc<str>> {
+        let first = self.first.lock().unwrap_or_else(PoisonError::into_inner);
+        let waited = self.changed.wait_timeout_while(first, time, |first| first.is_none());
+        waited.unwrap_or_else(PoisonError::into_inner).0.clone()
+    }
 }
 
 impl<C: FnMut(usize) -> Connecting + Send + 'static> Grpc<C> {
     /// Connections that `connect` makes to the server of a number.
-    pub(crate) fn new(connect: C, hello: v1::Hello, token: Option<Token>) -> Grpc<C> {
-        Grpc { connect, hello, token }
+    pub(crate) fn new(connect: C, hello: v1::Hello, token: Option<Token>, announced: Arc<Announced>) -> Grpc<C> {
+        Grpc { connect, hello, token, announced }
     }
 }
 
@@ -61,8 +84,9 @@ impl<C: FnMut(usize) -> Connecting + Send + 'static> Transport for Grpc<C> {
         let connecting = (self.connect)(connection.server);
         let request = Greeting { hello: self.hello.clone(), token: self.token.clone() };
         let (sender, batches) = unbounded_channel();
+        let announced = Arc::clone(&self.announced);
         let task = tokio::spawn(async move {
-            let ended = converse(connecting, request, batches, connection, &incoming).await;
+            let ended = converse(connecting, request, batches, connection, &incoming, &announced).await;
             let note = ended.err().unwrap_or_else(|| "the server has ended the stream".to_owned());
             // Without a dispatcher the process ends.
             let _ended = incoming.send(Incoming { connection, event: Event::Gone, output: None, note });
@@ -102,14 +126,22 @@ async fn converse(
     batches: UnboundedReceiver<Batch>,
     connection: Connection,
     incoming: &UnboundedSender<Incoming>,
+    announced: &Announced,
 ) -> Result<(), String> {
     let channel = connecting.await.map_err(|error| chain(&error))?;
     let mut client =
         EvaluationClient::new(channel).max_decoding_message_size(MESSAGE).max_encoding_message_size(MESSAGE);
     let answers = client.evaluate(greeting.request(batches)).await;
     let mut answers = answers.map_err(|status| said(&status))?.into_inner();
+    let mut precision = None;
     while let Some(message) = answers.message().await.map_err(|status| said(&status))? {
+        if let Some(server_message::Message::Welcome(welcome)) = &message.message
+            && !welcome.precision.is_empty()
+        {
+            announced.note(precision.insert(Arc::from(welcome.precision.as_str())));
+        }
         let (event, output, note) = read(message)?;
+        let output = output.map(|output| output.of_precision(precision.clone()));
         if incoming.send(Incoming { connection, event, output, note }).is_err() {
             break;
         }
@@ -120,7 +152,7 @@ async fn converse(
 /// A message of the server.
 fn read(message: v1::ServerMessage) -> Result<(Event, Option<Output>, String), String> {
     Ok(match message.message.ok_or("it sent a message of an unknown kind")? {
-        server_message::Message::Welcome(v1::Welcome { protocol, server, credit, max_positions }) => {
+        server_message::Message::Welcome(v1::Welcome { protocol, server, credit, max_positions, .. }) => {
             if protocol != PROTOCOL {
                 return Err(format!("it speaks version {protocol} of the protocol, expected {PROTOCOL}"));
             }

@@ -34,6 +34,14 @@ impl Encoding {
         }
     }
 
+    /// The name: f32 or f16.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Encoding::F32 => "f32",
+            Encoding::F16 => "f16",
+        }
+    }
+
     /// Bytes of a number.
     pub const fn width(self) -> usize {
         match self {

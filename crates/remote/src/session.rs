@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::Duration;
 
@@ -27,6 +28,13 @@ pub struct RemoteSession {
     local: Option<Box<dyn PlaneEvaluator>>,
     /// Rows of planes for the local network, which may want more than there are.
     rows: Vec<u8>,
+    others: Option<Others>,
+}
+
+/// Notes evaluations by other numbers than those of a precision.
+struct Others {
+    precision: Arc<str>,
+    seen: Arc<AtomicBool>,
 }
 
 /// The end of a part of a batch.
@@ -43,6 +51,18 @@ impl RemoteSession {
             open,
             local: None,
             rows: Vec::new(),
+            others: None,
+        }
+    }
+
+    /// The same, which sets `seen` when a position is evaluated in this process, or by a server of another precision.
+    pub fn noting_others(self, precision: Arc<str>, seen: Arc<AtomicBool>) -> RemoteSession {
+        RemoteSession { others: Some(Others { precision, seen }), ..self }
+    }
+
+    fn note(&self, precision: Option<&str>) {
+        if let Some(others) = self.others.as_ref().filter(|others| precision != Some(&*others.precision)) {
+            others.seen.store(true, Ordering::Relaxed);
         }
     }
 
@@ -124,10 +144,14 @@ impl RemoteSession {
             let planes = &planes[rows.start * self.packing.planes()..rows.end * self.packing.planes()];
             match finished {
                 Finished::Answered(output) => {
+                    self.note(output.precision.as_deref());
                     let encoding = self.client.encoding();
                     output.read(encoding, policies, values).map_err(|error| NetError::Evaluator(error.into()))?;
                 }
-                Finished::Local => self.evaluate_here(planes, policies, values)?,
+                Finished::Local => {
+                    self.note(None);
+                    self.evaluate_here(planes, policies, values)?;
+                }
                 // The batch was sent before its server was known.
                 Finished::Failed(RemoteError::TooLarge { most }) if (most as usize) < values.len() => {
                     self.evaluate_in_parts(most as usize, planes, policies, values)?;

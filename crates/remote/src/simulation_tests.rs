@@ -168,7 +168,7 @@ async fn client(settings: Settings, seed: u64, batches: u64, seen: Seen) -> turm
     let (commands, received) = unbounded_channel();
     let hello = v1::Hello { protocol: PROTOCOL, ..v1::Hello::default() };
     let largest = Arc::new(AtomicU32::new(u32::MAX));
-    let transport = Grpc::new(connect(Arc::clone(&seen.connects)), hello, None);
+    let transport = Grpc::new(connect(Arc::clone(&seen.connects)), hello, None, Arc::default());
     tokio::spawn(Dispatcher::new(&servers, settings, seed, transport, received, largest).run());
     let evaluators = (0..EVALUATORS).map(|evaluator| {
         let (commands, tally) = (commands.clone(), Rc::clone(&seen.tally));

@@ -29,6 +29,7 @@ pub(crate) struct Control {
     pub(crate) evaluated: AtomicU64,
     /// Those of people and matches.
     pub(crate) interactive: AtomicU64,
+    pub(crate) precision: &'static str,
 }
 
 /// The service.
@@ -83,6 +84,7 @@ impl Evaluation for TestEvaluation {
                         server: "test".to_owned(),
                         credit: CREDIT,
                         max_positions: CREDIT,
+                        precision: control.precision.to_owned(),
                     }),
                     client_message::Message::Batch(batch) => {
                         tokio::time::sleep(control.delay).await;

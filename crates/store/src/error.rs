@@ -23,6 +23,9 @@ pub enum StoreError {
         "\"{0}\" is no name for a worker or file: use 1 to 64 letters, digits, '.', '_' and '-', a letter or digit first"
     )]
     BadName(String),
+    /// A name that cannot be that of a set of evaluations.
+    #[error("\"{0}\" is no name of a set of evaluations: they have 1 to 128 letters, digits and '-'")]
+    BadSet(String),
     /// There is nothing at this place.
     #[error("{path} does not exist")]
     NotFound {
@@ -161,6 +164,7 @@ impl Classified for StoreError {
         match self {
             StoreError::BadUrl { .. }
             | StoreError::BadName(_)
+            | StoreError::BadSet(_)
             | StoreError::NotFound { .. }
             | StoreError::Deleted { .. }
             | StoreError::Held { .. }

@@ -4,15 +4,24 @@
 //! <store>/evalcache/<set>/000001.segment     evaluations of one set: a model, a board, and how they are kept
 //! ```
 //!
+//! Parts of segments of a bucket are copied to a folder of this machine, if one is given:
+//!
+//! ```text
+//! <copies>/<digest of the store's URL>/<set>/000001-<digest of the object's version>/<number of the part>
+//! ```
+//!
 //! The format is that of crate `evalcache`; this module knows numbers and bytes.
 
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 use std::os::unix::fs::FileExt;
 use std::path::{Path as FilePath, PathBuf};
 
 use bytes::Bytes;
+use object_store::ObjectMeta;
 use object_store::path::Path;
+use sha2::{Digest, Sha256};
 
 use crate::error::StoreError;
 use crate::names::{number_name, parse_number};
@@ -28,6 +37,7 @@ const CHUNK: u64 = 128 << 10;
 pub struct Evaluations {
     store: Store,
     set: String,
+    /// The folder of the copies of this set of this store.
     copies: Option<PathBuf>,
 }
 
@@ -48,23 +58,48 @@ impl Store {
     /// The segments of a set of evaluations. Parts read from a bucket are kept below `copies`, if there is such a folder.
     ///
     /// # Errors
-    /// [`StoreError::BadName`] for a set whose name cannot be that of a folder.
+    /// [`StoreError::BadSet`] for a set whose name cannot be that of a folder.
     pub fn evaluations(&self, set: &str, copies: Option<&FilePath>) -> Result<Evaluations, StoreError> {
-        let allowed = |c: char| c.is_ascii_alphanumeric() || c == '-';
-        if set.is_empty() || set.len() > 128 || !set.chars().all(allowed) {
-            return Err(StoreError::BadName(set.to_owned()));
+        if !is_set(set) {
+            return Err(StoreError::BadSet(set.to_owned()));
         }
-        let copies = copies.map(|copies| copies.join(set));
+        // Stores may have sets of the same name.
+        let copies = copies.filter(|_| self.folder().is_none());
+        let copies = copies.map(|copies| copies.join(digest(&[self.root()])).join(set));
         Ok(Evaluations { store: self.clone(), set: set.to_owned(), copies })
     }
 
-    /// The sets of evaluations that the store has, in order of name.
+    /// The sets of evaluations that the store has, in order of name. Folders with other names are logged.
     ///
     /// # Errors
     /// A store that cannot be reached.
     pub fn evaluation_sets(&self) -> Result<Vec<String>, StoreError> {
-        Ok(self.folders(&Path::from(FOLDER))?.into_iter().collect())
+        let (sets, others): (Vec<String>, Vec<String>) =
+            self.folders(&Path::from(FOLDER))?.into_iter().partition(|name| is_set(name));
+        for name in others {
+            tracing::warn!(folder = self.name(&Path::from_iter([FOLDER, &name])), "not a set of evaluations");
+        }
+        Ok(sets)
     }
+}
+
+fn is_set(name: &str) -> bool {
+    let allowed = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    !name.is_empty() && name.len() <= 128 && name.chars().all(allowed)
+}
+
+/// Sixteen digits that tell texts apart.
+fn digest(parts: &[&str]) -> String {
+    let mut hash = Sha256::new();
+    parts.iter().for_each(|part| hash.update([part.as_bytes(), &[0]].concat()));
+    hash.finalize()[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// The folder of the copies of an object. A set that is deleted and begun anew has other objects under the same numbers.
+fn copies_name(number: u32, object: &ObjectMeta) -> String {
+    let (size, written) = (object.size.to_string(), object.last_modified.timestamp_millis().to_string());
+    let version = object.e_tag.as_deref().unwrap_or(&written);
+    format!("{}-{}", number_name(number), digest(&[&size, version]))
 }
 
 impl Evaluations {
@@ -120,9 +155,34 @@ impl Evaluations {
             let len = file.metadata().map_err(|e| file_error(&path, &e))?.len();
             return Ok(SegmentFile { len, place: Place::File { file, path } });
         }
-        let len = self.store.size(&path)?;
-        let copies = self.copies.as_ref().map(|copies| copies.join(number_name(number)));
-        Ok(SegmentFile { len, place: Place::Bucket { store: self.store.clone(), path, copies } })
+        let object = self.store.object(&path)?;
+        let copies = self.copies.as_ref().map(|copies| {
+            let name = copies_name(number, &object);
+            self.drop_copies(|other, folder| other != number || folder == name);
+            copies.join(name)
+        });
+        Ok(SegmentFile { len: object.size, place: Place::Bucket { store: self.store.clone(), path, copies } })
+    }
+
+    /// Deletes the copies of segments with other numbers than these.
+    pub fn keep_copies(&self, numbers: &[u32]) {
+        self.drop_copies(|number, _| numbers.contains(&number));
+    }
+
+    /// Deletes the copies of segments but for those with such a number and such a folder.
+    fn drop_copies(&self, keep: impl Fn(u32, &str) -> bool) {
+        let Some(folders) = self.copies.as_ref().and_then(|copies| std::fs::read_dir(copies).ok()) else { return };
+        for folder in folders.filter_map(Result::ok) {
+            let name = folder.file_name();
+            let name = name.to_string_lossy();
+            let number = name.split_once('-').and_then(|(number, _)| parse_number(number));
+            if number.is_some_and(|number| !keep(number, &name))
+                && let Err(error) = std::fs::remove_dir_all(folder.path())
+            {
+                // Another process may delete them, too. Those that stay are deleted another time.
+                tracing::debug!(%error, "copies not deleted");
+            }
+        }
     }
 
     /// Deletes a segment, which another one must stand for; one that is gone is no error.
@@ -131,12 +191,7 @@ impl Evaluations {
     /// A store that cannot be reached.
     pub fn delete(&self, number: u32) -> Result<(), StoreError> {
         self.store.delete(&self.path(number))?;
-        if let Some(copies) = &self.copies {
-            // Copies can be made again, so it is no loss when they stay.
-            if let Err(error) = std::fs::remove_dir_all(copies.join(number_name(number))) {
-                tracing::debug!(%error, "copies not deleted");
-            }
-        }
+        self.drop_copies(|other, _| other != number);
         Ok(())
     }
 
@@ -176,41 +231,54 @@ impl SegmentFile {
             Place::Bucket { store, path, copies: Some(copies) } => {
                 let mut done = 0;
                 while done < into.len() {
-                    let from = at + done as u64;
-                    let chunk = self.chunk(store, path, copies, from / CHUNK)?;
-                    let part = chunk.get((from % CHUNK) as usize..).unwrap_or_default();
-                    if part.is_empty() {
-                        return Err(StoreError::Damaged {
-                            path: store.name(path),
-                            reason: "it is cut short".to_owned(),
-                        });
-                    }
-                    let len = part.len().min(into.len() - done);
-                    into[done..done + len].copy_from_slice(&part[..len]);
-                    done += len;
+                    let (from, into) = (at + done as u64, &mut into[done..]);
+                    done += self.read_copied(store, path, copies, from, into)?;
                 }
                 Ok(())
             }
         }
     }
 
-    /// A part of a file in a bucket, from its copy if there is one of the right length.
-    fn chunk(&self, store: &Store, path: &Path, copies: &FilePath, number: u64) -> Result<Vec<u8>, StoreError> {
-        let start = number * CHUNK;
-        let len = self.len.saturating_sub(start).min(CHUNK);
+    /// Deletes the copies of these bytes, which proved wrong. Returns whether there were any: another read has the original.
+    pub fn drop_copies(&self, bytes: Range<u64>) -> bool {
+        let Place::Bucket { copies: Some(copies), .. } = &self.place else { return false };
+        let parts = bytes.start / CHUNK..bytes.end.min(self.len).div_ceil(CHUNK);
+        parts.filter(|part| std::fs::remove_file(copies.join(part.to_string())).is_ok()).count() > 0
+    }
+
+    /// Reads bytes up to the end of their part, from its copy if there is one of the right length. Returns how many.
+    fn read_copied(
+        &self,
+        store: &Store,
+        path: &Path,
+        copies: &FilePath,
+        at: u64,
+        into: &mut [u8],
+    ) -> Result<usize, StoreError> {
+        let (number, from) = (at / CHUNK, at % CHUNK);
+        let len = self.len.saturating_sub(at - from).min(CHUNK);
+        if from >= len {
+            return Err(StoreError::Damaged { path: store.name(path), reason: "it is cut short".to_owned() });
+        }
+        let count = into.len().min((len - from) as usize);
+        let into = &mut into[..count];
         let copy = copies.join(number.to_string());
-        if let Ok(bytes) = std::fs::read(&copy)
-            && bytes.len() as u64 == len
-        {
-            return Ok(bytes);
+        let mut copied = || {
+            let file = File::open(&copy)?;
+            let whole = file.metadata()?.len() == len;
+            if whole { file.read_exact_at(into, from) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
+        };
+        if copied().is_ok() {
+            return Ok(count);
         }
         let mut bytes = vec![0; len as usize];
-        fill(store, path, start, &mut bytes)?;
+        fill(store, path, at - from, &mut bytes)?;
         // Without its copy the part is read again another time.
         if let Err(error) = keep(copies, &copy, &bytes) {
             tracing::debug!(%error, "copy not kept");
         }
-        Ok(bytes)
+        into.copy_from_slice(&bytes[from as usize..][..count]);
+        Ok(count)
     }
 }
 
@@ -249,7 +317,7 @@ mod tests {
     fn names_of_sets_cannot_leave_their_folder() {
         let store = Store::in_memory().unwrap();
         for name in ["", "..", "a/b", "a b", &"x".repeat(129)] {
-            assert!(matches!(store.evaluations(name, None), Err(StoreError::BadName(_))), "{name}");
+            assert!(matches!(store.evaluations(name, None), Err(StoreError::BadSet(_))), "{name}");
         }
     }
 }

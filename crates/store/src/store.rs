@@ -136,7 +136,12 @@ impl Store {
 
     /// The length of a file.
     pub(crate) fn size(&self, path: &Path) -> Result<u64, StoreError> {
-        self.head(path).map(|found| found.size).map_err(|e| self.error("read", path, &e))
+        Ok(self.object(path)?.size)
+    }
+
+    /// The length and the version of a file, and when it was written.
+    pub(crate) fn object(&self, path: &Path) -> Result<ObjectMeta, StoreError> {
+        self.head(path).map_err(|e| self.error("read", path, &e))
     }
 
     /// The last bytes of a file, as many as requested or all there are, and its length.

@@ -10,6 +10,9 @@ pub enum ReadError {
     /// The file is no segment, or of another version.
     #[error("not a segment of version {VERSION}: {0}")]
     NoSegment(&'static str),
+    /// A copy of the head is damaged; the segment is in use nevertheless.
+    #[error("one of the two copies of its head is damaged; the other one is used")]
+    Head,
     /// A block cannot be used; the others can.
     #[error("block {block} of {blocks} is damaged: {reason}")]
     Damaged {
@@ -34,7 +37,7 @@ pub enum SegmentError {
     /// A code is longer than a segment can say.
     #[error("the code of key {0} has {1} bytes, more than 65535")]
     Code(Key, usize),
-    /// More than 4 GiB of codes, or more entries in a block than it can count.
+    /// 4 GiB of codes or more, or more entries in a block than it can count.
     #[error("{0} entries are more than a segment can have; write several")]
     TooLarge(u64),
     /// The tables are of other steps than the set.

@@ -148,6 +148,11 @@ impl Head {
         std::iter::once(0).chain(ends).collect()
     }
 
+    /// Bytes of all blocks.
+    pub(super) fn blocks_len(&self) -> u64 {
+        self.blocks.last().map_or(0, |block| u64::from(block.end))
+    }
+
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         let Set { model, size, komi, symmetries, steps } = self.set;
         let mut out = model.to_vec();

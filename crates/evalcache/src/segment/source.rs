@@ -1,5 +1,7 @@
 //! The bytes of a segment.
 
+use std::ops::Range;
+
 /// Why a file could not be read.
 pub type SourceError = Box<dyn std::error::Error + Send + Sync>;
 
@@ -18,6 +20,12 @@ pub trait Source: Send + Sync {
     /// # Errors
     /// The place cannot be read, or ends before.
     fn read(&self, at: u64, into: &mut [u8]) -> Result<(), SourceError>;
+
+    /// Drops copies of these bytes, which proved wrong. Returns whether there were any: another read has the original.
+    fn drop_copies(&self, bytes: Range<u64>) -> bool {
+        let _ = bytes;
+        false
+    }
 }
 
 impl Source for Vec<u8> {

@@ -2,6 +2,7 @@
 
 use std::env;
 use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
@@ -150,11 +151,112 @@ fn compaction_keeps_everything_and_deletes_what_it_merged() {
         assert_eq!(done, MergedSegments { merged: 5, evaluations: 260, deleted: 5, damaged: 0 });
         assert_eq!((cache.segments(), found(&cache, 0..260)), (1, 260));
         assert_eq!(cache.compact().unwrap(), MergedSegments::default());
-        // A reader that opened the segments before has no wrong evaluations, and all of them after a refresh.
-        found(&reader, 0..260);
+        // A reader that opened the segments before finds all of them still: in a bucket in the merged segment.
+        assert_eq!(found(&reader, 0..260), 260);
         reader.refresh().unwrap();
         assert_eq!((reader.segments(), found(&reader, 0..260)), (1, 260));
     });
+}
+
+#[test]
+fn merged_segments_have_bounds() {
+    let store = Store::in_memory().unwrap();
+    for nth in 0..4 {
+        let cache = open(&store);
+        (nth * 50..nth * 50 + 50).for_each(|number| drop(put(&cache, number)));
+    }
+    let cache = open(&store);
+    let each = cache.bytes() / 4;
+    for (most, merged) in [
+        (Mergeable { bytes: each + each / 2, ..Mergeable::ALL }, 0),
+        (Mergeable { entries: 99, ..Mergeable::ALL }, 0),
+        (Mergeable { bytes: 2 * each + each / 2, ..Mergeable::ALL }, 2),
+        (Mergeable { entries: 150, ..Mergeable::ALL }, 2),
+        (Mergeable { entries: 200, ..Mergeable::ALL }, 2),
+    ] {
+        assert_eq!(cache.merge(most).unwrap().merged, merged, "{} and {}", most.entries, most.bytes);
+        assert_eq!(found(&cache, 0..200), 200);
+    }
+}
+
+#[test]
+fn compactions_at_the_same_time_lose_nothing() {
+    on_both(|store, _, _| {
+        for nth in 0..6 {
+            let cache = open(store);
+            (nth * 50..nth * 50 + 60).for_each(|number| drop(put(&cache, number)));
+        }
+        let caches: Vec<EvaluationCache> = (0..3).map(|_| open(store)).collect();
+        thread::scope(|scope| {
+            for cache in &caches {
+                scope.spawn(|| cache.compact().unwrap());
+            }
+        });
+        let after = open(store);
+        assert_eq!(found(&after, 0..310), 310);
+        after.compact().unwrap();
+        assert_eq!((after.segments(), after.evaluations(), found(&after, 0..310)), (1, 310, 310));
+        assert!(after.check().unwrap().is_empty());
+    });
+}
+
+#[test]
+fn misses_find_the_segments_of_others_after_a_while() {
+    let store = Store::in_memory().unwrap();
+    let (reader, writer) = (open(&store), open(&store));
+    put(&writer, 1);
+    drop(writer);
+    assert_eq!(found(&reader, 1..2), 0);
+    *reader.refreshed.lock().unwrap() -= 2 * REFRESH_AFTER;
+    assert_eq!(found(&reader, 1..2), 1);
+}
+
+#[test]
+fn set_without_a_readable_segment_names_them() {
+    let store = Store::in_memory().unwrap();
+    let segments = store.evaluations("s", None).unwrap();
+    let opened = || match EvaluationCache::open_named(&store, "s") {
+        Err(EvaluationCacheError::Unreadable { problems, .. }) => problems.len(),
+        other => panic!("{:?}", other.map(|cache| cache.segments())),
+    };
+    assert_eq!(opened(), 0);
+    segments.publish(&vec![0; 5000].into()).unwrap();
+    segments.publish(&vec![1; 5000].into()).unwrap();
+    assert_eq!(opened(), 2);
+}
+
+#[test]
+fn damaged_copies_are_replaced_from_the_bucket() {
+    let server = Server::start().unwrap();
+    let store = Store::open_with(&server.url(), &server.options()).unwrap();
+    let copies = TempDir::new().unwrap();
+    let options = options_with(&store, copies.path());
+    let cache = EvaluationCache::open(&options, set()).unwrap();
+    (0..2000).for_each(|number| drop(put(&cache, number)));
+    cache.publish().unwrap();
+    assert_eq!(found(&cache, 0..2000), 2000);
+    let files = || {
+        let inside = |at: PathBuf| std::fs::read_dir(at).unwrap().map(|found| found.unwrap().path());
+        let mut found = vec![copies.path().to_owned()];
+        (0..4).for_each(|_| found = found.drain(..).flat_map(inside).collect());
+        found
+    };
+    assert!(!files().is_empty());
+    for file in files() {
+        let mut bytes = std::fs::read(&file).unwrap();
+        bytes.iter_mut().for_each(|byte| *byte ^= 4);
+        std::fs::write(&file, bytes).unwrap();
+    }
+    for cache in [cache, EvaluationCache::open(&options, set()).unwrap()] {
+        assert_eq!(found(&cache, 0..2000), 2000);
+        assert!(cache.check().unwrap().is_empty());
+    }
+    // Copies go with their segments, also when another process deleted these.
+    let other = open(&store);
+    other.segments.delete(1).unwrap();
+    EvaluationCache::open(&options, set()).unwrap();
+    let left = files();
+    assert!(left.is_empty(), "{left:?}");
 }
 
 /// As a compaction leaves it that is killed before it deletes.

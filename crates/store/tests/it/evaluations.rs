@@ -68,13 +68,59 @@ fn copies_of_a_bucket_serve_what_was_read_before() {
     };
     assert_eq!(part(131_000, 500).unwrap(), content[131_000..131_500]);
     assert_eq!(part(299_990, 10).unwrap(), content[299_990..]);
-    let files = || std::fs::read_dir(copies.path().join("s/000001")).unwrap().count();
-    assert_eq!(files(), 3);
+    let [folder] = copied(copies.path()).try_into().unwrap();
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 3);
     // A copy that a killed process left half written is none.
-    std::fs::write(copies.path().join("s/000001/1"), b"half").unwrap();
+    std::fs::write(folder.join("1"), b"half").unwrap();
     assert_eq!(part(200_000, 60_000).unwrap(), content[200_000..260_000]);
+    // A wrong one stays until it is dropped.
+    let mut wrong = content[131_072..262_144].to_vec();
+    wrong[7] ^= 1;
+    std::fs::write(folder.join("1"), wrong).unwrap();
+    assert_ne!(part(131_072, 100).unwrap(), content[131_072..131_172]);
+    assert!(open.drop_copies(131_079..131_080));
+    assert!(!open.drop_copies(131_079..131_080), "it is gone");
+    assert_eq!(part(131_072, 100).unwrap(), content[131_072..131_172]);
     drop(server);
     assert_eq!(part(150_000, 60_000).unwrap(), content[150_000..210_000]);
+}
+
+/// The folders of the copies of segments.
+fn copied(copies: &std::path::Path) -> Vec<std::path::PathBuf> {
+    let folders = |at: &std::path::Path| std::fs::read_dir(at).unwrap().map(|found| found.unwrap().path());
+    folders(copies)
+        .flat_map(|store| folders(&store).collect::<Vec<_>>())
+        .flat_map(|set| folders(&set).collect::<Vec<_>>())
+        .collect()
+}
+
+#[test]
+fn copies_belong_to_one_store_and_one_object() {
+    let (one, other) = (testing::s3::Server::start().unwrap(), testing::s3::Server::start().unwrap());
+    let copies = TempDir::new().unwrap();
+    let first = on_server(&one).evaluations("s", Some(copies.path())).unwrap();
+    // As long as the first, so that lengths tell nothing.
+    let second = on_server(&other).evaluations("s", Some(copies.path())).unwrap();
+    let (content, others) = (bytes(1000), bytes(1001).slice(1..));
+    first.publish(&content).unwrap();
+    second.publish(&others).unwrap();
+    let read = |segments: &store::Evaluations| {
+        let mut out = vec![0; 1000];
+        segments.open(1).unwrap().read(0, &mut out).unwrap();
+        out
+    };
+    for _ in 0..2 {
+        assert_eq!((read(&first), read(&second)), (content.to_vec(), others.to_vec()));
+    }
+    // A set that is deleted and begun anew.
+    first.delete(1).unwrap();
+    first.publish(&others).unwrap();
+    assert_eq!(read(&first), others);
+    first.keep_copies(&[1]);
+    assert!(!copied(copies.path()).is_empty());
+    first.keep_copies(&[2]);
+    second.keep_copies(&[2]);
+    assert!(copied(copies.path()).is_empty());
 }
 
 #[test]
