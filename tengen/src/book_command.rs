@@ -127,7 +127,7 @@ impl Growing<'_> {
                 .collect();
             self.again += disputed.len();
             let room = budget.saturating_sub(self.entries.len()).min(self.width);
-            let fresh = match self.entries.is_empty() {
+            let fresh = match graph.spots().is_empty() {
                 true => vec![Game::new(self.size)],
                 false => graph.cheapest(room),
             };

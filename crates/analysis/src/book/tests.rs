@@ -167,6 +167,27 @@ fn grown_book_is_reached_whole_and_its_exports_agree() {
 }
 
 #[test]
+fn files_that_are_no_books_are_named_so() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("book.jsonl");
+    let header = serde_json::to_string(&BookHeader::new("flat", size(), 0.5)).expect("JSON");
+    let refused = |text: &[u8]| {
+        std::fs::write(&path, text).expect("the file");
+        BookFile::read(&path).expect_err("no book").to_string()
+    };
+    let no_book = format!("{}: not a book of `tengen book`", path.display());
+    let analysis = header.replace("tengen-book", "tengen-analysis") + "\n";
+    for text in [&b"(;GM[1]SZ[9])\n"[..], b"(;GM[1]SZ[9])", &[0xff, 0, b'\n'], b"{}\n", analysis.as_bytes()] {
+        assert_eq!(refused(text), no_book);
+    }
+    let newer = header.replace("\"version\":1", "\"version\":2") + "\n";
+    assert_eq!(refused(newer.as_bytes()), no_book.clone() + ": its version is 2, not 1");
+    let large = header.replace("\"boardSize\":3", "\"boardSize\":99") + "\n";
+    assert_eq!(refused(large.as_bytes()), no_book + ": no board is 99x99");
+    assert!(refused((header + "\n{}\n").as_bytes()).contains("line 2 is damaged"));
+}
+
+#[test]
 fn book_file_resumes_and_plays() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("book.jsonl");
@@ -181,7 +202,9 @@ fn book_file_resumes_and_plays() {
     assert_eq!(entries.len(), graph.spots().len());
     assert_eq!(std::fs::read_to_string(&path).expect("the file"), text, "half a line is dropped");
     let other = BookFile::open(&path, &BookHeader::new("other", size(), 0.5)).expect_err("another model");
-    assert!(other.to_string().contains("the model differs"));
+    assert!(other.to_string().contains("a book of model flat, not of model other;"), "{other}");
+    let other = BookFile::open(&path, &BookHeader::new("flat", size(), 1.5)).expect_err("another komi");
+    assert!(other.to_string().contains("a book of komi 0.5, not of komi 1.5;"), "{other}");
 
     let openings = Openings::read(&path).expect("a book");
     assert!(!openings.is_empty());
