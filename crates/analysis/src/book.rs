@@ -167,8 +167,8 @@ impl Openings {
         let size = header.size();
         let graph = Graph::new(size, entries);
         let best = |spot: &Spot| {
-            let mv = graph.best(spot)?;
-            Some((spot.entry.key, spot.symmetry.apply_move(size, mv)))
+            let best = spot.best()?;
+            Some((spot.entry.key, spot.symmetry.apply_move(size, best.mv)))
         };
         let moves = graph.spots().iter().filter_map(best).collect();
         Ok(Openings { size, komi: header.komi, moves })
