@@ -280,3 +280,31 @@ fn book_grows_resumes_and_is_played() {
     let (code, said) = fail(&mut book(folder.path(), &[]));
     assert!(code == 2 && said.contains("book.jsonl: not a book of `tengen book`"), "{said}");
 }
+
+/// A position whose search and minimax differ is searched with four times the visits, until they agree or it has 16 times as many.
+#[test]
+fn book_searches_a_position_again_that_network_and_book_disagree_on() {
+    let folder = TempDir::new().unwrap();
+    succeed(&mut book(folder.path(), &["--budget", "10"]));
+    let file = folder.path().join("book.jsonl");
+    let text = fs::read_to_string(&file).unwrap();
+    let root: Value = serde_json::from_str(text.lines().nth(1).unwrap()).unwrap();
+    assert_eq!(root["visits"], 20);
+    let (mut wrong, sure) = (root.clone(), if root["value"].as_f64() > Some(0.0) { -1.0 } else { 1.0 });
+    wrong["value"] = sure.into();
+    fs::write(&file, format!("{text}{wrong}\n")).unwrap();
+    let said = succeed(&mut book(folder.path(), &["--budget", "10"]));
+    assert!(said.starts_with("10 positions") && !said.contains(" 0 searched again"), "{said}");
+    let grown = fs::read_to_string(&file).unwrap();
+    let found = grown[text.len()..].lines().skip(1).map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let again: Vec<Value> = found.filter(|line| line["key"] == root["key"]).collect();
+    let visits: Vec<u64> = again.iter().map(|line| line["visits"].as_u64().unwrap()).collect();
+    assert!(visits == [80] || visits == [80, 320], "{visits:?}");
+    assert!(again.iter().all(|line| line["value"] != wrong["value"]), "{again:?}");
+    // Without the empty board nothing is reached, until it is searched again.
+    let key = root["key"].as_str().unwrap();
+    let rest: String = grown.lines().filter(|line| !line.contains(key)).map(|line| format!("{line}\n")).collect();
+    fs::write(&file, rest).unwrap();
+    let said = succeed(&mut book(folder.path(), &["--budget", "10"]));
+    assert!(!said.starts_with("0 positions"), "{said}");
+}
