@@ -13,7 +13,7 @@ use std::time::Duration;
 use analysis::book::{BookFile, BookHeader, BookKey, Entry, Graph, book_json, book_rows, book_sgf};
 use analysis::{Engine, Event, Task};
 use anyhow::{Context, anyhow};
-use go::{Game, Move, Scoring, Size};
+use go::{Game, Scoring, Size};
 use models::Player;
 use runtime::{Classify, Progress, Stop};
 use store::{BookColumns, book_table};
@@ -127,7 +127,7 @@ impl Growing<'_> {
                 .collect();
             self.again += disputed.len();
             let room = budget.saturating_sub(self.entries.len()).min(self.width);
-            let fresh = match self.entries.is_empty() {
+            let fresh = match graph.spots().is_empty() {
                 true => vec![Game::new(self.size)],
                 false => graph.cheapest(room),
             };
@@ -222,25 +222,7 @@ fn summarise(book: &Growing<'_>, graph: &Graph) -> anyhow::Result<()> {
     let deepest = spots.iter().map(|spot| spot.game.turn()).max().unwrap_or(0);
     let (count, again) = (spots.len(), book.again);
     runtime::print(format!("{count} positions, lines of up to {deepest} moves, {again} searched again"))?;
-    let line: Vec<String> = best_line(graph, book.size).into_iter().map(|mv| mv.to_gtp(book.size)).collect();
+    let line: Vec<String> = graph.best_line(&Game::new(book.size)).iter().map(|mv| mv.to_gtp(book.size)).collect();
     let root = spots.first().map_or(0.0, |root| 50.0 * (1.0 + root.bounds.value));
     runtime::print(format!("Black wins {root:.1} %; best line: {}", line.join(" ")))
-}
-
-/// The best moves from the empty board.
-fn best_line(graph: &Graph, size: Size) -> Vec<Move> {
-    let mut game = Game::new(size);
-    let mut next = graph.spots().first();
-    // Lines that meet a position again would go round for ever.
-    while let Some(spot) = next.filter(|_| game.turn() < graph.spots().len()) {
-        let Some(best) = graph.best(spot) else { break };
-        // Another line may have led to the position, which is turned as that one has it.
-        let turned = BookKey::new(&game).0.inverse().apply_move(size, spot.symmetry.apply_move(size, best));
-        if game.play(turned).is_err() {
-            break;
-        }
-        let edge = spot.edges.iter().find(|edge| edge.mv == best);
-        next = edge.and_then(|edge| edge.child).map(|child| &graph.spots()[child]);
-    }
-    game.moves().to_vec()
 }

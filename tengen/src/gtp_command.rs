@@ -1,9 +1,10 @@
 //! `tengen gtp`: a model that plays over GTP.
 
+use std::cell::Cell;
 use std::path::PathBuf;
 
 use analysis::book::Openings;
-use go::Size;
+use go::{Game, Move, Size};
 use gtp::server::{self, EngineOptions, EnginePlayer, Session, Setup, WIDTH};
 use models::Player;
 use play::{game_seed, generator};
@@ -39,6 +40,19 @@ fn name(text: &str) -> Result<String, String> {
     if fits { Ok(text.to_owned()) } else { Err("a name is one line that is not empty".to_owned()) }
 }
 
+/// The moves of a book. A game that it is not for is said once, until there is one again that it is for.
+fn played(openings: Openings) -> impl Fn(&Game, f32) -> Option<Move> {
+    let was_for = Cell::new(true);
+    move |game, komi| {
+        let is_for = openings.fits(game.size(), komi);
+        if was_for.replace(is_for) && !is_for {
+            let (book, size) = (openings.game(), game.size().side());
+            tracing::warn!(book, size, komi, "the opening book is for other games, and not used");
+        }
+        openings.best(game, komi)
+    }
+}
+
 /// Serves GTP commands on standard input until `quit` or the end of the input.
 ///
 /// # Errors
@@ -68,7 +82,7 @@ pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     if let Some(path) = &args.book {
         let openings = Openings::read(path).misconfigured()?;
         tracing::info!(positions = openings.len(), "opening book");
-        player = player.with_book(Box::new(move |game, komi| openings.best(game, komi)));
+        player = player.with_book(Box::new(played(openings)));
     }
     Ok(server::run(&mut Session::new(setup, &mut player), stop)?)
 }

@@ -235,16 +235,16 @@ fn book(folder: &Path, words: &[&str]) -> Command {
     tengen
 }
 
-/// What `tengen gtp` with a book says to a script.
-fn play(folder: &Path, script: &str) -> String {
+/// What `tengen gtp` with a book says to a script, and what it logs.
+fn play(folder: &Path, script: &str) -> (String, String) {
     let mut tengen = program("tengen");
     tengen.current_dir(folder).args(["gtp", "--model", "9x9-demo", "--device", "cpu", "--visits", "1"]);
     let tengen = tengen.args(["--book", "book.jsonl"]).stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut tengen = tengen.stderr(Stdio::null()).spawn().unwrap();
+    let mut tengen = tengen.stderr(Stdio::piped()).spawn().unwrap();
     tengen.stdin.take().unwrap().write_all(script.as_bytes()).unwrap();
     let output = tengen.wait_with_output().unwrap();
     assert!(output.status.success());
-    String::from_utf8(output.stdout).unwrap()
+    (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
 }
 
 #[test]
@@ -268,8 +268,43 @@ fn book_grows_resumes_and_is_played() {
     assert!(fs::read(folder.path().join("book.parquet")).unwrap().starts_with(b"PAR1"));
     // The first move of the book, and the best answer where the book has one.
     let best = positions[0]["best"].as_str().expect("a first move");
-    let said = play(folder.path(), "boardsize 9\nkomi 7\ngenmove b\nquit\n");
+    let (said, logged) = play(folder.path(), "boardsize 9\nkomi 7\ngenmove b\nquit\n");
     assert!(said.contains(&format!("= {best}\n")), "{best}: {said}");
+    let unused = "the opening book is for other games, and not used";
+    assert!(!logged.contains(unused), "{logged}");
+    let (_, logged) = play(folder.path(), "boardsize 9\nkomi 5.5\ngenmove b\ngenmove w\nquit\n");
+    assert_eq!(logged.matches(unused).count(), 1, "{logged}");
     let (code, said) = fail(&mut book(folder.path(), &["--komi", "5.5"]));
-    assert_eq!(code, 2, "{said}");
+    assert!(code == 2 && said.contains("a book of komi 7, not of komi 5.5;"), "{said}");
+    fs::write(&file, "(;GM[1]SZ[9])\n").unwrap();
+    let (code, said) = fail(&mut book(folder.path(), &[]));
+    assert!(code == 2 && said.contains("book.jsonl: not a book of `tengen book`"), "{said}");
+}
+
+/// A position whose search and minimax differ is searched with four times the visits, until they agree or it has 16 times as many.
+#[test]
+fn book_searches_a_position_again_that_network_and_book_disagree_on() {
+    let folder = TempDir::new().unwrap();
+    succeed(&mut book(folder.path(), &["--budget", "10"]));
+    let file = folder.path().join("book.jsonl");
+    let text = fs::read_to_string(&file).unwrap();
+    let root: Value = serde_json::from_str(text.lines().nth(1).unwrap()).unwrap();
+    assert_eq!(root["visits"], 20);
+    let (mut wrong, sure) = (root.clone(), if root["value"].as_f64() > Some(0.0) { -1.0 } else { 1.0 });
+    wrong["value"] = sure.into();
+    fs::write(&file, format!("{text}{wrong}\n")).unwrap();
+    let said = succeed(&mut book(folder.path(), &["--budget", "10"]));
+    assert!(said.starts_with("10 positions") && !said.contains(" 0 searched again"), "{said}");
+    let grown = fs::read_to_string(&file).unwrap();
+    let found = grown[text.len()..].lines().skip(1).map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let again: Vec<Value> = found.filter(|line| line["key"] == root["key"]).collect();
+    let visits: Vec<u64> = again.iter().map(|line| line["visits"].as_u64().unwrap()).collect();
+    assert!(visits == [80] || visits == [80, 320], "{visits:?}");
+    assert!(again.iter().all(|line| line["value"] != wrong["value"]), "{again:?}");
+    // Without the empty board nothing is reached, until it is searched again.
+    let key = root["key"].as_str().unwrap();
+    let rest: String = grown.lines().filter(|line| !line.contains(key)).map(|line| format!("{line}\n")).collect();
+    fs::write(&file, rest).unwrap();
+    let said = succeed(&mut book(folder.path(), &["--budget", "10"]));
+    assert!(!said.starts_with("0 positions"), "{said}");
 }

@@ -43,6 +43,18 @@ fn addresses_of_other_machines_need_a_decision() {
 }
 
 #[test]
+fn file_that_is_no_book_is_not_served() {
+    let store = TestStore::new();
+    let file = store.path().join("book.jsonl");
+    let serve = || fail(store.program("tengen").args(["serve", "--listen", "127.0.0.1:0", "--book"]).arg(&file));
+    let (code, said) = serve();
+    assert!(code == 2 && said.contains("book.jsonl: "), "{said}");
+    fs::write(&file, "(;GM[1]SZ[9])\n").unwrap();
+    let (code, said) = serve();
+    assert!(code == 2 && said.contains("book.jsonl: not a book of `tengen book`"), "{said}");
+}
+
+#[test]
 fn run_is_watched_while_it_trains() {
     let store = TestStore::new();
     let tiny = repository().join("configs/tiny.toml");
@@ -88,6 +100,7 @@ fn pages_downloads_and_data_are_there_and_the_process_drains() {
         let page = found(path);
         assert!(page.contains("<main id=\"content\"") && !page.contains(" style=\""), "{path}");
         assert!(!page.contains("href=\"/play"), "{path}: a server that only reads has no pages for players");
+        assert!(!page.contains("href=\"/book"), "{path}: a server without a book has no page of one");
     }
     let game = found("/runs/r/games?model=1").split("href=\"/runs/r/games/").nth(1).unwrap().to_owned();
     let game = format!("/runs/r/games/{}", game.split('"').next().unwrap());

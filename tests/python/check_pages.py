@@ -9,6 +9,7 @@ import contextlib
 import re
 import subprocess
 import sys
+import tempfile
 import time
 
 import duckdb
@@ -34,6 +35,7 @@ PAGES = {
     "compare": "/compare?run=one&run=two",
     "missing": "/runs/none",
     "watch": "/play/watch?run=one",
+    "book": "/book",
 }
 # No page of a run, or one with a board that scripts draw.
 NEED_MORE = ("missing", "watch")
@@ -222,7 +224,10 @@ def main():
             subprocess.run([*command, "run", config, "--run", name, "--set", "loop.models=2"], check=True, stdout=subprocess.DEVNULL)
 
         train("two")
-        server = Server([*command, "serve"])
+        folder = tempfile.TemporaryDirectory()
+        book = f"{folder.name}/book.jsonl"
+        subprocess.run([*command, "book", book, "--model", "uniform", "--budget", "30", "--visits", "20"], check=True)
+        server = Server([*command, "serve", "--book", book])
         try:
             runs_are_compared(browser, server)
             page_follows_another_server(browser, server, train)

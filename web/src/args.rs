@@ -23,9 +23,12 @@ pub struct ServeArgs {
     /// Private key of that certificate, PEM [default: none]
     #[arg(long, env = "TENGEN_WEB_TLS_KEY", value_name = "FILE", requires = "tls_cert")]
     pub tls_key: Option<PathBuf>,
-    /// Serve the pages of runs alone, without play and analysis
+    /// Serve the pages of runs, and of a book, without play and analysis
     #[arg(long, env = "TENGEN_WEB_READ_ONLY")]
     pub read_only: bool,
+    /// Opening book of `tengen book` to show at /book, as it is when the server starts [default: none]
+    #[arg(long, env = "TENGEN_WEB_BOOK", value_name = "FILE")]
+    pub book: Option<PathBuf>,
     /// Connections at the same time; others wait. Three quarters of them may stay open, for pages that are kept up to date and
     /// for play
     #[arg(long, env = "TENGEN_WEB_CONNECTIONS", default_value = "256", value_name = "N", allow_negative_numbers = true, value_parser = within(4..=65_536_usize))]

@@ -66,6 +66,9 @@ pub enum WebError {
     /// Models or their evaluations cannot be used.
     #[error(transparent)]
     Models(#[from] ModelError),
+    /// The opening book cannot be used.
+    #[error(transparent)]
+    Book(#[from] analysis::FileError),
     /// The system has no resources left.
     #[error("cannot start the web server: {0}")]
     Threads(io::Error),

@@ -8,7 +8,7 @@ mod access;
 mod app;
 mod args;
 mod assets;
-
+mod book_page;
 mod bulk;
 mod catalogue;
 mod compare;

@@ -9,6 +9,7 @@ use axum::routing::get;
 use tower_http::catch_panic::CatchPanicLayer;
 use tower_http::compression::CompressionLayer;
 
+use crate::book_page::{self, Book};
 use crate::guard::{self, MOST_BODY};
 use crate::play::{self, PlayArgs};
 use crate::{
@@ -16,11 +17,11 @@ use crate::{
     matches_page, models_page, network_page, openings_page, plots, run_page, runs, sign_in,
 };
 
-/// The application as one service, with the pages for players where there are arguments for them.
+/// The application as one service, with the pages for players and of a book where there are arguments for them.
 ///
 /// # Errors
 /// What the play pages need is missing.
-pub(crate) fn routes(app: &App, args: Option<&PlayArgs>) -> Result<Router, WebError> {
+pub(crate) fn routes(app: &App, args: Option<&PlayArgs>, book: Option<Book>) -> Result<Router, WebError> {
     let mut pages = Router::new()
         .route("/", get(runs::list))
         .route("/events", get(runs::events))
@@ -59,6 +60,9 @@ pub(crate) fn routes(app: &App, args: Option<&PlayArgs>) -> Result<Router, WebEr
     if let Some(args) = args {
         assets::add(play::ASSETS);
         pages = pages.merge(play::routes(app, args)?);
+    }
+    if let Some(book) = book {
+        pages = pages.merge(book_page::routes(book));
     }
     // Outermost last: the guard sees a request before everything else does.
     Ok(pages

@@ -13,6 +13,7 @@ use tokio_rustls::TlsAcceptor;
 use crate::access::Access;
 use crate::app::App;
 use crate::args::ServeArgs;
+use crate::book_page::Book;
 use crate::error::WebError;
 use crate::hosts::Hosts;
 use crate::listen::{self, Front, PATIENCE};
@@ -28,6 +29,12 @@ const BLOCKING_THREADS: usize = 64;
 const BACKLOG: u32 = 1024;
 /// Connections of this machine at the same time.
 pub(crate) const LOCAL_CONNECTIONS: usize = 256;
+
+/// Pages beside those of runs.
+struct Pages<'a> {
+    play: Option<&'a PlayArgs>,
+    book: Option<Book>,
+}
 
 /// A server that runs until it is stopped.
 pub struct Server {
@@ -45,13 +52,14 @@ impl Server {
     /// Begins to serve a store.
     ///
     /// # Errors
-    /// An address, a token or a certificate that cannot be used; an address that other machines can reach.
+    /// An address, a token, a certificate or a book that cannot be used; an address that other machines can reach.
     pub fn start(args: &ServeArgs, store: Store) -> Result<Server, WebError> {
         let access = access(args)?;
         let tls = args.tls_cert.as_deref().zip(args.tls_key.as_deref());
         let tls = tls.map(|(cert, key)| listen::acceptor(cert, key)).transpose()?;
         let play = (!access.read_only).then_some(&args.play);
-        Server::serve(bind(&args.listen)?, access, tls, args.connections, play, store)
+        let book = args.book.as_deref().map(Book::read).transpose()?;
+        Server::serve(bind(&args.listen)?, access, tls, args.connections, Pages { play, book }, store)
     }
 
     /// Begins to serve the pages of runs to this machine alone, at this address, or at any free port where another process
@@ -73,7 +81,7 @@ impl Server {
             bound => bound,
         };
         let access = Access::new(Hosts { is_loopback: true, ..Hosts::default() }).with_runs_alone();
-        Server::serve(socket?, access, None, LOCAL_CONNECTIONS, None, store)
+        Server::serve(socket?, access, None, LOCAL_CONNECTIONS, Pages { play: None, book: None }, store)
     }
 
     fn serve(
@@ -81,7 +89,7 @@ impl Server {
         access: Access,
         tls: Option<TlsAcceptor>,
         connections: usize,
-        play: Option<&PlayArgs>,
+        pages: Pages<'_>,
         store: Store,
     ) -> Result<Server, WebError> {
         let address = socket.local_addr().map_err(WebError::Threads)?;
@@ -97,7 +105,7 @@ impl Server {
         // The others stay free for requests that end.
         let streams = connections - connections / 4;
         let app = App::new(store.clone(), access, streams, stopped.clone());
-        let router = routes(&app, play)?;
+        let router = routes(&app, pages.play, pages.book)?;
         let front = Front { router, tls, connections, patience: PATIENCE, stopped };
         let listener = {
             let _context = runtime.enter();

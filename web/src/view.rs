@@ -1,11 +1,21 @@
 //! Pages in the frame of the application.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use axum::response::{Html, IntoResponse, Response};
 use config::RunName;
 use maud::Markup;
 use page::{Frame, Link};
 
 use crate::assets::{asset, has_players};
+
+/// Whether this process serves a book: then all pages lead to it.
+static HAS_BOOK: AtomicBool = AtomicBool::new(false);
+
+/// Makes all pages lead to the book.
+pub(crate) fn link_to_book() {
+    HAS_BOOK.store(true, Ordering::Relaxed);
+}
 
 /// The part of the application that a page belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -14,6 +24,8 @@ pub enum Section {
     Runs,
     /// Comparisons of runs.
     Compare,
+    /// The opening book.
+    Book,
     /// Play and review.
     Play,
     /// None of them: errors.
@@ -35,6 +47,9 @@ impl View {
         ];
         if has_players() {
             site.push(link("Play", "/play", Section::Play));
+        }
+        if HAS_BOOK.load(Ordering::Relaxed) {
+            site.push(link("Book", "/book", Section::Book));
         }
         View(Frame {
             title: title.into(),

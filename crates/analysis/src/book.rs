@@ -26,6 +26,9 @@ pub use key::BookKey;
 /// Moves of a position that a book keeps.
 const MOVES: usize = 12;
 
+const FORMAT: &str = "tengen-book";
+const VERSION: u32 = 1;
+
 /// Model, board and komi of a book.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -43,8 +46,31 @@ pub struct BookHeader {
 impl BookHeader {
     /// The header of a book of a model.
     pub fn new(model: &str, size: Size, komi: f32) -> BookHeader {
-        let format = "tengen-book".to_owned();
-        BookHeader { format, version: 1, model: model.to_owned(), board_size: size.side(), komi }
+        BookHeader {
+            format: FORMAT.to_owned(),
+            version: VERSION,
+            model: model.to_owned(),
+            board_size: size.side(),
+            komi,
+        }
+    }
+
+    /// The board. Files with another size are no books.
+    pub fn size(&self) -> Size {
+        Size::new(self.board_size).unwrap_or(Size::MAX)
+    }
+
+    /// What makes two books different, in words for each.
+    fn difference(&self, other: &BookHeader) -> Option<(String, String)> {
+        let side = |header: &BookHeader| format!("{0}x{0}", header.board_size);
+        let komi = |header: &BookHeader| format!("komi {}", header.komi);
+        match () {
+            () if self.model != other.model => {
+                Some((format!("model {}", self.model), format!("model {}", other.model)))
+            }
+            () if self.board_size != other.board_size => Some((side(self), side(other))),
+            () => (self.komi.to_bits() != other.komi.to_bits()).then(|| (komi(self), komi(other))),
+        }
     }
 }
 
@@ -138,19 +164,29 @@ impl Openings {
     /// The file is no book.
     pub fn read(path: &Path) -> Result<Openings, FileError> {
         let (header, entries) = BookFile::read(path)?;
-        let size = Size::new(header.board_size).unwrap_or(Size::MAX);
+        let size = header.size();
         let graph = Graph::new(size, entries);
         let best = |spot: &Spot| {
-            let mv = graph.best(spot)?;
-            Some((spot.entry.key, spot.symmetry.apply_move(size, mv)))
+            let best = spot.best()?;
+            Some((spot.entry.key, spot.symmetry.apply_move(size, best.mv)))
         };
         let moves = graph.spots().iter().filter_map(best).collect();
         Ok(Openings { size, komi: header.komi, moves })
     }
 
+    /// Board and komi, in words.
+    pub fn game(&self) -> String {
+        format!("{0}x{0}, komi {1}", self.size.side(), self.komi)
+    }
+
+    /// Whether the book is for games on this board with this komi.
+    pub fn fits(&self, size: Size, komi: f32) -> bool {
+        size == self.size && komi.to_bits() == self.komi.to_bits()
+    }
+
     /// The move of the book in the position of a game.
     pub fn best(&self, game: &Game, komi: f32) -> Option<Move> {
-        if game.size() != self.size || komi.to_bits() != self.komi.to_bits() {
+        if !self.fits(game.size(), komi) {
             return None;
         }
         let (symmetry, key) = BookKey::new(game);

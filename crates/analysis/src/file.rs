@@ -91,8 +91,27 @@ pub enum FileError {
         /// What differs.
         what: &'static str,
     },
+    /// It is no book.
+    #[error("{path}: not a book of `tengen book`{differs}", path = .path.display())]
+    NoBook {
+        /// The file.
+        path: PathBuf,
+        /// What is different from a book; empty when everything is.
+        differs: String,
+    },
+    /// It is a book, and not the one that was asked for.
+    #[error("{path}: a book of {found}, not of {asked}; continue it with the same, or name another file",
+            path = .path.display())]
+    OtherBook {
+        /// The file.
+        path: PathBuf,
+        /// What it is of.
+        found: String,
+        /// What was asked for.
+        asked: String,
+    },
     /// A line in its middle is damaged.
-    #[error("{path}: line {line} is damaged: {reason}; delete the line, and the position is analysed again", path = .path.display())]
+    #[error("{path}: line {line} is damaged: {reason}; delete the line, and the position is searched again", path = .path.display())]
     Damaged {
         /// The file.
         path: PathBuf,

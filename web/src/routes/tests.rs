@@ -2,10 +2,12 @@
 
 use std::fs;
 
+use analysis::book::{BookFile, BookHeader, BookKey, BookMove, Entry};
 use axum::body::Body;
 use axum::http::{Method, Request, StatusCode, header};
 use axum::response::Response;
 use clap::Parser;
+use go::{Game, Move, Size};
 use http_body_util::BodyExt;
 use store::Store;
 use tokio::sync::watch;
@@ -26,12 +28,16 @@ struct Program {
 }
 
 fn application(access: Access) -> Router {
+    with_book(access, None)
+}
+
+fn with_book(access: Access, book: Option<Book>) -> Router {
     let (_, stopped) = watch::channel(false);
     let store = Store::in_memory().unwrap();
     // It must not be dropped inside of a runtime.
     std::mem::forget(store.clone());
     let app = App::new(store, access, 8, stopped);
-    routes(&app, Some(&Program::parse_from(["web"]).web.play)).unwrap()
+    routes(&app, Some(&Program::parse_from(["web"]).web.play), book).unwrap()
 }
 
 fn open() -> Access {
@@ -194,4 +200,65 @@ async fn assets_are_compressed_and_kept() {
     assert_eq!(plain.headers()[header::CACHE_CONTROL], "no-cache");
     assert_eq!(text(plain).await, page::STYLE);
     assert_eq!(status(Method::GET, "/assets/0/nothing.js", &[("host", HOST)]).await, StatusCode::NOT_FOUND);
+}
+
+/// A book of 5x5 whose best line is C3 C2, and whose root has a move that leads nowhere.
+fn book() -> Book {
+    let size = Size::new(5).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("book.jsonl");
+    let (mut file, _) = BookFile::open(&path, &BookHeader::new("<b>m</b>", size, 7.0)).unwrap();
+    let one =
+        |&(r#move, prior, value): &(&str, f32, f32)| BookMove { r#move: r#move.to_owned(), prior, visits: 40, value };
+    let mut add = |line: &str, to_move: &str, value: f32, moves: &[(&str, f32, f32)]| {
+        let mut game = Game::new(size);
+        line.split_whitespace().for_each(|text| game.play(Move::from_gtp(size, text).unwrap()).unwrap());
+        let (key, visits) = (BookKey::new(&game).1, 40 * moves.len() as u32);
+        let moves = moves.iter().map(one).collect();
+        file.add(&Entry { key, to_move: to_move.to_owned(), visits, value, moves }).unwrap();
+    };
+    add("", "B", 0.5, &[("C3", 0.75, 0.5), ("C2", 0.125, -0.5)]);
+    add("C3", "W", 0.5, &[("C2", 0.5, 0.5)]);
+    add("C3 C2", "B", 1.0, &[]);
+    Book::read(&path).unwrap()
+}
+
+async fn of_book(path: &str) -> (StatusCode, String) {
+    let response =
+        with_book(open(), Some(book())).oneshot(request(Method::GET, path, &[("host", HOST)])).await.unwrap();
+    (response.status(), text(response).await.replace('\u{202f}', ""))
+}
+
+#[tokio::test]
+async fn book_is_walked_move_by_move() {
+    let (code, page) = of_book("/book").await;
+    assert_eq!(code, StatusCode::OK, "{page}");
+    for part in [
+        "5×5, komi 7, model &lt;b&gt;m&lt;/b&gt;, 3 positions.",
+        "Black to move. Black wins <b>100.0%</b> (100.0% to 100.0%).",
+        "Its own search: 75.0% with 80 visits.",
+        "<a href=\"/book?line=C3\">C3</a></th><td>75.0%</td><td>40</td><td>75.0%</td><td>100.0%</td>",
+        ">C2</th><td>12.5%</td><td>40</td><td>25.0%</td><td>–</td><td>18.2% to 31.8%</td>",
+        "Best line: <a href=\"/book?line=C3\">C3</a> → <a href=\"/book?line=C3%20C2\">C2</a>",
+        "<a href=\"/book\" aria-current=\"page\">Book</a>",
+    ] {
+        assert!(page.contains(part), "{part}: {page}");
+    }
+    assert!(!page.contains(" style=") && page.contains("<svg class=\"board\""), "{page}");
+    let (code, page) = of_book("/book?line=C3+c2").await;
+    assert_eq!(code, StatusCode::OK, "{page}");
+    assert!(page.contains("1 black and 1 white stones") && page.contains("The game is over."), "{page}");
+    // An image of a position of the book, too.
+    let (code, page) = of_book("/book?line=C3+B3").await;
+    assert_eq!((code, page.contains("1 black and 1 white stones")), (StatusCode::OK, true), "{page}");
+}
+
+#[tokio::test]
+async fn what_a_book_does_not_have_is_not_found() {
+    for line in ["C2", "C3+C3", "C3+C2+C1", "Z9", "C3+%3Cscript%3E", "pass", "%00"] {
+        let (code, page) = of_book(&format!("/book?line={line}")).await;
+        assert_eq!(code, StatusCode::NOT_FOUND, "{line}");
+        assert!(page.contains("in the book") && !page.contains("<script>"), "{page}");
+    }
+    assert_eq!(status(Method::GET, "/book", &[("host", HOST)]).await, StatusCode::NOT_FOUND, "without a book");
 }

@@ -71,7 +71,7 @@ pub fn book_json(header: &BookHeader, graph: &Graph) -> Value {
         json!({
             "key": spot.entry.key, "line": line(spot), "toMove": spot.entry.to_move, "visits": spot.entry.visits,
             "value": spot.entry.value, "minimax": spot.bounds.value, "low": spot.bounds.low, "high": spot.bounds.high,
-            "cost": spot.cost, "best": graph.best(spot).map(|mv| mv.to_gtp(size)), "moves": moves.collect::<Vec<_>>(),
+            "cost": spot.cost, "best": spot.best().map(|best| best.mv.to_gtp(size)), "moves": moves.collect::<Vec<_>>(),
         })
     };
     json!({ "book": header, "positions": graph.spots().iter().map(position).collect::<Vec<_>>() })
@@ -82,7 +82,8 @@ fn is_continuation(from: &Spot, to: &Spot, mv: Move) -> bool {
     to.game.moves().split_last().is_some_and(|(last, before)| *last == mv && before == from.game.moves())
 }
 
-/// The book as a tree: each position once, on its cheapest line, the best moves first.
+/// The book as a tree: each position once, on its cheapest line, the best moves first. A comment names the best move, since the
+/// position after it may stand on another line.
 pub fn book_sgf(header: &BookHeader, graph: &Graph) -> String {
     let size = header.board_size;
     let mut out = format!("(;GM[1]FF[4]CA[UTF-8]AP[Tengen]SZ[{size}]KM[{}]", header.komi);
@@ -116,9 +117,14 @@ fn comment(out: &mut String, spot: &Spot) {
     let searched = percent(f64::from(spot.entry.value));
     let _ = write!(
         out,
-        "SBKV[{value:.2}]C[Black wins {value:.1} % ({low:.1} to {high:.1} %)\nsearch: {searched:.1} %, {} visits]",
+        "SBKV[{value:.2}]C[Black wins {value:.1} % ({low:.1} to {high:.1} %)\nsearch: {searched:.1} %, {} visits",
         spot.entry.visits
     );
+    // It is the first variation, unless the position after it stands on a cheaper line.
+    if let Some(best) = spot.best() {
+        let _ = write!(out, "\nbest: {}", best.mv.to_gtp(spot.game.size()));
+    }
+    out.push(']');
 }
 
 /// The positions that continue a line, the best last.

@@ -5,9 +5,10 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use go::Size;
 use serde::Serialize;
 
-use super::{BookHeader, BookKey, Entry};
+use super::{BookHeader, BookKey, Entry, FORMAT, VERSION};
 use crate::FileError;
 
 /// A book that grows.
@@ -32,14 +33,8 @@ impl BookFile {
             return Ok((book, BTreeMap::new()));
         }
         let (found, entries) = BookFile::read(path)?;
-        let what = match () {
-            () if found == *header => None,
-            () if found.model != header.model => Some("the model"),
-            () if found.board_size != header.board_size => Some("the size of the board"),
-            () => Some("komi or the version"),
-        };
-        if let Some(what) = what {
-            return Err(FileError::Other { path: path.to_owned(), what });
+        if let Some((found, asked)) = found.difference(header) {
+            return Err(FileError::OtherBook { path: path.to_owned(), found, asked });
         }
         let bytes = fs::read(path).map_err(io)?;
         let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
@@ -54,14 +49,24 @@ impl BookFile {
     /// The file cannot be read, or is no book.
     pub fn read(path: &Path) -> Result<(BookHeader, BTreeMap<BookKey, Entry>), FileError> {
         let io = |source: io::Error| FileError::Io { path: path.to_owned(), source };
-        let text = fs::read_to_string(path).map_err(io)?;
+        let bytes = fs::read(path).map_err(io)?;
+        let text = String::from_utf8_lossy(&bytes);
         let whole = &text[..text.rfind('\n').map_or(0, |end| end + 1)];
         let damaged = |line: usize, reason: String| FileError::Damaged { path: path.to_owned(), line, reason };
         let mut lines = whole.lines();
-        let header: Result<BookHeader, _> = serde_json::from_str(lines.next().unwrap_or_default());
-        let Ok(header) = header else {
-            return Err(FileError::Other { path: path.to_owned(), what: "its first line" });
+        let header: Option<BookHeader> = serde_json::from_str(lines.next().unwrap_or_default()).ok();
+        let differs = match &header {
+            Some(header) if header.format == FORMAT && header.version == VERSION => None,
+            Some(header) if header.format == FORMAT => {
+                Some(format!(": its version is {}, not {VERSION}", header.version))
+            }
+            _ => Some(String::new()),
         };
+        let no_book = |differs| FileError::NoBook { path: path.to_owned(), differs };
+        let (Some(header), None) = (header, &differs) else { return Err(no_book(differs.unwrap_or_default())) };
+        if Size::new(header.board_size).is_err() {
+            return Err(no_book(format!(": no board is {0}x{0}", header.board_size)));
+        }
         let mut entries = BTreeMap::new();
         for (number, line) in lines.enumerate() {
             let entry: Entry = serde_json::from_str(line).map_err(|error| damaged(number + 2, error.to_string()))?;

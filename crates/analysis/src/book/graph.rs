@@ -12,7 +12,7 @@ const STEP: f64 = 1.0;
 /// Cost of the surprise of a move, for each nat of −ln of its prior.
 const SURPRISE: f64 = 1.0;
 /// Cost of a move that is worse than the best one, for a sure win lost for a sure loss.
-const GAP: f64 = 20.0;
+pub(super) const GAP: f64 = 20.0;
 /// The least prior that counts.
 const LEAST_PRIOR: f64 = 1e-4;
 /// Sweeps of the minimax at most. Lines of a book are shorter, and superko leaves few circles.
@@ -59,7 +59,7 @@ pub struct Spot {
     pub symmetry: Symmetry,
     /// Cost of the line: its length, the surprise of its moves, and their loss.
     pub cost: f64,
-    /// Its moves, the best first.
+    /// Its moves, the best by minimax first.
     pub edges: Vec<Edge>,
     /// What it is worth by minimax.
     pub bounds: Bounds,
@@ -69,10 +69,18 @@ pub struct Spot {
 #[derive(Clone, Debug)]
 pub struct Graph {
     spots: Vec<Spot>,
+    places: BTreeMap<BookKey, usize>,
 }
 
 /// A line that waits for its turn: the cheapest first, of equals the first.
 type Open = (Reverse<u64>, Reverse<usize>);
+
+impl Spot {
+    /// The best move, if it leads to a position of the book.
+    pub fn best(&self) -> Option<&Edge> {
+        self.edges.first().filter(|best| best.child.is_some())
+    }
+}
 
 impl Bounds {
     /// The value of a search with this number of visits.
@@ -80,20 +88,38 @@ impl Bounds {
         let spread = if visits == 0 { 0.0 } else { ((1.0 - value * value).max(0.0) / f64::from(visits)).sqrt() };
         Bounds { low: (value - spread).max(-1.0), value, high: (value + spread).min(1.0) }
     }
+
+    /// What a player may hope for.
+    fn at_best(self, player: Color) -> f64 {
+        if player == Color::Black { self.high } else { self.low }
+    }
 }
 
 impl Graph {
     /// Follows the moves of a book from the empty board.
-    pub fn new(size: Size, mut entries: BTreeMap<BookKey, Entry>) -> Graph {
-        let mut graph = Graph { spots: Vec::new() };
-        let mut places: BTreeMap<BookKey, usize> = BTreeMap::new();
+    pub fn new(size: Size, entries: BTreeMap<BookKey, Entry>) -> Graph {
+        // Costs depend on values, and values on no cost: so the first walk finds the values, the second the cheapest lines.
+        let mut graph = Graph::follow(size, entries, &BTreeMap::new());
+        graph.minimax();
+        let worth = graph.spots.iter().map(|spot| (spot.entry.key, spot.bounds)).collect();
+        let entries = graph.spots.into_iter().map(|spot| (spot.entry.key, spot.entry)).collect();
+        graph = Graph::follow(size, entries, &worth);
+        graph.minimax();
+        graph.sort_edges();
+        graph
+    }
+
+    /// The positions in the order of their costs, where `worth` says what is known of their values. Each has the value of its
+    /// search.
+    fn follow(size: Size, mut entries: BTreeMap<BookKey, Entry>, worth: &BTreeMap<BookKey, Bounds>) -> Graph {
+        let mut graph = Graph { spots: Vec::new(), places: BTreeMap::new() };
         let mut waiting: Vec<Option<(f64, Game)>> = vec![Some((0.0, Game::new(size)))];
         let mut open: BinaryHeap<Open> = BinaryHeap::from([(Reverse(0), Reverse(0))]);
         while let Some((_, Reverse(number))) = open.pop() {
             let Some((cost, game)) = waiting[number].take() else { continue };
             let (symmetry, key) = BookKey::new(&game);
             let Some(entry) = entries.remove(&key) else { continue };
-            let edges = edges(&game, symmetry, &entry);
+            let edges = edges(&game, symmetry, &entry, worth);
             for edge in edges.iter().filter(|edge| entries.contains_key(&edge.key)) {
                 let mut next = game.clone();
                 if next.play(edge.mv).is_ok() {
@@ -103,20 +129,44 @@ impl Graph {
                     waiting.push(Some((cost, next)));
                 }
             }
-            places.insert(key, graph.spots.len());
+            graph.places.insert(key, graph.spots.len());
             let bounds = Bounds::searched(f64::from(entry.value), entry.visits);
             graph.spots.push(Spot { entry, game, symmetry, cost, edges, bounds });
         }
         for spot in &mut graph.spots {
-            spot.edges.iter_mut().for_each(|edge| edge.child = places.get(&edge.key).copied());
+            spot.edges.iter_mut().for_each(|edge| edge.child = graph.places.get(&edge.key).copied());
         }
-        graph.minimax();
         graph
     }
 
     /// The positions, the cheapest first; the empty board is the first of all.
     pub fn spots(&self) -> &[Spot] {
         &self.spots
+    }
+
+    /// The position of a game, with its moves as the game has them; `None` where the book does not have the position.
+    pub fn at(&self, game: &Game) -> Option<(&Spot, Vec<Edge>)> {
+        let (symmetry, key) = BookKey::new(game);
+        let (spot, size, back) = (&self.spots[*self.places.get(&key)?], game.size(), symmetry.inverse());
+        // Another line may have led to the position, which is turned as that one has it.
+        let turned = |mv: Move| back.apply_move(size, spot.symmetry.apply_move(size, mv));
+        let edges = spot.edges.iter().map(|edge| Edge { mv: turned(edge.mv), ..edge.clone() });
+        Some((spot, edges.collect()))
+    }
+
+    /// The best moves from the position of a game, as far as the book has them.
+    pub fn best_line(&self, from: &Game) -> Vec<Move> {
+        let mut game = from.clone();
+        let mut line = Vec::new();
+        // A line that meets a position again would go round for ever.
+        while line.len() < self.spots.len() {
+            let best = self.at(&game).and_then(|(_, edges)| edges.into_iter().next());
+            match best.filter(|best| best.child.is_some()) {
+                Some(best) if game.play(best.mv).is_ok() => line.push(best.mv),
+                _ => break,
+            }
+        }
+        line
     }
 
     /// Values from the ends to the empty board.
@@ -134,13 +184,24 @@ impl Graph {
         }
     }
 
+    /// The best moves first; of equals the one that the search likes better.
+    fn sort_edges(&mut self) {
+        for place in 0..self.spots.len() {
+            let mut edges = std::mem::take(&mut self.spots[place].edges);
+            let mover = self.spots[place].entry.mover();
+            let worth = |edge: &Edge| f64::from(mover.sign()) * self.worth(edge, mover).value;
+            edges.sort_by(|a, b| worth(b).total_cmp(&worth(a)));
+            self.spots[place].edges = edges;
+        }
+    }
+
     /// The best of the moves in the book, and of those that are not: of these, what the search is sure of.
     fn bounds(&self, spot: &Spot) -> Bounds {
         if spot.edges.iter().all(|edge| edge.child.is_none()) {
             return Bounds::searched(f64::from(spot.entry.value), spot.entry.visits);
         }
         let mover = spot.entry.mover();
-        let all = spot.edges.iter().map(|edge| self.of_edge(edge, mover));
+        let all = spot.edges.iter().map(|edge| self.worth(edge, mover));
         let better = |a: f64, b: f64| if mover == Color::Black { a.max(b) } else { a.min(b) };
         let best = |a: Bounds, b: Bounds| Bounds {
             low: better(a.low, b.low),
@@ -150,23 +211,15 @@ impl Graph {
         all.reduce(best).unwrap_or(spot.bounds)
     }
 
-    fn of_edge(&self, edge: &Edge, mover: Color) -> Bounds {
+    /// What a move of this player is worth: the position after it, or, outside the book, what the search is sure of.
+    pub fn worth(&self, edge: &Edge, mover: Color) -> Bounds {
         match edge.child {
             Some(child) => self.spots[child].bounds,
             None => {
                 let found = Bounds::searched(f64::from(edge.value), edge.visits);
-                Bounds { value: if mover == Color::Black { found.low } else { found.high }, ..found }
+                Bounds { value: found.at_best(mover.opponent()), ..found }
             }
         }
-    }
-
-    /// The best move of a position, if it leads to a position of the book.
-    pub fn best(&self, spot: &Spot) -> Option<Move> {
-        let mover = spot.entry.mover();
-        let worth = |edge: &Edge| f64::from(mover.sign()) * self.of_edge(edge, mover).value;
-        // Of equals the first, which the search likes best.
-        let best = spot.edges.iter().rev().max_by(|a, b| worth(a).total_cmp(&worth(b)))?;
-        best.child.map(|_| best.mv)
     }
 
     /// The positions that are not in the book, each once, and can be reached most cheaply: at most so many, the cheapest first.
@@ -199,7 +252,10 @@ impl Graph {
 
 /// The moves of a position with their costs. Moves that lead to images of one position are one: the first of them, with what all
 /// of them have.
-fn edges(game: &Game, symmetry: Symmetry, entry: &Entry) -> Vec<Edge> {
+///
+/// A move into the book loses what it loses by its upper bound: one that its own search refuted is expensive, however much the
+/// search before it likes it.
+fn edges(game: &Game, symmetry: Symmetry, entry: &Entry, worth: &BTreeMap<BookKey, Bounds>) -> Vec<Edge> {
     let mut found: Vec<Edge> = Vec::new();
     for (mv, one) in entry.moves_in(game.size(), symmetry) {
         let mut next = game.clone();
@@ -217,11 +273,14 @@ fn edges(game: &Game, symmetry: Symmetry, entry: &Entry) -> Vec<Edge> {
             None => found.push(Edge { mv, prior, visits, value, cost: 0.0, key, child: None }),
         }
     }
-    let sign = entry.mover().sign();
-    let best = found.iter().map(|edge| sign * edge.value).fold(f32::NEG_INFINITY, f32::max);
+    let mover = entry.mover();
+    let sign = f64::from(mover.sign());
+    let expected = |edge: &Edge| sign * worth.get(&edge.key).map_or(f64::from(edge.value), |found| found.value);
+    let hoped = |edge: &Edge| sign * worth.get(&edge.key).map_or(f64::from(edge.value), |found| found.at_best(mover));
+    let best = found.iter().map(expected).fold(f64::NEG_INFINITY, f64::max);
     for edge in &mut found {
         let surprise = -f64::from(edge.prior).clamp(LEAST_PRIOR, 1.0).ln();
-        let gap = f64::from((best - sign * edge.value).max(0.0)) / 2.0;
+        let gap = (best - hoped(edge)).max(0.0) / 2.0;
         edge.cost = STEP + SURPRISE * surprise + GAP * gap;
     }
     found

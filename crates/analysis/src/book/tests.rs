@@ -1,6 +1,7 @@
 use config::Preset;
 use mcts::{Evaluation, Search, Selected, Settings};
 
+use super::graph::GAP;
 use super::*;
 
 fn size() -> Size {
@@ -84,23 +85,85 @@ fn cheapest_line_is_the_likely_one_that_loses_nothing() {
     assert_eq!(lines, [2, 1, 1]);
 }
 
+/// The next line of a book whose root likes the centre, which was searched with this value.
+fn next_line(centre: f32) -> Vec<Move> {
+    let root = entry(&game(""), 400, 0.3, &[("B2", 0.6, 300, 0.3), ("A1", 0.1, 90, 0.25)]);
+    let centre = entry(&game("B2"), 400, centre, &[("A1", 0.9, 390, centre)]);
+    graph(&[root, centre]).cheapest(1)[0].moves().to_vec()
+}
+
+#[test]
+fn likely_move_that_its_own_search_refutes_is_not_followed() {
+    assert_eq!(next_line(0.25), ["B2", "A1"].map(mv));
+    assert_eq!(next_line(-0.5), ["A1"].map(mv));
+    // Where the upper bound is as good as the other move, nothing is lost yet.
+    assert_eq!(next_line(0.24), ["B2", "A1"].map(mv));
+}
+
+#[test]
+fn line_of_a_move_that_its_own_search_likes_gets_cheaper() {
+    let root = entry(&game(""), 400, 0.3, &[("B2", 0.5, 300, 0.3), ("A1", 0.4, 90, -0.3)]);
+    let corner = entry(&game("A1"), 400, 0.5, &[("B2", 0.9, 390, 0.5)]);
+    let cost = |entries: &[Entry], key: &str| {
+        let found = graph(entries);
+        found.spots()[0].edges.iter().find(|edge| edge.key == BookKey::new(&game(key)).1).expect("an edge").cost
+    };
+    let (before, after) = (std::slice::from_ref(&root), [root.clone(), corner]);
+    assert!((cost(before, "A1") - cost(&after, "A1") - GAP * 0.3).abs() < 1e-5);
+    assert!((cost(&after, "B2") - cost(before, "B2") - GAP * 0.1).abs() < 1e-5);
+}
+
+#[test]
+fn editor_is_shown_the_best_move_first() {
+    let root = entry(&game(""), 100, 0.2, &[("B2", 0.5, 64, 0.3), ("A1", 0.4, 36, 0.25)]);
+    let found = graph(&[root, entry(&game("B2"), 50, -0.5, &[]), entry(&game("A1"), 50, 0.4, &[])]);
+    assert_eq!(found.spots()[0].best().map(|edge| edge.mv), Some(mv("A1")));
+    let text = book_sgf(&BookHeader::new("flat", size(), 0.5), &found);
+    let tree = &go::sgf::parse(text.as_bytes()).expect("SGF")[0];
+    let moves: Vec<String> = tree.nodes().iter().filter_map(|node| Some(node.value("B")?.text())).collect();
+    assert_eq!(moves, ["ac", "bb"], "{text}");
+    assert!(text.contains("100 visits\nbest: A1]"), "{text}");
+}
+
+/// The best answer may lead to a position that stands on a cheaper line.
+#[test]
+fn best_line_is_found_from_every_image_of_a_position() {
+    let graph = grown(60);
+    let line = graph.best_line(&game(""));
+    assert!(!line.is_empty());
+    for symmetry in Symmetry::ALL {
+        let mut image = game("");
+        let first = symmetry.apply_move(size(), line[0]);
+        image.play(first).expect("a legal move");
+        assert_eq!(graph.best_line(&image).len(), line.len() - 1);
+        let (spot, edges) = graph.at(&image).expect("it is in the book");
+        assert_eq!(spot.entry.key, BookKey::new(&image).1);
+        for edge in edges {
+            let mut next = image.clone();
+            next.play(edge.mv).expect("a legal move");
+            assert_eq!(BookKey::new(&next).1, edge.key);
+        }
+    }
+}
+
 #[test]
 fn values_are_minimax_and_what_was_not_searched_counts_less() {
     let root = entry(&game(""), 100, 0.2, &[("B2", 0.5, 64, 0.3), ("A1", 0.4, 36, 0.25)]);
+    let best = |graph: &Graph| graph.spots()[0].best().map(|edge| edge.mv);
     let alone = graph(std::slice::from_ref(&root));
     assert!((alone.spots()[0].bounds.value - 0.2).abs() < 1e-6);
-    assert_eq!(alone.best(&alone.spots()[0]), None, "nothing to lead to");
+    assert_eq!(best(&alone), None, "nothing to lead to");
     // White has a refutation of the centre.
     let centre = entry(&game("B2"), 50, -0.5, &[]);
     let found = graph(&[root.clone(), centre.clone()]);
     let corner = 0.25 - (1.0_f64 - 0.0625).sqrt() / 6.0;
     assert!((found.spots()[0].bounds.value - corner).abs() < 1e-6, "{:?}", found.spots()[0].bounds);
-    assert_eq!(found.best(&found.spots()[0]), None, "the corner is not in the book");
+    assert_eq!(best(&found), None, "the corner is not in the book");
     assert_eq!(found.disputed(0.1, 101).count(), 1);
     assert_eq!((found.disputed(0.1, 100).count(), found.disputed(0.3, 101).count()), (0, 0));
     let corner = entry(&game("C3"), 50, 0.4, &[]);
     let found = graph(&[root, centre, corner]);
-    assert_eq!(found.best(&found.spots()[0]), Some(mv("A1")), "an image of what is in the book");
+    assert_eq!(best(&found), Some(mv("A1")), "an image of what is in the book");
     assert!((found.spots()[0].bounds.value - 0.4).abs() < 1e-6);
 }
 
@@ -167,6 +230,27 @@ fn grown_book_is_reached_whole_and_its_exports_agree() {
 }
 
 #[test]
+fn files_that_are_no_books_are_named_so() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("book.jsonl");
+    let header = serde_json::to_string(&BookHeader::new("flat", size(), 0.5)).expect("JSON");
+    let refused = |text: &[u8]| {
+        std::fs::write(&path, text).expect("the file");
+        BookFile::read(&path).expect_err("no book").to_string()
+    };
+    let no_book = format!("{}: not a book of `tengen book`", path.display());
+    let analysis = header.replace("tengen-book", "tengen-analysis") + "\n";
+    for text in [&b"(;GM[1]SZ[9])\n"[..], b"(;GM[1]SZ[9])", &[0xff, 0, b'\n'], b"{}\n", analysis.as_bytes()] {
+        assert_eq!(refused(text), no_book);
+    }
+    let newer = header.replace("\"version\":1", "\"version\":2") + "\n";
+    assert_eq!(refused(newer.as_bytes()), no_book.clone() + ": its version is 2, not 1");
+    let large = header.replace("\"boardSize\":3", "\"boardSize\":99") + "\n";
+    assert_eq!(refused(large.as_bytes()), no_book + ": no board is 99x99");
+    assert!(refused((header + "\n{}\n").as_bytes()).contains("line 2 is damaged"));
+}
+
+#[test]
 fn book_file_resumes_and_plays() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("book.jsonl");
@@ -181,11 +265,13 @@ fn book_file_resumes_and_plays() {
     assert_eq!(entries.len(), graph.spots().len());
     assert_eq!(std::fs::read_to_string(&path).expect("the file"), text, "half a line is dropped");
     let other = BookFile::open(&path, &BookHeader::new("other", size(), 0.5)).expect_err("another model");
-    assert!(other.to_string().contains("the model differs"));
+    assert!(other.to_string().contains("a book of model flat, not of model other;"), "{other}");
+    let other = BookFile::open(&path, &BookHeader::new("flat", size(), 1.5)).expect_err("another komi");
+    assert!(other.to_string().contains("a book of komi 0.5, not of komi 1.5;"), "{other}");
 
     let openings = Openings::read(&path).expect("a book");
     assert!(!openings.is_empty());
-    let spot = graph.spots().iter().find(|spot| spot.game.turn() > 0 && graph.best(spot).is_some());
+    let spot = graph.spots().iter().find(|spot| spot.game.turn() > 0 && spot.best().is_some());
     let spot = spot.expect("a position with a move");
     // It plays the images of a position alike.
     for symmetry in Symmetry::ALL {
@@ -197,7 +283,7 @@ fn book_file_resumes_and_plays() {
         let mut after = image.clone();
         after.play(found).expect("a legal move");
         let mut expected = spot.game.clone();
-        expected.play(graph.best(spot).expect("a move")).expect("a legal move");
+        expected.play(spot.best().expect("a move").mv).expect("a legal move");
         assert_eq!(BookKey::new(&after).1, BookKey::new(&expected).1);
     }
     assert_eq!(openings.best(&spot.game, 1.5), None, "another komi");
