@@ -1,4 +1,4 @@
-//! A file of weights in the place of a model: commands take it, or say what to do with it.
+//! A file of weights where a model is named: commands take it, or say what to do with it.
 
 use std::fs;
 
