@@ -68,6 +68,12 @@ fn damage_is_listed_and_the_game_continues() {
     assert_eq!(game(&options), first);
 }
 
+/// The exit code of a check, and the damage that it prints.
+fn damage(folder: &Path) -> (i32, String) {
+    let output = evalcache(folder, &["check"]).output().unwrap();
+    (output.status.code().unwrap(), String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
 /// The only segment of the only set.
 fn segment(folder: &Path) -> PathBuf {
     let set = std::fs::read_dir(folder.join("evalcache")).unwrap().next().unwrap().unwrap().path();
@@ -87,19 +93,19 @@ fn sets_that_cannot_be_read_are_named() {
     let mut damaged = whole.clone();
     damaged[30] ^= 1;
     std::fs::write(&segment, damaged).unwrap();
-    let (code, said) = fail(&mut evalcache(folder.path(), &["check"]));
+    let (code, found) = damage(folder.path());
     assert!(
-        code == 1 && said.contains("one of the two copies of its head is damaged; the other one is used"),
-        "{said}"
+        code == 1 && found.contains("one of the two copies of its head is damaged; the other one is used"),
+        "{found}"
     );
-    assert!(!said.contains("not a segment"), "{said}");
+    assert!(!found.contains("not a segment"), "{found}");
 
     std::fs::write(&segment, &whole[..5000]).unwrap();
     let listed = succeed(&mut evalcache(folder.path(), &["list"]));
     assert!(listed.contains(": no readable segment"), "{listed}");
     succeed(&mut evalcache(folder.path(), &["compact"]));
-    let (code, said) = fail(&mut evalcache(folder.path(), &["check"]));
-    assert!(code == 1 && said.contains("000001.segment: not a segment") && said.contains("1 damaged"), "{said}");
+    let (code, found) = damage(folder.path());
+    assert!(code == 1 && found.contains("000001.segment: not a segment"), "{found}");
     let set = listed.split(':').next().unwrap();
     let (code, said) = fail(&mut evalcache(folder.path(), &["export", set, "--sgf", "game.sgf", "--out", "table"]));
     assert!(code == 1 && said.contains("none of its 1 segments can be read"), "{said}");

@@ -175,7 +175,7 @@ mod tests {
         let (symmetry, key) = Key::canonical(&game, None);
         let view = View::new(&game, symmetry);
         // A batch of two: looked up, evaluated, put.
-        let mut batch = |with_others| {
+        let batch = |with_others| {
             let (mut policy, mut value, mut buffer) = ([0.0; 26], 0.5, Vec::new());
             (0..2).for_each(|_| assert!(store.get(key, &view, &mut policy, &mut buffer).is_none()));
             others.fetch_or(with_others, Ordering::Relaxed);
