@@ -79,7 +79,7 @@ pub struct Search {
     /// Adjudicate a pass that the opponent follows with a winning pass.
     ///
     /// A position after a pass is a win for the player to move where passing too wins the game, without search.
-    /// Worth it from random weights: games no longer end by a pass of the side that is behind (`experiments/0004-early-passes`).
+    /// Worth it from random weights: games do not end by a pass of the side that is behind (`experiments/0004-early-passes`).
     pub adjudicate_winning_pass: bool,
 }
 

@@ -11,6 +11,7 @@
 
 mod demo;
 mod error;
+mod evaluation_set;
 mod evaluations;
 mod model;
 mod name;

@@ -10,7 +10,7 @@ use play::{Cached, EvaluationStore, RandomModel, Stored, Uniform};
 use sha2::{Digest, Sha256};
 use store::{ModelMetadata, Run};
 
-use crate::remote_model::komi_coding;
+use crate::evaluation_set::{evaluations_digest, komi_coding};
 use crate::{ModelError, Place, RemoteModel};
 
 /// A model that is open.
@@ -30,14 +30,6 @@ pub struct Trained {
     model: net::Model,
     /// Of the weights, and of the arithmetic that evaluates them.
     digest: [u8; 32],
-}
-
-/// Names evaluations by the digest of the weights, whose first 8 bytes it begins with, and by the arithmetic that evaluates them.
-pub(crate) fn evaluations_digest(weights: [u8; 32], arithmetic: &str) -> [u8; 32] {
-    let mut digest = weights;
-    let all = Sha256::new_with_prefix(weights).chain_update(arithmetic).finalize();
-    digest[8..].copy_from_slice(&all[..24]);
-    digest
 }
 
 impl Trained {
@@ -135,19 +127,5 @@ impl Model {
             }
             Model::Remote(model) => model.evaluator_keeping(cache, kept),
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn evaluations_are_named_by_weights_and_arithmetic() {
-        let digest = |weights: u8, arithmetic| evaluations_digest([weights; 32], arithmetic);
-        assert_eq!(digest(7, "int16")[..8], [7; 8], "a run finds the sets of its models by these bytes");
-        assert_eq!(digest(7, "bf16")[..8], [7; 8]);
-        assert_ne!(digest(7, "int16")[8..12], digest(7, "bf16")[8..12]);
-        assert_ne!(digest(7, "int16")[8..12], digest(8, "int16")[8..12]);
     }
 }

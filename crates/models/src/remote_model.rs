@@ -14,7 +14,7 @@ use remote::{Client, Digest, ModelKey, OpenLocal, RemoteError, RemoteSession};
 use store::{ModelMetadata, Run};
 
 use crate::ModelError;
-use crate::model::evaluations_digest;
+use crate::evaluation_set::{evaluations_digest, komi_coding};
 
 /// How long the evaluation cache waits for a server to say what it computes with.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -103,11 +103,6 @@ impl EvaluationStore for OfOnePrecision {
             self.kept.put(key, view, policy, value, buffer);
         }
     }
-}
-
-/// Whether a network of this shape sees komi.
-pub(crate) fn komi_coding(shape: Shape) -> KomiCoding {
-    if shape.inputs.tell_komi() { KomiCoding::Seen } else { KomiCoding::Unseen }
 }
 
 /// Opens the model in this process when the first thread needs it there.
