@@ -21,6 +21,8 @@ use crate::Key;
 
 mod bits;
 mod block;
+#[cfg(any(test, feature = "testing"))]
+mod checksums;
 mod error;
 mod filter;
 mod format;
@@ -32,12 +34,14 @@ mod write;
 mod tests;
 
 use block::Block;
+#[cfg(any(test, feature = "testing"))]
+pub use checksums::with_right_checksums;
 pub use error::{ReadError, SegmentError};
 use filter::Filter;
 use format::{FOOTER, PRELUDE};
 pub use head::{Head, KomiCoding, Set, Symmetries};
 pub use source::{Source, SourceError};
-pub use write::{Merged, with_right_checksums, write};
+pub use write::{Merged, write};
 
 /// Why a block is refused that was found damaged before.
 pub const KNOWN: &str = "it was found before";
@@ -65,6 +69,8 @@ struct Parts {
     filter_at: Vec<u32>,
     blocks_at: u64,
     head_copies: u8,
+    /// Whether the checksum of all filters is right.
+    filters_are_right: bool,
 }
 
 impl Parts {
@@ -87,11 +93,8 @@ impl Parts {
         }
         let mut filters = vec![0; len as usize];
         source.read(filters_at, &mut filters).map_err(ReadError::Source)?;
-        Ok(Parts { head, filters, filter_at, blocks_at, head_copies })
-    }
-
-    fn filters_are_right(&self) -> bool {
-        xxh3_64(&self.filters) == self.head.filters_sum
+        let filters_are_right = xxh3_64(&filters) == head.filters_sum;
+        Ok(Parts { head, filters, filter_at, blocks_at, head_copies, filters_are_right })
     }
 }
 
@@ -102,21 +105,20 @@ impl<S: Source> Segment<S> {
     /// The bytes cannot be read, or are no segment: damage in both copies of the head included.
     pub fn open(source: S) -> Result<Segment<S>, ReadError> {
         let mut opened = Parts::read(&source);
-        let whole = opened.as_ref().is_ok_and(|parts| parts.head_copies == 2 && parts.filters_are_right());
+        let whole = opened.as_ref().is_ok_and(|parts| parts.head_copies == 2 && parts.filters_are_right);
         if !whole && source.drop_copies(0..source.len()) {
             opened = Parts::read(&source);
         }
-        let Parts { head, filters, filter_at, blocks_at, head_copies } = opened?;
+        let Parts { head, filters, filter_at, blocks_at, head_copies, filters_are_right } = opened?;
         let damaged = (0..head.blocks.len().div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
         let segment = Segment { source, head, filters, filter_at, blocks_at, head_copies, damaged };
-        segment.mark_damaged_filters();
+        if !filters_are_right {
+            segment.mark_damaged_filters();
+        }
         Ok(segment)
     }
 
     fn mark_damaged_filters(&self) {
-        if xxh3_64(&self.filters) == self.head.filters_sum {
-            return;
-        }
         for block in 0..self.head.blocks.len() {
             if filter::sum(self.filter_bytes(block)) != self.head.blocks[block].filter_sum {
                 self.mark(block);

@@ -8,23 +8,22 @@
 
 use std::fmt;
 use std::ops::Range;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use std::time::{Duration, Instant};
 
 use evalcache::segment::{self, Merged};
-use evalcache::{
-    Codec, Key, KomiCoding, ReadError, Segment, SegmentError, Set, Source, SourceError, Steps, Symmetries, Tables, View,
-};
-use exit_class::{Classified, ExitClass};
+use evalcache::{Codec, Key, KomiCoding, ReadError, Segment, Set, Source, SourceError, Symmetries, Tables, View};
 use metrics::{Counter, counter};
 use play::EvaluationStore;
-use runtime::EvalcacheArgs;
 use store::{Evaluations, SegmentFile, Store, StoreError};
 
+mod error;
+mod options;
 mod recent;
 
+pub use error::EvaluationCacheError;
+pub use options::EvaluationCacheOptions;
 use recent::Recent;
 
 /// Evaluations in memory that make a segment.
@@ -51,88 +50,6 @@ impl Mergeable {
     const ALL: Mergeable = Mergeable { ratio: u64::MAX, entries: 4_000_000, bytes: 1 << 30 };
     /// Those that are merged of their own accord, so that evaluations are written again only a few times.
     const SIMILAR: Mergeable = Mergeable { ratio: 2, ..Mergeable::ALL };
-}
-
-/// How evaluations are kept, and where.
-#[derive(Clone, Debug)]
-pub struct EvaluationCacheOptions {
-    /// The store.
-    pub store: Store,
-    /// How exactly.
-    pub steps: Steps,
-    /// In which symmetry positions are evaluated.
-    pub symmetries: Symmetries,
-    /// Folder for copies of segments from a bucket.
-    pub copies: Option<PathBuf>,
-}
-
-impl EvaluationCacheOptions {
-    /// The options of a command line; `None` without a store.
-    ///
-    /// # Errors
-    /// As [`EvaluationCacheOptions::parse`].
-    pub fn of(args: &EvalcacheArgs) -> Result<Option<EvaluationCacheOptions>, EvaluationCacheError> {
-        let EvalcacheArgs { evalcache, evalcache_steps, evalcache_symmetry, evalcache_copies } = args;
-        let Some(store) = evalcache else { return Ok(None) };
-        Self::parse(store, evalcache_steps, evalcache_symmetry, evalcache_copies.clone()).map(Some)
-    }
-
-    /// Options as typed: a store, steps, a symmetry, and a folder for copies.
-    ///
-    /// # Errors
-    /// A store that cannot be opened, or words that are none of these.
-    pub fn parse(
-        store: &str,
-        steps: &str,
-        symmetries: &str,
-        copies: Option<PathBuf>,
-    ) -> Result<EvaluationCacheOptions, EvaluationCacheError> {
-        let steps = steps.parse().map_err(EvaluationCacheError::Option)?;
-        let symmetries = symmetries.parse().map_err(EvaluationCacheError::Option)?;
-        Ok(EvaluationCacheOptions { store: Store::open(store)?, steps, symmetries, copies })
-    }
-}
-
-/// An evaluation cache that cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum EvaluationCacheError {
-    /// The store failed.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// A segment cannot be read.
-    #[error("{path}: {source}")]
-    Segment {
-        /// The segment.
-        path: String,
-        /// The problem with it.
-        source: ReadError,
-    },
-    /// No segment of a set can be read.
-    #[error("set {set}: none of its {} segments can be read; `tengen evalcache check` says why", problems.len())]
-    Unreadable {
-        /// The name of the set.
-        set: String,
-        /// The problem with each segment.
-        problems: Vec<EvaluationCacheError>,
-    },
-    /// An option that means nothing.
-    #[error("{0}")]
-    Option(String),
-    /// Evaluations that make no segment: a bug.
-    #[error("cannot write a segment: {0}")]
-    Write(#[from] SegmentError),
-}
-
-impl Classified for EvaluationCacheError {
-    fn class(&self) -> ExitClass {
-        match self {
-            EvaluationCacheError::Store(error) => error.class(),
-            EvaluationCacheError::Option(_) => ExitClass::Configuration,
-            EvaluationCacheError::Segment { .. }
-            | EvaluationCacheError::Unreadable { .. }
-            | EvaluationCacheError::Write(_) => ExitClass::Failure,
-        }
-    }
 }
 
 /// The result of a compaction.

@@ -2,11 +2,12 @@
 
 use std::env;
 use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
+use evalcache::Steps;
 use go::{Game, Size, Symmetry};
 use tempfile::TempDir;
 use testing::s3::Server;
