@@ -25,7 +25,7 @@ use crate::{HumanGames, InitialWeights, TrainerError, TrainerEvent};
 /// How often it is saved, so that a kill costs no more.
 const SAVE_EVERY: Duration = Duration::from_secs(600);
 /// Held-out positions of an evaluation. The standard error of an accuracy is then below 1 %.
-const UNSEEN: usize = 4096;
+const HOLDOUT: usize = 4096;
 
 /// How long a bootstrap takes, and how often it is measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -53,7 +53,7 @@ pub struct Bootstrap<'a> {
     origin: Vec<Source>,
     trainer: Trainer,
     order: Order<'a>,
-    unseen: Vec<Example>,
+    holdout: Vec<Example>,
     constant: f32,
     /// Time that earlier processes took.
     before: Duration,
@@ -87,7 +87,7 @@ impl<'a> Bootstrap<'a> {
             Some(checkpoint) => resume(&checkpoint, config, &origin, train_device)?,
             None => (begin(config, beginning, train_device)?, Duration::ZERO),
         };
-        let unseen = human_games.unseen(UNSEEN)?;
+        let holdout = human_games.holdout(HOLDOUT)?;
         let now = Instant::now();
         Ok(Bootstrap {
             run,
@@ -96,8 +96,8 @@ impl<'a> Bootstrap<'a> {
             origin,
             trainer,
             order: Order::new(human_games, config.seed),
-            constant: squared_error(human_games.mean_outcome(), &unseen),
-            unseen,
+            constant: squared_error(human_games.mean_outcome(), &holdout),
+            holdout,
             before,
             began: now,
             saved: now,
@@ -127,7 +127,7 @@ impl<'a> Bootstrap<'a> {
         Ok(())
     }
 
-    /// Measures it on unseen games, if there are any, and writes that down.
+    /// Measures it on holdout games, if there are any, and writes that down.
     fn measure(&mut self) -> Result<(), TrainerError> {
         self.line();
         let step = self.trainer.steps();
@@ -136,11 +136,11 @@ impl<'a> Bootstrap<'a> {
             let examples = self.order.batch(step, RECALIBRATION_POSITIONS)?;
             self.trainer.recalibrate_batch_norm(&examples).map_err(failed)?;
         }
-        if self.unseen.is_empty() {
+        if self.holdout.is_empty() {
             return Ok(());
         }
-        let measured = self.trainer.examine(&self.unseen).map_err(failed)?;
-        let (losses, examples, constant) = (measured.losses, self.unseen.len(), self.constant);
+        let measured = self.trainer.examine(&self.holdout).map_err(failed)?;
+        let (losses, examples, constant) = (measured.losses, self.holdout.len(), self.constant);
         let others = [("examples", examples as f32), ("constant_value", constant)];
         self.journal.put_measured(step, Set::Holdout, &measured, &others);
         self.reporter.report(TrainerEvent::Human { generation: 1, step, examples, losses, constant });

@@ -84,9 +84,9 @@ fn train(
     };
     let human_games = HumanGames::read(config, &args.sgf.iter().map(read).collect::<Result<Vec<_>, _>>()?)?;
     human_games.left_out().iter().for_each(|why| tracing::warn!(%why, "skipped games of a collection"));
-    let (games, positions, unseen) = (human_games.games(), human_games.positions(), human_games.unseen_games());
-    tracing::info!(games, positions, unseen_games = unseen, left_out = human_games.left_out().len(), "human games");
-    if unseen == 0 {
+    let (games, positions, holdout) = (human_games.games(), human_games.positions(), human_games.holdout_games());
+    tracing::info!(games, positions, holdout_games = holdout, left_out = human_games.left_out().len(), "human games");
+    if holdout == 0 {
         tracing::warn!("selfplay.holdout is 0, so held-out accuracy is not measured");
     }
     let console = Console::new(run, config, stop.health().clone());

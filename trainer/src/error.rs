@@ -114,12 +114,12 @@ pub enum TrainerError {
     #[error(transparent)]
     Record(#[from] RecordError),
     /// Collections without a game for training.
-    #[error("no game to train on: {left_out} unusable, {unseen} in the validation set (selfplay.holdout)")]
+    #[error("no game to train on: {left_out} unusable, {holdout} held out (selfplay.holdout)")]
     NoGames {
         /// Records that are of no use.
         left_out: usize,
         /// Games that are not trained on.
-        unseen: usize,
+        holdout: usize,
     },
     /// Shards without a single example.
     #[error("the shards of generation {generation} hold no examples")]

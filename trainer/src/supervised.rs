@@ -16,7 +16,7 @@ use crate::TrainerError;
 #[derive(Debug)]
 pub struct HumanGames {
     training: Vec<GameRecord>,
-    unseen: Vec<GameRecord>,
+    holdout: Vec<GameRecord>,
     /// Game and turn of every position of the games for training.
     positions: Vec<(u32, u16)>,
     /// Records of no use, with the reasons.
@@ -43,7 +43,7 @@ impl HumanGames {
         let empty = Vec::new;
         let mut human_games = HumanGames {
             training: empty(),
-            unseen: Vec::new(),
+            holdout: Vec::new(),
             positions: Vec::new(),
             left_out: Vec::new(),
             sources: Vec::new(),
@@ -53,7 +53,7 @@ impl HumanGames {
             for (found, index) in games(config, name, file)?.into_iter().zip(1..) {
                 match found {
                     Ok(game) if !seen.insert(game.id) => {}
-                    Ok(game) if game.holdout => human_games.unseen.push(game),
+                    Ok(game) if game.holdout => human_games.holdout.push(game),
                     Ok(game) => human_games.training.push(game),
                     Err(why) => human_games.left_out.push(format!("{name}, game {index}: skipped: {why}")),
                 }
@@ -66,7 +66,7 @@ impl HumanGames {
         if human_games.positions.is_empty() {
             return Err(TrainerError::NoGames {
                 left_out: human_games.left_out.len(),
-                unseen: human_games.unseen.len(),
+                holdout: human_games.holdout.len(),
             });
         }
         Ok(human_games)
@@ -83,8 +83,8 @@ impl HumanGames {
     }
 
     /// Games that are not trained on.
-    pub fn unseen_games(&self) -> usize {
-        self.unseen.len()
+    pub fn holdout_games(&self) -> usize {
+        self.holdout.len()
     }
 
     /// Problems of the records that cannot be used.
@@ -98,8 +98,8 @@ impl HumanGames {
     }
 
     /// Positions of games that are not trained on, spread evenly over all of them, `most` at most.
-    pub(crate) fn unseen(&self, most: usize) -> Result<Vec<Example>, RecordError> {
-        spread(&self.unseen, most)
+    pub(crate) fn holdout(&self, most: usize) -> Result<Vec<Example>, RecordError> {
+        spread(&self.holdout, most)
     }
 
     /// The best value for Black without the board: the mean outcome of the positions for training.

@@ -220,9 +220,9 @@ fn bootstrap_stops_at_its_time_limit() {
 #[test]
 fn games_are_held_out_by_their_names_and_counted() {
     let human_games = human_games(100);
-    assert_eq!(human_games.games() + human_games.unseen_games(), 100);
+    assert_eq!(human_games.games() + human_games.holdout_games(), 100);
     // A tenth of them; the standard deviation is 3.
-    assert!((1..25).contains(&human_games.unseen_games()), "{}", human_games.unseen_games());
+    assert!((1..25).contains(&human_games.holdout_games()), "{}", human_games.holdout_games());
     assert_eq!(human_games.positions(), 8 * human_games.games());
     let twice = [collection(100), collection(100)].map(|bytes| ("games.sgf".to_owned(), bytes));
     assert_eq!(HumanGames::read(&config(), &twice).unwrap().games(), human_games.games());
@@ -232,7 +232,7 @@ fn games_are_held_out_by_their_names_and_counted() {
 fn collections_of_no_use_are_named() {
     let read = |text: &str| HumanGames::read(&config(), &[("a.sgf".to_owned(), text.as_bytes().to_vec())]);
     let error = read("(;SZ[9]KM[0.5]RE[B+R];B[aa])").unwrap_err();
-    assert_eq!(error.to_string(), "no game to train on: 1 unusable, 0 in the validation set (selfplay.holdout)");
+    assert_eq!(error.to_string(), "no game to train on: 1 unusable, 0 held out (selfplay.holdout)");
     let broken = [0x1f, 0x8b, 0];
     let error = HumanGames::read(&config(), &[("a.sgf.gz".to_owned(), broken.to_vec())]).unwrap_err();
     assert!(error.to_string().starts_with("a.sgf.gz: not a whole gzip file"), "{error}");
