@@ -1,6 +1,7 @@
 """Matches between checkpoints of peers: at equal visits, or at equal time per move."""
 
 import importlib
+import os
 import time
 
 import referee
@@ -20,6 +21,7 @@ def start(player, visits):
 def seconds_per_move(player, visits):
     """Seconds per move of the first moves of a game."""
     engine = start(player, visits)
+    engine.pin(min(os.sched_getaffinity(0)))
     try:
         engine.begin(referee.rules.Position(), 1)
         engine.send("genmove b", 600.0)
@@ -46,6 +48,6 @@ def play(first, second, games, seed, visits=None, seconds=None):
             return {"games": 0, "reason": f"{player['name']} had not trained yet"}
     limits = [visits or visits_for(player, seconds) for player in (first, second)]
     starts = [lambda player=player, limit=limit: start(player, limit) for player, limit in zip((first, second), limits)]
-    return {"visits": limits, **referee.play_match(*starts, games, seed)}
+    return {"visits": limits, **referee.play_match(*starts, games, seed, cores=sorted(os.sched_getaffinity(0)))}
 
 

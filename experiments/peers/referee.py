@@ -8,6 +8,7 @@ are restarted.
 """
 
 import json
+import os
 import queue
 import random
 import shlex
@@ -15,6 +16,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 
 from sgfmill import common
@@ -42,6 +44,11 @@ class Engine:
         for line in self.process.stdout:
             self.lines.put(line.rstrip("\n"))
         self.lines.put(None)
+
+    def pin(self, core):
+        """Runs the program on this core, so that programs of other games keep theirs."""
+        if core is not None:
+            os.sched_setaffinity(self.process.pid, {core})
 
     def send(self, command, time_limit=None):
         """The response to a command."""
@@ -150,22 +157,40 @@ def play_game(players, opening, clocks, seed=1, **options):
     return ended(position.winner() or "draw", "score")
 
 
-def play_match(start_first, start_second, games, seed, report=lambda game: None, **options):
-    """Plays a match and returns its result from the first player's side. The arguments start the programs."""
+def play_match(start_first, start_second, games, seed, report=lambda game: None, cores=(None,), **options):
+    """Plays a match and returns its result from the first player's side. The first arguments start the programs.
+
+    On each core a pair of programs plays its share of the games, one after the other; None is any core.
+    """
     generator = random.Random(seed)
-    clocks = [Clock(), Clock()]
-    played, engines, void = [], [], 0
+    openings = [random_opening(generator, **options) for _ in range((games + 1) // 2)]
+    waiting = iter(range(games))  # `next` of it is atomic
+
+    def play_share(core):
+        return play_games((start_first, start_second), openings, waiting, seed, report, core, **options)
+
+    with ThreadPoolExecutor(len(cores)) as pool:
+        shares = list(pool.map(play_share, cores))
+    played = dict(sorted(item for games, _ in shares for item in games.items()))
+    clocks = [Clock(sum(clock.seconds for clock in both), sum(clock.moves for clock in both))
+              for both in zip(*(clocks for _, clocks in shares))]
+    return result(list(played.values()), clocks)
+
+
+def play_games(starts, openings, waiting, seed, report, core, **options):
+    """Plays games that wait, until none does, with programs of its own on one core: games by number, and clocks."""
+    clocks, played, engines, void = [Clock(), Clock()], {}, [], 0
     try:
-        for index in range(games):
+        while (index := next(waiting, None)) is not None:
             if not engines:
-                engines = [start_first(), start_second()]
-            if index % 2 == 0:
-                opening = random_opening(generator, **options)
+                engines = [start() for start in starts]
+                for engine in engines:
+                    engine.pin(core)
             first_colour = "bw"[index % 2]
             seats = {first_colour: 0, rules.OTHER[first_colour]: 1}
-            game = play_game({colour: engines[seat] for colour, seat in seats.items()}, opening,
+            game = play_game({colour: engines[seat] for colour, seat in seats.items()}, openings[index // 2],
                              {colour: clocks[seat] for colour, seat in seats.items()}, seed * 1000 + index, **options)
-            played.append(game)
+            played[index] = game
             report(game)
             void = void + 1 if game.winner == "void" else 0
             if void == MAX_VOID:
@@ -177,7 +202,7 @@ def play_match(start_first, start_second, games, seed, report=lambda game: None,
     finally:
         for engine in engines:
             engine.close()
-    return result(played, clocks)
+    return played, clocks
 
 
 def result(games, clocks):

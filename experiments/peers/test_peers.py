@@ -5,6 +5,7 @@ They need sgfmill of requirements.txt and skip without it. They start no peer.
 
 import contextlib
 import io
+import os
 import random
 import sys
 import tempfile
@@ -100,6 +101,14 @@ class RefereeTest(unittest.TestCase):
         self.assertEqual((played["wins"], played["losses"], played["points"]), (1, 1, 1))
         first, second = (game["moves"] for game in played["records"])
         self.assertEqual(first, second, "each opening is played with both colours")
+
+    def test_games_on_several_cores_are_those_on_one(self):
+        alone = self.play(scripted("a"), scripted("b", "resign"), games=5)
+        cores = [min(os.sched_getaffinity(0))] * 2
+        together = self.play(scripted("a"), scripted("b", "resign"), games=5, cores=cores)
+        clocks = [each.pop("seconds_per_move") for each in (alone, together)]
+        self.assertEqual(alone, together)
+        self.assertTrue(all(seconds > 0 for clock in clocks for seconds in clock))
 
     def test_draws_count_half(self):
         played = self.play(scripted("a"), scripted("b"), komi=0.0, games=2)
