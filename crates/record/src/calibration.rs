@@ -5,6 +5,15 @@
 //! wins. A drawn game has no winner, so there is no win in it to throw away: draws have no winner's minimum root value, and count
 //! neither for the quantile nor towards the number of games it needs.
 
+use crate::{GameRecord, Outcome, Turn};
+
+/// The worst root value that the winner saw at a searched turn of its own, as the winner saw it; `None` without a winner.
+pub fn winner_min_value(outcome: Outcome, turns: &[Turn]) -> Option<f32> {
+    let winner = outcome.winner()?;
+    let own = turns.iter().enumerate().filter(|(turn, _)| GameRecord::to_move(*turn) == winner);
+    own.filter(|(_, turn)| turn.is_searched()).map(|(_, turn)| winner.sign() * turn.root_value).min_by(f32::total_cmp)
+}
+
 /// Statistics of the last calibration games.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ResignCalibration {

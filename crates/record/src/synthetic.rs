@@ -5,6 +5,7 @@
 
 use go::{Color, Game, Move, Scoring, Size};
 
+use crate::calibration::winner_min_value;
 use crate::{EndReason, GameId, GameRecord, Outcome, SearchKind, Turn};
 
 /// Komi of every made-up game.
@@ -66,7 +67,7 @@ pub fn game(model: &str, worker: &str, index: u64, size: Size, visits: u32) -> G
         resign_threshold: (!calibration).then_some(THRESHOLD),
         would_resign_turn: would_resign(&turns),
         mean_depth: (!calibration).then_some(2.5),
-        winner_min_value: outcome.winner().and_then(|winner| winner_min(winner, &turns)),
+        winner_min_value: winner_min_value(outcome, &turns),
         outcome,
         score,
         end,
@@ -115,10 +116,6 @@ fn for_mover(turns: &[Turn]) -> impl Iterator<Item = (usize, Color, f32)> {
 
 fn would_resign(turns: &[Turn]) -> Option<u16> {
     for_mover(turns).find(|&(_, _, value)| value < THRESHOLD).map(|(i, _, _)| i as u16)
-}
-
-fn winner_min(winner: Color, turns: &[Turn]) -> Option<f32> {
-    for_mover(turns).filter(|&(_, mover, _)| mover == winner).map(|(_, _, value)| value).min_by(f32::total_cmp)
 }
 
 /// SplitMix64: Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators" (2014). Good enough to make up

@@ -1,8 +1,9 @@
 //! A single game: whether it can have been played so, and ended so.
 
 use config::{Algorithm, ModelId, RunConfig};
-use go::{Color, Game, Move};
+use go::{Game, Move};
 use mcts::{Search, Settings};
+use record::calibration::winner_min_value;
 use record::{EndReason, GameId, GameRecord, Outcome, Turn};
 
 /// The player of human games: they end by agreement, with agreed scores.
@@ -123,7 +124,7 @@ fn resignation(game: &GameRecord) -> Vec<String> {
     if game.calibration && game.end == EndReason::Resignation {
         problems.push("a calibration game that ended by resignation".to_owned());
     }
-    let winner_min = game.outcome.winner().and_then(|winner| winner_min(winner, &game.turns));
+    let winner_min = winner_min_value(game.outcome, &game.turns);
     if game.winner_min_value != winner_min {
         problems.push(format!(
             "winner's minimum root value {:?}, and its turns have {winner_min:?}",
@@ -131,9 +132,4 @@ fn resignation(game: &GameRecord) -> Vec<String> {
         ));
     }
     problems
-}
-
-fn winner_min(winner: Color, turns: &[Turn]) -> Option<f32> {
-    let own = turns.iter().enumerate().filter(|(number, _)| GameRecord::to_move(*number) == winner);
-    own.filter(|(_, turn)| turn.is_searched()).map(|(_, turn)| winner.sign() * turn.root_value).min_by(f32::total_cmp)
 }
