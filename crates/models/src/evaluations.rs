@@ -514,14 +514,14 @@ impl EvaluationStore for EvaluationCache {
         Some(Codec::new(&self.tables).decode(view, &buffer[code], policy))
     }
 
-    fn put(&self, key: Key, view: &View, policy: &mut [f32], value: &mut f32, buffer: &mut Vec<u8>) {
+    fn put(&self, key: Key, view: &View, policy: &mut [f32], value: f32, buffer: &mut Vec<u8>) -> f32 {
         buffer.clear();
         let codec = Codec::new(&self.tables);
         // Invalid evaluations are not kept, and stay as they are.
-        if codec.encode(view, policy, *value, buffer).is_none() {
-            return;
+        if codec.encode(view, policy, value, buffer).is_none() {
+            return value;
         }
-        *value = codec.decode(view, buffer, policy);
+        let value = codec.decode(view, buffer, policy);
         let many = {
             let mut recent = self.recent.write().unwrap_or_else(PoisonError::into_inner);
             recent.put(key, buffer);
@@ -534,6 +534,7 @@ impl EvaluationStore for EvaluationCache {
         {
             self.give_up(&error);
         }
+        value
     }
 }
 

@@ -98,10 +98,8 @@ impl EvaluationStore for OfOnePrecision {
         self.kept.get(key, view, policy, buffer)
     }
 
-    fn put(&self, key: Key, view: &View, policy: &mut [f32], value: &mut f32, buffer: &mut Vec<u8>) {
-        if !self.others.load(Ordering::Relaxed) {
-            self.kept.put(key, view, policy, value, buffer);
-        }
+    fn put(&self, key: Key, view: &View, policy: &mut [f32], value: f32, buffer: &mut Vec<u8>) -> f32 {
+        if self.others.load(Ordering::Relaxed) { value } else { self.kept.put(key, view, policy, value, buffer) }
     }
 }
 
@@ -156,8 +154,9 @@ mod tests {
             None
         }
 
-        fn put(&self, _: Key, _: &View, _: &mut [f32], _: &mut f32, _: &mut Vec<u8>) {
+        fn put(&self, _: Key, _: &View, _: &mut [f32], value: f32, _: &mut Vec<u8>) -> f32 {
             *self.0.lock().unwrap() += 1;
+            value
         }
     }
 
@@ -171,10 +170,10 @@ mod tests {
         let view = View::new(&game, symmetry);
         // A batch of two: looked up, evaluated, put.
         let batch = |with_others| {
-            let (mut policy, mut value, mut buffer) = ([0.0; 26], 0.5, Vec::new());
+            let (mut policy, mut buffer) = ([0.0; 26], Vec::new());
             (0..2).for_each(|_| assert!(store.get(key, &view, &mut policy, &mut buffer).is_none()));
             others.fetch_or(with_others, Ordering::Relaxed);
-            (0..2).for_each(|_| store.put(key, &view, &mut policy, &mut value, &mut buffer));
+            (0..2).for_each(|_| assert_eq!(store.put(key, &view, &mut policy, 0.5, &mut buffer), 0.5));
             *counting.0.lock().unwrap()
         };
         assert_eq!([batch(false), batch(true), batch(false)], [2, 2, 4]);

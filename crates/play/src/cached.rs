@@ -6,6 +6,8 @@ use std::hash::Hash;
 
 use xxhash_rust::xxh3::Xxh3Default;
 
+use crate::batches::{Batches, Ready};
+
 /// Boards that a network sees at most: the present one and seven before it.
 const BOARDS: usize = 8;
 
@@ -21,23 +23,12 @@ const BOARDS: usize = 8;
 pub struct Cached<E> {
     inner: E,
     slots: Option<Slots>,
-    batch: u64,
-    /// The positions of the batch that is being filled, and of the one before.
-    submitted: Batch,
-    flushed: Batch,
-}
-
-/// Where the evaluations of a batch are.
-#[derive(Debug, Default)]
-struct Batch {
-    entries: Vec<Entry>,
-    /// The policies of hits, one after the other.
-    policies: Vec<f32>,
+    batches: Batches<Entry>,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Entry {
-    Hit { start: usize, moves: usize, value: Value },
+    Hit(Ready),
     Miss { ticket: Ticket, key: u128, size: Size, to_move: Color, symmetry: Symmetry },
 }
 
@@ -56,23 +47,7 @@ impl<E: Evaluator> Cached<E> {
     /// An evaluator for boards of one size with a cache of up to `bytes` bytes. A cache too small for one evaluation is
     /// none.
     pub fn new(inner: E, size: Size, bytes: usize) -> Cached<E> {
-        Cached {
-            inner,
-            slots: Slots::new(size.moves(), bytes),
-            batch: 0,
-            submitted: Batch::default(),
-            flushed: Batch::default(),
-        }
-    }
-
-    fn entry(&self, ticket: Ticket) -> (&Batch, Entry) {
-        let batch = if ticket.batch() == self.batch {
-            &self.submitted
-        } else {
-            assert_eq!(ticket.batch() + 1, self.batch, "a ticket is read before the flush after next");
-            &self.flushed
-        };
-        (batch, batch.entries[ticket.index()])
+        Cached { inner, slots: Slots::new(size.moves(), bytes), batches: Batches::new() }
     }
 }
 
@@ -81,31 +56,21 @@ impl<E: Evaluator> Evaluator for Cached<E> {
         let Some(slots) = &self.slots else { return self.inner.submit(request) };
         let key = key(&request);
         let (size, to_move) = (request.game.size(), request.game.to_move());
-        let moves = size.moves();
-        let Batch { entries, policies } = &mut self.submitted;
-        entries.push(match slots.get(key).filter(|(policy, _)| policy.len() == moves) {
+        let symmetry = request.draw.symmetry();
+        let entry = match slots.get(key).filter(|(policy, _)| policy.len() == size.moves()) {
             Some((policy, for_mover)) => {
-                let start = policies.len();
-                policies.resize(start + moves, 0.0);
-                request.draw.symmetry().inverse().apply_values(size, policy, &mut policies[start..]);
-                Entry::Hit { start, moves, value: Value::for_mover(to_move, for_mover) }
+                let value = Value::for_mover(to_move, for_mover);
+                Entry::Hit(self.batches.submitted().keep(size, symmetry, policy, value))
             }
-            None => {
-                let ticket = self.inner.submit(request);
-                Entry::Miss { ticket, key, size, to_move, symmetry: request.draw.symmetry() }
-            }
-        });
-        Ticket::new(self.batch, entries.len() - 1)
+            None => Entry::Miss { ticket: self.inner.submit(request), key, size, to_move, symmetry },
+        };
+        self.batches.push(entry)
     }
 
     fn flush(&mut self) -> Result<(), EvaluateError> {
         self.inner.flush()?;
         let Some(slots) = &mut self.slots else { return Ok(()) };
-        std::mem::swap(&mut self.submitted, &mut self.flushed);
-        self.submitted.entries.clear();
-        self.submitted.policies.clear();
-        self.batch += 1;
-        for &entry in &self.flushed.entries {
+        for &entry in &self.batches.flush().entries {
             if let Entry::Miss { ticket, key, size, to_move, symmetry } = entry {
                 slots.put(key, self.inner.get(ticket), size, to_move, symmetry);
             }
@@ -117,9 +82,9 @@ impl<E: Evaluator> Evaluator for Cached<E> {
         if self.slots.is_none() {
             return self.inner.is_ready(ticket);
         }
-        match self.entry(ticket).1 {
-            Entry::Hit { .. } => true,
-            Entry::Miss { ticket, .. } => self.inner.is_ready(ticket),
+        match self.batches.entry(ticket).1 {
+            Entry::Hit(_) => true,
+            Entry::Miss { ticket, .. } => self.inner.is_ready(*ticket),
         }
     }
 
@@ -127,11 +92,9 @@ impl<E: Evaluator> Evaluator for Cached<E> {
         if self.slots.is_none() {
             return self.inner.get(ticket);
         }
-        match self.entry(ticket) {
-            (batch, Entry::Hit { start, moves, value }) => {
-                Evaluation { policy: &batch.policies[start..][..moves], value }
-            }
-            (_, Entry::Miss { ticket, .. }) => self.inner.get(ticket),
+        match self.batches.entry(ticket) {
+            (batch, &Entry::Hit(ready)) => batch.evaluation(ready),
+            (_, &Entry::Miss { ticket, .. }) => self.inner.get(ticket),
         }
     }
 

@@ -5,6 +5,7 @@
 //! models evaluate, and every game takes its evaluations and moves when its budget is spent. What happens in a game
 //! depends on its model, its settings and its seed, never on the games beside it.
 
+mod batches;
 mod built_in;
 mod cached;
 mod external_player;

@@ -27,9 +27,9 @@ pub trait BatchedGame {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Waits {
     /// For a slot in the batch of its model.
-    Room,
+    Slot,
     /// For the evaluations of what it submitted to this model.
-    Answers(usize),
+    Evaluations(usize),
     /// For nothing: it may move.
     Nothing,
 }
@@ -67,7 +67,7 @@ pub fn run<G: BatchedGame>(
         }
         let mut moves = false;
         for (game, waits) in games.iter_mut().zip(&mut waits) {
-            if leaving || matches!(waits, Waits::Answers(_)) {
+            if leaving || matches!(waits, Waits::Evaluations(_)) {
                 continue;
             }
             *waits = submit(game, models);
@@ -86,9 +86,9 @@ pub fn run<G: BatchedGame>(
         let mut place = 0;
         games.retain_mut(|game| {
             let ready = match waits[place] {
-                Waits::Answers(model) => due[model],
+                Waits::Evaluations(model) => due[model],
                 Waits::Nothing => !leaving,
-                Waits::Room => false,
+                Waits::Slot => false,
             };
             let finished = if ready { game.take(models).map(&mut *finish) } else { None };
             if ready {
@@ -111,10 +111,10 @@ fn submit<G: BatchedGame>(game: &mut G, models: &mut [&mut dyn Evaluator]) -> Wa
     };
     let before = models[model].pending();
     if before >= models[model].capacity() {
-        return Waits::Room;
+        return Waits::Slot;
     }
     game.submit(models);
-    if models[model].pending() > before { Waits::Answers(model) } else { Waits::Nothing }
+    if models[model].pending() > before { Waits::Evaluations(model) } else { Waits::Nothing }
 }
 
 /// The models that are to evaluate now: those whose batch is full. When no position may wait, all that have any

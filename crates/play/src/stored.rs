@@ -4,8 +4,10 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use evalcache::{Key, KomiCoding, Symmetries, View};
-use go::{Color, Game, MAX_MOVES, Size, Symmetry};
+use go::{Color, MAX_MOVES, Symmetry};
 use mcts::{EvaluateError, Evaluation, Evaluator, Request, Ticket, Value};
+
+use crate::batches::{Batches, Ready};
 
 /// Evaluations of one model that are kept somewhere, for any number of threads. Each lends its calls a buffer, so that they
 /// allocate nothing once it is large enough.
@@ -20,8 +22,9 @@ pub trait EvaluationStore: Send + Sync {
     /// `None`, and any policy, where there is none or it cannot be read.
     fn get(&self, key: Key, view: &View, policy: &mut [f32], buffer: &mut Vec<u8>) -> Option<f32>;
 
-    /// Keeps an evaluation, and rounds it to the later result of [`EvaluationStore::get`].
-    fn put(&self, key: Key, view: &View, policy: &mut [f32], value: &mut f32, buffer: &mut Vec<u8>);
+    /// Keeps an evaluation, and rounds it to the later result of [`EvaluationStore::get`]: the policy in its place, the
+    /// value as the result.
+    fn put(&self, key: Key, view: &View, policy: &mut [f32], value: f32, buffer: &mut Vec<u8>) -> f32;
 }
 
 /// Reads a store of evaluations before an evaluator is used, and keeps the evaluator's output there.
@@ -34,10 +37,7 @@ pub trait EvaluationStore: Send + Sync {
 pub struct Stored<E> {
     inner: E,
     store: Arc<dyn EvaluationStore>,
-    batch: u64,
-    /// The positions of the batch that is being filled, and of the one before.
-    submitted: Batch,
-    flushed: Batch,
+    batches: Batches<Entry>,
     /// Positions that were submitted to the evaluator since the last flush.
     misses: Vec<Miss>,
     /// Their tickets.
@@ -45,16 +45,8 @@ pub struct Stored<E> {
     buffer: Vec<u8>,
 }
 
-/// Where the evaluations of a batch are.
-#[derive(Default)]
-struct Batch {
-    entries: Vec<Entry>,
-    /// The policies of finished requests, one after the other, in the orientation of the games.
-    policies: Vec<f32>,
-}
-
 enum Entry {
-    Ready { start: usize, moves: usize, value: Value },
+    Ready(Ready),
     Miss,
 }
 
@@ -74,16 +66,7 @@ struct Miss {
 impl<E: Evaluator> Stored<E> {
     /// An evaluator that asks `store` first.
     pub fn new(inner: E, store: Arc<dyn EvaluationStore>) -> Stored<E> {
-        Stored {
-            inner,
-            store,
-            batch: 0,
-            submitted: Batch::default(),
-            flushed: Batch::default(),
-            misses: Vec::new(),
-            tickets: Vec::new(),
-            buffer: Vec::new(),
-        }
+        Stored { inner, store, batches: Batches::new(), misses: Vec::new(), tickets: Vec::new(), buffer: Vec::new() }
     }
 
     /// The key of a request, and the symmetry that leads to its view.
@@ -108,26 +91,6 @@ impl<E: Evaluator> Stored<E> {
         }
         first..self.tickets.len()
     }
-
-    fn entry(&self, ticket: Ticket) -> (&Batch, &Entry) {
-        let batch = if ticket.batch() == self.batch {
-            &self.submitted
-        } else {
-            assert_eq!(ticket.batch() + 1, self.batch, "a ticket is read before the flush after next");
-            &self.flushed
-        };
-        (batch, &batch.entries[ticket.index()])
-    }
-}
-
-impl Batch {
-    /// Adds a policy of a view, turned to its game.
-    fn ready(&mut self, size: Size, symmetry: Symmetry, policy: &[f32], value: Value) -> Entry {
-        let (start, moves) = (self.policies.len(), policy.len());
-        self.policies.resize(start + moves, 0.0);
-        symmetry.inverse().apply_values(size, policy, &mut self.policies[start..]);
-        Entry::Ready { start, moves, value }
-    }
 }
 
 /// The mean of some evaluations of a position, as its view has it.
@@ -146,10 +109,6 @@ fn mean(inner: &impl Evaluator, miss: &Miss, tickets: &[Ticket], policy: &mut [f
     value
 }
 
-fn mover(game: &Game, value: f32) -> Value {
-    Value::for_mover(game.to_move(), value)
-}
-
 impl<E: Evaluator> Evaluator for Stored<E> {
     fn submit(&mut self, request: Request<'_>) -> Ticket {
         let (symmetry, key) = self.key(&request);
@@ -158,31 +117,31 @@ impl<E: Evaluator> Evaluator for Stored<E> {
         let mut policy = [0.0; MAX_MOVES];
         let policy = &mut policy[..size.moves()];
         let entry = match self.store.get(key, &view, policy, &mut self.buffer) {
-            Some(value) => self.submitted.ready(size, symmetry, policy, mover(request.game, value)),
+            Some(value) => {
+                let value = Value::for_mover(request.game.to_move(), value);
+                Entry::Ready(self.batches.submitted().keep(size, symmetry, policy, value))
+            }
             None => {
-                let (entry, tickets) = (self.submitted.entries.len(), self.ask(request, symmetry));
+                let entry = self.batches.submitted().entries.len();
+                let tickets = self.ask(request, symmetry);
                 self.misses.push(Miss { entry, tickets, key, view, to_move: request.game.to_move(), symmetry });
                 Entry::Miss
             }
         };
-        self.submitted.entries.push(entry);
-        Ticket::new(self.batch, self.submitted.entries.len() - 1)
+        self.batches.push(entry)
     }
 
     fn flush(&mut self) -> Result<(), EvaluateError> {
         self.inner.flush()?;
-        std::mem::swap(&mut self.submitted, &mut self.flushed);
-        self.submitted.entries.clear();
-        self.submitted.policies.clear();
-        self.batch += 1;
+        let flushed = self.batches.flush();
         for miss in &self.misses {
             let size = miss.view.size();
             let mut policy = [0.0; MAX_MOVES];
             let policy = &mut policy[..size.moves()];
-            let mut value = mean(&self.inner, miss, &self.tickets[miss.tickets.clone()], policy);
-            self.store.put(miss.key, &miss.view, policy, &mut value, &mut self.buffer);
+            let value = mean(&self.inner, miss, &self.tickets[miss.tickets.clone()], policy);
+            let value = self.store.put(miss.key, &miss.view, policy, value, &mut self.buffer);
             let value = Value::for_mover(miss.to_move, value);
-            self.flushed.entries[miss.entry] = self.flushed.ready(size, miss.symmetry, policy, value);
+            flushed.entries[miss.entry] = Entry::Ready(flushed.keep(size, miss.symmetry, policy, value));
         }
         self.misses.clear();
         self.tickets.clear();
@@ -190,14 +149,12 @@ impl<E: Evaluator> Evaluator for Stored<E> {
     }
 
     fn is_ready(&self, ticket: Ticket) -> bool {
-        matches!(self.entry(ticket), (_, Entry::Ready { .. }))
+        matches!(self.batches.entry(ticket), (_, Entry::Ready(_)))
     }
 
     fn get(&self, ticket: Ticket) -> Evaluation<'_> {
-        match self.entry(ticket) {
-            (batch, &Entry::Ready { start, moves, value }) => {
-                Evaluation { policy: &batch.policies[start..][..moves], value }
-            }
+        match self.batches.entry(ticket) {
+            (batch, &Entry::Ready(ready)) => batch.evaluation(ready),
             (_, Entry::Miss) => panic!("an evaluation is read when it is ready"),
         }
     }
@@ -217,7 +174,7 @@ mod tests {
     use std::sync::Mutex;
 
     use evalcache::{Codec, Steps, Tables};
-    use go::Move;
+    use go::{Game, Move, Size};
     use mcts::Draw;
 
     use super::*;
@@ -249,11 +206,11 @@ mod tests {
             entries.get(&key).map(|code| Codec::new(&self.tables).decode(view, code, policy))
         }
 
-        fn put(&self, key: Key, view: &View, policy: &mut [f32], value: &mut f32, buffer: &mut Vec<u8>) {
+        fn put(&self, key: Key, view: &View, policy: &mut [f32], value: f32, buffer: &mut Vec<u8>) -> f32 {
             buffer.clear();
-            Codec::new(&self.tables).encode(view, policy, *value, buffer).expect("an evaluation");
-            *value = Codec::new(&self.tables).decode(view, buffer, policy);
+            Codec::new(&self.tables).encode(view, policy, value, buffer).expect("an evaluation");
             self.entries.lock().expect("no panic").insert(key, buffer.clone());
+            Codec::new(&self.tables).decode(view, buffer, policy)
         }
     }
 
@@ -279,7 +236,7 @@ mod tests {
             let mut policy = vec![0.0; seen.len()];
             symmetry.inverse().apply_values(game.size(), &seen, &mut policy);
             self.asked += 1;
-            self.submitted.push((policy, mover(game, komi / 20.0)));
+            self.submitted.push((policy, Value::for_mover(game.to_move(), komi / 20.0)));
             Ticket::new(self.batch, self.submitted.len() - 1)
         }
 

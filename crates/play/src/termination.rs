@@ -5,6 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use go::{Color, Game, Move, Scoring, Size};
 use mcts::{RootMove, Search, Settings};
+use record::calibration::winner_min_value;
 use record::{EndReason, GameId, GameRecord, Handoff, Outcome, SearchAnnotations, SearchKind, TopMove, Turn};
 
 use crate::SearchDriver;
@@ -202,7 +203,7 @@ pub(crate) fn finished(
         ended_at: header.now(),
         resign_threshold: threshold,
         would_resign_turn,
-        winner_min_value: winner_min(outcome, &turns),
+        winner_min_value: winner_min_value(outcome, &turns),
         mean_depth: mean_depth(&turns),
         outcome,
         score,
@@ -210,16 +211,6 @@ pub(crate) fn finished(
         turns,
         ..header.record.clone()
     }
-}
-
-/// The worst root value that the winner saw when it was to move, as the winner saw it.
-///
-/// Only the winner's own turns count: a player resigns on its own turn.
-fn winner_min(outcome: Outcome, turns: &[Turn]) -> Option<f32> {
-    let winner = outcome.winner()?;
-    let first = usize::from(winner == Color::White);
-    let own = turns.iter().skip(first).step_by(2).filter(|turn| turn.is_searched());
-    own.map(|turn| winner.sign() * turn.root_value).min_by(f32::total_cmp)
 }
 
 /// The turn that plays `mv` after a search, whose example has so much weight. Its visits are the policy target: see [`mcts::Search::policy_target`].

@@ -64,8 +64,8 @@ fn evaluation(number: u64) -> (Key, Vec<f32>, f32) {
 
 /// Puts an evaluation, and returns the expected result of a lookup.
 fn put(cache: &EvaluationCache, number: u64) -> (Vec<f32>, f32) {
-    let (key, mut policy, mut value) = evaluation(number);
-    cache.put(key, &view(), &mut policy, &mut value, &mut Vec::new());
+    let (key, mut policy, value) = evaluation(number);
+    let value = cache.put(key, &view(), &mut policy, value, &mut Vec::new());
     (policy, value)
 }
 

