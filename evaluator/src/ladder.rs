@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use play::Seed;
-use ratings::pairing::{InFlight, Knowledge, Objective, Reason};
+use ratings::pairing::{InFlight, Knowledge, Objective, Reason, by_age};
 use ratings::{PairResults, Ratings};
 
 use crate::arena::draw_free;
@@ -16,7 +16,6 @@ const TOO_FAR: f64 = 400.0;
 
 /// The rated models of a run.
 pub struct Ladder {
-    results: PairResults,
     ratings: Ratings,
     /// By player: the number of a model that takes part.
     ages: Vec<Option<u32>>,
@@ -38,7 +37,7 @@ impl RatedRun {
         results.extend(&results_of_all);
         let ratings = self.fit(&results, |prior| prior)?;
         let ages = self.ages(&results).into_iter().map(|age| age.filter(|age| models.binary_search(age).is_ok()));
-        Ok(Ladder { ages: ages.collect(), results, ratings })
+        Ok(Ladder { ages: ages.collect(), ratings })
     }
 }
 
@@ -51,7 +50,7 @@ impl Ladder {
     /// The largest half-width of the 95 % intervals that the table of a run prints, in Elo: of all ratings, against the mean of the
     /// models, and of the newest model minus the oldest (`experiments/0065-end-of-final-pairs`).
     pub fn margin(&self) -> f64 {
-        let by_age = self.by_age();
+        let by_age = by_age(&self.ages);
         let above = self.ratings.above(&by_age);
         let gain = match by_age[..] {
             [oldest, .., newest] => self.ratings.difference(newest, oldest).margin(),
@@ -63,7 +62,7 @@ impl Ladder {
     /// The model nearest to the middle between the two neighbours that are farthest apart, and the older of the two, if games
     /// between them tell too little. `hidden` models take no part.
     pub(crate) fn bridge(&self, hidden: &BTreeSet<u32>) -> Option<(u32, u32)> {
-        let by_age = self.by_age();
+        let by_age = by_age(&self.ages);
         let gaps = by_age.iter().zip(&by_age[1..]).filter_map(|(&older, &younger)| {
             let (from, to) = (self.ages[older]?, self.ages[younger]?);
             let gap = self.ratings.difference(younger, older).elo;
@@ -91,13 +90,5 @@ impl Ladder {
         }
         let choice = draw_free(&knowledge, Objective::Ladder, &takes_part, rng)?;
         Some((self.ages[choice.first]?, self.ages[choice.second]?, choice.reason))
-    }
-
-    /// The models by their places among the players, oldest first.
-    fn by_age(&self) -> Vec<usize> {
-        let mut models: Vec<usize> =
-            (0..self.results.players().len()).filter(|&player| self.ages[player].is_some()).collect();
-        models.sort_by_key(|&player| self.ages[player]);
-        models
     }
 }

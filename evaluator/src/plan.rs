@@ -97,21 +97,20 @@ impl Generations {
 
     /// The plan of the newest model, if it is to be measured and was not.
     fn begin(&mut self, rated: &RatedRun) -> Result<Step, EvaluatorError> {
-        let (every, models) = (rated.config().evaluate.every, rated.config().run_loop.models);
+        let config = rated.config();
         let newest = rated.run().models().newest()?.unwrap_or(0);
-        let has_all = newest >= models;
         if self.finished {
             return Ok(Step::Finished);
         }
-        if newest > self.measured && (has_all || newest.is_multiple_of(every)) {
+        if newest > self.measured && config.is_evaluated(newest) {
             self.plan = Some(MatchPlan::of_model(rated, newest)?);
             return Ok(Step::Worked);
         }
         if !self.waits {
             return Ok(Step::Finished);
         }
-        let next = (newest / every + 1) * every;
-        Ok(Step::Waiting(Waiting::new(format!("model {}", next.min(models)))))
+        let next = (newest + 1..).find(|&model| config.is_evaluated(model)).expect("the last model is evaluated");
+        Ok(Step::Waiting(Waiting::new(format!("model {next}"))))
     }
 
     /// Rates the models once the matches of a plan are played.

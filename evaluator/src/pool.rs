@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use config::{ModelId, PlayerId, RunName};
+use config::PlayerId;
 use ratings::PairResults;
 use ratings::sprt::Outcomes;
 use record::{GameId, GameSummary, Outcome};
@@ -67,18 +67,5 @@ impl Pool {
             (result.black == one && result.white == other) || (result.black == other && result.white == one)
         };
         self.results.iter().filter(met).map(|result| result.index).collect()
-    }
-}
-
-/// The number of a player's model in a run, whatever its settings; `None` for others.
-pub(crate) fn model_number(run: &RunName, player: &str) -> Option<u32> {
-    age(run, player.split_once('+').map_or(player, |(model, _)| model))
-}
-
-/// The age of a player among the models of a run: its number. Others have none.
-pub(crate) fn age(run: &RunName, player: &str) -> Option<u32> {
-    match player.parse() {
-        Ok(ModelId::Trained { run: of, number }) if of == *run => Some(number),
-        _ => None,
     }
 }

@@ -8,7 +8,7 @@ use ratings::pairing;
 use ratings::{PairResults, Prior, RatingError, Ratings};
 use store::Run;
 
-use crate::pool::{self, Pool};
+use crate::pool::Pool;
 use crate::rate::{self, AnchorChoice, RateError};
 use crate::table::Table;
 use crate::{EvaluatorError, monitor};
@@ -130,7 +130,7 @@ impl RatedRun {
     /// By player of a results: whether it is a hidden model of the run, with whatever settings.
     pub(crate) fn hidden_players(&self, results: &PairResults) -> Result<Vec<bool>, EvaluatorError> {
         let hidden = self.hidden()?;
-        let number = |player: &String| pool::model_number(self.run.name(), player);
+        let number = |player: &String| facts::players_model(self.run.name(), player);
         Ok(results
             .players()
             .iter()
@@ -140,7 +140,7 @@ impl RatedRun {
 
     /// By player of a results: the number of a model of the run.
     pub(crate) fn ages(&self, results: &PairResults) -> Vec<Option<u32>> {
-        results.players().iter().map(|player| pool::age(self.run.name(), player)).collect()
+        results.players().iter().map(|player| facts::own_model(self.run.name(), player)).collect()
     }
 
     /// The model of this number; `random` is number 0.
@@ -150,7 +150,7 @@ impl RatedRun {
 
     /// The number of a player that is a model of this run.
     pub(crate) fn number(&self, id: &PlayerId) -> Option<u32> {
-        pool::model_number(self.run.name(), &id.to_string())
+        facts::players_model(self.run.name(), &id.to_string())
     }
 
     /// Fits ratings under the prior of a run.

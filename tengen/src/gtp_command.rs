@@ -70,7 +70,7 @@ pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
         visits,
         ponder: args.ponder,
     };
-    let manner = EngineOptions {
+    let options = EngineOptions {
         settings: opened.settings(),
         leaves: opened.budget().leaves.min(WIDTH),
         visits,
@@ -78,7 +78,7 @@ pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
         resign: args.resign,
     };
     let rng = generator(game_seed(config.seed, opened.name(), "gtp", 0));
-    let mut player = EnginePlayer::new(opened.evaluator(args.model.cache()), manner, rng);
+    let mut player = EnginePlayer::new(opened.evaluator(args.model.cache()), options, rng);
     if let Some(path) = &args.book {
         let openings = Openings::read(path).misconfigured()?;
         tracing::info!(positions = openings.len(), "opening book");

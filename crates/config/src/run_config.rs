@@ -68,6 +68,16 @@ impl RunConfig {
             ..self.clone()
         }
     }
+
+    /// Whether the run plays matches of this model and rates it: every n-th model and the last (`evaluate.every`).
+    pub fn is_evaluated(&self, model: u32) -> bool {
+        model >= self.run_loop.models || model.is_multiple_of(self.evaluate.every)
+    }
+
+    /// The last evaluated model up to this one; 0 before the first.
+    pub fn last_evaluated(&self, model: u32) -> u32 {
+        if self.is_evaluated(model) { model } else { model - model % self.evaluate.every }
+    }
 }
 
 #[cfg(test)]
@@ -75,6 +85,14 @@ mod tests {
     use super::*;
     use crate::Inputs;
     use crate::test::{error, minigo};
+
+    #[test]
+    fn every_nth_model_and_the_last_are_evaluated() {
+        let mut config = minigo(&[]);
+        (config.run_loop.models, config.evaluate.every) = (10, 4);
+        assert_eq!([0, 3, 4, 7, 9, 10].map(|model| config.last_evaluated(model)), [0, 0, 4, 4, 8, 10]);
+        assert_eq!((1..=10).filter(|&model| config.is_evaluated(model)).collect::<Vec<_>>(), [4, 8, 10]);
+    }
 
     #[test]
     fn writing_and_reading_is_the_identity() {

@@ -44,6 +44,10 @@ pub struct Train {
     #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1.0))]
     pub ema_decay: f32,
     /// Policy target from visits.
+    ///
+    /// "squashed-drawn" is Minigo's. "squashed" with an exponent above 1, and "one-hot" at its extreme, are worth it where
+    /// noise and few visits flatten the counts; a Gumbel search needs neither, as its target is the improved policy. Not
+    /// measured here.
     pub policy_target: PolicyTarget,
     /// Exponent of squashed visits; Minigo: 0.98.
     ///
@@ -64,6 +68,8 @@ pub struct Train {
     /// vanish where the value is certain and wrong. "squared" is that of AlphaGo Zero, "power" that of Stockfish. Not measured here.
     pub value_loss: ValueLoss,
     /// Exponent of the value loss "power"; Stockfish: 2.6.
+    ///
+    /// Above 2 large errors count more than with squares: worth it where values near 0 are noise. Not measured here.
     #[schemars(range(min = 1.0, max = 8.0))]
     pub value_exponent: f32,
     /// Share λ_v of the outcome in the value target; the rest is the root value.
@@ -99,7 +105,7 @@ pub struct Train {
     /// Interpolation between the rates below.
     ///
     /// The rate is constant after the last.
-    /// "cosine" is worth it where the number of steps is known in advance. Not measured here.
+    /// "linear" and "cosine" are worth it where the number of steps is known in advance. Not measured here.
     pub learning_rate_path: RatePath,
     /// Learning-rate schedule; `from_step` starts at 0 and rises.
     pub learning_rate: Vec<LearningRate>,

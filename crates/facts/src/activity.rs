@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use config::{ModelId, RunConfig, RunName};
+use config::{ModelId, RunName};
 use serde::Serialize;
 
 use crate::pool::own_model;
@@ -65,7 +65,7 @@ impl Progress {
             wanted: facts.config.selfplay.games_of(model) as u64,
             shards: facts.shards.is_some_and(|shards| shards > model),
             rated: facts.ratings.iter().filter_map(|row| own_model(&facts.run, &row.player)).max().unwrap_or(0),
-            to_rate: to_rate(&facts.config, model),
+            to_rate: facts.config.last_evaluated(model),
             matches: Vec::new(),
         }
     }
@@ -91,11 +91,6 @@ impl Progress {
     fn next(&self) -> String {
         self.run.model(self.model + 1).to_string()
     }
-}
-
-/// The newest model that `evaluate.every` wants a rating of.
-pub fn to_rate(config: &RunConfig, newest: u32) -> u32 {
-    if newest >= config.run_loop.models { newest } else { newest - newest % config.evaluate.every }
 }
 
 fn selfplay(run: &Progress) -> Activity {
@@ -209,12 +204,5 @@ mod tests {
         let pair = |other: &str| ("v6-5".to_owned(), other.to_owned());
         let playing = Progress { matches: vec![pair("random"), pair("v6-2")], ..last };
         assert_eq!(said(&playing)[3], "work: v6-5 against random, and 1 more matches");
-    }
-
-    #[test]
-    fn every_nth_model_and_the_last_are_rated() {
-        let mut config = config::Preset::Minigo.config();
-        (config.run_loop.models, config.evaluate.every) = (10, 4);
-        assert_eq!([0, 3, 4, 7, 9, 10].map(|newest| to_rate(&config, newest)), [0, 0, 4, 4, 8, 10]);
     }
 }

@@ -25,7 +25,7 @@ pub mod sections;
 mod strength;
 mod unread;
 
-pub use activity::{Activity, Progress, to_rate};
+pub use activity::{Activity, Progress};
 pub use board::board;
 pub use counts::{Counts, Ends, Lengths, Results};
 pub use curves::{Alarm, Bin, Curves, Line};

@@ -13,7 +13,7 @@ use rand::{Rng, RngExt};
 use crate::bradley_terry::{Estimate, Ratings};
 use expected_covariance::ExpectedCovariance;
 pub use knowledge::{InFlight, Knowledge};
-pub use objective::{Objective, fibonacci};
+pub use objective::{Objective, by_age, fibonacci};
 pub use reason::Reason;
 
 /// Pairs with at least this share of the best pair's information gain are drawn with equal probability.

@@ -147,7 +147,7 @@ impl Simulation {
 
 /// Elo of a model: quickly better at first, and hardly in the end.
 fn strength(player: &str) -> f64 {
-    let age = crate::pool::age(&name("tiny"), player).map_or(0.0, f64::from);
+    let age = facts::own_model(&name("tiny"), player).map_or(0.0, f64::from);
     1000.0 * (1.0 - (-age / 12.0).exp())
 }
 

@@ -106,7 +106,7 @@ impl Simulation {
 /// Elo of a player above `random`. Models are on a curve through the ratings of a run of `configs/9x9.toml`: 1040 for
 /// model 8, 1863 for 16, 2373 for 32 and 2667 for 80 (`experiments/0060-bridges-in-final-pairs`).
 fn strength(player: &str) -> f64 {
-    crate::pool::age(&name("tiny"), player).map_or(0.0, |age| 2700.0 * (1.0 - (-f64::from(age) / 14.0).exp()))
+    facts::own_model(&name("tiny"), player).map_or(0.0, |age| 2700.0 * (1.0 - (-f64::from(age) / 14.0).exp()))
 }
 
 #[test]

@@ -144,9 +144,8 @@ impl Phase {
 
 /// Games of the matches of models up to this one.
 fn regular_games(config: &RunConfig, model: u32) -> f64 {
-    let (evaluate, last) = (&config.evaluate, config.run_loop.models);
-    let measured = model / evaluate.every + u32::from(model == last && !last.is_multiple_of(evaluate.every));
-    f64::from(measured) * (evaluate.pairs_per_model * evaluate.games_per_pair) as f64
+    let evaluated = (1..=model).filter(|&model| config.is_evaluated(model)).count();
+    (evaluated * config.evaluate.pairs_per_model * config.evaluate.games_per_pair) as f64
 }
 
 /// Games after the last model.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use config::{RunConfig, RunName};
 use exit_class::{Classified, ExitClass};
-use facts::{Activity, Curves, Progress, own_model, to_rate};
+use facts::{Activity, Curves, Progress, own_model};
 use record::RatingRow;
 use store::{FileRef, HeldLease, Run, StoreError};
 
@@ -69,7 +69,7 @@ impl Observer {
             wanted: config.selfplay.games_of(model) as u64,
             shards: self.run.shards().manifest(model + 1)?.is_some(),
             rated: ratings.keys().copied().max().unwrap_or(0),
-            to_rate: to_rate(&config, model),
+            to_rate: config.last_evaluated(model),
             matches: claims
                 .iter()
                 .filter(|(made, _)| now - made < OLD_CLAIM)

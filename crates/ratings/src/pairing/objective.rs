@@ -61,8 +61,8 @@ pub(super) fn contrasts(ratings: &Ratings, ages: &[Option<u32>], objective: Obje
     contrasts
 }
 
-/// The models, oldest first.
-fn by_age(ages: &[Option<u32>]) -> Vec<usize> {
+/// The players with an age, by it: the models of a run, oldest first.
+pub fn by_age(ages: &[Option<u32>]) -> Vec<usize> {
     let mut models: Vec<usize> = (0..ages.len()).filter(|&player| ages[player].is_some()).collect();
     models.sort_by_key(|&player| ages[player]);
     models
