@@ -1,8 +1,10 @@
 //! Searches of many positions with one model, batch after batch.
 
+use std::ops::ControlFlow;
+
 use go::Game;
 use mcts::{Evaluator, Exploration, Settings};
-use play::{Budget, SearchDriver, Seed, game_seed, generator};
+use play::{BatchedGame, Budget, SearchDriver, Seed, game_seed, generator};
 
 /// Positions that are evaluated together.
 pub(crate) const BATCH: usize = 64;
@@ -23,29 +25,46 @@ impl BatchedSearch<'_> {
     ///
     /// # Errors
     /// The model fails.
-    pub(crate) fn on(&mut self, games: &[Game], finish: &mut dyn FnMut(usize, &SearchDriver)) -> anyhow::Result<()> {
-        let slots = (BATCH / self.budget.leaves).max(1);
+    pub(crate) fn on(self, games: &[Game], finish: &mut dyn FnMut(usize, &SearchDriver)) -> anyhow::Result<()> {
+        let BatchedSearch { model, settings, budget, exploration, seed } = self;
+        let slots = (BATCH / budget.leaves).max(1);
         let mut next = games.iter().enumerate();
-        let mut open: Vec<(usize, SearchDriver, Seed)> = Vec::with_capacity(slots);
-        loop {
-            open.extend(next.by_ref().take(slots - open.len()).map(|(index, game)| self.begin(index, game)));
-            if open.is_empty() {
-                return Ok(());
-            }
-            open.iter_mut().for_each(|(_, driver, rng)| driver.submit(self.model, rng));
-            self.model.flush().map_err(|error| anyhow::anyhow!(error))?;
-            open.retain_mut(|(index, driver, _)| {
-                driver.take(self.model);
-                if driver.is_done() {
-                    finish(*index, driver);
-                }
-                !driver.is_done()
-            });
+        let mut start = || {
+            let (index, game) = next.next()?;
+            let rng = generator(game_seed(seed, "", "thoughts", index as u64));
+            Some(Position { index, driver: Some(SearchDriver::new(game.clone(), settings, budget, exploration)), rng })
+        };
+        let mut finish = |(index, driver): (usize, SearchDriver)| finish(index, &driver);
+        let mut watch = |_: &[Position]| ControlFlow::Continue(());
+        play::run(&mut [model], &mut Vec::new(), slots, &mut start, &mut finish, &mut watch)
+            .map_err(|error| anyhow::anyhow!(error))
+    }
+}
+
+/// A position that is searched.
+struct Position {
+    index: usize,
+    /// `None` when its budget is spent.
+    driver: Option<SearchDriver>,
+    rng: Seed,
+}
+
+impl BatchedGame for Position {
+    type Finished = (usize, SearchDriver);
+
+    fn model(&self) -> Option<usize> {
+        self.driver.is_some().then_some(0)
+    }
+
+    fn submit(&mut self, models: &mut [&mut dyn Evaluator]) {
+        if let Some(driver) = &mut self.driver {
+            driver.submit(models[0], &mut self.rng);
         }
     }
 
-    fn begin(&self, index: usize, game: &Game) -> (usize, SearchDriver, Seed) {
-        let rng = generator(game_seed(self.seed, "", "thoughts", index as u64));
-        (index, SearchDriver::new(game.clone(), self.settings, self.budget, self.exploration), rng)
+    fn take(&mut self, models: &[&mut dyn Evaluator]) -> Option<(usize, SearchDriver)> {
+        self.driver.as_mut()?.take(models[0]);
+        let done = self.driver.take_if(|driver| driver.is_done())?;
+        Some((self.index, done))
     }
 }

@@ -35,7 +35,7 @@ pub struct Args {
 
 /// Statistics of one search.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Seen {
+struct Measurement {
     mean_depth: f64,
     max_depth: f64,
     /// Moves of the root that were visited.
@@ -93,7 +93,7 @@ fn searched(
     visits: u32,
     games: &[Game],
     model: &mut dyn Evaluator,
-) -> anyhow::Result<Vec<Seen>> {
+) -> anyhow::Result<Vec<Measurement>> {
     let search = config::Search { q_init, ..config.search.clone() };
     let settings = Settings::new(&search, &config.game);
     let budget = Budget { visits, leaves: search.leaves };
@@ -101,14 +101,14 @@ fn searched(
     BatchedSearch { model, settings, budget, exploration: None, seed: config.seed }.on(
         games,
         &mut |index, driver| {
-            seen[index] = Some(see(driver.search()));
+            seen[index] = Some(measure(driver.search()));
         },
     )?;
     Ok(seen.into_iter().map(|seen| seen.expect("every position was searched")).collect())
 }
 
-fn see(search: &Search) -> Seen {
-    Seen {
+fn measure(search: &Search) -> Measurement {
+    Measurement {
         mean_depth: search.depth().mean().into(),
         max_depth: search.depth().max().into(),
         moves: search.root_moves().len() as f64,
@@ -117,7 +117,7 @@ fn see(search: &Search) -> Seen {
 }
 
 /// First each rule, then each less the first.
-fn report(args: &Args, model: &str, seen: &[Vec<Seen>; 3]) -> anyhow::Result<()> {
+fn report(args: &Args, model: &str, seen: &[Vec<Measurement>; 3]) -> anyhow::Result<()> {
     if !args.of.json {
         let (positions, visits) = (args.positions, args.visits);
         runtime::print(format!(
@@ -126,11 +126,11 @@ fn report(args: &Args, model: &str, seen: &[Vec<Seen>; 3]) -> anyhow::Result<()>
         runtime::print("q_init          side    positions      mean depth       max depth      root moves")?;
     }
     let rules = Q_INITS.iter().zip(seen).map(|(q_init, seen)| (q_init, None, seen.clone()));
-    let less = |(q_init, other): (_, &Vec<Seen>)| (q_init, Some(Q_INITS[0]), differences(other, &seen[0]));
+    let less = |(q_init, other): (_, &Vec<Measurement>)| (q_init, Some(Q_INITS[0]), differences(other, &seen[0]));
     let differences = Q_INITS.iter().zip(seen).skip(1).map(less);
     for (q_init, less, seen) in rules.chain(differences) {
         for (side, ahead) in [("all", None), ("ahead", Some(true)), ("behind", Some(false))] {
-            let those: Vec<Seen> =
+            let those: Vec<Measurement> =
                 seen.iter().filter(|seen| ahead.is_none_or(|ahead| ahead == (seen.value > 0.0))).copied().collect();
             let row = row(*q_init, less, side, &those);
             if args.of.json { runtime::print(serde_json::to_string(&row)?)? } else { runtime::print(row)? }
@@ -139,8 +139,8 @@ fn report(args: &Args, model: &str, seen: &[Vec<Seen>; 3]) -> anyhow::Result<()>
     Ok(())
 }
 
-fn row(q_init: QInit, less: Option<QInit>, side: &'static str, seen: &[Seen]) -> Row {
-    let estimate = |of: fn(&Seen) -> f64| Estimate::of(seen.iter().map(of));
+fn row(q_init: QInit, less: Option<QInit>, side: &'static str, seen: &[Measurement]) -> Row {
+    let estimate = |of: fn(&Measurement) -> f64| Estimate::of(seen.iter().map(of));
     Row {
         q_init: q_init.to_string(),
         less: less.map(|less| less.to_string()),
@@ -153,8 +153,8 @@ fn row(q_init: QInit, less: Option<QInit>, side: &'static str, seen: &[Seen]) ->
 }
 
 /// The same positions with one rule less with another; the value is that of the position.
-fn differences(one: &[Seen], other: &[Seen]) -> Vec<Seen> {
-    let less = |(a, b): (&Seen, &Seen)| Seen {
+fn differences(one: &[Measurement], other: &[Measurement]) -> Vec<Measurement> {
+    let less = |(a, b): (&Measurement, &Measurement)| Measurement {
         mean_depth: a.mean_depth - b.mean_depth,
         max_depth: a.max_depth - b.max_depth,
         moves: a.moves - b.moves,
@@ -169,7 +169,7 @@ mod tests {
 
     #[test]
     fn differences_are_taken_position_by_position() {
-        let seen = |mean_depth, value| Seen { mean_depth, max_depth: 2.0 * mean_depth, moves: 3.0, value };
+        let seen = |mean_depth, value| Measurement { mean_depth, max_depth: 2.0 * mean_depth, moves: 3.0, value };
         let (one, other) = ([seen(5.0, 0.5), seen(9.0, -0.5)], [seen(4.0, 0.5), seen(8.0, -0.5)]);
         let row = row(QInit::LOSS, Some(QInit::PARENT), "all", &differences(&one, &other));
         // Both are deeper by 1, though the positions themselves differ by 4.

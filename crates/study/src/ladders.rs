@@ -161,7 +161,7 @@ impl<'a> Board<'a> {
         let mut evaluator = self.player.evaluator(self.args.of.resources.cache());
         let mut right = [0; Kind::ALL.len()];
         let (model, seed) = (&mut *evaluator, self.config.seed);
-        let mut searches = BatchedSearch { model, settings, budget, exploration: None, seed };
+        let searches = BatchedSearch { model, settings, budget, exploration: None, seed };
         searches.on(&self.games, &mut |index, driver| {
             let ladder = &self.ladders[index];
             let is_right = driver.search().best_move().is_some_and(|best| ladder.is_right(best.mv));

@@ -48,7 +48,7 @@ struct Searched {
 
 /// Statistics of one position, in nats, and shares of its searches.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Seen {
+struct Measurement {
     /// From the targets to the network's priors.
     divergence: f64,
     /// From the targets to their mean.
@@ -128,7 +128,7 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
             searched(&config, search, &games, &mut *evaluator, &mut seen)?;
         }
     }
-    let seen: Vec<Seen> = seen.iter().map(see).collect();
+    let seen: Vec<Measurement> = seen.iter().map(measure).collect();
     let summary = summary(args, &model, config.search.visits, &seen);
     if args.of.json {
         runtime::print(serde_json::to_string(&summary)?)?;
@@ -188,7 +188,7 @@ fn target(driver: &SearchDriver) -> Vec<f64> {
     target
 }
 
-fn see(Searched { prior, targets }: &Searched) -> Seen {
+fn measure(Searched { prior, targets }: &Searched) -> Measurement {
     let count = targets.len() as f64;
     let mut mean = vec![0.0; prior.len()];
     for target in targets {
@@ -196,7 +196,7 @@ fn see(Searched { prior, targets }: &Searched) -> Seen {
     }
     let over = |of: &dyn Fn(&Vec<f64>) -> f64| targets.iter().map(of).sum::<f64>() / count;
     let share_first = |policy: &[f64]| over(&|target| f64::from(u8::from(first(target) == first(policy))));
-    Seen {
+    Measurement {
         divergence: over(&|target| divergence(target, prior)),
         chance: over(&|target| divergence(target, &mean)),
         entropy: over(&|target| {
@@ -218,8 +218,8 @@ fn first(policy: &[f64]) -> Option<usize> {
     (0..policy.len()).rev().max_by(|&a, &b| policy[a].total_cmp(&policy[b]))
 }
 
-fn summary(args: &Args, model: &ModelSource, visits: u32, seen: &[Seen]) -> Summary {
-    let estimate = |of: fn(&Seen) -> f64| Estimate::of(seen.iter().map(of));
+fn summary(args: &Args, model: &ModelSource, visits: u32, seen: &[Measurement]) -> Summary {
+    let estimate = |of: fn(&Measurement) -> f64| Estimate::of(seen.iter().map(of));
     Summary {
         model: model.to_string(),
         models: args.models,
@@ -244,7 +244,7 @@ mod tests {
     #[test]
     fn divergence_is_noise_plus_underfitting() {
         let targets = vec![vec![1.0, 0.0, 0.0], vec![0.0, 1.0, 0.0]];
-        let seen = see(&Searched { prior: vec![0.4, 0.4, 0.2], targets });
+        let seen = measure(&Searched { prior: vec![0.4, 0.4, 0.2], targets });
         assert!((seen.chance - 2f64.ln()).abs() < 1e-12, "{seen:?}");
         assert!((seen.divergence - seen.chance - (0.5f64 / 0.4).ln()).abs() < 1e-12, "{seen:?}");
         assert_eq!((seen.entropy, seen.network_right, seen.mean_right), (0.0, 0.5, 0.5));
@@ -253,7 +253,7 @@ mod tests {
     #[test]
     fn targets_that_are_alike_have_no_chance_in_them() {
         let target = vec![0.75, 0.25];
-        let seen = see(&Searched { prior: vec![0.25, 0.75], targets: vec![target.clone(), target] });
+        let seen = measure(&Searched { prior: vec![0.25, 0.75], targets: vec![target.clone(), target] });
         let expected = 0.75 * 3f64.ln() - 0.25 * 3f64.ln();
         assert!(seen.chance.abs() < 1e-12 && (seen.divergence - expected).abs() < 1e-12, "{seen:?}");
         assert_eq!((seen.network_right, seen.mean_right), (0.0, 1.0));

@@ -36,7 +36,7 @@ pub struct Args {
 
 /// A model on one position.
 #[derive(Clone, Copy)]
-struct Seen {
+struct Measurement {
     /// Moves before the position.
     turn: usize,
     /// Of the value under the policy of the search.
@@ -128,7 +128,7 @@ fn searched(
     visits: u32,
     references: &[DeepPosition],
     model: &mut dyn Evaluator,
-) -> anyhow::Result<Vec<Seen>> {
+) -> anyhow::Result<Vec<Measurement>> {
     let settings = Settings::new(&config.search, &config.game);
     let budget = Budget { visits, leaves: config.search.leaves };
     let games: Vec<Game> = references.iter().map(|reference| reference.game.clone()).collect();
@@ -136,20 +136,20 @@ fn searched(
     BatchedSearch { model, settings, budget, exploration: None, seed: config.seed }.on(
         &games,
         &mut |index, driver| {
-            seen[index] = Some(see(&references[index], driver));
+            seen[index] = Some(measure(&references[index], driver));
         },
     )?;
     Ok(seen.into_iter().map(|seen| seen.expect("every position was searched")).collect())
 }
 
-fn see(reference: &DeepPosition, driver: &SearchDriver) -> Seen {
+fn measure(reference: &DeepPosition, driver: &SearchDriver) -> Measurement {
     let search: &Search = driver.search();
     let size = search.game().size();
     let mv = search.best_move().map_or(Move::Pass, |root| root.mv);
     let squared = |value: Value| f64::from(value.black() - reference.value).powi(2);
     let priors = driver.priors();
     let nats = |(mv, share): (Move, f64)| -share * f64::from(priors[mv.index(size)].max(f32::MIN_POSITIVE)).ln();
-    Seen {
+    Measurement {
         turn: reference.game.moves().len(),
         squared_error: squared(search.policy_value()),
         squared_error_of_mean: squared(search.root_value()),
@@ -159,8 +159,8 @@ fn see(reference: &DeepPosition, driver: &SearchDriver) -> Seen {
     }
 }
 
-fn row(model: String, visits: u32, seen: &[Seen]) -> Row {
-    let estimate = |of: fn(&Seen) -> f64| Estimate::of(seen.iter().map(of));
+fn row(model: String, visits: u32, seen: &[Measurement]) -> Row {
+    let estimate = |of: fn(&Measurement) -> f64| Estimate::of(seen.iter().map(of));
     let stage = |nth: usize| {
         let end = STAGES.get(nth + 1).copied().unwrap_or(usize::MAX);
         let those = seen.iter().filter(|seen| (STAGES[nth]..end).contains(&seen.turn)).map(|seen| seen.squared_error);
@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn rows_are_means_by_stage() {
-        let seen = |turn, squared_error| Seen {
+        let seen = |turn, squared_error| Measurement {
             turn,
             squared_error,
             squared_error_of_mean: 1.0,
