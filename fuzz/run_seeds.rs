@@ -113,7 +113,7 @@ fn manifest(config: &RunConfig, examples: usize) -> Manifest {
             examples,
             bounded: false,
             mean_per_position: 1.0,
-            mean_per_new_position: 1.0,
+            reuse: 1.0,
             calibration_fraction: 0.1,
         },
         rejected: Vec::new(),

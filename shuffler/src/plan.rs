@@ -49,7 +49,7 @@ impl fmt::Display for Plan {
                 drawn.examples,
                 drawn.wanted,
                 drawn.mean_per_position,
-                drawn.mean_per_new_position,
+                drawn.reuse,
                 if drawn.bounded { " (bounded by [window])" } else { "" },
                 100.0 * drawn.calibration_fraction
             ),

@@ -67,7 +67,7 @@ fn shards(manifest: &Manifest) {
         games = window.games,
         positions = window.positions,
         new_positions = window.new_positions,
-        samples_per_new_position = drawn.mean_per_new_position,
+        reuse = drawn.reuse,
         "published shards"
     );
     metrics::SHARDS.set(*generation);
@@ -75,6 +75,6 @@ fn shards(manifest: &Manifest) {
     metrics::SHARDS_EXAMPLES.set(drawn.examples as f64);
     metrics::WINDOW_GAMES.set(window.games as f64);
     metrics::WINDOW_POSITIONS.set(window.positions as f64);
-    metrics::SAMPLES_PER_NEW_POSITION.set(drawn.mean_per_new_position);
+    metrics::REUSE.set(drawn.reuse);
     metrics::SHARDS_REJECTED.set(rejected.len() as f64);
 }

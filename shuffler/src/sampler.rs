@@ -68,7 +68,7 @@ impl Size {
             examples: self.examples,
             bounded: self.examples < self.wanted,
             mean_per_position: per(window.positions()),
-            mean_per_new_position: per(window.new_positions()),
+            reuse: per(window.new_positions()),
             calibration_fraction,
         }
     }

@@ -160,7 +160,7 @@ impl<'a> GenerationTrainer<'a> {
         let diagnostics = self.work.trainer.diagnostics().map_err(|source| failed(generation, source))?;
         let others = [
             ("examples", examples.len() as f32),
-            ("samples_per_new_position", drawn.mean_per_new_position as f32),
+            ("reuse", drawn.reuse as f32),
             ("samples_per_position", drawn.mean_per_position as f32),
             ("symmetry_spread", spread),
             ("largest_update_ratio", diagnostics.iter().map(|vital| vital.update_ratio).fold(0.0, f32::max)),

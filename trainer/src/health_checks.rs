@@ -70,7 +70,7 @@ impl HealthChecks<'_> {
             ..
         } = *self.holdout;
         let training = self.training.value_error;
-        let samples = self.drawn.mean_per_new_position;
+        let samples = self.drawn.reuse;
         let distance = policy - target;
         let found = [
             (!self.train.augment_symmetries).then_some(Alarm::RotationOff),
@@ -169,7 +169,7 @@ mod tests {
             examples: 100,
             bounded: false,
             mean_per_position: 0.5,
-            mean_per_new_position: 2.0,
+            reuse: 2.0,
             calibration_fraction: 0.1,
         }
     }
@@ -223,7 +223,7 @@ mod tests {
         let sure = |known: &mut Known| (known.holdout.policy, known.holdout.target_entropy) = (0.8, 0.7);
         assert_eq!(alarms(sure), Vec::<&str>::new(), "a strong network agrees with searches that are sure");
         assert_eq!(alarms(|known| known.spread = 0.3), ["symmetry-spread"]);
-        assert_eq!(alarms(|known| known.drawn.mean_per_new_position = 40.0), ["stale-data"]);
+        assert_eq!(alarms(|known| known.drawn.reuse = 40.0), ["stale-data"]);
         assert_eq!(alarms(|known| known.diagnostics.push(bad(0.0, 0.0))), ["dead-tensor"]);
         assert_eq!(alarms(|known| known.diagnostics.push(bad(0.1, 0.5))), ["unsteady-tensor"]);
     }

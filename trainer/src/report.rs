@@ -63,7 +63,7 @@ impl Reporter<TrainerEvent> for Console {
                 metrics::HUMAN_VALUE_ERROR.set(losses.value_error);
                 metrics::HUMAN_ACCURACY.set(losses.accuracy);
                 metrics::HUMAN_TOP_THREE.set(losses.top_three);
-                tracing::info!(step, examples, losses = of_people(&losses, constant), "human games");
+                tracing::info!(step, examples, losses = of_human_games(&losses, constant), "human games");
             }
             TrainerEvent::Deep { step, examples, losses, .. } => {
                 let Losses { policy, accuracy, top_three, value_error, .. } = losses;
@@ -101,7 +101,7 @@ fn shortly(losses: &Losses) -> String {
 }
 
 /// The losses on human games, as a line of the log.
-fn of_people(losses: &Losses, constant: f32) -> String {
+fn of_human_games(losses: &Losses, constant: f32) -> String {
     let Losses { policy, accuracy, top_three, value_error, .. } = losses;
     let [top, three] = [accuracy, top_three].map(|share| 100.0 * share);
     format!(

@@ -157,7 +157,7 @@ metrics! {
     Gauge SHARDS_EXAMPLES = "tengen_shards_examples": "Examples in the newest shards";
     Gauge WINDOW_GAMES = "tengen_window_games": "Games in the window of the newest shards";
     Gauge WINDOW_POSITIONS = "tengen_window_positions": "Positions in that window";
-    Gauge SAMPLES_PER_NEW_POSITION = "tengen_samples_per_new_position": "Examples sampled per new position: the reuse of a position over its life";
+    Gauge REUSE = "tengen_reuse": "Examples sampled per new position: the reuse of a position over its life";
     Gauge SHARDS_REJECTED = "tengen_shards_rejected_files": "Unreadable files that the newest shards omit";
 
     Counter STEPS = "tengen_train_steps_total": "Optimiser steps of this process";

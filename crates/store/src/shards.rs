@@ -82,7 +82,7 @@ pub struct DrawSummary {
     /// How often a position of the window was drawn, on average.
     pub mean_per_position: f64,
     /// How many examples were drawn for each new position: how often a position is drawn in its life, on average.
-    pub mean_per_new_position: f64,
+    pub reuse: f64,
     /// Share of the examples that come from calibration games.
     pub calibration_fraction: f64,
 }

@@ -134,7 +134,7 @@ fn reuse_limit_bounds_draws_of_a_position() {
     let new: usize = training.iter().map(GameRecord::positions).sum();
     assert_eq!(manifest.window.new_positions, new);
     assert_eq!((manifest.drawn.wanted, manifest.drawn.examples), (5000, 2 * new / 100 * 100));
-    assert!(manifest.drawn.bounded && manifest.drawn.mean_per_new_position <= 2.0);
+    assert!(manifest.drawn.bounded && manifest.drawn.reuse <= 2.0);
 }
 
 #[test]

@@ -59,7 +59,7 @@ fn publish(run: &Run, generation: u32, examples: &[Example], part: usize) {
         examples: examples.len(),
         bounded: false,
         mean_per_position: 1.0,
-        mean_per_new_position: 2.5,
+        reuse: 2.5,
         calibration_fraction: 0.1,
     };
     let (seed, config_digest) = (3, config().digest());

@@ -35,7 +35,7 @@ pub struct EngineOptions {
 /// A player made of a model and a search.
 pub struct EnginePlayer {
     model: Box<dyn Evaluator>,
-    manner: EngineOptions,
+    options: EngineOptions,
     rng: Seed,
     open: Option<Open>,
     book: Option<Box<OpeningBook>>,
@@ -54,10 +54,10 @@ struct Open {
 }
 
 impl EnginePlayer {
-    /// A model that plays in this manner; `rng` draws the symmetries of its evaluations. The model takes as many
-    /// positions at a time as `manner` has leaves, and at least [`WIDTH`].
-    pub fn new(model: Box<dyn Evaluator>, manner: EngineOptions, rng: Seed) -> EnginePlayer {
-        EnginePlayer { model, manner, rng, open: None, book: None }
+    /// A model that plays with these options; `rng` draws the symmetries of its evaluations. The model takes as many
+    /// positions at a time as `options` has leaves, and at least [`WIDTH`].
+    pub fn new(model: Box<dyn Evaluator>, options: EngineOptions, rng: Seed) -> EnginePlayer {
+        EnginePlayer { model, options, rng, open: None, book: None }
     }
 
     /// The same, but that it plays the moves of a book where it has any.
@@ -77,7 +77,7 @@ impl EnginePlayer {
     ) -> Result<&Search, PlayerError> {
         let mut open = match self.open.take().and_then(|open| open.follow(game, komi, visits)) {
             Some(open) => open,
-            None => Open::new(game, Settings { komi, ..self.manner.settings }, self.manner.leaves, visits),
+            None => Open::new(game, Settings { komi, ..self.options.settings }, self.options.leaves, visits),
         };
         loop {
             let search = open.driver.search();
@@ -100,7 +100,7 @@ impl EnginePlayer {
     fn round(&mut self, open: &mut Open) -> Result<(), EvaluateError> {
         if open.visits.is_none() {
             // Round by round, so that one whose evaluations are all known stops, too.
-            open.driver.extend(open.driver.search().visits().saturating_add(self.manner.leaves as u32));
+            open.driver.extend(open.driver.search().visits().saturating_add(self.options.leaves as u32));
         }
         open.driver.submit(&mut *self.model, &mut self.rng);
         self.model.flush()?;
@@ -111,15 +111,15 @@ impl EnginePlayer {
 
 impl Player for EnginePlayer {
     fn genmove(&mut self, task: &Task<'_>, watch: &mut Watch<'_>) -> Result<Decision, PlayerError> {
-        if is_settled(task.game, self.manner.settings.scoring) {
+        if is_settled(task.game, self.options.settings.scoring) {
             return Ok(Decision::Move(Move::Pass));
         }
         let known = self.book.as_ref().and_then(|book| book(task.game, task.komi));
         if let Some(mv) = known.filter(|mv| task.game.is_legal(*mv)) {
             return Ok(Decision::Move(mv));
         }
-        let visits = (!task.timed || self.manner.no_more).then_some(self.manner.visits);
-        let resign = self.manner.resign;
+        let visits = (!task.timed || self.options.no_more).then_some(self.options.visits);
+        let resign = self.options.resign;
         let search = self.search(task.game, task.komi, visits, 1, watch)?;
         let value = search.policy_value().mover(task.game.to_move());
         if resign.is_some_and(|bound| value < bound) {
@@ -133,7 +133,7 @@ impl Player for EnginePlayer {
     }
 
     fn play_on(&mut self, game: &Game, komi: f32) -> Result<Vec<Game>, PlayerError> {
-        playouts::play_on(game, &mut *self.model, self.manner.settings.scoring, komi, &mut self.rng)
+        playouts::play_on(game, &mut *self.model, self.options.settings.scoring, komi, &mut self.rng)
     }
 
     fn new_game(&mut self) {

@@ -81,7 +81,7 @@ fn manifest(generation: u32) -> Manifest {
             examples: 10,
             bounded: false,
             mean_per_position: 0.1,
-            mean_per_new_position: 0.2,
+            reuse: 0.2,
             calibration_fraction: 0.0,
         },
         rejected: Vec::new(),

@@ -16,8 +16,8 @@ pub(in crate::server) fn engine_player_with(model: Box<dyn Evaluator>, algorithm
     let changes = [format!("search.algorithm={algorithm}"), "search.pass_from=0".to_owned()];
     let config = config::Preset::NineByNine.with(&changes).expect("the configuration is good");
     let settings = Settings::new(&config.search, &config.game);
-    let manner = EngineOptions { settings, leaves: 2, visits, no_more: false, resign: None };
-    EnginePlayer::new(model, manner, generator(1))
+    let options = EngineOptions { settings, leaves: 2, visits, no_more: false, resign: None };
+    EnginePlayer::new(model, options, generator(1))
 }
 
 /// Wants no end.
@@ -146,10 +146,10 @@ impl Evaluator for Misled {
 }
 
 fn misled(leaves: usize) -> EnginePlayer {
-    let EnginePlayer { manner, .. } = engine_player("gumbel", 4);
+    let EnginePlayer { options, .. } = engine_player("gumbel", 4);
     let algorithm = Algorithm::Gumbel(Gumbel { moves: 4, c_visit: 50.0, c_scale: 1.0 });
-    let settings = Settings { algorithm, ..manner.settings };
-    EnginePlayer::new(Box::new(Misled::default()), EngineOptions { settings, leaves, ..manner }, generator(1))
+    let settings = Settings { algorithm, ..options.settings };
+    EnginePlayer::new(Box::new(Misled::default()), EngineOptions { settings, leaves, ..options }, generator(1))
 }
 
 /// However many leaves are evaluated together, and whichever moves sequential halving would have considered.
