@@ -6,7 +6,7 @@ use anyhow::anyhow;
 use clap::Parser;
 use config::{ModelRef, QInit, RunConfig, RunName};
 use exit_class::{Classifier, classify};
-use models::{ModelError, Models, Place, Priority};
+use models::{EvaluationCacheOptions, ModelError, Models, Place, Priority};
 use net::NetError;
 use runtime::{Classify, Stop, within};
 use store::{Run, Store};
@@ -49,6 +49,8 @@ pub struct Args {
     resources: runtime::ResourceArgs,
     #[command(flatten)]
     inference: runtime::InferenceArgs,
+    #[command(flatten)]
+    evalcache: runtime::EvalcacheStoreArgs,
     #[command(flatten)]
     live: runtime::LiveArgs,
     #[command(flatten)]
@@ -104,6 +106,7 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
         threads: place.search_threads(&args.resources),
         place,
         cache: args.resources.cache(),
+        evaluations: EvaluationCacheOptions::exact(&args.evalcache).misconfigured()?,
         times: args.times.times.unwrap_or(true),
         live: args.live.interval(0),
     };

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use config::{ModelId, ModelRef, RunConfig, RunName};
-use models::{Model, Place};
+use models::{EvaluationCacheOptions, Model, Place};
 use runtime::{Reporter, Step, Stop, Waiting};
 use store::{Backoff, LeaseName, Run};
 
@@ -33,6 +33,8 @@ pub struct Options {
     pub threads: usize,
     /// Bytes for evaluations that are needed again, for each thread.
     pub cache: usize,
+    /// How evaluations of the models outlive the process; `None`: not at all.
+    pub evaluations: Option<EvaluationCacheOptions>,
     /// Whether games say when they were played.
     pub times: bool,
     /// How often a state of one of its games is published for viewers at most; `None`: never.
@@ -156,6 +158,8 @@ impl<'a> Driver<'a> {
             Games::Share { own, .. } => own,
         };
         let follow_latest = matches!(self.options.model, ModelRef::Newest(_));
+        let opened = Model::open(&self.run, model, &self.options.place, self.config.selfplay.batch)?;
+        let kept = self.options.evaluations.as_ref().map(|options| opened.kept(&model.to_string(), options));
         let job = Job {
             config: (&self.config).into(),
             model: model.clone(),
@@ -163,13 +167,13 @@ impl<'a> Driver<'a> {
             games: games.unwrap_or(u64::MAX),
             threads: self.options.threads,
             cache: self.options.cache,
+            evaluations: kept.transpose()?.flatten(),
             times: self.options.times,
             live: self.options.live,
             handoff_on_shutdown: self.hands_off(model),
             follow_latest,
             threshold: Threshold::new(threshold(&self.run, model)?),
         };
-        let opened = Model::open(&self.run, model, &self.options.place, self.config.selfplay.batch)?;
         tracing::info!(%model, threshold = job.threshold.get(), threads = job.threads, "playing");
         let reporter = &mut *self.reporter;
         reporter.report(Event::Playing { model: model.clone(), games });

@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use config::{ModelId, SelfplayConfig};
+use models::EvaluationCache;
 use play::{EvaluatorCounts, EvaluatorStats};
 use runtime::Stop;
 
@@ -27,6 +28,8 @@ pub struct Job {
     pub threads: usize,
     /// Bytes for evaluations that are needed again, for each thread.
     pub cache: usize,
+    /// Evaluations of the model that outlive the process.
+    pub evaluations: Option<Arc<EvaluationCache>>,
     /// Whether games say when they were played.
     pub times: bool,
     /// Whether to hand off games in progress on shutdown, and to continue games that others handed off.

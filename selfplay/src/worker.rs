@@ -32,7 +32,8 @@ pub(crate) fn play(
     let wanted = order.filter(|index| !shared.begun.contains(index));
     let mut wanted = wanted.skip(thread).step_by(job.threads);
     let slots = config.selfplay.batch / config.search.leaves;
-    let mut evaluator = Instrumented::new(model.evaluator(job.cache), Arc::clone(&shared.stats));
+    let mut evaluator =
+        Instrumented::new(model.evaluator_keeping(job.cache, job.evaluations.clone()), Arc::clone(&shared.stats));
     games.iter_mut().for_each(|game| game.take_over(&name));
     // A worker with more threads handed off more games than fit; they come before new ones.
     let mut later = games.split_off(games.len().min(slots));

@@ -79,6 +79,7 @@ impl<'a> RunLoop<'a> {
             place: place.clone(),
             threads: search_threads,
             cache,
+            evaluations: None,
             times,
             live,
         };

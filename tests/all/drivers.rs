@@ -150,6 +150,7 @@ fn drivers_of_three_stages_work_side_by_side_in_one_process() {
             place: Device::Cpu.into(),
             threads: 1,
             cache: 0,
+            evaluations: None,
             times: false,
             live: None,
         };

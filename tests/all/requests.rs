@@ -85,6 +85,7 @@ fn polls_of_waiting_drivers_make_few_requests() {
         place: Device::Cpu.into(),
         threads: 1,
         cache: 0,
+        evaluations: None,
         times: false,
         live: None,
     };

@@ -9,7 +9,7 @@
 use std::fmt;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use std::time::{Duration, Instant};
 
 use evalcache::segment::{self, Merged};
@@ -554,6 +554,12 @@ impl EvaluationCache {
     }
 }
 
+impl fmt::Debug for EvaluationCache {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "EvaluationCache({})", self.name())
+    }
+}
+
 impl Drop for EvaluationCache {
     fn drop(&mut self) {
         // Every program that has one says at its end what it was good for.
@@ -566,9 +572,6 @@ impl Drop for EvaluationCache {
         }
     }
 }
-
-/// The cache of a model, which several evaluators share.
-pub(crate) type SharedCache = Arc<EvaluationCache>;
 
 #[cfg(test)]
 mod tests;

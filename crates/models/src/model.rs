@@ -1,8 +1,8 @@
 //! A model, ready for any number of threads.
 
-use config::ModelId;
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 
+use config::ModelId;
 use evalcache::{Set, Steps, Symmetries};
 use mcts::Evaluator;
 use net::{Backend, Devices, NetError, Precision};
@@ -11,7 +11,7 @@ use sha2::{Digest, Sha256};
 use store::{ModelMetadata, Run};
 
 use crate::evaluation_set::{evaluations_digest, komi_coding};
-use crate::{ModelError, Place, RemoteModel};
+use crate::{EvaluationCache, EvaluationCacheOptions, ModelError, Place, RemoteModel};
 
 /// A model that is open.
 pub enum Model {
@@ -107,6 +107,38 @@ impl Model {
         }
     }
 
+    /// Its evaluations that outlive the process; `None` for built-in models, which have none. Where inference servers evaluate,
+    /// one of them has to respond.
+    ///
+    /// # Errors
+    /// The store of the evaluations cannot be used.
+    pub fn kept(
+        &self,
+        name: &str,
+        options: &EvaluationCacheOptions,
+    ) -> Result<Option<Arc<EvaluationCache>>, ModelError> {
+        // Matches open their players often.
+        static SAID: Once = Once::new();
+        let Some(set) = self.set(options.steps, options.symmetries) else {
+            let reason = match self {
+                Model::Remote(_) => "no inference server has responded",
+                _ => "built-in models have no evaluations to keep",
+            };
+            SAID.call_once(|| tracing::warn!(model = name, reason, "--evalcache is ignored"));
+            return Ok(None);
+        };
+        let kept = EvaluationCache::open(options, set).map_err(|error| ModelError::Evaluations(Box::new(error)))?;
+        tracing::info!(
+            model = name,
+            evaluations = kept.evaluations(),
+            segments = kept.segments(),
+            steps = %options.steps,
+            symmetries = %options.symmetries,
+            "evaluation cache"
+        );
+        Ok(Some(Arc::new(kept)))
+    }
+
     /// An evaluator for one thread, with so many bytes for its cache.
     pub fn evaluator(&self, cache: usize) -> Box<dyn Evaluator> {
         self.evaluator_keeping(cache, None)
@@ -114,7 +146,8 @@ impl Model {
 
     /// An evaluator for one thread, with so many bytes for its cache, and behind it the evaluations that are kept in a store.
     /// Built-in models have none of these.
-    pub fn evaluator_keeping(&self, cache: usize, kept: Option<Arc<dyn EvaluationStore>>) -> Box<dyn Evaluator> {
+    pub fn evaluator_keeping(&self, cache: usize, kept: Option<Arc<EvaluationCache>>) -> Box<dyn Evaluator> {
+        let kept = kept.map(|kept| kept as Arc<dyn EvaluationStore>);
         match self {
             Model::Uniform => Box::new(Uniform::new()),
             Model::Random => Box::new(RandomModel::new()),

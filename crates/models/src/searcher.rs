@@ -1,13 +1,12 @@
 //! A model together with its search settings.
 
-use std::sync::{Arc, Once};
+use std::sync::Arc;
 
 use config::{ModelId, Overrides, RunConfig};
 use mcts::{Evaluator, Settings};
 use net::Precision;
-use play::{Budget, EvaluationStore};
+use play::Budget;
 
-use crate::evaluations::SharedCache;
 use crate::model::Trained;
 use crate::{EvaluationCache, EvaluationCacheOptions, Model, ModelError, ModelSource, Models, Place, WeightsFile};
 
@@ -19,7 +18,7 @@ pub struct Searcher {
     model: Model,
     /// Whether evaluations may outlive the process.
     keeps: bool,
-    kept: Option<SharedCache>,
+    kept: Option<Arc<EvaluationCache>>,
 }
 
 impl Searcher {
@@ -101,27 +100,8 @@ impl Searcher {
     /// # Errors
     /// The store of the evaluations cannot be used.
     pub fn keeping(self, options: Option<&EvaluationCacheOptions>) -> Result<Searcher, ModelError> {
-        // Matches open their players often.
-        static SAID: Once = Once::new();
         let Some(options) = options.filter(|_| self.keeps) else { return Ok(self) };
-        let Some(set) = self.model.set(options.steps, options.symmetries) else {
-            let reason = match self.model {
-                Model::Remote(_) => "no inference server has responded",
-                _ => "built-in models have no evaluations to keep",
-            };
-            SAID.call_once(|| tracing::warn!(model = self.name, reason, "--evalcache is ignored"));
-            return Ok(self);
-        };
-        let kept = EvaluationCache::open(options, set).map_err(|error| ModelError::Evaluations(Box::new(error)))?;
-        tracing::info!(
-            model = self.name,
-            evaluations = kept.evaluations(),
-            segments = kept.segments(),
-            steps = %options.steps,
-            symmetries = %options.symmetries,
-            "evaluation cache"
-        );
-        Ok(Searcher { kept: Some(Arc::new(kept)), ..self })
+        Ok(Searcher { kept: self.model.kept(&self.name, options)?, ..self })
     }
 
     /// The evaluations that outlive the process, if it keeps any.
@@ -146,7 +126,7 @@ impl Searcher {
 
     /// An evaluator for one thread, with so many bytes for its cache.
     pub fn evaluator(&self, cache: usize) -> Box<dyn Evaluator> {
-        self.model.evaluator_keeping(cache, self.kept.clone().map(|kept| kept as Arc<dyn EvaluationStore>))
+        self.model.evaluator_keeping(cache, self.kept.clone())
     }
 }
 
@@ -158,6 +138,7 @@ fn same_board(model: &str, found: usize, config: &RunConfig) -> Result<(), Model
 #[cfg(test)]
 mod tests {
     use config::Preset;
+    use evalcache::{Steps, Symmetries};
     use net::Device;
     use store::Store;
 
@@ -183,9 +164,8 @@ mod tests {
         let models = Models::new(Store::in_memory().unwrap());
         let config = Preset::NineByNine.config();
         let id = models.resolve(&"9x9-demo".parse().unwrap()).unwrap();
-        let folder = tempfile::tempdir().unwrap();
-        let options =
-            EvaluationCacheOptions::parse(folder.path().to_str().unwrap(), "2048", "canonical", None).unwrap();
+        let (steps, symmetries) = (Steps::S2048, Symmetries::Canonical);
+        let options = EvaluationCacheOptions { store: Store::in_memory().unwrap(), steps, symmetries, copies: None };
         let keeps = |overrides: &Overrides| {
             let opened = Searcher::open_with(&models, &config, &id, overrides, &Device::Cpu.into(), 8).unwrap();
             opened.keeping(Some(&options)).unwrap().kept().is_some()

@@ -92,12 +92,24 @@ pub struct InferenceArgs {
     pub inference_token_file: Option<PathBuf>,
 }
 
-/// Evaluations that outlive the process.
+/// Where evaluations outlive the process.
 #[derive(Args, Clone, Debug)]
-pub struct EvalcacheArgs {
+pub struct EvalcacheStoreArgs {
     /// Evaluation cache on disk or in a bucket: a folder or a URL, as for --store [default: none]
     #[arg(long, env = "TENGEN_EVALCACHE", value_name = "URL", global = true)]
     pub evalcache: Option<String>,
+
+    /// Folder for local copies of segments in a bucket [default: none, so that every lookup reads the bucket]
+    #[arg(long, env = "TENGEN_EVALCACHE_COPIES", value_name = "FOLDER", global = true)]
+    pub evalcache_copies: Option<PathBuf>,
+}
+
+/// Evaluations that outlive the process.
+#[derive(Args, Clone, Debug)]
+pub struct EvalcacheArgs {
+    /// Where.
+    #[command(flatten)]
+    pub store: EvalcacheStoreArgs,
 
     /// Precision of the evaluations in it: probabilities in 1/256 or 1/2048, or exact
     // The crate that knows evaluations reads it, and the next.
@@ -107,10 +119,6 @@ pub struct EvalcacheArgs {
     /// Symmetry of the evaluations in it: the canonical one, the mean of all eight, or the one that the search requests
     #[arg(long, env = "TENGEN_EVALCACHE_SYMMETRY", default_value = "canonical", value_name = "SYMMETRY", global = true, value_parser = ["canonical", "mean8", "requested"])]
     pub evalcache_symmetry: String,
-
-    /// Folder for local copies of segments in a bucket [default: none, so that every lookup reads the bucket]
-    #[arg(long, env = "TENGEN_EVALCACHE_COPIES", value_name = "FOLDER", global = true)]
-    pub evalcache_copies: Option<PathBuf>,
 }
 
 /// Whether games say when they were played.

@@ -50,7 +50,7 @@ mod thread_time;
 mod unix_time;
 mod whole;
 
-pub use args::{EvalcacheArgs, InferenceArgs, LiveArgs, ResourceArgs, StoreArgs, TimesArgs};
+pub use args::{EvalcacheArgs, EvalcacheStoreArgs, InferenceArgs, LiveArgs, ResourceArgs, StoreArgs, TimesArgs};
 pub use classify::{Classify, class_of};
 pub use configuration::{ConfigArgs, RunError, begin, configuration, named_run, run_config};
 pub use console::LogFormat;

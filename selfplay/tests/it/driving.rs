@@ -1,10 +1,14 @@
 //! The driver: one job after the other.
 
 use config::{ModelRef, RunConfig};
+use evalcache::{Steps, Symmetries};
+use models::EvaluationCacheOptions;
 use net::Device;
+use record::GameRecord;
 use runtime::{Driver as _, Silent, Step, Stop};
 use selfplay::{Driver, Event, Games, Options};
-use store::Run;
+use store::{Run, Store};
+use tempfile::TempDir;
 
 use crate::handoff::trained;
 use crate::{a_run, config};
@@ -25,6 +29,7 @@ fn options(model: &str, games: Games) -> Options {
         place: Device::Cpu.into(),
         threads: 2,
         cache: 0,
+        evaluations: None,
         times: false,
         live: None,
     }
@@ -81,4 +86,32 @@ fn driver_of_one_model_finishes_with_its_games() {
     let mut driver = Driver::new(&run, &short(), options("random", games), &Stop::never(), Silent);
     assert_eq!(driver.step().unwrap(), Step::Finished);
     assert_eq!(published(&run, 0), 5);
+}
+
+#[test]
+fn evaluations_that_outlive_the_process_change_no_game() {
+    let folder = TempDir::new().unwrap();
+    let store = Store::open(folder.path().to_str().unwrap()).unwrap();
+    let kept = EvaluationCacheOptions { store, steps: Steps::Exact, symmetries: Symmetries::Requested, copies: None };
+    let games = |evaluations| {
+        let (_folder, run) = a_run();
+        trained(&run, 1);
+        let options = Options { evaluations, ..options("tiny-1", Games::Share { own: Some(4), all: None }) };
+        let mut evaluated = 0;
+        let reporter = |event| {
+            if let Event::Played(done) = event {
+                evaluated = done.evaluator.evaluations;
+            }
+        };
+        let mut driver = Driver::new(&run, &short(), options, &Stop::never(), reporter);
+        assert_eq!(driver.step().unwrap(), Step::Finished);
+        drop(driver);
+        let files = run.games().files(1).unwrap();
+        let mut games: Vec<GameRecord> = files.iter().flat_map(|file| run.games().read(file).unwrap()).collect();
+        games.sort_by_key(|game| game.index);
+        (games, evaluated)
+    };
+    let ((plain, _), (first, computed)) = (games(None), games(Some(kept.clone())));
+    assert!(plain.len() == 4 && plain == first && computed > 100, "{computed}");
+    assert_eq!(games(Some(kept)), (plain, 0), "a worker that plays the same games again evaluates nothing");
 }

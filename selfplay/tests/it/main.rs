@@ -41,6 +41,7 @@ fn job(config: RunConfig, games: u64) -> Job {
         games,
         threads: 2,
         cache: 1 << 16,
+        evaluations: None,
         times: false,
         live: None,
         handoff_on_shutdown: false,

@@ -64,10 +64,6 @@ impl PlayArgs {
     /// Arguments that cannot be used; threads that cannot be started.
     pub(super) fn open(&self, store: &Store) -> Result<Play, WebError> {
         let place = Place::open(&self.resources, &self.inference, "serve", Priority::Interactive, &Stop::never())?;
-        let EvalcacheArgs { evalcache, evalcache_steps, evalcache_symmetry, evalcache_copies } = &self.evalcache;
-        let kept = evalcache.as_ref().map(|store| {
-            EvaluationCacheOptions::parse(store, evalcache_steps, evalcache_symmetry, evalcache_copies.clone())
-        });
         let threads = self.resources.threads();
         let remote = self.inference.inference.is_some();
         let searches = self.searches.unwrap_or(if remote { REMOTE_SEARCHES } else { SEARCHES * threads });
@@ -75,7 +71,8 @@ impl PlayArgs {
             place,
             threads,
             cache: self.resources.cache(),
-            kept: kept.transpose().map_err(|error| ModelError::Evaluations(Box::new(error)))?,
+            kept: EvaluationCacheOptions::of(&self.evalcache)
+                .map_err(|error| ModelError::Evaluations(Box::new(error)))?,
             most: self.open_models,
             files: OfferedFile::read_all(&self.model_files)?,
         };

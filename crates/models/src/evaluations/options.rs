@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use evalcache::{Steps, Symmetries};
-use runtime::EvalcacheArgs;
+use runtime::{EvalcacheArgs, EvalcacheStoreArgs};
 use store::Store;
 
 use super::error::EvaluationCacheError;
@@ -25,25 +25,28 @@ impl EvaluationCacheOptions {
     /// The options of a command line; `None` without a store.
     ///
     /// # Errors
-    /// As [`EvaluationCacheOptions::parse`].
+    /// A store that cannot be opened, or words that are no steps and no symmetry.
     pub fn of(args: &EvalcacheArgs) -> Result<Option<EvaluationCacheOptions>, EvaluationCacheError> {
-        let EvalcacheArgs { evalcache, evalcache_steps, evalcache_symmetry, evalcache_copies } = args;
-        let Some(store) = evalcache else { return Ok(None) };
-        Self::parse(store, evalcache_steps, evalcache_symmetry, evalcache_copies.clone()).map(Some)
+        let steps = args.evalcache_steps.parse().map_err(EvaluationCacheError::Option)?;
+        let symmetries = args.evalcache_symmetry.parse().map_err(EvaluationCacheError::Option)?;
+        Self::open(&args.store, steps, symmetries)
     }
 
-    /// Options as typed: a store, steps, a symmetry, and a folder for copies.
+    /// The options with which a cache changes no game: every bit of an evaluation, in the symmetry that is requested. `None`
+    /// without a store.
     ///
     /// # Errors
-    /// A store that cannot be opened, or words that are none of these.
-    pub fn parse(
-        store: &str,
-        steps: &str,
-        symmetries: &str,
-        copies: Option<PathBuf>,
-    ) -> Result<EvaluationCacheOptions, EvaluationCacheError> {
-        let steps = steps.parse().map_err(EvaluationCacheError::Option)?;
-        let symmetries = symmetries.parse().map_err(EvaluationCacheError::Option)?;
-        Ok(EvaluationCacheOptions { store: Store::open(store)?, steps, symmetries, copies })
+    /// A store that cannot be opened.
+    pub fn exact(args: &EvalcacheStoreArgs) -> Result<Option<EvaluationCacheOptions>, EvaluationCacheError> {
+        Self::open(args, Steps::Exact, Symmetries::Requested)
+    }
+
+    fn open(
+        EvalcacheStoreArgs { evalcache, evalcache_copies: copies }: &EvalcacheStoreArgs,
+        steps: Steps,
+        symmetries: Symmetries,
+    ) -> Result<Option<EvaluationCacheOptions>, EvaluationCacheError> {
+        let Some(store) = evalcache else { return Ok(None) };
+        Ok(Some(EvaluationCacheOptions { store: Store::open(store)?, steps, symmetries, copies: copies.clone() }))
     }
 }
