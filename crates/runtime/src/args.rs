@@ -107,7 +107,7 @@ pub struct EvalcacheStoreArgs {
 /// Evaluations that outlive the process.
 #[derive(Args, Clone, Debug)]
 pub struct EvalcacheArgs {
-    /// Where.
+    /// The store, and the copies of its segments.
     #[command(flatten)]
     pub store: EvalcacheStoreArgs,
 
