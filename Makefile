@@ -3,6 +3,8 @@
 CONFIG ?= configs/9x9.toml
 # Many tests wait for a server with fault injection, so more of them run at a time than there are cores.
 TEST_THREADS ?= $(shell expr 2 \* $$(nproc))
+# The versions of make test-cluster; make test has a short form with the first.
+KUBERNETES = 1.37.2 1.34.4
 # Tests that could not run add a line to this file (crates/testing).
 export TENGEN_SKIP_LIST = $(abspath $(or $(CARGO_TARGET_DIR),target))/skipped.txt
 
@@ -17,7 +19,7 @@ help:
 	@echo "make check  set up libtorch; format, lints and unit tests"
 	@echo "make test   set up libtorch and the tools of the tests; format, lints and all tests"
 	@echo "            TENGEN_ALLOW_SKIP=gnugo,leelaz,... or =all skips the tests of missing tools"
-	@echo "make test-cluster  the manifests on real Kubernetes control planes (Go; takes long)"
+	@echo "make test-cluster  the manifests on real Kubernetes control planes; takes long"
 	@echo "make cluster       such a control plane on loopback; make cluster-stop stops it"
 	@echo "make doc    API documentation in target/doc, without warnings"
 	@echo "make book   the book of docs/ in target/book"
@@ -40,22 +42,20 @@ lint: setup
 check: lint
 	RUST_TEST_THREADS=$(TEST_THREADS) cargo test --locked --workspace --lib --no-fail-fast
 
-# The control planes take longer to build than the rest, and a newer Go than Debian 12 has.
 test: python node tools lint
+	scripts/setup-cluster $(firstword $(KUBERNETES))
 	python3 -B scripts/test_setup.py
 	python3 -B scripts/test_cluster.py
 	rm -f $(TENGEN_SKIP_LIST)
 	RUST_TEST_THREADS=$(TEST_THREADS) cargo test --locked --workspace --no-fail-fast; status=$$?; \
-	scripts/setup-cluster --cached; \
-	TENGEN_ALLOW_SKIP="$$TENGEN_ALLOW_SKIP,control-plane" \
-		cargo test --locked --workspace --test control_plane short_form || status=$$?; \
+	cargo test --locked --workspace --test control_plane short_form || status=$$?; \
 	if [ -s $(TENGEN_SKIP_LIST) ]; then sort -u $(TENGEN_SKIP_LIST); fi; exit $$status
 
 # One at a time: each starts a control plane and a run, which need both cores. Of the tools they use Prometheus only.
 test-cluster: export TENGEN_ALLOW_SKIP =
 test-cluster: python control-plane setup
 	TENGEN_ALLOW_SKIP=chromium,gnugo,leelaz,pytorch scripts/setup-tools
-	set -e; for version in 1.37.2 1.34.4; do \
+	set -e; for version in $(KUBERNETES); do \
 		TENGEN_TEST_KUBERNETES=$$version cargo test --locked --workspace --test control_plane -- --test-threads=1 --nocapture; \
 	done
 

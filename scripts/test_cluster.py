@@ -1,5 +1,7 @@
 """Tests of scripts/cluster, with programs that do nothing and a control plane that is a sleeping process, and of its set-up."""
 
+import importlib.machinery
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -7,6 +9,7 @@ import sys
 import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -59,21 +62,73 @@ class ClusterTest(unittest.TestCase):
 
 
 class SetupTest(unittest.TestCase):
-    def test_setup_without_go_names_the_tests_for_another_cluster(self):
-        with tempfile.TemporaryDirectory() as folder:
-            root, home = Path(folder, "checkout"), Path(folder, "cache")
-            for file in ("scripts/setup-cluster", "scripts/cache.py", "scripts/debian.py", "tests/control_plane/main.go"):
-                (root / file).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy(SCRIPTS.parent / file, root / file)
-            cache.publish(home / "etcd", f"etcd of {debian.release()}", lambda _: None)
-            command = [sys.executable, "-B", root / "scripts" / "setup-cluster"]
-            environment = {"PATH": folder, "HOME": folder, "TENGEN_CACHE": str(home)}
-            said = subprocess.run(command, env=environment, capture_output=True, text=True)
-            self.assertEqual(said.returncode, 1, said.stderr)
-            for words in ("there is no Go", "kind or k3s", "TENGEN_TEST_KUBECONFIG"):
-                self.assertIn(words, said.stderr)
-            said = subprocess.run([*command, "--cached"], env=environment, capture_output=True, text=True)
-            self.assertEqual(said.returncode, 0, said.stderr)
+    """The set-up of control planes, on a machine that has neither Go nor a network."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root, self.bin = Path(folder.name, "checkout"), Path(folder.name, "bin")
+        self.bin.mkdir()
+        scripts = ("setup-cluster", "cache.py", "debian.py", "skips.py", "wheels.py")
+        for file in ("tests/control_plane/main.go", *(f"scripts/{name}" for name in scripts)):
+            (self.root / file).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(SCRIPTS.parent / file, self.root / file)
+        cache.publish(Path(folder.name, "cache", "etcd"), f"etcd of {debian.release()}", lambda _: None)
+        self.bare = {
+            "PATH": str(self.bin), "HOME": folder.name, "TENGEN_CACHE": f"{folder.name}/cache", "GOPROXY": "off,http://127.0.0.1:9/",
+        }
+
+    def setup(self, *arguments, **environment):
+        command = [sys.executable, "-B", self.root / "scripts" / "setup-cluster", *arguments]
+        return subprocess.run(command, env={**self.bare, **environment}, capture_output=True, text=True)
+
+    def program(self, name, text):
+        (self.bin / name).write_text(f"#!/bin/sh\n{text}\n")
+        (self.bin / name).chmod(0o755)
+
+    def load(self):
+        """The script as a module."""
+        loader = importlib.machinery.SourceFileLoader("setup_cluster", str(self.root / "scripts" / "setup-cluster"))
+        module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
+        loader.exec_module(module)
+        return module
+
+    def test_setup_without_network_names_the_proxy_and_the_other_ways(self):
+        script = self.load()
+        with mock.patch.object(script.wheels, "TRIES", 1), mock.patch.dict(os.environ, self.bare, clear=True):
+            with self.assertRaises(script.wheels.FetchError) as caught:
+                script.unpack_toolchain(self.root)
+        self.assertIn("http://127.0.0.1:9/golang.org/toolchain/@v/v0.0.1-go1.26", str(caught.exception))
+        self.program("go", "echo go1.26.0; test $1 = env")
+        self.program("nice", 'exec "$@"')
+        said = self.setup("1.37.2")
+        self.assertEqual(said.returncode, 1, said.stdout)
+        for words in ("go mod download", "TENGEN_ALLOW_SKIP=control-plane make test", "kind or k3s", "TENGEN_TEST_KUBECONFIG"):
+            self.assertIn(words, said.stderr)
+        self.assertEqual(list(self.root.glob(".venv/kubernetes*")), [])
+
+    def test_only_a_go_that_kubernetes_accepts_is_used(self):
+        script = self.load()
+        for version, accepted in (("go1.19.8", False), ("go1.26.0", True), ("go1.30", True), ("go2.0.1", True), ("", False)):
+            self.program("go", f"echo {version}")
+            with mock.patch.dict(os.environ, {"PATH": str(self.bin)}):
+                self.assertEqual(script.is_new_enough(), accepted, version)
+
+    def test_toolchain_of_another_content_is_refused(self):
+        script = self.load()
+        fake = lambda url, archive, path: path.write_bytes(b"no archive")
+        with mock.patch.object(script.wheels, "resume_download", fake), self.assertRaises(script.SetupError) as caught:
+            script.unpack_toolchain(self.root)
+        self.assertIn("wrong size or sha256", str(caught.exception))
+
+    def test_setup_allowed_to_skip_succeeds(self):
+        for allowed in ("control-plane", "gnugo, control-plane", "all"):
+            said = self.setup(TENGEN_ALLOW_SKIP=allowed)
+            self.assertEqual((said.returncode, "skipped" in said.stdout), (0, True), said.stderr)
+
+    def test_unknown_version_is_refused(self):
+        said = self.setup("1.2.3")
+        self.assertEqual((said.returncode, "scripts/setup-cluster [VERSION...]" in said.stderr), (1, True))
 
 
 if __name__ == "__main__":
