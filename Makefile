@@ -26,7 +26,7 @@ help:
 	@echo "make deny   licences, duplicate versions and advisories of dependencies"
 	@echo "make sanitize  tests of the CPU kernels under AddressSanitizer (x86-64)"
 	@echo "make fuzz   each fuzz target under AddressSanitizer for SECONDS=60 (x86-64)"
-	@echo "make peers  Tengen beside pgx, OpenSpiel and others: a trial; PEERS=full takes more than a day"
+	@echo "make peers  Tengen beside pgx, OpenSpiel and others: a trial; PEERS=full takes half a day"
 	@echo "make dist   programs without libtorch, as a tarball and a wheel, in target/dist"
 	@echo "make setup  set up libtorch for plain cargo commands"
 

@@ -2,7 +2,7 @@
 """Measures Tengen and its peers side by side, and writes a table and a picture.
 
     make peers              # the short form: a trial
-    PEERS=full make peers   # the full form, more than a day
+    PEERS=full make peers   # the full form, half a day
 
 Each unit of work writes one file, `target/peers/FORM/UNIT.json`, when it is complete. Run again, the command resumes
 after the last complete unit. The folder also gets `table.md` and `strength.svg`, which table.py makes of these files.
@@ -15,6 +15,7 @@ import hashlib
 import importlib
 import importlib.metadata
 import json
+import math
 import os
 import platform
 import shutil
@@ -44,12 +45,16 @@ class Form:
     networks: list  # blocks and filters
     minutes: dict  # minutes at which each row is saved; it trains until the last
     seeds: list
-    games: int  # per match
+    games: int  # of a row and minute with an opponent, with all seeds together
     heads: int  # of the last minutes of a row, as many have matches with Tengen
     once: tuple = ()  # rows with the first seed only
 
     def seeds_of(self, row):
         return self.seeds[:1] if row in self.once else self.seeds
+
+    def games_of(self, row):
+        """Games of each seed, in pairs of both colours."""
+        return 2 * math.ceil(self.games / (2 * len(self.seeds_of(row))))
 
 
 FORMS = {
@@ -145,8 +150,8 @@ def units(form, results):
                 for other in peer("gnugo").OPPONENTS:
                     yield Unit(f"match {row} {seed} {minute} {other}", "matches", "play",
                                lambda r=row, s=seed, m=minute, o=other: {
-                                   "first": player(r, s, m), "second": opponent(o), "games": form.games, "seed": s,
-                                   "visits": SIMULATIONS}, (f"train {row} {seed}",))
+                                   "first": player(r, s, m), "second": opponent(o), "games": form.games_of(r),
+                                   "seed": s, "visits": SIMULATIONS}, (f"train {row} {seed}",))
     home, *others = form.minutes
     for row in others:
         for seed in form.seeds_of(row):
@@ -154,8 +159,8 @@ def units(form, results):
                 for limit, value in (("visits", SIMULATIONS), ("seconds", SECONDS_PER_MOVE)):
                     yield Unit(f"match {row} {seed} {minute} {home} {limit}", "matches", "play",
                                lambda r=row, s=seed, m=minute, k=limit, v=value: {
-                                   "first": player(home, s, m), "second": player(r, s, m), "games": form.games,
-                                   "seed": s, k: v}, (f"train {home} {seed}", f"train {row} {seed}"))
+                                   "first": player(home, s, m), "second": player(r, s, m),
+                                   "games": form.games_of(r), "seed": s, k: v}, (f"train {home} {seed}", f"train {row} {seed}"))
 
 
 def fresh(folder):
@@ -185,6 +190,16 @@ def machine():
     return {"processor": (model or [platform.machine()])[0], "cores": len(os.sched_getaffinity(0)),
             "instructions": best,
             "memory_gib": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1)}
+
+
+def foreign(results, here):
+    """A machine of earlier results that is not this one, or None: one table is of one machine."""
+    same = ("processor", "cores", "instructions")
+    for path in results.folder.glob("*.json"):
+        other = json.loads(path.read_text())["machine"]
+        if any(other[key] != here[key] for key in same):
+            return ", ".join(str(other[key]) for key in same)
+    return None
 
 
 def versions(packages):
@@ -330,6 +345,8 @@ def main():
     environment = {**os.environ, "PYTHONPATH": path, "JAX_PLATFORMS": "cpu", "PYTHONUNBUFFERED": "1"}
     about = {"machine": machine(), "versions": versions(packages), "form": name,
              "date": datetime.date.today().isoformat()}
+    if other := foreign(results, about["machine"]):
+        sys.exit(f"peers: {results.folder} has results of another machine ({other}); move it away to begin anew")
     problems = run_all(units(form, results), results, lambda unit: run_unit(unit, results, environment), about)
     print(table.publish(results.folder, results.folder, problems))
     failed = [unit for unit, reason in problems.items() if reason.startswith("exit code")]

@@ -129,26 +129,30 @@ def player(argument):
 
 
 def match_rows(documents, wanted):
+    """A row for each pair of players; the games of all seeds count together."""
+    pairs = {}
     for document in named(documents, "match ").values():
-        first, second = (document["arguments"][key] for key in ("first", "second"))
-        if not wanted(document["arguments"]):
+        arguments = document["arguments"]
+        if wanted(arguments):
+            pairs.setdefault((player(arguments["first"]), player(arguments["second"])), []).append(document)
+    for (first, second), matches in pairs.items():
+        played = [match for match in matches if match["result"]["games"]]
+        if not played:
+            yield [first, second, "–", matches[0]["result"].get("reason", "all games void"), "–", "–", "–"]
             continue
-        result, seed = document["result"], str(document["arguments"]["seed"])
-        if not result["games"]:
-            yield [player(first), seed, player(second), "–", result.get("reason", "all games void"), "–", "–"]
-            continue
-        low, high = interval(result["points"], result["games"])
-        ahead = first["name"] if low > 0.5 else second["name"] if high < 0.5 else "not decided"
-        limits = [str(limit) for limit in result["visits"]]
-        visits = limits[0] if second["module"] == "peer_gnugo" else f"{limits[0]} : {limits[1]}"
-        seconds = " : ".join(f"{value:.2f}" for value in result["seconds_per_move"])
-        points = f"{result['points']:g} of {result['games']} ({low:.0%}–{high:.0%})"
-        if result["void"]:
-            points += f", {result['void']} void"
-        yield [player(first), seed, player(second), f"{visits}", points, seconds, ahead]
+        points, games, void = (sum(match["result"][key] for match in played) for key in ("points", "games", "void"))
+        low, high = interval(points, games)
+        names = [played[0]["arguments"][key]["name"] for key in ("first", "second")]
+        ahead = names[0] if low > 0.5 else names[1] if high < 0.5 else "not decided"
+        of_gnugo = played[0]["arguments"]["second"]["module"] == "peer_gnugo"
+        visits = dict.fromkeys(" : ".join(map(str, match["result"]["visits"][:1 if of_gnugo else 2])) for match in played)
+        seconds = (sum(match["result"]["seconds_per_move"][k] for match in played) / len(played) for k in (0, 1))
+        text = f"{points:g} of {games} ({low:.0%}–{high:.0%})" + (f", {void} void" if void else "")
+        by_seed = "; ".join(f"{match['result']['points']:g}" if match in played else "–" for match in matches)
+        yield [first, second, "; ".join(visits), text, by_seed, " : ".join(f"{each:.2f}" for each in seconds), ahead]
 
 
-MATCH_HEAD = ["player", "seed", "opponent", "visits", "points of the player", "s/move", "ahead"]
+MATCH_HEAD = ["player", "opponent", "visits", "points of the player", "by seed", "s/move", "ahead"]
 
 
 def ratings(documents):
@@ -235,9 +239,10 @@ def render(documents, problems):
     """The tables as Markdown."""
     some = next(iter(documents.values()))
     machine, dates = some["machine"], sorted({document["date"] for document in documents.values()})
-    versions = ", ".join(f"{name} {version}" for name, version in some["versions"].items()
-                         if name in ("tengen", "pgx", "mctx", "jax", "open-spiel", "onnxruntime", "openvino", "GNU Go",
-                                     "Leela Zero"))
+    named_here = ("tengen", "pgx", "mctx", "jax", "open-spiel", "onnxruntime", "openvino", "GNU Go", "Leela Zero")
+    found = dict.fromkeys((name, version) for document in documents.values()
+                          for name, version in document["versions"].items() if name in named_here)
+    versions = ", ".join(f"{name} {version}" for name, version in found)
     known = lambda match: match["second"]["module"] == "peer_gnugo"
     parts = [
         f"# Side by side{trial(documents)}",

@@ -220,6 +220,17 @@ class ResumeTest(unittest.TestCase):
                 self.assertNotIn(unit.name, seen)
                 seen.add(unit.name)
 
+    def test_results_of_another_machine_are_found(self):
+        here = {"processor": "a", "cores": 2, "instructions": "avx2", "memory_gib": 8.0}
+        self.results.write("train x 1", {"machine": {**here, "memory_gib": 7.9}})
+        self.assertIsNone(run.foreign(self.results, here))
+        self.results.write("train x 2", {"machine": {**here, "cores": 4}})
+        self.assertEqual(run.foreign(self.results, here), "a, 4, avx2")
+
+    def test_seeds_share_the_games_in_pairs(self):
+        form = run.Form("form", 1.0, [], {}, [1, 2, 3], 100, 1, once=("alone",))
+        self.assertEqual([form.games_of(row) for row in ("all", "alone")], [34, 100])
+
     def test_matches_are_between_networks_that_were_saved(self):
         for form in run.FORMS.values():
             for row, minutes in form.minutes.items():
@@ -257,6 +268,15 @@ class TableTest(unittest.TestCase):
         for points, ahead in ((1, "GNU Go level 10"), (5, "not decided"), (10, "x")):
             [row] = table.match_rows(match(("x", 5), level, points), lambda arguments: True)
             self.assertEqual(row[-1], ahead)
+
+    def test_games_of_all_seeds_count_together(self):
+        level = ("GNU Go level 10", 0)
+        seeds = {seed: match(("x", 5), level, points) for seed, points in ((1, 9), (2, 6.5), (3, 0))}
+        both = {f"match {seed}": next(iter(documents.values())) for seed, documents in seeds.items()}
+        both["match 3"]["result"] = {"games": 0, "reason": "x had not trained yet"}
+        [row] = table.match_rows(both, lambda arguments: True)
+        self.assertEqual(row[:2] + row[3:5], ["x, 5 min", "GNU Go level 10", "15.5 of 20 (56%–90%)", "9; 6.5; –"])
+        self.assertEqual(row[-1], "x")
 
     def test_ratings_have_the_order_of_the_results(self):
         level = ("GNU Go level 10", 0)
