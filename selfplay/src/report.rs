@@ -70,7 +70,7 @@ impl Job {
         metrics::GAMES_RESUMED.add(now.resumed - before.resumed);
         let evaluator = now.evaluator.since(before.evaluator);
         metrics::EVALUATIONS.add(evaluator.evaluations);
-        metrics::CACHE_HITS.add(evaluator.cache_hits);
+        metrics::MEMORY_CACHE_HITS.add(evaluator.cache_hits);
         metrics::BATCH_SLOTS.add(evaluator.slots);
         metrics::BATCHES.add(evaluator.batches);
         // Differences of whole microseconds, so that no part of one is lost.

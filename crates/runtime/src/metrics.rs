@@ -115,10 +115,10 @@ metrics! {
     Counter STORE_READ = "tengen_store_read_bytes_total": "Bytes read from the store";
     Counter STORE_WRITTEN = "tengen_store_written_bytes_total": "Bytes written to the store";
 
-    Counter EVALCACHE_HITS = "tengen_evalcache_hits_total": "Evaluations found in the evaluation cache of --evalcache";
-    Counter EVALCACHE_MISSES = "tengen_evalcache_misses_total": "Evaluations that the evaluation cache of --evalcache lacked";
-    Counter EVALCACHE_WRITTEN = "tengen_evalcache_written_bytes_total": "Bytes of segments that were published to the evaluation cache, those of merged segments included";
-    Counter EVALCACHE_ERRORS = "tengen_evalcache_errors_total": "Lookups in damaged blocks or unreadable segments of the evaluation cache, which count as misses, and segments that could not be published";
+    Counter EVALCACHE_HITS = "tengen_evalcache_hits_total": "Evaluations found in the stored cache (--evalcache)";
+    Counter EVALCACHE_MISSES = "tengen_evalcache_misses_total": "Evaluations that the stored cache (--evalcache) lacked";
+    Counter EVALCACHE_WRITTEN = "tengen_evalcache_written_bytes_total": "Bytes of segments that were published to the stored cache, those of merged segments included";
+    Counter EVALCACHE_ERRORS = "tengen_evalcache_errors_total": "Lookups in damaged blocks or unreadable segments of the stored cache, which count as misses, and segments that could not be published";
 
     Counter GAMES = "tengen_games_total": "Self-play games finished";
     Counter GAMES_DISCARDED = "tengen_games_discarded_total": "Self-play games in progress that were discarded on shutdown";
@@ -128,7 +128,7 @@ metrics! {
     Counter POSITIONS = "tengen_positions_total": "Moves in finished self-play games";
     Counter VISITS = "tengen_visits_total": "Visits of finished self-play games, inherited ones included";
     Counter EVALUATIONS = "tengen_evaluations_total": "Positions evaluated by the network in self-play";
-    Counter CACHE_HITS = "tengen_evaluation_cache_hits_total": "Evaluation cache hits in self-play";
+    Counter MEMORY_CACHE_HITS = "tengen_memory_cache_hits_total": "Evaluations of self-play that were found in memory (--cache-mib)";
     Counter BATCH_SLOTS = "tengen_batch_slots_total": "Slots of self-play batches, used or not; evaluations / slots is the batch fill";
     Counter BATCHES = "tengen_batches_total": "Batches evaluated in self-play";
     Counter NETWORK_WAIT = "tengen_network_wait_microseconds_total": "Time that self-play threads waited for batches, in microseconds; divided by the batches: latency, queueing on the device included";
