@@ -92,7 +92,7 @@ fn pages_downloads_and_data_are_there_and_the_process_drains() {
         "/runs/r/games?end=passes&calibration=no&threshold=no&opening=C3",
         "/runs/r/games?kind=match",
         "/runs/r/live",
-        "/runs/r/matches?sort=surprise",
+        "/runs/r/matches?sort=deviations",
         "/runs/r/openings?model=1&line=C3",
         "/runs/r/config",
         "/compare?run=r",

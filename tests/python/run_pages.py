@@ -40,14 +40,14 @@ def matches_and_games_are_filtered(browser, server):
         pairs = page.locator("#pairs tbody tr")
         everyone = pairs.count()
         page.get_by_label("Player").fill("one-2")
-        page.get_by_label("Sort by").select_option("surprise")
+        page.get_by_label("Sort by").select_option("deviations")
         page.get_by_role("button", name="Show").click()
         page.wait_for_url("**player=one-2*")
         assert 0 < pairs.count() < everyone and all("one-2" in text for text in pairs.all_inner_texts())
         column = page.locator("#pairs thead th").all_inner_texts().index("Surprise") + 1
         texts = page.locator(f"#pairs tbody tr :nth-child({column})").all_inner_texts()
-        surprises = [abs(float(text.replace("−", "-"))) for text in texts if text != "–"]
-        assert surprises and surprises == sorted(surprises, reverse=True), texts
+        deviations = [abs(float(text.replace("−", "-"))) for text in texts if text != "–"]
+        assert deviations and deviations == sorted(deviations, reverse=True), texts
         page.goto(server.url + "runs/one/games")
         page.get_by_label("Winner").select_option("white")
         page.get_by_label("Moves from").fill("10")

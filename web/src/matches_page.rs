@@ -47,15 +47,15 @@ fn content(snapshot: &Snapshot, options: &Options) -> Markup {
     let is_shown =
         |pair: &&Pair| player.is_empty() || [&pair.one, &pair.other].iter().any(|name| is_named(name, player));
     let mut shown: Vec<&Pair> = all.iter().filter(is_shown).collect();
-    if options.sort == "surprise" {
-        let far = |pair: &Pair| pair.surprise().map_or(0.0, f64::abs);
+    if options.sort == "deviations" {
+        let far = |pair: &Pair| pair.deviations().map_or(0.0, f64::abs);
         shown.sort_by(|one, other| far(other).total_cmp(&far(one)));
     }
     let address = |page: usize| {
         format!(
             "?player={}&sort={}&page={page}",
             escaped(&options.player),
-            if options.sort == "surprise" { "surprise" } else { "games" }
+            if options.sort == "deviations" { "deviations" } else { "games" }
         )
     };
     html! {
@@ -65,14 +65,14 @@ fn content(snapshot: &Snapshot, options: &Options) -> Markup {
         section #pairs {
             h2 { "Pairs" }
             p.quiet {
-                "Played scores with 95 % intervals, and those that the ratings predict. The surprise is their distance in standard errors; beyond 3 in "
+                "Played scores with 95 % intervals, and those that the ratings predict. Deviations are the standard errors between the two; more than 3 in "
                 "more than one pair of 400 the ratings do not describe the players. "
                 (plots::table_links(&facts.run, "matches"))
                 a href=(format!("/runs/{}/games?kind=match", facts.run)) { "Games" }
             }
             form.line role="search" {
                 label { "Player" input type="text" name="player" value=(options.player) size="14"; }
-                label { "Sort by" select name="sort" { option value="games" { "games" } option value="surprise" selected[options.sort == "surprise"] { "surprise" } } }
+                label { "Sort by" select name="sort" { option value="games" { "games" } option value="deviations" selected[options.sort == "deviations"] { "deviations" } } }
                 button { "Show" }
             }
             @if shown.is_empty() { p.empty { "No pairs." } } @else {

@@ -82,9 +82,9 @@ pub fn goodness_of_fit(results: &PairResults, ratings: &Ratings) -> Option<Goodn
         chi_squared += residual * residual / cell.variance;
         expected += free;
         variance += 2.0 * free + cell.fourth_cumulant / (cell.variance * cell.variance) * free * free;
-        // A pair that alone decides its own expectation cannot surprise.
+        // A pair that alone decides its own expectation cannot deviate from it.
         if free > 1e-6 {
-            residuals.push(surprise((first, second), cell, residual / (cell.variance * free).sqrt()));
+            residuals.push(residual_of((first, second), cell, residual / (cell.variance * free).sqrt()));
         }
     }
     residuals.sort_by(|a, b| b.deviations.total_cmp(&a.deviations));
@@ -95,7 +95,7 @@ pub fn goodness_of_fit(results: &PairResults, ratings: &Ratings) -> Option<Goodn
     })
 }
 
-fn surprise((first, second): (usize, usize), cell: &Cell, deviations: f64) -> Residual {
+fn residual_of((first, second): (usize, usize), cell: &Cell, deviations: f64) -> Residual {
     let &Cell { games, points, expected, .. } = cell;
     if deviations >= 0.0 {
         return Residual { first, second, games, points, expected, deviations };

@@ -9,8 +9,8 @@ use super::{BookKey, Entry};
 
 /// Cost of any move.
 const STEP: f64 = 1.0;
-/// Cost of the surprise of a move, for each nat of −ln of its prior.
-const SURPRISE: f64 = 1.0;
+/// Cost of the surprisal of a move, for each nat of −ln of its prior.
+const SURPRISAL: f64 = 1.0;
 /// Cost of a move that is worse than the best one, for a sure win lost for a sure loss.
 pub(super) const GAP: f64 = 20.0;
 /// The least prior that counts.
@@ -57,7 +57,7 @@ pub struct Spot {
     pub game: Game,
     /// Turns the game as the entry is.
     pub symmetry: Symmetry,
-    /// Cost of the line: its length, the surprise of its moves, and their loss.
+    /// Cost of the line: its length, the surprisal of its moves, and their loss.
     pub cost: f64,
     /// Its moves, the best by minimax first.
     pub edges: Vec<Edge>,
@@ -279,9 +279,9 @@ fn edges(game: &Game, symmetry: Symmetry, entry: &Entry, worth: &BTreeMap<BookKe
     let hoped = |edge: &Edge| sign * worth.get(&edge.key).map_or(f64::from(edge.value), |found| found.at_best(mover));
     let best = found.iter().map(expected).fold(f64::NEG_INFINITY, f64::max);
     for edge in &mut found {
-        let surprise = -f64::from(edge.prior).clamp(LEAST_PRIOR, 1.0).ln();
+        let surprisal = -f64::from(edge.prior).clamp(LEAST_PRIOR, 1.0).ln();
         let gap = (best - hoped(edge)).max(0.0) / 2.0;
-        edge.cost = STEP + SURPRISE * surprise + GAP * gap;
+        edge.cost = STEP + SURPRISAL * surprisal + GAP * gap;
     }
     found
 }

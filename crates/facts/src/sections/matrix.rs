@@ -42,7 +42,7 @@ impl Pair {
     }
 
     /// How far the score is from the predicted one, in standard errors.
-    pub fn surprise(&self) -> Option<f64> {
+    pub fn deviations(&self) -> Option<f64> {
         let predicted = self.predicted?;
         let error = (predicted * (1.0 - predicted) / self.games as f64).sqrt();
         (error > 0.0).then(|| (self.played() - predicted) / error)
@@ -109,7 +109,7 @@ pub fn pairs_table<'a>(pairs: impl Iterator<Item = &'a Pair>) -> Markup {
                 thead { tr {
                     th.text scope="col" { "Player" } th.text scope="col" { "Against" } th scope="col" { "Games" } th scope="col" { "as Black" }
                     th scope="col" { "Points" } th scope="col" { "Played" } th scope="col" { "95 % interval" } th scope="col" { "Predicted" }
-                    th scope="col" title="standard errors from the predicted score" { "Surprise" }
+                    th scope="col" title="standard errors from the predicted score" { "Deviations" }
                 } }
                 tbody {
                     @for pair in pairs {
@@ -123,8 +123,8 @@ pub fn pairs_table<'a>(pairs: impl Iterator<Item = &'a Pair>) -> Markup {
                             td { (percent(pair.played(), 0)) }
                             td.quiet { (percent(low, 0)) " to " (percent(high, 0)) }
                             td { @if let Some(predicted) = pair.predicted { (percent(predicted, 0)) } @else { "–" } }
-                            td.bad[pair.surprise().is_some_and(|far| far.abs() > 3.0)] {
-                                @if let Some(far) = pair.surprise() { (far_text(far)) } @else { "–" }
+                            td.bad[pair.deviations().is_some_and(|far| far.abs() > 3.0)] {
+                                @if let Some(far) = pair.deviations() { (far_text(far)) } @else { "–" }
                             }
                         }
                     }
@@ -220,9 +220,9 @@ mod tests {
     }
 
     #[test]
-    fn surprise_is_in_standard_errors() {
-        assert!((pair(60.0, 100, 0.5).surprise().unwrap() - 2.0).abs() < 1e-9);
-        assert!(pair(50.0, 100, 0.5).surprise().unwrap().abs() < 1e-9);
+    fn deviations_are_in_standard_errors() {
+        assert!((pair(60.0, 100, 0.5).deviations().unwrap() - 2.0).abs() < 1e-9);
+        assert!(pair(50.0, 100, 0.5).deviations().unwrap().abs() < 1e-9);
         let (low, high) = pair(60.0, 100, 0.5).interval();
         assert!(low < 0.6 && 0.6 < high && high - low < 0.2);
     }
