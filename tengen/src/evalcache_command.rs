@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context, anyhow};
 use evalcache::{Key, KomiCoding, Set, Symmetries, View};
 use go::{Game, sgf};
+use mcts::Value;
 use models::{EvaluationCache, EvaluationCacheError};
 use play::EvaluationStore;
 use runtime::{Classify, Stop};
@@ -166,7 +167,7 @@ fn of_game(cache: &EvaluationCache, number: u32, mut game: Game, komi: Option<f3
             symmetry.inverse().apply_values(size, &seen, &mut policy);
             let mut bytes = [0; 10];
             bytes.copy_from_slice(&key.bits().to_be_bytes()[6..]);
-            let value = if game.to_move() == go::Color::Black { value } else { -value };
+            let value = Value::for_mover(game.to_move(), value).black();
             rows.push(EvaluationRow { game: number, turn: game.turn() as u32, key: bytes, value, policy });
         }
         if game.undo().is_none() {
