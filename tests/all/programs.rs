@@ -34,18 +34,6 @@ fn stages_work_one_by_one_on_one_store() {
     }
 }
 
-#[test]
-fn every_program_explains_itself() {
-    for name in ["selfplay", "shuffler", "trainer", "evaluator", "tengen"] {
-        let help = succeed(program(name).arg("--help"));
-        assert!(help.contains("Usage:") && help.contains("--store"), "{name} --help:\n{help}");
-    }
-    for command in ["run", "gtp", "bench", "study", "options"] {
-        let help = succeed(program("tengen").args([command, "--help"]));
-        assert!(help.contains("Usage:"), "{help}");
-    }
-}
-
 /// From the C library, a run of `configs/9x9-larger.toml` occupied eight times the memory that it needed.
 #[test]
 fn tensors_have_their_memory_from_the_programs_own_allocator() {

@@ -57,14 +57,6 @@ fn mistakes_are_explained() {
 }
 
 #[test]
-fn help_is_for_newcomers() {
-    let (folder, _run) = a_run();
-    for word in ["self-play games", "--once", "--dry-run", "TENGEN_STORE", "TENGEN_RUN", "s3://"] {
-        ended(&shuffler(&folder, &["--help"]), 0, word);
-    }
-}
-
-#[test]
 fn compact_option_puts_games_into_archives() {
     let (folder, run) = a_run();
     play(&run, 0, 0, 40);
