@@ -3,6 +3,7 @@
 import importlib.machinery
 import importlib.util
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -125,6 +126,18 @@ class SetupTest(unittest.TestCase):
         for allowed in ("control-plane", "gnugo, control-plane", "all"):
             said = self.setup(TENGEN_ALLOW_SKIP=allowed)
             self.assertEqual((said.returncode, "skipped" in said.stdout), (0, True), said.stderr)
+
+    def test_versions_are_the_same_everywhere(self):
+        versions = self.load().VERSIONS
+        found = {
+            file: re.findall(r"1\.\d\d\.\d+", (SCRIPTS.parent / file).read_text())
+            for file in ("Makefile", "scripts/cluster", "crates/testing/src/tool.rs", "k8s/README.md", "docs/operations/kubernetes.md")
+        }
+        self.assertEqual(found["Makefile"], versions[::-1])
+        self.assertEqual(found["scripts/cluster"], versions[-1:])
+        self.assertEqual(found["crates/testing/src/tool.rs"], versions[-1:])
+        self.assertEqual(found["k8s/README.md"][:2], versions)
+        self.assertLessEqual(set(found["docs/operations/kubernetes.md"]), set(versions))
 
     def test_unknown_version_is_refused(self):
         said = self.setup("1.2.3")

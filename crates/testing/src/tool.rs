@@ -10,7 +10,7 @@ use crate::repository;
 pub enum Tool {
     /// Chromium.
     Chromium,
-    /// The Kubernetes control planes and etcd, which `make test-cluster` builds.
+    /// The Kubernetes control planes and etcd, which scripts/setup-cluster builds.
     ControlPlane,
     /// GNU Go.
     GnuGo,
