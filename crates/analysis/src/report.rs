@@ -2,7 +2,7 @@
 //! (<https://github.com/lightvector/KataGo/blob/master/docs/Analysis_Engine.md>).
 
 use go::Color;
-use mcts::Value;
+use mcts::{Value, six_places};
 use serde::{Deserialize, Serialize};
 
 use crate::{Analysis, Candidate};
@@ -146,11 +146,11 @@ impl Report {
                 current_player: letter(analysis.to_move).to_owned(),
                 visits: analysis.visits + 1,
                 outlook: say(analysis.value, analysis.visits),
-                raw_winrate: winrate(analysis.network.mover(viewer)),
+                raw_winrate: six_places(analysis.network.winrate(viewer)),
                 this_hash: hash(analysis.hashes[0]),
                 sym_hash: hash(analysis.hashes[1]),
             },
-            policy: style.policy.then(|| analysis.policy.iter().map(|prior| prior.map_or(-1.0, rounded)).collect()),
+            policy: style.policy.then(|| analysis.policy.iter().map(|prior| prior.map_or(-1.0, six_places)).collect()),
         }
     }
 
@@ -173,8 +173,8 @@ fn move_info(
         r#move: one.mv.to_gtp(analysis.size),
         order,
         visits: one.visits,
-        prior: rounded(one.prior),
-        utility_lcb: rounded((2.0 * outlook.lcb - 1.0) as f32),
+        prior: six_places(one.prior),
+        utility_lcb: six_places((2.0 * outlook.lcb - 1.0) as f32),
         score_mean: outlook.score_lead,
         pv: variation().map(|(mv, _)| mv.to_gtp(analysis.size)).collect(),
         pv_visits: style.path_visits.then(|| variation().map(|(_, visits)| *visits).collect()),
@@ -185,34 +185,17 @@ fn move_info(
 impl Outlook {
     fn new(value: Value, visits: u32, mover: Color, viewer: Color, points: f32) -> Outlook {
         let seen = value.mover(viewer);
-        // For the other player the bound is an upper one.
-        let bound = cautious(value.mover(mover), visits);
-        let bound = if mover == viewer { bound } else { -bound };
-        let lead = rounded(points * seen);
+        let lead = six_places(points * seen);
         Outlook {
-            winrate: winrate(seen),
-            lcb: winrate(bound),
-            utility: rounded(seen),
+            winrate: six_places(value.winrate(viewer)),
+            // For the other player the bound is an upper one.
+            lcb: six_places(value.lcb(mover, visits).winrate(viewer)),
+            utility: six_places(seen),
             score_lead: lead,
             score_selfplay: lead,
             score_stdev: 0.0,
         }
     }
-}
-
-/// Lower bound of a mean value of this number of visits, with 97.5 % confidence: outcomes of −1 and 1 differ
-/// most from each other, so their spread bounds that of all values with this mean.
-fn cautious(value: f32, visits: u32) -> f32 {
-    (value - 1.96 * ((1.0 - value * value) / visits.max(1) as f32).max(0.0).sqrt()).max(-1.0)
-}
-
-fn winrate(value: f32) -> f64 {
-    rounded((1.0 + value) / 2.0)
-}
-
-/// To six places.
-fn rounded(number: f32) -> f64 {
-    (f64::from(number) * 1e6).round() / 1e6
 }
 
 /// How the protocol names a player.

@@ -25,6 +25,7 @@ mod settings;
 mod target;
 mod tree;
 mod value;
+mod winrate;
 
 pub use avoid::Avoid;
 pub use depth::Depth;
@@ -35,3 +36,4 @@ pub use results::RootMove;
 pub use search::{Leaf, Search, Selected};
 pub use settings::{Algorithm, FirstPlay, Gumbel, Settings};
 pub use value::Value;
+pub use winrate::six_places;

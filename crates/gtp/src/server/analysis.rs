@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use go::{Color, Move};
-use mcts::{RootMove, Search};
+use mcts::{RootMove, Search, six_places};
 use serde_json::{Value, json};
 
 use super::Failure;
@@ -105,7 +105,7 @@ impl AnalysisRequest {
         let shown = moves.iter().take(self.most_moves);
         if self.dialect == Dialect::Cgos {
             let moves: Vec<Value> = shown.map(|root| candidate(search, root)).collect();
-            let winrate = rounded(winning(search.policy_value().mover(search.game().to_move())));
+            let winrate = six_places(search.policy_value().winrate(search.game().to_move()));
             return Some(json!({ "winrate": winrate, "visits": search.visits(), "moves": moves }).to_string());
         }
         let infos: Vec<String> = shown.enumerate().map(|(order, root)| self.info(search, order, root)).collect();
@@ -114,9 +114,11 @@ impl AnalysisRequest {
 
     fn info(&self, search: &Search, order: usize, root: &RootMove) -> String {
         let size = search.game().size();
-        let share = winning(root.value.mover(search.game().to_move()));
-        let (mv, visits) = (root.mv.to_gtp(size), root.visits);
-        let [winrate, prior, lcb] = [share, root.prior, cautious(share, visits)].map(|share| self.number(share));
+        let (to_move, visits) = (search.game().to_move(), root.visits);
+        let mv = root.mv.to_gtp(size);
+        let bound = root.value.lcb(to_move, visits);
+        let shares = [root.value.winrate(to_move), root.prior, bound.winrate(to_move)];
+        let [winrate, prior, lcb] = shares.map(|share| self.number(share));
         let path: Vec<(Move, u32)> = search.variation(root.mv);
         let pv: String = path.iter().map(|(mv, _)| format!(" {}", mv.to_gtp(size))).collect();
         let mut info =
@@ -132,7 +134,7 @@ impl AnalysisRequest {
         if !self.root {
             return String::new();
         }
-        let winrate = self.number(winning(search.policy_value().mover(search.game().to_move())));
+        let winrate = self.number(search.policy_value().winrate(search.game().to_move()));
         format!(" rootInfo visits {} winrate {winrate}", search.visits())
     }
 
@@ -158,15 +160,10 @@ fn candidate(search: &Search, root: &RootMove) -> Value {
     json!({
         "move": root.mv.to_gtp(size),
         "visits": root.visits,
-        "winrate": rounded(winning(root.value.mover(search.game().to_move()))),
-        "prior": rounded(root.prior),
+        "winrate": six_places(root.value.winrate(search.game().to_move())),
+        "prior": six_places(root.prior),
         "pv": pv.join(" "),
     })
-}
-
-/// To six places, as KataGo writes shares.
-fn rounded(share: f32) -> f64 {
-    (f64::from(share) * 1e6).round() / 1e6
 }
 
 fn duration(centiseconds: &str) -> Result<Duration, Failure> {
@@ -174,17 +171,6 @@ fn duration(centiseconds: &str) -> Result<Duration, Failure> {
     let longest = 100.0 * LONGEST.as_secs_f64();
     let number = Some(number).filter(|number| (0.0..=longest).contains(number)).ok_or(Failure::Syntax)?;
     Ok(Duration::from_millis((10.0 * number) as u64).max(Duration::from_millis(10 * SHORTEST)))
-}
-
-/// The share of games won, for a value.
-fn winning(value: f32) -> f32 {
-    (1.0 + value) / 2.0
-}
-
-/// Lower bound of the winrate, with 97.5 % confidence: games that are won or lost differ most from each other, so their
-/// spread bounds that of all values with this mean.
-fn cautious(share: f32, visits: u32) -> f32 {
-    (share - 1.96 * (share * (1.0 - share) / visits.max(1) as f32).max(0.0).sqrt()).max(0.0)
 }
 
 /// Shows a search at times.
@@ -241,11 +227,5 @@ mod tests {
             assert_eq!(parse(text), Err(Failure::Syntax), "{text}");
         }
         assert!(matches!(parse("10 avoid b D4 1"), Err(Failure::Unsupported(_))));
-    }
-
-    #[test]
-    fn cautious_winrate_shrinks_with_few_visits() {
-        assert_eq!((cautious(0.5, 0), cautious(1.0, 1), cautious(0.0, 9)), (0.0, 1.0, 0.0));
-        assert!((cautious(0.5, 100) - 0.402).abs() < 1e-6);
     }
 }
