@@ -81,7 +81,7 @@ impl fmt::Display for Forecast {
             writeln!(
                 f,
                 "  model {} after {after}: {:+.0} ± {:.0} Elo",
-                strength.model, strength.elo, strength.elo_error
+                strength.model, strength.elo, strength.elo_margin
             )
         })
     }

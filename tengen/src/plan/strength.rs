@@ -60,14 +60,14 @@ pub(super) struct Strength {
     /// GNU Go 3.8 level 10 is 0.
     pub(super) elo: f64,
     /// Half of the 95 % interval.
-    pub(super) elo_error: f64,
+    pub(super) elo_margin: f64,
 }
 
 /// Strengths that were measured with this configuration, and what its run began with; `seconds` says when a model is there.
 pub(super) fn of(config: &RunConfig, seconds: impl Fn(u32) -> f64) -> (Option<Start>, Vec<Strength>) {
     let Some(curve) = CURVES.iter().find(|curve| is_measured(curve.preset, config)) else { return (None, Vec::new()) };
     let there = curve.models.iter().filter(|&&(model, ..)| model <= config.run_loop.models);
-    let strength = |&(model, elo, elo_error)| Strength { model, seconds: seconds(model), elo, elo_error };
+    let strength = |&(model, elo, elo_margin)| Strength { model, seconds: seconds(model), elo, elo_margin };
     (curve.start, there.map(strength).collect())
 }
 
@@ -91,9 +91,9 @@ mod tests {
         };
         // It numbers the models of all runs of the line in one series.
         for (curve, before) in CURVES.iter().zip([0, 80, 299]) {
-            for (model, elo, error) in curve.models {
+            for (model, elo, margin) in curve.models {
                 let line = line(before + model);
-                assert!(line.ends_with(&format!(",{elo},{error}")), "{model}: {line}");
+                assert!(line.ends_with(&format!(",{elo},{margin}")), "{model}: {line}");
             }
             if let Some(start) = curve.start {
                 let line = line(before);
@@ -103,6 +103,13 @@ mod tests {
         let seeds = include_str!("../../../experiments/0051-95-percent-in-75-minutes/README.md");
         let line = seeds.lines().find(|line| line.starts_with("| GNU Go 3.8 level 10")).unwrap();
         assert!(SEEDS.iter().all(|points| line.contains(&format!("**{points}"))), "{line}");
+    }
+
+    #[test]
+    fn strength_as_json_has_the_margin_of_its_elo() {
+        let (_, strengths) = of(&Preset::NineByNineFurther.config(), f64::from);
+        let expected = serde_json::json!([{ "model": 48, "seconds": 48.0, "elo": 636.0, "elo_margin": 218.0 }]);
+        assert_eq!(serde_json::to_value(strengths).unwrap(), expected);
     }
 
     #[test]
