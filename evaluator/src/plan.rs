@@ -117,7 +117,7 @@ impl Generations {
     fn end(&mut self, rated: &RatedRun, MatchPlan { newest, last, .. }: MatchPlan) -> Result<(), EvaluatorError> {
         let name = rated.numbered(newest).to_string();
         if let Some(row) = rated.rate()?.rows().into_iter().find(|row| row.player == name) {
-            let (elo, margin) = (row.elo.round(), (1.96 * row.error).round());
+            let (elo, margin) = (row.elo.round(), row.margin().round());
             tracing::info!(model = name, elo, margin, "rated");
         }
         self.measured = newest;

@@ -6,9 +6,10 @@ use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
-use facts::{HALF_INTERVAL, players_model, sections};
+use facts::{players_model, sections};
 use maud::{Markup, html};
 use page::number::{short, signed, whole};
+use record::statistics::margin;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -61,6 +62,7 @@ const FILTERS: [(&str, &str); 5] =
 struct Row {
     number: u32,
     name: String,
+    /// Its rating, and one standard error of it.
     elo: Option<(f64, f64)>,
     matches: u32,
     games: u64,
@@ -101,7 +103,7 @@ impl Row {
 
     fn json(&self) -> Value {
         json!({
-            "model": self.number, "name": self.name, "elo": self.elo.map(|(elo, _)| elo), "error": self.elo.map(|(_, half)| half / HALF_INTERVAL),
+            "model": self.number, "name": self.name, "elo": self.elo.map(|(elo, _)| elo), "error": self.elo.map(|(_, error)| error),
             "match_games": self.matches, "games": self.games, "positions": self.positions, "step": self.step, "hours": self.hours,
             "alarms": self.alarms, "retired": self.is_retired,
         })
@@ -132,7 +134,7 @@ fn rows(snapshot: &Snapshot) -> Vec<Row> {
     for player in strength.models() {
         let place = player.model.and_then(|number| rows.get_mut(number.checked_sub(1)? as usize));
         if let Some(row) = place {
-            row.elo = Some((player.rating.elo, HALF_INTERVAL * strength.error(&player.rating)));
+            row.elo = Some((player.rating.elo, strength.error(&player.rating)));
             row.matches = player.rating.games;
         }
     }
@@ -213,7 +215,7 @@ fn row_of(run: &str, row: &Row) -> Markup {
     html! {
         tr {
             th.text scope="row" { a href=(format!("/runs/{run}/models/{}", row.number)) { (row.name) } @if row.is_retired { span.quiet { " retired" } } }
-            td { @if let Some((elo, half)) = row.elo { (signed(elo)) span.quiet { " ± " (whole(half)) } } @else { "–" } }
+            td { @if let Some((elo, error)) = row.elo { (signed(elo)) span.quiet { " ± " (whole(margin(error))) } } @else { "–" } }
             td { (whole(row.matches.into())) }
             td { (whole(row.games as f64)) }
             td { (whole(row.positions as f64)) }

@@ -36,6 +36,3 @@ pub use reader::{Facts, Reader, Worker};
 pub use result::result;
 pub use strength::{Player, Strength};
 pub use unread::Unread;
-
-/// Half of a 95 % interval, in standard errors: the 97.5 % quantile of the normal distribution.
-pub const HALF_INTERVAL: f64 = 1.959_964;

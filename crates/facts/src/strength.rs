@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use config::RunConfig;
+use record::statistics::margin;
 use store::RatingRow;
 
 use crate::counts::Counts;
@@ -59,6 +60,11 @@ impl Strength {
     /// Standard error of a rating: on its own scale, or on that of the given ratings.
     pub fn error(&self, rating: &RatingRow) -> f64 {
         if self.scale.is_empty() { rating.above_pool_error } else { rating.error }
+    }
+
+    /// Half of the 95 % interval of a rating, in Elo.
+    pub fn margin(&self, rating: &RatingRow) -> f64 {
+        margin(self.error(rating))
     }
 
     /// Models of the run as they are, without other settings, oldest first.

@@ -17,6 +17,8 @@ pub use chances::{Chances, ELO};
 pub use error::RatingError;
 pub use prior::{Anchor, Belief, Mark, Prior, Tie};
 
+use record::statistics::margin;
+
 use crate::gamma;
 use crate::matrix::Matrix;
 use crate::results::PairResults;
@@ -245,7 +247,7 @@ impl Optimum {
 impl Estimate {
     /// Half of the interval that holds the true value with 95 %.
     pub fn margin(self) -> f64 {
-        1.959_964 * self.error
+        margin(self.error)
     }
 }
 

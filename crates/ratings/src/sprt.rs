@@ -6,6 +6,7 @@
 //! distribution of outcomes with the given mean has (the generalised test, as chess engines are tested with it).
 
 use exit_class::{Classified, ExitClass};
+use record::statistics::expected_score;
 
 /// Two hypotheses about how much stronger the first of two players is, and how often the wrong one may win.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -79,7 +80,7 @@ impl Sprt {
             return 0.0;
         }
         let shares = outcomes.shares().map(|(points, share)| (points, share / count));
-        let [likely0, likely1] = self.elo.map(|elo| most_likely(&shares, expected_points(elo)));
+        let [likely0, likely1] = self.elo.map(|elo| most_likely(&shares, expected_score(elo)));
         let ratios = shares.iter().zip(likely0.iter().zip(&likely1));
         count * ratios.map(|((_, share), (p0, p1))| share * (p1 / p0).ln()).sum::<f64>()
     }
@@ -118,11 +119,6 @@ impl<const N: usize> Outcomes<N> {
             ((place - 1) as f64 / (N - 1) as f64, f64::from(count).max(1e-3))
         })
     }
-}
-
-/// The share of the points that a player so much stronger makes.
-fn expected_points(elo: f64) -> f64 {
-    1.0 / (1.0 + 10.0_f64.powf(-elo / 400.0))
 }
 
 /// The distribution with mean `mean` under which outcomes with these shares are most likely: p/(1 + x·(a − mean)),

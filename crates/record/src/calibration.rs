@@ -5,6 +5,7 @@
 //! wins. A drawn game has no winner, so there is no win in it to throw away: draws have no winner's minimum root value, and count
 //! neither for the quantile nor towards the number of games it needs.
 
+use crate::statistics::wilson;
 use crate::{GameRecord, Outcome, Turn};
 
 /// The worst root value that the winner saw at a searched turn of its own, as the winner saw it; `None` without a winner.
@@ -68,21 +69,6 @@ pub fn quantile(values: &[f32], share: f64) -> Option<f32> {
     Some((low + (high - low) * (place - below as f64)) as f32)
 }
 
-/// The 95 % interval of a share of which `hits` of `trials` were seen: Wilson, "Probable Inference, the Law of
-/// Succession, and Statistical Inference" (1927). Without trials it is everything, 0 to 1.
-pub fn wilson(hits: usize, trials: usize) -> (f64, f64) {
-    /// The 97.5 % quantile of the normal distribution.
-    const Z: f64 = 1.959_963_984_540_054;
-    if trials == 0 {
-        return (0.0, 1.0);
-    }
-    let (n, p) = (trials as f64, hits as f64 / trials as f64);
-    let scale = 1.0 + Z * Z / n;
-    let middle = p + Z * Z / (2.0 * n);
-    let half = Z * (p * (1.0 - p) / n + Z * Z / (4.0 * n * n)).sqrt();
-    (((middle - half) / scale).max(0.0), ((middle + half) / scale).min(1.0))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -103,22 +89,6 @@ mod tests {
         for share in [-0.1, 1.1, f64::NAN] {
             assert_eq!(quantile(&values, share), None);
         }
-    }
-
-    #[test]
-    fn intervals_are_wilsons() {
-        // statsmodels.stats.proportion.proportion_confint(hits, trials, method="wilson")
-        for (hits, trials, low, high) in
-            [(5, 100, 0.021_543_68, 0.111_750_47), (0, 20, 0.0, 0.161_125_15), (20, 20, 0.838_874_85, 1.0)]
-        {
-            let (a, b) = wilson(hits, trials);
-            close(a, low);
-            close(b, high);
-        }
-        assert_eq!(wilson(0, 0), (0.0, 1.0));
-        // Newcombe, Statistics in Medicine 17 (1998), table I.
-        let (low, high) = wilson(81, 263);
-        assert!((low - 0.2553).abs() < 1e-4 && (high - 0.3662).abs() < 1e-4, "{low} {high}");
     }
 
     #[test]

@@ -9,6 +9,7 @@
 //! naming column and row. Columns that it does not know are allowed.
 //!
 //! A [`Converter`] converts SGF of human games to records. A [`DeepPosition`] has the result of a deep search, to measure models by.
+//! [`statistics`] has the arithmetic of intervals and of Elo, for all that print either.
 //!
 //! Values are for Black everywhere: +1 is a sure win for Black, -1 for White. Raw facts are recorded (visits, not
 //! policies; outcome and search value, not a mixture); targets are the trainer's business.
@@ -31,6 +32,7 @@ mod projection;
 pub mod ratings;
 mod sgf;
 mod sgf_import;
+pub mod statistics;
 mod summary;
 pub mod synthetic;
 mod table;

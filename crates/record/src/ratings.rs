@@ -8,6 +8,7 @@ use arrow_schema::Schema;
 
 use crate::RecordError;
 use crate::column::{numbers, strings, table};
+use crate::statistics::margin;
 use crate::table::Table;
 
 /// The version of the table that [`to_batch`] makes and [`from_batch`] reads.
@@ -30,6 +31,13 @@ pub struct RatingRow {
     pub games: u32,
     /// Points made in them; a draw is half a point.
     pub points: f64,
+}
+
+impl RatingRow {
+    /// Half of the 95 % interval of `elo`, in Elo.
+    pub fn margin(&self) -> f64 {
+        margin(self.error)
+    }
 }
 
 /// The columns, each with a `doc` in its metadata, and the version.

@@ -14,7 +14,7 @@ use go::{Game, Size};
 use mcts::Settings;
 use models::{ModelSource, Models, Searcher};
 use play::Budget;
-use record::calibration::wilson;
+use record::statistics::wilson;
 use runtime::{Classify, Stop};
 use serde::Serialize;
 

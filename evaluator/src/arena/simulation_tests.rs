@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use play::Seed;
 use rand::{RngExt, SeedableRng};
+use record::statistics::expected_score;
 use record::{GameId, GameRecord, Outcome, synthetic};
 use store::Claim;
 
@@ -135,7 +136,7 @@ impl Simulation {
         let (one, other) = (claim.first.clone(), claim.second.clone());
         let [black, white] = if number.is_multiple_of(2) { [one, other] } else { [other, one] };
         let lead = strength(&black) - strength(&white);
-        let wins = self.random.random_bool(1.0 / (1.0 + 10_f64.powf(-lead / 400.0)));
+        let wins = self.random.random_bool(expected_score(lead));
         let outcome = if wins { Outcome::Black } else { Outcome::White };
         // Either order of the two is one series.
         let pair = [&claim.first, &claim.second].into_iter().collect::<BTreeSet<_>>();

@@ -1,6 +1,7 @@
 use config::RunConfig;
 use go::Size;
 use rand::RngExt;
+use record::statistics::expected_score;
 use record::{GameId, GameRecord, Outcome, synthetic};
 use store::Store;
 
@@ -82,7 +83,7 @@ impl Simulation {
         let id = GameId::of(&first, &second, "", number);
         let [black, white] = if number.is_multiple_of(2) { [first, second] } else { [second, first] };
         let lead = strength(&black) - strength(&white);
-        let wins = random.random_bool(1.0 / (1.0 + 10_f64.powf(-lead / 400.0)));
+        let wins = random.random_bool(expected_score(lead));
         let outcome = if wins { Outcome::Black } else { Outcome::White };
         let made_up = synthetic::game("made", "up", number, Size::new(5).expect("a size"), 1);
         GameRecord { id, black, white, outcome, ..made_up }

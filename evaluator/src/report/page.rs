@@ -3,7 +3,7 @@
 use ::page::number::{signed, whole};
 use ::page::{DataLinks, Standalone};
 use facts::plots::{NAMES, plot};
-use facts::{HALF_INTERVAL, json, sections};
+use facts::{json, sections};
 use maud::{Markup, html};
 use serde_json::json as value;
 
@@ -57,7 +57,7 @@ fn content(report: &Report) -> Markup {
             (sections::colours(facts))
             @if facts.pool.counts.games() > 0 {
                 p {
-                    "First-move advantage in matches: " (signed(first_move.elo)) " ± " (whole(HALF_INTERVAL * first_move.error))
+                    "First-move advantage in matches: " (signed(first_move.elo)) " ± " (whole(first_move.margin()))
                     " Elo at komi " (facts.config.game.komi) ", fitted together with the ratings."
                 }
             }

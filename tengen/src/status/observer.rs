@@ -233,7 +233,7 @@ impl Observer {
 }
 
 fn rating(row: &RatingRow) -> Rating {
-    Rating { player: row.player.clone(), elo: row.elo, margin: 1.96 * row.error }
+    Rating { player: row.player.clone(), elo: row.elo, margin: row.margin() }
 }
 
 /// The newest rated model is significantly weaker than the best one.

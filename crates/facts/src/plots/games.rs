@@ -1,7 +1,7 @@
 //! Games of self-play by model.
 
 use page::{Axis, Format, Mark, Plot, Point, Series};
-use record::calibration::wilson;
+use record::statistics::wilson;
 
 use crate::counts::Counts;
 use crate::reader::Facts;

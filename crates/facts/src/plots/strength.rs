@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 
 use page::{Axis, Format, Mark, Plot, Point, Series};
 
-use crate::HALF_INTERVAL;
 use crate::reader::Facts;
 use crate::strength::{Player, Strength};
 
@@ -85,9 +84,8 @@ pub fn elo(facts: &Facts, strength: &Strength, by: By) -> Plot {
     models.sort_by_key(|player| player.model);
     for player in models {
         let Some(place) = player.model.and_then(|model| by.place(strength, model)) else { continue };
-        let half = HALF_INTERVAL * strength.error(&player.rating);
-        let elo = player.rating.elo;
-        let point = Point::new(place, elo).within(elo - half, elo + half).label(&player.rating.player);
+        let (elo, margin) = (player.rating.elo, strength.margin(&player.rating));
+        let point = Point::new(place, elo).within(elo - margin, elo + margin).label(&player.rating.player);
         series.entry(&player.settings).or_default().push(point);
     }
     let named = |(settings, points): (&str, Vec<Point>)| Series {

@@ -1,6 +1,7 @@
 //! What training wrote down, by optimiser step.
 
 use page::{Axis, Format, Mark, Plot, Point, Series, Shape};
+use record::statistics::margin;
 
 use crate::curves::Curves;
 use crate::reader::Facts;
@@ -190,7 +191,7 @@ pub fn calibration(facts: &Facts) -> Plot {
         let (step, bins) = facts.curves.calibration.get(set)?;
         let points = bins.iter().filter(|bin| bin.count > 0).map(|bin| {
             // The outcome is a mean of ±1.
-            let half = crate::HALF_INTERVAL * ((1.0 - bin.outcome * bin.outcome).max(0.0) / bin.count as f64).sqrt();
+            let half = margin(((1.0 - bin.outcome * bin.outcome).max(0.0) / bin.count as f64).sqrt());
             let (low, high) = ((bin.outcome - half).max(-1.0), (bin.outcome + half).min(1.0));
             Point::new(bin.prediction, bin.outcome).within(low, high).label(format!("{} positions", bin.count))
         });

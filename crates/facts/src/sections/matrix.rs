@@ -5,13 +5,10 @@ use std::collections::BTreeMap;
 use maud::{Markup, html};
 use page::number::{percent, signed, whole};
 use page::{DataColumn, DataTable};
-use record::calibration::wilson;
+use record::statistics::{expected_score, wilson};
 
 use crate::reader::Facts;
 use crate::strength::Strength;
-
-/// Points of a logistic curve of base 10 in Elo.
-const ELO: f64 = 400.0;
 
 /// What two players made against each other, whatever the colours.
 #[derive(Clone, Debug, PartialEq)]
@@ -98,7 +95,7 @@ pub fn pairs_data(facts: &Facts, strength: &Strength) -> DataTable {
 
 /// The score that two ratings predict: Bradley and Terry's model in Elo, without the first move, which both have.
 fn predicted(one: Option<f64>, other: Option<f64>) -> Option<f64> {
-    Some(1.0 / (1.0 + 10_f64.powf((other? - one?) / ELO)))
+    Some(expected_score(one? - other?))
 }
 
 /// A page of the table of pairs.

@@ -4,14 +4,13 @@ use maud::{Markup, html};
 use page::number::{percent, signed, whole};
 use page::{DataColumn, DataTable};
 
-use crate::HALF_INTERVAL;
 use crate::strength::{Player, Strength};
 
 /// The strongest players, at most so many, with their intervals drawn.
 pub fn players(strength: &Strength, most: usize) -> Markup {
-    let half = |player: &Player| HALF_INTERVAL * strength.error(&player.rating);
+    let margin = |player: &Player| strength.margin(&player.rating);
     let shown = || strength.players.iter().take(most);
-    let ends = shown().flat_map(|player| [player.rating.elo - half(player), player.rating.elo + half(player)]);
+    let ends = shown().flat_map(|player| [player.rating.elo - margin(player), player.rating.elo + margin(player)]);
     let (low, high) = ends.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), end| (low.min(end), high.max(end)));
     let width = if high > low { high - low } else { 1.0 };
     let at = |elo: f64| format!("{:.2}%", 2.0 + 96.0 * (elo - low) / width);
@@ -36,13 +35,13 @@ pub fn players(strength: &Strength, most: usize) -> Markup {
                                 td { (place + 1) }
                                 th.text scope="row" { (player.rating.player) }
                                 td { (signed(player.rating.elo)) }
-                                td.quiet { (whole(half(player))) }
+                                td.quiet { (whole(margin(player))) }
                                 td { (whole(player.rating.games.into())) }
                                 td { (player.rating.points) }
                                 td { @if player.rating.games > 0 { (percent(player.rating.points / f64::from(player.rating.games), 0)) } @else { "–" } }
                                 td.ladder {
                                     svg.rung.other[player.model.is_none()] aria-hidden="true" {
-                                        line x1=(at(player.rating.elo - half(player))) x2=(at(player.rating.elo + half(player))) y1="8" y2="8" {}
+                                        line x1=(at(player.rating.elo - margin(player))) x2=(at(player.rating.elo + margin(player))) y1="8" y2="8" {}
                                         circle cx=(at(player.rating.elo)) cy="8" r="4" {}
                                     }
                                 }

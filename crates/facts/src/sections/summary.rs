@@ -3,7 +3,6 @@
 use maud::{Markup, html};
 use page::number::{percent, signed, whole};
 
-use crate::HALF_INTERVAL;
 use crate::reader::Facts;
 use crate::strength::Strength;
 
@@ -42,7 +41,7 @@ pub fn tiles(facts: &Facts, strength: &Strength) -> Markup {
             @if let Some(newest) = models.last() {
                 div {
                     dt { "Elo of " (newest.rating.player) }
-                    dd { (signed(newest.rating.elo)) " ± " (whole(HALF_INTERVAL * strength.error(&newest.rating))) }
+                    dd { (signed(newest.rating.elo)) " ± " (whole(strength.margin(&newest.rating))) }
                 }
                 @if let Some(first) = models.first().filter(|first| first.model != newest.model) {
                     div {

@@ -1,7 +1,9 @@
 //! Probabilities of the outcomes of a game, and its information on the players.
 
-/// Elo in a natural unit of strength: 400 Elo are odds of 10 to 1.
-pub const ELO: f64 = 400.0 / std::f64::consts::LN_10;
+use record::statistics::TEN_TO_ONE;
+
+/// Elo in a natural unit of strength.
+pub const ELO: f64 = TEN_TO_ONE / std::f64::consts::LN_10;
 
 /// The chances of one game. With strengths θ, advantage γ of the first move and d = θ_black − θ_white + γ,
 /// win : draw : loss = e^(d/2) : ν : e^(−d/2) (Davidson and Beaver 1977). Without draws this is the logistic curve.

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use record::statistics::margin;
+
 use crate::bradley_terry::Estimate;
 
 /// Why two players should meet. It prints as a sentence.
@@ -44,8 +46,4 @@ impl fmt::Display for Reason {
             }
         }
     }
-}
-
-fn margin(error: f64) -> f64 {
-    Estimate { elo: 0.0, error }.margin()
 }

@@ -10,7 +10,7 @@ fn test(elo0: f64, elo1: f64) -> Sprt {
 /// Without draws it is the binomial test: W·ln(p₁/p₀) + L·ln((1 − p₁)/(1 − p₀)).
 #[test]
 fn decided_games_have_the_binomial_ratio() {
-    let (p0, p1) = (expected_points(0.0), expected_points(35.0));
+    let (p0, p1) = (expected_score(0.0), expected_score(35.0));
     for (lost, won) in [(40, 60), (3, 1), (500, 520)] {
         let exact = f64::from(won) * (p1 / p0).ln() + f64::from(lost) * ((1.0 - p1) / (1.0 - p0)).ln();
         let found = test(0.0, 35.0).log_ratio(&Outcomes([lost, 0, won]));
@@ -30,7 +30,7 @@ fn perfect_results_have_a_finite_ratio() {
     let test = test(0.0, 35.0);
     let [perfect, once] = [Outcomes([0, 0, 20]), Outcomes([1, 0, 19])].map(|outcomes| test.log_ratio(&outcomes));
     assert!(perfect.is_finite() && once > 0.0 && perfect > once, "{perfect} {once}");
-    let p1 = expected_points(35.0);
+    let p1 = expected_score(35.0);
     assert!((perfect - 20.0 * (p1 / 0.5).ln()).abs() < 1e-2, "{perfect}");
     assert_eq!(test.log_ratio(&Outcomes([0; 5])), 0.0);
 }
@@ -57,7 +57,7 @@ fn bad_numbers_are_refused() {
 fn pair_of_games(elo: f64, rng: &mut impl Rng) -> usize {
     let (opening, draws) = (rng.random_range(-150.0..150.0), 0.1);
     let halves = |edge: f64, rng: &mut dyn Rng| {
-        let won = (expected_points(elo + edge) - draws / 2.0).clamp(0.0, 1.0);
+        let won = (expected_score(elo + edge) - draws / 2.0).clamp(0.0, 1.0);
         let luck: f64 = rng.random();
         if luck < won { 2 } else { usize::from(luck < won + draws) }
     };
