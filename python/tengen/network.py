@@ -145,8 +145,6 @@ def load(source: str | os.PathLike[str] | BinaryIO) -> tuple[Network, dict[str, 
     """The network in a file of weights, ready to evaluate, and its shape as the file tells it; `source` is its path or an open
     file."""
     tensors, about = read(source)
-    if about.get("pre_activation"):
-        raise SystemExit(f"{source}: for networks with pre-activation use the release that wrote the file")
     network = Network(about)
     missing, unexpected = network.load_state_dict(tensors, strict=False)
     missing = [name for name in missing if not name.endswith("num_batches_tracked")]

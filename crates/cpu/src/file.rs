@@ -230,11 +230,7 @@ mod tests {
             "metadata key `tengen`: format \"tengen-weights/2\"; this program reads tengen-weights/1 and tengen-folded/1"
         );
         assert_eq!(
-            file(&format!(r#"{{"format":"tengen-weights/1",{shape},"pre_activation":true}}"#)),
-            format!("metadata key `tengen`: {}", crate::PRE_ACTIVATION)
-        );
-        assert_eq!(
-            file(&format!(r#"{{"format":"tengen-weights/1",{shape},"pre_activation":false}}"#)),
+            file(&format!(r#"{{"format":"tengen-weights/1",{shape}}}"#)),
             "tensor `stem.conv.weight`: expected f32 of dimensions [4, 17, 3, 3], found no such tensor"
         );
     }

@@ -11,10 +11,6 @@ pub const WEIGHTS: &str = "tengen-weights/1";
 /// The kind of a file whose batch norms are folded.
 pub const FOLDED: &str = "tengen-folded/1";
 
-/// Why a file of 0.2.0 or before is refused.
-pub const PRE_ACTIVATION: &str =
-    "pre_activation is true; for networks with pre-activation use the release that wrote the file";
-
 /// No network that can be trained has more of anything.
 const MOST: usize = 1 << 14;
 
@@ -29,9 +25,6 @@ pub(crate) struct Header {
     pub(crate) value_planes: usize,
     pub(crate) value_hidden: usize,
     pub(crate) planes: usize,
-    /// Files of 0.2.0 and before may have it.
-    #[serde(default)]
-    pre_activation: bool,
     #[serde(default, rename = "squeeze")]
     pub(crate) se_channels: usize,
     #[serde(default)]
@@ -75,9 +68,6 @@ impl Header {
         } = self;
         if ![WEIGHTS, FOLDED].contains(&format.as_str()) {
             return Err(CpuError::Header(format!("format {format:?}; this program reads {WEIGHTS} and {FOLDED}")));
-        }
-        if self.pre_activation {
-            return Err(CpuError::Header(PRE_ACTIVATION.to_owned()));
         }
         let widths = [*filters, *policy_planes, *value_planes, *value_hidden];
         let optional = [*blocks, *se_channels, *pooled_filters];

@@ -81,9 +81,6 @@ pub(crate) struct ShapeFields {
     score: bool,
     #[serde(default, rename = "opponent", skip_serializing_if = "is_default")]
     opponent_policy: bool,
-    /// Files of 0.2.0 and before may have it.
-    #[serde(default, skip_serializing)]
-    pre_activation: bool,
     #[serde(default, rename = "squeeze", skip_serializing_if = "is_default")]
     se_channels: usize,
     #[serde(default, skip_serializing_if = "is_default")]
@@ -238,7 +235,6 @@ impl From<Shape> for ShapeFields {
             ownership,
             score,
             opponent_policy,
-            pre_activation: false,
             se_channels,
             pooled_filters,
             policy_head,
@@ -253,10 +249,7 @@ impl TryFrom<ShapeFields> for Shape {
 
     fn try_from(fields: ShapeFields) -> Result<Shape, String> {
         let ShapeFields { size, blocks, filters, policy_planes, value_planes, value_hidden, planes, .. } = fields;
-        let ShapeFields { ownership, score, opponent_policy, pre_activation, se_channels, pooled_filters, .. } = fields;
-        if pre_activation {
-            return Err(cpu::PRE_ACTIVATION.to_owned());
-        }
+        let ShapeFields { ownership, score, opponent_policy, se_channels, pooled_filters, .. } = fields;
         let size = Size::new(size).map_err(|e| e.to_string())?;
         let unknown = || format!("a network for {planes} planes of input, and positions have 16, 17, 18 or 31");
         let shape = Shape {
@@ -367,7 +360,6 @@ mod tests {
             ShapeFields { value_hidden: 1 << 40, ..good },
             ShapeFields { planes: 15, ..good },
             ShapeFields { se_channels: 1 << 40, ..good },
-            ShapeFields { pre_activation: true, ..good },
         ] {
             assert!(Shape::try_from(bad).is_err());
         }
