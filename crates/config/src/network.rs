@@ -101,6 +101,16 @@ pub enum ValueHead {
     WinDrawLoss,
 }
 
+impl ValueHead {
+    /// Outputs of its last layer: 1, or 3 logits.
+    pub fn outputs(self) -> usize {
+        match self {
+            ValueHead::Tanh => 1,
+            ValueHead::WinDrawLoss => 3,
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use crate::test::error;

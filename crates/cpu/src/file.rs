@@ -7,7 +7,7 @@ use crate::CpuError;
 use crate::auxiliary::Auxiliary;
 use crate::description::{Block, Convolution, Dense, Description, Input, Policy, PolicyHead, Value};
 use crate::fold::{Norm, fold};
-use crate::header::{Header, KEY, PolicyKind};
+use crate::header::{Header, KEY};
 
 /// A file whose header was read.
 struct File<'a> {
@@ -90,7 +90,7 @@ impl<'a> File<'a> {
                 planes: self.head("value", value_planes)?,
                 pooled: self.header.value_pooled,
                 hidden: self.value_hidden()?,
-                out: self.dense("value.out", self.header.value_hidden, self.header.value_outputs())?,
+                out: self.dense("value.out", self.header.value_hidden, self.header.value_head.outputs())?,
             },
         })
     }
@@ -119,8 +119,10 @@ impl<'a> File<'a> {
         let &Header { size, policy_planes, policy_head, .. } = &self.header;
         let area = size * size;
         Ok(match policy_head {
-            PolicyKind::Dense => PolicyHead::Dense(self.dense("policy.dense", policy_planes * area, area + 1)?),
-            PolicyKind::Convolution => PolicyHead::Convolution {
+            config::PolicyHead::Dense => {
+                PolicyHead::Dense(self.dense("policy.dense", policy_planes * area, area + 1)?)
+            }
+            config::PolicyHead::Convolution => PolicyHead::Convolution {
                 board: Dense {
                     weight: self.numbers("policy.board.weight", &[1, policy_planes, 1, 1])?,
                     bias: self.numbers("policy.board.bias", &[1])?,

@@ -1,5 +1,6 @@
 //! The header of a weights file.
 
+use config::{PolicyHead, ValueHead};
 use serde::Deserialize;
 
 use crate::CpuError;
@@ -30,27 +31,11 @@ pub(crate) struct Header {
     #[serde(default)]
     pub(crate) pooled_filters: usize,
     #[serde(default)]
-    pub(crate) policy_head: PolicyKind,
+    pub(crate) policy_head: PolicyHead,
     #[serde(default)]
-    pub(crate) value_head: ValueKind,
+    pub(crate) value_head: ValueHead,
     #[serde(default)]
     pub(crate) value_pooled: bool,
-}
-
-#[derive(Clone, Copy, Default, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum PolicyKind {
-    #[default]
-    Dense,
-    Convolution,
-}
-
-#[derive(Clone, Copy, Default, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum ValueKind {
-    #[default]
-    Tanh,
-    WinDrawLoss,
 }
 
 impl Header {
@@ -75,13 +60,6 @@ impl Header {
             return Err(CpuError::Header(format!("a width is not from 1 to {MOST}")));
         }
         Ok(())
-    }
-
-    pub(crate) fn value_outputs(&self) -> usize {
-        match self.value_head {
-            ValueKind::Tanh => 1,
-            ValueKind::WinDrawLoss => 3,
-        }
     }
 
     /// Whether batch norms are folded already.

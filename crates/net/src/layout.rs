@@ -1,6 +1,6 @@
 //! The tensors that follow from a shape.
 
-use config::{PolicyHead, ValueHead};
+use config::PolicyHead;
 pub(crate) use cpu::EPSILON;
 
 use crate::Shape;
@@ -116,11 +116,7 @@ impl Shape {
         layers.extend(self.policy_layers("policy"));
         let of_plane = if self.value_pooled { 1 } else { self.size.area() };
         layers.push(dense("value.hidden".to_owned(), self.value_planes * of_plane, self.value_hidden));
-        let values = match self.value_head {
-            ValueHead::Tanh => 1,
-            ValueHead::WinDrawLoss => 3,
-        };
-        layers.push(dense("value.out".to_owned(), self.value_hidden, values));
+        layers.push(dense("value.out".to_owned(), self.value_hidden, self.value_head.outputs()));
         layers
     }
 
