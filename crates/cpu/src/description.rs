@@ -1,6 +1,7 @@
 //! The layers of a network, with all batch norms folded.
 
 use crate::CpuError;
+use crate::board::SIDES;
 
 /// A network of Tengen as it plays: a stem, residual blocks, a policy head and a value head.
 #[derive(Clone, Debug, PartialEq)]
@@ -158,7 +159,7 @@ impl Description {
     /// # Errors
     /// Names the first part that does not fit, or the first number that is not finite.
     pub fn check(&self) -> Result<(), CpuError> {
-        if !(2..=19).contains(&self.side) {
+        if !SIDES.contains(&self.side) {
             return Err(CpuError::Side(self.side));
         }
         let filters = self.filters();

@@ -2,17 +2,27 @@
 
 use safetensors::SafeTensors;
 use safetensors::tensor::Dtype;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 use crate::CpuError;
 use crate::auxiliary::Auxiliary;
 use crate::description::{Block, Convolution, Dense, Description, Input, Policy, PolicyHead, Value};
 use crate::fold::{Norm, fold};
-use crate::header::{Header, KEY};
+use crate::header::{FOLDED, Header, KEY, WEIGHTS};
 
 /// A file whose header was read.
 struct File<'a> {
     tensors: SafeTensors<'a>,
     header: Header,
+    /// Whether batch norms are folded already.
+    is_folded: bool,
+}
+
+/// What the line says beside the header.
+#[derive(Deserialize)]
+struct Kind {
+    format: String,
 }
 
 impl Description {
@@ -49,6 +59,10 @@ impl Auxiliary {
     }
 }
 
+fn parse<T: DeserializeOwned>(line: &str) -> Result<T, CpuError> {
+    serde_json::from_str(line).map_err(|error| CpuError::Header(error.to_string()))
+}
+
 /// The input channels of a network with so many, by the planes that Tengen writes.
 fn inputs(count: usize, side: usize) -> Option<Vec<Input>> {
     /// Whose turn it is, after sixteen boards.
@@ -71,9 +85,14 @@ impl<'a> File<'a> {
         let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(broken)?;
         let line = metadata.metadata().as_ref().and_then(|all| all.get(KEY));
         let line = line.ok_or_else(|| CpuError::Header("is missing; this is no network of Tengen".to_owned()))?;
-        let header: Header = serde_json::from_str(line).map_err(|error| CpuError::Header(error.to_string()))?;
-        header.check()?;
-        Ok(File { tensors: SafeTensors::deserialize(bytes).map_err(broken)?, header })
+        let Kind { format } = parse(line)?;
+        if ![WEIGHTS, FOLDED].contains(&format.as_str()) {
+            return Err(CpuError::Header(format!("format {format:?}; this program reads {WEIGHTS} and {FOLDED}")));
+        }
+        let header: Header = parse(line)?;
+        header.check().map_err(CpuError::Header)?;
+        let tensors = SafeTensors::deserialize(bytes).map_err(broken)?;
+        Ok(File { tensors, header, is_folded: format == FOLDED })
     }
 
     fn description(&self) -> Result<Description, CpuError> {
@@ -141,7 +160,7 @@ impl<'a> File<'a> {
     /// A 3x3 convolution and the batch norm after it.
     fn conv(&self, name: &str, inputs: usize, outputs: usize) -> Result<Convolution, CpuError> {
         let dimensions = [outputs, inputs, 3, 3];
-        if self.header.is_folded() {
+        if self.is_folded {
             return self.folded(name, dimensions);
         }
         let weight = self.numbers(&format!("{name}.conv.weight"), &dimensions)?;
@@ -152,7 +171,7 @@ impl<'a> File<'a> {
     fn head(&self, name: &str, outputs: usize) -> Result<Convolution, CpuError> {
         let inputs = self.header.filters;
         let dimensions = [outputs, inputs, 1, 1];
-        if self.header.is_folded() {
+        if self.is_folded {
             return self.folded(name, dimensions);
         }
         let weight = self.numbers(&format!("{name}.conv.weight"), &dimensions)?;

@@ -1,6 +1,6 @@
 //! A single convolution, for tests and measurements.
 
-use crate::board::{Board, FREQUENCIES, padded};
+use crate::board::{Board, FREQUENCIES, SIDES, padded};
 use crate::buffer::Buffer;
 use crate::description::{Convolution, finite};
 use crate::kernels::Kernels;
@@ -63,7 +63,7 @@ impl Layer {
         set: InstructionSet,
         scales: Option<[f32; FREQUENCIES]>,
     ) -> Result<Layer, CpuError> {
-        if !(2..=19).contains(&side) {
+        if !SIDES.contains(&side) {
             return Err(CpuError::Side(side));
         }
         conv.check("layer", conv.inputs, conv.outputs, 3)?;

@@ -37,7 +37,7 @@ pub use auxiliary::{Auxiliary, Prediction};
 pub use description::{Block, Convolution, Dense, Description, Input, Policy, PolicyHead, Value};
 pub use error::CpuError;
 pub use fold::{EPSILON, Norm, fold};
-pub use header::{FOLDED, KEY, WEIGHTS};
+pub use header::{FOLDED, Header, KEY, WEIGHTS};
 pub use isa::InstructionSet;
 pub use layer::Layer;
 pub use model::{Model, Precision};

@@ -16,7 +16,6 @@ use crate::flat::Flat;
 use crate::flat::Format;
 use crate::layout::TensorSpec;
 use crate::optimizer::{Optimizer, has_squares};
-use crate::shape::ShapeFields;
 use crate::tower::{Tower, numbers, tensor_of};
 use crate::trainer::tower;
 use crate::weights::{named, read_tensors};
@@ -31,7 +30,7 @@ const AVERAGED: &str = "averaged.";
 #[derive(Serialize, Deserialize)]
 struct Header {
     #[serde(flatten)]
-    shape: ShapeFields,
+    shape: cpu::Header,
     step: u64,
     /// Steps of the optimiser since it was at rest.
     warmth: u64,

@@ -16,16 +16,15 @@ use sha2::{Digest, Sha256};
 use crate::file::{self, File};
 use crate::fold::fold;
 use crate::layout::{Role, TensorSpec, Unit};
-use crate::shape::{Shape, ShapeFields};
 use crate::weights::{named, read_tensors, without_norm};
-use crate::{KEY, NetError, Weights};
+use crate::{KEY, NetError, Shape, Weights};
 
 pub(crate) const VERSION: &str = cpu::FOLDED;
 
 #[derive(Serialize, Deserialize)]
 struct Header {
     #[serde(flatten)]
-    shape: ShapeFields,
+    shape: cpu::Header,
     sha256: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     scales: Option<Scales>,

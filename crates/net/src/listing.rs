@@ -5,7 +5,6 @@ use record::unpacked;
 use crate::convert::MOST_BYTES;
 use crate::file::File;
 use crate::layout::EPSILON;
-use crate::shape::ShapeFields;
 use crate::weights::VERSION;
 use crate::{FileKind, KEY, NetError, Shape, Weights};
 
@@ -49,8 +48,8 @@ impl Listing {
 
     fn of_file(bytes: &[u8]) -> Result<Listing, NetError> {
         let file = File::read(bytes)?;
-        let fields: ShapeFields = file.header(VERSION)?;
-        let shape = Shape::try_from(fields).map_err(|problem| NetError::Header { key: KEY, problem })?;
+        let header: cpu::Header = file.header(VERSION)?;
+        let shape = Shape::try_from(header).map_err(|problem| NetError::Header { key: KEY, problem })?;
         let tensors = shape.tensors().into_iter().map(|spec| {
             let numbers = file.any_numbers("", &spec)?;
             Ok(ListedTensor { name: spec.name, dimensions: spec.dimensions, numbers })

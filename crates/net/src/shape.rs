@@ -3,13 +3,10 @@
 use std::fmt;
 
 use config::{PolicyHead, ValueHead};
+use cpu::Header;
 use go::{Size, SizeError};
-use serde::{Deserialize, Serialize};
 
 use crate::Inputs;
-
-/// No network that can be trained has more of anything; keeps a broken file from asking for endless memory.
-const MOST: usize = 1 << 14;
 
 /// The shape of a network: the tower of AlphaGo Zero with the heads of Minigo, and what may be changed about them.
 ///
@@ -62,39 +59,6 @@ pub struct Shape {
     pub score: bool,
     /// Auxiliary head for the opponent's next move.
     pub opponent_policy: bool,
-}
-
-/// A shape as files spell it. What a network of AlphaGo Zero's kind has not is omitted, so that the files of these stay what
-/// they were.
-#[derive(Clone, Copy, Serialize, Deserialize)]
-pub(crate) struct ShapeFields {
-    size: usize,
-    blocks: usize,
-    filters: usize,
-    policy_planes: usize,
-    value_planes: usize,
-    value_hidden: usize,
-    planes: usize,
-    #[serde(default, skip_serializing_if = "is_default")]
-    ownership: bool,
-    #[serde(default, skip_serializing_if = "is_default")]
-    score: bool,
-    #[serde(default, rename = "opponent", skip_serializing_if = "is_default")]
-    opponent_policy: bool,
-    #[serde(default, rename = "squeeze", skip_serializing_if = "is_default")]
-    se_channels: usize,
-    #[serde(default, skip_serializing_if = "is_default")]
-    pooled_filters: usize,
-    #[serde(default, skip_serializing_if = "is_default")]
-    policy_head: PolicyHead,
-    #[serde(default, skip_serializing_if = "is_default")]
-    value_head: ValueHead,
-    #[serde(default, skip_serializing_if = "is_default")]
-    value_pooled: bool,
-}
-
-fn is_default<T: Default + PartialEq>(value: &T) -> bool {
-    *value == T::default()
 }
 
 impl Shape {
@@ -219,12 +183,12 @@ impl fmt::Display for Shape {
     }
 }
 
-impl From<Shape> for ShapeFields {
-    fn from(shape: Shape) -> ShapeFields {
+impl From<Shape> for Header {
+    fn from(shape: Shape) -> Header {
         let Shape { size, inputs, blocks, filters, se_channels, pooled_filters, .. } = shape;
         let Shape { policy_planes, policy_head, value_planes, value_hidden, value_head, .. } = shape;
         let Shape { value_pooled, ownership, score, opponent_policy, .. } = shape;
-        ShapeFields {
+        Header {
             size: size.side(),
             blocks,
             filters,
@@ -244,37 +208,34 @@ impl From<Shape> for ShapeFields {
     }
 }
 
-impl TryFrom<ShapeFields> for Shape {
+impl TryFrom<Header> for Shape {
     type Error = String;
 
-    fn try_from(fields: ShapeFields) -> Result<Shape, String> {
-        let ShapeFields { size, blocks, filters, policy_planes, value_planes, value_hidden, planes, .. } = fields;
-        let ShapeFields { ownership, score, opponent_policy, se_channels, pooled_filters, .. } = fields;
+    fn try_from(header: Header) -> Result<Shape, String> {
+        let Header { size, planes, blocks, filters, se_channels, pooled_filters, .. } = header;
+        let Header { policy_planes, policy_head, value_planes, value_hidden, value_head, .. } = header;
+        let Header { value_pooled, ownership, score, opponent_policy, .. } = header;
         let size = Size::new(size).map_err(|e| e.to_string())?;
         let unknown = || format!("a network for {planes} planes of input, and positions have 16, 17, 18 or 31");
-        let shape = Shape {
+        let inputs = Inputs::of_count(planes).ok_or_else(unknown)?;
+        header.check()?;
+        Ok(Shape {
             size,
-            inputs: Inputs::of_count(planes).ok_or_else(unknown)?,
+            inputs,
             blocks,
             filters,
             se_channels,
             pooled_filters,
             policy_planes,
-            policy_head: fields.policy_head,
+            policy_head,
             value_planes,
             value_hidden,
-            value_head: fields.value_head,
-            value_pooled: fields.value_pooled,
+            value_head,
+            value_pooled,
             ownership,
             score,
             opponent_policy,
-        };
-        let widths = [filters, policy_planes, value_planes, value_hidden];
-        let optional = [blocks, se_channels, pooled_filters];
-        if optional.iter().any(|&count| count > MOST) || widths.iter().any(|width| !(1..=MOST).contains(width)) {
-            return Err(format!("{shape} make no network"));
-        }
-        Ok(shape)
+        })
     }
 }
 
@@ -310,7 +271,7 @@ mod tests {
         assert_eq!(helped.parameters() - plain.parameters(), (8 + 1) + (16 + 1));
         assert_eq!((helped.operations(), helped.in_play()), (plain.operations(), plain));
         assert_eq!(helped.to_string(), format!("{plain}, ownership, score"));
-        assert_eq!(Shape::try_from(ShapeFields::from(helped)), Ok(helped));
+        assert_eq!(Shape::try_from(Header::from(helped)), Ok(helped));
     }
 
     #[test]
@@ -342,26 +303,20 @@ mod tests {
             assert_eq!(shape.to_string(), format!("{small}{told}"));
         }
         for shape in [owning, pooled, features, all] {
-            assert_eq!(Shape::try_from(ShapeFields::from(shape)), Ok(shape));
-            let json = serde_json::to_string(&ShapeFields::from(shape)).unwrap();
-            assert_eq!(Shape::try_from(serde_json::from_str::<ShapeFields>(&json).unwrap()), Ok(shape));
+            assert_eq!(Shape::try_from(Header::from(shape)), Ok(shape));
         }
     }
 
     #[test]
-    fn fields_of_no_network_are_refused() {
-        let good = ShapeFields::from(shape(9, 4, 32, 64));
+    fn headers_of_no_network_are_refused() {
+        let good = Header::from(shape(9, 4, 32, 64));
         assert_eq!(Shape::try_from(good), Ok(shape(9, 4, 32, 64)));
-        for bad in [
-            ShapeFields { size: 1, ..good },
-            ShapeFields { size: 20, ..good },
-            ShapeFields { blocks: usize::MAX, ..good },
-            ShapeFields { filters: 0, ..good },
-            ShapeFields { value_hidden: 1 << 40, ..good },
-            ShapeFields { planes: 15, ..good },
-            ShapeFields { se_channels: 1 << 40, ..good },
+        for (bad, problem) in [
+            (Header { size: 20, ..good }, "board size must be a whole number from 2 to 19, not 20"),
+            (Header { planes: 15, ..good }, "a network for 15 planes of input, and positions have 16, 17, 18 or 31"),
+            (Header { filters: 0, ..good }, "filters is 0: must be from 1 to 16384"),
         ] {
-            assert!(Shape::try_from(bad).is_err());
+            assert_eq!(Shape::try_from(bad), Err(problem.to_owned()));
         }
     }
 }

@@ -9,7 +9,6 @@ use go::Size;
 
 use super::numbers::{Convolution, DENSE, Dense, Zero};
 use crate::layout::DenseSpec;
-use crate::shape::ShapeFields;
 use crate::{Inputs, NetError, Shape};
 
 /// The version whose value is for the side to move. Version 2 is that of ELF OpenGo's networks, whose value is Black's.
@@ -92,7 +91,7 @@ fn shape(lines: &[Line], blocks: usize) -> Result<Shape, NetError> {
     let size = Size::new(side)?;
     let heads = Shape { policy_planes, value_planes, value_hidden, ..Shape::plain(size) };
     let shape = Shape { inputs: Inputs::LeelaZero, blocks, filters, ..heads };
-    Shape::try_from(ShapeFields::from(shape)).map_err(|problem| fail(1, problem))
+    Shape::try_from(cpu::Header::from(shape)).map_err(|problem| fail(1, problem))
 }
 
 /// The lines that have not been taken.

@@ -147,10 +147,7 @@ fn broken_file_is_refused_by_line() {
     assert_eq!(refusal(with_line(3, "1e99 0 0 0 0 0 0 0")), "line 3: number 1 is \"1e99\"");
     assert_eq!(refusal(with_line(4, "0 0 0")), "line 4: 3 means of stem, expected 8");
     assert_eq!(refusal(with_line(3, "0 0 0")), "line 2: 1296 weights of stem, expected 486");
-    assert_eq!(
-        refusal(with_line(3, "")),
-        "line 3: 1 block of 0 filters on 5x5, heads of 2 and 1 planes, 16 hidden values, 18 planes of input (history as in Leela Zero) make no network"
-    );
+    assert_eq!(refusal(with_line(3, "")), "line 3: filters is 0: must be from 1 to 16384");
     assert_eq!(refusal(with_line(9, "1 1 1 1 1 1 1 -1")), "line 9: variance 8 of blocks.0.first is -1");
     assert_eq!(refusal(with_line(19, "0 0 0")), "line 19: a policy of 3 moves, which no board from 2x2 to 19x19 has");
     // The policy of another board.

@@ -97,7 +97,7 @@ fn file_of_another_kind_says_so() {
         ("\"planes\":17", "\"planes\":19", "a network for 19 planes of input, and positions have 16, 17, 18 or 31"),
         ("\"size\":5", "\"size\":20", "board size must be a whole number from 2 to 19, not 20"),
         ("\"blocks\":1", "\"blocks\":-1", "invalid value: integer `-1`"),
-        ("\"blocks\":1", "\"blocks\":99999999999999", "99999999999999 blocks"),
+        ("\"blocks\":1", "\"blocks\":99999999999999", "blocks is 99999999999999: must be from 0 to 16384"),
         ("\"blocks\":1,", "", "missing field `blocks`"),
         ("{", "", "metadata \"tengen\""),
     ] {
