@@ -10,7 +10,6 @@ use runtime::Stop;
 use store::Stem;
 
 use crate::match_runner::{self, MatchProgress, MatchRunner};
-use crate::monitor::Monitor;
 use crate::{EvaluatorError, Player, PlayerSource, RatedRun};
 
 mod duration_estimate;
@@ -141,11 +140,8 @@ impl Arena {
             worker,
         };
         let seen_by_one = |progress: MatchProgress| if first == one { progress } else { progress.turned() };
-        let (began, mut monitor) = (Instant::now(), Monitor::new(stop.health().clone()));
-        let played = runner.play(stop, &mut |progress| {
-            monitor.note(progress);
-            watch(seen_by_one(progress));
-        })?;
+        let began = Instant::now();
+        let played = runner.play(stop, &mut |progress| watch(seen_by_one(progress)))?;
         self.pace.note([first, second], played.finished, began.elapsed());
         Ok(seen_by_one(played))
     }

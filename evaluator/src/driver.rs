@@ -66,6 +66,8 @@ pub enum Event {
     },
     /// A match is in progress, with points of the first player.
     Progress(MatchProgress),
+    /// A pair that was chosen, not given, has played. [`Event::Ended`] follows.
+    PairPlayed,
     /// A match is over.
     Ended {
         /// The players.
@@ -135,7 +137,11 @@ impl Session<'_> {
     pub(crate) fn play_proposed(&mut self, proposal: &Proposal) -> Result<bool, EvaluatorError> {
         let report = &mut *self.report;
         let mut watch = |progress| report(Event::Progress(progress));
-        Ok(self.arena.play_proposed(proposal, self.stop, &mut watch)?.is_some())
+        let played = self.arena.play_proposed(proposal, self.stop, &mut watch)?.is_some();
+        if played {
+            self.report(Event::PairPlayed);
+        }
+        Ok(played)
     }
 
     /// Reports the score of two players whose match is over.
@@ -146,35 +152,43 @@ impl Session<'_> {
     }
 }
 
-/// Shows matches as a progress bar, and logs their scores.
-#[derive(Default)]
-pub struct Bar(Option<runtime::Progress>);
+#[cfg(test)]
+mod tests {
+    use runtime::drive;
+    use store::Claim;
 
-impl Bar {
-    fn finish(&mut self) {
-        if let Some(bar) = self.0.take() {
-            bar.finish();
-        }
+    use super::*;
+    use crate::Uncertain;
+    use crate::tests::fixture::{BEST, PAIR, arena, store};
+
+    #[test]
+    fn chosen_pair_is_reported_from_its_begin_to_its_score() {
+        let store = store();
+        let mut arena = arena(&store, 2);
+        let (stop, mut events) = (Stop::never(), Vec::new());
+        arena.play_match(PAIR, 2, &stop, &mut |_| {}).expect("the players can play");
+        let mut driver = Matches::new(arena, Uncertain::new(BEST, 1, false), |event: Event| events.push(event), &stop);
+        drive(&mut driver, &stop).expect("the players can play");
+        drop(driver);
+        let last = events.iter().rfind(|event| matches!(event, Event::Progress(_)));
+        assert!(matches!(last, Some(Event::Progress(MatchProgress { finished: 2, wanted: 2, .. }))), "{last:?}");
+        events.retain(|event| !matches!(event, Event::Progress(_)));
+        let score = |event: &Event| matches!(event, Event::Ended { score: Score { games: 4, .. }, .. });
+        assert!(matches!(&events[..], [Event::Begun { .. }, Event::PairPlayed, end] if score(end)), "{events:?}");
     }
-}
 
-impl Reporter<Event> for Bar {
-    fn report(&mut self, event: Event) {
-        match (event, &self.0) {
-            (Event::Begun { players: [first, second], games }, _) => {
-                self.finish();
-                self.0 = Some(runtime::Progress::new(format!("{first} against {second}"), Some(games)));
-            }
-            (Event::Progress(progress), Some(bar)) => {
-                bar.set(progress.finished);
-                let void = if progress.void == 0 { String::new() } else { format!(", {} void", progress.void) };
-                bar.note(format!("{} : {}{void}", progress.points, progress.finished as f64 - progress.points));
-            }
-            (Event::Ended { players: [first, second], score: Score { games, points } }, _) => {
-                self.finish();
-                tracing::info!(%first, %second, games, points, "match score");
-            }
-            (Event::Progress(_), None) => {}
-        }
+    #[test]
+    fn pair_that_another_evaluator_has_claimed_is_not_reported_as_played() {
+        let store = store();
+        let mut arena = arena(&store, 1);
+        let (stop, mut events) = (Stop::never(), Vec::<Event>::new());
+        arena.play_match(PAIR, 2, &stop, &mut |_| {}).expect("the players can play");
+        let proposal = arena.propose(BEST).expect("the pool can be rated").expect("there are two players");
+        let [first, second] = [&proposal.first, &proposal.second].map(PlayerId::to_string);
+        let claim = Claim { first, second, numbers: vec![2, 3] };
+        arena.rated.run.claims().acquire("another", &claim).expect("memory can be written");
+        let mut session = Session { arena: &mut arena, stop: &stop, report: &mut |event| events.push(event) };
+        assert!(!session.play_proposed(&proposal).expect("memory can be read"));
+        assert!(events.is_empty(), "{events:?}");
     }
 }

@@ -5,11 +5,13 @@
 //! that the store has of the run. An [`Arena`] opens [`Player`]s, models or other programs, and lets two of them meet over
 //! openings that both play with either colour. A [`Schedule`] decides which two: given pairs ([`Pairs`]), those whose games are most informative
 //! ([`Uncertain`]), a sequential test ([`Test`], [`Gate`]), or the models of a run as they appear ([`Generations`]). [`Matches`] is
-//! the driver of the stage: it plays a schedule, match by match. [`rate`] rates any table of results.
+//! the driver of the stage: it plays a schedule, match by match, and reports [`Event`]s, to a [`Console`] for example. [`rate`]
+//! rates any table of results.
 
 mod arena;
 pub mod command;
 mod comparison;
+mod console;
 mod driver;
 mod error;
 mod formats;
@@ -32,7 +34,8 @@ mod tests;
 
 pub use arena::{Arena, Proposal, Resources};
 pub use comparison::{Comparison, Test};
-pub use driver::{Bar, Event, Matches, Schedule};
+pub use console::Console;
+pub use driver::{Event, Matches, Schedule};
 pub use error::EvaluatorError;
 pub use gate::Gate;
 pub use ladder::Ladder;

@@ -102,7 +102,6 @@ impl Arena {
         let Some(claim) = self.claim(proposal)? else { return Ok(None) };
         let played = self.play([first, second], claim.numbers.clone(), stop, watch);
         self.rated.run().claims().release(&claim)?;
-        runtime::metrics::PAIRS.add(1);
         played.map(Some)
     }
 

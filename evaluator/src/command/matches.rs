@@ -11,7 +11,7 @@ use super::args::{CommonArgs, arena, run_of_any};
 use super::table::TableArgs;
 use crate::driver::{Schedule, pauses};
 use crate::schedule::{Pairs, Uncertain};
-use crate::{Arena, Bar, EvaluatorError, Generations, Matches, RatedRun};
+use crate::{Arena, Console, EvaluatorError, Generations, Matches, RatedRun};
 
 /// Games or pairs of games of a command at most.
 const MOST: u64 = 1_000_000_000;
@@ -141,9 +141,8 @@ pub(super) fn run(common: &CommonArgs, args: &MatchArgs, table: &TableArgs, stop
         }
     }
     let arena = arena(table.of(RatedRun::open(models, &name)?), resources)?;
-    stop.health().set_ready();
     let schedule = args.schedule(&arena)?;
-    let mut matches = Matches::new(arena, schedule, Bar::default(), stop);
+    let mut matches = Matches::new(arena, schedule, Console::new(stop.health().clone()), stop);
     drive(&mut matches, stop)?;
     table.print(matches.arena().rated())
 }

@@ -9,7 +9,7 @@ use super::matches::even;
 use crate::comparison::Test;
 use crate::driver::Schedule;
 use crate::gate::Gate;
-use crate::{Arena, Bar, Matches};
+use crate::{Arena, Console, Matches};
 
 /// Elo that players may differ by in a question.
 const MOST_ELO: f64 = 10_000.0;
@@ -93,7 +93,7 @@ pub(super) fn gate(args: &CommonArgs, gate: &GateArgs, stop: &Stop) -> anyhow::R
 
 /// Plays until the verdict, and prints it.
 fn decide(arena: Arena, schedule: impl Schedule, stop: &Stop) -> anyhow::Result<()> {
-    let mut matches = Matches::new(arena, schedule, Bar::default(), stop);
+    let mut matches = Matches::new(arena, schedule, Console::new(stop.health().clone()), stop);
     drive(&mut matches, stop)?;
     matches.conclusion()?.iter().try_for_each(runtime::print)
 }
