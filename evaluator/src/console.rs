@@ -2,6 +2,7 @@
 
 use runtime::{Health, Reporter, metrics};
 
+use crate::table::RatedModel;
 use crate::{Event, MatchProgress, Score};
 
 /// Reports to the terminal or the log, the metrics and the health of this process.
@@ -46,6 +47,11 @@ impl Reporter<Event> for Console {
             Event::Ended { players: [first, second], score: Score { games, points } } => {
                 self.finish();
                 tracing::info!(%first, %second, games, points, "match score");
+            }
+            Event::Rated(RatedModel { number, rating }) => {
+                metrics::RATED_MODEL.set(number);
+                metrics::RATED_ELO.set(rating.elo);
+                metrics::RATED_ERROR.set(rating.error);
             }
         }
     }

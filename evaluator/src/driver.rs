@@ -3,9 +3,11 @@
 use std::time::Duration;
 
 use config::PlayerId;
+use ratings::pairing::Objective;
 use runtime::{Driver, Reporter, Step, Stop};
 use store::Backoff;
 
+use crate::table::{RatedModel, Table};
 use crate::{Arena, EvaluatorError, MatchProgress, Proposal, Score};
 
 /// The first pause where there is nothing to play.
@@ -54,7 +56,7 @@ pub struct Session<'a> {
     pub(crate) report: &'a mut dyn FnMut(Event),
 }
 
-/// Something that happens in a match.
+/// Something that a driver reports.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
     /// A match begins.
@@ -75,6 +77,8 @@ pub enum Event {
         /// The score of the first, earlier matches included.
         score: Score,
     },
+    /// The models are rated: the newest of those that have played.
+    Rated(RatedModel),
 }
 
 /// The matches of a schedule.
@@ -133,6 +137,19 @@ impl Session<'_> {
         self.end(players)
     }
 
+    /// Rates the models, and reports the rating of the newest.
+    pub(crate) fn rate(&mut self) -> Result<Table, EvaluatorError> {
+        let table = self.arena.rated().rate()?;
+        table.newest_rated().into_iter().for_each(|model| self.report(Event::Rated(model)));
+        Ok(table)
+    }
+
+    /// Proposes a pair, and reports the rating of the newest model.
+    pub(crate) fn propose(&mut self, objective: Objective) -> Result<Option<Proposal>, EvaluatorError> {
+        let report = &mut *self.report;
+        self.arena.propose(objective, &mut |model| report(Event::Rated(model)))
+    }
+
     /// Plays a proposed match; returns whether it did, or another evaluator has claimed the pair.
     pub(crate) fn play_proposed(&mut self, proposal: &Proposal) -> Result<bool, EvaluatorError> {
         let report = &mut *self.report;
@@ -183,7 +200,7 @@ mod tests {
         let mut arena = arena(&store, 1);
         let (stop, mut events) = (Stop::never(), Vec::<Event>::new());
         arena.play_match(PAIR, 2, &stop, &mut |_| {}).expect("the players can play");
-        let proposal = arena.propose(BEST).expect("the pool can be rated").expect("there are two players");
+        let proposal = arena.propose(BEST, &mut |_| {}).expect("the pool can be rated").expect("there are two players");
         let [first, second] = [&proposal.first, &proposal.second].map(PlayerId::to_string);
         let claim = Claim { first, second, numbers: vec![2, 3] };
         arena.rated.run.claims().acquire("another", &claim).expect("memory can be written");

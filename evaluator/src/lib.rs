@@ -18,7 +18,6 @@ mod formats;
 mod gate;
 mod ladder;
 mod match_runner;
-mod monitor;
 mod plan;
 mod player;
 mod pool;

@@ -114,9 +114,12 @@ impl Generations {
     }
 
     /// Rates the models once the matches of a plan are played.
-    fn end(&mut self, rated: &RatedRun, MatchPlan { newest, last, .. }: MatchPlan) -> Result<(), EvaluatorError> {
+    fn end(&mut self, session: &mut Session<'_>, plan: MatchPlan) -> Result<(), EvaluatorError> {
+        let MatchPlan { newest, last, .. } = plan;
+        let table = session.rate()?;
+        let rated = session.arena.rated();
         let name = rated.numbered(newest).to_string();
-        if let Some(row) = rated.rate()?.rows().into_iter().find(|row| row.player == name) {
+        if let Some(row) = table.rows().into_iter().find(|row| row.player == name) {
             let (elo, margin) = (row.elo.round(), row.margin().round());
             tracing::info!(model = name, elo, margin, "rated");
         }
@@ -138,7 +141,7 @@ impl Schedule for Generations {
                 return Ok(Step::Worked);
             }
         }
-        self.end(session.arena.rated(), plan)?;
+        self.end(session, plan)?;
         Ok(Step::Worked)
     }
 

@@ -8,10 +8,10 @@ use ratings::pairing;
 use ratings::{PairResults, Prior, RatingError, Ratings};
 use store::Run;
 
+use crate::EvaluatorError;
 use crate::pool::Pool;
 use crate::rate::{self, AnchorChoice, RateError};
 use crate::table::Table;
-use crate::{EvaluatorError, monitor};
 
 /// A run with its results. No player is open, so that reading, rating and retiring need no device.
 pub struct RatedRun {
@@ -198,9 +198,6 @@ impl RatedRun {
         let ratings = self.fit(&results, |prior| prior.anchored(&known))?;
         let names = anchors.iter().map(|anchor| format!("{} = {}", anchor.player, anchor.elo));
         let ages = self.ages(&results);
-        if others.is_empty() && anchors.is_empty() {
-            monitor::note_ratings(&results, &ratings, &ages);
-        }
         let hidden = self.hidden_players(&results)?;
         Ok(Table::hiding(&results, &ratings, &ages, &hidden).anchored(names.collect()))
     }

@@ -106,7 +106,7 @@ impl Schedule for Uncertain {
         if !self.may_pair(session.arena.rated())? {
             return waiting();
         }
-        let Some(proposal) = session.arena.propose(self.objective)? else {
+        let Some(proposal) = session.propose(self.objective)? else {
             if !self.waits {
                 tracing::warn!("there are not two models to pair");
                 return Ok(Step::Finished);

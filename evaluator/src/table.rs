@@ -20,6 +20,7 @@ pub struct Table {
     draws: u32,
     first_move: Estimate,
     newest: Option<Newest>,
+    rated: Option<RatedModel>,
     /// Whose ratings were given, if any were.
     anchors: Vec<String>,
     notes: Vec<String>,
@@ -46,6 +47,24 @@ struct Newest {
     newest: String,
     first: String,
     gain: Estimate,
+}
+
+/// The rating of the newest model of a run that has played.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct RatedModel {
+    /// The number of the model; 1 is the first.
+    pub number: u32,
+    /// Elo above the anchor, and its error against the anchor.
+    pub rating: Estimate,
+}
+
+impl RatedModel {
+    /// The newest of the players who have played; `ages` are the models' numbers. `None` where no model has played.
+    pub(crate) fn newest(results: &PairResults, ratings: &Ratings, ages: &[Option<u32>]) -> Option<RatedModel> {
+        let played = (0..).zip(results.records()).filter(|(_, record)| record.games > 0);
+        let (number, player) = played.filter_map(|(player, _)| Some((ages[player]?, player))).max()?;
+        Some(RatedModel { number, rating: ratings.rating(player) })
+    }
 }
 
 impl Table {
@@ -89,6 +108,7 @@ impl Table {
             draws: total.draws,
             first_move: ratings.first_move(),
             newest: newest(ratings, &shown_ages),
+            rated: RatedModel::newest(results, ratings, ages),
             anchors: Vec::new(),
             notes,
         }
@@ -113,6 +133,11 @@ impl Table {
     /// The players that are rated and not shown.
     pub fn hidden(&self) -> &BTreeSet<String> {
         &self.hidden
+    }
+
+    /// The newest model that has played, hidden or not.
+    pub(crate) fn newest_rated(&self) -> Option<RatedModel> {
+        self.rated
     }
 
     /// What playing Black is worth.
@@ -250,9 +275,22 @@ note: each group won every game against the next, so only the prior bounds the g
     }
 
     #[test]
+    fn newest_rated_model_has_played_and_may_be_hidden() {
+        let mut results = PairResults::new(["random", "run-1", "run-2", "run-3"]);
+        results.add("run-2", "random", Black);
+        results.add("run-1", "run-2", White);
+        let ratings = Ratings::fit(&results, &Prior::walk(&results, 100.0)).expect("the pool can be rated");
+        let ages = [None, Some(1), Some(2), Some(3)];
+        let table = Table::hiding(&results, &ratings, &ages, &[false, false, true, false]);
+        assert_eq!(table.newest_rated(), Some(RatedModel { number: 2, rating: ratings.rating(2) }));
+    }
+
+    #[test]
     fn empty_pool_prints_too() {
         let results = PairResults::default();
         let ratings = Ratings::fit(&results, &Prior::walk(&results, 100.0)).expect("there is nothing to rate");
-        assert!(Table::new(&results, &ratings, &[]).to_string().ends_with("0 of 0 games drawn"));
+        let table = Table::new(&results, &ratings, &[]);
+        assert!(table.to_string().ends_with("0 of 0 games drawn"));
+        assert_eq!(table.newest_rated(), None);
     }
 }

@@ -12,7 +12,8 @@ use runtime::Stop;
 use store::Claim;
 
 use super::Arena;
-use crate::{EvaluatorError, MatchProgress, monitor};
+use crate::table::RatedModel;
+use crate::{EvaluatorError, MatchProgress};
 
 /// What was claimed longer ago than this is not being played any more.
 pub(super) const CLAIM_LASTS: Duration = Duration::from_secs(1800);
@@ -35,18 +36,22 @@ pub struct Proposal {
 
 impl Arena {
     /// The most informative pair of the run's models, `random`, the programs of this place, and every player with results;
-    /// `None` when there are not two.
+    /// `None` when there are not two. `watch` gets the newest model that has played.
     ///
     /// # Errors
     /// The store cannot be read, or the results cannot be rated.
-    pub fn propose(&self, objective: Objective) -> Result<Option<Proposal>, EvaluatorError> {
+    pub fn propose(
+        &self,
+        objective: Objective,
+        watch: &mut dyn FnMut(RatedModel),
+    ) -> Result<Option<Proposal>, EvaluatorError> {
         let pool = self.rated.pool()?;
         let models = self.rated.shown_models()?.into_iter().chain([ModelId::Random]).map(PlayerId::from);
         let engines = self.resources.engines.engine.iter().map(|engine| PlayerId::Engine(engine.name.clone()));
         let results = pool.results(models.chain(engines).collect::<Vec<_>>());
         let ratings = self.rated.fit(&results, |prior| prior)?;
         let ages = self.rated.ages(&results);
-        monitor::note_ratings(&results, &ratings, &ages);
+        RatedModel::newest(&results, &ratings, &ages).into_iter().for_each(watch);
         // The games so far are part of the seed, so that the same knowledge gives another choice when something is new;
         // so is the worker, so that several at once share near-ties among them.
         let mut rng =

@@ -86,7 +86,7 @@ impl Simulation {
             let ((now, worker), step) = self.steps.pop_first().expect("every evaluator always has a next step");
             let (later, next) = match step {
                 Step::Choose => {
-                    let proposal = self.arenas[worker].propose(BEST).expect("the pool can be rated");
+                    let proposal = self.arenas[worker].propose(BEST, &mut |_| {}).expect("the pool can be rated");
                     let thinking = self.random.random_range(THINKING);
                     (thinking, Step::Begin(proposal.expect("there are models to pair")))
                 }

@@ -6,6 +6,7 @@ use store::Claim;
 
 use super::scheduler::CLAIM_LASTS;
 use super::*;
+use crate::retirement::tests::run_with_weak_models;
 use crate::tests::fixture::{BEST, PAIR, RUN, arena, ids, name, publish_models, store};
 
 #[test]
@@ -97,15 +98,24 @@ fn played_games_are_rated_and_stored() {
 fn pair_is_proposed_when_there_are_two_players() {
     let store = store();
     let mut arena = arena(&store, 1);
-    assert_eq!(arena.propose(BEST).expect("the pool can be rated"), None);
+    assert_eq!(arena.propose(BEST, &mut |_| {}).expect("the pool can be rated"), None);
     arena.play_match(PAIR, 2, &Stop::never(), &mut |_| {}).expect("the players can play");
-    let proposal = arena.propose(BEST).expect("the pool can be rated").expect("there are two players");
+    let proposal = arena.propose(BEST, &mut |_| {}).expect("the pool can be rated").expect("there are two players");
     assert_eq!(BTreeSet::from([&proposal.first, &proposal.second]), BTreeSet::from(PAIR));
     assert_eq!(
-        arena.propose(BEST).expect("the pool can be rated"),
+        arena.propose(BEST, &mut |_| {}).expect("the pool can be rated"),
         Some(proposal),
         "the same question, the same answer"
     );
+}
+
+#[test]
+fn proposal_reports_the_rating_of_the_newest_model() {
+    let store = store();
+    let arena = run_with_weak_models(&store);
+    let mut models = Vec::new();
+    arena.propose(BEST, &mut |model| models.push(model.number)).expect("the pool can be rated");
+    assert_eq!(models, [5]);
 }
 
 #[test]
@@ -141,17 +151,17 @@ fn claimed_games_count_as_played() {
     let mut arena = arena(&store, 1);
     publish_models(&arena, 6);
     for _ in 0..3 {
-        let proposal = arena.propose(BEST).expect("the pool can be rated").expect("there are players");
+        let proposal = arena.propose(BEST, &mut |_| {}).expect("the pool can be rated").expect("there are players");
         let claim = Claim {
             first: proposal.first.to_string(),
             second: proposal.second.to_string(),
             numbers: (0..1000).collect(),
         };
         arena.rated.run.claims().acquire("another", &claim).expect("memory can be written");
-        let next = arena.propose(BEST).expect("the pool can be rated").expect("there are players");
+        let next = arena.propose(BEST, &mut |_| {}).expect("the pool can be rated").expect("there are players");
         assert_ne!((&next.first, &next.second), (&proposal.first, &proposal.second));
     }
-    let reason = arena.propose(BEST).expect("the pool can be rated").expect("there are players").reason;
+    let reason = arena.propose(BEST, &mut |_| {}).expect("the pool can be rated").expect("there are players").reason;
     let proposal = Proposal { first: PAIR[0].clone(), second: PAIR[1].clone(), reason, in_flight: 0 };
     let played = arena.play_proposed(&proposal, &Stop::never(), &mut |_| {}).expect("they can play");
     assert_eq!(played.map(|played| played.finished), Some(4));

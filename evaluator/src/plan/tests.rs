@@ -1,13 +1,16 @@
 use config::RunConfig;
 use go::Size;
 use rand::RngExt;
+use ratings::Estimate;
 use record::statistics::expected_score;
 use record::{GameId, GameRecord, Outcome, synthetic};
+use runtime::{Stop, drive};
 use store::Store;
 
 use super::*;
-use crate::match_runner;
+use crate::table::RatedModel;
 use crate::tests::fixture::{arena, name, publish_models, store_of};
+use crate::{Event, Matches, match_runner};
 
 /// A run whose models are as strong as those of `experiments/0064-rating-curve-9x9/ratings.csv`, and whose games are made
 /// up. A game is a function of its players and its number, as real ones are.
@@ -145,6 +148,21 @@ fn killed_schedule_plays_the_same_games() {
     // A finished run plays nothing more.
     assert!(broken.run());
     assert_eq!(broken.ids(), whole.ids());
+}
+
+#[test]
+fn rating_of_the_newest_model_is_reported_after_its_matches_and_the_final_ones() {
+    let run = Simulation::new(&["loop.models=24"], 1);
+    assert!(run.run());
+    let (stop, mut events) = (Stop::never(), Vec::new());
+    let report = |event: Event| events.push(event);
+    let mut driver = Matches::new(arena(&run.store, 1), Generations::new(false), report, &stop);
+    drive(&mut driver, &stop).expect("all games are there");
+    drop(driver);
+    let stored = run.rated().run.ratings().newest().expect("memory can be read").expect("ratings were published");
+    let row = stored.iter().find(|row| row.player == "tiny-24").expect("it has played");
+    let rated = Event::Rated(RatedModel { number: 24, rating: Estimate { elo: row.elo, error: row.error } });
+    assert_eq!(events, [rated.clone(), rated]);
 }
 
 #[test]

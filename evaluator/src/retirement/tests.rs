@@ -44,7 +44,7 @@ fn models_far_behind_are_retired_once_and_paired_no_more() {
     assert_eq!(arena.rated.retire(200.0).expect("the results can be rated"), []);
     let outcast = PlayerId::from(name(RUN).model(1));
     for about in [BEST, Objective::Curve] {
-        let proposal = arena.propose(about).expect("the pool can be rated").expect("there are others");
+        let proposal = arena.propose(about, &mut |_| {}).expect("the pool can be rated").expect("there are others");
         assert!(proposal.first != outcast && proposal.second != outcast, "{about:?}");
     }
 }
