@@ -9,7 +9,7 @@ use std::fmt;
 
 use anyhow::anyhow;
 use net::{Backend, Device, Installation, OnednnIsa, Precision};
-use runtime::{Classify, ResourceArgs};
+use runtime::{Classify, ResourceArgs, format};
 use serde::Serialize;
 
 use host::Host;
@@ -99,6 +99,7 @@ impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Report { host, libtorch, .. } = self;
         let none = || "none".to_owned();
+        let size = |bytes: Option<u64>| bytes.map_or("unknown".to_owned(), format::bytes);
         let path = |path: &std::path::PathBuf| path.display().to_string();
         let device = match &self.backend {
             Ok(backend) => format!("{}, {} with {}", backend.device, backend.precision, backend.instruction_set),
@@ -110,7 +111,7 @@ impl fmt::Display for Report {
             ("commit", self.commit.unwrap_or("unknown").to_owned()),
             ("system", host.system.clone()),
             ("cpu", format!("{}, {} cores", host.cpu, host.cores)),
-            ("memory", format!("{}, {} available", gibibytes(host.memory), gibibytes(host.memory_available))),
+            ("memory", format!("{}, {} available", size(host.memory), size(host.memory_available))),
             (
                 "instruction set",
                 format!("{} in libtorch, of {} in the CPU", self.instruction_set, self.cpu_instruction_set),
@@ -134,8 +135,4 @@ impl fmt::Display for Report {
         let variables = host.variables.iter().map(|(name, value)| format!("{name}={value}"));
         write!(f, "{:16} {}", "environment", variables.collect::<Vec<_>>().join(" "))
     }
-}
-
-fn gibibytes(bytes: Option<u64>) -> String {
-    bytes.map_or("unknown".to_owned(), |bytes| format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30)))
 }

@@ -12,7 +12,7 @@ mod policy;
 use std::str::FromStr;
 
 use config::{Keep, Retention, RunName};
-use runtime::{Classify, Stop};
+use runtime::{Classify, Stop, format};
 use store::{LeaseName, Store};
 
 use plan::Plan;
@@ -74,7 +74,7 @@ pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let lease = LeaseName { stage: "prune", name: "prune".to_owned(), remedy: "wait until it has finished" };
     let deleted = runtime::leased(&run, lease, stop, || plan.delete(&run, &|| stop.requested()))?;
     let Some(deleted) = deleted else { return Ok(()) };
-    runtime::print(format!("deleted {} files, {}", deleted.files, policy::size(deleted.bytes)))
+    runtime::print(format!("deleted {} files, {}", deleted.files, format::bytes(deleted.bytes)))
 }
 
 /// The policy of the configuration with that of the command line over it.

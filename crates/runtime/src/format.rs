@@ -1,4 +1,4 @@
-//! Formats numbers and durations for messages.
+//! Formats numbers, sizes and durations for messages.
 
 use std::time::Duration;
 
@@ -21,6 +21,21 @@ pub fn rate(number: u64, time: Duration) -> String {
         return "-/s".to_owned();
     }
     per_second(number as f64 / time.as_secs_f64())
+}
+
+/// A size in its largest binary unit: `512 B`, `1.5 KiB`, `64.0 MiB`, `7.5 GiB`, `2.0 TiB`.
+pub fn bytes(bytes: u64) -> String {
+    if bytes < 1024 {
+        return format!("{bytes} B");
+    }
+    let (mut size, mut units) = (bytes as f64 / 1024.0, ["KiB", "MiB", "GiB", "TiB"].into_iter());
+    let mut unit = units.next().unwrap_or_default();
+    // What would be rounded up to 1024 belongs to the next unit.
+    while size >= 1023.95 {
+        let Some(next) = units.next() else { break };
+        (size, unit) = (size / 1024.0, next);
+    }
+    format!("{size:.1} {unit}")
 }
 
 /// A known rate.
@@ -63,6 +78,23 @@ mod tests {
         ];
         for (ms, expected) in cases {
             assert_eq!(text(ms), expected);
+        }
+    }
+
+    #[test]
+    fn sizes_have_a_binary_unit_and_one_decimal() {
+        let cases = [
+            (0, "0 B"),
+            (1023, "1023 B"),
+            (1024, "1.0 KiB"),
+            ((1 << 20) - 1, "1.0 MiB"),
+            (3 << 19, "1.5 MiB"),
+            (5 << 30, "5.0 GiB"),
+            (1 << 40, "1.0 TiB"),
+            (1 << 60, "1048576.0 TiB"),
+        ];
+        for (size, expected) in cases {
+            assert_eq!(bytes(size), expected);
         }
     }
 

@@ -10,7 +10,7 @@ use config::{Preset, RunConfig, RunName};
 use go::{Size, Symmetry};
 use net::{EncodedBatch, Shape, Targets};
 use record::{GameRecord, synthetic};
-use runtime::Classify;
+use runtime::{Classify, format};
 use serde::Serialize;
 use store::{FileRef, Manifest, Run, Stem, Store, StoreError};
 use tempfile::TempDir;
@@ -92,7 +92,8 @@ impl fmt::Display for Shuffle {
             self;
         write!(f, "shuffle {board}x{board}, {examples} examples of {window_positions} positions: {seconds:.2} s, ")?;
         write!(f, "{cpu_seconds:.2} s on cores, {rows_per_cpu_s:.0} rows/s on a core, ")?;
-        write!(f, "{memory_mib:.0} MiB of up to {bound_mib:.0}")
+        let [memory, bound] = [memory_mib, bound_mib].map(|mib| format::bytes((mib * f64::from(1 << 20)) as u64));
+        write!(f, "{memory} of up to {bound}")
     }
 }
 

@@ -40,7 +40,7 @@ impl Report {
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Report { cpu, threads, device, precision, .. } = self;
-        let memory = self.memory_bytes.map_or("unknown".to_owned(), |memory| bytes(memory as f64));
+        let memory = self.memory_bytes.map_or("unknown".to_owned(), format::bytes);
         writeln!(f, "machine  {cpu}, {threads} threads, {device} with {precision}, {memory} of memory")?;
         let requests = self.store_request_seconds.map_or("absent, taken as a fast folder".to_owned(), |request| {
             format!("{:.2} ms per request", 1000.0 * request)
@@ -65,7 +65,7 @@ impl fmt::Display for Report {
 impl fmt::Display for Forecast {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Forecast { configuration, seconds, memory_bytes, disk_bytes, .. } = self;
-        let (memory, disk) = (bytes(*memory_bytes), bytes(*disk_bytes));
+        let [memory, disk] = [*memory_bytes, *disk_bytes].map(|bytes| format::bytes(bytes as u64));
         writeln!(f, "{configuration}: {}, {memory} of memory, {disk} on disk", time(*seconds))?;
         self.phases.iter().try_for_each(|phase| writeln!(f, "  {phase}"))?;
         writeln!(f, "  matches: {}, {:.0} games", time(self.match_seconds), self.match_games)?;
@@ -109,13 +109,6 @@ impl fmt::Display for Phase {
 
 fn time(seconds: f64) -> String {
     format::duration(Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX))
-}
-
-fn bytes(bytes: f64) -> String {
-    if bytes < f64::from(1 << 30) {
-        return format!("{:.0} MiB", bytes / f64::from(1 << 20));
-    }
-    format!("{:.1} GiB", bytes / f64::from(1 << 30))
 }
 
 #[cfg(test)]

@@ -3,11 +3,12 @@
 use std::fmt;
 
 use config::{Keep, Retention, RunConfig};
+use runtime::format;
 use store::{DeletedFiles, Pruned, Run, StoreError, StoredFile};
 
 use super::kinds::{self, Named};
 use super::needed;
-use super::policy::{Item, size, surplus};
+use super::policy::{Item, surplus};
 
 /// What goes and what stays of each kind.
 #[derive(Debug)]
@@ -190,9 +191,9 @@ impl fmt::Display for Plan {
                 f,
                 "{line}{unit}: delete {}, {}; keep {}, {}",
                 gone.count,
-                size(gone.bytes),
+                format::bytes(gone.bytes),
                 kept.count,
-                size(kept.bytes)
+                format::bytes(kept.bytes)
             )?;
             note.iter().try_for_each(|note| write!(f, " ({note})"))?;
         }

@@ -45,15 +45,6 @@ pub(super) fn surplus(items: &[Item], keep: Keep, now: i64) -> usize {
     items.len() - kept
 }
 
-/// A size for messages.
-pub(super) fn size(bytes: u64) -> String {
-    match bytes {
-        0..1_048_576 => format!("{:.1} KiB", bytes as f64 / 1024.0),
-        1_048_576..1_073_741_824 => format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20)),
-        _ => format!("{:.1} GiB", bytes as f64 / f64::from(1 << 30)),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -80,10 +71,5 @@ mod tests {
         let items = times.map(|time| Item { count: 1, bytes: 1, time });
         assert_eq!(surplus(&items, Keep::Seconds(7200), 5 * HOUR), 1);
         assert_eq!(surplus(&items, Keep::Seconds(u64::MAX), 5 * HOUR), 0);
-    }
-
-    #[test]
-    fn sizes_have_a_unit_and_one_decimal() {
-        assert_eq!([size(512), size(3 << 19), size(5 << 30)], ["0.5 KiB", "1.5 MiB", "5.0 GiB"]);
     }
 }
