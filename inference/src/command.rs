@@ -50,7 +50,8 @@ pub struct Args {
     /// Certificate authority of clients, PEM; clients without a certificate of it are refused [default: none]
     #[arg(long, env = "TENGEN_CLIENT_CA", value_name = "FILE")]
     client_ca: Option<PathBuf>,
-    /// File whose first line is the token that clients must send [default: none]
+    /// File whose first line is the token that clients must send: 16 to 4096 printable ASCII characters without blanks
+    /// [default: none]
     #[arg(long, env = "TENGEN_TOKEN_FILE", value_name = "FILE")]
     token_file: Option<PathBuf>,
     /// Device of the networks: auto (a GPU if there is one), cpu, cuda or cuda:N; several GPUs with commas

@@ -34,7 +34,7 @@ fn addresses_of_other_machines_need_a_decision() {
     let token = store.path().join("token");
     fs::write(&token, "short").unwrap();
     let (code, said) = fail(store.program("tengen").args(["serve", "--token-file"]).arg(&token));
-    assert!(code == 2 && said.contains("fewer than 16 characters"), "{said}");
+    assert!(code == 2 && said.contains("no token of 16 to 4096 printable ASCII characters"), "{said}");
     let (code, said) = fail(store.program("tengen").args(["serve", "--listen", "nowhere"]));
     assert!(code == 2 && said.contains("cannot serve at nowhere"), "{said}");
     let tiny = repository().join("configs/tiny.toml");

@@ -1,16 +1,12 @@
 //! Who may use the application: the rules of access, checked once when it starts.
 
-use std::fs;
 use std::path::Path;
 
+use runtime::{TokenError, read_token};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
-use crate::error::WebError;
 use crate::hosts::Hosts;
-
-/// Fewer characters can be guessed.
-const SHORTEST_TOKEN: usize = 16;
 
 /// Rules of access.
 #[derive(Clone)]
@@ -35,19 +31,12 @@ impl Access {
         Access { read_only: true, ..self }
     }
 
-    /// Requires the token in the first line of a file.
+    /// Requires the token on the first line of a file.
     ///
     /// # Errors
-    /// A file that cannot be read, or a token that can be guessed.
-    pub(crate) fn with_token(mut self, file: &Path) -> Result<Access, WebError> {
-        let named = |reason: String| WebError::Token { file: file.to_owned(), reason };
-        let text = fs::read_to_string(file).map_err(|error| named(error.to_string()))?;
-        let token = text.lines().next().unwrap_or_default().trim();
-        if token.len() < SHORTEST_TOKEN {
-            return Err(named(format!("the first line has fewer than {SHORTEST_TOKEN} characters")));
-        }
-        self.session = Some(session(token));
-        Ok(self)
+    /// The file cannot be read or has no token.
+    pub(crate) fn with_token(self, file: &Path) -> Result<Access, TokenError> {
+        Ok(Access { session: Some(session(&read_token(file)?)), ..self })
     }
 
     /// Whether visitors need a token.
@@ -78,9 +67,11 @@ fn is_same(one: &str, other: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
-    fn with_token(text: &str) -> Result<Access, WebError> {
+    fn with_token(text: &str) -> Result<Access, TokenError> {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("token");
         fs::write(&file, text).unwrap();
@@ -89,18 +80,17 @@ mod tests {
 
     #[test]
     fn session_follows_from_the_token_alone() {
-        let access = with_token("correct horse battery\nsecond line\n").unwrap();
-        let session = access.session_of("correct horse battery").unwrap();
-        assert!(access.admits(Some(session)) && !access.admits(None) && !access.admits(Some("correct horse battery")));
-        assert_eq!(access.session_of("correct horse batterz"), None);
+        let access = with_token("correct-horse-battery\nsecond line\n").unwrap();
+        let session = access.session_of("correct-horse-battery").unwrap();
+        assert!(access.admits(Some(session)) && !access.admits(None) && !access.admits(Some("correct-horse-battery")));
+        assert_eq!(access.session_of("correct-horse-batterz"), None);
         assert!(Access::new(Hosts::default()).admits(None));
     }
 
     #[test]
     fn short_tokens_and_absent_files_are_errors() {
-        for text in ["", "short\nlong enough on the second line"] {
-            let error = with_token(text).err().unwrap().to_string();
-            assert!(error.contains("fewer than 16 characters"), "{error}");
+        for text in ["", "short\nlong-enough-on-the-second-line"] {
+            assert!(matches!(with_token(text), Err(TokenError::NoToken { .. })), "{text}");
         }
         assert!(Access::new(Hosts::default()).with_token(Path::new("/nonexistent/token")).is_err());
     }

@@ -14,7 +14,8 @@ pub struct ServeArgs {
     /// Host name under which browsers reach the server, besides IP addresses and localhost; may be repeated [default: none]
     #[arg(long = "allow-host", env = "TENGEN_WEB_HOSTS", value_name = "HOST", value_delimiter = ',')]
     pub hosts: Vec<String>,
-    /// File whose first line is the token that visitors must give, 16 characters or more [default: none]
+    /// File whose first line is the token that visitors must give: 16 to 4096 printable ASCII characters without blanks
+    /// [default: none]
     #[arg(long, env = "TENGEN_WEB_TOKEN_FILE", value_name = "FILE")]
     pub token_file: Option<PathBuf>,
     /// Certificate of the server, PEM [default: none]

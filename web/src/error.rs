@@ -9,6 +9,7 @@ use axum::response::{IntoResponse, Response};
 use exit_class::{Classified, ExitClass};
 use maud::{Markup, html};
 use models::ModelError;
+use runtime::TokenError;
 use store::StoreError;
 
 use crate::view::{Section, View};
@@ -40,13 +41,8 @@ pub enum WebError {
         address: String,
     },
     /// The token cannot be used.
-    #[error("token file {}: {reason}", file.display())]
-    Token {
-        /// The file.
-        file: PathBuf,
-        /// Why.
-        reason: String,
-    },
+    #[error(transparent)]
+    Token(#[from] TokenError),
     /// The certificate or its key cannot be used.
     #[error("certificate {}: {reason}", file.display())]
     Certificate {

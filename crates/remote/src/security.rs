@@ -5,6 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
+use runtime::{TokenError, is_token, read_token};
 use subtle::ConstantTimeEq;
 use tonic::metadata::MetadataMap;
 use tonic::metadata::{Ascii, MetadataValue};
@@ -12,10 +13,6 @@ use tonic::transport::{Certificate, ClientTlsConfig, Identity, ServerTlsConfig};
 
 /// The scheme of the header `authorization` (RFC 6750).
 const SCHEME: &str = "Bearer ";
-/// Characters of a token at least: what cannot be guessed.
-const LEAST: usize = 16;
-/// Characters of a token at most.
-const MOST: usize = 4096;
 
 /// A certificate or a token that cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -36,12 +33,9 @@ pub enum SecurityError {
         /// What it should hold.
         expected: &'static str,
     },
-    /// A token that no client can send, or that can be guessed.
-    #[error("{} has no token of {LEAST} to {MOST} printable ASCII characters on its first line", path.display())]
-    NoToken {
-        /// The file.
-        path: PathBuf,
-    },
+    /// A file that has no token.
+    #[error(transparent)]
+    Token(#[from] TokenError),
 }
 
 /// A secret that clients send with each call.
@@ -65,16 +59,13 @@ impl Token {
     /// # Errors
     /// The file cannot be read or has no token.
     pub fn read(path: &Path) -> Result<Token, SecurityError> {
-        let text = read(path)?;
-        let text = String::from_utf8_lossy(&text);
-        Token::new(text.lines().next().unwrap_or_default().trim())
-            .ok_or_else(|| SecurityError::NoToken { path: path.to_owned() })
+        let text = read_token(path)?;
+        Token::new(&text).ok_or_else(|| TokenError::NoToken { path: path.to_owned() }.into())
     }
 
-    /// A token of 16 to 4096 printable ASCII characters; `None` for another text.
+    /// A token of 16 to 4096 printable ASCII characters without blanks; `None` for another text.
     pub fn new(text: &str) -> Option<Token> {
-        let is_fine = (LEAST..=MOST).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic());
-        let header = is_fine.then(|| format!("{SCHEME}{text}").parse().ok())?;
+        let header = is_token(text).then(|| format!("{SCHEME}{text}").parse().ok())?;
         header.map(|mut header: MetadataValue<Ascii>| {
             header.set_sensitive(true);
             Token { header }
@@ -167,17 +158,13 @@ mod tests {
     fn token_of_a_file_is_its_first_line() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("token");
-        let read = |text: &str| {
-            fs::write(&path, text).unwrap();
-            Token::read(&path)
-        };
+        fs::write(&path, "a-secret-of-20-chars\nmore\n").unwrap();
         let mut metadata = MetadataMap::new();
-        read("  a-secret-of-20-chars \nmore\n").unwrap().add_to(&mut metadata);
+        Token::read(&path).unwrap().add_to(&mut metadata);
         assert!(Token::new("a-secret-of-20-chars").unwrap().is_in(&metadata));
-        for text in ["", "\n", "too-short", "a secret with blanks", "ein-geheimnis-für-uns", &"a".repeat(5000)] {
-            assert!(matches!(read(text), Err(SecurityError::NoToken { .. })), "{text}");
-        }
-        assert!(matches!(Token::read(&folder.path().join("none")), Err(SecurityError::File { .. })));
+        fs::write(&path, "too-short\n").unwrap();
+        let error = Token::read(&path).unwrap_err().to_string();
+        assert!(error.contains("token has no token of 16 to 4096 printable ASCII characters"), "{error}");
     }
 
     #[test]

@@ -47,6 +47,7 @@ mod service;
 mod signals;
 mod stop;
 mod thread_time;
+mod token;
 mod unix_time;
 mod whole;
 
@@ -65,5 +66,6 @@ pub use range::within;
 pub use service::ServiceArgs;
 pub use stop::Stop;
 pub use thread_time::thread_time;
+pub use token::{TokenError, is_token, read_token};
 pub use unix_time::unix_millis;
 pub use whole::write_whole;

@@ -19,7 +19,7 @@ use crate::hosts::Hosts;
 
 const HOST: &str = "localhost:8080";
 const OWN: &str = "http://localhost:8080";
-const TOKEN: &str = "correct horse battery staple";
+const TOKEN: &str = "correct-horse-battery-staple";
 
 #[derive(Parser)]
 struct Program {
