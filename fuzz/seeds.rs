@@ -58,7 +58,7 @@ fn main() -> std::io::Result<()> {
     put(&folder, "weights", "leela-zero", leela_zero().as_bytes())?;
     let deep = r#"{"size": 9, "komi": 7, "moves": ["e5", "g7"], "value": -0.25, "visits": [["c4", 300], ["pass", 1]]}"#;
     put(&folder, "deep_positions", "line", deep.as_bytes())?;
-    put(&folder, "gtp_line", "game", b"1 boardsize 9\nclear_board # comment\nplay b D4\n\tgenmove w\nquit\n")?;
+    put(&folder, "input_line", "gtp", b"1 boardsize 9\nclear_board # comment\nplay b D4\n\tgenmove w\nquit\n")?;
     for (target, file) in [
         ("sgf", "tests/gtp/game.sgf"),
         ("sgf", "crates/go/tests/data/human-9d-sample.sgf"),

@@ -1,9 +1,7 @@
 //! `tengen analysis-server`: KataGo's analysis protocol on standard input and output.
 
-use std::io::{self, BufRead, Read};
+use std::io;
 use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
-use std::thread;
 use std::time::Duration;
 
 use analysis::katago::{Server, ServerOptions};
@@ -11,18 +9,15 @@ use analysis::{Perspective, ReportStyle};
 use anyhow::Context;
 use go::Size;
 use models::Player;
-use runtime::{Classify, Stop};
+use runtime::{Classify, Lines, Stop};
 
 use crate::analyze_command::{BATCH, POINTS};
 use crate::player::PlayerArgs;
 
-/// Bytes of a line. A query of 1,000 moves has 20,000.
+/// Bytes of a line. A query of 1,000 moves has 20,000. A longer line is cut, so that it is no JSON.
 const LONGEST_LINE: usize = 1 << 24;
 
-/// Lines read ahead.
-const AHEAD: usize = 64;
-
-/// How soon a request to stop is noticed.
+/// How soon a client that has gone is noticed.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// Moves of a variation where a query does not say, as in KataGo.
@@ -85,64 +80,19 @@ pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
         "ready; scoreLead is the expected outcome in points"
     );
     let server = Server::new(engine, options, io::stdout());
-    serve(&server, &lines()?, stop)?;
+    serve(&server, Lines::stdin(LONGEST_LINE, stop.clone())?)?;
     if !args.quit_without_waiting && !stop.requested() && !server.is_abandoned() {
         server.finish();
     }
     Ok(())
 }
 
-fn serve(server: &Server<io::Stdout>, lines: &Receiver<io::Result<Vec<u8>>>, stop: &Stop) -> anyhow::Result<()> {
-    while !stop.requested() && !server.is_abandoned() {
-        match lines.recv_timeout(PATIENCE) {
-            Ok(line) => server.line(&line.context("cannot read standard input")?),
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => break,
+fn serve(server: &Server<io::Stdout>, mut lines: Lines) -> anyhow::Result<()> {
+    while !server.is_abandoned() {
+        if lines.wait(PATIENCE) {
+            let Some(line) = lines.next() else { break };
+            server.line(&line.context("cannot read standard input")?.bytes);
         }
     }
     Ok(())
-}
-
-/// The lines of standard input, read by a thread of its own, since nothing can wake a thread that waits for input. A line that
-/// is too long is cut, so that it is no JSON.
-fn lines() -> io::Result<Receiver<io::Result<Vec<u8>>>> {
-    let (sender, lines) = mpsc::sync_channel(AHEAD);
-    thread::Builder::new().name("analysis-input".to_owned()).spawn(move || {
-        let mut input = io::stdin().lock();
-        loop {
-            let line = line(&mut input).transpose();
-            let Some(line) = line else { return };
-            let broken = line.is_err();
-            if sender.send(line).is_err() || broken {
-                return;
-            }
-        }
-    })?;
-    Ok(lines)
-}
-
-fn line(input: &mut impl BufRead) -> io::Result<Option<Vec<u8>>> {
-    let mut line = Vec::new();
-    input.by_ref().take(LONGEST_LINE as u64).read_until(b'\n', &mut line)?;
-    if line.len() == LONGEST_LINE && !line.ends_with(b"\n") {
-        input.skip_until(b'\n')?;
-    }
-    Ok(Some(line).filter(|line| !line.is_empty()))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn lines_are_cut_at_the_limit_and_the_next_is_whole() {
-        let text = [&vec![b'a'; LONGEST_LINE + 5][..], b"\nsecond\n\nlast"].concat();
-        let mut input = io::Cursor::new(text);
-        let mut next = || line(&mut input).expect("memory can be read");
-        assert_eq!(next().map(|line| line.len()), Some(LONGEST_LINE));
-        assert_eq!(next().as_deref(), Some(&b"second\n"[..]));
-        assert_eq!(next().as_deref(), Some(&b"\n"[..]));
-        assert_eq!(next().as_deref(), Some(&b"last"[..]));
-        assert_eq!(next(), None);
-    }
 }

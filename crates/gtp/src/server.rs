@@ -1,11 +1,11 @@
 //! The server side of the Go Text Protocol, version 2, draft 2 (<https://www.lysator.liu.se/~gunnar/gtp/>), and what
 //! Leela Zero, KataGo, GNU Go, KGS and GoGui added to it.
 //!
-//! The cast: a thread reads [`Line`]s from standard input into an [`Reader`]; [`serve`] hands each to a [`Session`],
-//! which holds the game and turns a line into a response; a [`Player`] thinks of moves, and an [`EnginePlayer`] is one made of a
-//! model. Every line with a command on it gets one response, and none of them ends the session but `quit` and the end of
-//! the input. Most responses are there at once; an analysis begins its response, adds lines while the player thinks, and
-//! ends when anything else comes in.
+//! The cast: [`runtime::Lines`] come from standard input; [`serve`] hands each to a [`Session`], which holds the game and
+//! turns a line into a response; a [`Player`] thinks of moves, and an [`EnginePlayer`] is one made of a model. Every line
+//! with a command on it gets one response, and none of them ends the session but `quit` and the end of the input. Most
+//! responses are there at once; an analysis begins its response, adds lines while the player thinks, and ends when
+//! anything else comes in.
 
 mod analysis;
 mod board;
@@ -14,11 +14,9 @@ mod commands;
 mod controller;
 mod engine_player;
 mod handicap;
-mod line;
 mod parse;
 mod player;
 mod playouts;
-mod reader;
 mod response;
 mod serve;
 mod session;
@@ -27,10 +25,8 @@ mod status;
 
 pub use engine_player::{EngineOptions, EnginePlayer, OpeningBook, WIDTH};
 pub use handicap::free as handicap_points;
-pub use line::Line;
 pub use player::{Decision, Player, PlayerError, Task, Watch};
 pub use playouts::play_on;
-pub use reader::Reader;
 pub use response::Failure;
 pub use serve::{run, serve};
 pub use session::{Session, Setup};

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use go::Move;
 use play::{EvaluatorStats, Instrumented, Uniform};
-use runtime::Stop;
+use runtime::{Line, Lines, Stop};
 use testing::wait_until;
 
 use super::engine_player::tests::{engine_player, engine_player_with};
@@ -65,7 +65,7 @@ impl Conversation {
             let mut player = player();
             let mut session = Session::new(setup, &mut player);
             session.now = Box::new(now);
-            serve(Reader::of(lines, stop), Passing(passing), &mut session)
+            serve(Lines::of(lines, stop), Passing(passing), &mut session)
         });
         Conversation { input, output, said: String::new() }
     }

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use go::{Game, Move};
 
 use super::engine_player::tests::engine_player;
-use super::tests::setup;
+use super::tests::{setup, typed};
 use super::*;
 
 /// Plays the middle one of the legal points, and fails at times.
@@ -87,7 +87,7 @@ proptest! {
         for bytes in &lines {
             let input = [bytes.as_slice(), b"\n"].concat();
             let mut output = Vec::new();
-            serve(Reader::holding(Line::all(&input[..])), &mut output, &mut session).expect("memory can be written");
+            serve(typed(&input), &mut output, &mut session).expect("memory can be written");
             let answer = String::from_utf8(output).expect("answers are text");
             if wants_answer(bytes) {
                 let well_formed = answer.starts_with(['=', '?']) && answer.ends_with("\n\n");

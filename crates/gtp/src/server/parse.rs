@@ -1,8 +1,9 @@
 //! From a line to a command and its arguments.
 
 use go::{Color, Move, Size};
+use runtime::Line;
 
-use super::{Failure, Line};
+use super::Failure;
 
 /// A line with a command on it.
 #[derive(Debug, PartialEq, Eq)]

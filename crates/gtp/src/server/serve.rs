@@ -3,27 +3,30 @@
 use std::io::{self, Write};
 use std::time::Duration;
 
-use runtime::Stop;
+use runtime::{Lines, Stop};
 
 use super::controller::Controller;
 use super::parse::Request;
 use super::response::{self, Failure};
-use super::{Reader, Session, commands};
+use super::{Session, commands};
+
+/// Bytes of a line that are read. Commands are short; a file name may have 4096.
+pub(super) const LONGEST_LINE: usize = 16 * 1024;
 
 /// Serves standard input on standard output until `quit`, the end of the input, or a request to stop.
 ///
 /// # Errors
 /// When the input cannot be read or the output not be written. A controller that has gone is not an error.
 pub fn run(session: &mut Session<'_>, stop: &Stop) -> io::Result<()> {
-    serve(Reader::stdin(stop.clone())?, io::stdout().lock(), session)
+    serve(Lines::stdin(LONGEST_LINE, stop.clone())?, io::stdout().lock(), session)
 }
 
 /// Serves lines one by one, each before the next is taken.
 ///
 /// # Errors
 /// When a line cannot be read or a response not be written. A controller that has gone is not an error.
-pub fn serve(reader: Reader, output: impl Write, session: &mut Session<'_>) -> io::Result<()> {
-    match (Talk { reader, output, id: None, begun: false, failed: None }).go(session) {
+pub fn serve(lines: Lines, output: impl Write, session: &mut Session<'_>) -> io::Result<()> {
+    match (Talk { lines, output, id: None, begun: false, failed: None }).go(session) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         done => done,
     }
@@ -31,7 +34,7 @@ pub fn serve(reader: Reader, output: impl Write, session: &mut Session<'_>) -> i
 
 /// A conversation: what comes in, where responses go, and the response being given.
 struct Talk<W> {
-    reader: Reader,
+    lines: Lines,
     output: W,
     /// The id of the command.
     id: Option<u32>,
@@ -44,7 +47,7 @@ impl<W: Write> Talk<W> {
     fn go(mut self, session: &mut Session<'_>) -> io::Result<()> {
         while !session.is_over() {
             session.ponder(&mut self);
-            let Some(line) = self.reader.next() else { return Ok(()) };
+            let Some(line) = self.lines.next() else { return Ok(()) };
             let line = line?;
             let Some(Request { id, words }) = Request::of(&line) else { continue };
             (self.id, self.begun) = (id, false);
@@ -85,14 +88,85 @@ impl<W: Write> Controller for Talk<W> {
     }
 
     fn called(&mut self) -> bool {
-        self.failed.is_some() || self.reader.called()
+        self.failed.is_some() || self.lines.is_ready()
     }
 
     fn wait(&mut self, time: Duration) -> bool {
-        self.failed.is_some() || self.reader.wait(time)
+        self.failed.is_some() || self.lines.wait(time)
     }
 
     fn interrupted(&mut self) -> bool {
-        self.failed.is_some() || self.reader.interrupted()
+        self.failed.is_some() || is_interrupted(&mut self.lines)
+    }
+}
+
+/// Whether the next line is the comment with which GoGui asks a program to come to an end with what it does, or a stop is
+/// requested.
+fn is_interrupted(lines: &mut Lines) -> bool {
+    lines.is_stopped() || matches!(lines.peek(), Some(Ok(line)) if line.bytes.trim_ascii() == b"# interrupt")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use runtime::Line;
+
+    use super::*;
+    use crate::server::tests::{First, setup, typed};
+
+    #[test]
+    fn interrupt_is_a_comment_or_a_stop() {
+        let (sender, lines) = mpsc::channel();
+        let stop = Stop::never();
+        let mut lines = Lines::of(lines, stop.clone());
+        assert!(!is_interrupted(&mut lines));
+        for (text, expected) in [("name", false), (" # interrupt", true), ("# interrupts", false)] {
+            sender.send(Ok(Line { bytes: text.as_bytes().to_vec(), cut: false })).expect("the lines are there");
+            assert_eq!(is_interrupted(&mut lines), expected, "{text}");
+            assert!(lines.next().is_some(), "{text} is still there");
+        }
+        stop.request();
+        assert!(is_interrupted(&mut lines));
+    }
+
+    #[test]
+    fn controller_that_has_gone_is_no_error() {
+        struct Gone;
+        impl Write for Gone {
+            fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+                Err(io::ErrorKind::BrokenPipe.into())
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        let mut player = First::default();
+        assert!(serve(typed(b"name\n"), Gone, &mut Session::new(setup(5), &mut player)).is_ok());
+    }
+
+    /// Nothing is held back: each response is flushed before the next line is read.
+    #[test]
+    fn gtp_output_is_flushed_after_every_response() {
+        #[derive(Default)]
+        struct Counting {
+            flushed: usize,
+            pending: usize,
+        }
+        impl Write for Counting {
+            fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+                self.pending += bytes.len();
+                Ok(bytes.len())
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                self.flushed += 1;
+                self.pending = 0;
+                Ok(())
+            }
+        }
+        let (mut player, mut output) = (First::default(), Counting::default());
+        let lines = typed(b"name\n# nothing\nnonsense\nversion\n");
+        serve(lines, &mut output, &mut Session::new(setup(5), &mut player)).expect("counting never fails");
+        assert_eq!((output.flushed, output.pending), (3, 0));
     }
 }

@@ -1,15 +1,17 @@
 //! Conversations, word for word.
 
 use std::fs;
-use std::io::{self, Write};
+use std::sync::mpsc;
 
 use go::{Game, Move, Scoring, Size};
+use runtime::{Line, Lines, Stop};
 
+use super::serve::LONGEST_LINE;
 use super::*;
 
 /// Plays the first legal point by row from the top, passes when there is none, and remembers when a game began.
 #[derive(Default)]
-struct First {
+pub(super) struct First {
     begun: usize,
 }
 
@@ -61,10 +63,16 @@ pub(super) fn setup(side: usize) -> Setup {
     }
 }
 
+/// Lines that have all arrived, and no more to come.
+pub(super) fn typed(input: &[u8]) -> Lines {
+    let (sender, lines) = mpsc::channel();
+    Line::all(input, LONGEST_LINE).try_for_each(|line| sender.send(line)).expect("the receiver is there");
+    Lines::of(lines, Stop::never())
+}
+
 pub(super) fn talk_with(player: &mut dyn Player, setup: Setup, input: &[u8]) -> String {
     let mut output = Vec::new();
-    serve(Reader::holding(Line::all(input)), &mut output, &mut Session::new(setup, player))
-        .expect("memory can be written");
+    serve(typed(input), &mut output, &mut Session::new(setup, player)).expect("memory can be written");
     String::from_utf8(output).expect("answers are text")
 }
 
@@ -557,45 +565,4 @@ fn clear_board_notifies_the_player() {
     let mut player = First::default();
     talk_with(&mut player, setup(5), b"boardsize 9\nclear_board\nboardsize 99\ngenmove b\nundo\n");
     assert_eq!(player.begun, 2);
-}
-
-#[test]
-fn controller_that_has_gone_is_no_error() {
-    struct Gone;
-    impl Write for Gone {
-        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
-            Err(io::ErrorKind::BrokenPipe.into())
-        }
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
-    let mut player = First::default();
-    assert!(serve(Reader::holding(Line::all(&b"name\n"[..])), Gone, &mut Session::new(setup(5), &mut player)).is_ok());
-}
-
-/// Nothing is held back: each response is flushed before the next line is read.
-#[test]
-fn gtp_output_is_flushed_after_every_response() {
-    #[derive(Default)]
-    struct Counting {
-        flushed: usize,
-        pending: usize,
-    }
-    impl Write for Counting {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.pending += bytes.len();
-            Ok(bytes.len())
-        }
-        fn flush(&mut self) -> io::Result<()> {
-            self.flushed += 1;
-            self.pending = 0;
-            Ok(())
-        }
-    }
-    let (mut player, mut output) = (First::default(), Counting::default());
-    let input = b"name\n# nothing\nnonsense\nversion\n";
-    let reader = Reader::holding(Line::all(&input[..]));
-    serve(reader, &mut output, &mut Session::new(setup(5), &mut player)).expect("counting never fails");
-    assert_eq!((output.flushed, output.pending), (3, 0));
 }
