@@ -10,7 +10,7 @@ use exit_class::{Classifier, classify};
 use models::{ModelError, Models};
 use net::{Backend, Devices, NetError, Precision};
 use remote::ServerIdentity;
-use runtime::{Stop, within};
+use runtime::{Classify, Stop, within};
 use store::Store;
 
 use crate::{Limits, Listen, Options, Server, ServerError, StoreSource};
@@ -54,12 +54,8 @@ pub struct Args {
     /// [default: none]
     #[arg(long, env = "TENGEN_TOKEN_FILE", value_name = "FILE")]
     token_file: Option<PathBuf>,
-    /// Device of the networks: auto (a GPU if there is one), cpu, cuda or cuda:N; several GPUs with commas
-    #[arg(long, env = "TENGEN_DEVICE", default_value = "auto", value_name = "DEVICE")]
-    device: Devices,
-    /// Threads that evaluate batches [default: one per core on a CPU, 2 for each GPU]
-    #[arg(long, env = "TENGEN_THREADS", value_name = "N", allow_negative_numbers = true, value_parser = within(1..=1024_usize))]
-    threads: Option<usize>,
+    #[command(flatten)]
+    devices: runtime::DeviceArgs,
     /// Threads that talk to clients
     #[arg(long, env = "TENGEN_IO_THREADS", default_value = "1", value_name = "N", allow_negative_numbers = true, value_parser = within(1..=64_usize))]
     io_threads: usize,
@@ -106,12 +102,14 @@ pub const ERRORS: &[Classifier] = &[classify::<ServerError>, classify::<ModelErr
 /// An address, a certificate, a token, a store or a device that cannot be used.
 pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
     args.service.start("inference", None, stop)?;
-    let backend = Backend::open_all(&args.device, Precision::Auto)?;
-    let options = Options { precision: backend.precision.clone(), ..options(args, backend.is_cpu()) };
+    let devices: Devices = args.devices.device.parse().misconfigured()?;
+    let backend = Backend::open_all(&devices, Precision::Auto)?;
+    let gpus = if backend.is_cpu() { 0 } else { devices.all().len() };
+    let options = Options { precision: backend.precision.clone(), ..options(args, gpus) };
     backend.log("inference", options.threads);
     runtime::metrics::DEVICE.inform(&backend.labels());
     let models = Models::new(Store::open(&args.store.store)?);
-    let source = StoreSource::new(models, args.device.clone(), options.limits.batch, options.threads);
+    let source = StoreSource::new(models, devices, options.limits.batch, options.threads);
     let Limits { batch, wait, .. } = options.limits;
     let server = Server::start(options, Arc::new(source), stop.health().clone())?;
     let wait = wait.as_micros();
@@ -129,9 +127,9 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// What was typed, with the defaults of the device.
-fn options(args: &Args, is_cpu: bool) -> Options {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+/// What was typed, with the defaults of so many GPUs, or of the CPU.
+fn options(args: &Args, gpus: usize) -> Options {
+    let is_cpu = gpus == 0;
     let batch = args.batch.unwrap_or(BATCHES[usize::from(!is_cpu)]);
     let wait = Duration::from_micros(args.batch_wait.unwrap_or(if is_cpu { 0 } else { GPU_WAIT }));
     let identity = args.tls_cert.clone().zip(args.tls_key.clone());
@@ -140,7 +138,7 @@ fn options(args: &Args, is_cpu: bool) -> Options {
         identity: identity.map(|(cert, key)| ServerIdentity { cert, key }),
         client_ca: args.client_ca.clone(),
         token: args.token_file.clone(),
-        threads: args.threads.unwrap_or(if is_cpu { cores } else { IN_FLIGHT * args.device.all().len() }),
+        threads: if is_cpu { args.devices.threads() } else { args.devices.threads.unwrap_or(IN_FLIGHT * gpus) },
         io_threads: args.io_threads,
         limits: Limits {
             batch,

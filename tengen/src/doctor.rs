@@ -54,7 +54,7 @@ struct Report {
 /// # Errors
 /// A device that cannot be used, inference or training that fails, or a store that cannot be used.
 pub fn run(store: &str, args: &Args) -> anyhow::Result<()> {
-    let device: Device = args.resources.device.parse().misconfigured()?;
+    let device: Device = args.resources.device().parse().misconfigured()?;
     let backend = Backend::open(device, Precision::Auto);
     let trials = match &backend {
         Ok(_) => {

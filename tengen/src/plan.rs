@@ -63,7 +63,7 @@ fn seconds(text: &str) -> Result<Duration, String> {
 /// A configuration, device or store that cannot be used.
 pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let configs = configurations(args)?;
-    let device: Device = args.resources.device.parse().misconfigured()?;
+    let device: Device = args.resources.device().parse().misconfigured()?;
     let Backend { device, precision, .. } = Backend::open(device, Precision::Auto)?;
     let request_s = measure::request_s(store)?;
     let measurements: usize = configs.iter().map(|(_, config)| measure::measurements(config)).sum();

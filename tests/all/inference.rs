@@ -161,6 +161,13 @@ fn public_address_is_refused_without_protection() {
 }
 
 #[test]
+fn device_that_is_none_is_refused() {
+    let store = TestStore::new();
+    let (code, said) = fail(store.program("inference").args(["--listen", "127.0.0.1:0", "--device", "tpu"]));
+    assert!(code == 2 && said.contains("tpu"), "{said}");
+}
+
+#[test]
 fn second_server_of_a_socket_is_refused_and_the_first_removes_the_socket() {
     let store = TestStore::new();
     let socket = store.path().join("inference.sock");

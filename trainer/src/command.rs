@@ -77,7 +77,7 @@ pub const ERRORS: &[Classifier] = &[classify::<TrainerError>, classify::<ModelEr
 /// # Errors
 /// Arguments that do not fit the run, or any error that ended the work early.
 pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
-    let device = args.resources.device.parse().misconfigured()?;
+    let device = args.resources.device().parse().misconfigured()?;
     args.service.start("trainer", args.run.as_ref().map(RunName::as_str), stop)?;
     let train_device = TrainDevice { device, precision: args.precision, threads: args.resources.threads() };
     if trains(args.command.as_ref()) {

@@ -33,7 +33,7 @@ impl Place {
         priority: Priority,
         stop: &Stop,
     ) -> Result<Place, ModelError> {
-        let devices: Devices = resources.device.parse()?;
+        let devices: Devices = resources.device().parse()?;
         let servers = Client::open(inference, client, priority, stop)?;
         let gpu = servers.is_none() && devices.first().is_gpu();
         if servers.as_ref().is_none_or(Client::has_local) {

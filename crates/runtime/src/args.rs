@@ -20,17 +20,34 @@ pub struct StoreArgs {
     pub store: String,
 }
 
-/// What this machine lends to the work.
+/// What computes.
 #[derive(Args, Clone, Debug)]
-pub struct ResourceArgs {
-    /// Device of the network: auto (a GPU if there is one), cpu, cuda or cuda:N. Self-play, matches and play take several GPUs, with commas
+pub struct DeviceArgs {
+    /// Device of the network: auto (a GPU if there is one), cpu, cuda or cuda:N. Self-play, matches, play and inference
+    /// servers take several GPUs, with commas
     // The crate that knows devices reads it; a program without a network needs none of that.
     #[arg(long, env = "TENGEN_DEVICE", default_value = "auto", value_name = "DEVICE", global = true)]
     pub device: String,
 
-    /// Worker threads [default: one per core; with a GPU, two per core for self-play and matches]
+    /// Worker threads [default: one per core; with a GPU, two per core for self-play and matches, and two per GPU for
+    /// inference servers]
     #[arg(long, env = "TENGEN_THREADS", value_name = "N", global = true, allow_negative_numbers = true, value_parser = within(1..=1024_usize))]
     pub threads: Option<usize>,
+}
+
+impl DeviceArgs {
+    /// Worker threads to use: as given, or one for each core this process may use.
+    pub fn threads(&self) -> usize {
+        self.threads.unwrap_or_else(|| thread::available_parallelism().map_or(1, NonZeroUsize::get))
+    }
+}
+
+/// What this machine lends to the work.
+#[derive(Args, Clone, Debug)]
+pub struct ResourceArgs {
+    /// Device and threads.
+    #[command(flatten)]
+    pub devices: DeviceArgs,
 
     /// Evaluation cache per worker thread, in MiB; affects only the speed
     #[arg(long, env = "TENGEN_CACHE_MIB", default_value = "64", value_name = "N", global = true, allow_negative_numbers = true, value_parser = within(0..=MOST_CACHE_MIB))]
@@ -46,12 +63,17 @@ impl ResourceArgs {
     /// Threads that search: as given, or one for each core this process may use; two where a GPU evaluates, since half of them
     /// wait for it.
     pub fn search_threads(&self, gpu: bool) -> usize {
-        self.threads.unwrap_or_else(|| self.threads() * if gpu { 2 } else { 1 })
+        self.devices.threads.unwrap_or_else(|| self.threads() * if gpu { 2 } else { 1 })
     }
 
     /// Worker threads to use: as given, or one for each core this process may use.
     pub fn threads(&self) -> usize {
-        self.threads.unwrap_or_else(|| thread::available_parallelism().map_or(1, NonZeroUsize::get))
+        self.devices.threads()
+    }
+
+    /// The device, as typed.
+    pub fn device(&self) -> &str {
+        &self.devices.device
     }
 }
 
@@ -165,7 +187,7 @@ mod tests {
     fn flags_win_over_defaults() {
         let program = Program::parse_from(["program", "--store", "s3://bucket/x", "--threads", "3", "--device", "cpu"]);
         assert_eq!(program.store.store, "s3://bucket/x");
-        assert_eq!((program.resources.threads(), program.resources.device.as_str()), (3, "cpu"));
+        assert_eq!((program.resources.threads(), program.resources.device()), (3, "cpu"));
         assert!(Program::try_parse_from(["program", "--threads", "0"]).is_err());
         assert!(Program::parse_from(["program"]).resources.threads() >= 1);
         assert_eq!(Program::parse_from(["program", "--times", "false"]).times.times, Some(false));

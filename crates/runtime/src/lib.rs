@@ -52,7 +52,9 @@ mod token;
 mod unix_time;
 mod whole;
 
-pub use args::{EvalcacheArgs, EvalcacheStoreArgs, InferenceArgs, LiveArgs, ResourceArgs, StoreArgs, TimesArgs};
+pub use args::{
+    DeviceArgs, EvalcacheArgs, EvalcacheStoreArgs, InferenceArgs, LiveArgs, ResourceArgs, StoreArgs, TimesArgs,
+};
 pub use classify::{Classify, class_of};
 pub use configuration::{ConfigArgs, RunError, begin, configuration, named_run, run_config};
 pub use console::LogFormat;

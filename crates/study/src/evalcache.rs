@@ -161,7 +161,7 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
 }
 
 fn sample(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<Sampled> {
-    let device: net::Device = args.resources.device.parse().misconfigured()?;
+    let device: net::Device = args.resources.device().parse().misconfigured()?;
     let place = device.into();
     let models = Models::new(Store::open(store)?);
     let player = Player::open(&models, &args.model, args.run.as_ref(), &place, BATCH)?;

@@ -58,7 +58,7 @@ impl ModelArgs {
         config: &RunConfig,
         model: &ModelSource,
     ) -> Result<Searcher, StudyError> {
-        let device: net::Device = self.resources.device.parse().map_err(ModelError::from)?;
+        let device: net::Device = self.resources.device().parse().map_err(ModelError::from)?;
         Ok(Searcher::open(models, config, model, &device.into(), BATCH)?)
     }
 }

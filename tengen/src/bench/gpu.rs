@@ -129,7 +129,7 @@ impl fmt::Display for Played {
 }
 
 pub(super) fn run(bench: &Bench<'_>, args: &Args) -> anyhow::Result<()> {
-    let device = gpu(args.resources.device.parse().misconfigured()?).misconfigured()?;
+    let device = gpu(args.resources.device().parse().misconfigured()?).misconfigured()?;
     let matrix = matrix(bench, device)?;
     bench.report(&matrix)?;
     for subject in args.subject.subjects(bench.store)? {

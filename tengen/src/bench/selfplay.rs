@@ -98,7 +98,7 @@ pub(super) fn measure(
 ) -> anyhow::Result<Case> {
     let config = &subject.config;
     let batch = config.selfplay.batch;
-    let device: Device = place.device.parse().misconfigured()?;
+    let device: Device = place.device().parse().misconfigured()?;
     let model = model(&subject.weights, device, precision, batch)?;
     let threads = place.search_threads(device.is_gpu());
     let bare = || on_threads(threads, |_| bare(&model, batch, bench.time / 2));

@@ -121,7 +121,7 @@ impl Training<()> {
     ) -> anyhow::Result<Training<impl Fn() -> Result<Trainer, NetError>>> {
         let config = &subject.config;
         let (threads, batch) = (place.threads(), config.train.batch);
-        let train_device = TrainDevice { device: place.device.parse().misconfigured()?, precision, threads };
+        let train_device = TrainDevice { device: place.device().parse().misconfigured()?, precision, threads };
         let train_config = TrainConfig::new(config);
         let rows = Arc::new(rows(subject.weights.shape().size, batch)?);
         let trainer = move || Trainer::new(&subject.weights, 0, train_config.clone(), train_device);
