@@ -164,6 +164,8 @@ impl PlaneEvaluator for Session {
     }
 }
 
+#[cfg(test)]
+mod instruction_set_tests;
 #[cfg(feature = "torch")]
 #[cfg(test)]
 mod parity_tests;

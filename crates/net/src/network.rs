@@ -2,7 +2,6 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use cpu::InstructionSet;
 use go::{Color, Size, Symmetry};
 use mcts::{EvaluateError, Evaluation, Evaluator, Request, Ticket, Tickets, Value};
 
@@ -90,24 +89,6 @@ impl Model {
 
     fn of_engines(shape: Shape, batch: usize, engines: Vec<Engine>) -> Model {
         Model { shape, batch, engines, taken: AtomicUsize::new(0) }
-    }
-
-    /// The same on the CPU with an instruction set, which changes no bit of an output. Programs let the processor decide:
-    /// this is for tests, which compare all sets in one process, where `ONEDNN_MAX_CPU_ISA` bounds the set of the whole one.
-    ///
-    /// # Errors
-    /// An instruction set that this processor lacks, or bf16, for which there is libtorch.
-    ///
-    /// # Panics
-    /// When `batch` is 0.
-    pub fn with_instruction_set(
-        weights: &Weights,
-        precision: Precision,
-        set: InstructionSet,
-        batch: usize,
-    ) -> Result<Model, NetError> {
-        assert!(batch > 0, "a batch holds at least one position");
-        Ok(Model::of_engines(weights.shape(), batch, vec![Engine::on_cpu(weights, precision, set)?]))
     }
 
     /// The shape of the network.

@@ -50,6 +50,7 @@ pub(super) fn save(play: &Play, request: &Save) -> Result<Content, String> {
 ///
 /// # Errors
 /// A game or a variation that is not possible by the rules.
+#[cfg(any(test, feature = "testing"))]
 pub(super) fn check(request: &Save) -> Result<(), String> {
     let Played { game, .. } = request.game.replay().map_err(|error| error.to_string())?;
     match &request.tree {

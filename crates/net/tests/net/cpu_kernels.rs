@@ -1,7 +1,5 @@
-//! Inference of crate `cpu` through the `Evaluator`: the same bits on every processor, and how near int16 is to f32.
+//! Inference of crate `cpu` through the `Evaluator`: scales of int16, and how near it is to f32.
 
-use cpu::InstructionSet;
-use expect_test::expect_file;
 use go::{Size, Symmetry};
 use net::{Device, Model, NetError, Precision, Weights};
 use record::{Example, synthetic};
@@ -10,49 +8,12 @@ use crate::network::{answers, games_on};
 use crate::{examples, kinds, tiny};
 
 const DEMO: &[u8] = include_bytes!("../../../../demo/9x9-demo.safetensors");
-const SMALL: &[u8] = include_bytes!("../data/5x5.safetensors");
-
-/// FNV-1a.
-fn hash(answers: &[Vec<u32>]) -> u64 {
-    let bytes = answers.iter().flatten().flat_map(|bits| bits.to_le_bytes());
-    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
-}
 
 /// The outputs to some made-up positions; a policy has its value at the end.
 fn answers_of(model: &Model, count: usize) -> Vec<Vec<u32>> {
     let games = games_on(model.shape().size, count);
     let positions: Vec<_> = games.iter().enumerate().map(|(i, game)| (game, Symmetry::ALL[i % 8])).collect();
     answers(&mut model.network(), &positions)
-}
-
-/// Outputs that must be the same on every machine, with scales that the network's own games gave.
-///
-/// After a change that is meant to change them: `UPDATE_EXPECT=1`.
-#[test]
-fn outputs_are_golden_with_every_instruction_set_and_batch_size() {
-    let text = |set: InstructionSet, batch: usize| {
-        let mut text = String::new();
-        for (name, file) in [("5x5", SMALL), ("9x9-demo", DEMO)] {
-            let weights = Weights::from_bytes(file).unwrap();
-            for precision in [Precision::F32, Precision::Int16] {
-                let model = Model::with_instruction_set(&weights, precision, set, batch).unwrap();
-                text += &format!("{name} {precision} {:016x}\n", hash(&answers_of(&model, 16)));
-            }
-        }
-        text
-    };
-    let sets = testing::supported(InstructionSet::ALL, InstructionSet::is_available);
-    for (set, batch) in sets.into_iter().zip([16, 64, 1, 7].into_iter().cycle()) {
-        println!("{set}");
-        expect_file!["../data/answers.txt"].assert_eq(&text(set, batch));
-    }
-}
-
-#[test]
-fn bf16_is_refused_with_an_instruction_set_of_crate_cpu() {
-    let weights = Weights::synthetic(tiny(), 1);
-    let error = Model::with_instruction_set(&weights, Precision::Bf16, InstructionSet::Portable, 1).err().unwrap();
-    assert!(matches!(error, NetError::NoPrecision { .. }), "{error}");
 }
 
 #[test]
