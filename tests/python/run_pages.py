@@ -44,7 +44,7 @@ def matches_and_games_are_filtered(browser, server):
         page.get_by_role("button", name="Show").click()
         page.wait_for_url("**player=one-2*")
         assert 0 < pairs.count() < everyone and all("one-2" in text for text in pairs.all_inner_texts())
-        column = page.locator("#pairs thead th").all_inner_texts().index("Surprise") + 1
+        column = page.locator("#pairs thead th").all_inner_texts().index("Deviations") + 1
         texts = page.locator(f"#pairs tbody tr :nth-child({column})").all_inner_texts()
         deviations = [abs(float(text.replace("−", "-"))) for text in texts if text != "–"]
         assert deviations and deviations == sorted(deviations, reverse=True), texts
