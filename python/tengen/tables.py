@@ -19,7 +19,7 @@ from tengen import places
 from tengen.errors import GoneError, TengenError
 
 # The versions that this package knows, by the folder of a table.
-VERSIONS = {"games": "games/6", "matches": "games/6", "examples": "examples/4", "holdout": "examples/4", "ratings": "ratings/1"}
+VERSIONS = {"games": "games/6", "matches": "games/6", "examples": "examples/5", "holdout": "examples/5", "ratings": "ratings/1"}
 _ARCHIVE = "archive"
 _ATTEMPTS = 5  # compactions, prunes and repairs that may come between a list and what it names
 

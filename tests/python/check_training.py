@@ -3,9 +3,9 @@
 
     python3 tests/python/check_training.py FOLDER
 
-FOLDER is what the tests write: start.safetensors, batch.safetensors (planes, policies, values, ownership, scores and replies) and the
-weights after N steps on that batch, after-N.safetensors; and answers.safetensors, the network's outputs in the end for some
-positions. Exits with 1 when weights or outputs differ by more than rounding errors.
+FOLDER is what the tests write: start.safetensors, batch.safetensors (planes, policies, values, ownership, scores and
+opponent_moves) and the weights after N steps on that batch, after-N.safetensors; and answers.safetensors, the network's
+outputs in the end for some positions. Exits with 1 when weights or outputs differ by more than rounding errors.
 
 Every step begins with Tengen's weights and PyTorch's own optimiser state. Weights that both trained alone would not be
 comparable: where rounding puts one activation on the other side of a ReLU's kink, AdamW drives them apart. PyTorch
@@ -42,8 +42,8 @@ def loss(network, batch, about):
     score = functional.huber_loss(scores, batch["scores"])
     total = policy + about["value_weight"] * value + about["ownership_weight"] * owners + about["score_weight"] * score
     if opponent_policy is not None:
-        known = batch["replies"].sum(-1)
-        cost = -(batch["replies"] * torch.log_softmax(opponent_policy, -1)).sum(-1)
+        known = batch["opponent_moves"].sum(-1)
+        cost = -(batch["opponent_moves"] * torch.log_softmax(opponent_policy, -1)).sum(-1)
         total = total + about["opponent_policy_weight"] * (cost * known).sum() / known.sum()
     return total
 

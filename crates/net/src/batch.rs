@@ -25,9 +25,9 @@ pub(crate) struct Batch {
     pub(crate) scores: Vec<f32>,
     /// By position: whether that is known, 1 or 0.
     pub(crate) scores_known: Vec<f32>,
-    /// 1 for the move of the opponent's reply, one number a move; zeros where that is not known, empty where it is not
+    /// 1 for the opponent's next move, one number a move; zeros where that is not known, empty where it is not
     /// trained.
-    pub(crate) replies: Vec<f32>,
+    pub(crate) opponent_moves: Vec<f32>,
     /// How much each example counts, above 0.
     pub(crate) weights: Vec<f32>,
 }
@@ -122,7 +122,7 @@ impl Batch {
             ownership_known: next(),
             scores: next(),
             scores_known: next(),
-            replies: next(),
+            opponent_moves: next(),
             weights: next(),
         }
     }
@@ -130,9 +130,19 @@ impl Batch {
     /// All rows, in shares of so many.
     fn shares(&mut self, widths: Widths, rows: usize) -> impl Iterator<Item = Rows<'_>> {
         let Batch { planes, policies, mask, outcomes, searches, ownership, ownership_known, .. } = self;
-        let Batch { scores, scores_known, replies, weights, .. } = self;
-        let numbers =
-            [policies, mask, outcomes, searches, ownership, ownership_known, scores, scores_known, replies, weights];
+        let Batch { scores, scores_known, opponent_moves, weights, .. } = self;
+        let numbers = [
+            policies,
+            mask,
+            outcomes,
+            searches,
+            ownership,
+            ownership_known,
+            scores,
+            scores_known,
+            opponent_moves,
+            weights,
+        ];
         let mut numbers = numbers.map(Vec::as_mut_slice);
         planes.chunks_mut(rows * widths.planes).map(move |planes| {
             let count = planes.len() / widths.planes;
@@ -156,8 +166,18 @@ impl Rows<'_> {
         symmetries: &[Symmetry],
     ) -> Result<(), NetError> {
         let Rows { planes, numbers } = self;
-        let [policies, masks, outcomes, searches, ownership, ownership_known, scores, scores_known, replies, weights] =
-            numbers;
+        let [
+            policies,
+            masks,
+            outcomes,
+            searches,
+            ownership,
+            ownership_known,
+            scores,
+            scores_known,
+            opponent_moves,
+            weights,
+        ] = numbers;
         let (moves, area) = (size.moves(), size.area());
         for (row, (example, &symmetry)) in examples.iter().zip(symmetries).enumerate() {
             if example.size != size {
@@ -175,7 +195,7 @@ impl Rows<'_> {
                 ownership_known[row] = f32::from(u8::from(targets.ownership(example, symmetry, points)));
             }
             if targets.opponent_policy {
-                targets.reply(example, symmetry, &mut replies[row * moves..][..moves])?;
+                targets.opponent_move(example, symmetry, &mut opponent_moves[row * moves..][..moves])?;
             }
             if targets.mask_illegal {
                 targets.illegal(example, symmetry, &mut masks[row * moves..][..moves])?;

@@ -130,10 +130,10 @@ pub(crate) fn loss(answers: &Answers, batch: &Batch, loss_config: &LossConfig) -
         None => zero.shallow_clone(),
     };
     let opponent_policy = match &answers.opponent_policy {
-        Some(logits) if !batch.replies.is_empty() => {
-            let replies = given(&batch.replies)?.f_view_as(logits)?;
-            let cost = cross(&replies, &logits.f_log_softmax(-1, kind)?)?;
-            known_mean(&cost, &replies.f_sum_dim_intlist(-1, false, kind)?, &weights)?
+        Some(logits) if !batch.opponent_moves.is_empty() => {
+            let moves = given(&batch.opponent_moves)?.f_view_as(logits)?;
+            let cost = cross(&moves, &logits.f_log_softmax(-1, kind)?)?;
+            known_mean(&cost, &moves.f_sum_dim_intlist(-1, false, kind)?, &weights)?
         }
         _ => zero,
     };

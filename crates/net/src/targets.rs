@@ -116,20 +116,20 @@ impl Targets {
         true
     }
 
-    /// Writes 1 for the move of the opponent's reply, where the symmetry puts it, if that is known, and 0 for all others.
+    /// Writes 1 for the opponent's next move, where the symmetry puts it, if that is known, and 0 for all others.
     ///
     /// # Errors
     /// A move that the board does not have.
     ///
     /// # Panics
-    /// When `replies` has not one number for each move of the example's board.
-    pub fn reply(&self, example: &Example, symmetry: Symmetry, replies: &mut [f32]) -> Result<(), ExampleError> {
-        assert_eq!(replies.len(), example.size.moves(), "one number a move");
-        replies.fill(0.0);
-        let Some(reply) = example.reply else { return Ok(()) };
-        let place = symmetry.permutation(example.size).get(usize::from(reply));
-        let place = place.ok_or_else(|| example.error(format!("no move {reply}")))?;
-        replies[usize::from(*place)] = 1.0;
+    /// When `moves` has not one number for each move of the example's board.
+    pub fn opponent_move(&self, example: &Example, symmetry: Symmetry, moves: &mut [f32]) -> Result<(), ExampleError> {
+        assert_eq!(moves.len(), example.size.moves(), "one number a move");
+        moves.fill(0.0);
+        let Some(index) = example.opponent_move else { return Ok(()) };
+        let place = symmetry.permutation(example.size).get(usize::from(index));
+        let place = place.ok_or_else(|| example.error(format!("no move {index}")))?;
+        moves[usize::from(*place)] = 1.0;
         Ok(())
     }
 
@@ -204,7 +204,7 @@ mod tests {
             recent: Vec::new(),
             to_move,
             visits: visits.to_vec(),
-            reply: None,
+            opponent_move: None,
             kind: SearchKind::Full,
             root_value: -0.2,
             best_child_value: -0.1,
@@ -273,15 +273,15 @@ mod tests {
 
     #[test]
     fn opponent_policy_turns_with_the_board() {
-        let replies = |reply| {
-            let mut replies = [9.0; 5];
-            let example = Example { reply, ..example(0, Color::Black, &[(0, 1)]) };
-            TARGETS.reply(&example, Symmetry::Rot90, &mut replies).map(|()| replies)
+        let targets = |opponent_move| {
+            let mut moves = [9.0; 5];
+            let example = Example { opponent_move, ..example(0, Color::Black, &[(0, 1)]) };
+            TARGETS.opponent_move(&example, Symmetry::Rot90, &mut moves).map(|()| moves)
         };
-        assert_eq!(replies(Some(1)).unwrap(), [1.0, 0.0, 0.0, 0.0, 0.0]);
-        assert_eq!(replies(Some(4)).unwrap(), [0.0, 0.0, 0.0, 0.0, 1.0]);
-        assert_eq!(replies(None).unwrap(), [0.0; 5]);
-        assert!(replies(Some(5)).unwrap_err().to_string().ends_with("no move 5"));
+        assert_eq!(targets(Some(1)).unwrap(), [1.0, 0.0, 0.0, 0.0, 0.0]);
+        assert_eq!(targets(Some(4)).unwrap(), [0.0, 0.0, 0.0, 0.0, 1.0]);
+        assert_eq!(targets(None).unwrap(), [0.0; 5]);
+        assert!(targets(Some(5)).unwrap_err().to_string().ends_with("no move 5"));
     }
 
     #[test]

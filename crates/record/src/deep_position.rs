@@ -125,7 +125,7 @@ impl DeepPosition {
             recent: moves.iter().map(|mv| mv.index(size) as u16).collect(),
             to_move: GameRecord::to_move(game.turn()),
             visits,
-            reply: None,
+            opponent_move: None,
             kind: SearchKind::Full,
             root_value: self.value,
             best_child_value: self.value,

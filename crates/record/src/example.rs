@@ -28,7 +28,7 @@ pub struct Example {
     /// [`crate::Turn::visits`] for their meaning.
     pub visits: Vec<(u16, u32)>,
     /// Index of the move of the opponent on the next turn; `None` where the game has no next turn.
-    pub reply: Option<u16>,
+    pub opponent_move: Option<u16>,
     /// How the move was found: a full or a fast search.
     pub kind: SearchKind,
     /// Mean value of the search at the root, for Black, -1 to 1.

@@ -19,7 +19,7 @@ use crate::{Example, GameId, RecordError};
 use read::Columns;
 
 /// The version of the table that [`to_batch`] makes and [`from_batch`] reads.
-pub const VERSION: &str = "examples/4";
+pub const VERSION: &str = "examples/5";
 
 /// The columns, each with a `doc` in its metadata, and the version.
 pub fn schema() -> Arc<Schema> {
@@ -63,9 +63,9 @@ pub fn to_batch(examples: &[Example]) -> RecordBatch {
             rows().map(|e| counts(&e.visits)),
         ),
         optional_numbers::<UInt16Type>(
-            "reply",
+            "opponent_move",
             "next move, by the opponent; none on the last turn",
-            rows().map(|e| e.reply),
+            rows().map(|e| e.opponent_move),
         ),
         numbers::<UInt8Type>("search_kind", "kind of search: 1 full, 2 fast", rows().map(|e| e.kind.code())),
         numbers::<Float32Type>(

@@ -198,7 +198,7 @@ impl GameRecord {
             recent: moves.iter().map(|mv| mv.index(self.size) as u16).collect(),
             to_move,
             visits: played.visits.clone(),
-            reply: self.turns.get(usize::from(turn) + 1).map(|next| next.mv.index(self.size) as u16),
+            opponent_move: self.turns.get(usize::from(turn) + 1).map(|next| next.mv.index(self.size) as u16),
             kind: played.kind,
             root_value: played.root_value,
             best_child_value: played.best_child_value,

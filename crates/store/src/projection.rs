@@ -44,7 +44,7 @@ const SPLIT: [&str; 17] = [
     "visit_moves.list.item",
     "visit_counts.list.item",
     "recent.list.item",
-    "reply",
+    "opponent_move",
     "root_value",
     "best_child_value",
     "network_value",

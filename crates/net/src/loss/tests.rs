@@ -217,12 +217,12 @@ fn chances_by_hand() {
 fn opponent_policy_by_hand() {
     // The first output is the second move; of the second position it is not known.
     let mut batch = batch([1.0, 0.0, 0.0, 1.0, 0.0, 0.0], [0.0; 2]);
-    batch.replies = vec![0.0, 1.0, 0.0, 0.0, 0.0, 0.0];
+    batch.opponent_moves = vec![0.0, 1.0, 0.0, 0.0, 0.0, 0.0];
     let mut answers = answers([0.0; 6], [0.0; 2]);
     answers.opponent_policy = Some(Tensor::from_slice(&[0.0f32, LN2, 0.0, 9.0, 0.0, 0.0]).view([2, 3]));
     let losses = loss(&answers, &batch, &loss_config(0.0)).unwrap().read().unwrap();
     assert!(close(losses.opponent_policy, LN2) && close(losses.total, losses.policy + 0.5 * LN2), "{losses:?}");
-    batch.replies = Vec::new();
+    batch.opponent_moves = Vec::new();
     assert_eq!(loss(&answers, &batch, &loss_config(0.0)).unwrap().read().unwrap().opponent_policy, 0.0);
 }
 

@@ -34,7 +34,7 @@ fn write_batch(path: &Path, about: &str, shape: Shape, examples: &[Example], tar
     let Shape { size, inputs, .. } = shape;
     let count = examples.len();
     let mut seen = vec![0; count * inputs.len(size)];
-    let mut replies = vec![0.0; count * size.moves()];
+    let mut opponent_moves = vec![0.0; count * size.moves()];
     let mut policies = vec![0.0; count * size.moves()];
     let mut ownership = vec![0.0; count * size.area()];
     let rows = seen.chunks_exact_mut(inputs.len(size)).zip(policies.chunks_exact_mut(size.moves()));
@@ -44,8 +44,8 @@ fn write_batch(path: &Path, about: &str, shape: Shape, examples: &[Example], tar
         targets.policy(example, Symmetry::Identity, policy).unwrap();
         assert!(targets.ownership(example, Symmetry::Identity, owners));
     }
-    for (example, reply) in examples.iter().zip(replies.chunks_exact_mut(size.moves())) {
-        targets.reply(example, Symmetry::Identity, reply).unwrap();
+    for (example, moves) in examples.iter().zip(opponent_moves.chunks_exact_mut(size.moves())) {
+        targets.opponent_move(example, Symmetry::Identity, moves).unwrap();
     }
     let values = examples.iter().map(|example| targets.value(example).unwrap()).collect();
     let scores = examples.iter().map(|example| targets.score(example).unwrap()).collect();
@@ -56,7 +56,7 @@ fn write_batch(path: &Path, about: &str, shape: Shape, examples: &[Example], tar
         &[
             ("planes", vec![count, inputs.count(), side, side], seen.into_iter().map(f32::from).collect()),
             ("policies", vec![count, size.moves()], policies),
-            ("replies", vec![count, size.moves()], replies),
+            ("opponent_moves", vec![count, size.moves()], opponent_moves),
             ("values", vec![count], values),
             ("ownership", vec![count, size.area()], ownership),
             ("scores", vec![count], scores),

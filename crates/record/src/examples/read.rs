@@ -20,7 +20,7 @@ pub(super) struct Columns<'a> {
     to_move: &'a [i8],
     visit_moves: Lists<'a, UInt16Type>,
     visit_counts: Lists<'a, UInt32Type>,
-    reply: &'a UInt16Array,
+    opponent_move: &'a UInt16Array,
     kind: &'a [u8],
     root_value: &'a [f32],
     best_child_value: &'a [f32],
@@ -49,7 +49,7 @@ impl<'a> Columns<'a> {
             to_move: table.numbers::<Int8Type>("to_move")?,
             visit_moves: table.lists("visit_moves")?,
             visit_counts: table.lists("visit_counts")?,
-            reply: table.optional_numbers::<UInt16Type>("reply")?,
+            opponent_move: table.optional_numbers::<UInt16Type>("opponent_move")?,
             kind: table.numbers::<UInt8Type>("search_kind")?,
             root_value: table.numbers::<Float32Type>("root_value")?,
             best_child_value: table.numbers::<Float32Type>("best_child_value")?,
@@ -74,7 +74,7 @@ impl<'a> Columns<'a> {
         read_color("to_move", row, self.to_move[row])?;
         let visits = read_visits("visit_moves", row, size, self.visit_moves.row(row), self.visit_counts.row(row));
         visits.map(drop)?;
-        self.reply(row, size)?;
+        self.opponent_move(row, size)?;
         self.kind(row)?;
         value("root_value", row, self.root_value[row])?;
         value("best_child_value", row, self.best_child_value[row])?;
@@ -98,7 +98,7 @@ impl<'a> Columns<'a> {
             to_move: read_color("to_move", row, self.to_move[row])?,
             visits: read_visits("visit_moves", row, size, self.visit_moves.row(row), self.visit_counts.row(row))?
                 .collect(),
-            reply: self.reply(row, size)?,
+            opponent_move: self.opponent_move(row, size)?,
             kind: self.kind(row)?,
             root_value: value("root_value", row, self.root_value[row])?,
             best_child_value: value("best_child_value", row, self.best_child_value[row])?,
@@ -114,12 +114,12 @@ impl<'a> Columns<'a> {
         })
     }
 
-    fn reply(&self, row: usize, size: Size) -> Result<Option<u16>, RecordError> {
-        match optional(self.reply, row) {
+    fn opponent_move(&self, row: usize, size: Size) -> Result<Option<u16>, RecordError> {
+        match optional(self.opponent_move, row) {
             Some(mv) if usize::from(mv) >= size.moves() => {
-                Err(value_error("reply", row, format!("move {mv} does not exist on {size}x{size}")))
+                Err(value_error("opponent_move", row, format!("move {mv} does not exist on {size}x{size}")))
             }
-            reply => Ok(reply),
+            opponent_move => Ok(opponent_move),
         }
     }
 

@@ -80,16 +80,16 @@ proptest! {
 
     /// What the opponent plays next is the last of the recent moves two turns later.
     #[test]
-    fn replies_are_the_moves_of_the_next_turns(record in a_game()) {
+    fn opponent_moves_are_those_of_the_next_turns(record in a_game()) {
         let examples = record.examples().unwrap();
         for example in &examples {
             let next = record.turns.get(usize::from(example.turn) + 1);
-            prop_assert_eq!(example.reply, next.map(|turn| turn.mv.index(record.size) as u16));
+            prop_assert_eq!(example.opponent_move, next.map(|turn| turn.mv.index(record.size) as u16));
             if let Some(later) = examples.iter().find(|later| later.turn == example.turn + 2) {
-                prop_assert_eq!(example.reply, later.recent.last().copied());
+                prop_assert_eq!(example.opponent_move, later.recent.last().copied());
             }
         }
-        prop_assert_eq!(examples.last().unwrap().reply, None, "a made-up game ends with a search");
+        prop_assert_eq!(examples.last().unwrap().opponent_move, None, "a made-up game ends with a search");
     }
 
     #[test]

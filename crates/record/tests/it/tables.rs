@@ -54,11 +54,11 @@ fn other_versions_are_refused() {
     let batch = examples::to_batch(&some_examples(1));
     let renamed = |schema| RecordBatch::try_new(Arc::new(schema), batch.columns().to_vec()).unwrap();
     let other = batch.schema().as_ref().clone().with_metadata([(VERSION_KEY, "examples/9")]);
-    assert_eq!(refused(&renamed(other)), "expected a table of version examples/4, found examples/9");
+    assert_eq!(refused(&renamed(other)), "expected a table of version examples/5, found examples/9");
     let none = Schema::new(batch.schema().fields().clone());
-    assert_eq!(refused(&renamed(none)), "expected a table of version examples/4, found none");
+    assert_eq!(refused(&renamed(none)), "expected a table of version examples/5, found none");
     let games = games::to_batch(&some_games(1));
-    assert_eq!(refused(&games), "expected a table of version examples/4, found games/6");
+    assert_eq!(refused(&games), "expected a table of version examples/5, found games/6");
 }
 
 #[test]
@@ -92,8 +92,11 @@ fn wrong_values_are_named_with_their_row() {
     weights[2] = 0.0;
     let weights: ArrayRef = Arc::new(Float32Array::from(weights));
     assert_eq!(refused(&with(&batch, "weight", Some(weights))), "column weight, row 2: 0 is not a number above 0");
-    let replies: ArrayRef = Arc::new(UInt16Array::from_iter_values((0..rows).map(|row| 78 + row as u16)));
-    assert_eq!(refused(&with(&batch, "reply", Some(replies))), "column reply, row 4: move 82 does not exist on 9x9");
+    let moves: ArrayRef = Arc::new(UInt16Array::from_iter_values((0..rows).map(|row| 78 + row as u16)));
+    assert_eq!(
+        refused(&with(&batch, "opponent_move", Some(moves))),
+        "column opponent_move, row 4: move 82 does not exist on 9x9"
+    );
     assert!(message.starts_with("column base_white, row ") && message.contains("two stones on point"), "{message}");
 }
 
