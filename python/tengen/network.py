@@ -38,16 +38,17 @@ class Block(nn.Module):
     def __init__(self, index: int, about: dict[str, Any]) -> None:
         super().__init__()
         filters = about["filters"]
-        pooled, squeeze = about.get("pooled_filters", 0), about.get("squeeze", 0)
+        pooled, se_channels = about.get("pooled_filters", 0), about.get("se_channels", 0)
         self.first = Unit(filters, filters, 3)
         self.pool, self.squeeze = None, None
         if pooled and index % 2 == 1:
             self.pool = Unit(filters, pooled, 3)
             self.pool.dense = nn.Linear(2 * pooled, filters)
         self.second = Unit(filters, filters, 3)
-        if squeeze:
+        if se_channels:
             self.squeeze = nn.Module()
-            self.squeeze.hidden, self.squeeze.out = nn.Linear(filters, squeeze), nn.Linear(squeeze, 2 * filters)
+            self.squeeze.hidden = nn.Linear(filters, se_channels)
+            self.squeeze.out = nn.Linear(se_channels, 2 * filters)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         y = self.first(x)
@@ -91,7 +92,7 @@ class Network(nn.Module):
         for name, layer in head.named_children():
             setattr(self.policy, name, layer)
         self.head = (head,)
-        self.opponent = Policy(about) if about.get("opponent") else None
+        self.opponent_policy = Policy(about) if about.get("opponent_policy") else None
         self.value = Unit(filters, about["value_planes"], 1)
         of_plane = 1 if about.get("value_pooled") else area
         self.value.hidden = nn.Linear(about["value_planes"] * of_plane, about["value_hidden"])
@@ -122,7 +123,7 @@ class Network(nn.Module):
             value = torch.tanh(value).flatten()
         ownership = self.ownership.conv(x).flatten(1) if hasattr(self, "ownership") else None
         score = self.value.score(hidden).flatten() if hasattr(self.value, "score") else None
-        opponent_policy = None if self.opponent is None else self.opponent(policy)
+        opponent_policy = None if self.opponent_policy is None else self.opponent_policy(policy)
         return self.head[0](policy), value, ownership, score, opponent_policy
 
 

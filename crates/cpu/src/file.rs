@@ -1,4 +1,4 @@
-//! Networks as files: safetensors of training weights (`tengen-weights/1`) and of folded ones (`tengen-folded/1`).
+//! Networks as files: safetensors of training weights (`tengen-weights/2`) and of folded ones (`tengen-folded/2`).
 
 use safetensors::SafeTensors;
 use safetensors::tensor::Dtype;
@@ -247,11 +247,11 @@ mod tests {
         let shape =
             r#""size":5,"blocks":1,"filters":4,"policy_planes":2,"value_planes":1,"value_hidden":8,"planes":17"#;
         assert_eq!(
-            file(&format!(r#"{{"format":"tengen-weights/2",{shape}}}"#)),
-            "metadata key `tengen`: format \"tengen-weights/2\"; this program reads tengen-weights/1 and tengen-folded/1"
+            file(&format!(r#"{{"format":"tengen-weights/1",{shape}}}"#)),
+            "metadata key `tengen`: format \"tengen-weights/1\"; this program reads tengen-weights/2 and tengen-folded/2"
         );
         assert_eq!(
-            file(&format!(r#"{{"format":"tengen-weights/1",{shape}}}"#)),
+            file(&format!(r#"{{"format":"tengen-weights/2",{shape}}}"#)),
             "tensor `stem.conv.weight`: expected f32 of dimensions [4, 17, 3, 3], found no such tensor"
         );
     }

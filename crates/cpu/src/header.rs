@@ -8,9 +8,9 @@ use crate::board::SIDES;
 /// The metadata key of the line with the kind of a file and its header.
 pub const KEY: &str = "tengen";
 /// The kind of a file of training weights.
-pub const WEIGHTS: &str = "tengen-weights/1";
+pub const WEIGHTS: &str = "tengen-weights/2";
 /// The kind of a file whose batch norms are folded.
-pub const FOLDED: &str = "tengen-folded/1";
+pub const FOLDED: &str = "tengen-folded/2";
 
 /// No network that can be trained has more of anything; keeps a broken file from asking for endless memory.
 const MOST: usize = 1 << 14;
@@ -40,10 +40,10 @@ pub struct Header {
     #[serde(default, skip_serializing_if = "is_default")]
     pub score: bool,
     /// Auxiliary head for the opponent's next move.
-    #[serde(default, rename = "opponent", skip_serializing_if = "is_default")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub opponent_policy: bool,
     /// Hidden width of squeeze-and-excitation in each block; 0: none.
-    #[serde(default, rename = "squeeze", skip_serializing_if = "is_default")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub se_channels: usize,
     /// Channels with global pooling in every second block; 0: none.
     #[serde(default, skip_serializing_if = "is_default")]
@@ -76,7 +76,7 @@ impl Header {
             ("policy_planes", self.policy_planes, 1..=MOST),
             ("value_planes", self.value_planes, 1..=MOST),
             ("value_hidden", self.value_hidden, 1..=MOST),
-            ("squeeze", self.se_channels, 0..=MOST),
+            ("se_channels", self.se_channels, 0..=MOST),
             ("pooled_filters", self.pooled_filters, 0..=MOST),
         ];
         match numbers.into_iter().find(|(_, number, range)| !range.contains(number)) {
@@ -105,8 +105,8 @@ mod tests {
     fn header_is_written_as_it_was_read() {
         let all = concat!(
             r#"{"size":5,"blocks":2,"filters":6,"policy_planes":2,"value_planes":2,"value_hidden":5,"#,
-            r#""planes":31,"ownership":true,"score":true,"opponent":true,"squeeze":4,"pooled_filters":3,"#,
-            r#""policy_head":"convolution","value_head":"win-draw-loss","value_pooled":true}"#
+            r#""planes":31,"ownership":true,"score":true,"opponent_policy":true,"se_channels":4,"#,
+            r#""pooled_filters":3,"policy_head":"convolution","value_head":"win-draw-loss","value_pooled":true}"#
         );
         for line in [PLAIN, all] {
             assert_eq!(serde_json::to_string(&header(line)).unwrap(), line);
@@ -126,7 +126,7 @@ mod tests {
             (Header { policy_planes: 0, ..good }, "policy_planes is 0: must be from 1 to 16384"),
             (Header { value_planes: 0, ..good }, "value_planes is 0: must be from 1 to 16384"),
             (Header { value_hidden: 1 << 40, ..good }, "value_hidden is 1099511627776: must be from 1 to 16384"),
-            (Header { se_channels: 1 << 40, ..good }, "squeeze is 1099511627776: must be from 0 to 16384"),
+            (Header { se_channels: 1 << 40, ..good }, "se_channels is 1099511627776: must be from 0 to 16384"),
             (Header { pooled_filters: 1 << 40, ..good }, "pooled_filters is 1099511627776: must be from 0 to 16384"),
         ] {
             assert_eq!(bad.check(), Err(problem.to_owned()));

@@ -21,7 +21,7 @@ use crate::trainer::tower;
 use crate::weights::{named, read_tensors};
 use crate::{KEY, NetError, Shape, TrainConfig, TrainDevice, Trainer, Weights};
 
-const VERSION: &str = "tengen-checkpoint/3";
+const VERSION: &str = "tengen-checkpoint/4";
 const MOMENTUM: &str = "momentum.";
 const SQUARES: &str = "squares.";
 const EMA: &str = "ema.";

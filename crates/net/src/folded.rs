@@ -1,6 +1,6 @@
 //! The form that plays, as a file: batch norms folded into the convolutions before them.
 //!
-//! A safetensors file like that of [`Weights`], with `tengen-folded/1` for its format, the shape, and `sha256`, the hash of
+//! A safetensors file like that of [`Weights`], with `tengen-folded/2` for its format, the shape, and `sha256`, the hash of
 //! all tensors: name, a zero byte, and the numbers as little-endian f32, in the order in which the tensors are listed here;
 //! `scales` as there.
 //! A convolution is `X.weight` (outputs, inputs, rows, columns) and `X.bias`, X being `stem`, `blocks.I.first`,

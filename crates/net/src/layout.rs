@@ -130,7 +130,7 @@ impl Shape {
             layers.push(DenseSpec { at_every_point: true, ..dense("ownership.conv".to_owned(), self.filters, 1) });
         }
         if self.opponent_policy {
-            layers.extend(self.policy_layers("opponent"));
+            layers.extend(self.policy_layers("opponent_policy"));
         }
         layers
     }

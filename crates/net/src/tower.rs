@@ -94,7 +94,7 @@ impl Tower {
             blocks: (0..shape.blocks).map(|index| parts.block(&shape, index)).collect::<Result<_, NetError>>()?,
             policy_planes: parts.unit("policy")?,
             policy: parts.policy("policy", shape.policy_head),
-            opponent_policy: shape.opponent_policy.then(|| parts.policy("opponent", shape.policy_head)),
+            opponent_policy: shape.opponent_policy.then(|| parts.policy("opponent_policy", shape.policy_head)),
             value_planes: parts.unit("value")?,
             value_hidden: parts.dense("value.hidden"),
             value_out: parts.dense("value.out"),

@@ -36,7 +36,7 @@ pub(crate) const VERSION: &str = cpu::WEIGHTS;
 /// | `value.out.weight`, `value.out.bias` | 1, hidden; 1 |
 /// | with `score`: `value.score.weight`, `value.score.bias` | 1, hidden; 1 |
 /// | with `ownership`: `ownership.conv.weight`, `ownership.conv.bias` | 1, filters, 1, 1; 1 |
-/// | with `opponent_policy`: a second copy of the last layers of the policy head, as `opponent` | |
+/// | with `opponent_policy`: a second copy of the last layers of the policy head, as `opponent_policy` | |
 /// | with `pooled_filters`, I odd: `blocks.I.pool.conv.weight`, `blocks.I.pool.norm.*` | pooled, filters, 3, 3 |
 /// | … `blocks.I.pool.dense.weight` and `.bias`: means of all pooled planes, then maxima | filters, 2·pooled |
 /// | with `se_channels`: `blocks.I.squeeze.hidden.weight` and `.bias` | se_channels, filters |
@@ -225,8 +225,15 @@ pub(crate) fn named<'a>(
 
 /// Whether the outputs of a layer are the network's, or what a block adds to its input.
 fn starts_at_zero(name: &str) -> bool {
-    let answers =
-        ["policy.dense.", "policy.board.", "policy.pass.", "opponent.", "value.out.", "value.score.", "ownership."];
+    let answers = [
+        "policy.dense.",
+        "policy.board.",
+        "policy.pass.",
+        "opponent_policy.",
+        "value.out.",
+        "value.score.",
+        "ownership.",
+    ];
     let adds = [".pool.dense.weight", ".squeeze.out.weight"];
     answers.iter().any(|layer| name.starts_with(layer)) || adds.iter().any(|layer| name.ends_with(layer))
 }

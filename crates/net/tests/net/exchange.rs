@@ -172,7 +172,7 @@ fn folded_file_vouches_for_its_numbers() {
     let error = FileKind::read(&changed).unwrap_err();
     assert!(matches!(error, NetError::OtherDigest { .. }), "{error}");
     let error = Weights::from_bytes(&file).unwrap_err();
-    assert_eq!(error.to_string(), "the file is \"tengen-folded/1\", expected \"tengen-weights/1\"");
+    assert_eq!(error.to_string(), "the file is \"tengen-folded/2\", expected \"tengen-weights/2\"");
 }
 
 #[test]

@@ -231,7 +231,7 @@ fn checkpoint_that_cannot_be_used_says_why() {
     }
     let weights = start().to_bytes();
     let error = refusal(&weights, tiny(), "digest");
-    assert_eq!(error, "the file is \"tengen-weights/1\", expected \"tengen-checkpoint/3\"");
+    assert_eq!(error, "the file is \"tengen-weights/2\", expected \"tengen-checkpoint/4\"");
     let larger = Shape { blocks: 2, ..tiny() };
     let error = refusal(&checkpoint, larger, "digest");
     assert!(error.contains("is 1 block of 8") && error.contains("expected 2 blocks of 8"), "{error}");

@@ -55,7 +55,7 @@ fn equal_weights_make_equal_files() {
 fn shape_stands_in_the_file() {
     let file = file();
     let text = String::from_utf8_lossy(&file[8..]);
-    let line = r#"{\"format\":\"tengen-weights/1\",\"size\":5,\"blocks\":1,\"filters\":8,\"policy_planes\":2,\"value_planes\":1,\"value_hidden\":16,\"planes\":17}"#;
+    let line = r#"{\"format\":\"tengen-weights/2\",\"size\":5,\"blocks\":1,\"filters\":8,\"policy_planes\":2,\"value_planes\":1,\"value_hidden\":16,\"planes\":17}"#;
     assert!(text.contains(line), "{}", &text[..300]);
 }
 
@@ -93,7 +93,7 @@ fn file_of_another_shape_names_a_tensor_and_both_dimensions() {
 #[test]
 fn file_of_another_kind_says_so() {
     for (from, to, expected) in [
-        ("weights/1", "weights/2", "the file is \"tengen-weights/2\", expected \"tengen-weights/1\""),
+        ("weights/2", "weights/1", "the file is \"tengen-weights/1\", expected \"tengen-weights/2\""),
         ("\"planes\":17", "\"planes\":19", "a network for 19 planes of input, and positions have 16, 17, 18 or 31"),
         ("\"size\":5", "\"size\":20", "board size must be a whole number from 2 to 19, not 20"),
         ("\"blocks\":1", "\"blocks\":-1", "invalid value: integer `-1`"),
