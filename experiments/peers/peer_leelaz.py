@@ -13,8 +13,9 @@ NAME = "Leela Zero"
 # What leelaz reads, as a run of Tengen that publishes one model at once.
 SHAPE = {"game.size": 19, "network.inputs": '"history"', "network.policy_planes": 2, "network.value_planes": 1,
          "network.value_hidden": 256, "network.ownership": "false", "network.score": "false",
-         "network.opponent_policy": "false", "selfplay.first_games": 2, "selfplay.holdout": 0.0, "train.steps": 1,
-         "train.batch": 16, "train.norm_batch": 16, "loop.models": 1, "loop.final_games": 2, "game.move_limit": 20}
+         "network.opponent_policy": "false", "selfplay.first_games": 2, "selfplay.holdout_fraction": 0.0,
+         "train.steps": 1, "train.batch": 16, "train.norm_batch": 16, "loop.models": 1, "loop.final_games": 2,
+         "game.move_limit": 20}
 OPTIONS = ["--gtp", "--cpu-only", "--noponder", "--timemanage", "off", "-r", 0, "-t", 1]
 # No two are equal under a symmetry of the board.
 FIRST_STONES = ["K10", "D4", "E5", "F6", "D10", "F3", "G8", "C7", "H4", "J6", "E9"]

@@ -28,7 +28,7 @@ pub(crate) fn play(
 ) -> Result<(), SelfplayError> {
     let job = shared.job;
     let (name, config) = (job.model.to_string(), shared.config);
-    let order = calibration_first(config.resign.calibration, config.selfplay.games as u64, job.games);
+    let order = calibration_first(config.resign.calibration_fraction, config.selfplay.games as u64, job.games);
     let wanted = order.filter(|index| !shared.begun.contains(index));
     let mut wanted = wanted.skip(thread).step_by(job.threads);
     let slots = config.selfplay.batch / config.search.leaves;

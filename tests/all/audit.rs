@@ -13,7 +13,7 @@ use tests::{TestStore, flip_a_byte, repository, succeed, whole_games};
 fn sound() -> TestStore {
     let store = TestStore::new();
     let config = repository().join("configs/tiny.toml");
-    let larger = ["--set", "loop.models=2", "--set", "selfplay.holdout=0.3", "--set", "loop.final_games=2"];
+    let larger = ["--set", "loop.models=2", "--set", "selfplay.holdout_fraction=0.3", "--set", "loop.final_games=2"];
     succeed(store.program("tengen").arg("run").arg(config).args(larger));
     store
 }

@@ -26,7 +26,7 @@ const SETTINGS: [&str; 12] = [
     "evaluate.games_per_pair=2",
     "selfplay.first_games=30",
     "selfplay.games=20",
-    "resign.calibration=0.5",
+    "resign.calibration_fraction=0.5",
     "resign.min_games=2",
     "window.games=60",
 ];

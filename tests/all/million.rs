@@ -20,7 +20,7 @@ const COMMON: [&str; 8] = [
     "selfplay.full_search_fraction=0.75",
     "selfplay.fast_visits=1",
     "selfplay.policy_opening_fraction=0.1",
-    "resign.calibration=0.5",
+    "resign.calibration_fraction=0.5",
 ];
 const PUCT: [&str; 2] = ["search.algorithm=puct", "search.visits=3"];
 const GUMBEL: [&str; 2] = ["search.algorithm=gumbel", "search.visits=2"];

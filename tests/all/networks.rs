@@ -122,7 +122,8 @@ fn model_grows_on_request() {
 fn human_games_make_a_first_model() {
     let store = TestStore::new();
     let file = beside(&store, "config.toml");
-    fs::write(&file, format!("extends = {:?}\n[game]\nsize = 19\n[selfplay]\nholdout = 0.5\n", config())).unwrap();
+    fs::write(&file, format!("extends = {:?}\n[game]\nsize = 19\n[selfplay]\nholdout_fraction = 0.5\n", config()))
+        .unwrap();
     let sample = repository().join("crates/go/tests/data/human-9d-sample.sgf");
     let mut bootstrap = trainer(&store, &["bootstrap", "--run", "people", "--config", &file, "--eval-interval", "2"]);
     let output = bootstrap.args(["--steps", "4", "--sgf"]).arg(&sample).output().unwrap();

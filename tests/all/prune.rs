@@ -10,7 +10,7 @@ use tests::{TestStore, fail, repository, succeed};
 
 /// Small windows, so that old games are not needed.
 const SMALL: [&str; 5] =
-    ["selfplay.holdout=0.0", "window.games=60", "resign.games=5", "resign.min_games=4", "loop.models=20"];
+    ["selfplay.holdout_fraction=0.0", "window.games=60", "resign.games=5", "resign.min_games=4", "loop.models=20"];
 
 fn selfplay(store: &TestStore, model: &str, settings: &[&str]) {
     let mut selfplay = store.program("selfplay");
@@ -187,7 +187,7 @@ fn validation_set_and_threshold_keep_their_games() {
     let with = |set: &'static str| {
         SMALL.iter().map(move |own| if own.split('=').next() == set.split('=').next() { set } else { own })
     };
-    let holdout: Vec<&str> = with("selfplay.holdout=0.3").collect();
+    let holdout: Vec<&str> = with("selfplay.holdout_fraction=0.3").collect();
     (0..4).for_each(|_| advance(&store, &holdout));
     let said = prune(&store, &["--keep", "games=0"]);
     assert!(said.starts_with("games: delete 0, ") && said.contains("the validation set needs them"), "{said}");

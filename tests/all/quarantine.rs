@@ -70,7 +70,8 @@ fn audit_repair_moves_damaged_sets_to_quarantine_and_then_finds_none() {
 fn resign_threshold_is_renewed_although_the_newest_games_are_damaged() {
     let store = TestStore::new();
     let config = repository().join("configs/tiny.toml");
-    let settings = ["--set", "loop.models=1", "--set", "resign.calibration=0.5", "--set", "resign.min_games=1"];
+    let settings =
+        ["--set", "loop.models=1", "--set", "resign.calibration_fraction=0.5", "--set", "resign.min_games=1"];
     succeed(store.program("tengen").arg("run").arg(&config).args(settings));
     for worker in ["1", "2"] {
         let mut command = store.program("selfplay");

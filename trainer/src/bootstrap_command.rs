@@ -87,7 +87,7 @@ fn train(
     let (games, positions, holdout) = (human_games.games(), human_games.positions(), human_games.holdout_games());
     tracing::info!(games, positions, holdout_games = holdout, left_out = human_games.left_out().len(), "human games");
     if holdout == 0 {
-        tracing::warn!("selfplay.holdout is 0, so held-out accuracy is not measured");
+        tracing::warn!("selfplay.holdout_fraction is 0, so held-out accuracy is not measured");
     }
     let console = Console::new(run, config, stop.health().clone());
     let mut bootstrap = Bootstrap::new(run, config, (beginning, &human_games), options, train_device, console)?;

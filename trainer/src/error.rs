@@ -114,7 +114,7 @@ pub enum TrainerError {
     #[error(transparent)]
     Record(#[from] RecordError),
     /// Collections without a game for training.
-    #[error("no game to train on: {left_out} unusable, {holdout} held out (selfplay.holdout)")]
+    #[error("no game to train on: {left_out} unusable, {holdout} held out (selfplay.holdout_fraction)")]
     NoGames {
         /// Records that are of no use.
         left_out: usize,

@@ -35,7 +35,7 @@ pub(crate) struct Order<'a> {
 
 impl HumanGames {
     /// Reads collections of SGF, plain or gzipped, each with its name. Which games are held out is decided by the names of
-    /// the games and the share that the configuration gives (`selfplay.holdout`), as with games of the run itself.
+    /// the games and by `selfplay.holdout_fraction`, as with games of the run itself.
     ///
     /// # Errors
     /// A collection that cannot be unpacked, or no game that is of use; a record that is of none is omitted.
@@ -176,7 +176,7 @@ pub fn converter(config: &RunConfig, worker: &str) -> Result<Converter, SizeErro
         size: Size::new(config.game.size)?,
         scoring: Settings::new(&config.search, &config.game).scoring,
         config_digest: config.digest(),
-        holdout: f64::from(config.selfplay.holdout),
+        holdout: f64::from(config.selfplay.holdout_fraction),
         worker: worker.to_owned(),
     })
 }

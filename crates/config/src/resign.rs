@@ -12,7 +12,7 @@ use crate::error::rule;
 pub struct Resign {
     /// Fraction of calibration games, in which resignation is disabled.
     #[schemars(range(min = 0.0, max = 1.0))]
-    pub calibration: f32,
+    pub calibration_fraction: f32,
     /// Fraction of calibration games whose winner would have resigned.
     ///
     /// The threshold in force is this quantile of the winners' minimum root values.

@@ -83,7 +83,7 @@ pub struct Selfplay {
     pub choice_exponent: f32,
     /// Fraction of games in the validation set.
     #[schemars(range(min = 0.0, max = 0.5))]
-    pub holdout: f32,
+    pub holdout_fraction: f32,
     /// Hand games in progress to a newer model, or finish them first.
     ///
     /// Only for workers that follow the newest model. The record says which model played from which move on.
@@ -141,7 +141,7 @@ mod tests {
         assert!(error(&["selfplay.policy_opening_fraction=1.5"]).contains("must be from 0 to 1"));
         assert!(error(&["selfplay.policy_opening_moves=-1"]).contains("must be at least 0"));
         assert!(error(&["selfplay.komi_deviation=inf"]).contains("selfplay.komi_deviation"));
-        assert!(error(&["selfplay.holdout=0.6"]).contains("must be from 0 to 0.5"));
+        assert!(error(&["selfplay.holdout_fraction=0.6"]).contains("must be from 0 to 0.5"));
         assert_eq!(error(&["selfplay.games=0"]), "selfplay.games is 0: must be at least 1");
     }
 }

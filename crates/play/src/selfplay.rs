@@ -47,8 +47,8 @@ impl SelfplaySpec {
                 seed,
                 config.search.visits,
             )
-            .calibration(is_calibration(index, resign.calibration))
-            .holdout_below(selfplay.holdout)
+            .calibration(is_calibration(index, resign.calibration_fraction))
+            .holdout_below(selfplay.holdout_fraction)
             .with_komi(randomization.komi),
             settings: Settings { komi: randomization.komi, ..Settings::new(&config.search, &config.game) },
             // Moves drawn from the policy follow the random ones.

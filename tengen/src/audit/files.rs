@@ -169,7 +169,7 @@ impl Audit<'_> {
         if game.config_digest != self.digest {
             problems.push(format!("played with configuration {}, not {}", game.config_digest, self.digest));
         }
-        let side = game.id.share() < f64::from(self.config.selfplay.holdout);
+        let side = game.id.share() < f64::from(self.config.selfplay.holdout_fraction);
         if game.holdout != side {
             let side = if side { "the validation set" } else { "the training set" };
             problems.push(format!("belongs to {side} by its id; the record differs"));

@@ -87,7 +87,7 @@ fn moves(config: &RunConfig, points: f64) -> f64 {
 
 /// The first model that may resign: after `resign.min_games` calibration games of models before it.
 fn resigns_from(config: &RunConfig) -> Option<u32> {
-    let calibration = f64::from(config.resign.calibration) * config.selfplay.games as f64;
+    let calibration = f64::from(config.resign.calibration_fraction) * config.selfplay.games as f64;
     (calibration > 0.0).then(|| 1 + (config.resign.min_games as f64 / calibration).ceil() as u32)
 }
 
@@ -112,7 +112,7 @@ mod tests {
     fn run_of_one_model_is_random_alone_and_no_calibration_is_no_resignation() {
         let one = Preset::Tiny.with(&["loop.models=1"]).unwrap();
         assert_eq!(Span::all(&one).len(), 1);
-        let never = Preset::Tiny.with(&["resign.calibration=0", "loop.models=50"]).unwrap();
+        let never = Preset::Tiny.with(&["resign.calibration_fraction=0", "loop.models=50"]).unwrap();
         assert_eq!(Span::all(&never).len(), 2);
     }
 }

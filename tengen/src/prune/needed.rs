@@ -92,10 +92,10 @@ pub(super) fn needed(run: &Run, config: &RunConfig) -> Result<Needed, StoreError
     all.positions += pruned.positions as usize;
     let (reach, in_positions) = window_reach(&config.window, all);
     let mut waiting = vec![(Reader::Window, reach)];
-    if config.resign.calibration > 0.0 {
+    if config.resign.calibration_fraction > 0.0 {
         waiting.push((Reader::Threshold, config.resign.games));
     }
-    if config.selfplay.holdout > 0.0 {
+    if config.selfplay.holdout_fraction > 0.0 {
         waiting.push((Reader::Holdout, trainer::HOLDOUT));
     }
     let mut seen = Seen::default();

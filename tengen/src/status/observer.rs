@@ -218,7 +218,7 @@ impl Observer {
             alarms.push(format!("{rejected} files of games could not be read for the shards of model {newest}"));
         }
         if let Some(found) = self.run.resign().newest()? {
-            if found.to_model + THRESHOLD_BEHIND < progress.model && config.resign.calibration > 0.0 {
+            if found.to_model + THRESHOLD_BEHIND < progress.model && config.resign.calibration_fraction > 0.0 {
                 let (of, model) = (found.to_model, progress.model);
                 alarms
                     .push(format!("the resign threshold is from games of model {of}, and the newest model is {model}"));

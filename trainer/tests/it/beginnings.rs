@@ -232,7 +232,7 @@ fn games_are_held_out_by_their_names_and_counted() {
 fn collections_of_no_use_are_named() {
     let read = |text: &str| HumanGames::read(&config(), &[("a.sgf".to_owned(), text.as_bytes().to_vec())]);
     let error = read("(;SZ[9]KM[0.5]RE[B+R];B[aa])").unwrap_err();
-    assert_eq!(error.to_string(), "no game to train on: 1 unusable, 0 held out (selfplay.holdout)");
+    assert_eq!(error.to_string(), "no game to train on: 1 unusable, 0 held out (selfplay.holdout_fraction)");
     let broken = [0x1f, 0x8b, 0];
     let error = HumanGames::read(&config(), &[("a.sgf.gz".to_owned(), broken.to_vec())]).unwrap_err();
     assert!(error.to_string().starts_with("a.sgf.gz: not a whole gzip file"), "{error}");

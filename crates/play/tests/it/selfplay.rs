@@ -186,7 +186,7 @@ fn fast_searches_have_no_noise_whatever_came_before() {
 
 #[test]
 fn side_that_is_lost_resigns_except_in_calibration_games() {
-    let config = config(&["resign.calibration=0.25"]);
+    let config = config(&["resign.calibration_fraction=0.25"]);
     let start = |index| Selfplay::new(SelfplaySpec::new(&config.at(0), "uniform", "0", index, Some(-0.8)));
     let records = sorted(play(&mut [&mut Opinion::new(-0.9)], 4, (0..8).map(start)));
     for record in &records {
@@ -271,7 +271,7 @@ fn openings_are_drawn_from_the_policy_without_passes() {
         "game.move_limit=4",
         "search.visits=1",
         "search.pass_from=0",
-        "resign.calibration=0.0",
+        "resign.calibration_fraction=0.0",
     ]);
     let start = |index| Selfplay::new(SelfplaySpec::new(&config.at(0), "uniform", "0", index, Some(-0.8)));
     let (mut first, mut drawn) = (0.0, 0.0);
