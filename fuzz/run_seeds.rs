@@ -9,8 +9,8 @@ use config::{Preset, RunConfig};
 use go::Size;
 use record::{ExampleRows, GameRecord, RatingRow, synthetic};
 use store::{
-    AgeSummary, Checkpoint, DrawSummary, FileRef, Manifest, ModelMetadata, Pairing, ResignThreshold, Run, Stem, Store,
-    WindowSummary,
+    AgeSummary, Checkpoint, FileRef, Manifest, ModelMetadata, Pairing, ResignThreshold, Run, SampleSummary, Stem,
+    Store, WindowSummary,
 };
 
 /// What each target begins with: objects of the run by the start of their names.
@@ -108,7 +108,7 @@ fn manifest(config: &RunConfig, examples: usize) -> Manifest {
             in_positions: false,
             calibration_fraction: 0.1,
         },
-        drawn: DrawSummary {
+        sampled: SampleSummary {
             wanted: examples,
             examples,
             bounded: false,

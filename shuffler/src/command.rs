@@ -100,5 +100,5 @@ fn plan(args: &Args, run: &Run) -> anyhow::Result<()> {
 
 fn once(args: &Args, run: &Run, driver: &mut Driver<'_>) -> anyhow::Result<()> {
     let manifest = driver.once(runtime::run_config(run)?, args.generation).context("no shards were made")?;
-    runtime::print(format!("{} examples for model {}", manifest.drawn.examples, manifest.generation))
+    runtime::print(format!("{} examples for model {}", manifest.sampled.examples, manifest.generation))
 }

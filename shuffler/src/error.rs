@@ -32,14 +32,14 @@ pub enum ShufflerError {
     NoGeneration,
     /// The window is too small for a single batch.
     #[error(
-        "generation {generation} may draw {allowed} examples from a window with {new_positions} new positions, and a batch \
-         takes {batch}: raise selfplay.games or window.reuse_limit (or another bound of [window]), or lower \
+        "generation {generation} may sample {allowed} examples from a window with {new_positions} new positions, and a \
+         batch takes {batch}: raise selfplay.games or window.reuse_limit (or another bound of [window]), or lower \
          train.batch"
     )]
     TooFew {
         /// The generation.
         generation: u32,
-        /// Examples that may be drawn.
+        /// Examples that may be sampled.
         allowed: usize,
         /// Positions that no window had before.
         new_positions: usize,

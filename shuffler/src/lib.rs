@@ -9,8 +9,8 @@
 //! and from games of models before g only. The sample depends on nothing but the games in the store, the run's
 //! configuration and g: made again, the shards are the same, byte for byte.
 //!
-//! Memory, at most: twice the columns of the rows that are drawn, each once; 16 bytes for each position of the window; 400
-//! bytes for each of its games; and 96 MiB for the files that are read, several at once, and the part that is written. `tengen bench data` compares.
+//! Memory, at most: twice the columns of the rows that are sampled, each once; 16 bytes for each position of the window;
+//! 400 bytes for each of its games; and 96 MiB for the files that are read, several at once, and the part that is written. `tengen bench data` compares.
 
 mod archive;
 mod calibrate;
@@ -45,7 +45,7 @@ pub use window_size::{Played, window_reach};
 
 use index::GameIndex;
 use random::Random;
-use sampler::{BadFile, Drawn, Size};
+use sampler::{BadFile, Sample, Size};
 use window::Window;
 
 /// Rows in a part: a few megabytes, so that a reader may hold some of them.
@@ -95,8 +95,8 @@ impl Shuffler {
             let size = Size::of(&self.config, generation, &window)?;
             let mut random = Random::new(self.config.seed, generation);
             let settings = &self.config.window;
-            match Drawn::draw(&self.run, settings, &window, size.examples, &mut random) {
-                Ok(drawn) => return self.publish_drawn(generation, window, size, &drawn),
+            match Sample::choose(&self.run, settings, &window, size.examples, &mut random) {
+                Ok(sample) => return self.publish_sample(generation, window, size, &sample),
                 Err(BadFile { index, error }) if error.is_damage() => {
                     let file = window.files[index].file.clone();
                     let rejected = Rejected { path: self.run.examples().name(&file), reason: error.to_string() };
@@ -121,7 +121,7 @@ impl Shuffler {
             generation,
             published: self.run.shards().manifest(generation)?.is_some(),
             window: window.summary(),
-            drawn: size.map(|size| size.summary(&window, share)),
+            sampled: size.map(|size| size.summary(&window, share)),
             rejected: window.rejected,
         })
     }
@@ -148,24 +148,24 @@ impl Shuffler {
         Err(ShufflerError::NotReady { model, games, wanted, expected })
     }
 
-    fn publish_drawn(
+    fn publish_sample(
         &self,
         generation: u32,
         window: Window,
         size: Size,
-        drawn: &Drawn,
+        sample: &Sample,
     ) -> Result<Manifest, ShufflerError> {
         let manifest = Manifest {
             generation,
             seed: self.config.seed,
             config_digest: self.config.digest(),
             window: window.summary(),
-            drawn: size.summary(&window, drawn.calibration_fraction()),
-            ages: drawn.ages(&window),
+            sampled: size.summary(&window, sample.calibration_fraction()),
+            ages: sample.ages(&window),
             rejected: window.rejected,
             parts: Vec::new(),
         };
-        let published = match self.run.shards().publish(drawn.parts(ROWS_PER_PART), manifest) {
+        let published = match self.run.shards().publish(sample.parts(ROWS_PER_PART), manifest) {
             // Another shuffler was faster, and saw other games.
             Err(StoreError::AlreadyExists { path }) => {
                 self.run.shards().manifest(generation)?.ok_or(StoreError::AlreadyExists { path })?

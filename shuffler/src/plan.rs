@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use store::{DrawSummary, Rejected, WindowSummary};
+use store::{Rejected, SampleSummary, WindowSummary};
 
 use crate::ShufflerError;
 
@@ -15,8 +15,8 @@ pub struct Plan {
     pub published: bool,
     /// The window as it is now.
     pub window: WindowSummary,
-    /// What would be drawn, or why nothing would be.
-    pub drawn: Result<DrawSummary, ShufflerError>,
+    /// What would be sampled, or why nothing would be.
+    pub sampled: Result<SampleSummary, ShufflerError>,
     /// Files that cannot be read.
     pub rejected: Vec<Rejected>,
 }
@@ -41,19 +41,19 @@ impl fmt::Display for Plan {
         for rejected in &self.rejected {
             writeln!(f, "rejected: {}", rejected.reason)?;
         }
-        match &self.drawn {
-            Ok(drawn) => write!(
+        match &self.sampled {
+            Ok(sample) => write!(
                 f,
-                "draw: {} of {} examples wanted, {:.2} for each position, {:.2} for each new one{}; {:.1} % from \
+                "sample: {} of {} examples wanted, {:.2} for each position, {:.2} for each new one{}; {:.1} % from \
                  calibration games",
-                drawn.examples,
-                drawn.wanted,
-                drawn.mean_per_position,
-                drawn.reuse,
-                if drawn.bounded { " (bounded by [window])" } else { "" },
-                100.0 * drawn.calibration_fraction
+                sample.examples,
+                sample.wanted,
+                sample.mean_per_position,
+                sample.reuse,
+                if sample.bounded { " (bounded by [window])" } else { "" },
+                100.0 * sample.calibration_fraction
             ),
-            Err(error) => write!(f, "no draw: {error}"),
+            Err(error) => write!(f, "no sample: {error}"),
         }
     }
 }

@@ -56,25 +56,25 @@ fn calibrated(found: Option<&ResignThreshold>) {
 }
 
 fn shards(manifest: &Manifest) {
-    let Manifest { generation, drawn, window, rejected, .. } = manifest;
+    let Manifest { generation, sampled, window, rejected, .. } = manifest;
     for rejected in rejected {
         tracing::error!(path = rejected.path, reason = rejected.reason, "omitted an unreadable file");
     }
     tracing::info!(
         generation,
-        examples = drawn.examples,
-        wanted = drawn.wanted,
+        examples = sampled.examples,
+        wanted = sampled.wanted,
         games = window.games,
         positions = window.positions,
         new_positions = window.new_positions,
-        reuse = drawn.reuse,
+        reuse = sampled.reuse,
         "published shards"
     );
     metrics::SHARDS.set(*generation);
     metrics::SHARDS_TIME.set_to_now();
-    metrics::SHARDS_EXAMPLES.set(drawn.examples as f64);
+    metrics::SHARDS_EXAMPLES.set(sampled.examples as f64);
     metrics::WINDOW_GAMES.set(window.games as f64);
     metrics::WINDOW_POSITIONS.set(window.positions as f64);
-    metrics::REUSE.set(drawn.reuse);
+    metrics::REUSE.set(sampled.reuse);
     metrics::SHARDS_REJECTED.set(rejected.len() as f64);
 }

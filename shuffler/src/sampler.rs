@@ -1,34 +1,34 @@
-//! The draw: how many examples, and which.
+//! The sample: how many examples, and which.
 
 use std::collections::BTreeMap;
 
 use config::RunConfig;
 use record::examples::Surprise;
 use record::{ExampleRows, GameId};
-use store::{AgeSummary, DrawSummary, Run, StoreError};
+use store::{AgeSummary, Run, SampleSummary, StoreError};
 
 use crate::ShufflerError;
 use crate::random::Random;
 use crate::weighted_sampler;
 use crate::window::{Window, WindowFile, WindowGame};
 
-/// How many examples a generation draws.
+/// How many examples a generation samples.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Size {
     pub(crate) wanted: usize,
     pub(crate) examples: usize,
 }
 
-/// The examples that were drawn: the rows that are needed, each once, and where each example is among them.
-pub(crate) struct Drawn {
+/// The examples that were sampled: the rows that are needed, each once, and where each example is among them.
+pub(crate) struct Sample {
     pub(crate) rows: Vec<ExampleRows>,
     pub(crate) places: Vec<(u32, u32)>,
-    /// How often each position of each game was drawn.
+    /// How often each position of each game was sampled.
     pub(crate) shares: Shares,
     calibration: usize,
 }
 
-/// How often each position of each game is drawn.
+/// How often each position of each game is sampled.
 pub(crate) type Shares = BTreeMap<GameId, Vec<u32>>;
 
 /// A file of examples that could not be read.
@@ -39,11 +39,11 @@ pub(crate) struct BadFile {
 }
 
 impl Size {
-    /// As many examples as the training of a model takes, unless positions or games would be drawn too often.
+    /// As many examples as the training of a model takes, unless positions or games would be sampled too often.
     ///
-    /// A position is drawn examples / positions times from each of the windows it is in, and it is in
-    /// positions / new positions windows. So over its life it is drawn examples / new positions times, on average, and
-    /// that number is bounded. Only whole batches are drawn.
+    /// A position is sampled examples / positions times from each of the windows it is in, and it is in
+    /// positions / new positions windows. So over its life it is sampled examples / new positions times, on average,
+    /// and that number is bounded. Only whole batches are sampled.
     pub(crate) fn of(config: &RunConfig, generation: u32, window: &Window) -> Result<Size, ShufflerError> {
         let (settings, batch) = (&config.window, config.train.batch);
         let wanted = config.train.steps * batch;
@@ -61,9 +61,9 @@ impl Size {
         }
     }
 
-    pub(crate) fn summary(self, window: &Window, calibration_fraction: f64) -> DrawSummary {
+    pub(crate) fn summary(self, window: &Window, calibration_fraction: f64) -> SampleSummary {
         let per = |positions: usize| self.examples as f64 / positions as f64;
-        DrawSummary {
+        SampleSummary {
             wanted: self.wanted,
             examples: self.examples,
             bounded: self.examples < self.wanted,
@@ -74,31 +74,31 @@ impl Size {
     }
 }
 
-impl Drawn {
-    /// Draws examples from the positions of a window, and mixes them.
-    pub(crate) fn draw(
+impl Sample {
+    /// Samples examples from the positions of a window, and mixes them.
+    pub(crate) fn choose(
         run: &Run,
         config: &config::Window,
         window: &Window,
         examples: usize,
         random: &mut Random,
-    ) -> Result<Drawn, BadFile> {
+    ) -> Result<Sample, BadFile> {
         let shares = if is_even(config) {
             even(window, examples, random)
         } else {
             weighted(run, config, window, examples, random)?
         };
-        let mut drawn = Drawn { rows: Vec::new(), places: Vec::with_capacity(examples), shares, calibration: 0 };
+        let mut sample = Sample { rows: Vec::new(), places: Vec::with_capacity(examples), shares, calibration: 0 };
         let mut places = BTreeMap::new();
         for (index, file) in window.files.iter().enumerate() {
-            drawn.take(run, file, &mut places).map_err(|error| BadFile { index, error })?;
+            sample.take(run, file, &mut places).map_err(|error| BadFile { index, error })?;
         }
-        drawn.places.extend(places.into_values().flatten());
-        random.shuffle(&mut drawn.places);
-        Ok(drawn)
+        sample.places.extend(places.into_values().flatten());
+        random.shuffle(&mut sample.places);
+        Ok(sample)
     }
 
-    /// Takes the rows of a file that are drawn, and leaves the others.
+    /// Takes the rows of a file that are sampled, and leaves the others.
     fn take(
         &mut self,
         run: &Run,
@@ -169,7 +169,7 @@ fn even(window: &Window, examples: usize, random: &mut Random) -> Shares {
     by_id(window).map(|game| (game.id, copies.by_ref().take(game.rows).collect())).collect()
 }
 
-/// Draws positions by their weights.
+/// Samples positions by their weights.
 fn weighted(
     run: &Run,
     settings: &config::Window,
@@ -194,12 +194,12 @@ fn weighted(
             (false, true) => 0,
             (false, false) => examples - wanted,
         };
-        weighted_sampler::draw(&all, calibration, examples - rest, &mut counts, random);
-        weighted_sampler::draw(&all, others, rest, &mut counts, random);
+        weighted_sampler::sample(&all, calibration, examples - rest, &mut counts, random);
+        weighted_sampler::sample(&all, others, rest, &mut counts, random);
     } else {
         calibration.extend(others);
         calibration.sort_unstable();
-        weighted_sampler::draw(&all, calibration, examples, &mut counts, random);
+        weighted_sampler::sample(&all, calibration, examples, &mut counts, random);
     }
     let mut counts = counts.into_iter();
     Ok(by_id(window).map(|game| (game.id, counts.by_ref().take(game.rows).collect())).collect())

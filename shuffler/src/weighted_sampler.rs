@@ -1,16 +1,22 @@
-//! Drawing by weight: how often each position is taken when not all are alike.
+//! Sampling by weight: how often each position is taken when not all are alike.
 
 use crate::random::Random;
 
 /// A part of 2³² of an example.
 const ONE: u64 = 1 << 32;
 
-/// Draws `examples` of the positions and counts them: each as often as its share of the weights says, rounded up or down at
-/// random.
+/// Samples `examples` of the positions and counts them: each as often as its share of the weights says, rounded up or
+/// down at random.
 ///
-/// Systematic sampling (Madow 1949) in random order: so that positions that lie side by side in a game are not drawn in
-/// turns.
-pub(crate) fn draw(weights: &[f32], mut positions: Vec<u32>, examples: usize, counts: &mut [u32], random: &mut Random) {
+/// Systematic sampling (Madow 1949) in random order: so that positions that lie side by side in a game are not
+/// sampled in turns.
+pub(crate) fn sample(
+    weights: &[f32],
+    mut positions: Vec<u32>,
+    examples: usize,
+    counts: &mut [u32],
+    random: &mut Random,
+) {
     if examples == 0 || positions.is_empty() {
         return;
     }
@@ -37,18 +43,18 @@ pub(crate) fn draw(weights: &[f32], mut positions: Vec<u32>, examples: usize, co
 mod tests {
     use super::*;
 
-    fn drawn(weights: &[f32], examples: usize, seed: u64) -> Vec<u32> {
+    fn sampled(weights: &[f32], examples: usize, seed: u64) -> Vec<u32> {
         let mut counts = vec![0; weights.len()];
-        draw(weights, (0..weights.len() as u32).collect(), examples, &mut counts, &mut Random::new(seed, 1));
+        sample(weights, (0..weights.len() as u32).collect(), examples, &mut counts, &mut Random::new(seed, 1));
         counts
     }
 
     #[test]
-    fn everything_is_drawn_as_often_as_its_weight_says() {
-        assert_eq!(drawn(&[1.0, 2.0, 0.0, 3.0], 12, 1), [2, 4, 0, 6]);
+    fn everything_is_sampled_as_often_as_its_weight_says() {
+        assert_eq!(sampled(&[1.0, 2.0, 0.0, 3.0], 12, 1), [2, 4, 0, 6]);
         let mut sums = [0; 4];
         for seed in 0..2000 {
-            let counts = drawn(&[1.0, 2.0, 4.0, 3.0], 3, seed);
+            let counts = sampled(&[1.0, 2.0, 4.0, 3.0], 3, seed);
             assert_eq!(counts.iter().sum::<u32>(), 3);
             assert!(counts.iter().zip([1, 1, 2, 1]).all(|(&count, most)| count <= most), "{counts:?}");
             sums.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
@@ -60,9 +66,9 @@ mod tests {
     }
 
     #[test]
-    fn neighbours_are_drawn_independently() {
+    fn neighbours_are_sampled_independently() {
         // Half of many alike: taken in order they would alternate.
-        let counts = drawn(&[1.0; 10_000], 5_000, 3);
+        let counts = sampled(&[1.0; 10_000], 5_000, 3);
         let same = counts.windows(2).filter(|pair| pair[0] == pair[1]).count();
         // Binomial, with a standard deviation of 50.
         assert!(same.abs_diff(5_000) < 250, "{same}");

@@ -72,9 +72,9 @@ impl Victim {
         let mut parts: Vec<Vec<Example>> = manifest.parts.iter().map(read).collect();
         change(&mut parts[0]);
         fs::remove_dir_all(self.store.path().join("tiny/shards/000002")).unwrap();
-        manifest.drawn.examples = parts.iter().map(Vec::len).sum();
+        manifest.sampled.examples = parts.iter().map(Vec::len).sum();
         manifest.ages.iter_mut().for_each(|age| age.examples = 0);
-        manifest.ages[0].examples = manifest.drawn.examples;
+        manifest.ages[0].examples = manifest.sampled.examples;
         self.run.shards().publish(parts.iter().map(|part| ExampleRows::from_examples(part)), manifest).unwrap();
     }
 
@@ -217,7 +217,7 @@ fn holdout(run: &Run) -> Vec<Example> {
 /// More of the same in the folders beside the games.
 const MORE: [Damage; 3] = [
     (
-        "a drawn example that is another",
+        "a sampled example that is another",
         |v| v.reshuffle(|rows| rows.iter_mut().for_each(|row| row.root_value = 0.125)),
         "not the same as in",
     ),

@@ -27,7 +27,7 @@ fn bench_search_has_a_case_for_each_board_and_algorithm() {
 
 #[test]
 fn bench_data_measures_shuffling_loading_and_bytes() {
-    let data = bench("data", &["--size", "5", "--window", "3000", "--draw", "512", "--visits", "20"]);
+    let data = bench("data", &["--size", "5", "--window", "3000", "--examples", "512", "--visits", "20"]);
     let names: Vec<&Value> = data.iter().map(|case| &case["bench"]).collect();
     assert_eq!(names, ["shuffle", "load", "bytes"]);
     assert!(number(&data[0], "examples") == 512.0 && number(&data[0], "window_positions") >= 3000.0, "{data:?}");

@@ -154,14 +154,14 @@ impl<'a> GenerationTrainer<'a> {
         }
         let measured = self.work.trainer.examine(&examples).map_err(|source| failed(generation, source))?;
         let losses = measured.losses;
-        let drawn = &self.shards.drawn;
+        let sampled = &self.shards.sampled;
         let spread = self.work.trainer.symmetry_spread(&examples[..examples.len().min(SPREAD)]);
         let spread = spread.map_err(|source| failed(generation, source))?;
         let diagnostics = self.work.trainer.diagnostics().map_err(|source| failed(generation, source))?;
         let others = [
             ("examples", examples.len() as f32),
-            ("reuse", drawn.reuse as f32),
-            ("samples_per_position", drawn.mean_per_position as f32),
+            ("reuse", sampled.reuse as f32),
+            ("samples_per_position", sampled.mean_per_position as f32),
             ("symmetry_spread", spread),
             ("largest_update_ratio", diagnostics.iter().map(|vital| vital.update_ratio).fold(0.0, f32::max)),
         ];
@@ -172,7 +172,7 @@ impl<'a> GenerationTrainer<'a> {
             training: &self.training_losses,
             holdout: &losses,
             spread,
-            drawn,
+            sampled,
             diagnostics,
         };
         for alarm in health.alarms() {

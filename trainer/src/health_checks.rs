@@ -7,7 +7,7 @@ use std::fmt;
 
 use config::Train;
 use net::{Losses, TensorDiagnostics};
-use store::DrawSummary;
+use store::SampleSummary;
 
 /// Value error in training by that on the holdout, below which the network overfits.
 const OVERFITTING: f32 = 0.5;
@@ -20,7 +20,7 @@ const UPDATE: f32 = 0.1;
 const LEARNED: f32 = 0.15;
 /// … unless the searches themselves are nearly sure: nats of their policies.
 const UNSURE: f32 = 2.0;
-/// How often a new position may be drawn on average.
+/// How often a new position may be sampled on average.
 const SAMPLES: f64 = 16.0;
 
 /// Statistics of a model and its training.
@@ -31,7 +31,7 @@ pub(crate) struct HealthChecks<'a> {
     pub(crate) holdout: &'a Losses,
     /// By how much values differ between symmetries.
     pub(crate) spread: f32,
-    pub(crate) drawn: &'a DrawSummary,
+    pub(crate) sampled: &'a SampleSummary,
     pub(crate) diagnostics: Vec<TensorDiagnostics>,
 }
 
@@ -70,7 +70,7 @@ impl HealthChecks<'_> {
             ..
         } = *self.holdout;
         let training = self.training.value_error;
-        let samples = self.drawn.reuse;
+        let samples = self.sampled.reuse;
         let distance = policy - target;
         let found = [
             (!self.train.augment_symmetries).then_some(Alarm::RotationOff),
@@ -163,8 +163,8 @@ mod tests {
         }
     }
 
-    fn drawn() -> DrawSummary {
-        DrawSummary {
+    fn sampled() -> SampleSummary {
+        SampleSummary {
             wanted: 100,
             examples: 100,
             bounded: false,
@@ -184,7 +184,7 @@ mod tests {
         training: Losses,
         holdout: Losses,
         spread: f32,
-        drawn: DrawSummary,
+        sampled: SampleSummary,
         diagnostics: Vec<TensorDiagnostics>,
     }
 
@@ -195,13 +195,19 @@ mod tests {
             training: losses(),
             holdout: losses(),
             spread: 0.1,
-            drawn: drawn(),
+            sampled: sampled(),
             diagnostics: vec![vital("stem.conv.weight", 0.1, 0.01), vital("policy.dense.bias", 0.0, 0.0)],
         };
         change(&mut known);
-        let Known { train, training, holdout, spread, drawn, diagnostics } = known;
-        let health =
-            HealthChecks { train: &train, training: &training, holdout: &holdout, spread, drawn: &drawn, diagnostics };
+        let Known { train, training, holdout, spread, sampled, diagnostics } = known;
+        let health = HealthChecks {
+            train: &train,
+            training: &training,
+            holdout: &holdout,
+            spread,
+            sampled: &sampled,
+            diagnostics,
+        };
         let found = health.alarms();
         assert!(found.iter().all(|alarm| !alarm.to_string().is_empty()));
         found.iter().map(Alarm::name).collect()
@@ -223,7 +229,7 @@ mod tests {
         let sure = |known: &mut Known| (known.holdout.policy, known.holdout.target_entropy) = (0.8, 0.7);
         assert_eq!(alarms(sure), Vec::<&str>::new(), "a strong network agrees with searches that are sure");
         assert_eq!(alarms(|known| known.spread = 0.3), ["symmetry-spread"]);
-        assert_eq!(alarms(|known| known.drawn.reuse = 40.0), ["stale-data"]);
+        assert_eq!(alarms(|known| known.sampled.reuse = 40.0), ["stale-data"]);
         assert_eq!(alarms(|known| known.diagnostics.push(bad(0.0, 0.0))), ["dead-tensor"]);
         assert_eq!(alarms(|known| known.diagnostics.push(bad(0.1, 0.5))), ["unsteady-tensor"]);
     }

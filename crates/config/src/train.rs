@@ -45,9 +45,9 @@ pub struct Train {
     pub ema_decay: f32,
     /// Policy target from visits.
     ///
-    /// "squashed-drawn" is Minigo's. "squashed" with an exponent above 1, and "one-hot" at its extreme, are worth it where
-    /// noise and few visits flatten the counts; a Gumbel search needs neither, as its target is the improved policy. Not
-    /// measured here.
+    /// "squashed-sampled" is Minigo's. "squashed" with an exponent above 1, and "one-hot" at its extreme, are worth it
+    /// where noise and few visits flatten the counts; a Gumbel search needs neither, as its target is the improved policy.
+    /// Not measured here.
     pub policy_target: PolicyTarget,
     /// Exponent of squashed visits; Minigo: 0.98.
     ///
@@ -171,7 +171,7 @@ pub enum PolicyTarget {
     /// In proportion to visits^policy_exponent.
     Squashed,
     /// As `squashed` before `selfplay.choice_moves`, as `visits` later (Minigo).
-    SquashedDrawn,
+    SquashedSampled,
     /// The most visited move; ties share it.
     OneHot,
 }

@@ -11,7 +11,7 @@ pub(crate) const ILLEGAL: f32 = -1e9;
 /// How raw facts become targets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Targets {
-    /// Turns at the start of a game whose moves were drawn from the visits and not picked.
+    /// Turns at the start of a game whose moves were sampled from the visits and not picked.
     pub choice_moves: usize,
     /// The policy target from visits.
     pub policy: PolicyTarget,
@@ -70,8 +70,8 @@ impl Targets {
         match self.policy {
             PolicyTarget::Visits => 1.0,
             PolicyTarget::Squashed => self.policy_exponent,
-            PolicyTarget::SquashedDrawn if usize::from(turn) < self.choice_moves => self.policy_exponent,
-            PolicyTarget::SquashedDrawn => 1.0,
+            PolicyTarget::SquashedSampled if usize::from(turn) < self.choice_moves => self.policy_exponent,
+            PolicyTarget::SquashedSampled => 1.0,
             PolicyTarget::OneHot => f32::INFINITY,
         }
     }
@@ -186,7 +186,7 @@ mod tests {
 
     const TARGETS: Targets = Targets {
         choice_moves: 2,
-        policy: PolicyTarget::SquashedDrawn,
+        policy: PolicyTarget::SquashedSampled,
         policy_exponent: 0.5,
         outcome_fraction: 0.75,
         mask_illegal: false,
@@ -227,13 +227,13 @@ mod tests {
     }
 
     #[test]
-    fn drawn_moves_are_squashed_and_picked_ones_are_not() {
+    fn sampled_moves_are_squashed_and_picked_ones_are_not() {
         let visits = [(0, 9), (3, 4), (4, 1)];
         // √9 : √4 : √1 = 3 : 2 : 1.
-        let drawn = policy(&example(1, Color::White, &visits), Symmetry::Identity);
+        let sampled = policy(&example(1, Color::White, &visits), Symmetry::Identity);
         let picked = policy(&example(2, Color::Black, &visits), Symmetry::Identity);
         for (policy, expected) in [
-            (drawn, [3.0 / 6.0, 0.0, 0.0, 2.0 / 6.0, 1.0 / 6.0]),
+            (sampled, [3.0 / 6.0, 0.0, 0.0, 2.0 / 6.0, 1.0 / 6.0]),
             (picked, [9.0 / 14.0, 0.0, 0.0, 4.0 / 14.0, 1.0 / 14.0]),
         ] {
             assert!(policy.iter().zip(expected).all(|(p, e)| (p - e).abs() < 1e-6), "{policy:?}");
@@ -247,15 +247,15 @@ mod tests {
             let [nine, four] = [9.0, 4.0].map(|count: f64| count.powf(exponent));
             [nine, nine, 0.0, four, 0.0].map(|power| power / (2.0 * nine + four))
         };
-        for (target, exponent, drawn, picked) in [
+        for (target, exponent, sampled, picked) in [
             (PolicyTarget::Visits, 0.95, squashed(1.0), squashed(1.0)),
             (PolicyTarget::Squashed, 0.95, squashed(0.95), squashed(0.95)),
             (PolicyTarget::Squashed, 8.0, squashed(8.0), squashed(8.0)),
-            (PolicyTarget::SquashedDrawn, 0.98, squashed(0.98), squashed(1.0)),
+            (PolicyTarget::SquashedSampled, 0.98, squashed(0.98), squashed(1.0)),
             (PolicyTarget::OneHot, 0.98, [0.5, 0.5, 0.0, 0.0, 0.0], [0.5, 0.5, 0.0, 0.0, 0.0]),
         ] {
             let targets = Targets { policy: target, policy_exponent: exponent, ..TARGETS };
-            for (turn, expected) in [(1, drawn), (2, picked)] {
+            for (turn, expected) in [(1, sampled), (2, picked)] {
                 let mut policy = [9.0; 5];
                 targets.policy(&example(turn, Color::Black, &visits), Symmetry::Identity, &mut policy).unwrap();
                 let close = policy.iter().zip(expected).all(|(p, e)| (f64::from(*p) - e).abs() < 1e-6);

@@ -135,6 +135,6 @@ pub use record::RatingRow;
 pub use resign::{ResignThreshold, ResignThresholds};
 pub use retirements::Retirements;
 pub use run::Run;
-pub use shards::{AgeSummary, DrawSummary, Manifest, Rejected, ShardPart, Shards, WindowSummary};
+pub use shards::{AgeSummary, Manifest, Rejected, SampleSummary, ShardPart, Shards, WindowSummary};
 pub use store::Store;
 pub use unfinished::{AcquiredGames, UnfinishedGames};

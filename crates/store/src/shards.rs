@@ -18,23 +18,23 @@ const MANIFEST: &str = "manifest.toml";
 pub struct Manifest {
     /// The number of the model that is trained on them.
     pub generation: u32,
-    /// The seed of the run, which with the generation decides what was drawn, and in which order.
+    /// The seed of the run, which with the generation decides what was sampled, and in which order.
     pub seed: u64,
     /// Digest of the run's configuration.
     pub config_digest: String,
     /// Which games the examples could come from.
     pub window: WindowSummary,
-    /// Which examples were drawn.
-    pub drawn: DrawSummary,
+    /// Which examples were sampled.
+    pub sampled: SampleSummary,
     /// Files of games or examples that could not be read, and why. Their games are not in the window.
     pub rejected: Vec<Rejected>,
-    /// How the games of each model were drawn, the newest model first.
+    /// How the games of each model were sampled, the newest model first.
     pub ages: Vec<AgeSummary>,
     /// The files, in the order in which they are to be read. Filled in when they are published.
     pub parts: Vec<ShardPart>,
 }
 
-/// The window that was drawn from: the newest games without the validation set.
+/// The window that was sampled from: the newest games without the validation set.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct WindowSummary {
     /// Games in it.
@@ -57,7 +57,7 @@ pub struct WindowSummary {
     pub calibration_fraction: f64,
 }
 
-/// The part of one model in a window and in what was drawn from it.
+/// The part of one model in a window and in what was sampled from it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AgeSummary {
     /// The model that played; 0 is `random`.
@@ -66,22 +66,22 @@ pub struct AgeSummary {
     pub games: usize,
     /// Positions in these games.
     pub positions: usize,
-    /// Examples drawn from them.
+    /// Examples sampled from them.
     pub examples: usize,
 }
 
-/// What was drawn from a window.
+/// What was sampled from a window.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub struct DrawSummary {
+pub struct SampleSummary {
     /// Examples the training requested.
     pub wanted: usize,
-    /// Examples drawn, some of them more than once: as wanted, or fewer when that would have been too often.
+    /// Examples sampled, some of them more than once: as wanted, or fewer when that would have been too often.
     pub examples: usize,
-    /// Whether the bounds on how often positions or games are drawn made it fewer than wanted.
+    /// Whether the bounds on how often positions or games are sampled made it fewer than wanted.
     pub bounded: bool,
-    /// How often a position of the window was drawn, on average.
+    /// How often a position of the window was sampled, on average.
     pub mean_per_position: f64,
-    /// How many examples were drawn for each new position: how often a position is drawn in its life, on average.
+    /// How many examples were sampled for each new position: how often a position is sampled in its life, on average.
     pub reuse: f64,
     /// Share of the examples that come from calibration games.
     pub calibration_fraction: f64,

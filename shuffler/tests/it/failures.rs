@@ -68,7 +68,7 @@ fn files_of_killed_shuffler_are_ignored() {
     play(&run, 0, 0, 40);
     let shards = folder.path().join("r/shards/000001");
     fs::create_dir_all(&shards).unwrap();
-    // A part of a draw that was never finished, from when there were other games, and one that was being written.
+    // A part of a sample that was never finished, from when there were other games, and one that was being written.
     fs::write(shards.join("part-0000.parquet"), "other rows").unwrap();
     fs::write(shards.join("part-0001.parquet#1"), "half a part").unwrap();
     assert_eq!(run.shards().manifest(1).unwrap(), None);

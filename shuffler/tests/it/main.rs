@@ -66,7 +66,7 @@ fn read(run: &Run, manifest: &Manifest) -> Vec<Example> {
     manifest.parts.iter().flat_map(|part| run.shards().read(manifest.generation, part).unwrap().to_examples()).collect()
 }
 
-/// How often each position was drawn.
+/// How often each position was sampled.
 fn counts(examples: &[Example]) -> BTreeMap<(GameId, u16), usize> {
     let mut counts = BTreeMap::new();
     for example in examples {

@@ -8,13 +8,13 @@ use tempfile::TempDir;
 
 use crate::{a_run, config, play, read};
 
-/// A draw of 4000 from some 600 games, and the positions it was drawn from.
+/// A sample of 4000 from some 600 games, and the positions it was taken from.
 fn a_mix(seed: u64) -> (Vec<Example>, Vec<Example>) {
     let run = a_run();
     play(&run, 0, 0, 600);
     let seed = format!("seed={seed}");
-    let sampled = config(&["train.steps=40", "window.games=600", &seed]);
-    let examples = read(&run, &shuffler::run(&run, &sampled, 1).unwrap());
+    let settings = config(&["train.steps=40", "window.games=600", &seed]);
+    let examples = read(&run, &shuffler::run(&run, &settings, 1).unwrap());
     let files = run.games().files(0).unwrap();
     let all = files.iter().flat_map(|file| run.examples().read(file).unwrap().to_examples()).collect();
     (examples, all)
@@ -28,20 +28,20 @@ fn count<K: Ord>(examples: &[Example], key: impl Fn(&Example) -> K) -> BTreeMap<
     counts
 }
 
-/// Chi-square of drawn counts against the share of each class among all positions, as a number of standard deviations
-/// from its mean: drawing without replacement from a share f of the positions shrinks it by 1 - f.
-fn deviation<K: Ord>(drawn: &[Example], all: &[Example], key: impl Fn(&Example) -> K) -> f64 {
-    let share = drawn.len() as f64 / all.len() as f64;
-    let (drawn, all) = (count(drawn, &key), count(all, &key));
+/// Chi-square of sampled counts against the share of each class among all positions, as a number of standard deviations
+/// from its mean: sampling without replacement from a share f of the positions shrinks it by 1 - f.
+fn deviation<K: Ord>(sampled: &[Example], all: &[Example], key: impl Fn(&Example) -> K) -> f64 {
+    let share = sampled.len() as f64 / all.len() as f64;
+    let (sampled, all) = (count(sampled, &key), count(all, &key));
     let classes: Vec<(f64, f64)> =
-        all.iter().map(|(class, n)| (drawn.get(class).copied().unwrap_or(0.0), n * share)).collect();
+        all.iter().map(|(class, n)| (sampled.get(class).copied().unwrap_or(0.0), n * share)).collect();
     let square: f64 = classes.iter().map(|(seen, expected)| (seen - expected).powi(2) / expected).sum();
     let freedom = classes.len() as f64 - 1.0;
     (square / (1.0 - share) - freedom) / (2.0 * freedom).sqrt()
 }
 
 #[test]
-fn games_and_turns_are_drawn_evenly() {
+fn games_and_turns_are_sampled_evenly() {
     let (examples, all) = a_mix(1);
     for (name, deviation) in [
         ("games", deviation(&examples, &all, |e| e.game)),
@@ -49,7 +49,7 @@ fn games_and_turns_are_drawn_evenly() {
         ("players", deviation(&examples, &all, |e| e.to_move == go::Color::Black)),
         ("outcomes", deviation(&examples, &all, |e| e.outcome)),
     ] {
-        // Four standard deviations: more than that happens once in 15,000 draws.
+        // Four standard deviations: more than that happens once in 15,000 samples.
         assert!(deviation.abs() < 4.0, "{name}: {deviation}");
     }
 }
@@ -95,7 +95,7 @@ fn ranks(values: &[f64]) -> Vec<f64> {
     ranks
 }
 
-/// A whole run of five models as the trainer reads it: every draw, mixed by whatever options.
+/// A whole run of five models as the trainer reads it: every sample, mixed by whatever options.
 #[test]
 fn shards_of_a_run_are_mixed_whatever_the_options() {
     let run = a_run();
@@ -182,20 +182,20 @@ fn same_store_gives_the_same_bytes() {
 }
 
 #[test]
-fn seeds_and_generations_draw_differently() {
+fn seeds_and_generations_sample_differently() {
     let run = a_run();
     play(&run, 0, 0, 40);
     play(&run, 1, 0, 20);
-    let draw = |seed: &str, generation| {
+    let sample = |seed: &str, generation| {
         let run = run.clone();
         let manifest = shuffler::run(&run, &config(&[seed, "window.games=20"]), generation).unwrap();
         let examples = read(&run, &manifest);
         run.shards().prune(generation + 1).unwrap();
         examples
     };
-    assert_ne!(draw("seed=1", 1), draw("seed=2", 1));
-    assert_eq!(draw("seed=1", 1), draw("seed=1", 1));
-    assert_ne!(draw("seed=1", 1), draw("seed=1", 2));
+    assert_ne!(sample("seed=1", 1), sample("seed=2", 1));
+    assert_eq!(sample("seed=1", 1), sample("seed=1", 1));
+    assert_ne!(sample("seed=1", 1), sample("seed=1", 2));
 }
 
 #[test]

@@ -33,7 +33,7 @@ fn dry_run_lists_missing_games_then_shards_are_published() {
     ended(&shuffler(&folder, &["--run", "r", "--dry-run"]), 0, "model 0 has 20 of the 40 games");
     ended(&shuffler(&folder, &["--run", "r", "--once"]), 1, "no shards were made: model 0 has 20 of the 40 games");
     play(&run, 0, 20, 40);
-    ended(&shuffler(&folder, &["--run", "r", "--dry-run"]), 0, "draw: 100 of 100 examples");
+    ended(&shuffler(&folder, &["--run", "r", "--dry-run"]), 0, "sample: 100 of 100 examples");
     ended(&shuffler(&folder, &["--run", "r", "--once"]), 0, "100 examples for model 1");
     assert!(run.shards().manifest(1).unwrap().is_some());
 }

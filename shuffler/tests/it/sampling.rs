@@ -1,4 +1,4 @@
-//! The options of `[window]`: what is in the window, and what is drawn how often.
+//! The options of `[window]`: what is in the window, and what is sampled how often.
 
 use std::collections::BTreeSet;
 
@@ -29,7 +29,7 @@ fn make(run: &Run, generation: u32, overrides: &[&str]) -> (Manifest, Vec<Exampl
     (manifest, examples)
 }
 
-/// So many examples that every position of the window is drawn.
+/// So many examples that every position of the window is sampled.
 const ALL: [&str; 2] = ["train.steps=100", "window.reuse_limit=1000"];
 
 #[test]
@@ -85,20 +85,20 @@ fn calibration_games_have_their_share_exactly() {
         let (manifest, examples) = make(&run, 4, &["train.steps=20", "window.reuse_limit=1000", &share]);
         let calibration = examples.iter().filter(|example| example.calibration).count();
         assert_eq!((examples.len(), calibration), (2000, expected));
-        assert!((manifest.drawn.calibration_fraction - expected as f64 / 2000.0).abs() < 1e-12);
+        assert!((manifest.sampled.calibration_fraction - expected as f64 / 2000.0).abs() < 1e-12);
         run.shards().prune(5).unwrap();
     }
 }
 
 #[test]
-fn surprising_positions_are_drawn_more_often() {
+fn surprising_positions_are_sampled_more_often() {
     surprising(&["window.value_surprise_weight=0.5"], |of| {
         0.5 + 0.5 * of(&|example| (example.root_value - example.network_value).abs())
     });
 }
 
 #[test]
-fn positions_with_surprising_policies_are_drawn_more_often() {
+fn positions_with_surprising_policies_are_sampled_more_often() {
     let policy = |example: &Example| example.policy_surprise.unwrap();
     surprising(&["window.policy_surprise_weight=0.75"], |of| 0.25 + 0.75 * of(&policy));
     surprising(&["window.value_surprise_weight=0.25", "window.policy_surprise_weight=0.5"], |of| {
@@ -106,8 +106,8 @@ fn positions_with_surprising_policies_are_drawn_more_often() {
     });
 }
 
-/// Draws with these options; `chance` says how often a position is to be drawn, by numbers of it in proportion to the mean of its
-/// game.
+/// Samples with these options; `chance` says how often a position is to be sampled, by numbers of it in proportion to
+/// the mean of its game.
 fn surprising(options: &[&str], chance: impl Fn(&dyn Fn(&dyn Fn(&Example) -> f32) -> f64) -> f64) {
     let run = old_run();
     let (_, examples) = make(&run, 4, &[&["train.steps=100", "window.reuse_limit=1000"], options].concat());
@@ -146,5 +146,5 @@ fn every_option_at_once_is_the_same_twice() {
     let first = make(&run, 4, &options);
     run.shards().prune(5).unwrap();
     assert_eq!(make(&run, 4, &options), first);
-    assert!(first.0.drawn.examples > 100);
+    assert!(first.0.sampled.examples > 100);
 }

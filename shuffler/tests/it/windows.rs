@@ -11,11 +11,11 @@ fn ids<'a>(games: impl IntoIterator<Item = &'a GameRecord>) -> BTreeSet<GameId> 
     games.into_iter().map(|game| game.id).collect()
 }
 
-fn drawn(examples: &[Example]) -> BTreeSet<GameId> {
+fn sampled(examples: &[Example]) -> BTreeSet<GameId> {
     examples.iter().map(|example| example.game).collect()
 }
 
-/// So many examples that every position of the window is drawn.
+/// So many examples that every position of the window is sampled.
 const ALL: [&str; 2] = ["train.steps=100", "window.reuse_limit=1000"];
 
 #[test]
@@ -28,7 +28,7 @@ fn window_is_the_newest_games_without_the_validation_set() {
     let mut newest: Vec<GameRecord> = [games(0, 0, 40), games(1, 0, 20), games(2, 0, 20)].concat();
     newest.retain(|game| !game.holdout);
     let newest = &newest[newest.len() - 60..];
-    assert_eq!(drawn(&read(&run, &manifest)), ids(newest));
+    assert_eq!(sampled(&read(&run, &manifest)), ids(newest));
     let positions: usize = newest.iter().map(GameRecord::positions).sum();
     assert_eq!((manifest.window.games, manifest.window.positions), (60, positions));
     assert_eq!((manifest.window.from_model, manifest.window.to_model), (0, 2));
@@ -42,7 +42,7 @@ fn window_may_begin_within_a_file() {
     settings.window.games = 13;
     let manifest = shuffler::run(&run, &settings, 1).unwrap();
     let training: Vec<GameRecord> = games(0, 0, 40).into_iter().filter(|game| !game.holdout).collect();
-    assert_eq!(drawn(&read(&run, &manifest)), ids(&training[training.len() - 13..]));
+    assert_eq!(sampled(&read(&run, &manifest)), ids(&training[training.len() - 13..]));
 }
 
 #[test]
@@ -56,7 +56,7 @@ fn validation_set_is_never_sampled() {
     assert!(aside.len() > 5);
     for generation in 1..=4 {
         let manifest = shuffler::run(&run, &config(&ALL), generation).unwrap();
-        assert!(drawn(&read(&run, &manifest)).is_disjoint(&aside));
+        assert!(sampled(&read(&run, &manifest)).is_disjoint(&aside));
     }
 }
 
@@ -102,17 +102,17 @@ fn game_published_twice_counts_once() {
 }
 
 #[test]
-fn positions_are_drawn_once_while_there_are_enough() {
+fn positions_are_sampled_once_while_there_are_enough() {
     let run = a_run();
     play(&run, 0, 0, 40);
     let manifest = shuffler::run(&run, &config(&["train.steps=4"]), 1).unwrap();
     let examples = read(&run, &manifest);
     assert_eq!((examples.len(), counts(&examples).len()), (400, 400));
-    assert!(!manifest.drawn.bounded);
+    assert!(!manifest.sampled.bounded);
 }
 
 #[test]
-fn larger_sample_draws_positions_equally_often_plus_or_minus_one() {
+fn larger_sample_has_positions_equally_often_plus_or_minus_one() {
     let run = a_run();
     play(&run, 0, 0, 40);
     let manifest = shuffler::run(&run, &config(&["train.steps=20"]), 1).unwrap();
@@ -120,11 +120,11 @@ fn larger_sample_draws_positions_equally_often_plus_or_minus_one() {
     let (counts, positions) = (counts(&examples), manifest.window.positions);
     assert_eq!((examples.len(), counts.len()), (2000, positions));
     assert!(counts.values().all(|&n| n == 2000 / positions || n == 2000 / positions + 1));
-    assert!((manifest.drawn.mean_per_position - 2000.0 / positions as f64).abs() < 1e-12);
+    assert!((manifest.sampled.mean_per_position - 2000.0 / positions as f64).abs() < 1e-12);
 }
 
 #[test]
-fn reuse_limit_bounds_draws_of_a_position() {
+fn reuse_limit_bounds_samples_of_a_position() {
     let run = a_run();
     play(&run, 0, 0, 40);
     play(&run, 1, 0, 20);
@@ -133,8 +133,8 @@ fn reuse_limit_bounds_draws_of_a_position() {
     let training: Vec<GameRecord> = games(1, 0, 20).into_iter().filter(|game| !game.holdout).collect();
     let new: usize = training.iter().map(GameRecord::positions).sum();
     assert_eq!(manifest.window.new_positions, new);
-    assert_eq!((manifest.drawn.wanted, manifest.drawn.examples), (5000, 2 * new / 100 * 100));
-    assert!(manifest.drawn.bounded && manifest.drawn.reuse <= 2.0);
+    assert_eq!((manifest.sampled.wanted, manifest.sampled.examples), (5000, 2 * new / 100 * 100));
+    assert!(manifest.sampled.bounded && manifest.sampled.reuse <= 2.0);
 }
 
 #[test]
@@ -153,19 +153,19 @@ fn manifest_has_the_share_of_calibration_games() {
     let examples = read(&run, &manifest);
     let calibration = examples.iter().filter(|example| example.calibration).count();
     assert!(calibration > 0);
-    assert!((manifest.drawn.calibration_fraction - calibration as f64 / 2000.0).abs() < 1e-12);
+    assert!((manifest.sampled.calibration_fraction - calibration as f64 / 2000.0).abs() < 1e-12);
 }
 
 #[test]
-fn plan_says_what_would_be_drawn() {
+fn plan_says_what_would_be_sampled() {
     let run = a_run();
     let mut shuffler = Shuffler::new(&run, &config(&["train.steps=20"]));
     play(&run, 0, 0, 10);
     let waiting = shuffler.plan(1).unwrap().to_string();
-    assert!(waiting.ends_with("no draw: model 0 has 10 of the 40 games that generation 1 needs"), "{waiting}");
+    assert!(waiting.ends_with("no sample: model 0 has 10 of the 40 games that generation 1 needs"), "{waiting}");
     play(&run, 0, 10, 40);
     let plan = shuffler.plan(1).unwrap();
-    assert!(plan.to_string().contains("draw: 2000 of 2000 examples wanted"), "{plan}");
+    assert!(plan.to_string().contains("sample: 2000 of 2000 examples wanted"), "{plan}");
     assert_eq!(run.shards().manifest(1).unwrap(), None);
     let manifest = shuffler.publish(1).unwrap();
     assert_eq!(plan.window, manifest.window);
@@ -208,9 +208,9 @@ fn many_files_become_an_archive_however_few_games_they_have() {
     assert_eq!(run.games().files_since(0).unwrap().len(), 500);
 }
 
-/// Games lie in their files, in archives, or in both: what is drawn is the same to the byte.
+/// Games lie in their files, in archives, or in both: what is sampled is the same to the byte.
 #[test]
-fn archives_do_not_change_what_is_drawn() {
+fn archives_do_not_change_what_is_sampled() {
     let shards = |compact: fn(&store::Run)| {
         let (folder, run) = in_folder();
         play(&run, 0, 0, 40);

@@ -105,7 +105,7 @@ impl Audit<'_> {
                 Some((rows, _)) => self.game_with_examples(file, game.with_policies(rows), name, rows),
                 None => {
                     self.game(file, &game);
-                    // Whether they are what was drawn cannot be said.
+                    // Whether they are what was sampled cannot be said.
                     self.trained.forget(game.id);
                     if own.is_some() {
                         self.damaged(file, format!("{name}: rows of other turns"));
@@ -185,7 +185,7 @@ impl Audit<'_> {
         Some(format!("played by {foreign}, in the folder of {}", if model == 0 { "random" } else { &own }))
     }
 
-    /// Compares what was drawn for training with the game.
+    /// Compares what was sampled for training with the game.
     fn trained_on(&mut self, file: &FileRef, game: &GameRecord, examples: &[Example]) {
         for example in examples {
             let Some((generation, same)) = self.trained.take(example) else { continue };

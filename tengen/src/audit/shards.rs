@@ -46,13 +46,14 @@ impl Audit<'_> {
         if manifest.config_digest != self.digest {
             self.problem(&name, format!("made with configuration {}, not {}", manifest.config_digest, self.digest));
         }
+        let sampled = manifest.sampled.examples;
         let aged: usize = manifest.ages.iter().map(|age| age.examples).sum();
-        if aged != manifest.drawn.examples {
-            self.problem(&name, format!("{} examples were drawn, and {aged} by age", manifest.drawn.examples));
+        if aged != sampled {
+            self.problem(&name, format!("{sampled} examples were sampled, and {aged} by age"));
         }
         let rows: usize = manifest.parts.iter().map(|part| part.rows).sum();
-        if rows != manifest.drawn.examples {
-            self.problem(&name, format!("{} examples were drawn, and its parts have {rows}", manifest.drawn.examples));
+        if rows != sampled {
+            self.problem(&name, format!("{sampled} examples were sampled, and its parts have {rows}"));
         }
     }
 
@@ -61,7 +62,7 @@ impl Audit<'_> {
             let problem = match example.stones() {
                 Err(error) => error.to_string(),
                 Ok(_) if !self.trained.put(example, generation) => {
-                    format!("game {}, turn {}: drawn twice, with different contents", example.game, example.turn)
+                    format!("game {}, turn {}: sampled twice, with different contents", example.game, example.turn)
                 }
                 Ok(_) => continue,
             };

@@ -29,8 +29,8 @@ impl Trained {
         }
     }
 
-    /// Takes the row that `example` should have become, if it was drawn: the generation that drew it, and whether it is
-    /// the same.
+    /// Takes the row that `example` should have become, if it was sampled: the generation that sampled it, and whether
+    /// it is the same.
     pub(super) fn take(&mut self, example: &Example) -> Option<(u32, bool)> {
         let row = self.0.remove(&(example.game, example.turn))?;
         Some((row.generation, row.fingerprint == fingerprint(example)))

@@ -24,9 +24,9 @@ const GAMES_PER_FILE: u64 = 200;
 /// Examples in a batch.
 const BATCH: usize = 256;
 
-/// Visits of made-up searches, and examples drawn, where no argument says.
+/// Visits of made-up searches, and examples sampled, where no argument says.
 const VISITS: u32 = 30;
-const DRAWN: u64 = 16_384;
+const SAMPLED: u64 = 16_384;
 
 /// Arguments of `tengen bench data`.
 #[derive(clap::Args, Debug)]
@@ -39,7 +39,7 @@ pub(super) struct Args {
     window: Vec<u64>,
     /// Examples sampled from the window
     #[arg(long, default_value = "100000", value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(256_u32..))]
-    draw: u32,
+    examples: u32,
     /// Visits per synthetic search
     #[arg(long, default_value = "200", value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(1_u32..))]
     visits: u32,
@@ -48,7 +48,7 @@ pub(super) struct Args {
     run: Option<RunName>,
 }
 
-/// A draw from a window.
+/// A sample from a window.
 #[derive(Serialize)]
 #[serde(tag = "bench", rename = "shuffle")]
 struct Shuffle {
@@ -134,7 +134,7 @@ pub(super) fn run(bench: &Bench<'_>, args: &Args) -> anyhow::Result<()> {
                 return Ok(());
             }
             let generation = i as u32 + 1;
-            bench.report(&made.shuffle(args.draw as usize, generation)?)?;
+            bench.report(&made.shuffle(args.examples as usize, generation)?)?;
             if i == 0 {
                 bench.report(&made.load(bench.time, generation)?)?;
                 bench.report(&bytes(&made.run, format!("made up, {} visits", args.visits), board)?)?;
@@ -144,11 +144,11 @@ pub(super) fn run(bench: &Bench<'_>, args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Seconds for each example that is drawn for `config`, from a window of as many positions as it may have.
+/// Seconds for each example that is sampled for `config`, from a window of as many positions as it may have.
 pub(super) fn seconds_per_example(config: &RunConfig, positions: u64) -> anyhow::Result<f64> {
     let mut made = MadeUp::new(Size::new(config.game.size).misconfigured()?, VISITS, 0)?;
     made.grow(positions)?;
-    let shuffled = made.shuffle(positions.min(DRAWN) as usize, 1)?;
+    let shuffled = made.shuffle(positions.min(SAMPLED) as usize, 1)?;
     Ok(shuffled.seconds / shuffled.examples as f64)
 }
 
@@ -184,7 +184,7 @@ impl MadeUp {
         Ok(())
     }
 
-    fn config(&self, draw: usize) -> anyhow::Result<RunConfig> {
+    fn config(&self, examples: usize) -> anyhow::Result<RunConfig> {
         let overrides = [
             format!("game.size={}", self.size.side()),
             format!("window.games={}", self.games),
@@ -192,24 +192,24 @@ impl MadeUp {
             "selfplay.games=1".to_owned(),
             "window.reuse_limit=1000000".to_owned(),
             format!("train.batch={BATCH}"),
-            format!("train.steps={}", draw / BATCH),
+            format!("train.steps={}", examples / BATCH),
         ];
         Ok(Preset::NineByNine.with(&overrides)?)
     }
 
-    /// Draws from all that there is.
-    fn shuffle(&self, draw: usize, generation: u32) -> anyhow::Result<Shuffle> {
+    /// Samples from all that there is.
+    fn shuffle(&self, examples: usize, generation: u32) -> anyhow::Result<Shuffle> {
         // A generation wants games of the model before it.
         let latest = synthetic::game("bench-0", "late", generation.into(), self.size, self.visits);
         let file = FileRef { model: generation - 1, stem: Stem::new("late", generation.into())? };
         self.run.games().publish_as(&file, &[latest])?;
-        let config = self.config(draw)?;
+        let config = self.config(examples)?;
         forget_peak()?;
         let (watch, cpu) = (Instant::now(), cpu_time()?);
         let manifest = shuffler::run(&self.run, &config, generation)?;
         let (seconds, cpu_seconds) = (watch.elapsed().as_secs_f64(), (cpu_time()? - cpu).as_secs_f64());
         let memory_mib = peak()?.saturating_sub(self.before) as f64 / 1024.0;
-        let examples = manifest.drawn.examples;
+        let examples = manifest.sampled.examples;
         Ok(Shuffle {
             board: self.size.side(),
             window_positions: manifest.window.positions,

@@ -13,7 +13,7 @@ use config::{Preset, RunConfig};
 use net::{Device, Precision, Shape, TrainDevice};
 use record::{Example, ExampleRows, GameRecord, synthetic};
 use runtime::{Stop, drive};
-use store::{DrawSummary, Manifest, ModelMetadata, Run, Store, WindowSummary};
+use store::{Manifest, ModelMetadata, Run, SampleSummary, Store, WindowSummary};
 use trainer::{Driver, Options, TrainerError, TrainerEvent};
 
 const TRAIN_DEVICE: TrainDevice = TrainDevice { device: Device::Cpu, precision: Precision::F32, threads: 1 };
@@ -54,7 +54,7 @@ fn publish(run: &Run, generation: u32, examples: &[Example], part: usize) {
         in_positions: false,
         calibration_fraction: 0.0,
     };
-    let drawn = DrawSummary {
+    let sampled = SampleSummary {
         wanted: examples.len(),
         examples: examples.len(),
         bounded: false,
@@ -64,7 +64,7 @@ fn publish(run: &Run, generation: u32, examples: &[Example], part: usize) {
     };
     let (seed, config_digest) = (3, config().digest());
     let manifest =
-        Manifest { generation, seed, config_digest, window, drawn, rejected: vec![], ages: vec![], parts: vec![] };
+        Manifest { generation, seed, config_digest, window, sampled, rejected: vec![], ages: vec![], parts: vec![] };
     run.shards().publish(examples.chunks(part).map(ExampleRows::from_examples), manifest).unwrap();
 }
 

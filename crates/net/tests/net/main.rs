@@ -70,7 +70,7 @@ fn train_config(rate: f32) -> TrainConfig {
         },
         targets: Targets {
             choice_moves: 2,
-            policy: PolicyTarget::SquashedDrawn,
+            policy: PolicyTarget::SquashedSampled,
             policy_exponent: 0.98,
             outcome_fraction: 1.0,
             mask_illegal: false,

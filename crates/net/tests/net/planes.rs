@@ -57,7 +57,7 @@ fn planes_move_with_the_moves() {
 fn policies_move_with_the_moves_and_sum_to_one() {
     let targets = Targets {
         choice_moves: 4,
-        policy: config::PolicyTarget::SquashedDrawn,
+        policy: config::PolicyTarget::SquashedSampled,
         policy_exponent: 0.9,
         outcome_fraction: 1.0,
         mask_illegal: false,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use record::{ExampleRows, RatingRow};
-use store::{Checkpoint, DrawSummary, Manifest, ModelMetadata, Pairing, Run, Store, StoreError, WindowSummary};
+use store::{Checkpoint, Manifest, ModelMetadata, Pairing, Run, SampleSummary, Store, StoreError, WindowSummary};
 
 use crate::{config, name, on_every_run, on_every_store, some_games};
 
@@ -76,7 +76,7 @@ fn manifest(generation: u32) -> Manifest {
             in_positions: false,
             calibration_fraction: 0.0,
         },
-        drawn: DrawSummary {
+        sampled: SampleSummary {
             wanted: 10,
             examples: 10,
             bounded: false,
