@@ -30,7 +30,7 @@ pub fn program(name: &str) -> Command {
     assert!(path.exists(), "{} is no program of the package tests", path.display());
     let mut command = Command::new(path);
     command.arg0(name);
-    command.stdin(Stdio::null()).env_remove("TENGEN_STORE").env_remove("TENGEN_LOG").env("TENGEN_THREADS", "2");
+    command.stdin(Stdio::null()).env_remove("TENGEN_STORE").env_remove("TENGEN_LOG_LEVEL").env("TENGEN_THREADS", "2");
     // Tests read what people read.
     command.env("TENGEN_LOG_FORMAT", "plain").env_remove("TENGEN_METRICS_ADDR");
     command

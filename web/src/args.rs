@@ -9,30 +9,30 @@ use runtime::within;
 pub struct ServeArgs {
     /// Address for browsers, HOST:PORT; port 0 takes a free one. Other addresses than loopback need --token-file, or
     /// --tls-cert and --tls-key, or --read-only
-    #[arg(long, env = "TENGEN_WEB_LISTEN", default_value = "127.0.0.1:8080", value_name = "ADDRESS")]
+    #[arg(long, env = "TENGEN_LISTEN", default_value = "127.0.0.1:8080", value_name = "ADDRESS")]
     pub listen: String,
     /// Host name under which browsers reach the server, besides IP addresses and localhost; may be repeated [default: none]
-    #[arg(long = "allow-host", env = "TENGEN_WEB_HOSTS", value_name = "HOST", value_delimiter = ',')]
+    #[arg(long = "allow-host", env = "TENGEN_ALLOW_HOST", value_name = "HOST", value_delimiter = ',')]
     pub hosts: Vec<String>,
     /// File whose first line is the token that visitors must give: 16 to 4096 printable ASCII characters without blanks
     /// [default: none]
-    #[arg(long, env = "TENGEN_WEB_TOKEN_FILE", value_name = "FILE")]
+    #[arg(long, env = "TENGEN_TOKEN_FILE", value_name = "FILE")]
     pub token_file: Option<PathBuf>,
     /// Certificate of the server, PEM [default: none]
-    #[arg(long, env = "TENGEN_WEB_TLS_CERT", value_name = "FILE", requires = "tls_key")]
+    #[arg(long, env = "TENGEN_TLS_CERT", value_name = "FILE", requires = "tls_key")]
     pub tls_cert: Option<PathBuf>,
     /// Private key of that certificate, PEM [default: none]
-    #[arg(long, env = "TENGEN_WEB_TLS_KEY", value_name = "FILE", requires = "tls_cert")]
+    #[arg(long, env = "TENGEN_TLS_KEY", value_name = "FILE", requires = "tls_cert")]
     pub tls_key: Option<PathBuf>,
     /// Serve the pages of runs, and of a book, without play and analysis
-    #[arg(long, env = "TENGEN_WEB_READ_ONLY")]
+    #[arg(long, env = "TENGEN_READ_ONLY")]
     pub read_only: bool,
     /// Opening book of `tengen book` to show at /book, as it is when the server starts [default: none]
-    #[arg(long, env = "TENGEN_WEB_BOOK", value_name = "FILE")]
+    #[arg(long, env = "TENGEN_BOOK", value_name = "FILE")]
     pub book: Option<PathBuf>,
     /// Connections at the same time; others wait. Three quarters of them may stay open, for pages that are kept up to date and
     /// for play
-    #[arg(long, env = "TENGEN_WEB_CONNECTIONS", default_value = "256", value_name = "N", allow_negative_numbers = true, value_parser = within(4..=65_536_usize))]
+    #[arg(long, env = "TENGEN_CONNECTIONS", default_value = "256", value_name = "N", allow_negative_numbers = true, value_parser = within(4..=65_536_usize))]
     pub connections: usize,
     /// Of the pages for players.
     #[command(flatten)]

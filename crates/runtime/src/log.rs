@@ -17,7 +17,7 @@ use crate::console::{self, LogFormat, LogWriter};
 #[command(next_help_heading = "Logging")]
 pub struct LogArgs {
     /// Log level: error, warn, info, debug or trace, also per module (info,store=debug)
-    #[arg(long, env = "TENGEN_LOG", default_value = "info", value_name = "LEVEL")]
+    #[arg(long, env = "TENGEN_LOG_LEVEL", default_value = "info", value_name = "LEVEL")]
     pub log_level: Filter,
 
     /// Log format; auto: plain on a terminal, JSON elsewhere

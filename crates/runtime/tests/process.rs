@@ -99,7 +99,7 @@ fn start_with(role: &str, flags: &[&str], input: Stdio) -> Child {
     Command::new(env::current_exe().expect("this program has a path"))
         .args(flags)
         .env(ROLE, role)
-        .env_remove("TENGEN_LOG")
+        .env_remove("TENGEN_LOG_LEVEL")
         .env("TENGEN_LOG_FORMAT", "plain")
         .stdin(input)
         .stdout(Stdio::piped())

@@ -8,10 +8,11 @@ use std::net::TcpListener;
 use serde::Serialize;
 
 /// What listens, the variable with its address, and the address where that is not set: for metrics the one of the documentation.
+/// Both servers have `--listen`; an address that is given may be meant for either.
 const LISTENERS: [(&str, &str, &str); 3] = [
     ("metrics", "TENGEN_METRICS_ADDR", "127.0.0.1:9464"),
     ("inference", "TENGEN_LISTEN", "127.0.0.1:9470"),
-    ("web", "TENGEN_WEB_LISTEN", "127.0.0.1:8080"),
+    ("web", "TENGEN_LISTEN", "127.0.0.1:8080"),
 ];
 
 /// Whether something can listen on an address.

@@ -35,16 +35,16 @@ pub struct PlayArgs {
     #[arg(long = "model-file", value_name = "FILE")]
     pub model_files: Vec<PathBuf>,
     /// Searches at the same time; others wait in a queue [default: 8 per thread, 64 with --inference]
-    #[arg(long, env = "TENGEN_WEB_SEARCHES", value_name = "N", allow_negative_numbers = true, value_parser = within(1..=4096_usize))]
+    #[arg(long, env = "TENGEN_SEARCHES", value_name = "N", allow_negative_numbers = true, value_parser = within(1..=4096_usize))]
     pub searches: Option<usize>,
     /// Maximum visits of a search
-    #[arg(long, env = "TENGEN_WEB_MOST_VISITS", default_value = "10000", value_name = "N", allow_negative_numbers = true, value_parser = within(1..=10_000_000_u32))]
+    #[arg(long, env = "TENGEN_MOST_VISITS", default_value = "10000", value_name = "N", allow_negative_numbers = true, value_parser = within(1..=10_000_000_u32))]
     pub most_visits: u32,
     /// Models that are open at the same time; requests for others wait until one is idle
-    #[arg(long, env = "TENGEN_WEB_OPEN_MODELS", default_value = "8", value_name = "N", allow_negative_numbers = true, value_parser = within(1..=256_usize))]
+    #[arg(long, env = "TENGEN_OPEN_MODELS", default_value = "8", value_name = "N", allow_negative_numbers = true, value_parser = within(1..=256_usize))]
     pub open_models: usize,
     /// Memory for finished analyses, in MiB
-    #[arg(long, env = "TENGEN_WEB_REPORTS_MIB", default_value = "64", value_name = "N", allow_negative_numbers = true, value_parser = within(0..=1_048_576_usize))]
+    #[arg(long, env = "TENGEN_REPORTS_MIB", default_value = "64", value_name = "N", allow_negative_numbers = true, value_parser = within(0..=1_048_576_usize))]
     pub reports_mib: usize,
     /// Threads and device.
     #[command(flatten)]
