@@ -108,6 +108,11 @@ fn every_overlay_is_good_for_kubernetes_and_for_the_programs() {
 /// The program itself says whether its arguments and variables are good: it comes as far as the store, which is none.
 fn starts(overlay: &str, objects: &[Value], workload: &Value, container: &Value) {
     let environment = environment(objects, container);
+    // A program ignores a variable that is none of its own.
+    let options = fs::read_to_string(repository().join("docs/OPTIONS.md")).unwrap();
+    for name in environment.keys().filter(|name| name.starts_with("TENGEN_")) {
+        assert!(options.contains(&format!("`{name}`")), "{overlay}: no program reads {name}");
+    }
     let args: Vec<&str> = container["args"].as_array().unwrap().iter().map(text).collect();
     let mut command = program(text(&container["command"][0]));
     // The files of the Secret for clients of inference servers are not on this machine.
