@@ -17,6 +17,8 @@ from typing import Any, BinaryIO
 import torch
 from torch import nn
 
+FORMAT = "tengen-weights/2"
+
 
 class Unit(nn.Module):
     """A convolution with its batch norm; the norms of the heads train neither scale nor shift."""
@@ -146,6 +148,8 @@ def load(source: str | os.PathLike[str] | BinaryIO) -> tuple[Network, dict[str, 
     """The network in a file of weights, ready to evaluate, and its shape as the file tells it; `source` is its path or an open
     file."""
     tensors, about = read(source)
+    if about.get("format") != FORMAT:
+        raise SystemExit(f"{source}: format {about.get('format')}; this package reads {FORMAT}")
     network = Network(about)
     missing, unexpected = network.load_state_dict(tensors, strict=False)
     missing = [name for name in missing if not name.endswith("num_batches_tracked")]

@@ -10,20 +10,35 @@ import sys
 
 sys.dont_write_bytecode = True  # keep the checkout clean
 
+import io
+import json
 import math
 import random
+import struct
 
 import numpy
 import onnxruntime
 import torch
 
 import tengen
+from tengen.network import load
 
 POSITIONS = 8
 BOUND = 1e-4
 
 
+def files_of_other_formats_are_refused() -> None:
+    header = json.dumps({"__metadata__": {"tengen": json.dumps({"format": "tengen-weights/1"})}}).encode()
+    try:
+        load(io.BytesIO(struct.pack("<Q", len(header)) + header))
+    except SystemExit as refused:
+        assert "format tengen-weights/1; this package reads" in str(refused), refused
+    else:
+        raise AssertionError("a file of another format was read")
+
+
 def main() -> None:
+    files_of_other_formats_are_refused()
     url, file = sys.argv[1:]
     network = tengen.open_run(url).model()
     side = network.about["size"]
