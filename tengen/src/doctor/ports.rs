@@ -7,13 +7,10 @@ use std::net::TcpListener;
 
 use serde::Serialize;
 
-/// What listens, the variable with its address, and the address where that is not set: for metrics the one of the documentation.
-/// Both servers have `--listen`; an address that is given may be meant for either.
-const LISTENERS: [(&str, &str, &str); 3] = [
-    ("metrics", "TENGEN_METRICS_ADDR", "127.0.0.1:9464"),
-    ("inference", "TENGEN_LISTEN", "127.0.0.1:9470"),
-    ("web", "TENGEN_LISTEN", "127.0.0.1:8080"),
-];
+/// The address of metrics in the documentation.
+const METRICS: &str = "127.0.0.1:9464";
+/// Where both servers listen unless they are told.
+const SERVERS: [(&str, &str); 2] = [("inference", "127.0.0.1:9470"), ("web", "127.0.0.1:8080")];
 
 /// Whether something can listen on an address.
 #[derive(Debug, Serialize)]
@@ -26,11 +23,23 @@ pub(super) struct Port {
 
 /// Tries each address once.
 pub(super) fn look() -> Vec<Port> {
-    let given = |variable: &str, usual: &str| env::var(variable).unwrap_or_else(|_| usual.to_owned());
-    LISTENERS.map(|(name, variable, usual)| of(name, given(variable, usual))).into()
+    let metrics = env::var("TENGEN_METRICS_ADDR").unwrap_or_else(|_| METRICS.to_owned());
+    let servers = servers(env::var("TENGEN_LISTEN").ok());
+    std::iter::once(("metrics", metrics)).chain(servers).map(|(name, address)| of(name, address)).collect()
+}
+
+/// Servers and their addresses. Both have `--listen`, so an address that is given may be meant for either.
+fn servers(given: Option<String>) -> Vec<(&'static str, String)> {
+    match given {
+        Some(address) => vec![("inference or web", address)],
+        None => SERVERS.map(|(name, address)| (name, address.to_owned())).into(),
+    }
 }
 
 fn of(name: &'static str, address: String) -> Port {
+    if address.starts_with("unix:") {
+        return Port { name, address, state: "not tried".to_owned() };
+    }
     let state = match TcpListener::bind(&address) {
         Ok(_) => "free".to_owned(),
         Err(error) if error.kind() == ErrorKind::AddrInUse => "in use".to_owned(),
@@ -57,5 +66,13 @@ mod tests {
         drop(taken);
         assert_eq!(of("metrics", address.clone()).to_string(), format!("metrics {address}: free"));
         assert!(of("metrics", "nowhere".to_owned()).state.len() > 5);
+        assert_eq!(of("inference", "unix:///run/tengen.sock".to_owned()).state, "not tried");
+    }
+
+    #[test]
+    fn address_that_is_given_is_tried_once() {
+        let names = |given: Option<&str>| servers(given.map(str::to_owned)).into_iter().map(|(name, _)| name);
+        assert!(names(None).eq(["inference", "web"]));
+        assert!(names(Some("127.0.0.1:1")).eq(["inference or web"]));
     }
 }
