@@ -199,7 +199,7 @@ fn seeds_and_generations_sample_differently() {
 }
 
 #[test]
-fn large_draws_come_in_parts() {
+fn large_samples_come_in_parts() {
     let run = a_run();
     play(&run, 0, 0, 40);
     let settings = config(&["train.steps=400", "window.reuse_limit=1000"]);
