@@ -131,11 +131,13 @@ class SetupTest(unittest.TestCase):
         versions = self.load().VERSIONS
         found = {
             file: re.findall(r"1\.\d\d\.\d+", (SCRIPTS.parent / file).read_text())
-            for file in ("Makefile", "scripts/cluster", "crates/testing/src/tool.rs", "k8s/README.md", "docs/operations/kubernetes.md")
+            for file in ("Makefile", "scripts/cluster", "crates/testing/src/tool.rs", "k8s/README.md", "docs/operations/kubernetes.md",
+                         "CONTRIBUTING.md")
         }
         self.assertEqual(found["Makefile"], versions[::-1])
         self.assertEqual(found["scripts/cluster"], versions[-1:])
         self.assertEqual(found["crates/testing/src/tool.rs"], versions[-1:])
+        self.assertEqual(found["CONTRIBUTING.md"], versions[-1:])
         self.assertEqual(found["k8s/README.md"][:2], versions)
         self.assertLessEqual(set(found["docs/operations/kubernetes.md"]), set(versions))
 
