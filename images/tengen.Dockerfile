@@ -21,14 +21,16 @@ COPY . .
 # The same bytes wherever and whenever it is built: no path of this machine, no time.
 ENV SOURCE_DATE_EPOCH=0 RUSTFLAGS="--remap-path-prefix=/tengen=. --remap-path-prefix=/usr/local/cargo=cargo"
 RUN cargo build --locked --release --package selfplay --package trainer --package evaluator --package inference --package tengen
-RUN mkdir -p /image/bin /image/lib /image/share/licenses \
+RUN mkdir -p /image/bin /image/share/licenses \
     && cp target/release/selfplay target/release/trainer target/release/evaluator target/release/inference target/release/tengen /image/bin/ \
     && strip /image/bin/* \
-    && cp -a libtorch/lib/. libtorch/build-version /image/lib/ && cp -a libtorch/licenses LICENSE-MIT LICENSE-APACHE /image/share/licenses/
+    && cp -a libtorch/licenses LICENSE-MIT LICENSE-APACHE /image/share/licenses/
+# All of it, since the libraries of CUDA find each other by their places in the folder.
+RUN mkdir /image/bin/libtorch && tar -C libtorch --exclude=include --exclude=licenses -c . | tar -C /image/bin/libtorch -x
 
 FROM ${DEBIAN}
 RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates && rm -rf /var/lib/apt/lists/*
-# The run path of the programs is ../lib.
+# The run path of the programs begins with the folder libtorch beside them.
 COPY --from=build /image /usr/local
 ENV NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility
 USER 65532:65532
