@@ -129,7 +129,8 @@ impl Tickets {
 /// Evaluates positions in batches.
 ///
 /// An evaluation is a function of the request and of nothing else: neither of the other positions of the batch, nor of
-/// what was evaluated before. So caches and remote servers change no game.
+/// what was evaluated before. So caches and remote servers change no game. That of a network on a GPU is so within rounding
+/// only, which can change a move.
 pub trait Evaluator {
     /// Adds a position to the batch. A network sees it through the symmetry of its draw; the policy is turned back.
     fn submit(&mut self, request: Request<'_>) -> Ticket;

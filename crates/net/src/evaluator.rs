@@ -5,7 +5,8 @@ use crate::NetError;
 /// Evaluates input planes: a [`Session`](crate::Session) on a device of this machine, or a network elsewhere.
 ///
 /// [`Network`](crate::Network) writes planes, turns policies back and checks the output, so that all networks do this
-/// in one way. Output for a row depends on that row alone, whatever else is in the batch.
+/// in one way. Output for a row depends on that row alone, whatever else is in the batch: bit for bit on a CPU, within the
+/// rounding of its numbers on a GPU.
 pub trait PlaneEvaluator: Send {
     /// Rows of planes that [`PlaneEvaluator::evaluate`] reads for so many positions. The rows after those of the positions
     /// may hold anything; they fill a batch of fixed size.

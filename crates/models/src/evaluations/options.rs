@@ -32,8 +32,8 @@ impl EvaluationCacheOptions {
         Self::open(&args.store, steps, symmetries)
     }
 
-    /// The options with which a cache changes no game: every bit of an evaluation, in the symmetry that is requested. `None`
-    /// without a store.
+    /// The options with which a cache changes no game on CPUs: every bit of an evaluation, in the symmetry that is requested.
+    /// `None` without a store.
     ///
     /// # Errors
     /// A store that cannot be opened.
