@@ -189,7 +189,7 @@ metrics! {
     Counter INFERENCE_POSITIONS = "tengen_inference_positions_total": "Positions that the inference server has evaluated";
     Counter INFERENCE_INTERACTIVE = "tengen_inference_interactive_positions_total": "Positions among them of people and matches";
     Counter INFERENCE_BATCHES = "tengen_inference_batches_total": "Batches on the device of the inference server";
-    Counter INFERENCE_SLOTS = "tengen_inference_batch_slots_total": "Slots of these batches, used or not; positions / slots is the batch fill";
+    Counter INFERENCE_SLOTS = "tengen_inference_batch_slots_total": "Slots of these batches, used or not: --batch for each, even if the device computes fewer rows; positions / slots is the batch fill";
     Counter INFERENCE_BATCH_REQUESTS = "tengen_inference_batch_requests_total": "Requests, or parts of them, in these batches";
     Counter INFERENCE_WAIT = "tengen_inference_wait_microseconds_total": "Time from arrival of a request to its batch, summed over the requests of all batches, in microseconds";
     Counter INFERENCE_BUSY = "tengen_inference_busy_microseconds_total": "Time that threads of the inference server evaluated batches, in microseconds";
