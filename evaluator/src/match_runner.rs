@@ -26,7 +26,7 @@ use crate::{EvaluatorError, Player};
 const BEAT: Duration = Duration::from_millis(200);
 
 /// Games between two players, by their numbers in the series of the pair: 2k and 2k + 1 share an opening and swap the
-/// colours. A game is a function of the players, the configuration and its number.
+/// colours. A game is a function of the players, the configuration and its number; with a network on a GPU it may differ.
 pub struct MatchRunner<'a> {
     /// The run that the games belong to.
     pub run: &'a Run,

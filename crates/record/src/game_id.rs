@@ -8,7 +8,8 @@ use sha2::{Digest, Sha256};
 /// The name of a game: 128 bits, written as 32 lower-case hexadecimal digits.
 ///
 /// A game is a function of its models, its configuration and its seed, and its id is a hash of the three: the same
-/// game played again has the same id.
+/// game played again has the same id. With a network on a GPU its moves may differ, since evaluations are rounded
+/// differently in other batches.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GameId([u8; 16]);
 
