@@ -55,7 +55,7 @@ fn digests_of_shipped_configurations_are_stable() {
     let expected = [
         ("tiny", "e243796b0c1b65a2"),
         ("9x9", "aa9976a1a1e81be1"),
-        ("9x9-gpu", "9bed9061b749b425"),
+        ("9x9-gpu", "3a458523bb7c3488"),
         ("9x9-larger", "2f1e537e86356b3f"),
         ("9x9-further", "eae3c736c771a54a"),
         ("19x19-gpu", "a1a4299d9143b97a"),
