@@ -3,6 +3,7 @@
 use tch::Tensor;
 
 use crate::optimizer::update;
+use crate::shim::unpanicked_on;
 use crate::{NetError, Trainer};
 
 /// How one trained tensor is.
@@ -22,6 +23,10 @@ impl Trainer {
     /// # Errors
     /// The device fails.
     pub fn diagnostics(&self) -> Result<Vec<TensorDiagnostics>, NetError> {
+        unpanicked_on(self.tower.device(), || self.tensor_diagnostics())
+    }
+
+    fn tensor_diagnostics(&self) -> Result<Vec<TensorDiagnostics>, NetError> {
         let _no_gradients = tch::no_grad_guard();
         let size = self.step_size();
         let of = |(place, (spec, tensor)): (usize, &(crate::layout::TensorSpec, Tensor))| {
@@ -42,9 +47,12 @@ impl Trainer {
     /// # Errors
     /// Examples that make no batch.
     pub fn symmetry_spread(&self, examples: &[record::Example]) -> Result<f32, NetError> {
-        let values = go::Symmetry::ALL.into_iter().map(|symmetry| self.values(examples, symmetry));
-        let values = Tensor::f_stack(&values.collect::<Result<Vec<_>, NetError>>()?, 0)?;
-        Ok(values.f_var_dim(&[0i64][..], false, false)?.f_mean(tch::Kind::Float)?.f_sqrt()?.f_double_value(&[])? as f32)
+        unpanicked_on(self.tower.device(), || {
+            let values = go::Symmetry::ALL.into_iter().map(|symmetry| self.values(examples, symmetry));
+            let values = Tensor::f_stack(&values.collect::<Result<Vec<_>, NetError>>()?, 0)?;
+            let variances = values.f_var_dim(&[0i64][..], false, false)?;
+            Ok(variances.f_mean(tch::Kind::Float)?.f_sqrt()?.f_double_value(&[])? as f32)
+        })
     }
 }
 

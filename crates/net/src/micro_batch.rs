@@ -8,6 +8,7 @@
 //! outcome. Batch norms see a part at a time.
 
 use std::ops::Range;
+use std::panic::resume_unwind;
 
 use crate::NetError;
 use crate::threads::single;
@@ -27,7 +28,8 @@ pub(crate) fn parts_in_play(rows: usize, device: tch::Device) -> Vec<Range<usize
     parts(rows, if device.is_cuda() { 0 } else { ROWS })
 }
 
-/// Works on parts with up to `threads` threads; returns the results in the order of the parts, or the first error.
+/// Works on parts with up to `threads` threads; returns the results in the order of the parts, or the first error. A panic of
+/// a thread is one of the caller.
 pub(crate) fn each<P: Send, T: Send>(
     tower: &Tower,
     threads: usize,
@@ -53,7 +55,8 @@ pub(crate) fn each<P: Send, T: Send>(
             })
             .collect();
         let own = run(tower.share(), own);
-        let others = others.into_iter().map(|thread| thread.join().expect("a training thread does not panic"));
+        // A panic of a thread says what libtorch refused, as one of this thread does.
+        let others = others.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
         std::iter::once(own).chain(others).map(Vec::into_iter).collect()
     });
     let mut order = (0..threads).cycle();
@@ -64,6 +67,7 @@ pub(crate) fn each<P: Send, T: Send>(
 mod tests {
     use super::*;
     use crate::flat::Format;
+    use crate::shim::unpanicked;
     use crate::tensor_options::TensorOptions;
     use crate::{Shape, Weights};
 
@@ -81,8 +85,7 @@ mod tests {
         }
     }
 
-    #[test]
-    fn results_keep_the_order_of_the_parts() {
+    fn tower() -> Tower {
         let shape = Shape {
             blocks: 0,
             filters: 1,
@@ -92,7 +95,12 @@ mod tests {
             ..Shape::plain(go::Size::MIN)
         };
         let options = TensorOptions { device: tch::Device::Cpu, kind: tch::Kind::Float };
-        let tower = Tower::new(&Weights::random(shape, 1), options, Format::Points).unwrap();
+        Tower::new(&Weights::random(shape, 1), options, Format::Points).unwrap()
+    }
+
+    #[test]
+    fn results_keep_the_order_of_the_parts() {
+        let tower = tower();
         for threads in [1, 2, 3, 10] {
             let doubled = each(&tower, threads, (0..7).collect(), |_, part| Ok(2 * part)).unwrap();
             assert_eq!(doubled, [0, 2, 4, 6, 8, 10, 12]);
@@ -101,6 +109,19 @@ mod tests {
                 step => Err(NetError::Diverged { step: step as u64, loss: f32::NAN }),
             });
             assert!(matches!(failed, Err(NetError::Diverged { step: 3, .. })));
+        }
+    }
+
+    #[test]
+    fn panic_of_any_thread_keeps_its_message() {
+        let tower = tower();
+        for panicking in 0..3 {
+            let refuse = |_: &Tower, part: usize| -> Result<usize, NetError> {
+                assert!(part != panicking, "CUDA error: part {part}");
+                Ok(part)
+            };
+            let error = unpanicked(|| each(&tower, 3, (0..3).collect(), refuse)).unwrap_err();
+            assert_eq!(error.to_string(), format!("libtorch: CUDA error: part {panicking}"));
         }
     }
 }

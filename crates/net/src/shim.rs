@@ -217,6 +217,11 @@ pub(crate) fn unpanicked<T>(work: impl FnOnce() -> Result<T, NetError>) -> Resul
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(NetError::of_libtorch(&message(panic))))
 }
 
+/// The same on a GPU, where memory runs out. On a CPU a panic is one of ours.
+pub(crate) fn unpanicked_on<T>(device: tch::Device, work: impl FnOnce() -> Result<T, NetError>) -> Result<T, NetError> {
+    if device.is_cuda() { unpanicked(work) } else { work() }
+}
+
 fn number(gpu: usize) -> c_int {
     c_int::try_from(gpu).unwrap_or(c_int::MAX)
 }

@@ -15,7 +15,7 @@ use crate::mode::Mode;
 use crate::optimizer::{Optimizer, StepSize, clip, penalty};
 use crate::prepared::symmetries;
 use crate::schedule::rate;
-use crate::shim::unpanicked;
+use crate::shim::unpanicked_on;
 use crate::step::{batch_norm_statistics, measure, sum, train_step};
 use crate::tensor_options::TensorOptions;
 use crate::threads::single;
@@ -59,7 +59,8 @@ impl Trainer {
     ) -> Result<Trainer, NetError> {
         let tower = tower(weights, train_device)?;
         let optimizer = Optimizer::new(&tower, train_config.train.optimizer)?;
-        let ema = if train_config.train.ema_decay > 0.0 { Some(Ema::new(&tower)?) } else { None };
+        let averages = train_config.train.ema_decay > 0.0;
+        let ema = averages.then(|| unpanicked_on(tower.device(), || Ema::new(&tower))).transpose()?;
         Ok(Trainer {
             tower,
             optimizer,
@@ -102,9 +103,7 @@ impl Trainer {
 
     /// The same with the parts of the batch, or with none, which are encoded by the threads that train then.
     fn step_encoded(&mut self, examples: &[Example], encoded: &[Batch]) -> Result<Losses, NetError> {
-        let is_cuda = self.tower.device().is_cuda();
-        let mut step = || self.take_step(examples, encoded);
-        if is_cuda { unpanicked(step) } else { step() }
+        unpanicked_on(self.tower.device(), || self.take_step(examples, encoded))
     }
 
     fn take_step(&mut self, examples: &[Example], encoded: &[Batch]) -> Result<Losses, NetError> {
@@ -163,6 +162,13 @@ impl Trainer {
     /// Examples that make no batch.
     pub fn recalibrate_batch_norm(&mut self, examples: &[Example]) -> Result<(), NetError> {
         let Some(ema) = &self.ema else { return Ok(()) };
+        let averaged = unpanicked_on(self.tower.device(), || self.averaged_tower(ema, examples))?;
+        self.averaged = Some(averaged);
+        Ok(())
+    }
+
+    /// The mean of the weights, with batch norms measured on `examples`.
+    fn averaged_tower(&self, ema: &Ema, examples: &[Example]) -> Result<Tower, NetError> {
         single();
         let averaged = tower(&self.tower.weights()?, self.train_device)?;
         ema.put(&averaged)?;
@@ -174,8 +180,7 @@ impl Trainer {
         let seen =
             each(&averaged, self.train_device.threads, parts(examples.len(), train_config.train.norm_batch), work)?;
         averaged.become_those(&seen)?;
-        self.averaged = Some(averaged);
-        Ok(())
+        Ok(averaged)
     }
 
     /// Losses of examples without augmentation and training, with batch norms as in play. Uses the network with re-estimated batch
@@ -206,6 +211,10 @@ impl Trainer {
     }
 
     fn measured(&self, examples: &[Example], train_config: &TrainConfig) -> Result<Measured, NetError> {
+        unpanicked_on(self.tower.device(), || self.measured_in_parts(examples, train_config))
+    }
+
+    fn measured_in_parts(&self, examples: &[Example], train_config: &TrainConfig) -> Result<Measured, NetError> {
         single();
         let train = &train_config.train;
         let work = |tower: &Tower, rows: Range<usize>| measure(tower, train_config, &examples[rows]);
@@ -289,5 +298,6 @@ impl Trainer {
 
 /// The tower of a trainer.
 pub(crate) fn tower(weights: &Weights, train_device: TrainDevice) -> Result<Tower, NetError> {
-    Tower::new(weights, TensorOptions::open(train_device.device, train_device.precision)?, Format::Points)
+    let options = TensorOptions::open(train_device.device, train_device.precision)?;
+    unpanicked_on(options.device, || Tower::new(weights, options, Format::Points))
 }
