@@ -63,15 +63,16 @@ pub(crate) fn gradients(
     Ok(MicroBatchGradients { loss, gradients, statistics: answers.statistics })
 }
 
-/// Batch-norm statistics of some examples under their symmetries.
+/// Batch-norm statistics of some examples under their symmetries, which so many threads encode.
 pub(crate) fn batch_norm_statistics(
     tower: &Tower,
     train_config: &TrainConfig,
+    threads: usize,
     examples: &[Example],
     symmetries: &[Symmetry],
 ) -> Result<Vec<Statistics>, NetError> {
     let _no_gradients = tch::no_grad_guard();
-    let batch = Batch::encode(tower.shape(), examples, &train_config.targets, symmetries)?;
+    let batch = Batch::encode_on(threads, tower.shape(), examples, &train_config.targets, symmetries)?;
     Ok(tower.forward(&batch.planes, Mode::Training)?.statistics)
 }
 
@@ -84,11 +85,16 @@ pub(crate) struct Evaluated {
     pub(crate) values: Vec<f32>,
 }
 
-/// Measures some examples as they are, the network being as in play.
-pub(crate) fn measure(tower: &Tower, train_config: &TrainConfig, examples: &[Example]) -> Result<Evaluated, NetError> {
+/// Measures some examples as they are, the network being as in play. So many threads encode them.
+pub(crate) fn measure(
+    tower: &Tower,
+    train_config: &TrainConfig,
+    threads: usize,
+    examples: &[Example],
+) -> Result<Evaluated, NetError> {
     let _no_gradients = tch::no_grad_guard();
     let symmetries = vec![Symmetry::Identity; examples.len()];
-    let batch = Batch::encode(tower.shape(), examples, &train_config.targets, &symmetries)?;
+    let batch = Batch::encode_on(threads, tower.shape(), examples, &train_config.targets, &symmetries)?;
     let answers = tower.forward(&batch.planes, Mode::Playing)?;
     let losses = loss(&answers, &batch, &LossConfig::new(&train_config.train))?.read()?;
     Ok(Evaluated { weight: Example::total_weight(examples), losses, values: numbers(&answers.values)? })

@@ -174,11 +174,12 @@ impl Trainer {
         ema.put(&averaged)?;
         let symmetries = self.symmetries(examples.len());
         let train_config = &self.train_config;
+        let parts = parts(examples.len(), train_config.train.norm_batch);
+        let encoding = self.encoding_threads(parts.len());
         let work = |tower: &Tower, rows: Range<usize>| {
-            batch_norm_statistics(tower, train_config, &examples[rows.clone()], &symmetries[rows])
+            batch_norm_statistics(tower, train_config, encoding, &examples[rows.clone()], &symmetries[rows])
         };
-        let seen =
-            each(&averaged, self.train_device.threads, parts(examples.len(), train_config.train.norm_batch), work)?;
+        let seen = each(&averaged, self.train_device.threads, parts, work)?;
         averaged.become_those(&seen)?;
         Ok(averaged)
     }
@@ -217,7 +218,6 @@ impl Trainer {
     fn measured_in_parts(&self, examples: &[Example], train_config: &TrainConfig) -> Result<Measured, NetError> {
         single();
         let train = &train_config.train;
-        let work = |tower: &Tower, rows: Range<usize>| measure(tower, train_config, &examples[rows]);
         let network = self.averaged.as_ref().unwrap_or(&self.tower);
         let device = network.device();
         let batches =
@@ -226,12 +226,20 @@ impl Trainer {
             let within = parts_in_play(batch.len(), device).into_iter();
             within.map(move |rows| batch.start + rows.start..batch.start + rows.end)
         });
-        let evaluated = each(network, self.train_device.threads, parts.collect(), work)?;
+        let parts: Vec<Range<usize>> = parts.collect();
+        let encoding = self.encoding_threads(parts.len());
+        let work = |tower: &Tower, rows: Range<usize>| measure(tower, train_config, encoding, &examples[rows]);
+        let evaluated = each(network, self.train_device.threads, parts, work)?;
         let losses: Vec<(f64, Losses)> = evaluated.iter().map(|part| (part.weight, part.losses)).collect();
         let losses = Losses::mean(&losses).ok_or(NetError::NoExamples)?;
         let losses = losses.with_l2(penalty(network, train.l2)?.f_double_value(&[])? as f32);
         let values: Vec<f32> = evaluated.into_iter().flat_map(|part| part.values).collect();
         Ok(Measured { losses, calibration: Calibration::new(examples, &values) })
+    }
+
+    /// Threads that encode each of so many parts: more than one where there are fewer parts than threads.
+    fn encoding_threads(&self, parts: usize) -> usize {
+        (self.train_device.threads / parts.max(1)).max(1)
     }
 
     /// The weights as they are now.
