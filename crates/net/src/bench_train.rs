@@ -5,31 +5,34 @@ use record::Example;
 use crate::batch::Batch;
 use crate::bench_device::wait_for;
 use crate::micro_batch::{each, parts};
-use crate::step::{gradients, sum};
+use crate::shim::unpanicked_on;
+use crate::step::{BatchTensors, gradients, sum};
 use crate::threads::single;
 use crate::{NetError, Trainer};
 
-/// A trainer that takes the same batch again and again: forward, backward and step, and nothing else.
+/// A trainer that takes the same batch, which lies on the device, again and again: forward, backward and step, and
+/// nothing else.
 pub struct TrainBench {
     trainer: Trainer,
-    parts: Vec<(Batch, f64)>,
+    /// The parts of the batch, and their shares of its weight.
+    parts: Vec<(BatchTensors, f64)>,
 }
 
 impl TrainBench {
-    /// Encodes a batch once.
+    /// Encodes a batch once, and puts it on the device.
     ///
     /// # Errors
-    /// Examples that make no batch.
+    /// Examples that make no batch, or one that does not fit into the memory of the device.
     pub fn new(trainer: Trainer, examples: &[Example]) -> Result<TrainBench, NetError> {
         let symmetries = trainer.symmetries(examples.len());
         let total = Example::total_weight(examples);
         let part = |rows: std::ops::Range<usize>| {
             let (examples, symmetries) = (&examples[rows.clone()], &symmetries[rows]);
             let batch = Batch::encode(trainer.shape(), examples, &trainer.train_config.targets, symmetries)?;
-            Ok((batch, Example::total_weight(examples) / total))
+            Ok((BatchTensors::new(&trainer.tower, &batch)?, Example::total_weight(examples) / total))
         };
         let parts = parts(examples.len(), trainer.train_config.train.norm_batch).into_iter().map(part);
-        let parts = parts.collect::<Result<_, NetError>>()?;
+        let parts = unpanicked_on(trainer.tower.device(), || parts.collect::<Result<_, NetError>>())?;
         Ok(TrainBench { trainer, parts })
     }
 
@@ -38,8 +41,9 @@ impl TrainBench {
     /// # Errors
     /// The device fails.
     pub fn steps(&mut self, count: usize) -> Result<(), NetError> {
-        (0..count).try_for_each(|_| self.step())?;
-        wait_for(self.trainer.tower.device());
+        let device = self.trainer.tower.device();
+        unpanicked_on(device, || (0..count).try_for_each(|_| self.step()))?;
+        wait_for(device);
         Ok(())
     }
 
@@ -47,8 +51,9 @@ impl TrainBench {
         single();
         let trainer = &mut self.trainer;
         let train_config = &trainer.train_config;
-        let (parts, threads) = (self.parts.iter().collect(), trainer.train_device.threads);
-        let work = |tower: &_, (batch, share): &(Batch, f64)| gradients(tower, train_config, batch, *share);
+        let parts = self.parts.iter().map(|(batch, share)| (batch.share(), *share)).collect();
+        let threads = trainer.train_device.threads;
+        let work = |tower: &_, (batch, share): (BatchTensors, f64)| gradients(tower, train_config, &batch, share);
         let results = each(&trainer.tower, threads, parts, work)?;
         let (gradients, statistics): (Vec<_>, Vec<_>) =
             results.into_iter().map(|result| (result.gradients, result.statistics)).unzip();

@@ -9,6 +9,7 @@ use crate::batch::Batch;
 use crate::flat::Format;
 use crate::loss::{LossConfig, loss};
 use crate::mode::Mode;
+use crate::step::BatchTensors;
 use crate::tensor_options::TensorOptions;
 use crate::threads::single;
 use crate::tower::Tower;
@@ -50,8 +51,10 @@ fn error(shape: Shape, train: &Train, mode: Mode) -> f64 {
         ownership: true,
         opponent_policy: true,
     };
-    let (batch, loss_config) = (batch(shape, &targets), LossConfig::new(train));
-    let cost = || loss(&tower.forward(&batch.planes, mode).unwrap(), &batch, &loss_config).unwrap().tensor;
+    let batch = BatchTensors::new(&tower, &batch(shape, &targets)).unwrap();
+    let loss_config = LossConfig::new(train);
+    let answers = || tower.forward_there(&batch.planes, mode).unwrap();
+    let cost = || loss(&answers(), &batch.targets, &loss_config).unwrap().tensor;
     let trainable: Vec<&Tensor> = tower.trainable().map(|(_, tensor)| tensor).collect();
     let gradients = Tensor::run_backward(&[cost()], &trainable, false, false);
     let _no_gradients = tch::no_grad_guard();

@@ -4,6 +4,7 @@ use config::ValueLoss;
 use tch::Tensor;
 
 use crate::batch::Batch;
+use crate::tensor_options::TensorOptions;
 use crate::tower::{Answers, numbers};
 use crate::{Losses, NetError};
 
@@ -17,6 +18,20 @@ pub(crate) struct LossConfig {
     ownership_weight: f32,
     score_weight: f32,
     opponent_policy_weight: f32,
+}
+
+/// The targets of a batch on the device, by the fields of [`Batch`]. What the batch lacks is a tensor of no numbers.
+pub(crate) struct TargetTensors {
+    policies: Tensor,
+    mask: Tensor,
+    outcomes: Tensor,
+    searches: Tensor,
+    ownership: Tensor,
+    ownership_known: Tensor,
+    scores: Tensor,
+    scores_known: Tensor,
+    opponent_moves: Tensor,
+    weights: Tensor,
 }
 
 /// The loss of a batch, with all that is needed to say more about it.
@@ -104,36 +119,68 @@ fn chances_cost(logits: &Tensor, target: &Tensor) -> Result<Tensor, NetError> {
     Ok(cross(target, &logits.f_log_softmax(-1, logits.kind())?)? + least)
 }
 
+impl TargetTensors {
+    /// Of the type that outputs have, which is not rounded.
+    pub(crate) fn new(batch: &Batch, options: TensorOptions) -> Result<TargetTensors, NetError> {
+        let there = |numbers: &[f32]| -> Result<Tensor, NetError> {
+            Ok(Tensor::f_from_slice(numbers)?.f_to_device(options.device)?.f_to_kind(options.exact())?)
+        };
+        Ok(TargetTensors {
+            policies: there(&batch.policies)?,
+            mask: there(&batch.mask)?,
+            outcomes: there(&batch.outcomes)?,
+            searches: there(&batch.searches)?,
+            ownership: there(&batch.ownership)?,
+            ownership_known: there(&batch.ownership_known)?,
+            scores: there(&batch.scores)?,
+            scores_known: there(&batch.scores_known)?,
+            opponent_moves: there(&batch.opponent_moves)?,
+            weights: there(&batch.weights)?,
+        })
+    }
+
+    pub(crate) fn share(&self) -> TargetTensors {
+        TargetTensors {
+            policies: self.policies.shallow_clone(),
+            mask: self.mask.shallow_clone(),
+            outcomes: self.outcomes.shallow_clone(),
+            searches: self.searches.shallow_clone(),
+            ownership: self.ownership.shallow_clone(),
+            ownership_known: self.ownership_known.shallow_clone(),
+            scores: self.scores.shallow_clone(),
+            scores_known: self.scores_known.shallow_clone(),
+            opponent_moves: self.opponent_moves.shallow_clone(),
+            weights: self.weights.shallow_clone(),
+        }
+    }
+}
+
 /// The loss of network outputs against targets. The probabilities of a target sum to 1.
-pub(crate) fn loss(answers: &Answers, batch: &Batch, loss_config: &LossConfig) -> Result<Loss, NetError> {
-    let (device, kind) = (answers.logits.device(), answers.logits.kind());
-    let given = |numbers: &[f32]| -> Result<Tensor, NetError> {
-        Ok(Tensor::f_from_slice(numbers)?.f_to_device(device)?.f_to_kind(kind)?)
-    };
-    let weights = given(&batch.weights)?;
-    let mean = |x: &Tensor| mean(x, &weights);
-    let target = given(&batch.policies)?.f_view_as(&answers.logits)?;
-    let logs = masked(&answers.logits, &given(&batch.mask)?)?.f_log_softmax(-1, kind)?;
+pub(crate) fn loss(answers: &Answers, targets: &TargetTensors, loss_config: &LossConfig) -> Result<Loss, NetError> {
+    let kind = answers.logits.kind();
+    let TargetTensors { outcomes, searches, weights, .. } = targets;
+    let mean = |x: &Tensor| mean(x, weights);
+    let target = targets.policies.f_view_as(&answers.logits)?;
+    let logs = masked(&answers.logits, &targets.mask)?.f_log_softmax(-1, kind)?;
     let policy = mean(&cross(&target, &logs)?)?;
-    let (outcomes, searches) = (given(&batch.outcomes)?, given(&batch.searches)?);
-    let value = mean(&loss_config.answered(answers, &outcomes, &searches)?)?;
+    let value = mean(&loss_config.answered(answers, outcomes, searches)?)?;
     let zero = policy.f_detach()?.f_zeros_like()?;
     let ownership = match &answers.ownership {
-        Some(logits) if !batch.ownership.is_empty() => {
-            let owners = given(&batch.ownership)?.f_view_as(logits)?;
-            known_mean(&wrong_owners(logits, &owners)?, &given(&batch.ownership_known)?, &weights)?
+        Some(logits) if targets.ownership.numel() > 0 => {
+            let owners = targets.ownership.f_view_as(logits)?;
+            known_mean(&wrong_owners(logits, &owners)?, &targets.ownership_known, weights)?
         }
         _ => zero.shallow_clone(),
     };
     let score = match &answers.scores {
-        Some(scores) => known_mean(&huber(&(scores - given(&batch.scores)?))?, &given(&batch.scores_known)?, &weights)?,
+        Some(scores) => known_mean(&huber(&(scores - &targets.scores))?, &targets.scores_known, weights)?,
         None => zero.shallow_clone(),
     };
     let opponent_policy = match &answers.opponent_policy {
-        Some(logits) if !batch.opponent_moves.is_empty() => {
-            let moves = given(&batch.opponent_moves)?.f_view_as(logits)?;
+        Some(logits) if targets.opponent_moves.numel() > 0 => {
+            let moves = targets.opponent_moves.f_view_as(logits)?;
             let cost = cross(&moves, &logits.f_log_softmax(-1, kind)?)?;
-            known_mean(&cost, &moves.f_sum_dim_intlist(-1, false, kind)?, &weights)?
+            known_mean(&cost, &moves.f_sum_dim_intlist(-1, false, kind)?, weights)?
         }
         _ => zero,
     };
@@ -150,8 +197,8 @@ pub(crate) fn loss(answers: &Answers, batch: &Batch, loss_config: &LossConfig) -
         logs,
         target,
         values: answers.values.shallow_clone(),
-        mixed: loss_config.mixed(&outcomes, &searches),
-        weights,
+        mixed: loss_config.mixed(outcomes, searches),
+        weights: weights.shallow_clone(),
     })
 }
 

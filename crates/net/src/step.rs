@@ -5,7 +5,7 @@ use record::Example;
 use tch::Tensor;
 
 use crate::batch::Batch;
-use crate::loss::{Loss, LossConfig, loss};
+use crate::loss::{Loss, LossConfig, TargetTensors, loss};
 use crate::mean_losses::Losses;
 use crate::mode::Mode;
 use crate::norm::Statistics;
@@ -34,15 +34,35 @@ pub(crate) fn train_step(
     share: f64,
 ) -> Result<MicroBatchResult, NetError> {
     let encode = || Batch::encode(tower.shape(), examples, &train_config.targets, symmetries);
-    let result = match encoded {
-        Some(batch) => gradients(tower, train_config, batch, share)?,
-        None => gradients(tower, train_config, &encode()?, share)?,
+    let batch = match encoded {
+        Some(batch) => BatchTensors::new(tower, batch)?,
+        None => BatchTensors::new(tower, &encode()?)?,
     };
+    let result = gradients(tower, train_config, &batch, share)?;
     let (losses, weight) = (result.loss.facts()?, Example::total_weight(examples));
     Ok(MicroBatchResult { weight, losses, gradients: result.gradients, statistics: result.statistics })
 }
 
-/// The gradient of an encoded part of a batch, its losses not yet read.
+/// An encoded part of a batch on the device of a tower.
+pub(crate) struct BatchTensors {
+    /// Bytes.
+    pub(crate) planes: Tensor,
+    pub(crate) targets: TargetTensors,
+}
+
+impl BatchTensors {
+    /// Puts it there, all before the first operation: a copy to a GPU waits for what was started on it.
+    pub(crate) fn new(tower: &Tower, batch: &Batch) -> Result<BatchTensors, NetError> {
+        Ok(BatchTensors { planes: tower.upload(&batch.planes)?, targets: TargetTensors::new(batch, tower.options())? })
+    }
+
+    /// Other handles to the same tensors, for another thread.
+    pub(crate) fn share(&self) -> BatchTensors {
+        BatchTensors { planes: self.planes.shallow_clone(), targets: self.targets.share() }
+    }
+}
+
+/// The gradient of a part of a batch, its losses not yet read.
 pub(crate) struct MicroBatchGradients {
     loss: Loss,
     pub(crate) gradients: Vec<Tensor>,
@@ -53,11 +73,11 @@ pub(crate) struct MicroBatchGradients {
 pub(crate) fn gradients(
     tower: &Tower,
     train_config: &TrainConfig,
-    batch: &Batch,
+    batch: &BatchTensors,
     share: f64,
 ) -> Result<MicroBatchGradients, NetError> {
-    let answers = tower.forward(&batch.planes, Mode::Training)?;
-    let loss = loss(&answers, batch, &LossConfig::new(&train_config.train))?;
+    let answers = tower.forward_there(&batch.planes, Mode::Training)?;
+    let loss = loss(&answers, &batch.targets, &LossConfig::new(&train_config.train))?;
     let trainable: Vec<&Tensor> = tower.trainable().map(|(_, tensor)| tensor).collect();
     let gradients = Tensor::f_run_backward(&[&loss.tensor * share], &trainable, false, false)?;
     Ok(MicroBatchGradients { loss, gradients, statistics: answers.statistics })
@@ -95,8 +115,9 @@ pub(crate) fn measure(
     let _no_gradients = tch::no_grad_guard();
     let symmetries = vec![Symmetry::Identity; examples.len()];
     let batch = Batch::encode_on(threads, tower.shape(), examples, &train_config.targets, &symmetries)?;
-    let answers = tower.forward(&batch.planes, Mode::Playing)?;
-    let losses = loss(&answers, &batch, &LossConfig::new(&train_config.train))?.read()?;
+    let batch = BatchTensors::new(tower, &batch)?;
+    let answers = tower.forward_there(&batch.planes, Mode::Playing)?;
+    let losses = loss(&answers, &batch.targets, &LossConfig::new(&train_config.train))?.read()?;
     Ok(Evaluated { weight: Example::total_weight(examples), losses, values: numbers(&answers.values)? })
 }
 

@@ -141,6 +141,16 @@ impl Tower {
 
     /// Evaluates a batch, given as the planes of its positions one after the other.
     pub(crate) fn forward(&self, planes: &[u8], mode: Mode) -> Result<Answers, NetError> {
+        self.forward_there(&self.upload(planes)?, mode)
+    }
+
+    /// Planes as a tensor of bytes on the device of the tower.
+    pub(crate) fn upload(&self, planes: &[u8]) -> Result<Tensor, NetError> {
+        Ok(Tensor::f_from_slice(planes)?.f_to_device(self.options.device)?)
+    }
+
+    /// Evaluates a batch whose planes are on the device, by [`Tower::upload`].
+    pub(crate) fn forward_there(&self, planes: &Tensor, mode: Mode) -> Result<Answers, NetError> {
         let mut pass = Pass::new(mode, self.options);
         let mut x = self.stem.forward(&self.input(planes)?, &mut pass)?.f_relu()?;
         for block in &self.blocks {
@@ -200,10 +210,9 @@ impl Tower {
         Ok(())
     }
 
-    fn input(&self, planes: &[u8]) -> Result<Tensor, NetError> {
+    fn input(&self, planes: &Tensor) -> Result<Tensor, NetError> {
         let side = self.shape.size.side() as i64;
-        let bytes = Tensor::f_from_slice(planes)?.f_to_device(self.options.device)?;
-        let x = bytes.f_view([-1, self.shape.inputs.written() as i64, side, side])?.f_to_kind(self.options.kind)?;
+        let x = planes.f_view([-1, self.shape.inputs.written() as i64, side, side])?.f_to_kind(self.options.kind)?;
         let x = self.shape.inputs.complete(x)?;
         match self.format {
             Format::Planes => Ok(x),

@@ -19,6 +19,12 @@ fn loss_config(value_weight: f32) -> LossConfig {
 
 const LN2: f32 = std::f32::consts::LN_2;
 
+/// The loss of outputs on a CPU.
+fn loss(answers: &Answers, batch: &Batch, loss_config: &LossConfig) -> Result<Loss, NetError> {
+    let options = TensorOptions { device: tch::Device::Cpu, kind: Kind::Float };
+    super::loss(answers, &TargetTensors::new(batch, options)?, loss_config)
+}
+
 /// Two positions with three moves.
 fn batch(policies: [f32; 6], values: [f32; 2]) -> Batch {
     Batch {
