@@ -68,6 +68,7 @@ fn bench_network_measures_libraries_of_python_in_the_same_run() {
 fn bench_train_has_one_case() {
     let train = bench("train", &[&TOWER[..], &["--set", "train.batch=32"]].concat());
     assert!(train.len() == 1 && train[0]["bench"] == "train" && number(&train[0], "share") > 0.0, "{train:?}");
+    assert!((0.0..1.0).contains(&number(&train[0], "waited_share")), "{train:?}");
 }
 
 #[test]

@@ -2,8 +2,9 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use net::{NetError, Precision, TrainBench, TrainConfig, TrainDevice, Trainer};
+use net::{NetError, Precision, PreparedBatch, TrainBench, TrainConfig, TrainDevice, Trainer};
 use record::{Example, ExampleRows, synthetic};
 use runtime::{Classify, ResourceArgs};
 use serde::Serialize;
@@ -44,7 +45,9 @@ struct Case {
     threads: usize,
     optimizer: String,
     examples_per_s: f64,
-    /// Of forward, backward and step on a batch that is encoded already.
+    /// Share of the time in which it waited for a prepared batch.
+    waited_share: f64,
+    /// Of forward, backward and step on a batch that is on the device already.
     bare_examples_per_s: f64,
     share: f64,
 }
@@ -54,6 +57,7 @@ impl fmt::Display for Case {
         let Case { tower, batch, threads, optimizer, .. } = self;
         write!(f, "train {tower}, batches of {batch}, {optimizer}, {threads} threads: ")?;
         write!(f, "{:.0} examples/s, ", self.examples_per_s)?;
+        write!(f, "{:.1} % of the time waiting for batches, ", 100.0 * self.waited_share)?;
         write!(
             f,
             "{:.1} % of the {:.0} of forward, backward and step alone",
@@ -75,15 +79,16 @@ pub(super) fn run(bench: &Bench<'_>, args: &Args) -> anyhow::Result<()> {
 fn measure(bench: &Bench<'_>, args: &Args, subject: &Subject) -> anyhow::Result<Case> {
     let Training { rows, batch, trainer, threads } = Training::new(subject, &args.resources, args.precision)?;
     let mut bare_steps = TrainBench::new(trainer()?, &rows.take(&numbers(&rows, 0, batch)).to_examples())?;
-    let mut learn = steps(trainer()?, rows, batch);
+    let mut learn = Steps::new(trainer()?, rows, batch);
     // What a GPU has left to do after the last step would be counted as the time of the other case.
     let mut alone = || -> anyhow::Result<f64> { Ok(bare_steps.steps(STRETCH).map(|()| (STRETCH * batch) as f64)?) };
     // libtorch prepares its kernels in the first steps.
-    learn()?;
+    learn.step()?;
+    learn.waited = Duration::ZERO;
     alone()?;
     let (mut all, mut bare) = (Rate::default(), Rate::default());
     for _ in 0..ROUNDS {
-        all += Rate::measure(bench.time / ROUNDS, &mut learn)?;
+        all += Rate::measure(bench.time / ROUNDS, || learn.step())?;
         bare += Rate::measure(bench.time / ROUNDS, &mut alone)?;
     }
     Ok(Case {
@@ -92,6 +97,7 @@ fn measure(bench: &Bench<'_>, args: &Args, subject: &Subject) -> anyhow::Result<
         threads,
         optimizer: format!("{:?}", subject.config.train.optimizer).to_lowercase(),
         examples_per_s: all.per_second(),
+        waited_share: learn.waited.div_duration_f64(all.spent.wall),
         bare_examples_per_s: bare.per_second(),
         share: all.per_second() / bare.per_second(),
     })
@@ -100,9 +106,9 @@ fn measure(bench: &Bench<'_>, args: &Args, subject: &Subject) -> anyhow::Result<
 /// Examples a second of training as the stage does it.
 pub(super) fn examples_per_s(bench: &Bench<'_>, place: &ResourceArgs, subject: &Subject) -> anyhow::Result<f64> {
     let Training { rows, batch, trainer, .. } = Training::new(subject, place, Precision::Auto)?;
-    let mut learn = steps(trainer()?, rows, batch);
-    learn()?;
-    Ok(Rate::measure(bench.time, learn)?.per_second())
+    let mut learn = Steps::new(trainer()?, rows, batch);
+    learn.step()?;
+    Ok(Rate::measure(bench.time, || learn.step())?.per_second())
 }
 
 /// What a measured training begins with.
@@ -129,18 +135,33 @@ impl Training<()> {
     }
 }
 
-/// A step of training with each call, which returns the number of its examples.
-fn steps(mut trainer: Trainer, rows: Arc<ExampleRows>, batch: usize) -> impl FnMut() -> anyhow::Result<f64> {
-    let (preparation, mut step) = (trainer.preparation(), trainer.steps());
-    let ahead = Prefetch::new(move || -> Result<_, NetError> {
-        let examples = rows.take(&numbers(&rows, (step as usize + 1) * batch, batch)).to_examples();
-        step += 1;
-        Ok(Some(preparation.prepare(step - 1, examples)?))
-    });
-    move || {
-        let prepared = ahead.next()?.ok_or(NetError::NoExamples)?;
-        trainer.step_prepared(&prepared)?;
-        Ok(batch as f64)
+/// Training whose batches another thread prepares.
+struct Steps {
+    trainer: Trainer,
+    ahead: Prefetch<PreparedBatch, NetError>,
+    /// Time in which no prepared batch was there. While the bare training has its turn some are prepared, so that the first
+    /// steps of a round wait for none.
+    waited: Duration,
+}
+
+impl Steps {
+    fn new(trainer: Trainer, rows: Arc<ExampleRows>, batch: usize) -> Steps {
+        let (preparation, mut step) = (trainer.preparation(), trainer.steps());
+        let ahead = Prefetch::new(move || -> Result<_, NetError> {
+            let examples = rows.take(&numbers(&rows, (step as usize + 1) * batch, batch)).to_examples();
+            step += 1;
+            Ok(Some(preparation.prepare(step - 1, examples)?))
+        });
+        Steps { trainer, ahead, waited: Duration::ZERO }
+    }
+
+    /// Takes a step, and returns the number of its examples.
+    fn step(&mut self) -> anyhow::Result<f64> {
+        let began = Instant::now();
+        let prepared = self.ahead.next()?.ok_or(NetError::NoExamples)?;
+        self.waited += began.elapsed();
+        self.trainer.step_prepared(&prepared)?;
+        Ok(prepared.examples.len() as f64)
     }
 }
 
