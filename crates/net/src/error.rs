@@ -266,10 +266,13 @@ fn advice(fits: Option<usize>) -> String {
 
 #[cfg(feature = "torch")]
 impl NetError {
-    /// The message of libtorch without its own stack trace.
+    /// The message of libtorch without its own stack trace, from an error of `tch` or from its panic with one.
     pub(crate) fn of_libtorch(text: &str) -> NetError {
-        let end = text.find("\nException raised from").unwrap_or(text.len());
-        let text = text[..end].trim();
+        let inner = text.strip_prefix("called `Result::unwrap()` on an `Err` value: Torch(\"");
+        let text = inner.map_or(text, |inner| inner.strip_suffix("\")").unwrap_or(inner));
+        // A panic has the error as code, in which a new line is two characters.
+        let ends = ["\n", "\\n"].map(|line| text.find(&format!("{line}Exception raised from")));
+        let text = text[..ends.into_iter().flatten().min().unwrap_or(text.len())].trim();
         // The sentences after it are about the allocator of libtorch.
         match text.split_once("out of memory.") {
             Some((before, after)) => {
@@ -285,5 +288,33 @@ impl NetError {
 impl From<tch::TchError> for NetError {
     fn from(error: tch::TchError) -> NetError {
         NetError::of_libtorch(&error.to_string())
+    }
+}
+
+#[cfg(feature = "torch")]
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// As libtorch wrote it on an H200, without most of its frames.
+    const OUT_OF_MEMORY: &str = "CUDA out of memory. Tried to allocate 45.12 GiB. GPU 0 has a total capacity of 139.80 GiB \
+        of which 3.72 GiB is free. Including non-PyTorch memory, this process has 136.07 GiB memory in use. If reserved \
+        but unallocated memory is large try setting PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True to avoid \
+        fragmentation.\nException raised from malloc at /pytorch/c10/cuda/CUDACachingAllocator.cpp:1574 (most recent \
+        call first):\nframe #0: c10::Error::Error(c10::SourceLocation) + 0x9d (0x7f8c8bf5305d in libc10.so)\n";
+    const FAILURE: &str = "CUDA error: an illegal memory access was encountered\nException raised from c10_cuda_check \
+        at /pytorch/c10/cuda/CUDAException.cpp:43 (most recent call first):\nframe #0: <unknown function> + 0x4434a\n";
+
+    #[test]
+    fn messages_of_libtorch_lose_frames_and_advice_on_its_allocator() {
+        for (text, expected) in [
+            (OUT_OF_MEMORY, "libtorch: CUDA out of memory. Tried to allocate 45.12 GiB; smaller batches need less"),
+            (FAILURE, "libtorch: CUDA error: an illegal memory access was encountered"),
+            ("no graphs", "libtorch: no graphs"),
+        ] {
+            assert_eq!(NetError::of_libtorch(text).to_string(), expected);
+            let panic = format!("called `Result::unwrap()` on an `Err` value: Torch({text:?})");
+            assert_eq!(NetError::of_libtorch(&panic).to_string(), expected);
+        }
     }
 }
