@@ -11,6 +11,8 @@ pub(super) struct Conv {
     weight: Tensor,
     bias: Tensor,
     padding: i64,
+    /// Channels that its input is filled up to with zeros, on a GPU; `None`: it takes the planes as they are.
+    padded_inputs: Option<i64>,
     way: Way,
 }
 
@@ -80,7 +82,7 @@ impl Conv {
         let input = [batch as i64, inputs, side as i64, side as i64];
         let (pad, one) = ([padding, padding], [1, 1]);
         let weight = weight.f_mkldnn_reorder_conv2d_weight(pad, one, one, 1, Some(&input[..]))?;
-        Ok(Conv { weight, bias: bias.f_to_mkldnn(options.kind)?, padding, way: Way::Plain })
+        Ok(Conv { weight, bias: bias.f_to_mkldnn(options.kind)?, padding, padded_inputs: None, way: Way::Plain })
     }
 
     /// With zeros for further inputs, which are zeros, or for further outputs, which are not read.
@@ -93,12 +95,14 @@ impl Conv {
         if kernel == 1 {
             let rows = weight.f_flatten(1, -1)?.f_constant_pad_nd([0, 0, 0, missing(outputs)])?;
             let bias = there(bias.f_constant_pad_nd([0, missing(outputs)])?)?;
-            return Ok(Conv { weight: there(rows)?, bias, padding: 0, way: Way::Points(outputs as i64) });
+            let way = Way::Points(outputs as i64);
+            return Ok(Conv { weight: there(rows)?, bias, padding: 0, padded_inputs: None, way });
         }
         let weight = channels_last(&there(weight.f_constant_pad_nd([0, 0, 0, 0, 0, missing(inputs)])?)?)?;
         let is_fused = outputs.is_multiple_of(EIGHT) && options.kind != Kind::Float;
         let way = if is_fused { Way::Fused } else { Way::Plain };
-        Ok(Conv { weight, bias: there(bias)?, padding: kernel as i64 / 2, way })
+        let padded_inputs = Some(inputs.next_multiple_of(EIGHT) as i64);
+        Ok(Conv { weight, bias: there(bias)?, padding: kernel as i64 / 2, padded_inputs, way })
     }
 
     pub(super) fn share(&self) -> Conv {
@@ -115,7 +119,7 @@ impl Conv {
 
     /// Inputs that the planes lack.
     fn missing(&self, x: &Tensor) -> i64 {
-        if x.device().is_cuda() { self.weight.size()[1] - x.size()[1] } else { 0 }
+        self.padded_inputs.map_or(0, |inputs| inputs - x.size()[1])
     }
 
     pub(super) fn forward(&self, x: &Tensor) -> Result<Tensor, NetError> {
@@ -215,5 +219,64 @@ impl Few {
     pub(super) fn forward(&self, x: &Tensor) -> Result<Tensor, NetError> {
         let products = x.f_unsqueeze(1)? * &self.weight;
         Ok(products.f_sum_dim_intlist(-1, false, Kind::Float)?.f_add_(&self.bias)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OPTIONS: TensorOptions = TensorOptions { device: tch::Device::Cpu, kind: Kind::Float };
+
+    /// Numbers that differ from place to place, between -1 and 1.
+    fn wave(size: &[i64]) -> Tensor {
+        let count = size.iter().product::<i64>();
+        (Tensor::arange(count, (Kind::Float, tch::Device::Cpu)) * 0.7_f64).sin().view(size)
+    }
+
+    fn numbers(tensor: &Tensor) -> Vec<f32> {
+        Vec::try_from(tensor.flatten(0, -1)).unwrap()
+    }
+
+    fn convolution(dimensions: [usize; 4]) -> Convolution {
+        let weight = numbers(&wave(&dimensions.map(|n| n as i64)));
+        Convolution { dimensions, weight, bias: numbers(&wave(&[dimensions[0] as i64])) }
+    }
+
+    /// On the CPU, which has all ways but that of cuDNN.
+    #[test]
+    fn convolutions_of_gpus_have_the_outputs_of_the_usual_one() {
+        for dimensions in [[8, 16, 3, 3], [6, 5, 3, 3], [8, 17, 3, 3], [3, 6, 1, 1], [16, 8, 1, 1]] {
+            let [outputs, inputs, kernel, _] = dimensions.map(|n| n as i64);
+            let (weight, bias) = (wave(&[outputs, inputs, kernel, kernel]), wave(&[outputs]));
+            let (x, pad) = (wave(&[2, inputs, 5, 5]), [kernel / 2, kernel / 2]);
+            let expected = x.conv2d(&weight, Some(&bias), [1, 1], pad, [1, 1], 1);
+            let added = wave(&expected.size());
+            let (conv, x) = (Conv::on_gpu(&convolution(dimensions), OPTIONS).unwrap(), channels_last(&x).unwrap());
+            for (found, expected) in [
+                (conv.forward(&x), expected.shallow_clone()),
+                (conv.forward(&conv.with_padding(&x).unwrap()), expected.shallow_clone()),
+                (conv.forward_relu(&x), expected.relu()),
+                (conv.forward_add_relu(&x, &added), (&expected + &added).relu()),
+            ] {
+                let found = found.unwrap();
+                assert_eq!(found.size(), expected.size());
+                // Up to 153 products of numbers below 1 are summed in another order.
+                let differs = |(a, b): (&f32, &f32)| (a - b).abs() > 1e-4;
+                assert!(!numbers(&found).iter().zip(&numbers(&expected)).any(differs), "{dimensions:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn convolution_of_a_gpu_is_fused_where_cudnn_can() {
+        let conv =
+            |dimensions, kind| Conv::on_gpu(&convolution(dimensions), TensorOptions { kind, ..OPTIONS }).unwrap();
+        assert_eq!(conv([16, 5, 3, 3], Kind::BFloat16).way, Way::Fused);
+        assert_eq!(conv([12, 5, 3, 3], Kind::BFloat16).way, Way::Plain);
+        assert_eq!(conv([16, 5, 3, 3], Kind::Float).way, Way::Plain);
+        assert_eq!(conv([12, 5, 1, 1], Kind::BFloat16).way, Way::Points(12));
+        assert_eq!(conv([16, 5, 3, 3], Kind::BFloat16).weight.size(), [16, 8, 3, 3], "whole groups of channels");
+        assert_eq!(conv([12, 5, 1, 1], Kind::BFloat16).weight.size(), [16, 5], "whole groups of outputs");
     }
 }
