@@ -231,18 +231,22 @@ impl Accelerator for Gpu {
         Ok(())
     }
 
-    /// The largest size, halved as often as the positions allow.
     fn rows(&self, positions: usize) -> usize {
-        let mut rows = self.most.max(positions);
-        while rows / 2 >= positions.max(LEAST_ROWS) {
-            rows /= 2;
-        }
-        rows
+        rows_of(self.most, positions)
     }
 
     fn bytes(&self, positions: usize) -> [usize; 2] {
         [self.rows(positions) * self.unpacking.bytes(), positions * (self.moves + 1) * size_of::<f32>()]
     }
+}
+
+/// The largest size, halved as often as the positions allow.
+fn rows_of(most: usize, positions: usize) -> usize {
+    let mut rows = most.max(positions);
+    while rows / 2 >= positions.max(LEAST_ROWS) {
+        rows /= 2;
+    }
+    rows
 }
 
 /// Memory for graphs, which need a stream of their own. Without them all is the same but slower for small networks.
@@ -338,13 +342,39 @@ mod tests {
     }
 
     #[test]
+    fn threads_fill_batches_of_two_thousand_rows_unless_they_are_few_or_hand_over_more() {
+        for (batch, expected) in
+            [(1, 16), (16, 256), (64, 1024), (128, 2048), (256, 2048), (1000, 2000), (1500, 1500), (5000, 5000)]
+        {
+            assert_eq!(largest_batch(batch), expected, "{batch}");
+        }
+    }
+
+    #[test]
+    fn rows_are_the_largest_size_halved() {
+        for (positions, rows) in
+            [(1, 8), (8, 8), (9, 16), (1000, 1024), (1024, 1024), (1025, 2048), (2048, 2048), (3000, 3000)]
+        {
+            assert_eq!(rows_of(2048, positions), rows, "{positions}");
+        }
+        // What fits may be any number.
+        let most = fitting(300, 1600, limited(500)).unwrap();
+        assert_eq!(most, 400);
+        for (positions, rows) in [(1, 12), (12, 12), (13, 25), (100, 100), (101, 200), (201, 400), (400, 400)] {
+            assert_eq!(rows_of(most, positions), rows, "{positions} of {most}");
+        }
+    }
+
+    /// A device whose memory holds so many rows.
+    fn limited(memory: usize) -> impl FnMut(usize) -> Result<(), NetError> {
+        move |rows| match rows <= memory {
+            true => Ok(()),
+            false => Err(NetError::of_libtorch("CUDA out of memory. Tried to allocate 2.00 GiB")),
+        }
+    }
+
+    #[test]
     fn largest_fitting_batch_is_found_and_named() {
-        let limited = |memory: usize| {
-            move |rows: usize| match rows <= memory {
-                true => Ok(()),
-                false => Err(NetError::of_libtorch("CUDA out of memory. Tried to allocate 2.00 GiB")),
-            }
-        };
         for (memory, rows) in [(5000, 2048), (2048, 2048), (1500, 1024), (300, 256)] {
             assert_eq!(fitting(256, 2048, limited(memory)).unwrap(), rows, "{memory}");
         }
