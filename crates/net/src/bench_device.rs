@@ -89,3 +89,28 @@ pub(crate) fn wait_for(device: tch::Device) {
         tch::Cuda::synchronize(number as i64);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Shape;
+
+    #[test]
+    fn bare_network_has_its_planes_on_the_device() {
+        let shape = Shape { filters: 8, value_hidden: 8, ..Shape::plain(go::Size::new(5).unwrap()) };
+        let network = |device| BareNetwork::new(&Weights::synthetic(shape, 1), device, Precision::F32, 6);
+        let on_cpu = network(Device::Cpu).unwrap();
+        on_cpu.evaluate(3).unwrap();
+        let planes = &on_cpu.planes;
+        assert_eq!((planes.size(), planes.kind()), (vec![6, shape.inputs.written() as i64, 5, 5], Kind::Uint8));
+        // No machine has so many.
+        assert!(network(Device::Cuda(1 << 20)).err().is_some_and(|error| error.is_of_the_device()));
+    }
+
+    #[test]
+    fn matrix_product_counts_its_operations() {
+        let product = MatrixProduct::new(Device::Cpu, Precision::F32, 8).unwrap();
+        product.multiply(2).unwrap();
+        assert_eq!((product.operations(), product.precision()), (1024.0, Precision::F32));
+    }
+}

@@ -264,28 +264,80 @@ fn turn_back(
 #[cfg(feature = "torch")]
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::accelerator::{Accelerator, Outputs, PackedPlanes, Queue};
     use crate::tensor_options::TensorOptions;
 
-    /// Two queues, as two GPUs have; here both compute on the CPU.
+    fn weights() -> Weights {
+        let size = Size::new(5).unwrap();
+        Weights::synthetic(Shape { filters: 8, value_hidden: 8, ..Shape::plain(size) }, 1)
+    }
+
+    /// A queue as that of a GPU, which computes on the CPU.
+    fn engine() -> Engine {
+        let options = TensorOptions { device: tch::Device::Cpu, kind: tch::Kind::Float };
+        Engine::on_device(&weights(), options, 4).unwrap()
+    }
+
+    /// The policy of the empty board.
+    fn evaluate(network: &mut Network) -> Result<Vec<f32>, EvaluateError> {
+        let game = go::Game::new(network.shape().size);
+        let ticket = network.submit(Request { game: &game, komi: 7.0, draw: mcts::Draw::PLAIN });
+        network.flush()?;
+        Ok(network.get(ticket).policy.to_vec())
+    }
+
+    /// Two queues, as two GPUs have.
     #[test]
     fn sessions_take_devices_in_turn() {
-        let size = Size::new(5).unwrap();
-        let weights = Weights::synthetic(Shape { filters: 8, value_hidden: 8, ..Shape::plain(size) }, 1);
-        let options = TensorOptions { device: tch::Device::Cpu, kind: tch::Kind::Float };
-        let engines = [(); 2].map(|()| Engine::on_device(&weights, options, 4).unwrap());
-        let model = Model::of_engines(weights.shape(), 4, engines.into());
-        let game = go::Game::new(size);
-        let outputs: Vec<Vec<f32>> = (0..3)
-            .map(|_| {
-                let mut network = model.network();
-                let ticket = network.submit(Request { game: &game, komi: 7.0, draw: mcts::Draw::PLAIN });
-                network.flush().unwrap();
-                network.get(ticket).policy.to_vec()
-            })
-            .collect();
+        let model = Model::of_engines(weights().shape(), 4, vec![engine(), engine()]);
+        let outputs: Vec<Vec<f32>> = (0..3).map(|_| evaluate(&mut model.network()).unwrap()).collect();
         assert!(outputs[0] == outputs[1] && outputs[0] == outputs[2]);
         let positions: Vec<u64> = model.queue_counts().iter().map(|counts| counts.positions).collect();
         assert_eq!(positions, [2, 1]);
+    }
+
+    /// A GPU after a fault.
+    struct Failed;
+
+    impl Accelerator for Failed {
+        type Flight = ();
+
+        fn launch(&mut self, _: &[&PackedPlanes]) -> Result<(), NetError> {
+            Err(NetError::of_libtorch("CUDA error"))
+        }
+
+        fn is_done(&self, (): &()) -> Result<bool, NetError> {
+            Ok(true)
+        }
+
+        fn read(&mut self, (): (), _: &mut [&mut Outputs]) -> Result<(), NetError> {
+            Ok(())
+        }
+
+        fn rows(&self, positions: usize) -> usize {
+            positions
+        }
+
+        fn bytes(&self, _: usize) -> [usize; 2] {
+            [0, 0]
+        }
+    }
+
+    #[test]
+    fn device_that_fails_leaves_the_other_working() {
+        let shape = weights().shape();
+        let queue = Arc::new(Queue::open(|_| 4, || Ok(Failed)).unwrap());
+        let failed = Engine::Device(queue, shape.inputs.packing(shape.size), shape.size.moves());
+        let model = Model::of_engines(shape, 4, vec![failed, engine()]);
+        let (mut failing, mut working) = (model.network(), model.network());
+        for _ in 0..2 {
+            assert!(evaluate(&mut failing).unwrap_err().to_string().contains("CUDA error"));
+            assert_eq!(evaluate(&mut working).unwrap().len(), shape.size.moves());
+        }
+        let positions: Vec<u64> = model.queue_counts().iter().map(|counts| counts.positions).collect();
+        assert_eq!(positions, [0, 2]);
     }
 }

@@ -74,3 +74,36 @@ fn generator(seed: u64, step: u64) -> Xoshiro256PlusPlus {
     // Weyl's sequence with the golden ratio: steps of one seed are far from each other and from those of the next.
     Xoshiro256PlusPlus::seed_from_u64(seed ^ step.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15))
 }
+
+#[cfg(test)]
+mod tests {
+    use config::Preset;
+    use go::Size;
+    use record::synthetic;
+
+    use super::*;
+    use crate::{Device, Precision, TrainDevice, Trainer, Weights};
+
+    /// Batches are encoded ahead for a GPU; here for a CPU, which tells their bits.
+    #[test]
+    fn batch_that_was_encoded_ahead_trains_as_one_that_was_not() {
+        let shape = Shape { blocks: 1, filters: 4, value_hidden: 4, ..Shape::plain(Size::new(5).unwrap()) };
+        let mut train_config = TrainConfig::new(&Preset::NineByNine.config());
+        (train_config.train.norm_batch, train_config.train.augment_symmetries) = (8, true);
+        let train_device = TrainDevice { device: Device::Cpu, precision: Precision::F32, threads: 2 };
+        let trainer = || Trainer::new(&Weights::synthetic(shape, 1), 0, train_config.clone(), train_device).unwrap();
+        let games = (0..4).map(|index| synthetic::game("random", "w", index, shape.size, 30));
+        let examples: Vec<Example> = games.flat_map(|game| game.examples().unwrap()).collect();
+        let (mut expected, mut found) = (trainer(), trainer());
+        let preparation = Preparation { threads: Some(2), ..found.preparation() };
+        // The second batch is for another step, which sees it under other symmetries, and is encoded anew.
+        for (step, prepared_for) in [(0, 0), (1, 5)] {
+            let batch = preparation.prepare(prepared_for, examples.clone()).unwrap();
+            let parts = preparation.encoded(step, &examples).unwrap();
+            assert!(parts.as_ref().is_some_and(|parts| parts.len() > 1));
+            assert_eq!(batch.encoded == parts, step == prepared_for);
+            assert_eq!(found.step_prepared(&batch).unwrap(), expected.step(&examples).unwrap());
+        }
+        assert_eq!(found.weights().unwrap(), expected.weights().unwrap());
+    }
+}
