@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use testing::{Tool, require};
-use tests::{program, succeed};
+use tests::{fail, program, succeed};
 
 /// A tower that takes no time.
 const TOWER: [&str; 6] = ["--size", "5", "--blocks", "1", "--filters", "8"];
@@ -69,6 +69,15 @@ fn bench_train_has_one_case() {
     let train = bench("train", &[&TOWER[..], &["--set", "train.batch=32"]].concat());
     assert!(train.len() == 1 && train[0]["bench"] == "train" && number(&train[0], "share") > 0.0, "{train:?}");
     assert!((0.0..1.0).contains(&number(&train[0], "waited_share")), "{train:?}");
+}
+
+#[test]
+fn bench_gpu_is_refused_on_a_cpu_and_on_a_gpu_that_is_not_there() {
+    // No machine has so many.
+    for (device, problem) in [("cpu", "this benchmark is for GPUs; use bench network"), ("cuda:1048576", "GPU")] {
+        let (code, message) = fail(program("tengen").args(["bench", "gpu", "--size", "5", "--device", device]));
+        assert!(code == 2 && message.contains(problem), "{message}");
+    }
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! A GPU: what it computes at most, and how much of that self-play reaches.
 
+use std::ffi::OsStr;
 use std::fmt;
 use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
@@ -247,7 +248,12 @@ impl Readings {
     /// `None` where there is no GPU or no such program.
     fn start(device: Device) -> Option<Readings> {
         let Device::Cuda(number) = device else { return None };
-        let mut program = Command::new("nvidia-smi")
+        Readings::of("nvidia-smi", number)
+    }
+
+    /// The same of a GPU by its number, with a program that prints a percentage for each reading.
+    fn of(program: impl AsRef<OsStr>, number: usize) -> Option<Readings> {
+        let mut program = Command::new(program)
             .args(["--query-gpu=utilization.gpu", "--format=csv,noheader,nounits", "-lms", &READING_MS.to_string()])
             .args(["-i", &number.to_string()])
             .stdin(Stdio::null())
@@ -268,5 +274,92 @@ impl Readings {
         let readings = reader.join().ok()?;
         let late = &readings[readings.len() / 4..];
         (!late.is_empty()).then(|| late.iter().sum::<f64>() / late.len() as f64 / 100.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::{Path, PathBuf};
+
+    use config::Preset;
+
+    use super::*;
+
+    /// A program in the shell. Another process writes it: one that is open for writing, if only in a process that another
+    /// thread of this test has forked meanwhile, cannot be started.
+    fn script(folder: &Path, text: &str) -> PathBuf {
+        let path = folder.join("nvidia-smi");
+        let write = "printf '#!/bin/sh\n%s\n' \"$2\" > \"$1\" && chmod +x \"$1\"";
+        let status = Command::new("sh").args(["-c", write, "sh"]).arg(&path).arg(text).status().unwrap();
+        assert!(status.success());
+        path
+    }
+
+    #[test]
+    fn utilisation_is_the_mean_of_later_readings_if_there_are_any() {
+        let folder = tempfile::tempdir().unwrap();
+        let lines = [
+            ("echo 0; echo 75; echo 80; echo 85", Some(0.8)),
+            ("echo 40", Some(0.4)),
+            ("echo '[N/A]'", None),
+            ("exit 9", None),
+        ];
+        for (text, expected) in lines {
+            let mut readings = Readings::of(script(folder.path(), text), 0).unwrap();
+            readings.program.wait().unwrap();
+            assert_eq!(readings.mean(), expected, "{text}");
+        }
+        let silent = Readings::of(script(folder.path(), "exec sleep 600"), 0).unwrap();
+        assert_eq!(silent.mean(), None);
+        assert!(Readings::of(folder.path().join("absent"), 0).is_none() && Readings::start(Device::Cpu).is_none());
+    }
+
+    fn tower() -> Tower {
+        let config = Preset::NineByNine.with(&["network.blocks=1", "network.filters=8", "train.grow=[]"]).unwrap();
+        Subject::made_up(config).unwrap().tower()
+    }
+
+    #[test]
+    fn bare_network_is_a_line() {
+        let (evaluations_per_s, tflop_per_s) = (123_456.7, 12.5);
+        let bare = Bare { tower: tower(), batch: 256, evaluations_per_s, tflop_per_s, share: 0.5 };
+        let expected =
+            "network 9x9 1x8, batches of  256:    123457 evaluations/s, 12.5 Tflop/s, 50.0 % of the matrix product";
+        assert_eq!(bare.to_string(), expected);
+    }
+
+    #[test]
+    fn selfplay_is_four_lines_and_tells_that_utilisation_is_unknown() {
+        let played = |utilisation| Played {
+            tower: tower(),
+            visits: 64,
+            threads: 32,
+            batch: 128,
+            evaluations_per_s: 256_000.4,
+            positions_per_s: 4000.0,
+            share: 0.5,
+            positions_per_batch: 911.0,
+            rows_per_batch: 1107.0,
+            busy: 0.75,
+            utilisation,
+            searching_us: 1.5,
+            packing_us: 0.25,
+            launching_us: 0.5,
+            reading_us: 0.75,
+            bytes_up: 1318.0,
+            bytes_down: 328.0,
+            gb_per_s: 0.5,
+        };
+        let expected = "\
+            selfplay 9x9 1x8, 64 visits, 32 threads with batches of 128: 256000 evaluations/s, 4000 positions/s, \
+            50.0 % of the bare network\n  \
+            device: 911 positions in 1107 rows, with a batch in 75.0 % of the time, utilisation 25 %\n  \
+            an evaluation: search 1.50 µs of a core; elapsed, planes to bits 0.25 µs, starting batches 0.50 µs, \
+            copying outputs 0.75 µs\n  \
+            bus: 1318 bytes to the device and 328 back for each evaluation, 0.50 GB/s";
+        assert_eq!(played(Some(0.25)).to_string(), expected);
+        let unknown =
+            expected.replace("utilisation 25 %", "utilisation unknown: nvidia-smi is missing or does not tell");
+        assert_eq!(played(None).to_string(), unknown);
     }
 }
