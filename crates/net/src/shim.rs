@@ -247,6 +247,9 @@ mod tests {
         let error = unpanicked(|| -> Result<(), NetError> { panic!("CUDA {} of memory", "out") }).unwrap_err();
         assert!(matches!(error, NetError::Torch(message) if message == "CUDA out of memory"));
         assert_eq!(unpanicked(|| Ok(3)).unwrap(), 3);
+        let zeros = |len: i64| tch::Tensor::zeros([len], (tch::Kind::Float, tch::Device::Cpu));
+        let message = unpanicked(|| Ok(zeros(2) + zeros(3))).unwrap_err().to_string();
+        assert!(message.starts_with("libtorch: The size of tensor") && !message.contains("frame #"), "{message}");
     }
 
     #[test]
