@@ -140,24 +140,26 @@ impl Cells {
     }
 
     /// Puts a stone on an empty point and joins it with its neighbours; captures nothing. Returns the heads that were joined.
+    #[inline]
     pub(crate) fn place(&mut self, point: u16, color: Color) -> [Option<(u16, u16)>; 4] {
         let own = Content::stone(color);
         self.cells[usize::from(point)] =
             PointState { content: own, head: point, next: point, len: 1, ..PointState::EMPTY };
-        self.around(point).map(|neighbour| {
+        let mut joined = [None; 4];
+        for (joined, &neighbour) in joined.iter_mut().zip(self.around(point)) {
             let cell = *self.at(neighbour);
             match cell.content {
-                Content::Beyond => None,
-                Content::Empty => {
-                    self.head_mut(point).liberties.add(neighbour);
-                    None
-                }
+                Content::Beyond => {}
+                Content::Empty => self.head_mut(point).liberties.add(neighbour),
                 content => {
                     self.cells[usize::from(cell.head)].liberties.remove(point);
-                    if content == own { self.join(cell.head, self.at(point).head) } else { None }
+                    if content == own {
+                        *joined = self.join(cell.head, self.at(point).head);
+                    }
                 }
             }
-        })
+        }
+        joined
     }
 
     fn head_mut(&mut self, stone: u16) -> &mut PointState {

@@ -48,11 +48,10 @@ impl Position {
         if let Some(point) = (stones.both() - PointSet::full(size)).first() {
             return Err(PositionError::OffBoard(point));
         }
-        let mut position = Position::empty(size);
-        position.to_move = to_move;
+        let mut position = Position { to_move, stones: *stones, ..Position::empty(size) };
         for color in Color::BOTH {
             for point in stones.of(color) {
-                position.add(point.index() as u16, color);
+                change_hashes(&mut position.hashes, size, color, point);
                 position.cells.place(point.index() as u16, color);
             }
         }
@@ -149,7 +148,8 @@ impl Position {
         self.to_move = other;
         let Move::Play(point) = mv else { return 0 };
         let placed = self.cells.play(point.index() as u16, color);
-        self.add(point.index() as u16, color);
+        change_hashes(&mut self.hashes, self.cells.size(), color, point);
+        self.stones.of_mut(color).insert(point);
         let mut captured = 0;
         for stone in self.cells.captured(&placed) {
             let stone = Point::at(stone.into());
@@ -158,13 +158,6 @@ impl Position {
             captured += 1;
         }
         captured
-    }
-
-    /// Updates the counts of the whole board by a stone.
-    fn add(&mut self, stone: u16, color: Color) {
-        let stone = Point::at(stone.into());
-        change_hashes(&mut self.hashes, self.cells.size(), color, stone);
-        self.stones.of_mut(color).insert(stone);
     }
 
     pub(crate) const fn cells(&self) -> &Cells {
@@ -200,8 +193,8 @@ impl Position {
 
 /// Puts a stone into the hashes of a board and its images, or takes it out.
 fn change_hashes(hashes: &mut [u64; 8], size: Size, color: Color, stone: Point) {
-    for (hash, symmetry) in hashes.iter_mut().zip(Symmetry::ALL) {
-        *hash ^= zobrist::key(color, symmetry.point(size, stone));
+    for (hash, key) in hashes.iter_mut().zip(zobrist::image_keys(size, color, stone)) {
+        *hash ^= key;
     }
 }
 
