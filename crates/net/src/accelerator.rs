@@ -18,6 +18,8 @@ use crate::NetError;
 pub use gpu::largest_batch;
 pub(crate) use gpu::open;
 pub use queue::QueueCounts;
+#[cfg(test)]
+pub(crate) use queue::tests::Failing;
 pub(crate) use queue::{Client, Queue};
 
 /// Planes of positions as bits.

@@ -267,7 +267,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::*;
-    use crate::accelerator::{Accelerator, Outputs, PackedPlanes, Queue};
+    use crate::accelerator::{Failing, Queue};
     use crate::tensor_options::TensorOptions;
 
     fn weights() -> Weights {
@@ -299,37 +299,10 @@ mod tests {
         assert_eq!(positions, [2, 1]);
     }
 
-    /// A GPU after a fault.
-    struct Failed;
-
-    impl Accelerator for Failed {
-        type Flight = ();
-
-        fn launch(&mut self, _: &[&PackedPlanes]) -> Result<(), NetError> {
-            Err(NetError::of_libtorch("CUDA error"))
-        }
-
-        fn is_done(&self, (): &()) -> Result<bool, NetError> {
-            Ok(true)
-        }
-
-        fn read(&mut self, (): (), _: &mut [&mut Outputs]) -> Result<(), NetError> {
-            Ok(())
-        }
-
-        fn rows(&self, positions: usize) -> usize {
-            positions
-        }
-
-        fn bytes(&self, _: usize) -> [usize; 2] {
-            [0, 0]
-        }
-    }
-
     #[test]
     fn device_that_fails_leaves_the_other_working() {
         let shape = weights().shape();
-        let queue = Arc::new(Queue::open(|_| 4, || Ok(Failed)).unwrap());
+        let queue = Arc::new(Queue::open(|_| 4, || Ok(Failing("launch"))).unwrap());
         let failed = Engine::Device(queue, shape.inputs.packing(shape.size), shape.size.moves());
         let model = Model::of_engines(shape, 4, vec![failed, engine()]);
         let (mut failing, mut working) = (model.network(), model.network());

@@ -49,7 +49,7 @@ pub struct ResourceArgs {
     #[command(flatten)]
     pub devices: DeviceArgs,
 
-    /// Evaluation cache per worker thread, in MiB; affects only the speed, and on a GPU the rounding of evaluations
+    /// Evaluation cache per worker thread, in MiB
     #[arg(long, env = "TENGEN_CACHE_MIB", default_value = "64", value_name = "N", global = true, allow_negative_numbers = true, value_parser = within(0..=MOST_CACHE_MIB))]
     pub cache_mib: usize,
 }

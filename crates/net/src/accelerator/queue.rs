@@ -352,4 +352,4 @@ impl Drop for Client {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

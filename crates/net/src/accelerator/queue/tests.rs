@@ -167,8 +167,8 @@ fn clients_of_a_failed_batch_have_its_error_and_the_next_one_works() {
     assert_eq!(evaluate(&mut client, &[2]).unwrap(), [2.0]);
 }
 
-/// A device that fails at every batch, in a place.
-struct Failing(&'static str);
+/// A device that fails at every batch, in a place: `launch`, `is_done` or `read`. With `panic` its thread ends.
+pub(crate) struct Failing(pub(crate) &'static str);
 
 impl Failing {
     fn at(&self, place: &str) -> Result<(), NetError> {
@@ -180,6 +180,7 @@ impl Accelerator for Failing {
     type Flight = ();
 
     fn launch(&mut self, _: &[&PackedPlanes]) -> Result<(), NetError> {
+        assert!(self.0 != "panic", "as a test wants it");
         self.at("launch")
     }
 
@@ -222,27 +223,7 @@ fn device_that_cannot_be_opened_is_an_error() {
 fn clients_of_a_thread_that_panicked_have_an_error() {
     let (queue, _batches, end) = queue();
     let mut client = queue.client(packing(), MOVES);
-    // A device without the other end: reading a batch panics.
-    struct Broken;
-    impl Accelerator for Broken {
-        type Flight = ();
-        fn launch(&mut self, _: &[&PackedPlanes]) -> Result<(), NetError> {
-            panic!("as a test wants it")
-        }
-        fn is_done(&self, (): &()) -> Result<bool, NetError> {
-            Ok(true)
-        }
-        fn read(&mut self, (): (), _: &mut [&mut Outputs]) -> Result<(), NetError> {
-            Ok(())
-        }
-        fn rows(&self, positions: usize) -> usize {
-            positions
-        }
-        fn bytes(&self, _: usize) -> [usize; 2] {
-            [0, 0]
-        }
-    }
-    let broken = Arc::new(Queue::open(|_| 8, || Ok(Broken)).unwrap());
+    let broken = Arc::new(Queue::open(|_| 8, || Ok(Failing("panic"))).unwrap());
     let mut of_broken = broken.client(packing(), MOVES);
     (0..2).for_each(|_| assert!(evaluate(&mut of_broken, &[1]).unwrap_err().to_string().contains("has ended")));
     end.send(Ok(())).unwrap();
