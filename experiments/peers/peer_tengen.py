@@ -6,6 +6,7 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 import time
 import urllib.request
 from pathlib import Path
@@ -25,6 +26,17 @@ COUNTERS = {"positions": "tengen_positions_total", "evaluations": "tengen_evalua
 
 def program(name):
     return str(PROGRAMS / name)
+
+
+def version():
+    """The commit that the program was built from, or its version where that is not known."""
+    if not Path(program("tengen")).exists():
+        sys.exit(f"peers: {program('tengen')} is missing; `make peers` builds it")
+    # Problems of the machine are an error of the report, and no reason to have no version.
+    output = subprocess.run([program("tengen"), "doctor", "--json"], text=True, stdout=subprocess.PIPE).stdout
+    report = json.loads(output)
+    commit, _, dirty = (report["commit"] or "").partition("-")
+    return "-".join(filter(None, [commit[:10], dirty])) or report["version"]
 
 
 def bench(*arguments):

@@ -204,12 +204,10 @@ def foreign(results, here):
 
 def versions(packages):
     """Versions of Tengen, of the programs and of the pinned packages."""
-    command = ["git", "-C", ROOT, "rev-parse", "--short=10", "HEAD"]
-    commit = subprocess.run(command, text=True, capture_output=True).stdout
     programs = {module.NAME: module.version() for module in map(peer, ("gnugo", "leelaz")) if not module.missing()}
     names = [line.partition("==")[0] for line in (HERE / "requirements.txt").read_text().splitlines() if "==" in line]
     found = {each.metadata["Name"]: each.version for each in importlib.metadata.distributions(path=[str(packages)])}
-    return {"tengen": commit.strip(), "python": platform.python_version(), **programs,
+    return {"tengen": peer("tengen").version(), "python": platform.python_version(), **programs,
             **{name: found[name] for name in names if name in found}}
 
 
