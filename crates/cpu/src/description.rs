@@ -209,7 +209,7 @@ impl Block {
 
 impl Convolution {
     pub(crate) fn check(&self, name: &str, inputs: usize, outputs: usize, side: usize) -> Result<(), CpuError> {
-        count(&format!("{name}: input channels"), inputs, self.inputs)?;
+        count(&format!("{name}: input channels"), inputs.max(1), self.inputs)?;
         count(&format!("{name}: output channels"), outputs.max(1), self.outputs)?;
         count(&format!("{name}.weight"), inputs * outputs * side * side, self.weight.len())?;
         count(&format!("{name}.bias"), outputs, self.bias.len())?;

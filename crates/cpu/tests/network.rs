@@ -244,6 +244,16 @@ fn parts_that_do_not_fit_together_are_refused() {
 }
 
 #[test]
+fn network_that_sees_nothing_is_refused() {
+    let mut description = fixtures().next().unwrap().description;
+    description.inputs.clear();
+    description.stem.inputs = 0;
+    description.stem.weight.clear();
+    let found = Model::new(&description, Precision::F32, InstructionSet::Portable).err().unwrap();
+    assert_eq!(found.to_string(), "network description: stem: input channels has 0 numbers, 1 fit the other parts");
+}
+
+#[test]
 fn number_that_is_not_finite_is_refused() {
     let mut bytes = read("plain.safetensors");
     let last = bytes.len() - 4;
