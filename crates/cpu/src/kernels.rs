@@ -29,6 +29,29 @@ use crate::{CpuError, InstructionSet};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Kernels(InstructionSet);
 
+/// Checks the lengths of a job, and runs the loop as it is compiled for the instruction set.
+macro_rules! run {
+    ($kernels:expr, $name:ident($job:ident, $out:ident)) => {
+        $job.check($out.len());
+        match $kernels.0 {
+            // SAFETY: lengths were checked. The portable loops need no instruction set.
+            InstructionSet::Portable => unsafe { sets::portable::$name($job, $out) },
+            #[cfg(target_arch = "x86_64")]
+            // SAFETY: lengths were checked. `Kernels::new` found that the processor has the instruction set.
+            set => unsafe {
+                match set {
+                    InstructionSet::Avx2 => sets::avx2::$name($job, $out),
+                    InstructionSet::AvxVnni => sets::avx_vnni::$name($job, $out),
+                    InstructionSet::Avx512 => sets::avx512::$name($job, $out),
+                    _ => sets::vnni::$name($job, $out),
+                }
+            },
+            #[cfg(not(target_arch = "x86_64"))]
+            set => unreachable!("{set} is available on x86-64 alone"),
+        }
+    };
+}
+
 impl Kernels {
     /// # Errors
     /// An instruction set that this processor has not.
@@ -41,23 +64,7 @@ impl Kernels {
     /// # Panics
     /// When a slice is too short.
     pub(crate) fn gather<T: Element>(self, job: Gather<'_>, out: &mut [T]) {
-        job.check(out.len());
-        match self.0 {
-            // SAFETY: lengths were checked. The portable loops need no instruction set.
-            InstructionSet::Portable => unsafe { sets::portable::gather(job, out) },
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: lengths were checked. `Kernels::new` found that the processor has the instruction set.
-            set => unsafe {
-                match set {
-                    InstructionSet::Avx2 => sets::avx2::gather(job, out),
-                    InstructionSet::AvxVnni => sets::avx_vnni::gather(job, out),
-                    InstructionSet::Avx512 => sets::avx512::gather(job, out),
-                    _ => sets::vnni::gather(job, out),
-                }
-            },
-            #[cfg(not(target_arch = "x86_64"))]
-            set => unreachable!("{set} is available on x86-64 alone"),
-        }
+        run!(self, gather(job, out));
     }
 
     /// Multiplies columns by a panel of weights.
@@ -65,23 +72,7 @@ impl Kernels {
     /// # Panics
     /// When a slice is too short.
     pub(crate) fn products<T: Element>(self, job: Products<'_, T>, out: &mut [f32]) {
-        job.check(out.len());
-        match self.0 {
-            // SAFETY: lengths were checked. The portable loops need no instruction set.
-            InstructionSet::Portable => unsafe { sets::portable::products(job, out) },
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: lengths were checked. `Kernels::new` found that the processor has the instruction set.
-            set => unsafe {
-                match set {
-                    InstructionSet::Avx2 => sets::avx2::products(job, out),
-                    InstructionSet::AvxVnni => sets::avx_vnni::products(job, out),
-                    InstructionSet::Avx512 => sets::avx512::products(job, out),
-                    _ => sets::vnni::products(job, out),
-                }
-            },
-            #[cfg(not(target_arch = "x86_64"))]
-            set => unreachable!("{set} is available on x86-64 alone"),
-        }
+        run!(self, products(job, out));
     }
 
     /// Transforms a panel of products back into points.
@@ -89,22 +80,6 @@ impl Kernels {
     /// # Panics
     /// When a slice is too short.
     pub(crate) fn scatter(self, job: Scatter<'_>, out: &mut [f32]) {
-        job.check(out.len());
-        match self.0 {
-            // SAFETY: lengths were checked. The portable loops need no instruction set.
-            InstructionSet::Portable => unsafe { sets::portable::scatter(job, out) },
-            #[cfg(target_arch = "x86_64")]
-            // SAFETY: lengths were checked. `Kernels::new` found that the processor has the instruction set.
-            set => unsafe {
-                match set {
-                    InstructionSet::Avx2 => sets::avx2::scatter(job, out),
-                    InstructionSet::AvxVnni => sets::avx_vnni::scatter(job, out),
-                    InstructionSet::Avx512 => sets::avx512::scatter(job, out),
-                    _ => sets::vnni::scatter(job, out),
-                }
-            },
-            #[cfg(not(target_arch = "x86_64"))]
-            set => unreachable!("{set} is available on x86-64 alone"),
-        }
+        run!(self, scatter(job, out));
     }
 }

@@ -61,7 +61,7 @@ pub(crate) trait Simd: Floats {
 ///
 /// # Safety
 /// As for [`Floats`].
-pub(crate) trait Element: Copy + Default + sealed::Sealed {
+pub(crate) trait Element: Copy + Default {
     /// Numbers of one output that are multiplied at once.
     const STEP: usize;
     /// Vectors of output channels, and columns, whose sums are in registers at once.
@@ -80,12 +80,6 @@ pub(crate) trait Element: Copy + Default + sealed::Sealed {
     unsafe fn finish<S: Simd>(sums: Self::Sums<S>, scales: *const f32) -> S::Vector;
     /// Stores a transformed input, for i16 in this scale.
     unsafe fn store<R: Round>(to: *mut Self, a: R::Vector, scale: f32);
-}
-
-mod sealed {
-    pub(crate) trait Sealed {}
-    impl Sealed for f32 {}
-    impl Sealed for i16 {}
 }
 
 impl Element for f32 {
