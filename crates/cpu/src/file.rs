@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 
 use crate::CpuError;
 use crate::auxiliary::Auxiliary;
-use crate::description::{Block, Convolution, Dense, Description, Input, Policy, PolicyHead, Value};
+use crate::description::{Block, Convolution, Dense, Description, Input, Policy, PolicyHead, Value, finite};
 use crate::fold::{Norm, fold};
 use crate::header::{FOLDED, Header, KEY, WEIGHTS};
 
@@ -159,29 +159,23 @@ impl<'a> File<'a> {
 
     /// A 3x3 convolution and the batch norm after it.
     fn conv(&self, name: &str, inputs: usize, outputs: usize) -> Result<Convolution, CpuError> {
-        let dimensions = [outputs, inputs, 3, 3];
-        if self.is_folded {
-            return self.folded(name, dimensions);
-        }
-        let weight = self.numbers(&format!("{name}.conv.weight"), &dimensions)?;
-        Ok(fold(inputs, &weight, &self.norm(&format!("{name}.norm"), outputs, true)?))
+        self.unit(name, [outputs, inputs, 3, 3], true)
     }
 
     /// The 1x1 convolution of a head, whose batch norm has neither scale nor shift.
     fn head(&self, name: &str, outputs: usize) -> Result<Convolution, CpuError> {
-        let inputs = self.header.filters;
-        let dimensions = [outputs, inputs, 1, 1];
-        if self.is_folded {
-            return self.folded(name, dimensions);
-        }
-        let weight = self.numbers(&format!("{name}.conv.weight"), &dimensions)?;
-        Ok(fold(inputs, &weight, &self.norm(&format!("{name}.norm"), outputs, false)?))
+        self.unit(name, [outputs, self.header.filters, 1, 1], false)
     }
 
-    fn folded(&self, name: &str, dimensions: [usize; 4]) -> Result<Convolution, CpuError> {
+    fn unit(&self, name: &str, dimensions: [usize; 4], has_scale: bool) -> Result<Convolution, CpuError> {
         let [outputs, inputs, ..] = dimensions;
-        let weight = self.numbers(&format!("{name}.weight"), &dimensions)?;
-        Ok(Convolution { inputs, outputs, weight, bias: self.numbers(&format!("{name}.bias"), &[outputs])? })
+        if self.is_folded {
+            let weight = self.numbers(&format!("{name}.weight"), &dimensions)?;
+            let bias = self.numbers(&format!("{name}.bias"), &[outputs])?;
+            return Ok(Convolution { inputs, outputs, weight, bias });
+        }
+        let weight = self.numbers(&format!("{name}.conv.weight"), &dimensions)?;
+        Ok(fold(inputs, &weight, &self.norm(&format!("{name}.norm"), outputs, has_scale)?))
     }
 
     fn norm(&self, name: &str, channels: usize, has_scale: bool) -> Result<Norm, CpuError> {
@@ -214,10 +208,8 @@ impl<'a> File<'a> {
             return Err(wrong(format!("{:?} of dimensions {:?}", view.dtype(), view.shape())));
         }
         let numbers: Vec<f32> = view.data().as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
-        match numbers.iter().position(|number| !number.is_finite()) {
-            Some(index) => Err(CpuError::Number { tensor: tensor.to_owned(), index, value: numbers[index] }),
-            None => Ok(numbers),
-        }
+        finite(tensor, &numbers)?;
+        Ok(numbers)
     }
 }
 
