@@ -1,10 +1,10 @@
 //! From the last activations of the tower to policies and values.
 
-use crate::board::Board;
+use crate::board::{Board, padded};
 use crate::buffer::Buffer;
 use crate::description::Dense;
 use crate::math::{relu, softmax, tanh};
-use crate::model::{Heads, Model, PackedPolicy};
+use crate::model::{Model, PackedPolicy};
 use crate::workspace::multiply;
 
 /// Numbers of a group of positions on their way through the heads.
@@ -24,9 +24,9 @@ impl HeadsMemory {
         let buffer = |len: usize| Buffer::new(model.group * len);
         HeadsMemory {
             planes: buffer(area * heads.planes.outputs),
-            policy: buffer((area * heads.counts[0]).max(2 * heads.counts[0])),
+            policy: buffer(area * heads.counts[0]),
             value: buffer(area * heads.counts[1]),
-            logits: buffer(heads.logits(model.moves())),
+            logits: buffer(padded(model.moves())),
             hidden: buffer(heads.hidden.outputs),
         }
     }
@@ -49,7 +49,7 @@ impl HeadsMemory {
             }
         }
         policies.chunks_exact_mut(model.moves()).for_each(softmax);
-        self.values(heads, model, values);
+        self.values(model, values);
     }
 
     /// The hidden layer of the value head after ReLU, of the first position.
@@ -76,9 +76,10 @@ impl HeadsMemory {
         }
     }
 
-    fn values(&mut self, heads: &Heads, model: &Model, values: &mut [f32]) {
-        let (area, count) = (model.board.area(), heads.counts[1]);
-        let stride = area * count;
+    fn values(&mut self, model: &Model, values: &mut [f32]) {
+        let heads = &model.heads;
+        let count = heads.counts[1];
+        let stride = model.board.area() * count;
         if heads.value_pooled {
             // Means take the place of the first point.
             self.value.chunks_exact_mut(stride).take(values.len()).for_each(|planes| means(planes, count));

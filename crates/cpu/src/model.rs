@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::board::{Board, FREQUENCIES, LANES, padded};
+use crate::board::{Board, FREQUENCIES, padded};
 use crate::bound::{self, BlockLayers};
 use crate::description::{Block, Dense, Description, Input, PolicyHead, Value};
 use crate::kernels::Kernels;
@@ -183,10 +183,5 @@ impl Heads {
             hidden_width: hidden.bias.len(),
             out: out.clone(),
         }
-    }
-
-    /// Padded logits of a position.
-    pub(crate) fn logits(&self, moves: usize) -> usize {
-        moves.next_multiple_of(LANES)
     }
 }
