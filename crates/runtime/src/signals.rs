@@ -15,11 +15,13 @@ use crate::{Stop, console, format};
 pub(crate) fn listen(name: &'static str, stop: Stop) -> io::Result<()> {
     let mut signals = Signals::new([SIGTERM, SIGINT])?;
     thread::Builder::new().name("signals".to_owned()).spawn(move || {
+        let mut signalled = false;
         for signal in signals.forever() {
-            if stop.requested() {
+            if signalled {
                 // Without destructors: whatever hangs may hang in them too. What is published is whole already.
                 signal_hook::low_level::exit(128 + signal);
             }
+            signalled = true;
             console::notice(&format!("{name} shuts down after publishing finished work; repeat to exit at once"));
             stop.health().drain();
             if signal == SIGTERM {

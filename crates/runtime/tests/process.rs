@@ -18,12 +18,13 @@ fn main() -> ExitCode {
     if let Ok(role) = env::var(ROLE) {
         return play(&role);
     }
-    let cases: [(&str, fn()); 12] = [
+    let cases: [(&str, fn()); 13] = [
         ("a finished process exits with 0", finished_exits_with_0),
         ("kind of error is the exit code", kind_of_error_is_the_exit_code),
         ("json log has json errors", json_log_has_json_errors),
         ("log that is no terminal is json", log_that_is_no_terminal_is_json),
         ("first signal asks to stop", first_signal_asks_to_stop),
+        ("first signal asks a process to stop that stops already", first_signal_asks_a_stopping_process_to_stop),
         ("second signal ends at once", second_signal_ends_at_once),
         ("process that does not stop is killed in time", process_that_does_not_stop_is_killed_in_time),
         ("metrics and liveness are served", metrics_and_liveness_are_served),
@@ -72,6 +73,13 @@ fn act(role: &str, stop: &Stop) -> anyhow::Result<()> {
         "deaf" => {
             runtime::print("ready")?;
             std::thread::sleep(Duration::from_secs(60));
+            Ok(())
+        }
+        "stopping" => {
+            stop.request();
+            runtime::print("ready")?;
+            // The test closes the input once the signal is noticed.
+            std::io::stdin().read_line(&mut String::new())?;
             Ok(())
         }
         "chatty" => loop {
@@ -179,6 +187,18 @@ fn first_signal_asks_to_stop() {
         assert_eq!((output.status.code(), said.as_str()), (Some(code), "published\n"));
         assert!(stderr(&output).starts_with("actor shuts down"), "{}", stderr(&output));
     }
+}
+
+/// A process that has lost its lease publishes what is finished, too.
+fn first_signal_asks_a_stopping_process_to_stop() {
+    let mut child = start_with("stopping", &[], Stdio::piped());
+    let mut stdout = BufReader::new(child.stdout.take().expect("standard output is piped"));
+    let mut notice = BufReader::new(child.stderr.take().expect("standard error is piped"));
+    stdout.read_line(&mut String::new()).expect("the process says it is ready");
+    send(&child, "INT");
+    notice.read_line(&mut String::new()).expect("the signal is noticed");
+    drop(child.stdin.take());
+    assert_eq!(child.wait().expect("the process ends").code(), Some(0));
 }
 
 fn second_signal_ends_at_once() {
