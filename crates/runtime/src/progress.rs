@@ -92,10 +92,10 @@ impl Progress {
         );
     }
 
-    /// The time the rest will take at the rate so far.
+    /// The time the rest will take at the rate so far; `None` where that is none, or longer than a duration can be.
     fn left(&self, done: u64, took: Duration) -> Option<Duration> {
         let rest = self.total?.saturating_sub(done) as f64;
-        (done > 0).then(|| took.mul_f64(rest / done as f64))
+        Duration::try_from_secs_f64(took.as_secs_f64() * (rest / done as f64)).ok()
     }
 
     /// Every field is a plain value, so what a panicking thread left behind can be shown.
@@ -149,6 +149,7 @@ mod tests {
         assert_eq!(left(10), Some(Duration::from_secs(30)));
         assert_eq!(left(50), Some(Duration::ZERO));
         assert_eq!(Progress::new("games", None).left(5, Duration::from_secs(1)), None);
+        assert_eq!(Progress::new("steps", Some(u64::MAX)).left(1, Duration::from_secs(10)), None);
     }
 
     #[test]
