@@ -21,7 +21,7 @@ use hyper::{Method, Request, Response, StatusCode};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use tokio::net::TcpStream;
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::{Classify, Health, Stop, metrics, within};
 
@@ -84,7 +84,6 @@ struct Desk {
     metrics: PrometheusHandle,
     health: Health,
     stalled_after: Duration,
-    places: Semaphore,
 }
 
 fn serve(
@@ -102,7 +101,7 @@ fn serve(
     let metrics = builder.install_recorder().map_err(|e| anyhow!("{e}"))?;
     metrics::describe();
     metrics::START.set_to_now();
-    let desk = Arc::new(Desk { metrics, health, stalled_after, places: Semaphore::new(CONNECTIONS) });
+    let desk = Arc::new(Desk { metrics, health, stalled_after });
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     thread::Builder::new().name("service".to_owned()).spawn(move || {
         let Err(error) = runtime.block_on(listen(listener, desk));
@@ -113,9 +112,12 @@ fn serve(
 
 async fn listen(listener: TcpListener, desk: Arc<Desk>) -> io::Result<Infallible> {
     let listener = tokio::net::TcpListener::from_std(listener)?;
+    let places = Arc::new(Semaphore::new(CONNECTIONS));
     loop {
+        // Before the connection: those that wait do so in the system's queue, and take no file that the store may need.
+        let place = Arc::clone(&places).acquire_owned().await.map_err(io::Error::other)?;
         match listener.accept().await {
-            Ok((stream, _)) => drop(tokio::spawn(converse(stream, desk.clone()))),
+            Ok((stream, _)) => drop(tokio::spawn(converse(stream, desk.clone(), place))),
             // Too many open files, or a client that was gone again: that passes.
             Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
         }
@@ -123,8 +125,7 @@ async fn listen(listener: TcpListener, desk: Arc<Desk>) -> io::Result<Infallible
 }
 
 /// Serves one request. That the connection breaks is the client's business.
-async fn converse(stream: TcpStream, desk: Arc<Desk>) {
-    let _place = desk.places.acquire().await;
+async fn converse(stream: TcpStream, desk: Arc<Desk>, _place: OwnedSemaphorePermit) {
     let answer = service_fn(|request| {
         let answer = desk.answer(&request);
         async { Ok::<_, Infallible>(answer) }
@@ -178,4 +179,28 @@ fn resident() -> Option<f64> {
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
     let kilobytes: f64 = line.trim().strip_suffix(" kB")?.parse().ok()?;
     Some(kilobytes * 1024.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn connections_that_wait_are_not_accepted() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.set_nonblocking(true).unwrap();
+        let address = listener.local_addr().unwrap();
+        let metrics = PrometheusBuilder::new().build_recorder().handle();
+        let desk = Desk { metrics, health: Health::default(), stalled_after: PATIENCE };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        drop(runtime.spawn(listen(listener, Arc::new(desk))));
+        let clients: Vec<_> = (0..2 * CONNECTIONS).map(|_| std::net::TcpStream::connect(address).unwrap()).collect();
+        // The listener is a task, and so is each connection.
+        let accepted = || runtime.metrics().num_alive_tasks() - 1;
+        while accepted() < CONNECTIONS {
+            runtime.block_on(tokio::task::yield_now());
+        }
+        (0..clients.len()).for_each(|_| runtime.block_on(tokio::task::yield_now()));
+        assert_eq!(accepted(), CONNECTIONS);
+    }
 }
