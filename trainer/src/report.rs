@@ -90,7 +90,7 @@ fn gauges(gauge: Gauge, losses: &Losses) {
         ("l2", l2),
         ("total", total),
     ];
-    parts.into_iter().for_each(|(part, value)| gauge.set_of(part, value));
+    parts.into_iter().for_each(|(part, value)| gauge.set_for(part, value));
 }
 
 /// The losses of the progress bar.

@@ -3,7 +3,7 @@
 //! A number is noted where progress is reported anyway, some times a second; nothing is noted for each visit. Before
 //! [`crate::ServiceArgs::start`] has opened a port, notes go nowhere.
 
-use std::time::{SystemTime, UNIX_EPOCH};
+use crate::unix_millis;
 
 /// A metric that only grows, from the start of the process.
 #[derive(Clone, Copy, Debug)]
@@ -56,12 +56,6 @@ impl Gauge {
     }
 
     /// Sets the gauge for one value of its label.
-    pub fn set_of(self, value_of_label: &'static str, value: impl Into<f64>) {
-        let label = self.0.label.expect("a metric without a label is set without a value of it");
-        metrics::gauge!(self.0.name, label => value_of_label).set(value.into());
-    }
-
-    /// The same with a value that is not known beforehand.
     pub fn set_for(self, value_of_label: &str, value: impl Into<f64>) {
         metrics::gauge!(self.0.name, self.0.label_with(value_of_label)).set(value.into());
     }
@@ -77,7 +71,7 @@ impl Gauge {
 
     /// It happened now: seconds since 1970.
     pub fn set_to_now(self) {
-        self.set(SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |time| time.as_secs_f64()));
+        self.set_to_time(unix_millis());
     }
 
     /// It happened so many milliseconds after the beginning of 1970.

@@ -88,7 +88,7 @@ fn act(role: &str, stop: &Stop) -> anyhow::Result<()> {
         "played" => {
             stop.health().set_ready();
             runtime::metrics::GAMES.add(3);
-            runtime::metrics::TRAIN_LOSS.set_of("policy", 1.5);
+            runtime::metrics::TRAIN_LOSS.set_for("policy", 1.5);
             runtime::print("ready")?;
             while !stop.wait(Duration::from_secs(60)) {}
             // The test checks that it is still ready, and then closes the input.
