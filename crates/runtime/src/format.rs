@@ -6,8 +6,8 @@ use std::time::Duration;
 pub fn duration(time: Duration) -> String {
     let seconds = time.as_secs();
     match seconds {
-        0 if time.as_millis() < 1000 => format!("{}ms", time.as_millis()),
-        0..10 => format!("{}.{}s", seconds, time.subsec_millis() / 100),
+        0 => format!("{}ms", time.as_millis()),
+        1..10 => format!("{}.{}s", seconds, time.subsec_millis() / 100),
         10..60 => format!("{seconds}s"),
         60..3600 => format!("{}m {:02}s", seconds / 60, seconds % 60),
         3600..86_400 => format!("{}h {:02}m", seconds / 3600, seconds / 60 % 60),

@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::str::FromStr;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::Args;
 use tracing_subscriber::EnvFilter;
@@ -11,6 +10,7 @@ use tracing_subscriber::fmt::time::FormatTime;
 use tracing_subscriber::util::SubscriberInitExt;
 
 use crate::console::{self, LogFormat, LogWriter};
+use crate::unix_millis;
 
 /// Level and format of the log.
 #[derive(Args, Clone, Debug)]
@@ -30,7 +30,8 @@ pub struct LogArgs {
 pub struct Filter(String);
 
 /// An invalid log filter.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("\"{0}\" is not error, warn, info, debug, trace or off, nor pairs like store=debug")]
 pub struct UnknownFilter(String);
 
 impl LogArgs {
@@ -80,20 +81,12 @@ impl FromStr for Filter {
     }
 }
 
-impl fmt::Display for UnknownFilter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "\"{}\" is not error, warn, info, debug, trace or off, nor pairs like store=debug", self.0)
-    }
-}
-
-impl std::error::Error for UnknownFilter {}
-
 /// The time of day in UTC: on a terminal the date is known.
 struct Clock;
 
 impl FormatTime for Clock {
     fn format_time(&self, writer: &mut Writer<'_>) -> fmt::Result {
-        let seconds = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |time| time.as_secs()) % 86_400;
+        let seconds = unix_millis() / 1000 % 86_400;
         write!(writer, "{:02}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)
     }
 }
