@@ -6,7 +6,7 @@ use anyhow::{Context, anyhow};
 use clap::Parser;
 use config::RunName;
 use exit_class::{Classifier, classify};
-use runtime::{Stop, within};
+use runtime::{Classify, Stop, within};
 use store::{Compaction, Run, Store};
 
 use crate::driver::{Driver, next_generation};
@@ -70,6 +70,9 @@ pub const ERRORS: &[Classifier] = &[classify::<ShufflerError>];
 /// # Errors
 /// Arguments that do not fit the run, or whatever ended the work early.
 pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
+    if args.generation.is_some() && !args.once && !args.dry_run {
+        return Err(anyhow!("--generation is for --once and --dry-run")).misconfigured();
+    }
     args.service.start("shuffler", Some(args.run.as_str()), stop)?;
     let store = Store::open(&args.store.store)?;
     let run = store.run(&args.run);

@@ -49,6 +49,7 @@ fn mistakes_are_explained() {
         2,
         "write a whole number from 1 to 999999",
     );
+    ended(&shuffler(&folder, &["--run", "r", "--generation", "1"]), 2, "--generation is for --once and --dry-run");
     let bad = Command::new(env!("CARGO_BIN_EXE_shuffler")).args(["--store", "ftp://x", "--run", "r"]).output().unwrap();
     ended(&bad, 2, "cannot use ftp://x as a store");
     std::fs::write(folder.path().join("r/run.toml"), "seed = 1\nvisist = 2\n").unwrap();
