@@ -41,8 +41,8 @@ impl Converter {
     /// The game of a record, which is the `index`th, or why it is of no use.
     ///
     /// # Errors
-    /// A game on another board, with stones set up, moves out of turn or illegal, or without komi or a result that says
-    /// something of the position.
+    /// A game on another board, with stones set up, moves out of turn, illegal or more than 65,535, or without komi or a
+    /// result that says something of the position.
     pub fn convert(&self, index: u64, tree: &Tree) -> Result<GameRecord, String> {
         let record = Record::from_tree(tree).map_err(|e| e.to_string())?;
         self.check(&record)?;
@@ -90,6 +90,10 @@ impl Converter {
         }
         if record.turns.is_empty() {
             return Err("it has no moves".to_owned());
+        }
+        // Tables number turns in 16 bits.
+        if record.turns.len() > usize::from(u16::MAX) {
+            return Err(format!("it has {} moves, and a game may have {}", record.turns.len(), u16::MAX));
         }
         let turns = record.turns.iter().enumerate();
         if let Some((number, _)) = turns.clone().find(|(i, turn)| turn.color != GameRecord::to_move(*i)) {

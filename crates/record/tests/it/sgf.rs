@@ -1,7 +1,7 @@
 //! Games for people.
 
-use go::{Color, Move, Size, sgf};
-use record::{EndReason, GameRecord, Outcome, SearchAnnotations, SearchKind, TopMove, synthetic};
+use go::{Color, Move, Scoring, Size, sgf};
+use record::{Converter, EndReason, GameRecord, Outcome, SearchAnnotations, SearchKind, TopMove, synthetic};
 
 fn a_game() -> GameRecord {
     let mut game = synthetic::game("run-7", "w0", 3, Size::new(9).unwrap(), 50);
@@ -96,4 +96,18 @@ fn notes_show_depth_variation_and_the_best_moves() {
     ];
     assert_eq!(read.turns[1].comment.lines().collect::<Vec<_>>(), expected);
     assert!(read.comment.contains("mean depth 3.25"), "{}", read.comment);
+}
+
+#[test]
+fn game_with_more_moves_than_turns_are_numbered_is_of_no_use() {
+    let converter = Converter {
+        size: Size::new(9).unwrap(),
+        scoring: Scoring::PassAlive,
+        config_digest: "digest".to_owned(),
+        holdout: 0.0,
+        worker: "long.sgf".to_owned(),
+    };
+    let text = format!("(;SZ[9]KM[7]RE[B+R]{})", ";B[ee];W[ff]".repeat(1 << 15));
+    let tree = sgf::collection(text.as_bytes()).remove(0).unwrap();
+    assert_eq!(converter.convert(0, &tree), Err("it has 65536 moves, and a game may have 65535".to_owned()));
 }
