@@ -93,7 +93,7 @@ impl GameRecord {
     }
 
     /// Id of the model that is to move after `turn` moves.
-    pub fn model_at(&self, turn: usize) -> &str {
+    fn model_at(&self, turn: usize) -> &str {
         match self.handoffs.iter().rfind(|handoff| usize::from(handoff.turn) <= turn) {
             Some(handoff) => &handoff.model,
             None if GameRecord::to_move(turn) == Color::Black => &self.black,

@@ -43,7 +43,7 @@ impl GameListing {
         let listing = |(row, game)| {
             let all = moves.row(row);
             let opening = all[..all.len().min(GameListing::OPENING)].to_vec();
-            Ok(GameListing { game, size: read_size("size", row, sizes[row])?, opening })
+            Ok(GameListing { game, size: read_size(row, sizes[row])?, opening })
         };
         games.into_iter().enumerate().map(listing).collect()
     }

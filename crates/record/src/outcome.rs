@@ -35,7 +35,7 @@ impl Outcome {
     }
 
     /// Undoes [`Outcome::as_i8`].
-    pub fn from_i8(number: i8) -> Option<Outcome> {
+    pub(crate) fn from_i8(number: i8) -> Option<Outcome> {
         match number {
             1 => Some(Outcome::Black),
             -1 => Some(Outcome::White),

@@ -5,9 +5,6 @@ use go::sgf;
 
 use crate::{EndReason, GameRecord, Handoff, Outcome, SearchAnnotations, SearchKind, TopMove, Turn};
 
-/// Moves listed in the comment of a turn, most visited first.
-const TOP_MOVES: usize = 6;
-
 impl GameRecord {
     /// Writes the game as SGF. Comments say what the searches thought: values are for Black, and a `?` marks the turn at which the mover was, or would have been, ready to resign. Where
     /// the turns have notes there are the depth of the search, the most visited path with its visits, and N, Q and P of the
@@ -109,7 +106,7 @@ impl GameRecord {
         let mut visits = turn.visits.clone();
         visits.sort_by_key(|&(mv, count)| (std::cmp::Reverse(count), mv));
         let name = |mv: u16| Move::from_index(self.size, mv.into()).map_or(String::new(), |mv| mv.to_gtp(self.size));
-        let listed = visits.iter().take(TOP_MOVES).map(|&(mv, count)| format!("{} {count}", name(mv)));
+        let listed = visits.iter().take(SearchAnnotations::TOP).map(|&(mv, count)| format!("{} {count}", name(mv)));
         listed.collect::<Vec<_>>().join(", ")
     }
 }

@@ -83,7 +83,7 @@ impl GameSummary {
                 resign_threshold: optional(resign_threshold, row),
                 would_resign_turn: optional(would_resign_turn, row),
                 winner_min_value: optional(winner_min_value, row),
-                outcome: read_outcome("outcome", row, outcome[row])?,
+                outcome: read_outcome(row, outcome[row])?,
                 score: optional(score, row),
                 end: end.parse(row, str::parse)?,
                 positions: positions[row],

@@ -182,27 +182,28 @@ pub(crate) fn optional<T: ArrowPrimitiveType>(values: &PrimitiveArray<T>, row: u
     values.is_valid(row).then(|| values.value(row))
 }
 
-pub(crate) fn read_size(column: &'static str, row: usize, side: u8) -> Result<Size, RecordError> {
-    Size::new(side.into()).map_err(|e| value_error(column, row, e))
+/// A value of the column `size`.
+pub(crate) fn read_size(row: usize, side: u8) -> Result<Size, RecordError> {
+    Size::new(side.into()).map_err(|e| value_error("size", row, e))
 }
 
-pub(crate) fn read_outcome(column: &'static str, row: usize, number: i8) -> Result<Outcome, RecordError> {
-    Outcome::from_i8(number).ok_or_else(|| value_error(column, row, format!("{number} is not 1, -1 or 0")))
+/// A value of the column `outcome`.
+pub(crate) fn read_outcome(row: usize, number: i8) -> Result<Outcome, RecordError> {
+    Outcome::from_i8(number).ok_or_else(|| value_error("outcome", row, format!("{number} is not 1, -1 or 0")))
 }
 
 /// Moves and counts, two lists that go side by side, as pairs.
 pub(crate) fn read_visits<'a>(
-    column: &'static str,
     row: usize,
     size: Size,
     moves: &'a [u16],
     counts: &'a [u32],
 ) -> Result<impl Iterator<Item = (u16, u32)> + use<'a>, RecordError> {
     if moves.len() != counts.len() {
-        return Err(value_error(column, row, format!("{} moves have {} counts", moves.len(), counts.len())));
+        return Err(value_error("visit_moves", row, format!("{} moves have {} counts", moves.len(), counts.len())));
     }
     let visits = moves.iter().copied().zip(counts.iter().copied());
-    check_visits(size, visits.clone()).map_err(|problem| value_error(column, row, problem))?;
+    check_visits(size, visits.clone()).map_err(|problem| value_error("visit_moves", row, problem))?;
     Ok(visits)
 }
 

@@ -66,7 +66,7 @@ impl SearchKind {
     ///
     /// # Errors
     /// No kind has this code.
-    pub fn from_code(code: u8) -> Result<SearchKind, String> {
+    pub(crate) fn from_code(code: u8) -> Result<SearchKind, String> {
         let found = SearchKind::ALL.into_iter().find(|kind| kind.code() == code);
         found.ok_or_else(|| format!("{code} is no kind of search"))
     }

@@ -67,12 +67,12 @@ impl<'a> Columns<'a> {
     }
 
     pub(super) fn check(&self, row: usize) -> Result<(), RecordError> {
-        let size = read_size("size", row, self.size[row])?;
+        let size = read_size(row, self.size[row])?;
         self.game.parse(row, str::parse::<GameId>)?;
         self.base(row, size)?;
         self.recent(row, size)?;
-        read_color("to_move", row, self.to_move[row])?;
-        let visits = read_visits("visit_moves", row, size, self.visit_moves.row(row), self.visit_counts.row(row));
+        read_color(row, self.to_move[row])?;
+        let visits = read_visits(row, size, self.visit_moves.row(row), self.visit_counts.row(row));
         visits.map(drop)?;
         self.opponent_move(row, size)?;
         self.kind(row)?;
@@ -81,13 +81,13 @@ impl<'a> Columns<'a> {
         value("network_value", row, self.network_value[row])?;
         entropy(row, self.prior_entropy[row])?;
         policy_surprise(self.policy_surprise, row)?;
-        read_outcome("outcome", row, self.outcome[row])?;
+        read_outcome(row, self.outcome[row])?;
         self.area(row, size)?;
         self.weight(row).map(drop)
     }
 
     pub(super) fn row(&self, row: usize) -> Result<Example, RecordError> {
-        let size = read_size("size", row, self.size[row])?;
+        let size = read_size(row, self.size[row])?;
         Ok(Example {
             game: self.game.parse(row, str::parse)?,
             turn: self.turn[row],
@@ -95,9 +95,8 @@ impl<'a> Columns<'a> {
             komi: self.komi[row],
             base: self.base(row, size)?,
             recent: self.recent(row, size)?.to_vec(),
-            to_move: read_color("to_move", row, self.to_move[row])?,
-            visits: read_visits("visit_moves", row, size, self.visit_moves.row(row), self.visit_counts.row(row))?
-                .collect(),
+            to_move: read_color(row, self.to_move[row])?,
+            visits: read_visits(row, size, self.visit_moves.row(row), self.visit_counts.row(row))?.collect(),
             opponent_move: self.opponent_move(row, size)?,
             kind: self.kind(row)?,
             root_value: value("root_value", row, self.root_value[row])?,
@@ -105,7 +104,7 @@ impl<'a> Columns<'a> {
             network_value: value("network_value", row, self.network_value[row])?,
             prior_entropy: entropy(row, self.prior_entropy[row])?,
             policy_surprise: policy_surprise(self.policy_surprise, row)?,
-            outcome: read_outcome("outcome", row, self.outcome[row])?,
+            outcome: read_outcome(row, self.outcome[row])?,
             score: optional(self.score, row),
             area: self.area(row, size)?,
             weight: self.weight(row)?,
@@ -198,10 +197,10 @@ pub(super) fn policy_surprise(column: &Float32Array, row: usize) -> Result<Optio
     }
 }
 
-fn read_color(column: &'static str, row: usize, number: i8) -> Result<Color, RecordError> {
+fn read_color(row: usize, number: i8) -> Result<Color, RecordError> {
     match number {
         1 => Ok(Color::Black),
         -1 => Ok(Color::White),
-        _ => Err(value_error(column, row, format!("{number} is neither 1 nor -1"))),
+        _ => Err(value_error("to_move", row, format!("{number} is neither 1 nor -1"))),
     }
 }

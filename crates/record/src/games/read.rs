@@ -86,7 +86,7 @@ impl<'a> Headers<'a> {
             worker: self.worker.row(row).to_owned(),
             started_at: read_time("started_at", row, self.started_at)?,
             ended_at: None,
-            size: read_size("size", row, self.size[row])?,
+            size: read_size(row, self.size[row])?,
             komi: self.komi[row],
             scoring: self.scoring.parse(row, str::parse)?,
             visits_budget: self.visits_budget[row],
@@ -139,7 +139,7 @@ impl<'a> Ends<'a> {
             ended_at: read_time("ended_at", row, self.ended_at)?,
             winner_min_value: optional(self.winner_min_value, row),
             mean_depth: optional(self.mean_depth, row),
-            outcome: read_outcome("outcome", row, self.outcome[row])?,
+            outcome: read_outcome(row, self.outcome[row])?,
             score: optional(self.score, row),
             end: self.end.parse(row, str::parse)?,
             ..game
