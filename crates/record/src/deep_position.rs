@@ -112,7 +112,7 @@ impl DeepPosition {
     /// value favours; `number` distinguishes positions.
     pub fn example(&self, komi: f32, number: u64) -> Example {
         let (game, size) = (&self.game, self.game.size());
-        let moves = &game.moves()[game.turn().saturating_sub(Example::HISTORY)..];
+        let (base, recent) = Example::history(game);
         let mut visits: Vec<(u16, u32)> =
             self.visits.iter().map(|&(mv, count)| (mv.index(size) as u16, count)).collect();
         visits.sort_unstable();
@@ -121,8 +121,8 @@ impl DeepPosition {
             turn: game.turn().try_into().unwrap_or(u16::MAX),
             size,
             komi,
-            base: *game.stones_ago(moves.len()).expect("a game has a board for every move played"),
-            recent: moves.iter().map(|mv| mv.index(size) as u16).collect(),
+            base,
+            recent,
             to_move: GameRecord::to_move(game.turn()),
             visits,
             opponent_move: None,

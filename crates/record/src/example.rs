@@ -1,6 +1,6 @@
 //! A position for training.
 
-use go::{Color, Move, Position, Size, Stones};
+use go::{Color, Game, Move, Position, Size, Stones};
 
 use crate::{GameId, Outcome, SearchKind};
 
@@ -60,6 +60,13 @@ pub struct Example {
 impl Example {
     /// Boards before the present one that an example can rebuild; the networks see eight boards.
     pub const HISTORY: usize = 7;
+
+    /// What an example of the present position of a game has for `base` and `recent`.
+    pub(crate) fn history(game: &Game) -> (Stones, Vec<u16>) {
+        let moves = &game.moves()[game.turn().saturating_sub(Example::HISTORY)..];
+        let base = *game.stones_ago(moves.len()).expect("a game has a board for every move played");
+        (base, moves.iter().map(|mv| mv.index(game.size()) as u16).collect())
+    }
 
     /// The sum of the weights of some examples.
     pub fn total_weight(examples: &[Example]) -> f64 {

@@ -186,7 +186,7 @@ impl GameRecord {
 
     /// The example at the present turn of `game`, which is this one replayed so far.
     fn cut(&self, game: &Game, turn: u16) -> Example {
-        let moves = &game.moves()[game.turn().saturating_sub(Example::HISTORY)..];
+        let (base, recent) = Example::history(game);
         let to_move = GameRecord::to_move(turn.into());
         let played = &self.turns[usize::from(turn)];
         Example {
@@ -194,8 +194,8 @@ impl GameRecord {
             turn,
             size: self.size,
             komi: self.komi,
-            base: *game.stones_ago(moves.len()).expect("a game has a board for every move played"),
-            recent: moves.iter().map(|mv| mv.index(self.size) as u16).collect(),
+            base,
+            recent,
             to_move,
             visits: played.visits.clone(),
             opponent_move: self.turns.get(usize::from(turn) + 1).map(|next| next.mv.index(self.size) as u16),
