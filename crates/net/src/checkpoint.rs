@@ -19,7 +19,7 @@ use crate::optimizer::{Optimizer, has_squares};
 use crate::tower::{Tower, numbers, tensor_of};
 use crate::trainer::tower;
 use crate::weights::{named, read_tensors};
-use crate::{KEY, NetError, Shape, TrainConfig, TrainDevice, Trainer, Weights};
+use crate::{NetError, Shape, TrainConfig, TrainDevice, Trainer, Weights};
 
 const VERSION: &str = "tengen-checkpoint/4";
 const MOMENTUM: &str = "momentum.";
@@ -83,7 +83,7 @@ impl Trainer {
     ) -> Result<Trainer, NetError> {
         let file = File::read(checkpoint)?;
         let header: Header = file.header(VERSION)?;
-        let found = Shape::try_from(header.shape).map_err(|problem| NetError::Header { key: KEY, problem })?;
+        let found = file::shape(header.shape)?;
         let shape = shape.with_planes_like(found);
         if found != shape {
             return Err(NetError::OtherShape { expected: Box::new(shape), found: Box::new(found) });

@@ -9,7 +9,7 @@ use go::Size;
 use crate::layout::Unit;
 use crate::shape::Shape;
 use crate::weights::without_norm;
-use crate::{Inputs, KEY, NetError, Weights};
+use crate::{Inputs, NetError, Weights};
 
 impl Weights {
     /// Weights that play the same, with batch norms that change nothing but for the bias, and without auxiliary heads.
@@ -43,7 +43,7 @@ impl Weights {
 }
 
 fn unusual(problem: String) -> NetError {
-    NetError::Header { key: KEY, problem }
+    NetError::Header { problem }
 }
 
 fn shape(network: &Description) -> Result<Shape, NetError> {

@@ -9,7 +9,7 @@ use record::ExampleError;
 
 #[cfg(feature = "torch")]
 use crate::CudaError;
-use crate::{Difference, OnednnIsa, Precision, Shape};
+use crate::{Difference, KEY, OnednnIsa, Precision, Shape};
 
 /// A network that cannot be opened, evaluated or trained.
 #[derive(Debug, thiserror::Error)]
@@ -18,16 +18,11 @@ pub enum NetError {
     #[error("not a whole safetensors file: {0}")]
     NotSafetensors(String),
     /// A safetensors file of another program.
-    #[error("the safetensors file lacks the metadata key \"{key}\"; use a file of `trainer export`")]
-    NoHeader {
-        /// Key of the metadata.
-        key: &'static str,
-    },
+    #[error("the safetensors file lacks the metadata key \"{KEY}\"; use a file of `trainer export`")]
+    NoHeader,
     /// Metadata that cannot be read.
-    #[error("metadata \"{key}\" of the safetensors file: {problem}")]
+    #[error("metadata \"{KEY}\" of the safetensors file: {problem}")]
     Header {
-        /// Key of the metadata.
-        key: &'static str,
         /// The problem with it.
         problem: String,
     },

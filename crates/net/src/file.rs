@@ -12,7 +12,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::layout::{Role, TensorSpec};
-use crate::{KEY, NetError};
+use crate::{KEY, NetError, Shape};
 
 /// A file that was read and is not yet checked tensor by tensor.
 pub(crate) struct File<'a> {
@@ -26,7 +26,7 @@ impl<'a> File<'a> {
         let broken = |error: safetensors::SafeTensorError| NetError::NotSafetensors(error.to_string());
         let (_, metadata) = SafeTensors::read_metadata(bytes).map_err(broken)?;
         let line = metadata.metadata().as_ref().and_then(|all| all.get(KEY)).cloned();
-        let line = line.ok_or(NetError::NoHeader { key: KEY })?;
+        let line = line.ok_or(NetError::NoHeader)?;
         Ok(File { tensors: SafeTensors::deserialize(bytes).map_err(broken)?, line })
     }
 
@@ -76,7 +76,12 @@ impl<'a> File<'a> {
 }
 
 fn unreadable(error: serde_json::Error) -> NetError {
-    NetError::Header { key: KEY, problem: error.to_string() }
+    NetError::Header { problem: error.to_string() }
+}
+
+/// The shape that a header states.
+pub(crate) fn shape(header: cpu::Header) -> Result<Shape, NetError> {
+    Shape::try_from(header).map_err(|problem| NetError::Header { problem })
 }
 
 /// Finds the first number that no network may have.

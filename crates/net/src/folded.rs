@@ -17,7 +17,7 @@ use crate::file::{self, File};
 use crate::fold::fold;
 use crate::layout::{Role, TensorSpec, Unit};
 use crate::weights::{named, read_tensors, without_norm};
-use crate::{KEY, NetError, Shape, Weights};
+use crate::{NetError, Shape, Weights};
 
 pub(crate) const VERSION: &str = cpu::FOLDED;
 
@@ -57,7 +57,7 @@ pub(crate) fn write(weights: &Weights) -> Vec<u8> {
 pub(crate) fn read(bytes: &[u8]) -> Result<Weights, NetError> {
     let file = File::read(bytes)?;
     let header: Header = file.header(VERSION)?;
-    let shape = Shape::try_from(header.shape).map_err(|problem| NetError::Header { key: KEY, problem })?;
+    let shape = file::shape(header.shape)?;
     let specs = specs(&shape);
     let mut tensors = read_tensors(&file, "", specs.clone())?;
     if let Some(name) = file.names().into_iter().find(|&name| !tensors.contains_key(name)) {

@@ -3,10 +3,10 @@
 use record::unpacked;
 
 use crate::convert::MOST_BYTES;
-use crate::file::File;
+use crate::file::{self, File};
 use crate::layout::EPSILON;
 use crate::weights::VERSION;
-use crate::{FileKind, KEY, NetError, Shape, Weights};
+use crate::{FileKind, NetError, Shape, Weights};
 
 /// The tensors of a network with whatever numbers they have. [`Weights`] are fit for use; these may be those of a network
 /// whose training went wrong.
@@ -48,8 +48,7 @@ impl Listing {
 
     fn of_file(bytes: &[u8]) -> Result<Listing, NetError> {
         let file = File::read(bytes)?;
-        let header: cpu::Header = file.header(VERSION)?;
-        let shape = Shape::try_from(header).map_err(|problem| NetError::Header { key: KEY, problem })?;
+        let shape = file::shape(file.header(VERSION)?)?;
         let tensors = shape.tensors().into_iter().map(|spec| {
             let numbers = file.any_numbers("", &spec)?;
             Ok(ListedTensor { name: spec.name, dimensions: spec.dimensions, numbers })

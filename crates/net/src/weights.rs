@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::file::{self, File, Named};
 use crate::layout::EPSILON;
 use crate::layout::{Role, TensorSpec, Unit};
-use crate::{KEY, NetError, Shape};
+use crate::{NetError, Shape};
 
 /// The kind of a weights file.
 pub(crate) const VERSION: &str = cpu::WEIGHTS;
@@ -111,8 +111,7 @@ impl Weights {
     /// another type or other dimensions than those of the stated shape.
     pub fn from_bytes(bytes: &[u8]) -> Result<Weights, NetError> {
         let file = File::read(bytes)?;
-        let header: cpu::Header = file.header(VERSION)?;
-        let shape = Shape::try_from(header).map_err(|problem| NetError::Header { key: KEY, problem })?;
+        let shape = file::shape(file.header(VERSION)?)?;
         let tensors = read_tensors(&file, "", shape.tensors())?;
         if let Some(name) = file.names().into_iter().find(|&name| !tensors.contains_key(name)) {
             return Err(NetError::UnknownTensor { tensor: name.to_owned(), shape: Box::new(shape) });

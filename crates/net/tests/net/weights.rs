@@ -105,7 +105,7 @@ fn file_of_another_kind_says_so() {
         assert!(error.contains(expected), "{error}");
     }
     let foreign = safetensors::serialize(Vec::<(String, TensorView<'_>)>::new(), None).unwrap();
-    assert!(matches!(Weights::from_bytes(&foreign), Err(NetError::NoHeader { .. })));
+    assert!(matches!(Weights::from_bytes(&foreign), Err(NetError::NoHeader)));
 }
 
 #[test]
