@@ -19,7 +19,7 @@ const MAPS: &str = "/proc/self/maps";
 
 /// What [`load_cuda`] found.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum CudaLibrary {
+pub(crate) enum CudaLibrary {
     /// This libtorch is for CPUs only.
     Absent {
         /// The folder of libtorch, where no CUDA library lies.
@@ -54,14 +54,14 @@ pub enum CudaError {
 
 /// Loads the CUDA half of libtorch, if this machine's libtorch has one.
 ///
-/// Call it once, before anything else of `net` or `tch`: libtorch queries CUDA at first use and caches the result.
-/// A second call finds the library loaded and does no harm. It costs a second or so where the library exists, so leave
-/// it out when the device is the CPU.
+/// It comes before all that asks `tch` for GPUs: libtorch queries CUDA at first use and caches the result. A second call
+/// finds the library loaded and does no harm. It costs a second or so where the library exists, so it is left out when
+/// the device is the CPU.
 ///
 /// # Errors
 /// The CUDA library exists and cannot be loaded, or the folder of libtorch cannot be found. A libtorch without a CUDA
 /// library is no error.
-pub fn load_cuda() -> Result<CudaLibrary, CudaError> {
+pub(crate) fn load_cuda() -> Result<CudaLibrary, CudaError> {
     let maps = fs::read_to_string(MAPS).map_err(CudaError::Maps)?;
     load_from(libtorch_folder(&maps).ok_or(CudaError::NoLibtorch)?)
 }

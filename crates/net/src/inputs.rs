@@ -13,7 +13,7 @@ use crate::{features, planes};
 /// calculates with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Inputs {
-    /// The last eight boards and whose turn it is, 17 planes: those of [`planes`] (AlphaGo Zero, Minigo).
+    /// The last eight boards and whose turn it is, 17 planes: those of `planes` (AlphaGo Zero, Minigo).
     #[default]
     History,
     /// The same, and another plane that is 1 everywhere when White is to move: 18 planes (Leela Zero). One

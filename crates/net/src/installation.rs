@@ -5,8 +5,7 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use crate::cuda::folder_in_use;
-use crate::load_cuda;
+use crate::cuda::{CudaLibrary, folder_in_use, load_cuda};
 use crate::tensor_options::{driver, has_driver, is_a_fault, open_gpu};
 
 /// libtorch as this process has loaded it, and the GPU.
@@ -33,8 +32,8 @@ impl Installation {
     pub fn find() -> Installation {
         let gpu = open_gpu(0);
         let cuda_library = match load_cuda() {
-            Ok(crate::CudaLibrary::Loaded { path }) => format!("loaded {}", path.display()),
-            Ok(crate::CudaLibrary::Absent { .. }) => "absent: this libtorch is for CPUs".to_owned(),
+            Ok(CudaLibrary::Loaded { path }) => format!("loaded {}", path.display()),
+            Ok(CudaLibrary::Absent { .. }) => "absent: this libtorch is for CPUs".to_owned(),
             Err(error) => said(&error),
         };
         Installation {

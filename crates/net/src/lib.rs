@@ -78,7 +78,7 @@ mod norm;
 #[cfg(feature = "torch")]
 mod optimizer;
 mod packing;
-pub mod planes;
+mod planes;
 #[cfg(feature = "torch")]
 mod prepared;
 mod scales;
@@ -120,7 +120,7 @@ pub use bench_train::TrainBench;
 pub use calibration::{Bin, Calibration, Measured};
 pub use convert::FileKind;
 #[cfg(feature = "torch")]
-pub use cuda::{CudaError, CudaLibrary, load_cuda};
+pub use cuda::CudaError;
 pub use device::{Device, Devices, Precision, UnknownPlace};
 #[cfg(feature = "torch")]
 pub use diagnostics::TensorDiagnostics;

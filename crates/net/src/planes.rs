@@ -9,12 +9,12 @@ use go::{Color, Game, Size, Stones, Symmetry};
 use record::{Example, ExampleError};
 
 /// Boards a network sees, the present one included.
-pub const BOARDS: usize = Example::HISTORY + 1;
+pub(crate) const BOARDS: usize = Example::HISTORY + 1;
 /// Planes of a position.
-pub const COUNT: usize = 2 * BOARDS + 1;
+pub(crate) const COUNT: usize = 2 * BOARDS + 1;
 
 /// Numbers of a position on this board.
-pub const fn len(size: Size) -> usize {
+pub(crate) const fn len(size: Size) -> usize {
     COUNT * size.area()
 }
 
@@ -34,7 +34,7 @@ pub(crate) fn names() -> Vec<String> {
 ///
 /// # Panics
 /// When `planes` has not [`len`] numbers for the game's board.
-pub fn of_game(game: &Game, symmetry: Symmetry, planes: &mut [u8]) {
+pub(crate) fn of_game(game: &Game, symmetry: Symmetry, planes: &mut [u8]) {
     let boards = (0..BOARDS).map_while(|k| game.stones_ago(k));
     write(game.size(), boards, game.to_move(), symmetry, planes);
 }
@@ -46,7 +46,7 @@ pub fn of_game(game: &Game, symmetry: Symmetry, planes: &mut [u8]) {
 ///
 /// # Panics
 /// When `planes` has not [`len`] numbers for the example's board.
-pub fn of_example(example: &Example, symmetry: Symmetry, planes: &mut [u8]) -> Result<(), ExampleError> {
+pub(crate) fn of_example(example: &Example, symmetry: Symmetry, planes: &mut [u8]) -> Result<(), ExampleError> {
     let boards = example.stones()?;
     write(example.size, boards.iter().take(BOARDS), example.to_move, symmetry, planes);
     Ok(())

@@ -241,6 +241,7 @@ fn check(message: *mut c_char) -> Result<(), NetError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cuda::{CudaLibrary, load_cuda};
 
     #[test]
     fn panics_are_errors() {
@@ -254,10 +255,10 @@ mod tests {
 
     #[test]
     fn graphs_are_there_with_the_cuda_library_and_an_error_without() {
-        let library = crate::load_cuda().unwrap();
+        let library = load_cuda().unwrap();
         match (library, Pool::new()) {
-            (crate::CudaLibrary::Loaded { .. }, Ok(_)) => {}
-            (crate::CudaLibrary::Absent { .. }, Err(error)) => {
+            (CudaLibrary::Loaded { .. }, Ok(_)) => {}
+            (CudaLibrary::Absent { .. }, Err(error)) => {
                 assert!(error.to_string().contains("this libtorch has no"), "{error}");
             }
             (library, found) => panic!("{library:?}: {:?}", found.map(drop)),

@@ -6,8 +6,9 @@ use std::sync::{Once, OnceLock};
 
 use tch::{Kind, Tensor};
 
+use crate::cuda::{CudaLibrary, load_cuda};
 use crate::shim::{forbid_tf32, init_cuda};
-use crate::{CudaError, CudaLibrary, Device, NetError, OnednnIsa, Precision, load_cuda};
+use crate::{CudaError, Device, NetError, OnednnIsa, Precision};
 
 /// Where the driver of NVIDIA's GPUs has its version, and the device by which programs speak to it: a container may have
 /// either alone.

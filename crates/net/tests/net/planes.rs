@@ -1,7 +1,7 @@
 //! Laws of planes and targets over random games.
 
 use go::{Game, Move, Size, Symmetry};
-use net::{Targets, planes};
+use net::{Inputs, Targets};
 use record::{GameRecord, synthetic};
 
 fn games() -> impl Iterator<Item = GameRecord> {
@@ -12,8 +12,8 @@ fn games() -> impl Iterator<Item = GameRecord> {
 }
 
 fn seen(game: &Game, symmetry: Symmetry) -> Vec<u8> {
-    let mut numbers = vec![0; planes::len(game.size())];
-    planes::of_game(game, symmetry, &mut numbers);
+    let mut numbers = vec![0; Inputs::History.len(game.size())];
+    Inputs::History.of_game(game, 0.0, symmetry, &mut numbers);
     numbers
 }
 
@@ -27,8 +27,8 @@ fn playing_and_training_see_the_same() {
         for (turn, played) in record.turns.iter().enumerate() {
             if let Some(example) = examples.next_if(|example| usize::from(example.turn) == turn) {
                 let symmetry = Symmetry::ALL[turn % 8];
-                let mut numbers = vec![0; planes::len(record.size)];
-                planes::of_example(example, symmetry, &mut numbers).unwrap();
+                let mut numbers = vec![0; Inputs::History.len(record.size)];
+                Inputs::History.of_example(example, symmetry, &mut numbers).unwrap();
                 assert_eq!(numbers, seen(&game, symmetry), "game {}, turn {turn}", record.id);
                 compared += 1;
             }
