@@ -58,7 +58,6 @@ mod tests {
             choice_moves: 0,
             policy: PolicyTarget::Visits,
             policy_exponent: 1.0,
-            outcome_fraction: 1.0,
             mask_illegal: false,
             ownership: false,
             opponent_policy: false,

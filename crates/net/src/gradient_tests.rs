@@ -46,7 +46,6 @@ fn error(shape: Shape, train: &Train, mode: Mode) -> f64 {
         choice_moves: 0,
         policy: train.policy_target,
         policy_exponent: train.policy_exponent,
-        outcome_fraction: train.outcome_fraction,
         mask_illegal: train.mask_illegal,
         ownership: true,
         opponent_policy: true,

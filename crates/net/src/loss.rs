@@ -79,7 +79,7 @@ impl LossConfig {
         self.error(values, &self.mixed(outcomes, searches))
     }
 
-    /// The value target.
+    /// The value target: λ_v·outcome + (1 − λ_v)·root value.
     fn mixed(&self, outcomes: &Tensor, searches: &Tensor) -> Tensor {
         let share = f64::from(self.outcome_fraction);
         outcomes * share + searches * (1.0 - share)

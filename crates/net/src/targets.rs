@@ -17,8 +17,6 @@ pub struct Targets {
     pub policy: PolicyTarget,
     /// Exponent of visits that are squashed.
     pub policy_exponent: f32,
-    /// Share λ_v of the outcome in the value target; the rest is the search's root value.
-    pub outcome_fraction: f32,
     /// Whether illegal moves take no part in the policy loss.
     pub mask_illegal: bool,
     /// Whether there is an ownership target.
@@ -35,7 +33,6 @@ impl Targets {
             choice_moves: selfplay.choice_moves,
             policy: train.policy_target,
             policy_exponent: train.policy_exponent,
-            outcome_fraction: train.outcome_fraction,
             mask_illegal: train.mask_illegal,
             ownership: network.ownership && train.ownership_weight > 0.0,
             opponent_policy: network.opponent_policy && train.opponent_policy_weight > 0.0,
@@ -76,16 +73,7 @@ impl Targets {
         }
     }
 
-    /// The value for the side to move: λ_v·outcome + (1 − λ_v)·root value.
-    ///
-    /// # Errors
-    /// A root value that is no number.
-    pub fn value(&self, example: &Example) -> Result<f32, ExampleError> {
-        let [outcome, root] = self.value_sources(example)?;
-        Ok(self.outcome_fraction * outcome + (1.0 - self.outcome_fraction) * root)
-    }
-
-    /// Where the value target comes from, for the side to move: the outcome, and the search's root value.
+    /// What the value target is mixed of, for the side to move: the outcome, and the search's root value.
     ///
     /// # Errors
     /// A root value that is no number.
@@ -188,7 +176,6 @@ mod tests {
         choice_moves: 2,
         policy: PolicyTarget::SquashedSampled,
         policy_exponent: 0.5,
-        outcome_fraction: 0.75,
         mask_illegal: false,
         ownership: false,
         opponent_policy: false,
@@ -286,9 +273,8 @@ mod tests {
 
     #[test]
     fn value_is_for_the_side_to_move() {
-        let value = |to_move| TARGETS.value(&example(0, to_move, &[(0, 1)])).unwrap();
-        assert!((value(Color::Black) - (0.75 - 0.25 * 0.2)).abs() < 1e-6);
-        assert_eq!(value(Color::White), -value(Color::Black));
+        let values = |to_move| TARGETS.value_sources(&example(0, to_move, &[(0, 1)])).unwrap();
+        assert_eq!([values(Color::Black), values(Color::White)], [[1.0, -0.2], [-1.0, 0.2]]);
     }
 
     #[test]
@@ -299,7 +285,7 @@ mod tests {
             assert!(error.to_string().ends_with(&format!("turn 3: {expected}")), "{error}");
         }
         let nan = Example { root_value: f32::NAN, ..example(0, Color::Black, &[(0, 1)]) };
-        assert!(TARGETS.value(&nan).is_err());
+        assert!(TARGETS.value_sources(&nan).is_err());
         for weight in [0.0, -1.0, f32::NAN, f32::INFINITY] {
             let weightless = Example { weight, ..example(0, Color::Black, &[(0, 1)]) };
             assert!(TARGETS.weight(&weightless).unwrap_err().to_string().ends_with(&format!("weight {weight}")));

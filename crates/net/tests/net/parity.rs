@@ -47,7 +47,8 @@ fn write_batch(path: &Path, about: &str, shape: Shape, examples: &[Example], tar
     for (example, moves) in examples.iter().zip(opponent_moves.chunks_exact_mut(size.moves())) {
         targets.opponent_move(example, Symmetry::Identity, moves).unwrap();
     }
-    let values = examples.iter().map(|example| targets.value(example).unwrap()).collect();
+    // The outcome alone is the value target: `train.outcome_fraction` is 1.
+    let values = examples.iter().map(|example| targets.value_sources(example).unwrap()[0]).collect();
     let scores = examples.iter().map(|example| targets.score(example).unwrap()).collect();
     let side = size.side();
     write(

@@ -59,7 +59,6 @@ fn policies_move_with_the_moves_and_sum_to_one() {
         choice_moves: 4,
         policy: config::PolicyTarget::SquashedSampled,
         policy_exponent: 0.9,
-        outcome_fraction: 1.0,
         mask_illegal: false,
         ownership: false,
         opponent_policy: false,
