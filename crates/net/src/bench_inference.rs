@@ -31,17 +31,12 @@ impl InferenceBench {
         InferenceBench::with(model.session(), model.shape(), model.batch())
     }
 
-    /// Crate `cpu` with an instruction set.
+    /// Crate `cpu` in int16 with an instruction set.
     ///
     /// # Errors
-    /// An instruction set that this processor lacks, or [`Precision::Bf16`].
-    pub fn on_cpu(
-        weights: &Weights,
-        precision: Precision,
-        set: cpu::InstructionSet,
-        batch: usize,
-    ) -> Result<InferenceBench, NetError> {
-        Ok(InferenceBench::session(weights, Engine::on_cpu(weights, precision, set)?, batch))
+    /// An instruction set that this processor lacks, or weights that int16 cannot represent.
+    pub fn on_cpu(weights: &Weights, set: cpu::InstructionSet, batch: usize) -> Result<InferenceBench, NetError> {
+        Ok(InferenceBench::session(weights, Engine::on_cpu(weights, Precision::Int16, set)?, batch))
     }
 
     /// libtorch with folded batch norms and oneDNN's layout.

@@ -97,7 +97,10 @@ impl Engine {
                 scales = weights.scales(set)?;
                 cpu::Precision::Int16(&scales)
             }
-            Precision::Bf16 => return Err(NetError::NoPrecision { precision, place: "in crate cpu" }),
+            Precision::Bf16 => {
+                let (place, others) = ("in crate cpu", "auto, int16 or f32");
+                return Err(NetError::NoPrecision { precision, place, others });
+            }
         };
         Ok(Engine::Cpu(cpu::Model::new(&description, precision, set)?))
     }

@@ -162,12 +162,14 @@ pub enum NetError {
         set: OnednnIsa,
     },
     /// Numbers that this place cannot compute with.
-    #[error("precision {precision} cannot be used {place}; use auto, f32 or bf16")]
+    #[error("precision {precision} cannot be used {place}; use {others}")]
     NoPrecision {
         /// The precision requested.
         precision: Precision,
         /// Where.
         place: &'static str,
+        /// Those that can be used there.
+        others: &'static str,
     },
     /// A program without libtorch lacks what only libtorch does.
     #[error("this program is built without libtorch, which GPUs and bf16 need; use device auto or cpu")]

@@ -119,7 +119,10 @@ impl Precision {
         let fast = device.is_cuda() || OnednnIsa::in_use() >= OnednnIsa::Avx512CoreBf16 && cpu_has_bf16();
         match self {
             Precision::F32 => Ok(Kind::Float),
-            Precision::Int16 => Err(NetError::NoPrecision { precision: self, place: "in training and on GPUs" }),
+            Precision::Int16 => {
+                let (place, others) = ("in training and on GPUs", "auto, f32 or bf16");
+                Err(NetError::NoPrecision { precision: self, place, others })
+            }
             Precision::Bf16 if device.is_cuda() || cpu_has_bf16() => Ok(Kind::BFloat16),
             Precision::Bf16 => Err(NetError::NoBf16 { set: OnednnIsa::in_use() }),
             Precision::Auto => Ok(if fast { Kind::BFloat16 } else { Kind::Float }),

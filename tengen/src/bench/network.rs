@@ -175,7 +175,7 @@ fn engines(args: &Args, subject: &Subject, batch: u32) -> anyhow::Result<Vec<Eng
     let planes = engines[0].1.planes().to_vec();
     if args.instruction_sets {
         for set in cpu::InstructionSet::available() {
-            let network = InferenceBench::on_cpu(weights, Precision::Int16, set, len)?;
+            let network = InferenceBench::on_cpu(weights, set, len)?;
             engines.push((format!("int16 {set}"), network));
         }
     }
