@@ -190,9 +190,8 @@ impl Rows<'_> {
             (scores[row], scores_known[row]) = (margin.unwrap_or(0.0), f32::from(u8::from(margin.is_some())));
             weights[row] = targets.weight(example)?;
             if targets.ownership {
-                let points = &mut ownership[row * area..][..area];
-                points.fill(0.5);
-                ownership_known[row] = f32::from(u8::from(targets.ownership(example, symmetry, points)));
+                let known = targets.ownership(example, symmetry, &mut ownership[row * area..][..area]);
+                ownership_known[row] = f32::from(u8::from(known));
             }
             if targets.opponent_policy {
                 targets.opponent_move(example, symmetry, &mut opponent_moves[row * moves..][..moves])?;

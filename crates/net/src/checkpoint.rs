@@ -12,8 +12,7 @@ use tch::Tensor;
 
 use crate::ema::Ema;
 use crate::file::{self, File};
-use crate::flat::Flat;
-use crate::flat::Format;
+use crate::flat::{Flat, Format};
 use crate::layout::TensorSpec;
 use crate::optimizer::{Optimizer, has_squares};
 use crate::tower::{Tower, numbers, tensor_of};
@@ -102,11 +101,11 @@ impl Trainer {
         let squares = has_squares(train_config.train.optimizer).then(|| kept(SQUARES)).transpose()?;
         let averages = train_config.train.ema_decay > 0.0;
         let averaged =
-            |_| self::tower(&Weights::assemble(shape, read_tensors(&file, AVERAGED, shape.tensors())?)?, train_device);
+            || self::tower(&Weights::assemble(shape, read_tensors(&file, AVERAGED, shape.tensors())?)?, train_device);
         Ok(Trainer {
             optimizer: Optimizer { momentum: kept(MOMENTUM)?, squares },
             ema: if averages { Some(Ema { tensors: kept(EMA)? }) } else { None },
-            averaged: header.averaged.then_some(()).map(averaged).transpose()?,
+            averaged: header.averaged.then(averaged).transpose()?,
             warmth: header.warmth,
             gradient_norm: 0.0,
             tower,

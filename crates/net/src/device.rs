@@ -61,7 +61,7 @@ impl FromStr for Device {
     type Err = UnknownPlace;
 
     fn from_str(text: &str) -> Result<Device, UnknownPlace> {
-        let unknown = || UnknownPlace { text: text.to_owned(), known: "auto, cpu, cuda, cuda:N" };
+        let unknown = || UnknownPlace::new(text, "auto, cpu, cuda, cuda:N");
         match text {
             "auto" => Ok(Device::Auto),
             "cpu" => Ok(Device::Cpu),
@@ -131,7 +131,7 @@ impl FromStr for Precision {
             "int16" => Ok(Precision::Int16),
             "f32" => Ok(Precision::F32),
             "bf16" => Ok(Precision::Bf16),
-            _ => Err(UnknownPlace { text: text.to_owned(), known: "auto, int16, f32, bf16" }),
+            _ => Err(UnknownPlace::new(text, "auto, int16, f32, bf16")),
         }
     }
 }

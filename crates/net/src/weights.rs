@@ -9,8 +9,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 
 use crate::file::{self, File, Named};
-use crate::layout::EPSILON;
-use crate::layout::{Role, TensorSpec, Unit};
+use crate::layout::{EPSILON, Role, TensorSpec, Unit};
 use crate::{NetError, Shape};
 
 /// The kind of a weights file.

@@ -8,8 +8,7 @@ use config::ValueHead;
 
 use super::numbers::{Convolution, DENSE, Dense, Zero, our_plane, turn_over};
 use crate::fold::tensor;
-use crate::layout::EPSILON;
-use crate::layout::Unit;
+use crate::layout::{EPSILON, Unit};
 use crate::{Inputs, NetError, Shape, Weights};
 
 pub(super) fn export(weights: &Weights) -> Result<Zero, NetError> {

@@ -6,8 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::numbers::{Convolution, DENSE, Zero, our_plane, turn_over};
-use crate::layout::EPSILON;
-use crate::layout::Unit;
+use crate::layout::{EPSILON, Unit};
 use crate::{Inputs, NetError, Shape, Weights};
 
 pub(super) fn import(zero: &Zero) -> Result<Weights, NetError> {
