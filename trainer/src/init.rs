@@ -51,13 +51,10 @@ impl InitialWeights {
     /// The same in the tower of the configuration: it computes the same function, with more capacity.
     ///
     /// # Errors
-    /// A configuration that differs in something else than more blocks and filters.
+    /// As [`Weights::grown`].
     pub fn grown(self, config: &RunConfig) -> Result<InitialWeights, TrainerError> {
-        let fail = |source| unusable(&self.source.name, source);
-        let wanted = Shape::new(&config.game, &config.network)
-            .map_err(|error| fail(error.into()))?
-            .with_planes_like(self.weights.shape());
-        let weights = self.weights.grown(wanted, config.seed).map_err(fail)?;
+        let weights = self.weights.grown(self.expected(config)?, config.seed);
+        let weights = weights.map_err(|source| unusable(&self.source.name, source))?;
         Ok(InitialWeights { weights, source: self.source })
     }
 
@@ -70,17 +67,20 @@ impl InitialWeights {
         publish_first(run, config, &self.weights, 0, vec![self.source.clone()])
     }
 
-    /// Makes sure that the weights are a network of the configuration. No configuration speaks of the planes that
-    /// tell whose turn it is: they stay as they are.
+    /// Makes sure that the weights are a network of the configuration.
     pub(crate) fn check(&self, config: &RunConfig) -> Result<(), TrainerError> {
-        let found = self.weights.shape();
-        let wanted =
-            Shape::new(&config.game, &config.network).map_err(|error| unusable(&self.source.name, error.into()))?;
-        let expected = wanted.with_planes_like(found);
+        let (expected, found) = (self.expected(config)?, self.weights.shape());
         if found == expected {
             return Ok(());
         }
         Err(unusable(&self.source.name, NetError::OtherShape { expected: Box::new(expected), found: Box::new(found) }))
+    }
+
+    /// The network of the configuration. None speaks of the planes that tell whose turn it is: they stay as they are.
+    fn expected(&self, config: &RunConfig) -> Result<Shape, TrainerError> {
+        let shape = Shape::new(&config.game, &config.network);
+        let shape = shape.map_err(|error| unusable(&self.source.name, error.into()))?;
+        Ok(shape.with_planes_like(self.weights.shape()))
     }
 }
 

@@ -75,7 +75,7 @@ impl Reference {
     ///
     /// # Errors
     /// A store that cannot be read.
-    pub fn was_trained_on(&self, run: &Run) -> Result<bool, StoreError> {
+    fn was_trained_on(&self, run: &Run) -> Result<bool, StoreError> {
         if !run.models().exists(1)? {
             return Ok(false);
         }

@@ -13,7 +13,7 @@ use store::{Source, SourceKind};
 use crate::TrainerError;
 
 /// Games for training, and games that are not.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct HumanGames {
     training: Vec<GameRecord>,
     holdout: Vec<GameRecord>,
@@ -40,14 +40,7 @@ impl HumanGames {
     /// # Errors
     /// A collection that cannot be unpacked, or no game that is of use; a record that is of none is omitted.
     pub fn read(config: &RunConfig, collections: &[(String, Vec<u8>)]) -> Result<HumanGames, TrainerError> {
-        let empty = Vec::new;
-        let mut human_games = HumanGames {
-            training: empty(),
-            holdout: Vec::new(),
-            positions: Vec::new(),
-            left_out: Vec::new(),
-            sources: Vec::new(),
-        };
+        let mut human_games = HumanGames::default();
         let mut seen = HashSet::new();
         for (name, file) in collections {
             for (found, index) in games(config, name, file)?.into_iter().zip(1..) {
