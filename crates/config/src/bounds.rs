@@ -3,7 +3,7 @@
 use serde_json::Value as Schema;
 use toml::{Table, Value};
 
-use crate::{ConfigError, schema};
+use crate::{ConfigError, keys, schema};
 
 /// Checks every number of a configuration against its range.
 pub(crate) fn check(table: &Table) -> Result<(), ConfigError> {
@@ -12,7 +12,7 @@ pub(crate) fn check(table: &Table) -> Result<(), ConfigError> {
 
 fn walk(table: &Table, schema: &Schema, path: &str) -> Result<(), ConfigError> {
     for (name, schema) in schema::properties(schema).into_iter().flatten() {
-        let key = if path.is_empty() { name.clone() } else { format!("{path}.{name}") };
+        let key = keys::join(path, name);
         match table.get(name) {
             Some(Value::Table(inner)) => walk(inner, schema, &key)?,
             Some(Value::Array(entries)) => {
