@@ -3,7 +3,7 @@
 //! They have the shape of self-play games (lengths, captures, passes, how visits are spread, shares of calibration and
 //! resignation) and no sense.
 
-use go::{Color, Game, Move, Scoring, Size};
+use go::{Game, Move, Scoring, Size};
 
 use crate::calibration::winner_min_value;
 use crate::{EndReason, GameId, GameRecord, Outcome, SearchKind, Turn};
@@ -108,14 +108,10 @@ fn searched(random: &mut Random, size: Size, mv: Move, choices: &[Move], visits:
     }
 }
 
-/// The root value of each searched turn for its mover.
-fn for_mover(turns: &[Turn]) -> impl Iterator<Item = (usize, Color, f32)> {
-    let searched = turns.iter().enumerate().filter(|(_, turn)| turn.is_searched());
-    searched.map(|(i, turn)| (i, GameRecord::to_move(i), turn.root_value * GameRecord::to_move(i).sign()))
-}
-
+/// The first searched turn whose root value for its mover is below the threshold.
 fn would_resign(turns: &[Turn]) -> Option<u16> {
-    for_mover(turns).find(|&(_, _, value)| value < THRESHOLD).map(|(i, _, _)| i as u16)
+    let mut searched = turns.iter().enumerate().filter(|(_, turn)| turn.is_searched());
+    searched.find(|(i, turn)| turn.root_value * GameRecord::to_move(*i).sign() < THRESHOLD).map(|(i, _)| i as u16)
 }
 
 /// SplitMix64: Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators" (2014). Good enough to make up
