@@ -165,8 +165,7 @@ fn even(window: &Window, examples: usize, random: &mut Random) -> Shares {
     let positions = window.positions();
     let often = (examples / positions) as u32;
     let once_more = random.choose(examples % positions, positions);
-    let mut copies = once_more.into_iter().map(|more| often + u32::from(more));
-    by_id(window).map(|game| (game.id, copies.by_ref().take(game.rows).collect())).collect()
+    of_games(window, once_more.into_iter().map(|more| often + u32::from(more)))
 }
 
 /// Samples positions by their weights.
@@ -197,12 +196,14 @@ fn weighted(
         weighted_sampler::sample(&all, calibration, examples - rest, &mut counts, random);
         weighted_sampler::sample(&all, others, rest, &mut counts, random);
     } else {
-        calibration.extend(others);
-        calibration.sort_unstable();
-        weighted_sampler::sample(&all, calibration, examples, &mut counts, random);
+        weighted_sampler::sample(&all, (0..all.len() as u32).collect(), examples, &mut counts, random);
     }
-    let mut counts = counts.into_iter();
-    Ok(by_id(window).map(|game| (game.id, counts.by_ref().take(game.rows).collect())).collect())
+    Ok(of_games(window, counts.into_iter()))
+}
+
+/// Gives each game the counts of its positions, which are in the order of [`by_id`].
+fn of_games(window: &Window, mut counts: impl Iterator<Item = u32>) -> Shares {
+    by_id(window).map(|game| (game.id, counts.by_ref().take(game.rows).collect())).collect()
 }
 
 /// The weights of the positions of a game.
