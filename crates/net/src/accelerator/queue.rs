@@ -1,7 +1,6 @@
 //! The queue of a device: positions of many threads, evaluated together.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -60,7 +59,6 @@ struct Shared {
     state: Mutex<State>,
     /// There is more to do, or the queue is closed.
     changed: Condvar,
-    counts: Counts,
 }
 
 #[derive(Default)]
@@ -72,6 +70,7 @@ struct State {
     clients: usize,
     waiting: usize,
     closed: bool,
+    counts: QueueCounts,
 }
 
 /// Positions of a thread that waits for them.
@@ -85,50 +84,6 @@ struct Reply {
     planes: PackedPlanes,
     outputs: Outputs,
     evaluated: Result<(), NetError>,
-}
-
-/// [`QueueCounts`] that any thread may add to; times in nanoseconds.
-#[derive(Default)]
-struct Counts([AtomicU64; 9]);
-
-/// The place of each count.
-#[derive(Clone, Copy)]
-enum Count {
-    Batches,
-    Positions,
-    Rows,
-    BytesUp,
-    BytesDown,
-    Busy,
-    Packing,
-    Launching,
-    Reading,
-}
-
-impl Counts {
-    fn add(&self, count: Count, number: usize) {
-        self.0[count as usize].fetch_add(number as u64, Ordering::Relaxed);
-    }
-
-    fn add_time(&self, count: Count, since: Instant) {
-        self.0[count as usize].fetch_add(since.elapsed().as_nanos() as u64, Ordering::Relaxed);
-    }
-
-    fn read(&self) -> QueueCounts {
-        let number = |count: Count| self.0[count as usize].load(Ordering::Relaxed);
-        let time = |count| Duration::from_nanos(number(count));
-        QueueCounts {
-            batches: number(Count::Batches),
-            positions: number(Count::Positions),
-            rows: number(Count::Rows),
-            bytes_up: number(Count::BytesUp),
-            bytes_down: number(Count::BytesDown),
-            busy: time(Count::Busy),
-            packing: time(Count::Packing),
-            launching: time(Count::Launching),
-            reading: time(Count::Reading),
-        }
-    }
 }
 
 impl Queue {
@@ -146,8 +101,7 @@ impl Queue {
                 Ok(device) => device,
                 Err(error) => return drop(sender.send(Err(error))),
             };
-            let (state, changed, counts) = (Mutex::default(), Condvar::new(), Counts::default());
-            let shared = Arc::new(Shared { most: most(&device), state, changed, counts });
+            let shared = Arc::new(Shared { most: most(&device), state: Mutex::default(), changed: Condvar::new() });
             let closing = Closing(Arc::clone(&shared));
             if sender.send(Ok(shared)).is_ok() {
                 work(&closing.0, device);
@@ -167,7 +121,7 @@ impl Queue {
 
     /// What was done so far.
     pub(crate) fn counts(&self) -> QueueCounts {
-        self.shared.counts.read()
+        self.shared.lock().counts
     }
 }
 
@@ -194,6 +148,10 @@ impl Drop for Closing {
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn count(&self, change: impl FnOnce(&mut QueueCounts)) {
+        change(&mut self.lock().counts);
     }
 }
 
@@ -235,7 +193,7 @@ fn work<A: Accelerator>(shared: &Shared, mut device: A) {
             && let Some((flight, jobs)) = flights.pop_front()
         {
             if flights.is_empty() {
-                shared.counts.add_time(Count::Busy, busy_since);
+                shared.count(|counts| counts.busy += busy_since.elapsed());
             }
             finish(shared, &mut device, flight, jobs);
         }
@@ -261,15 +219,19 @@ fn work<A: Accelerator>(shared: &Shared, mut device: A) {
 fn launch<A: Accelerator>(shared: &Shared, device: &mut A, jobs: Vec<Job>) -> Option<(A::Flight, Vec<Job>)> {
     let began = Instant::now();
     let planes: Vec<&PackedPlanes> = jobs.iter().map(|job| &job.planes).collect();
-    let positions = planes.iter().map(|planes| planes.positions).sum();
+    let positions = planes.iter().map(|planes| planes.positions).sum::<usize>();
     let launched = device.launch(&planes);
-    shared.counts.add_time(Count::Launching, began);
+    shared.count(|counts| counts.launching += began.elapsed());
     match launched {
         Ok(flight) => {
-            let [up, down] = device.bytes(positions);
-            let numbers = [1, positions, device.rows(positions), up, down];
-            let counts = [Count::Batches, Count::Positions, Count::Rows, Count::BytesUp, Count::BytesDown];
-            counts.into_iter().zip(numbers).for_each(|(count, number)| shared.counts.add(count, number));
+            let ([up, down], rows) = (device.bytes(positions), device.rows(positions));
+            shared.count(|counts| {
+                counts.batches += 1;
+                counts.positions += positions as u64;
+                counts.rows += rows as u64;
+                counts.bytes_up += up as u64;
+                counts.bytes_down += down as u64;
+            });
             Some((flight, jobs))
         }
         Err(error) => {
@@ -283,7 +245,7 @@ fn finish<A: Accelerator>(shared: &Shared, device: &mut A, flight: A::Flight, mu
     let began = Instant::now();
     let mut outputs: Vec<&mut Outputs> = jobs.iter_mut().map(|job| &mut job.outputs).collect();
     let read = device.read(flight, &mut outputs);
-    shared.counts.add_time(Count::Reading, began);
+    shared.count(|counts| counts.reading += began.elapsed());
     reply(shared, jobs, read);
 }
 
@@ -304,8 +266,8 @@ fn ended() -> NetError {
 }
 
 impl Client {
-    /// Evaluates the packed positions, and leaves the outputs with the client.
-    fn evaluate_packed(&mut self) -> Result<(), NetError> {
+    /// Evaluates the positions, which were packed in so much time, and leaves the outputs with the client.
+    fn evaluate_packed(&mut self, packing: Duration) -> Result<(), NetError> {
         let shared = &self.queue.shared;
         let (sender, reply) = channel();
         let mut state = shared.lock();
@@ -313,6 +275,7 @@ impl Client {
             return Err(ended());
         }
         let (planes, outputs) = (std::mem::take(&mut self.planes), std::mem::take(&mut self.outputs));
+        state.counts.packing += packing;
         state.waiting += 1;
         state.positions += planes.positions;
         state.jobs.push_back(Job { planes, outputs, reply: sender });
@@ -334,8 +297,7 @@ impl PlaneEvaluator for Client {
             self.planes.bits.clear();
             self.planes.scalars.clear();
             self.packing.pack(&planes[..values.len() * len], &mut self.planes.bits, &mut self.planes.scalars);
-            self.queue.shared.counts.add_time(Count::Packing, began);
-            self.evaluate_packed()?;
+            self.evaluate_packed(began.elapsed())?;
             policies.copy_from_slice(&self.outputs.policies);
             values.copy_from_slice(&self.outputs.values);
         }

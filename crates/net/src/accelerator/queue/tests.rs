@@ -1,6 +1,6 @@
 //! The queue with a device that the tests play.
 
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use go::Size;
