@@ -53,7 +53,7 @@ pub enum CpuError {
         found: usize,
     },
     /// Scales of activations that are too large for f32, or of none.
-    #[error("the scales of layer {layer} are not finite magnitudes; calibrate this network again")]
+    #[error("layer {layer} has no finite scales; train with smaller weights, or calibrate this network again")]
     BadScales {
         /// The layer, from 0.
         layer: usize,

@@ -22,7 +22,10 @@ impl Scales {
     }
 
     /// Checks that these are scales of so many layers, and magnitudes that allow for the headroom.
-    pub(crate) fn check(&self, layers: usize) -> Result<(), CpuError> {
+    ///
+    /// # Errors
+    /// Scales of another network, or the first layer whose activations are too large for f32.
+    pub fn check(&self, layers: usize) -> Result<(), CpuError> {
         if self.0.len() != layers {
             return Err(CpuError::Scales { expected: layers, found: self.0.len() });
         }

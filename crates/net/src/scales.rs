@@ -34,7 +34,7 @@ impl Weights {
     /// own games.
     ///
     /// # Errors
-    /// An example of another board or whose boards cannot be rebuilt, or network output that is not finite.
+    /// An example of another board or whose boards cannot be rebuilt, or activations that are too large for f32.
     pub fn calibrated(self, examples: &[Example]) -> Result<Weights, NetError> {
         let set = of_inference();
         let scales = if examples.is_empty() { self.of_own_games(set)? } else { self.of_examples(examples, set)? };
@@ -126,8 +126,8 @@ fn largest(mut scales: Scales, others: Scales) -> Scales {
 /// The scales that a session has observed.
 fn found(session: Session) -> Result<Scales, NetError> {
     let scales = session.into_scales();
-    let is_finite = scales.0.iter().flatten().all(|largest| largest.is_finite());
-    if is_finite { Ok(scales) } else { Err(NetError::BadAnswer { row: 0 }) }
+    scales.check(scales.0.len())?;
+    Ok(scales)
 }
 
 /// Plays a legal move, drawn with these weights; begins again when the game is over.

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use safetensors::tensor::TensorView;
 use safetensors::{Dtype, SafeTensors};
 
-use crate::tiny;
+use crate::{examples, tiny};
 
 fn file() -> Vec<u8> {
     Weights::random(tiny(), 1).to_bytes()
@@ -88,6 +88,16 @@ fn tensor_that_is_wrong_is_named() {
 fn file_of_another_shape_names_a_tensor_and_both_dimensions() {
     let file = changed(|_, line| *line = line.replace("\"filters\":8", "\"filters\":9"));
     assert_eq!(refusal(&file), "tensor stem.conv.weight has dimensions [8, 17, 3, 3], expected [9, 17, 3, 3]");
+}
+
+#[test]
+fn activations_without_scales_are_named() {
+    let file = changed(|tensors, _| {
+        let (.., data) = tensors.get_mut("stem.norm.bias").unwrap();
+        data.chunks_exact_mut(4).for_each(|number| number.copy_from_slice(&3e38_f32.to_le_bytes()));
+    });
+    let error = Weights::from_bytes(&file).unwrap().calibrated(&examples(16)).unwrap_err();
+    assert!(matches!(error, NetError::Cpu(cpu::CpuError::BadScales { layer: 1 })), "{error}");
 }
 
 #[test]
