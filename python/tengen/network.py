@@ -1,9 +1,10 @@
 """A Tengen network in PyTorch: `load(file)` returns a module with the outputs of Tengen's programs.
 
     network, about = load("store/9x9/models/000020/weights.safetensors")
-    logits, values = network(planes)[:2]  # planes: float, positions x 17 (or 16) x side x side
+    logits, values = network(planes)[:2]  # planes: float, positions x about["planes"] x side x side
 
-Needs nothing but PyTorch, and may be copied out of the package. Logits are of the moves, the pass last; values are for the side to move, from -1 to 1.
+Needs nothing but PyTorch, and may be copied out of the package. Logits are of the moves, the pass last; values are for
+the side to move, from -1 to 1. There are 16 planes ("features"), 17 ("history"), 18 (Leela Zero) or 31 ("tactics").
 """
 
 from __future__ import annotations
@@ -108,8 +109,9 @@ class Network(nn.Module):
     def forward(self, planes: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
         """Logits and values; then, for auxiliary heads, logits of ownership, scores by the board's side, and logits of the
         opponent's next move."""
-        if self.about["planes"] == 16:  # the last tells komi, as a byte
-            planes = torch.cat([planes[:, :15], (planes[:, 15:] - 128) / (2 * self.about["size"])], 1)
+        if self.about["planes"] in (16, 31):  # plane 15 has komi as a byte: 128 and twice the points for the side to move
+            komi = (planes[:, 15:16] - 128) / (2 * self.about["size"])
+            planes = torch.cat([planes[:, :15], komi, planes[:, 16:]], 1)
         x = torch.relu(self.stem(planes))
         for block in self.blocks:
             x = block(x)

@@ -92,16 +92,21 @@ fn package_opens_models_in_pytorch() {
     let Some(interpreter) = require(Tool::PyTorch) else { return };
     let store = TestStore::new();
     let python_path = format!("{}:{}", site.display(), repository().join("python").display());
-    let mut tengen = store.program("tengen");
-    tengen.arg("run").arg(repository().join("configs/tiny.toml")).args(["--set", "loop.models=2"]);
-    succeed(tengen.args(["--set", "loop.final_games=2"]));
-    let onnx = store.path().join("tiny-2.onnx");
-    let mut export = store.program("trainer");
-    succeed(export.args(["export", "--model", "tiny-2", "--format", "onnx", "--out"]).arg(&onnx));
-    let mut python = Command::new(&interpreter);
-    python.env("PYTHONPATH", &python_path).arg(repository().join("tests/python/check_model.py"));
-    let said = succeed(python.arg(store.path().join("tiny")).arg(&onnx));
-    assert!(said.contains("8 positions agree"), "{said}");
+    // The planes of "tactics" have one of bytes, komi, among those of 0 and 1.
+    for (run, inputs) in [("tiny", "history"), ("tactics", "tactics")] {
+        let mut tengen = store.program("tengen");
+        tengen.arg("run").arg(repository().join("configs/tiny.toml")).args(["--run", run, "--set", "loop.models=2"]);
+        tengen.args(["--set", "loop.final_games=2", "--set", &format!("network.inputs={inputs}")]);
+        succeed(&mut tengen);
+        let onnx = store.path().join(format!("{run}-2.onnx"));
+        let mut export = store.program("trainer");
+        export.args(["export", "--model", &format!("{run}-2"), "--format", "onnx", "--out"]).arg(&onnx);
+        succeed(&mut export);
+        let mut python = Command::new(&interpreter);
+        python.env("PYTHONPATH", &python_path).arg(repository().join("tests/python/check_model.py"));
+        let said = succeed(python.arg(store.path().join(run)).arg(&onnx));
+        assert!(said.contains("8 positions agree"), "{inputs}: {said}");
+    }
 
     let said = succeed(notebook(&mut Command::new(&interpreter), &python_path, &store));
     assert!(said.contains("with_pytorch") && said.contains("held-out: 0."), "{said}");
