@@ -55,8 +55,8 @@ enum Command {
     Bootstrap(bootstrap_command::Args),
     /// Export a model to a file
     ///
-    /// Compares the outputs of the file and of the training network first. A mismatch beyond rounding is an error, and no
-    /// file is written.
+    /// Compares the outputs of the file with those of the training network first, except for ONNX. A mismatch beyond
+    /// rounding is an error, and no file is written.
     Export(files::Export),
     /// Import a network from a file: convert its weights, or begin a run with them
     Import(files::Import),
