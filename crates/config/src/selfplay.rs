@@ -84,7 +84,7 @@ pub struct Selfplay {
     /// Fraction of games in the validation set.
     #[schemars(range(min = 0.0, max = 0.5))]
     pub holdout_fraction: f32,
-    /// Hand games in progress to a newer model, or finish them first.
+    /// Hand games in progress to a newer model instead of finishing them first.
     ///
     /// Only for workers that follow the newest model. The record says which model played from which move on.
     /// Worth it on 19x19 with many games per worker, where finishing them takes minutes.
