@@ -41,12 +41,12 @@ impl Converter {
     /// The game of a record, which is the `index`th, or why it is of no use.
     ///
     /// # Errors
-    /// A game on another board, with stones set up, moves out of turn, illegal or more than 65,535, or without komi or a
-    /// result that says something of the position.
+    /// A game on another board, with stones set up, moves out of turn, illegal or more than 65,535, or without
+    /// komi on the scale of the board or a result that says something of the position.
     pub fn convert(&self, index: u64, tree: &Tree) -> Result<GameRecord, String> {
         let record = Record::from_tree(tree).map_err(|e| e.to_string())?;
         self.check(&record)?;
-        let komi = record.komi.ok_or("komi (KM) is missing")?;
+        let komi = self.komi(&record)?;
         let ending = Ending::of(&record)?;
         let value = f32::from(ending.outcome.as_i8());
         let seed = seed(&record);
@@ -77,6 +77,15 @@ impl Converter {
             handoffs: Vec::new(),
             turns: record.turns.iter().map(|turn| played(&record, turn.mv, value)).collect(),
         })
+    }
+
+    /// The komi of a record, in the bounds of that of a run: some servers write hundredths, as `KM[375]`.
+    fn komi(&self, record: &Record) -> Result<f32, String> {
+        let komi = record.komi.ok_or("komi (KM) is missing")?;
+        if komi.abs() > self.size.area() as f32 {
+            return Err(format!("its komi {komi} exceeds the area of the board"));
+        }
+        Ok(komi)
     }
 
     /// A game from the empty board by players who take turns, on the board of the run, all moves legal.

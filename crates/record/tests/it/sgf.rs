@@ -98,16 +98,26 @@ fn notes_show_depth_variation_and_the_best_moves() {
     assert!(read.comment.contains("mean depth 3.25"), "{}", read.comment);
 }
 
-#[test]
-fn game_with_more_moves_than_turns_are_numbered_is_of_no_use() {
+/// Why a game is of no use to a run on 9x9.
+fn refusal(text: &str) -> String {
     let converter = Converter {
         size: Size::new(9).unwrap(),
         scoring: Scoring::PassAlive,
         config_digest: "digest".to_owned(),
         holdout: 0.0,
-        worker: "long.sgf".to_owned(),
+        worker: "games.sgf".to_owned(),
     };
-    let text = format!("(;SZ[9]KM[7]RE[B+R]{})", ";B[ee];W[ff]".repeat(1 << 15));
     let tree = sgf::collection(text.as_bytes()).remove(0).unwrap();
-    assert_eq!(converter.convert(0, &tree), Err("it has 65536 moves, and a game may have 65535".to_owned()));
+    converter.convert(0, &tree).unwrap_err()
+}
+
+#[test]
+fn game_with_more_moves_than_turns_are_numbered_is_of_no_use() {
+    let text = format!("(;SZ[9]KM[7]RE[B+R]{})", ";B[ee];W[ff]".repeat(1 << 15));
+    assert_eq!(refusal(&text), "it has 65536 moves, and a game may have 65535");
+}
+
+#[test]
+fn game_with_komi_in_hundredths_is_of_no_use() {
+    assert_eq!(refusal("(;SZ[9]KM[375]RE[B+R];B[ee];W[ff])"), "its komi 375 exceeds the area of the board");
 }
