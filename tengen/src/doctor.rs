@@ -9,7 +9,7 @@ use std::fmt;
 
 use anyhow::anyhow;
 use net::{Backend, Device, Installation, OnednnIsa, Precision};
-use runtime::{Classify, ResourceArgs, format};
+use runtime::{Classify, DeviceArgs, format};
 use serde::Serialize;
 
 use host::Host;
@@ -27,7 +27,7 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    resources: ResourceArgs,
+    devices: DeviceArgs,
 }
 
 /// The report.
@@ -54,7 +54,7 @@ struct Report {
 /// # Errors
 /// A device that cannot be used, inference or training that fails, or a store that cannot be used.
 pub fn run(store: &str, args: &Args) -> anyhow::Result<()> {
-    let device: Device = args.resources.device().parse().misconfigured()?;
+    let device: Device = args.devices.device.parse().misconfigured()?;
     let backend = Backend::open(device, Precision::Auto);
     let trials = match &backend {
         Ok(_) => {
@@ -71,7 +71,7 @@ pub fn run(store: &str, args: &Args) -> anyhow::Result<()> {
         instruction_set: OnednnIsa::in_use().to_string(),
         libtorch: Installation::find(),
         backend: backend.as_ref().map(Clone::clone).map_err(ToString::to_string),
-        threads: args.resources.threads(),
+        threads: args.devices.threads(),
         trials,
         store: found,
         ports: ports::look(),

@@ -36,7 +36,7 @@ pub struct Args {
     #[arg(long, env = "TENGEN_PRECISION", default_value = "auto", value_name = "PRECISION", global = true)]
     precision: Precision,
     #[command(flatten)]
-    resources: runtime::ResourceArgs,
+    devices: runtime::DeviceArgs,
     #[command(flatten)]
     store: runtime::StoreArgs,
     #[command(flatten)]
@@ -77,9 +77,9 @@ pub const ERRORS: &[Classifier] = &[classify::<TrainerError>, classify::<ModelEr
 /// # Errors
 /// Arguments that do not fit the run, or any error that ended the work early.
 pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
-    let device = args.resources.device().parse().misconfigured()?;
+    let device = args.devices.device.parse().misconfigured()?;
     args.service.start("trainer", args.run.as_ref().map(RunName::as_str), stop)?;
-    let train_device = TrainDevice { device, precision: args.precision, threads: args.resources.threads() };
+    let train_device = TrainDevice { device, precision: args.precision, threads: args.devices.threads() };
     if trains(args.command.as_ref()) {
         let backend = Backend::of_training(device, args.precision)?;
         backend.log("training", train_device.threads);

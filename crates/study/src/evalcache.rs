@@ -12,7 +12,7 @@ use evalcache::{Codec, Key, KomiCoding, Sample, Segment, Set, Steps, Symmetries,
 use go::{Game, Size, sgf};
 use models::{ModelName, Models, Player, SegmentSource};
 use play::{game_seed, generator};
-use runtime::{Classify, ResourceArgs, Stop, thread_time};
+use runtime::{Classify, DeviceArgs, Stop, thread_time};
 use serde::Serialize;
 use store::Store;
 
@@ -53,7 +53,7 @@ pub struct Args {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    resources: ResourceArgs,
+    devices: DeviceArgs,
 }
 
 /// What was measured of one kind of evaluations, on the second half of the sample.
@@ -161,7 +161,7 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
 }
 
 fn sample(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<Sampled> {
-    let device: net::Device = args.resources.device().parse().misconfigured()?;
+    let device: net::Device = args.devices.device.parse().misconfigured()?;
     let place = device.into();
     let models = Models::new(Store::open(store)?);
     let player = Player::open(&models, &args.model, args.run.as_ref(), &place, BATCH)?;

@@ -59,7 +59,7 @@ pub(crate) fn random_playing(config: &RunConfig, threads: usize, time: Duration)
 pub(crate) fn training(config: &RunConfig, place: &ResourceArgs, time: Duration, stop: &Stop) -> anyhow::Result<f64> {
     let mut config = config.clone();
     config.train.batch = config.train.batch.min(BATCH);
-    train::examples_per_s(&bench(time, stop), place, &Subject::made_up(config)?)
+    train::examples_per_s(&bench(time, stop), &place.devices, &Subject::made_up(config)?)
 }
 
 /// Seconds of the shuffler for each example, from a window of so many positions.

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use net::{NetError, Precision, PreparedBatch, TrainBench, TrainConfig, TrainDevice, Trainer};
 use record::{Example, ExampleRows, synthetic};
-use runtime::{Classify, ResourceArgs};
+use runtime::{Classify, DeviceArgs};
 use serde::Serialize;
 use trainer::Prefetch;
 
@@ -32,7 +32,7 @@ pub(super) struct Args {
     #[arg(long, default_value = "auto", value_name = "PRECISION")]
     precision: Precision,
     #[command(flatten)]
-    resources: ResourceArgs,
+    devices: DeviceArgs,
 }
 
 /// One case.
@@ -77,7 +77,7 @@ pub(super) fn run(bench: &Bench<'_>, args: &Args) -> anyhow::Result<()> {
 }
 
 fn measure(bench: &Bench<'_>, args: &Args, subject: &Subject) -> anyhow::Result<Case> {
-    let Training { rows, batch, trainer, threads } = Training::new(subject, &args.resources, args.precision)?;
+    let Training { rows, batch, trainer, threads } = Training::new(subject, &args.devices, args.precision)?;
     let mut bare_steps = TrainBench::new(trainer()?, &rows.take(&numbers(&rows, 0, batch)).to_examples())?;
     let mut learn = Steps::new(trainer()?, rows, batch);
     // What a GPU has left to do after the last step would be counted as the time of the other case.
@@ -104,8 +104,8 @@ fn measure(bench: &Bench<'_>, args: &Args, subject: &Subject) -> anyhow::Result<
 }
 
 /// Examples a second of training as the stage does it.
-pub(super) fn examples_per_s(bench: &Bench<'_>, place: &ResourceArgs, subject: &Subject) -> anyhow::Result<f64> {
-    let Training { rows, batch, trainer, .. } = Training::new(subject, place, Precision::Auto)?;
+pub(super) fn examples_per_s(bench: &Bench<'_>, devices: &DeviceArgs, subject: &Subject) -> anyhow::Result<f64> {
+    let Training { rows, batch, trainer, .. } = Training::new(subject, devices, Precision::Auto)?;
     let mut learn = Steps::new(trainer()?, rows, batch);
     learn.step()?;
     Ok(Rate::measure(bench.time, || learn.step())?.per_second())
@@ -122,12 +122,12 @@ struct Training<F> {
 impl Training<()> {
     fn new(
         subject: &Subject,
-        place: &ResourceArgs,
+        devices: &DeviceArgs,
         precision: Precision,
     ) -> anyhow::Result<Training<impl Fn() -> Result<Trainer, NetError>>> {
         let config = &subject.config;
-        let (threads, batch) = (place.threads(), config.train.batch);
-        let train_device = TrainDevice { device: place.device().parse().misconfigured()?, precision, threads };
+        let (threads, batch) = (devices.threads(), config.train.batch);
+        let train_device = TrainDevice { device: devices.device.parse().misconfigured()?, precision, threads };
         let train_config = TrainConfig::new(config);
         let rows = Arc::new(rows(subject.weights.shape().size, batch)?);
         let trainer = move || Trainer::new(&subject.weights, 0, train_config.clone(), train_device);
