@@ -73,6 +73,8 @@ impl InProgressGames {
     ) -> Result<(u64, u64), SelfplayError> {
         let games = self.count();
         let handed_off = if handoff_on_shutdown { self.hand_off(run, worker)? } else { 0 };
+        // A driver calls this again when it shuts down.
+        self.games.iter_mut().for_each(Vec::clear);
         if handed_off > 0 {
             tracing::info!(games = handed_off, "handed off games in progress");
         } else {
@@ -97,7 +99,6 @@ impl InProgressGames {
         for (file, _) in self.acquired.0.drain(..) {
             run.unfinished().complete(worker, &file)?;
         }
-        self.games.iter_mut().for_each(Vec::clear);
         Ok(handed_off)
     }
 

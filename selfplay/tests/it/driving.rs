@@ -5,7 +5,7 @@ use evalcache::{Steps, Symmetries};
 use models::EvaluationCacheOptions;
 use net::Device;
 use record::GameRecord;
-use runtime::{Driver as _, Silent, Step, Stop};
+use runtime::{Driver as _, Silent, Step, Stop, drive};
 use selfplay::{Driver, Event, Games, Options};
 use store::{Run, Store};
 use tempfile::TempDir;
@@ -86,6 +86,23 @@ fn driver_of_one_model_finishes_with_its_games() {
     let mut driver = Driver::new(&run, &short(), options("random", games), &Stop::never(), Silent);
     assert_eq!(driver.step().unwrap(), Step::Finished);
     assert_eq!(published(&run, 0), 5);
+}
+
+#[test]
+fn games_that_a_stop_discards_are_reported_once() {
+    let (_folder, run) = a_run();
+    let (stop, mut discarded) = (Stop::never(), Vec::new());
+    let reporter = |event| match event {
+        Event::Progress(progress) if progress.finished >= 8 => stop.request(),
+        Event::Played(done) => discarded.push(done.discarded),
+        Event::GamesStopped { discarded: more, .. } => discarded.push(more),
+        _ => {}
+    };
+    let endless = options("tiny", Games::Share { own: None, all: Some(0) });
+    let mut driver = Driver::new(&run, &short(), endless, &stop, reporter);
+    drive(&mut driver, &stop).unwrap();
+    drop(driver);
+    assert!(matches!(discarded[..], [games] if games > 0), "{discarded:?}");
 }
 
 #[test]
