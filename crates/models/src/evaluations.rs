@@ -8,7 +8,7 @@
 
 use std::fmt;
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use std::time::{Duration, Instant};
 
@@ -98,6 +98,8 @@ pub struct EvaluationCache {
     recent: RwLock<Recent>,
     /// When the last evaluations were published; the thread that publishes holds it.
     published: Mutex<Instant>,
+    /// Evaluations in memory with which they are published next.
+    due: AtomicUsize,
     /// When segments were last looked for; the thread that looks holds it.
     refreshed: Mutex<Instant>,
     /// Whether a segment is gone since.
@@ -217,6 +219,7 @@ impl EvaluationCache {
             open: RwLock::default(),
             recent: RwLock::default(),
             published: Mutex::new(Instant::now()),
+            due: AtomicUsize::new(MOST_IN_MEMORY),
             refreshed: Mutex::new(Instant::now()),
             outdated: AtomicBool::new(false),
             failed: AtomicBool::new(false),
@@ -347,6 +350,7 @@ impl EvaluationCache {
         *published = Instant::now();
         self.refresh()?;
         self.recent.write().unwrap_or_else(PoisonError::into_inner).forget(written);
+        self.due.store(MOST_IN_MEMORY, Ordering::Relaxed);
         tracing::debug!(segment = number, "published evaluations");
         if self.segments() >= MERGE {
             self.merge(Mergeable::SIMILAR)?;
@@ -525,7 +529,7 @@ impl EvaluationStore for EvaluationCache {
         let many = {
             let mut recent = self.recent.write().unwrap_or_else(PoisonError::into_inner);
             recent.put(key, buffer);
-            recent.len() >= MOST_IN_MEMORY
+            recent.len() >= self.due.load(Ordering::Relaxed)
         };
         // One thread publishes; the others go on.
         if let Ok(published) = self.published.try_lock()
@@ -551,6 +555,8 @@ impl EvaluationCache {
             let all = recent.bytes();
             recent.forget(all);
         }
+        // Not with the next evaluation: a try takes long, and a store that refuses writes refuses all.
+        self.due.store(recent.len() + MOST_IN_MEMORY, Ordering::Relaxed);
     }
 }
 

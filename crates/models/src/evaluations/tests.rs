@@ -10,7 +10,7 @@ use std::time::Duration;
 use evalcache::Steps;
 use go::{Game, Size, Symmetry};
 use tempfile::TempDir;
-use testing::s3::Server;
+use testing::s3::{Refusal, Server};
 
 use super::*;
 
@@ -120,6 +120,24 @@ fn evaluations_outlive_the_process_once_published() {
         assert_eq!((found(&other, 0..300), found(&other, 300..600)), (300, 0));
         assert_eq!((other.segments(), other.evaluations()), (1, 300));
     });
+}
+
+#[test]
+fn store_that_refuses_writes_is_not_tried_with_every_evaluation() {
+    let server = Server::start().unwrap();
+    let store = Store::open_with(&server.url(), &server.options()).unwrap();
+    let cache = open(&store);
+    server.refuse(Some(Refusal::ReadOnly));
+    cache.due.store(2, Ordering::Relaxed);
+    let tries = [1, 2, 3].map(|number| {
+        server.asked();
+        put(&cache, number);
+        server.asked().iter().any(|line| line.starts_with("PUT"))
+    });
+    assert_eq!(tries, [false, true, false]);
+    server.refuse(None);
+    cache.publish().unwrap();
+    assert_eq!((found(&open(&store), 1..4), cache.due.load(Ordering::Relaxed)), (3, MOST_IN_MEMORY));
 }
 
 #[test]
