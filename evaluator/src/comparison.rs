@@ -26,9 +26,9 @@ pub struct Comparison {
     pub verdict: Verdict,
 }
 
-/// Two players meet until a test of the first's lead over the second has a verdict, or they have played so many games. Games
-/// of earlier matches count. The test is evaluated when a batch is over, all of its games included, so that short games do not count
-/// for more.
+/// Two players meet until a test of the first's lead over the second has a verdict, or they have played so many games, or a batch
+/// brings no result, since all of its games are void. Games of earlier matches count. The test is evaluated when a batch is over,
+/// all of its games included, so that short games do not count for more.
 pub struct Test {
     players: [PlayerId; 2],
     test: Sprt,
@@ -65,8 +65,11 @@ impl Schedule for Test {
             return Ok(Step::Finished);
         }
         tracing::info!(pairs = so_far.outcomes.count(), log_ratio = so_far.log_ratio, bounds = ?so_far.bounds, "no verdict yet");
-        session.play(self.players.each_ref(), (played + session.arena.batch()).min(self.most))?;
-        Ok(Step::Worked)
+        let players = self.players.each_ref();
+        let before = session.arena.rated().score(players)?.games;
+        session.play(players, (played + session.arena.batch()).min(self.most))?;
+        let has_results = session.arena.rated().score(players)?.games > before;
+        Ok(if has_results { Step::Worked } else { Step::Finished })
     }
 
     fn conclusion(&self, arena: &Arena) -> Result<Option<String>, EvaluatorError> {

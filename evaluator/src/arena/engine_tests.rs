@@ -4,10 +4,13 @@ use std::path::Path;
 
 use config::{ModelId, Overrides, Preset, RunName};
 use models::Models;
+use ratings::sprt::Sprt;
 use record::{EndReason, GameRecord, Outcome};
+use runtime::{Silent, drive};
 use store::Store;
 
 use super::*;
+use crate::{Matches, Test};
 
 const RANDOM_MODEL: PlayerId = PlayerId::Model { id: ModelId::Random, settings: Overrides::NONE };
 
@@ -107,6 +110,19 @@ fn engine_that_always_crashes_stops_the_match_and_loses_no_game() {
     assert!(matches!(error, EvaluatorError::Voids { games: 6.., .. }), "{error}");
     assert!(error.to_string().contains("the process exited at \"genmove"), "{error}");
     assert_eq!(played(&arena).len(), 2);
+}
+
+/// Each game is void three times on a thread of its own, too few in a row for the match to fail.
+#[test]
+fn test_of_an_engine_that_always_crashes_ends_without_a_verdict() {
+    let store = store();
+    let arena = arena(&store, &script("Crash", "genmove) exit 1 ;;"));
+    let test = Test::new([player("Crash"), player("Captures")], Sprt::new(0.0, 35.0, 0.05, 0.05).expect("a test"), 2);
+    let stop = Stop::never();
+    let mut matches = Matches::new(arena, test, Silent, &stop);
+    drive(&mut matches, &stop).expect("the match does not fail");
+    let conclusion = matches.conclusion().expect("memory can be read").expect("a test has one");
+    assert!(conclusion.contains("no verdict yet") && conclusion.contains("after 0 pairs"), "{conclusion}");
 }
 
 #[test]
