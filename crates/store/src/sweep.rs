@@ -25,21 +25,30 @@ impl Pruning {
 }
 
 fn sweep(folder: &std::path::Path, age: Duration) -> io::Result<usize> {
-    let mut swept = 0;
     let entries = match fs::read_dir(folder) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(0),
         entries => entries?,
     };
-    for entry in entries {
-        let entry = entry?;
+    entries.map(|entry| sweep_entry(&entry?, age)).sum()
+}
+
+/// Sweeps a folder, or deletes a file that was abandoned. A file that is gone since it was listed is no error: its writer has
+/// finished, or another process sweeps, too.
+fn sweep_entry(entry: &fs::DirEntry, age: Duration) -> io::Result<usize> {
+    let swept = || -> io::Result<usize> {
         if entry.file_type()?.is_dir() {
-            swept += sweep(&entry.path(), age)?;
-        } else if is_staged(&entry.file_name().to_string_lossy()) && is_older(&entry, age)? {
-            fs::remove_file(entry.path())?;
-            swept += 1;
+            return sweep(&entry.path(), age);
         }
+        let is_abandoned = is_staged(&entry.file_name().to_string_lossy()) && is_older(entry, age)?;
+        if is_abandoned {
+            fs::remove_file(entry.path())?;
+        }
+        Ok(usize::from(is_abandoned))
+    };
+    match swept() {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(0),
+        swept => swept,
     }
-    Ok(swept)
 }
 
 /// Whether `object_store` names files so while it writes them: a final name, `#`, and a number.
@@ -51,4 +60,22 @@ fn is_older(entry: &fs::DirEntry, age: Duration) -> io::Result<bool> {
     let written = entry.metadata()?.modified()?;
     // A file from the future is not older than anything.
     Ok(SystemTime::now().duration_since(written).is_ok_and(|since| since >= age))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn staged_file_that_its_writer_deletes_meanwhile_is_no_error() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["a.toml#1", "b.toml#2"] {
+            fs::write(folder.path().join(name), "").unwrap();
+        }
+        let entries: Vec<fs::DirEntry> = fs::read_dir(folder.path()).unwrap().map(Result::unwrap).collect();
+        fs::remove_file(folder.path().join("a.toml#1")).unwrap();
+        let swept = entries.iter().map(|entry| sweep_entry(entry, Duration::ZERO).unwrap()).sum::<usize>();
+        assert_eq!(swept, 1);
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
 }
