@@ -287,7 +287,7 @@ fn file_error(path: &FilePath, error: &io::Error) -> StoreError {
     match error.kind() {
         io::ErrorKind::NotFound => StoreError::NotFound { path: name },
         io::ErrorKind::UnexpectedEof => StoreError::Damaged { path: name, reason: "it is cut short".to_owned() },
-        _ => StoreError::of_file_system("read", path, error),
+        _ => StoreError::Unreachable { doing: "read", path: name, reason: error.to_string() },
     }
 }
 
@@ -312,6 +312,12 @@ fn keep(folder: &FilePath, copy: &FilePath, bytes: &[u8]) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn segment_that_may_not_be_read_is_no_refused_write() {
+        let error = file_error(FilePath::new("/s/000001.segment"), &io::ErrorKind::PermissionDenied.into());
+        assert!(matches!(error, StoreError::Unreachable { .. }), "{error}");
+    }
 
     #[test]
     fn names_of_sets_cannot_leave_their_folder() {
