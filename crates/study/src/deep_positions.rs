@@ -3,16 +3,18 @@
 
 use std::collections::HashSet;
 use std::io::{BufRead, BufReader, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::{fs, thread};
+use std::thread;
 
-use anyhow::{Context, anyhow, bail, ensure};
-use go::{Color, Game, Move, Size, sgf};
-use record::{DeepPosition, unpacked_sgf};
+use anyhow::{Context, bail, ensure};
+use go::{Color, Game, Move, Size};
+use record::DeepPosition;
 use runtime::{Classify, Progress, Stop};
 use serde::Deserialize;
 use serde_json::{Value, json};
+
+use crate::positions::recorded;
 
 /// Positions before this move are nearly the same in all games.
 const FIRST_TURN: usize = 4;
@@ -82,7 +84,7 @@ struct MoveInfo {
 pub(crate) fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
     ensure!(!args.out.exists(), "{} exists; choose another file", args.out.display());
     let size = Size::new(args.size.into()).misconfigured()?;
-    let games: Vec<Game> = args.games.iter().map(|path| read(path, size)).collect::<anyhow::Result<Vec<_>>>()?.concat();
+    let games = recorded(&args.games, size)?;
     let positions = spread(&games, args.positions as usize);
     ensure!(!positions.is_empty(), "no game on {size} has a position after move {FIRST_TURN}");
     let Some(searched) = search(args, positions, stop)? else { return Ok(()) };
@@ -90,12 +92,6 @@ pub(crate) fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let out = args.out.display();
     runtime::write_whole(&args.out, lines.as_bytes()).with_context(|| format!("cannot write {out}"))?;
     runtime::print(format!("{} positions of {} games are in {out}", searched.len(), games.len()))
-}
-
-fn read(path: &Path, size: Size) -> anyhow::Result<Vec<Game>> {
-    let file = fs::read(path).with_context(|| path.display().to_string()).misconfigured()?;
-    let text = unpacked_sgf(&file).map_err(|why| anyhow!("{}: {why}", path.display()))?;
-    Ok(sgf::games(&text, size).map(|(game, _)| game).collect())
 }
 
 /// Positions of games where a move is left to play, evenly spread over all of them; each once.

@@ -9,7 +9,7 @@ use anyhow::Context;
 use config::RunName;
 use evalcache::ladder::{self, Fidelity, Rung};
 use evalcache::{Codec, Key, KomiCoding, Sample, Segment, Set, Steps, Symmetries, Tables, View, segment};
-use go::{Game, Size, sgf};
+use go::{Game, Size};
 use models::{ModelName, Models, Player, SegmentSource};
 use play::{game_seed, generator};
 use runtime::{Classify, DeviceArgs, Stop, thread_time};
@@ -17,6 +17,7 @@ use serde::Serialize;
 use store::Store;
 
 use crate::batched_search::BATCH;
+use crate::positions::recorded;
 
 mod positions;
 
@@ -167,7 +168,12 @@ fn sample(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<Sampled> {
     let player = Player::open(&models, &args.model, args.run.as_ref(), &place, BATCH)?;
     let Player { config, searcher, .. } = player;
     let size = Size::new(config.game.size).misconfigured()?;
-    let games = if args.sgf.is_empty() { Games::Drawn(size) } else { Games::Recorded(recorded(&args.sgf, size)?) };
+    let games = if args.sgf.is_empty() {
+        Games::Drawn(size)
+    } else {
+        // The last of a list is taken first.
+        Games::Recorded(recorded(&args.sgf, size)?.into_iter().rev().collect())
+    };
     let mut evaluator = searcher.evaluator(0);
     let mut rng = generator(game_seed(config.seed, searcher.name(), "evalcache", 0));
     let sampled =
@@ -177,18 +183,6 @@ fn sample(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<Sampled> {
     let sampled = sampled.map_err(|error| anyhow::anyhow!(error))?;
     anyhow::ensure!(sampled.samples.len() >= 2, "no positions of a {size}x{size} board; name other games with --sgf");
     Ok(sampled)
-}
-
-/// The games of this board in some collections.
-fn recorded(paths: &[PathBuf], size: Size) -> anyhow::Result<Vec<Game>> {
-    let mut games = Vec::new();
-    for path in paths {
-        let file = std::fs::read(path).with_context(|| path.display().to_string()).misconfigured()?;
-        let unpacked = record::unpacked_sgf(&file).map_err(|reason| anyhow::anyhow!("{}: {reason}", path.display()));
-        games.extend(sgf::games(&unpacked.misconfigured()?, size).map(|(game, _)| game));
-    }
-    games.reverse();
-    Ok(games)
 }
 
 fn case(

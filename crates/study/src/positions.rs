@@ -1,14 +1,17 @@
-//! Positions of studies, from games that a model plays against itself as in self-play.
+//! Positions of studies, from games that a model plays against itself as in self-play, and games of files.
 
+use std::fs;
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 
+use anyhow::{Context, anyhow};
 use config::RunConfig;
-use go::Game;
+use go::{Game, Size, sgf};
 use mcts::Evaluator;
 use play::{Selfplay, SelfplaySpec, game_seed, generator};
 use rand::RngExt;
-use record::GameRecord;
-use runtime::Stop;
+use record::{GameRecord, unpacked_sgf};
+use runtime::{Classify, Stop};
 
 use crate::batched_search::BATCH;
 
@@ -44,6 +47,20 @@ pub(crate) fn positions(
     .map_err(|error| anyhow::anyhow!(error))?;
     records.sort_by_key(|record| record.index);
     records.iter().map(|record| Ok(some_position(record)?)).collect()
+}
+
+/// The games on boards of this size in files of SGF, packed or not.
+///
+/// # Errors
+/// A file that cannot be read or unpacked.
+pub(crate) fn recorded(paths: &[PathBuf], size: Size) -> anyhow::Result<Vec<Game>> {
+    let mut games = Vec::new();
+    for path in paths {
+        let file = fs::read(path).with_context(|| path.display().to_string()).misconfigured()?;
+        let text = unpacked_sgf(&file).map_err(|reason| anyhow!("{}: {reason}", path.display())).misconfigured()?;
+        games.extend(sgf::games(&text, size).map(|(game, _)| game));
+    }
+    Ok(games)
 }
 
 /// The position before some move, each as likely as any other.
