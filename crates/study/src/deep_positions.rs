@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread;
 
 use anyhow::{Context, bail, ensure};
-use go::{Color, Game, Move, Size};
+use go::{Color, Game, Move, Size, Stones};
 use record::DeepPosition;
 use runtime::{Classify, Progress, Stop};
 use serde::Deserialize;
@@ -24,7 +24,7 @@ const MOVES: usize = 8;
 /// Arguments of `tengen study positions`.
 #[derive(clap::Args, Debug)]
 pub struct Args {
-    /// Games, as SGF: .sgf or .sgf.gz
+    /// Games, as SGF: .sgf or .sgf.gz; those with handicap stones are omitted
     #[arg(required = true, value_name = "FILE")]
     games: Vec<PathBuf>,
     /// Output file, one JSON object per line
@@ -84,7 +84,12 @@ struct MoveInfo {
 pub(crate) fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
     ensure!(!args.out.exists(), "{} exists; choose another file", args.out.display());
     let size = Size::new(args.size.into()).misconfigured()?;
-    let games = recorded(&args.games, size)?;
+    let mut games = recorded(&args.games, size)?;
+    let all = games.len();
+    games.retain(is_plain);
+    if games.len() < all {
+        tracing::warn!(games = all - games.len(), "omitted games that do not alternate from Black on an empty board");
+    }
     let positions = spread(&games, args.positions as usize);
     ensure!(!positions.is_empty(), "no game on {size} has a position after move {FIRST_TURN}");
     let Some(searched) = search(args, positions, stop)? else { return Ok(()) };
@@ -92,6 +97,12 @@ pub(crate) fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let out = args.out.display();
     runtime::write_whole(&args.out, lines.as_bytes()).with_context(|| format!("cannot write {out}"))?;
     runtime::print(format!("{} positions of {} games are in {out}", searched.len(), games.len()))
+}
+
+/// Whether its moves alone say what a game is: from the empty board, Black and White in turn. Queries and the file have no more.
+fn is_plain(game: &Game) -> bool {
+    let in_turn = game.colors().iter().zip(Color::BOTH.iter().cycle()).all(|(color, expected)| color == expected);
+    in_turn && game.stones_ago(game.turn()) == Some(&Stones::EMPTY)
 }
 
 /// Positions of games where a move is left to play, evenly spread over all of them; each once.
@@ -244,6 +255,15 @@ mod tests {
             .map(Game::turn)
             .collect();
         assert_eq!(few, [4, 7]);
+    }
+
+    #[test]
+    fn games_that_moves_alone_do_not_tell_are_not_plain() {
+        let replayed = |text: &str| go::sgf::Record::parse(text.as_bytes()).expect("SGF").replay().expect("a game");
+        assert!(is_plain(&replayed("(;SZ[9];B[ee];W[cc];B[])")));
+        for other in ["(;SZ[9]AB[ee]PL[W];W[cc];B[gg])", "(;SZ[9];B[ee];B[cc])", "(;SZ[9];W[ee];B[cc])"] {
+            assert!(!is_plain(&replayed(other)), "{other}");
+        }
     }
 
     #[test]
