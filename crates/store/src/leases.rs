@@ -23,6 +23,7 @@ mod observe;
 
 pub use observe::{HeldLease, LeaseHolder};
 
+use std::collections::BTreeMap;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, OnceLock};
 use std::thread;
@@ -31,7 +32,7 @@ use std::time::Duration;
 use crate::backoff::jittered;
 use crate::error::StoreError;
 use crate::folder::RunFolder;
-use crate::names::{self, Stem, number_name, parse_number};
+use crate::names::{Stem, number_name, parse_number};
 use holder::{Holder, State};
 use object_store::path::Path;
 
@@ -175,7 +176,7 @@ impl Leases {
                 }
                 self.at.store.delete(&lease_path(&folder, held))?;
             }
-            self.delete_old_probes(&folder, &files)?;
+            self.delete_old_probes(&folder, &files, number)?;
             return Ok(Some(number));
         }
     }
@@ -217,14 +218,15 @@ impl Leases {
         Ok(if released { Probed::Released } else { Probed::None })
     }
 
-    /// Deletes probes that no holder will see any more.
-    fn delete_old_probes(
-        &self,
-        folder: &Path,
-        files: &std::collections::BTreeMap<String, i64>,
-    ) -> Result<(), StoreError> {
-        let now = files.values().max().copied().unwrap_or_default().max(names::now() as i64);
-        let old = files.iter().filter(|(file, time)| file.ends_with(ASKED) && now - **time > FORGOTTEN);
+    /// Deletes probes that no holder will see any more. The lease with this number was just written, which says how late it is
+    /// at the place: by a wrong clock of this machine a holder that comes back could miss its probe.
+    fn delete_old_probes(&self, folder: &Path, files: &BTreeMap<String, i64>, number: u32) -> Result<(), StoreError> {
+        let probes: Vec<(&String, &i64)> = files.iter().filter(|(file, _)| file.ends_with(ASKED)).collect();
+        if probes.is_empty() {
+            return Ok(());
+        }
+        let Some(now) = self.at.store.written_at(&lease_path(folder, number))? else { return Ok(()) };
+        let old = probes.into_iter().filter(|(_, time)| now - **time > FORGOTTEN);
         old.map(|(file, _)| folder.clone().join(file.as_str())).try_for_each(|path| self.at.store.delete(&path))
     }
 

@@ -1,7 +1,7 @@
 use std::cell::Cell;
+use std::fs::{self, File};
 use std::process::Command;
-
-use std::fs;
+use std::time::SystemTime;
 
 use exit_class::{Classified, ExitClass};
 use testing::wait_until;
@@ -133,6 +133,24 @@ fn lease_is_acquired_when_its_holder_exits_meanwhile() {
         false
     };
     assert!(leases.acquire(worker("0"), &wait, || {}).unwrap().is_some());
+}
+
+#[test]
+fn probes_are_deleted_after_a_day() {
+    let place = tempfile::tempdir().unwrap();
+    let store = crate::Store::open(place.path().to_str().unwrap()).unwrap();
+    let leases = Leases { at: RunFolder { store, name: "run".parse().unwrap() } };
+    let folder = leases.folder(&worker("0"));
+    for (number, hours) in [(1, 25), (2, 23)] {
+        let probe = probe_path(&folder, number);
+        leases.at.store.publish(&probe, bytes::Bytes::from_static(b"format = 1\n")).unwrap();
+        let file = File::options().write(true).open(place.path().join(probe.as_ref())).unwrap();
+        file.set_modified(SystemTime::now() - Duration::from_secs(hours * 3600)).unwrap();
+    }
+    let lease = acquire(&leases).unwrap().unwrap();
+    assert_eq!(lease.number, 3);
+    let files = leases.at.store.files(&folder).unwrap();
+    assert_eq!(files.into_iter().collect::<Vec<_>>(), ["000002.asked.toml", "000003.toml"]);
 }
 
 #[test]
