@@ -92,7 +92,7 @@ fn is_set(name: &str) -> bool {
 fn digest(parts: &[&str]) -> String {
     let mut hash = Sha256::new();
     parts.iter().for_each(|part| hash.update([part.as_bytes(), &[0]].concat()));
-    hash.finalize()[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+    format!("{:.16x}", hash.finalize())
 }
 
 /// The folder of the copies of an object. A set that is deleted and begun anew has other objects under the same numbers.
@@ -119,10 +119,8 @@ impl Evaluations {
     /// # Errors
     /// A store that cannot be reached.
     pub fn dated(&self, number: u32) -> Result<Option<(u64, i64)>, StoreError> {
-        let path = self.path(number);
-        let Some(written) = self.store.written_at(&path)? else { return Ok(None) };
-        match self.store.size(&path) {
-            Ok(bytes) => Ok(Some((bytes, written))),
+        match self.store.object(&self.path(number)) {
+            Ok(object) => Ok(Some((object.size, object.last_modified.timestamp_millis()))),
             Err(StoreError::NotFound { .. }) => Ok(None),
             Err(error) => Err(error),
         }

@@ -134,11 +134,6 @@ impl Store {
         }
     }
 
-    /// The length of a file.
-    pub(crate) fn size(&self, path: &Path) -> Result<u64, StoreError> {
-        Ok(self.object(path)?.size)
-    }
-
     /// The length and the version of a file, and when it was written.
     pub(crate) fn object(&self, path: &Path) -> Result<ObjectMeta, StoreError> {
         self.head(path).map_err(|e| self.error("read", path, &e))
@@ -148,7 +143,7 @@ impl Store {
     pub(crate) fn end(&self, path: &Path, bytes: u64) -> Result<(Bytes, u64), StoreError> {
         if self.folder().is_none() {
             // A server refuses the end of an empty file.
-            let size = self.size(path)?;
+            let size = self.object(path)?.size;
             return Ok((self.range(path, size.saturating_sub(bytes)..size)?, size));
         }
         let at = self.full(path);
