@@ -20,7 +20,7 @@ use object_store::path::Path;
 use serde::{Deserialize, Serialize};
 
 use crate::error::StoreError;
-use crate::files::{EXAMPLES, FileRef, GAMES, HOLDOUT, SGF};
+use crate::files::{EXAMPLES, FileRef, GAMES, HOLDOUT, PARQUET, SGF};
 use crate::folder::RunFolder;
 use crate::names::number_name;
 use crate::partial_read::OpenTable;
@@ -78,7 +78,7 @@ pub(crate) struct Archive {
 
 /// Where the table of an archive lies in a folder.
 pub(crate) fn archive_path(at: &RunFolder, folder: &str, number: u32) -> Path {
-    at.path([folder, ARCHIVE]).join(format!("{}.parquet", number_name(number)))
+    at.path([folder, ARCHIVE]).join(format!("{}.{PARQUET}", number_name(number)))
 }
 
 impl Archive {

@@ -109,7 +109,7 @@ impl Archives {
         file: &FileRef,
         columns: Option<&[&str]>,
     ) -> Result<RecordBatch, StoreError> {
-        let none = || StoreError::NotFound { path: self.at.store.name(&self.at.file(folder, file, "parquet")) };
+        let none = || StoreError::NotFound { path: self.at.store.name(&self.at.file(folder, file, PARQUET)) };
         let range = archive.sources.get(file).map(|source| source.range(folder)).unwrap_or_default();
         let path = archive.path(&self.at, folder).filter(|_| range.rows > 0).ok_or_else(none)?;
         let whole = self.read_group(archive, folder, &path, range.group, columns)?;

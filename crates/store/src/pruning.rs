@@ -26,8 +26,8 @@ use crate::folder::RunFolder;
 use crate::list::Listed;
 use crate::marks::Pruned;
 use crate::names::parse_number;
+use crate::quarantine::QUARANTINE;
 
-const QUARANTINE: &str = "quarantine";
 /// Files of a set whose games are not there are left over, unless their writer is at work: younger ones stay.
 const LEFT_OVER: i64 = 3600 * 1000;
 

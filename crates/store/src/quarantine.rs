@@ -15,7 +15,7 @@ use crate::folder::RunFolder;
 use crate::parts::sha256;
 use crate::traffic;
 
-const QUARANTINE: &str = "quarantine";
+pub(crate) const QUARANTINE: &str = "quarantine";
 
 /// The quarantine of a run.
 #[derive(Clone, Debug)]

@@ -53,7 +53,7 @@ impl Ratings {
     /// # Errors
     /// A store that cannot be reached.
     pub fn newest_time(&self) -> Result<Option<u64>, StoreError> {
-        let time = |name: &str| parse_time(name.strip_suffix(".parquet")?);
+        let time = |name: &str| parse_time(name.strip_suffix(PARQUET)?.strip_suffix('.')?);
         let newest = self.newest_name.find(|name| Ok(time(name).is_some()))?;
         Ok(newest.and_then(|name| time(&name)))
     }

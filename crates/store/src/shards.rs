@@ -5,6 +5,7 @@ use record::ExampleRows;
 use serde::{Deserialize, Serialize};
 
 use crate::error::StoreError;
+use crate::files::PARQUET;
 use crate::folder::RunFolder;
 use crate::names::parse_number;
 use crate::parts::Part;
@@ -126,7 +127,7 @@ impl Shards {
         let folder = self.at.numbered(SHARDS, manifest.generation);
         manifest.parts.clear();
         for (i, rows) in parts.into_iter().enumerate() {
-            let part = self.at.store.publish_part(&folder, &format!("part-{i:04}"), "parquet", encode(rows.batch()))?;
+            let part = self.at.store.publish_part(&folder, &format!("part-{i:04}"), PARQUET, encode(rows.batch()))?;
             manifest.parts.push(ShardPart { rows: rows.len(), part });
         }
         self.at.store.publish_toml(&folder.join(MANIFEST), &manifest)?;
