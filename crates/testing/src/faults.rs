@@ -8,7 +8,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// What happens to a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
+pub(crate) enum Fault {
     /// The request is lost and not carried out.
     RequestLost,
     /// The request is carried out and its response is lost.
@@ -22,23 +22,21 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// Faults of every transport.
-    pub const TRANSPORT: &[Fault] = &[Fault::RequestLost, Fault::ResponseLost, Fault::Delayed];
     /// Faults of an HTTP server.
-    pub const HTTP: &[Fault] =
+    pub(crate) const HTTP: &[Fault] =
         &[Fault::RequestLost, Fault::ResponseLost, Fault::Delayed, Fault::Refused, Fault::ResponseCut];
 
     /// Faults of a stream of bytes, by piece: the stream is cut before it; everything from it on is lost while the stream stays
     /// open; the piece is late; the stream is cut in the middle of it.
-    pub const STREAM: &[Fault] = &[Fault::RequestLost, Fault::ResponseLost, Fault::Delayed, Fault::ResponseCut];
+    pub(crate) const STREAM: &[Fault] = &[Fault::RequestLost, Fault::ResponseLost, Fault::Delayed, Fault::ResponseCut];
 
     /// How late a delayed request is.
-    pub const DELAY: Duration = Duration::from_millis(20);
+    pub(crate) const DELAY: Duration = Duration::from_millis(20);
 }
 
 /// Decides which requests fail.
 #[derive(Debug)]
-pub struct FaultInjector {
+pub(crate) struct FaultInjector {
     kinds: &'static [Fault],
     one_in: u32,
     random: Mutex<Xoshiro256PlusPlus>,
@@ -46,12 +44,12 @@ pub struct FaultInjector {
 
 impl FaultInjector {
     /// One request in `one_in` fails, each kind as likely; 0 for none.
-    pub fn new(kinds: &'static [Fault], one_in: u32, seed: u64) -> FaultInjector {
+    pub(crate) fn new(kinds: &'static [Fault], one_in: u32, seed: u64) -> FaultInjector {
         FaultInjector { kinds, one_in, random: Mutex::new(Xoshiro256PlusPlus::seed_from_u64(seed)) }
     }
 
     /// The fault of the next request, if any.
-    pub fn draw(&self) -> Option<Fault> {
+    pub(crate) fn draw(&self) -> Option<Fault> {
         let mut random = self.random.lock().unwrap_or_else(PoisonError::into_inner);
         let hit = self.one_in > 0 && random.random_range(0..self.one_in) == 0;
         hit.then(|| self.kinds[random.random_range(0..self.kinds.len())])
@@ -75,7 +73,7 @@ mod tests {
 
     #[test]
     fn fault_injector_of_zero_draws_none() {
-        let injector = FaultInjector::new(Fault::TRANSPORT, 0, 1);
+        let injector = FaultInjector::new(Fault::HTTP, 0, 1);
         assert!((0..1000).all(|_| injector.draw().is_none()));
     }
 }

@@ -17,8 +17,6 @@ mod wait;
 pub use allocator::CountingAllocator;
 pub use board::position;
 #[cfg(feature = "s3")]
-pub use faults::{Fault, FaultInjector};
-#[cfg(feature = "s3")]
 pub use proxy::Proxy;
 pub use skip::{require, supported, unsupported};
 #[cfg(feature = "store")]

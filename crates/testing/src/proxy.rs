@@ -5,14 +5,11 @@ use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
-use std::time::Duration;
 
-use crate::{Fault, FaultInjector};
+use crate::faults::{Fault, FaultInjector};
 
 /// Bytes that are passed on at a time.
 const PIECE: usize = 16 << 10;
-/// Poll interval of a connection that is blocked.
-const LOOK: Duration = Duration::from_millis(1);
 
 /// A proxy to one server. It ends with this.
 pub struct Proxy {
@@ -24,15 +21,13 @@ pub struct Proxy {
 struct Line {
     target: SocketAddr,
     faults: FaultInjector,
-    /// Whether the line carries nothing.
-    is_dead: AtomicBool,
     ended: AtomicBool,
     injected: AtomicU32,
     streams: Mutex<Vec<TcpStream>>,
 }
 
 impl Proxy {
-    /// A proxy on a free port. One piece in `one_in` meets a fault of [`Fault::STREAM`]; 0 for none.
+    /// A proxy on a free port. One piece in `one_in` is lost, late or cut; 0 for none.
     ///
     /// # Errors
     /// There is no free port.
@@ -42,7 +37,6 @@ impl Proxy {
         let line = Arc::new(Line {
             target,
             faults: FaultInjector::new(Fault::STREAM, one_in, seed),
-            is_dead: AtomicBool::new(false),
             ended: AtomicBool::new(false),
             injected: AtomicU32::new(0),
             streams: Mutex::default(),
@@ -70,13 +64,8 @@ impl Proxy {
         self.line.injected.load(Ordering::Relaxed)
     }
 
-    /// From now on the line carries nothing, or carries everything again. Connections stay open.
-    pub fn set_dead(&self, is_dead: bool) {
-        self.line.is_dead.store(is_dead, Ordering::Relaxed);
-    }
-
     /// Cuts all connections.
-    pub fn cut(&self) {
+    fn cut(&self) {
         let streams = std::mem::take(&mut *self.line.streams.lock().unwrap_or_else(PoisonError::into_inner));
         streams.iter().for_each(close);
     }
@@ -118,9 +107,6 @@ impl Line {
             if length == 0 {
                 return Ok(());
             }
-            while self.is_dead.load(Ordering::Relaxed) && !self.ended.load(Ordering::Relaxed) {
-                thread::sleep(LOOK);
-            }
             let fault = self.faults.draw();
             self.injected.fetch_add(u32::from(fault.is_some()), Ordering::Relaxed);
             match fault {
@@ -144,6 +130,8 @@ fn close(stream: &TcpStream) {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     /// Sends back what it gets.
@@ -176,22 +164,6 @@ mod tests {
         assert_eq!(proxy.injected(), 0);
         let mut stream = TcpStream::connect(proxy.address()).expect("it accepts again");
         round(&mut stream, b"again").expect("it comes back");
-    }
-
-    #[test]
-    fn dead_line_carries_no_bytes_until_it_is_alive() {
-        let proxy = Proxy::start(echo(), 0, 1).expect("a port is free");
-        let mut stream = TcpStream::connect(proxy.address()).expect("it accepts");
-        round(&mut stream, b"alive").expect("it comes back");
-        proxy.set_dead(true);
-        stream.set_read_timeout(Some(Duration::from_millis(50))).expect("a timeout can be set");
-        stream.write_all(b"late").expect("the connection is open");
-        let mut back = [0; 4];
-        assert!(stream.read_exact(&mut back).is_err());
-        proxy.set_dead(false);
-        stream.set_read_timeout(None).expect("a timeout can be cleared");
-        stream.read_exact(&mut back).expect("it comes back");
-        assert_eq!(&back, b"late");
     }
 
     #[test]

@@ -35,7 +35,7 @@ use tokio::sync::{Mutex, oneshot};
 
 pub use refusal::Refusal;
 
-use crate::{Fault, FaultInjector};
+use crate::faults::{Fault, FaultInjector};
 use response::Answer;
 
 const BUCKET: &str = "bucket";
@@ -78,7 +78,7 @@ impl Server {
         Server::with_faults(0, 0)
     }
 
-    /// Starts a server on which one request in `one_in` meets a [`Fault`]; `seed` decides which.
+    /// Starts a server on which one request in `one_in` meets a fault; `seed` decides which.
     ///
     /// # Errors
     /// As [`Server::start`].

@@ -15,11 +15,14 @@ use object_store::{
 };
 use store::{Stem, Store};
 
-use crate::{Fault, FaultInjector};
+use crate::faults::{Fault, FaultInjector};
 
-/// The same store, where one request in `one_in` meets a fault of [`Fault::TRANSPORT`]; `seed` decides which.
+/// Faults of every transport.
+const TRANSPORT: &[Fault] = &[Fault::RequestLost, Fault::ResponseLost, Fault::Delayed];
+
+/// The same store, where one request in `one_in` is lost, or late, or its response is lost; `seed` decides which.
 pub fn with_faults(store: &Store, one_in: u32, seed: u64) -> Store {
-    let faults = FaultInjector::new(Fault::TRANSPORT, one_in, seed);
+    let faults = FaultInjector::new(TRANSPORT, one_in, seed);
     store.with_objects(|objects| Arc::new(Faulty { objects, faults }))
 }
 
