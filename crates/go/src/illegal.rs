@@ -13,8 +13,6 @@ pub enum Illegal {
     Suicide(Point),
     /// The board would be as it was before in this game.
     Superko(Point),
-    /// The game has ended; for callers that refuse moves then, which [`crate::Game`] does not.
-    GameOver,
 }
 
 impl fmt::Display for Illegal {
@@ -23,7 +21,6 @@ impl fmt::Display for Illegal {
             Illegal::Occupied(_) => "the point is occupied",
             Illegal::Suicide(_) => "the move is suicide",
             Illegal::Superko(_) => "the move repeats an earlier position",
-            Illegal::GameOver => "the game is over",
         })
     }
 }
