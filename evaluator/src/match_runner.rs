@@ -53,12 +53,8 @@ pub struct MatchRunner<'a> {
 pub struct MatchProgress {
     /// Games finished.
     pub finished: u64,
-    /// Games wanted.
-    pub wanted: u64,
     /// Points that the player who is named first made; a draw is half a point.
     pub points: f64,
-    /// Moves in the finished games.
-    pub moves: u64,
     /// Positions evaluated.
     pub evaluations: u64,
     /// Times that a game was void.
@@ -184,7 +180,7 @@ impl MatchRunner<'_> {
         stats: &EvaluatorStats,
         watch: &mut dyn FnMut(MatchProgress),
     ) -> Result<MatchProgress, EvaluatorError> {
-        let mut progress = MatchProgress { wanted: self.games.len() as u64, ..MatchProgress::default() };
+        let mut progress = MatchProgress::default();
         let mut waiting: Vec<GameRecord> = Vec::new();
         let mut published = Instant::now();
         loop {
@@ -195,7 +191,6 @@ impl MatchRunner<'_> {
                         tracing::warn!(%black, %white, game = index, reason = breach, "a game is lost by forfeit");
                     }
                     progress.finished += 1;
-                    progress.moves += record.turns.len() as u64;
                     progress.points += self.points(&record);
                     waiting.push(record);
                 }

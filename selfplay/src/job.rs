@@ -47,8 +47,6 @@ pub struct Job {
 pub struct JobProgress {
     /// Games published or ready to be, those of earlier processes included.
     pub games: u64,
-    /// Games wanted.
-    pub wanted: u64,
     /// Games finished by this process.
     pub finished: u64,
     /// Finished games that wait to be published.

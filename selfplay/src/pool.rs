@@ -49,7 +49,7 @@ pub fn play(
         stop,
     };
     let InProgressGames { games, acquired } = &mut *in_progress;
-    let progress = JobProgress { games: done, wanted: job.games, resumed, ..JobProgress::default() };
+    let progress = JobProgress { games: done, resumed, ..JobProgress::default() };
     let collector = Collector::new(run, &shared, acquired, progress)?;
     let mut progress = std::thread::scope(|scope| {
         // Threads that finish games faster than those are published wait, so that little remains to publish when the process

@@ -15,8 +15,8 @@ fn match_is_played_once() {
     let mut arena = arena(&store, 2);
     let stop = Stop::never();
     let played = arena.play_match(PAIR, 6, &stop, &mut |_| {}).expect("the players can play");
-    assert_eq!((played.finished, played.wanted), (6, 6));
-    assert!(played.moves > 6 && played.evaluations > played.moves);
+    assert_eq!(played.finished, 6);
+    assert!(played.evaluations > 6);
     let games = ids(&arena);
     // The other order is the same series, and its games are there.
     let again = arena.play_match([PAIR[1], PAIR[0]], 6, &stop, &mut |_| {}).expect("there is nothing to play");
