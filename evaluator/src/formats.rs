@@ -116,7 +116,7 @@ mod tests {
     fn table_says_the_same_in_every_form() {
         let results = read(GAMES).expect("a good table").results;
         let ratings = Ratings::fit(&results, &Prior::normal(&results, 300.0)).expect("the pool can be rated");
-        let table = Table::new(&results, &ratings, &[None; 3]);
+        let table = Table::new(&results, &ratings, &[None; 3], &[false; 3]);
         let json = table.to_json();
         assert_eq!(json["ratings"].as_array().map(Vec::len), Some(3));
         for (line, row) in table.to_csv().lines().skip(1).zip(table.rows()) {

@@ -199,7 +199,7 @@ impl RatedRun {
         let names = anchors.iter().map(|anchor| format!("{} = {}", anchor.player, anchor.elo));
         let ages = self.ages(&results);
         let hidden = self.hidden_players(&results)?;
-        Ok(Table::hiding(&results, &ratings, &ages, &hidden).anchored(names.collect()))
+        Ok(Table::new(&results, &ratings, &ages, &hidden).anchored(names.collect()))
     }
 
     fn without_anchor(&self, source: RateError) -> EvaluatorError {

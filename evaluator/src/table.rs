@@ -69,19 +69,12 @@ impl RatedModel {
 
 impl Table {
     /// `ages` are model numbers: the newest model is the one with the highest, the first that with the lowest. Players
-    /// without a number have no age.
+    /// without a number have no age. Players that are `hidden`, by their place in the results, are rated and stored, and not
+    /// shown.
     ///
     /// # Panics
     /// When the ratings are not those of the results, or there is not one age for each player.
-    pub fn new(results: &PairResults, ratings: &Ratings, ages: &[Option<u32>]) -> Table {
-        Table::hiding(results, ratings, ages, &vec![false; ages.len()])
-    }
-
-    /// The same without some players, by their place in the results: they are rated and stored, and not shown.
-    ///
-    /// # Panics
-    /// As [`Table::new`].
-    pub fn hiding(results: &PairResults, ratings: &Ratings, ages: &[Option<u32>], hidden: &[bool]) -> Table {
+    pub fn new(results: &PairResults, ratings: &Ratings, ages: &[Option<u32>], hidden: &[bool]) -> Table {
         assert_eq!(results.players(), ratings.players(), "the ratings are of this results");
         assert_eq!(ages.len(), results.players().len(), "every player has an age or none");
         let total = results.total();
@@ -258,7 +251,7 @@ mod tests {
         results.add("run-12", "run-1", Draw);
         let prior = Prior { first_move: Belief::Normal(50.0), ..Prior::walk(&results, 100.0) };
         let ratings = Ratings::fit(&results, &prior).expect("the pool can be rated");
-        let table = Table::new(&results, &ratings, &[None, Some(1), Some(12)]);
+        let table = Table::new(&results, &ratings, &[None, Some(1), Some(12)], &[false; 3]);
         assert_eq!(table.lines()[0].player, "run-12");
         assert_eq!((table.lines()[2].games, table.lines()[2].points), (20, 0.0));
         let expected = "\
@@ -281,7 +274,7 @@ note: each group won every game against the next, so only the prior bounds the g
         results.add("run-1", "run-2", White);
         let ratings = Ratings::fit(&results, &Prior::walk(&results, 100.0)).expect("the pool can be rated");
         let ages = [None, Some(1), Some(2), Some(3)];
-        let table = Table::hiding(&results, &ratings, &ages, &[false, false, true, false]);
+        let table = Table::new(&results, &ratings, &ages, &[false, false, true, false]);
         assert_eq!(table.newest_rated(), Some(RatedModel { number: 2, rating: ratings.rating(2) }));
     }
 
@@ -289,7 +282,7 @@ note: each group won every game against the next, so only the prior bounds the g
     fn empty_pool_prints_too() {
         let results = PairResults::default();
         let ratings = Ratings::fit(&results, &Prior::walk(&results, 100.0)).expect("there is nothing to rate");
-        let table = Table::new(&results, &ratings, &[]);
+        let table = Table::new(&results, &ratings, &[], &[]);
         assert!(table.to_string().ends_with("0 of 0 games drawn"));
         assert_eq!(table.newest_rated(), None);
     }
