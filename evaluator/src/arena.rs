@@ -10,13 +10,13 @@ use runtime::Stop;
 use store::Stem;
 
 use crate::match_runner::{self, MatchProgress, MatchRunner};
-use crate::{EvaluatorError, Player, PlayerSource, RatedRun};
+use crate::player::{Player, PlayerSource};
+use crate::{EvaluatorError, RatedRun};
 
 mod duration_estimate;
 mod scheduler;
 
-pub use scheduler::Proposal;
-pub(crate) use scheduler::draw_free;
+pub(crate) use scheduler::{Proposal, draw_free};
 
 use duration_estimate::DurationEstimate;
 
@@ -61,7 +61,7 @@ impl Arena {
     }
 
     /// The run with its results.
-    pub fn rated(&self) -> &RatedRun {
+    pub(crate) fn rated(&self) -> &RatedRun {
         &self.rated
     }
 
@@ -75,7 +75,7 @@ impl Arena {
     }
 
     /// The programs that may play.
-    pub fn engines(&self) -> &EngineSpecs {
+    pub(crate) fn engines(&self) -> &EngineSpecs {
         &self.resources.engines
     }
 
@@ -84,7 +84,7 @@ impl Arena {
     ///
     /// # Errors
     /// A player cannot be opened or fails, or the store refuses the results. Results that were published stay.
-    pub fn play_match(
+    pub(crate) fn play_match(
         &mut self,
         [one, other]: [&PlayerId; 2],
         wanted: u64,
@@ -102,7 +102,7 @@ impl Arena {
     ///
     /// # Errors
     /// The store cannot be read.
-    pub fn left(&self, pair: [&PlayerId; 2], wanted: u64) -> Result<u64, EvaluatorError> {
+    pub(crate) fn left(&self, pair: [&PlayerId; 2], wanted: u64) -> Result<u64, EvaluatorError> {
         Ok(self.missing(pair, wanted)?.len() as u64)
     }
 

@@ -11,7 +11,7 @@ use crate::{Arena, EvaluatorError, RatedRun};
 
 /// What a sequential test has found.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Comparison {
+pub(crate) struct Comparison {
     /// Who was tested.
     pub first: PlayerId,
     /// Against whom.
@@ -29,7 +29,7 @@ pub struct Comparison {
 /// Two players meet until a test of the first's lead over the second has a verdict, or they have played so many games, or a batch
 /// brings no result, since all of its games are void. Games of earlier matches count. The test is evaluated when a batch is over,
 /// all of its games included, so that short games do not count for more.
-pub struct Test {
+pub(crate) struct Test {
     players: [PlayerId; 2],
     test: Sprt,
     /// Games after which it ends without a verdict.
@@ -38,7 +38,7 @@ pub struct Test {
 
 impl Test {
     /// A test of two players.
-    pub fn new(players: [PlayerId; 2], test: Sprt, most: u64) -> Test {
+    pub(crate) fn new(players: [PlayerId; 2], test: Sprt, most: u64) -> Test {
         Test { players, test, most }
     }
 

@@ -2,8 +2,7 @@
 
 use runtime::{Health, Reporter, metrics};
 
-use crate::table::RatedModel;
-use crate::{Event, MatchProgress, Score};
+use crate::{Event, MatchProgress, RatedModel, Score};
 
 /// Reports to the terminal or the log, the metrics and the health of this process.
 #[derive(Debug)]

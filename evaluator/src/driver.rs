@@ -7,8 +7,9 @@ use ratings::pairing::Objective;
 use runtime::{Driver, Reporter, Step, Stop};
 use store::Backoff;
 
-use crate::table::{RatedModel, Table};
-use crate::{Arena, EvaluatorError, MatchProgress, Proposal, Score};
+use crate::arena::Proposal;
+use crate::table::Table;
+use crate::{Arena, EvaluatorError, MatchProgress, RatedModel, Score};
 
 /// The first pause where there is nothing to play.
 const PAUSE: Duration = Duration::from_secs(10);
@@ -25,7 +26,7 @@ pub trait Schedule {
     /// Plays the next match.
     ///
     /// # Errors
-    /// As [`Arena::play_match`].
+    /// A player cannot be opened or fails, or the store cannot be used. Results that were published stay.
     fn step(&mut self, session: &mut Session<'_>) -> Result<Step, EvaluatorError>;
 
     /// The result beside the ratings, once the schedule is finished or stopped.
@@ -96,7 +97,7 @@ impl<'a, S: Schedule, R: Reporter<Event>> Matches<'a, S, R> {
     }
 
     /// The arena.
-    pub fn arena(&self) -> &Arena {
+    pub(crate) fn arena(&self) -> &Arena {
         &self.arena
     }
 
@@ -175,7 +176,7 @@ mod tests {
     use store::Claim;
 
     use super::*;
-    use crate::Uncertain;
+    use crate::schedule::Uncertain;
     use crate::tests::fixture::{BEST, PAIR, arena, store};
 
     #[test]

@@ -7,7 +7,7 @@ use crate::table::Table;
 
 impl Table {
     /// One line a player after a header, strongest first; errors are one standard error.
-    pub fn to_csv(&self) -> String {
+    pub(crate) fn to_csv(&self) -> String {
         let header = ["player", "elo", "error", "above_pool", "above_pool_error", "games", "points"];
         let rows = self.shown().into_iter().map(|row| {
             let numbers = [row.elo, row.error, row.above_pool, row.above_pool_error].map(|number| number.to_string());
@@ -17,7 +17,7 @@ impl Table {
     }
 
     /// Everything that the table says.
-    pub fn to_json(&self) -> Value {
+    pub(crate) fn to_json(&self) -> Value {
         let rows = self.shown().into_iter().map(|row| {
             json!({
                 "player": row.player, "elo": row.elo, "se": row.error, "above_pool": row.above_pool,

@@ -11,7 +11,7 @@ use crate::{Arena, EvaluatorError, RatedRun};
 
 /// Tests whether a model of the run is stronger than the champion, and makes it the champion if it is. Without a verdict after so
 /// many games it is not. Self-play uses the newest model whatever the verdict.
-pub struct Gate {
+pub(crate) struct Gate {
     candidate: u32,
     champion: PlayerId,
     test: Test,
@@ -35,7 +35,7 @@ impl RatedRun {
     ///
     /// # Errors
     /// The store cannot be read.
-    pub fn champion(&self) -> Result<ModelId, EvaluatorError> {
+    pub(crate) fn champion(&self) -> Result<ModelId, EvaluatorError> {
         Ok(self.numbered(self.run().champions().newest()?.unwrap_or(0)))
     }
 }
@@ -45,7 +45,7 @@ impl Gate {
     ///
     /// # Errors
     /// A model of another run, one that is not newer than the champion, or a hidden one.
-    pub fn new(rated: &RatedRun, candidate: &ModelId, test: Sprt, most: u64) -> Result<Gate, EvaluatorError> {
+    pub(crate) fn new(rated: &RatedRun, candidate: &ModelId, test: Sprt, most: u64) -> Result<Gate, EvaluatorError> {
         let champion = rated.champion()?;
         let run = rated.run().name();
         let number = match candidate {

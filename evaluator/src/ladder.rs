@@ -15,7 +15,7 @@ use crate::{EvaluatorError, RatedRun};
 const TOO_FAR: f64 = 400.0;
 
 /// The rated models of a run.
-pub struct Ladder {
+pub(crate) struct Ladder {
     ratings: Ratings,
     /// By player: the number of a model that takes part.
     ages: Vec<Option<u32>>,
@@ -26,7 +26,7 @@ impl RatedRun {
     ///
     /// # Errors
     /// The store cannot be read, or the results cannot be rated.
-    pub fn ladder(&self, newest: u32) -> Result<Ladder, EvaluatorError> {
+    pub(crate) fn ladder(&self, newest: u32) -> Result<Ladder, EvaluatorError> {
         let (hidden, results_of_all) = (self.hidden()?, self.pool()?.results([]));
         let played = self.ages(&results_of_all).into_iter().flatten().chain([newest]);
         let mut models: Vec<u32> = played.filter(|number| *number <= newest && !hidden.contains(number)).collect();
@@ -43,13 +43,13 @@ impl RatedRun {
 
 impl Ladder {
     /// The models that take part.
-    pub fn models(&self) -> usize {
+    pub(crate) fn models(&self) -> usize {
         self.ages.iter().flatten().count()
     }
 
     /// The largest half-width of the 95 % intervals that the table of a run prints, in Elo: of all ratings, against the mean of the
     /// models, and of the newest model minus the oldest (`experiments/0065-end-of-final-pairs`).
-    pub fn margin(&self) -> f64 {
+    pub(crate) fn margin(&self) -> f64 {
         let by_age = by_age(&self.ages);
         let above = self.ratings.above(&by_age);
         let gain = match by_age[..] {

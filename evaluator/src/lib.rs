@@ -1,12 +1,12 @@
 //! The evaluator stage: decides who plays whom, and rates every model.
 //!
-//! The cast: a [`RatedRun`] is a run with its results, a [`Pool`] everything that was ever played; `ratings` turns it into strengths
-//! with errors and into the pair that should meet next, a [`table`] prints it, a [`report`] is a page with everything else
-//! that the store has of the run. An [`Arena`] opens [`Player`]s, models or other programs, and lets two of them meet over
-//! openings that both play with either colour. A [`Schedule`] decides which two: given pairs ([`Pairs`]), those whose games are most informative
-//! ([`Uncertain`]), a sequential test ([`Test`], [`Gate`]), or the models of a run as they appear ([`Generations`]). [`Matches`] is
-//! the driver of the stage: it plays a schedule, match by match, and reports [`Event`]s, to a [`Console`] for example. [`rate`]
-//! rates any table of results.
+//! The cast: a [`RatedRun`] is a run with its results, a `Pool` everything that was ever played; `ratings` turns it into strengths
+//! with errors and into the pair that should meet next, a `Table` prints it, a `Report` is a page with everything else
+//! that the store has of the run. An [`Arena`] opens `Player`s, models or other programs, and lets two of them meet over
+//! openings that both play with either colour. A [`Schedule`] decides which two: given pairs (`Pairs`), those whose games are most
+//! informative (`Uncertain`), a sequential test (`Test`, `Gate`), or the models of a run as they appear ([`Generations`]).
+//! [`Matches`] is the driver of the stage: it plays a schedule, match by match, and reports [`Event`]s, to a [`Console`] for example.
+//! [`rate`] rates any table of results.
 
 mod arena;
 pub mod command;
@@ -23,25 +23,20 @@ mod player;
 mod pool;
 pub mod rate;
 mod rating;
-pub mod report;
+mod report;
 mod retirement;
 mod retries;
 mod schedule;
-pub mod table;
+mod table;
 #[cfg(test)]
 mod tests;
 
-pub use arena::{Arena, Proposal, Resources};
-pub use comparison::{Comparison, Test};
+pub use arena::{Arena, Resources};
 pub use console::Console;
 pub use driver::{Event, Matches, Schedule};
 pub use error::EvaluatorError;
-pub use gate::Gate;
-pub use ladder::Ladder;
-pub use match_runner::{MatchProgress, MatchRunner};
+pub use match_runner::MatchProgress;
 pub use plan::Generations;
-pub use player::{Player, PlayerSource};
-pub use pool::Pool;
 pub use rating::{RatedRun, Score};
-pub use retirement::{Deletion, Retirement, retired_weights};
-pub use schedule::{Pairs, Uncertain};
+pub use retirement::{Deletion, retired_weights};
+pub use table::RatedModel;

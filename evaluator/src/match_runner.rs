@@ -18,8 +18,9 @@ use record::{GameRecord, Outcome};
 use runtime::Stop;
 use store::Run;
 
+use crate::EvaluatorError;
+use crate::player::Player;
 use crate::retries::Retries;
-use crate::{EvaluatorError, Player};
 
 /// Poll interval of the waiting thread. A result waits at most this long for others to share its file with, so that a process
 /// that is killed loses hardly more than the games in progress.
@@ -27,7 +28,7 @@ const BEAT: Duration = Duration::from_millis(200);
 
 /// Games between two players, by their numbers in the series of the pair: 2k and 2k + 1 share an opening and swap the
 /// colours. A game is a function of the players, the configuration and its number; with a network on a GPU it may differ.
-pub struct MatchRunner<'a> {
+pub(crate) struct MatchRunner<'a> {
     /// The run that the games belong to.
     pub run: &'a Run,
     /// What its games depend on.
@@ -77,7 +78,11 @@ impl MatchRunner<'_> {
     /// # Errors
     /// A network fails, several consecutive games are void, or the store refuses the results. Results that were
     /// published stay.
-    pub fn play(&self, stop: &Stop, watch: &mut dyn FnMut(MatchProgress)) -> Result<MatchProgress, EvaluatorError> {
+    pub(crate) fn play(
+        &self,
+        stop: &Stop,
+        watch: &mut dyn FnMut(MatchProgress),
+    ) -> Result<MatchProgress, EvaluatorError> {
         let stats = Arc::new(EvaluatorStats::default());
         let threads = self.threads.clamp(1, self.games.len().max(1));
         thread::scope(|scope| {

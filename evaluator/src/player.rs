@@ -8,7 +8,7 @@ use play::{By, Side};
 use crate::EvaluatorError;
 
 /// A player, ready for any number of threads.
-pub struct Player {
+pub(crate) struct Player {
     id: PlayerId,
     kind: Kind,
 }
@@ -20,7 +20,7 @@ enum Kind {
 
 /// Where players come from.
 #[derive(Clone, Copy)]
-pub struct PlayerSource<'a> {
+pub(crate) struct PlayerSource<'a> {
     /// Where models are.
     pub models: &'a Models,
     /// The run whose games are played.
@@ -40,7 +40,7 @@ impl Player {
     ///
     /// # Errors
     /// There is no such player, or it cannot be used: see [`Searcher::open`] for models.
-    pub fn open(source: &PlayerSource<'_>, id: &PlayerId) -> Result<Player, EvaluatorError> {
+    pub(crate) fn open(source: &PlayerSource<'_>, id: &PlayerId) -> Result<Player, EvaluatorError> {
         let kind = match id {
             PlayerId::Model { id, settings } => {
                 let PlayerSource { models, config, place, batch, evaluations, .. } = *source;
@@ -53,12 +53,12 @@ impl Player {
     }
 
     /// The player's name.
-    pub fn id(&self) -> &PlayerId {
+    pub(crate) fn id(&self) -> &PlayerId {
         &self.id
     }
 
     /// What it plays with, if it is no model.
-    pub fn engine(&self) -> Option<&Engine> {
+    pub(crate) fn engine(&self) -> Option<&Engine> {
         match &self.kind {
             Kind::Engine(engine) => Some(engine),
             Kind::Model(_) => None,
@@ -66,7 +66,7 @@ impl Player {
     }
 
     /// What it plays with, if it is a model.
-    pub fn searcher(&self) -> Option<&Searcher> {
+    pub(crate) fn searcher(&self) -> Option<&Searcher> {
         match &self.kind {
             Kind::Model(searcher) => Some(searcher),
             Kind::Engine(_) => None,

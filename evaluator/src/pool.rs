@@ -9,25 +9,25 @@ use record::{GameId, GameSummary, Outcome};
 
 /// The results of a run, each game once.
 #[derive(Clone, Debug, Default)]
-pub struct Pool {
+pub(crate) struct Pool {
     results: Vec<GameSummary>,
 }
 
 impl Pool {
     /// A pool of these results. Two evaluators that were given the same work have played the same games; each counts
     /// once.
-    pub fn new(results: impl IntoIterator<Item = GameSummary>) -> Pool {
+    pub(crate) fn new(results: impl IntoIterator<Item = GameSummary>) -> Pool {
         let mut known: BTreeSet<GameId> = BTreeSet::new();
         Pool { results: results.into_iter().filter(|result| known.insert(result.id)).collect() }
     }
 
     /// Games in the pool.
-    pub fn games(&self) -> usize {
+    pub(crate) fn games(&self) -> usize {
         self.results.len()
     }
 
     /// The results of every player with results, and of `others` who have not.
-    pub fn results(&self, others: impl IntoIterator<Item = PlayerId>) -> PairResults {
+    pub(crate) fn results(&self, others: impl IntoIterator<Item = PlayerId>) -> PairResults {
         let mut pairs = PairResults::default();
         for result in &self.results {
             pairs.add(&result.black, &result.white, result.outcome);

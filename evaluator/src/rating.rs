@@ -44,22 +44,22 @@ impl RatedRun {
 
     /// The same run with retired models in its tables, reports, pairings and promotion tests.
     #[must_use]
-    pub fn including_retired(self) -> RatedRun {
+    pub(crate) fn including_retired(self) -> RatedRun {
         RatedRun { including_retired: true, ..self }
     }
 
     /// The run in its store.
-    pub fn run(&self) -> &Run {
+    pub(crate) fn run(&self) -> &Run {
         &self.run
     }
 
     /// The configuration of the run.
-    pub fn config(&self) -> &RunConfig {
+    pub(crate) fn config(&self) -> &RunConfig {
         &self.config
     }
 
     /// The models that players can have.
-    pub fn models(&self) -> &Models {
+    pub(crate) fn models(&self) -> &Models {
         &self.models
     }
 
@@ -67,7 +67,7 @@ impl RatedRun {
     ///
     /// # Errors
     /// The run has no model yet, or the store cannot be read.
-    pub fn resolve(&self, player: &PlayerRef) -> Result<PlayerId, EvaluatorError> {
+    pub(crate) fn resolve(&self, player: &PlayerRef) -> Result<PlayerId, EvaluatorError> {
         match player {
             PlayerRef::Exact(id) => Ok(id.clone()),
             PlayerRef::Newest(run, settings) => {
@@ -81,7 +81,7 @@ impl RatedRun {
     ///
     /// # Errors
     /// The store cannot be read.
-    pub fn pool(&self) -> Result<Pool, EvaluatorError> {
+    pub(crate) fn pool(&self) -> Result<Pool, EvaluatorError> {
         Ok(Pool::new(self.run.matches().all()?))
     }
 
@@ -89,7 +89,7 @@ impl RatedRun {
     ///
     /// # Errors
     /// The store cannot be read.
-    pub fn score(&self, [one, other]: [&PlayerId; 2]) -> Result<Score, EvaluatorError> {
+    pub(crate) fn score(&self, [one, other]: [&PlayerId; 2]) -> Result<Score, EvaluatorError> {
         let results = self.pool()?.results([one.clone(), other.clone()]);
         let place = |id: &PlayerId| results.place(&id.to_string()).expect("both are in the results");
         let (games, points) = results.between(place(one), place(other));
@@ -100,7 +100,7 @@ impl RatedRun {
     ///
     /// # Errors
     /// The store cannot be read.
-    pub fn shown_models(&self) -> Result<Vec<ModelId>, EvaluatorError> {
+    pub(crate) fn shown_models(&self) -> Result<Vec<ModelId>, EvaluatorError> {
         let hidden = self.hidden()?;
         let shown = self.run.models().list()?.into_iter().filter(|number| !hidden.contains(number));
         Ok(shown.map(|number| self.run.name().model(number)).collect())
@@ -111,7 +111,7 @@ impl RatedRun {
     ///
     /// # Errors
     /// The store cannot be read.
-    pub fn ancestors(&self, player: &PlayerId) -> Result<Vec<ModelId>, EvaluatorError> {
+    pub(crate) fn ancestors(&self, player: &PlayerId) -> Result<Vec<ModelId>, EvaluatorError> {
         let PlayerId::Model { id: ModelId::Trained { run, number }, .. } = player else { return Ok(Vec::new()) };
         let mut older = self.models.run(run)?.models().list()?;
         if run == self.run.name() {
@@ -168,7 +168,7 @@ impl RatedRun {
     ///
     /// # Errors
     /// The store cannot be used, or the results cannot be rated.
-    pub fn rate(&self) -> Result<Table, EvaluatorError> {
+    pub(crate) fn rate(&self) -> Result<Table, EvaluatorError> {
         let table = self.rate_with(&[], &[])?;
         let rows = table.rows();
         if !rows.is_empty() && self.run.ratings().newest()?.as_ref() != Some(&rows) {
@@ -184,7 +184,7 @@ impl RatedRun {
     ///
     /// # Errors
     /// A run does not exist, the store cannot be used, an anchor has not played, or the results cannot be rated.
-    pub fn rate_with(&self, others: &[RunName], anchors: &[AnchorChoice]) -> Result<Table, EvaluatorError> {
+    pub(crate) fn rate_with(&self, others: &[RunName], anchors: &[AnchorChoice]) -> Result<Table, EvaluatorError> {
         let mut games = self.run.matches().all()?;
         for name in others {
             let run = self.models.run(name)?;

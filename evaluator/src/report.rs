@@ -17,16 +17,15 @@ use facts::{Facts, Reader, Strength};
 use crate::rate::AnchorChoice;
 use crate::{EvaluatorError, RatedRun};
 
-pub use contents::Report;
-pub use games::Game;
-pub use page::page;
+use contents::Report;
+use page::page;
 
 /// Reads all that the page shows, with ratings on the scale of the anchors, if there are any. Ratings that are new are published, on the
 /// run's own scale.
 ///
 /// # Errors
 /// The store cannot be read, an anchor has not played, or the results cannot be rated.
-pub fn gather(rated: &RatedRun, anchors: &[AnchorChoice]) -> Result<Report, EvaluatorError> {
+pub(crate) fn gather(rated: &RatedRun, anchors: &[AnchorChoice]) -> Result<Report, EvaluatorError> {
     let stored = rated.rate()?;
     let table = if anchors.is_empty() { stored } else { rated.rate_with(&[], anchors)? };
     let hidden = table.hidden();
@@ -53,7 +52,7 @@ pub fn gather(rated: &RatedRun, anchors: &[AnchorChoice]) -> Result<Report, Eval
 ///
 /// # Errors
 /// The place cannot be written.
-pub fn write(file: &Path, report: &Report) -> io::Result<()> {
+pub(crate) fn write(file: &Path, report: &Report) -> io::Result<()> {
     runtime::write_whole(file, page(report).as_bytes())
 }
 

@@ -15,7 +15,7 @@ const ENOUGH_GAMES: u32 = 16;
 
 /// A model that was retired.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Retirement {
+pub(crate) struct Retirement {
     /// The model.
     pub model: ModelId,
     /// The best model of the run.
@@ -49,7 +49,7 @@ impl RatedRun {
     ///
     /// # Errors
     /// The store cannot be used, or the results cannot be rated.
-    pub fn retire(&self, bound: f64) -> Result<Vec<Retirement>, EvaluatorError> {
+    pub(crate) fn retire(&self, bound: f64) -> Result<Vec<Retirement>, EvaluatorError> {
         let results = self.pool()?.results([]);
         let ratings = self.fit(&results, |prior| prior)?;
         let ages = self.ages(&results);
@@ -84,7 +84,7 @@ impl RatedRun {
     ///
     /// # Errors
     /// The store cannot be used, or the model is no model of the run, its newest, or its champion.
-    pub fn retire_model(&self, model: &ModelId) -> Result<(), EvaluatorError> {
+    pub(crate) fn retire_model(&self, model: &ModelId) -> Result<(), EvaluatorError> {
         let wrong = |reason| EvaluatorError::NotRetirable { model: model.clone(), what: "retired", reason };
         let number = self.published(model)?.ok_or_else(|| wrong("the run has no such model"))?;
         if self.run().models().newest()? == Some(number) {
@@ -100,7 +100,7 @@ impl RatedRun {
     ///
     /// # Errors
     /// The store cannot be used, or the model is not retired.
-    pub fn unretire(&self, model: &ModelId) -> Result<(), EvaluatorError> {
+    pub(crate) fn unretire(&self, model: &ModelId) -> Result<(), EvaluatorError> {
         let wrong = |reason| EvaluatorError::NotRetirable { model: model.clone(), what: "brought back", reason };
         let number = self.published(model)?.ok_or_else(|| wrong("the run has no such model"))?;
         if !self.run().retirements().retired()?.contains(&number) {
@@ -117,7 +117,7 @@ impl RatedRun {
     ///
     /// # Errors
     /// The store cannot be used.
-    pub fn delete_retired_weights(&self) -> Result<Vec<Deletion>, EvaluatorError> {
+    pub(crate) fn delete_retired_weights(&self) -> Result<Vec<Deletion>, EvaluatorError> {
         let found = retired_weights(self.run())?;
         for deletion in found.iter().filter(|deletion| deletion.kept.is_none()) {
             self.run().models().delete_weights(deletion.model.number())?;

@@ -14,7 +14,7 @@ const LOOKS: u32 = 10;
 
 /// Pairs that play one after the other.
 #[derive(Debug)]
-pub struct Pairs {
+pub(crate) struct Pairs {
     pairs: VecDeque<[PlayerId; 2]>,
     /// The games of each, earlier ones included; `None` for as many more as the run wants.
     games: Option<u64>,
@@ -22,7 +22,7 @@ pub struct Pairs {
 
 impl Pairs {
     /// One pair.
-    pub fn of(pair: [PlayerId; 2], games: Option<u64>) -> Pairs {
+    pub(crate) fn of(pair: [PlayerId; 2], games: Option<u64>) -> Pairs {
         Pairs { pairs: VecDeque::from([pair]), games }
     }
 
@@ -30,7 +30,7 @@ impl Pairs {
     ///
     /// # Errors
     /// The store cannot be read.
-    pub fn round_robin(rated: &RatedRun, games: Option<u64>) -> Result<Pairs, EvaluatorError> {
+    pub(crate) fn round_robin(rated: &RatedRun, games: Option<u64>) -> Result<Pairs, EvaluatorError> {
         let models: Vec<PlayerId> = rated.shown_models()?.into_iter().map(PlayerId::from).collect();
         let pairs = (0..models.len()).rev().flat_map(|one| (0..one).rev().map(move |other| (one, other)));
         let pairs = pairs.map(|(one, other)| [models[one].clone(), models[other].clone()]);
@@ -38,7 +38,7 @@ impl Pairs {
     }
 
     /// One player against several others.
-    pub fn against(
+    pub(crate) fn against(
         rated: &RatedRun,
         player: &PlayerId,
         others: impl IntoIterator<Item = PlayerId>,
@@ -72,7 +72,7 @@ impl Schedule for Pairs {
 
 /// Pairs that are chosen by the information of their games, one after the other.
 #[derive(Debug)]
-pub struct Uncertain {
+pub(crate) struct Uncertain {
     objective: Objective,
     /// Pairs that are still to be played.
     left: u64,
@@ -84,7 +84,7 @@ pub struct Uncertain {
 
 impl Uncertain {
     /// So many pairs.
-    pub fn new(objective: Objective, pairs: u64, waits: bool) -> Uncertain {
+    pub(crate) fn new(objective: Objective, pairs: u64, waits: bool) -> Uncertain {
         Uncertain { objective, left: pairs, waits, waiting: None }
     }
 

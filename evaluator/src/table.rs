@@ -10,7 +10,7 @@ use crate::rate::suspicion;
 
 /// Everything that is said about a pool, ready to print.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Table {
+pub(crate) struct Table {
     lines: Vec<Line>,
     /// Players that are rated and not shown.
     hidden: BTreeSet<String>,
@@ -28,7 +28,7 @@ pub struct Table {
 
 /// One player, strongest first.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Line {
+pub(crate) struct Line {
     /// The player's name.
     pub player: String,
     /// Elo above the anchor, and its error against the anchor.
@@ -74,7 +74,7 @@ impl Table {
     ///
     /// # Panics
     /// When the ratings are not those of the results, or there is not one age for each player.
-    pub fn new(results: &PairResults, ratings: &Ratings, ages: &[Option<u32>], hidden: &[bool]) -> Table {
+    pub(crate) fn new(results: &PairResults, ratings: &Ratings, ages: &[Option<u32>], hidden: &[bool]) -> Table {
         assert_eq!(results.players(), ratings.players(), "the ratings are of this results");
         assert_eq!(ages.len(), results.players().len(), "every player has an age or none");
         let total = results.total();
@@ -109,22 +109,22 @@ impl Table {
 
     /// The same table on the scale of these players: errors are then relative to them.
     #[must_use]
-    pub fn anchored(self, anchors: Vec<String>) -> Table {
+    pub(crate) fn anchored(self, anchors: Vec<String>) -> Table {
         Table { anchors, ..self }
     }
 
     /// The players whose ratings are given, as `GnuGo-10 = 0`.
-    pub fn anchors(&self) -> &[String] {
+    pub(crate) fn anchors(&self) -> &[String] {
         &self.anchors
     }
 
     /// The players that are shown, strongest first.
-    pub fn lines(&self) -> Vec<&Line> {
+    pub(crate) fn lines(&self) -> Vec<&Line> {
         self.lines.iter().filter(|line| !self.hidden.contains(&line.player)).collect()
     }
 
     /// The players that are rated and not shown.
-    pub fn hidden(&self) -> &BTreeSet<String> {
+    pub(crate) fn hidden(&self) -> &BTreeSet<String> {
         &self.hidden
     }
 
@@ -134,22 +134,22 @@ impl Table {
     }
 
     /// What playing Black is worth.
-    pub fn first_move(&self) -> Estimate {
+    pub(crate) fn first_move(&self) -> Estimate {
         self.first_move
     }
 
     /// What the numbers do not say.
-    pub fn notes(&self) -> &[String] {
+    pub(crate) fn notes(&self) -> &[String] {
         &self.notes
     }
 
     /// All players as they are stored, hidden ones too.
-    pub fn rows(&self) -> Vec<RatingRow> {
+    pub(crate) fn rows(&self) -> Vec<RatingRow> {
         self.lines.iter().map(Line::row).collect()
     }
 
     /// The players that are shown, as rows.
-    pub fn shown(&self) -> Vec<RatingRow> {
+    pub(crate) fn shown(&self) -> Vec<RatingRow> {
         self.lines().into_iter().map(Line::row).collect()
     }
 }

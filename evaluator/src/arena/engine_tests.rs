@@ -10,7 +10,8 @@ use runtime::{Silent, drive};
 use store::Store;
 
 use super::*;
-use crate::{Matches, Test};
+use crate::Matches;
+use crate::comparison::Test;
 
 const RANDOM_MODEL: PlayerId = PlayerId::Model { id: ModelId::Random, settings: Overrides::NONE };
 

@@ -12,8 +12,7 @@ use runtime::Stop;
 use store::Claim;
 
 use super::Arena;
-use crate::table::RatedModel;
-use crate::{EvaluatorError, MatchProgress};
+use crate::{EvaluatorError, MatchProgress, RatedModel};
 
 /// What was claimed longer ago than this is not being played any more.
 pub(super) const CLAIM_LASTS: Duration = Duration::from_secs(1800);
@@ -23,7 +22,7 @@ const DRAWS: usize = 1000;
 
 /// Two players who should meet, and why.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Proposal {
+pub(crate) struct Proposal {
     /// One of them.
     pub first: PlayerId,
     /// The other.
@@ -40,7 +39,7 @@ impl Arena {
     ///
     /// # Errors
     /// The store cannot be read, or the results cannot be rated.
-    pub fn propose(
+    pub(crate) fn propose(
         &self,
         objective: Objective,
         watch: &mut dyn FnMut(RatedModel),
@@ -97,7 +96,7 @@ impl Arena {
     ///
     /// # Errors
     /// As [`Arena::play_match`].
-    pub fn play_proposed(
+    pub(crate) fn play_proposed(
         &mut self,
         proposal: &Proposal,
         stop: &Stop,

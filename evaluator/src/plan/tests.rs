@@ -8,9 +8,8 @@ use runtime::{Stop, drive};
 use store::Store;
 
 use super::*;
-use crate::table::RatedModel;
 use crate::tests::fixture::{arena, name, publish_models, store_of};
-use crate::{Event, Matches, match_runner};
+use crate::{Event, Matches, RatedModel, match_runner};
 
 /// A run whose models are as strong as those of `experiments/0064-rating-curve-9x9/ratings.csv`, and whose games are made
 /// up. A game is a function of its players and its number, as real ones are.

@@ -9,7 +9,7 @@ use super::games::Game;
 
 /// What the page shows.
 #[derive(Clone, Debug)]
-pub struct Report {
+pub(crate) struct Report {
     /// What is in the store.
     pub facts: Facts,
     /// Every player of a match, strongest first. Hidden models are omitted.

@@ -17,7 +17,7 @@ const MODELS: usize = 5;
 
 /// A game to display.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Game {
+pub(crate) struct Game {
     /// `match` or `self-play`.
     pub kind: &'static str,
     /// The name of the game.

@@ -15,7 +15,7 @@ const PLAYERS: usize = 40;
 const PAIRS: usize = 200;
 
 /// One page that needs no other file.
-pub fn page(report: &Report) -> String {
+pub(crate) fn page(report: &Report) -> String {
     let Report { facts, strength, notes, games, written, .. } = report;
     let mut all = json(facts, strength);
     all["run"]["written"] = value!(written);
