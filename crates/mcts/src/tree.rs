@@ -148,7 +148,7 @@ impl Tree {
             init: 0.0,
             visited: 0,
             edges: (self.moves.len() - first_edge) as u16,
-            first_edge: first_edge as u32,
+            first_edge: place(first_edge),
             block: 0,
             capacity: 0,
         });
@@ -182,7 +182,7 @@ impl Tree {
 
     fn take_block(&mut self, capacity: u16) -> u32 {
         self.free[capacity.ilog2() as usize].pop().unwrap_or_else(|| {
-            let block = self.children.len() as u32;
+            let block = place(self.children.len());
             self.children.resize(self.children.len() + usize::from(capacity), Child::default());
             block
         })
@@ -310,9 +310,27 @@ impl Tree {
     }
 }
 
+/// Where a run of edges or a block of children begins. Nodes of 19×19 have up to 362 edges, so these reach the limit long before the
+/// nodes do.
+fn place(index: usize) -> u32 {
+    u32::try_from(index).expect("a tree has fewer than 2^32 edges")
+}
+
 /// Offset of the highest prior, of equals the one with the lowest move.
 fn best_edge(priors: &[f32], moves: &[u16]) -> Option<usize> {
     let highest = priors.iter().copied().fold(f32::NEG_INFINITY, |a, b| if b > a { b } else { a });
     let equals = priors.iter().zip(moves).enumerate().filter(|(_, (prior, _))| **prior == highest);
     equals.min_by_key(|(_, (_, mv))| **mv).map(|(offset, _)| offset)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[should_panic(expected = "a tree has fewer than 2^32 edges")]
+    fn edges_beyond_32_bits_do_not_take_the_place_of_others() {
+        assert_eq!(place(u32::MAX as usize), u32::MAX);
+        place(u32::MAX as usize + 1);
+    }
 }
