@@ -9,19 +9,19 @@ use go::Color;
 ///
 /// AlphaZero's schedule (Silver et al. 2018, supplement), doubled because values are on [−1, 1] here and on [0, 1]
 /// there. With Minigo's constants (19652, 1.25): C(1) = 2.5002, C(800) = 2.5799.
-pub fn c_puct(visits: u32, base: f32, init: f32) -> f32 {
+fn c_puct(visits: u32, base: f32, init: f32) -> f32 {
     2.0 * (math::ln((1.0 + visits as f32 + base) / base) + init)
 }
 
 /// What all edges of a node share in U_i = C(N)·sqrt(max(1, N − 1))·P_i/(1 + N_i): the part before P_i.
-pub fn exploration(visits: u32, base: f32, init: f32) -> f32 {
+pub(crate) fn exploration(visits: u32, base: f32, init: f32) -> f32 {
     c_puct(visits, base, init) * (visits.saturating_sub(1).max(1) as f32).sqrt()
 }
 
 /// Value of an edge before its first visit; it stays in the mean as one virtual visit.
 ///
 /// `network` is the value of the position above the edge, where `mover` is to move.
-pub fn q_init(rule: QInit, network: Value, mover: Color) -> Value {
+pub(crate) fn q_init(rule: QInit, network: Value, mover: Color) -> Value {
     match rule {
         QInit::Zero => Value::ZERO,
         QInit::Penalty(penalty) => Value::for_black(network.black() - penalty * mover.sign()),
@@ -32,12 +32,12 @@ pub fn q_init(rule: QInit, network: Value, mover: Color) -> Value {
 /// `followed` the sum of the priors of those that were followed. max(−1, init − reduction·sqrt(followed)).
 ///
 /// KataGo's formula; there `init` is the mean value of the node.
-pub fn first_play(init: f32, reduction: f32, followed: f32) -> f32 {
+pub(crate) fn first_play(init: f32, reduction: f32, followed: f32) -> f32 {
     (init - reduction * followed.sqrt()).max(-1.0)
 }
 
 /// Dirichlet concentration per move: `alpha` is meant for 361 points and grows as the board shrinks.
-pub fn noise_alpha(alpha: f32, area: usize) -> f32 {
+pub(crate) fn noise_alpha(alpha: f32, area: usize) -> f32 {
     alpha * 361.0 / area as f32
 }
 

@@ -12,7 +12,7 @@ pub mod choice;
 mod depth;
 mod evaluator;
 mod exploration;
-pub mod formula;
+mod formula;
 mod gumbel;
 mod halving;
 pub mod math;

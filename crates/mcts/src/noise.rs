@@ -9,7 +9,7 @@ use crate::sample;
 pub struct Noise {
     /// Share of noise, 0 to 1.
     pub weight: f32,
-    /// Concentration per legal move; see [`crate::formula::noise_alpha`].
+    /// Concentration per legal move.
     pub alpha: f32,
 }
 

@@ -34,7 +34,7 @@ pub struct Settings {
 /// How edges are chosen.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Algorithm {
-    /// The highest s·Q + U; see [`crate::formula`].
+    /// The highest s·Q + U.
     Puct,
     /// Sequential halving at the root and the improved policy below it.
     Gumbel(Gumbel),
