@@ -12,8 +12,13 @@ pub enum ResultsError {
     #[error("the file is empty; its first line must name the columns {}", COLUMNS.join(", "))]
     Empty,
     /// A column is missing.
-    #[error("line 1: there is no column {0}; the columns are {list}", list = COLUMNS.join(", "))]
-    NoColumn(&'static str),
+    #[error("line {line}: there is no column {column}; the columns are {list}", list = COLUMNS.join(", "))]
+    NoColumn {
+        /// Where.
+        line: usize,
+        /// The column.
+        column: &'static str,
+    },
     /// A line has too few or too many cells.
     #[error("line {line}: {found} cells, and the header has {wanted}")]
     Cells {
@@ -83,9 +88,9 @@ pub struct Results {
 pub fn read(text: &str) -> Result<Results, ResultsError> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
-    let (_, header) = lines.next().ok_or(ResultsError::Empty)?;
-    let header = cells(1, header)?;
-    let place = |column| header.iter().position(|name| name == column).ok_or(ResultsError::NoColumn(column));
+    let (line, header) = lines.next().ok_or(ResultsError::Empty)?;
+    let header = cells(line, header)?;
+    let place = |column| header.iter().position(|name| name == column).ok_or(ResultsError::NoColumn { line, column });
     let places = [place(COLUMNS[0])?, place(COLUMNS[1])?, place(COLUMNS[2])?, place(COLUMNS[3])?];
     let mut known: BTreeMap<String, (usize, [String; 3])> = BTreeMap::new();
     let mut read = Results { results: PairResults::default(), repeated: 0 };
@@ -195,8 +200,8 @@ mod tests {
         let header = "game_id,black,white,result\n";
         assert_eq!(error(""), "the file is empty; its first line must name the columns game_id, black, white, result");
         assert_eq!(
-            error("game_id,black,result\n"),
-            "line 1: there is no column white; the columns are game_id, black, white, result"
+            error("\ngame_id,black,result\n"),
+            "line 2: there is no column white; the columns are game_id, black, white, result"
         );
         for (line, expected) in [
             ("1,a,b", "line 2: 3 cells, and the header has 4"),
