@@ -42,8 +42,8 @@ type KeptOpenings = LruCache<(RunName, u32), ((usize, Option<FileRef>), Arc<Open
 struct Shared {
     store: Store,
     access: Access,
-    readers: Semaphore,
-    exporters: Semaphore,
+    readers: Arc<Semaphore>,
+    exporters: Arc<Semaphore>,
     streams: Arc<Semaphore>,
     stopped: Receiver<bool>,
     watches: Watches,
@@ -57,12 +57,11 @@ impl App {
     /// An application that reads this store until `stopped` turns true, for so many streams and WebSockets at the same time.
     pub fn new(store: Store, access: Access, streams: usize, stopped: Receiver<bool>) -> App {
         let (watches, catalogue) = (Watches::default(), Catalogue::default());
-        let (readers, exporters) = (Semaphore::new(READERS), Semaphore::new(EXPORTERS));
         App(Arc::new(Shared {
             store,
             access,
-            readers,
-            exporters,
+            readers: Arc::new(Semaphore::new(READERS)),
+            exporters: Arc::new(Semaphore::new(EXPORTERS)),
             streams: Arc::new(Semaphore::new(streams)),
             stopped,
             watches,
@@ -173,13 +172,18 @@ impl App {
 
     async fn take_turn<T: Send + 'static>(
         &self,
-        places: &Semaphore,
+        places: &Arc<Semaphore>,
         work: impl FnOnce(&App) -> Result<T, PageError> + Send + 'static,
     ) -> Result<T, PageError> {
-        let turn = tokio::time::timeout(PATIENCE, places.acquire()).await;
-        let _turn = turn.map_err(|_| PageError::Busy)?.map_err(|_| PageError::Busy)?;
+        let turn = tokio::time::timeout(PATIENCE, Arc::clone(places).acquire_owned()).await;
+        let turn = turn.map_err(|_| PageError::Busy)?.map_err(|_| PageError::Busy)?;
         let app = self.clone();
-        let done = tokio::task::spawn_blocking(move || work(&app)).await;
+        let work = move || {
+            // The work goes on when its request is gone, and takes memory until it ends.
+            let _turn = turn;
+            work(&app)
+        };
+        let done = tokio::task::spawn_blocking(work).await;
         done.unwrap_or_else(|error| Err(PageError::Failed(format!("cannot render the page: {error}"))))
     }
 
@@ -225,8 +229,35 @@ mod tests {
     use go::Size;
     use record::synthetic;
     use store::Stem;
+    use tokio::runtime::Runtime;
+    use tokio::sync::oneshot;
+    use tokio::time::timeout;
 
     use super::*;
+
+    #[test]
+    fn a_file_that_nobody_waits_for_keeps_its_turn() {
+        let app = App::in_memory();
+        Runtime::new().unwrap().block_on(async {
+            let (begun, begins) = oneshot::channel();
+            let (end, ends) = std::sync::mpsc::channel::<()>();
+            let first = app.clone();
+            let first = tokio::spawn(async move {
+                let work = move |_: &App| {
+                    begun.send(()).unwrap();
+                    Ok(ends.recv().is_ok())
+                };
+                first.export(work).await
+            });
+            begins.await.unwrap();
+            first.abort();
+            assert!(first.await.unwrap_err().is_cancelled());
+            let mut second = Box::pin(app.export(|_| Ok(())));
+            assert!(timeout(Duration::from_millis(100), second.as_mut()).await.is_err());
+            end.send(()).unwrap();
+            second.await.unwrap();
+        });
+    }
 
     #[test]
     fn openings_have_games_that_an_older_model_gets_later() {
