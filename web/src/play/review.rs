@@ -12,7 +12,7 @@ use super::message::{AnalysisMessage, Content, GameMessage, LossMessage};
 use super::position::Played;
 use super::reports::ReportKey;
 use super::state::FULL;
-use super::visitor::{Happening, Visitor};
+use super::visitor::{Happening, RequestId, Visitor};
 
 /// Positions of a game that wait or are searched at a time.
 const AHEAD: usize = 8;
@@ -34,7 +34,7 @@ impl Review {
     /// Begins a review: known reports are replied at once. `None` when all are known.
     pub(super) fn begin(
         visitor: &mut Visitor,
-        id: u32,
+        id: RequestId,
         model: Arc<OpenModel>,
         played: Played,
         message: GameMessage,
@@ -71,7 +71,7 @@ impl Review {
     }
 
     /// Puts positions on the desk. Returns itself unless all have reports.
-    fn go_on(mut self, visitor: &mut Visitor, id: u32) -> Option<Review> {
+    fn go_on(mut self, visitor: &mut Visitor, id: RequestId) -> Option<Review> {
         while self.tickets.len() < AHEAD
             && let Some(turn) = self.left.pop()
         {
@@ -114,7 +114,7 @@ impl Review {
     }
 
     /// Takes an event of a search. Returns itself unless the review is over.
-    pub(super) fn event(mut self, visitor: &mut Visitor, id: u32, turn: usize, event: Event) -> Option<Review> {
+    pub(super) fn event(mut self, visitor: &mut Visitor, id: RequestId, turn: usize, event: Event) -> Option<Review> {
         match event {
             Event::Progress(_) => return Some(self),
             Event::Done(analysis) => {

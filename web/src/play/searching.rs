@@ -14,7 +14,7 @@ use super::message::{AnalysisMessage, Content, GameMessage, Genmove, MoveMessage
 use super::position::Played;
 use super::reports::ReportKey;
 use super::state::FULL;
-use super::visitor::{Happening, Visitor};
+use super::visitor::{Happening, RequestId, Visitor};
 
 /// When the first partial report is due, and the others after each other.
 const PROGRESS: [Duration; 2] = [Duration::from_millis(30), Duration::from_millis(100)];
@@ -41,7 +41,7 @@ enum Purpose {
 /// Begins an analysis, unless its report is known.
 pub(super) fn analyze(
     visitor: &mut Visitor,
-    id: u32,
+    id: RequestId,
     model: &Arc<OpenModel>,
     played: Played,
     visits: u32,
@@ -60,7 +60,7 @@ pub(super) fn analyze(
 /// Begins the search of a move, unless the game is decided.
 pub(super) fn genmove(
     visitor: &mut Visitor,
-    id: u32,
+    id: RequestId,
     model: &Arc<OpenModel>,
     played: Played,
     genmove: Genmove,
@@ -86,7 +86,7 @@ pub(super) fn genmove(
 
 fn begin(
     visitor: &mut Visitor,
-    id: u32,
+    id: RequestId,
     model: &Arc<OpenModel>,
     task: Task,
     urgent: bool,
@@ -109,7 +109,7 @@ impl Searching {
     }
 
     /// Takes an event of the search. Returns itself unless it is over.
-    pub(super) fn event(self, visitor: &mut Visitor, id: u32, event: Event) -> Option<Searching> {
+    pub(super) fn event(self, visitor: &mut Visitor, id: RequestId, event: Event) -> Option<Searching> {
         match event {
             Event::Progress(analysis) => {
                 let report = Arc::new(Report::new(&analysis, true, &ReportStyle::STANDARD));
@@ -124,7 +124,7 @@ impl Searching {
         None
     }
 
-    fn done(self, visitor: &mut Visitor, id: u32, analysis: &Analysis) {
+    fn done(self, visitor: &mut Visitor, id: RequestId, analysis: &Analysis) {
         let report = Arc::new(Report::new(analysis, false, &ReportStyle::STANDARD));
         let content = match self.purpose {
             Purpose::Analyze(key) => {

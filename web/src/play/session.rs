@@ -19,7 +19,7 @@ use super::position::Played;
 use super::review::Review;
 use super::searching::{self, Searching};
 use super::state::{FULL, Play};
-use super::visitor::{Happening, Visitor};
+use super::visitor::{Happening, RequestId, Visitor};
 use super::{prediction, results, save, tree};
 
 /// Requests of a visitor at a time.
@@ -28,9 +28,9 @@ const MOST_REQUESTS: usize = 16;
 /// A visitor's requests that are not over.
 pub(super) struct Session {
     visitor: Visitor,
-    active: BTreeMap<u32, Active>,
+    active: BTreeMap<RequestId, Active>,
     /// Places in queues that the page knows.
-    told: BTreeMap<u32, usize>,
+    told: BTreeMap<RequestId, usize>,
 }
 
 /// A request that is not over.
@@ -76,7 +76,7 @@ impl Session {
         self.visitor.take_replies()
     }
 
-    fn reply(&mut self, id: u32, content: Content) {
+    fn reply(&mut self, id: RequestId, content: Content) {
         self.visitor.reply(id, content);
     }
 
@@ -84,18 +84,22 @@ impl Session {
     pub(super) fn message(&mut self, text: &str) {
         match Request::parse(text) {
             Ok(request) => self.request(request),
-            Err(Refusal { id, reason }) => self.reply(id, Content::Error(reason)),
+            Err(Refusal { id, reason }) => {
+                let id = self.visitor.request(id);
+                self.reply(id, Content::Error(reason));
+            }
         }
     }
 
-    fn request(&mut self, Request { id, action }: Request) {
+    fn request(&mut self, Request { id: number, action }: Request) {
         if let Action::Stop(stop) = &action {
             // What waits or is searched for it ends when its tickets are dropped.
-            self.active.remove(&stop.id);
+            self.active.retain(|id, _| id.number != stop.id);
             return;
         }
-        let refused = if self.active.contains_key(&id) {
-            Err(format!("there is a request {id} already"))
+        let id = self.visitor.request(number);
+        let refused = if self.active.keys().any(|id| id.number == number) {
+            Err(format!("there is a request {number} already"))
         } else if self.active.len() >= MOST_REQUESTS {
             Err(format!("more than {MOST_REQUESTS} requests at a time"))
         } else {
@@ -106,7 +110,7 @@ impl Session {
         }
     }
 
-    fn begin(&mut self, id: u32, action: Action) -> Result<(), String> {
+    fn begin(&mut self, id: RequestId, action: Action) -> Result<(), String> {
         match action {
             Action::Start(start) => {
                 let game = start.game().map_err(|error| error.to_string())?;
@@ -163,14 +167,14 @@ impl Session {
         if fits { Ok(()) } else { Err(format!("{visits} visits: a search here has 1 to {most}")) }
     }
 
-    fn position(&mut self, id: u32, played: &Played) {
+    fn position(&mut self, id: RequestId, played: &Played) {
         self.reply(id, Content::Position(PositionMessage::of(&played.game)));
     }
 
     /// Looks at the last position of a game with a model.
     fn seen(
         &mut self,
-        id: u32,
+        id: RequestId,
         seen: Seen,
         look: fn(&Play, &OpenModel, &Played) -> Result<Content, String>,
     ) -> Result<(), String> {
@@ -180,7 +184,7 @@ impl Session {
     }
 
     /// Opens a model elsewhere, unless it is open.
-    fn open(&mut self, id: u32, wanted: Wanted, is_postponed: bool) -> Result<(), String> {
+    fn open(&mut self, id: RequestId, wanted: Wanted, is_postponed: bool) -> Result<(), String> {
         let (model, size) = (wanted.model().to_owned(), wanted.size());
         if let Some(open) = self.visitor.play.engines.already_open(&model, size) {
             self.begin_with(id, wanted, open);
@@ -199,14 +203,14 @@ impl Session {
     /// Does work elsewhere that ends in one reply.
     fn elsewhere(
         &mut self,
-        id: u32,
+        id: RequestId,
         work: impl FnOnce(&Play) -> Result<Content, String> + Send + 'static,
     ) -> Result<(), String> {
         let (play, events) = (Arc::clone(&self.visitor.play), self.visitor.events.clone());
         let work = move || {
             let content = work(&play).unwrap_or_else(Content::Error);
             // The page is gone.
-            let _ = events.send(Happening::Replied(content.to(id)));
+            let _ = events.send(Happening::Replied(id, content));
         };
         let ticket = self.hand_over(&self.visitor.play.offload, id, work)?;
         self.active.insert(id, Active::Elsewhere(ticket));
@@ -216,13 +220,13 @@ impl Session {
     fn hand_over(
         &self,
         threads: &Offload,
-        id: u32,
+        id: RequestId,
         work: impl FnOnce() + Send + 'static,
     ) -> Result<OffloadTicket, String> {
         let events = self.visitor.events.clone();
         let displaced = move || {
             // An error means that the page is gone.
-            let _ = events.send(Happening::Replied(Content::Error(FULL.to_owned()).to(id)));
+            let _ = events.send(Happening::Replied(id, Content::Error(FULL.to_owned())));
         };
         threads.run(self.visitor.id, work, displaced).map_err(|_| FULL.to_owned())
     }
@@ -230,9 +234,9 @@ impl Session {
     /// Takes something that happened.
     pub(super) fn happened(&mut self, happening: Happening) {
         match happening {
-            Happening::Replied(reply) => {
-                if self.active.remove(&reply.id).is_some() {
-                    self.visitor.reply(reply.id, reply.content);
+            Happening::Replied(id, content) => {
+                if self.active.remove(&id).is_some() {
+                    self.reply(id, content);
                 }
             }
             Happening::Opened(id, opened) => self.opened(id, opened),
@@ -240,7 +244,7 @@ impl Session {
         }
     }
 
-    fn opened(&mut self, id: u32, opened: Result<Arc<OpenModel>, EnginesError>) {
+    fn opened(&mut self, id: RequestId, opened: Result<Arc<OpenModel>, EnginesError>) {
         // It may have been stopped in the meantime.
         let Some(Active::Opening(Opening { wanted, .. })) = self.active.remove(&id) else { return };
         match opened {
@@ -253,7 +257,7 @@ impl Session {
     }
 
     /// Begins what waited for a model.
-    fn begin_with(&mut self, id: u32, wanted: Wanted, model: Arc<OpenModel>) {
+    fn begin_with(&mut self, id: RequestId, wanted: Wanted, model: Arc<OpenModel>) {
         let visitor = &mut self.visitor;
         let begun = match wanted {
             Wanted::Analyze(played, search) => searching::analyze(visitor, id, &model, *played, search.visits)
@@ -272,7 +276,7 @@ impl Session {
         }
     }
 
-    fn searched_event(&mut self, id: u32, turn: usize, event: Event) {
+    fn searched_event(&mut self, id: RequestId, turn: usize, event: Event) {
         let Some(active) = self.active.remove(&id) else { return };
         let left = match active {
             Active::Searching(searching) => searching.event(&mut self.visitor, id, event).map(Active::Searching),
@@ -288,7 +292,8 @@ impl Session {
     /// any waits.
     pub(super) fn tell_places(&mut self) -> bool {
         let untried = |active: &Active| matches!(active, Active::Opening(Opening { ticket: None, .. }));
-        let again: Vec<u32> = self.active.iter().filter(|(_, active)| untried(active)).map(|(id, _)| *id).collect();
+        let again: Vec<RequestId> =
+            self.active.iter().filter(|(_, active)| untried(active)).map(|(id, _)| *id).collect();
         for id in again {
             let Some(Active::Opening(Opening { wanted, .. })) = self.active.remove(&id) else { continue };
             if let Err(reason) = self.open(id, wanted, true) {
@@ -296,7 +301,7 @@ impl Session {
             }
         }
         let places = self.active.iter().filter_map(|(id, active)| Some((*id, active.place()?)));
-        let places: BTreeMap<u32, usize> = places.collect();
+        let places: BTreeMap<RequestId, usize> = places.collect();
         for (&id, &place) in &places {
             if self.told.get(&id) != Some(&place) {
                 self.visitor.reply(id, Content::Queued(place));

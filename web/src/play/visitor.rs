@@ -16,26 +16,42 @@ pub(super) struct Visitor {
     pub(super) id: VisitorId,
     pub(super) events: UnboundedSender<Happening>,
     outbox: Vec<Reply>,
+    /// Requests until now.
+    requests: u64,
+}
+
+/// A request of a visitor. A page may use a number again, while work for the stopped request of that number still ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct RequestId {
+    /// Chosen by the page.
+    pub(super) number: u32,
+    serial: u64,
 }
 
 /// Something that happened elsewhere.
 pub(super) enum Happening {
     /// A model is open, or cannot be.
-    Opened(u32, Result<Arc<OpenModel>, EnginesError>),
+    Opened(RequestId, Result<Arc<OpenModel>, EnginesError>),
     /// A search of a turn has an event.
-    Searched(u32, usize, Event),
+    Searched(RequestId, usize, Event),
     /// Work is over with this reply.
-    Replied(Reply),
+    Replied(RequestId, Content),
 }
 
 impl Visitor {
     pub(super) fn new(play: Arc<Play>, id: VisitorId, events: UnboundedSender<Happening>) -> Visitor {
-        Visitor { play, id, events, outbox: Vec::new() }
+        Visitor { play, id, events, outbox: Vec::new(), requests: 0 }
+    }
+
+    /// The id of a new request with this number.
+    pub(super) fn request(&mut self, number: u32) -> RequestId {
+        self.requests += 1;
+        RequestId { number, serial: self.requests }
     }
 
     /// Adds a reply to a request.
-    pub(super) fn reply(&mut self, id: u32, content: Content) {
-        self.outbox.push(content.to(id));
+    pub(super) fn reply(&mut self, id: RequestId, content: Content) {
+        self.outbox.push(content.to(id.number));
     }
 
     /// Takes the replies that there are.

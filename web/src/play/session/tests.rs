@@ -252,6 +252,20 @@ fn stopped_requests_leave_the_queue_and_have_no_replies() {
 }
 
 #[test]
+fn events_of_a_stopped_request_are_not_those_of_the_next_with_its_number() {
+    let play = play(&["--most-visits", "10000000"]);
+    let mut page = occupied(&play);
+    page.send(2, &json!({ "stop": { "id": 1 } }));
+    page.replies();
+    // The search that was stopped ends with the result that it had.
+    let replies = page.request(1, &analyze(5, 30), &["analysis", "error"]);
+    let found = &replies.last().expect("a reply")["analysis"];
+    assert_eq!(found["report"]["rootInfo"]["visits"], 31);
+    let known = Page::new(&play, 2).request(1, &analyze(5, 30), &["analysis"]);
+    assert_eq!(known.last().expect("a reply")["analysis"]["report"], found["report"]);
+}
+
+#[test]
 fn requests_that_cannot_be_done_have_an_error() {
     let play = play(&[]);
     let mut page = Page::new(&play, 1);
