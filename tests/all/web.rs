@@ -86,6 +86,7 @@ fn pages_downloads_and_data_are_there_and_the_process_drains() {
         "/",
         "/runs/r?by=games&scale=log",
         "/runs/r/models?sort=elo&order=up&only=rated",
+        "/runs/r/models?page=18446744073709551615",
         "/runs/r/models/1",
         "/runs/r/models/2/network?against=1",
         "/runs/r/networks",

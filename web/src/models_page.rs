@@ -1,7 +1,5 @@
 //! The models of a run: a table that can be sorted and filtered, and a page for each model.
 
-use std::cmp::Ordering;
-
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::header;
@@ -25,19 +23,14 @@ use crate::{App, PageError};
 const ROWS: usize = 100;
 
 /// How the table is filtered and sorted.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
 pub(crate) struct Options {
-    #[serde(default)]
     sort: String,
-    #[serde(default)]
     order: String,
-    #[serde(default)]
     only: String,
-    #[serde(default)]
     from: String,
-    #[serde(default)]
     to: String,
-    #[serde(default)]
     page: usize,
 }
 
@@ -145,7 +138,7 @@ fn chosen(snapshot: &Snapshot, options: &Options) -> Vec<Row> {
     let mut rows: Vec<Row> = rows(snapshot).into_iter().filter(|row| row.passes(options)).collect();
     let ascending = options.order == "up";
     rows.sort_by(|one, other| {
-        let order = one.key(&options.sort).partial_cmp(&other.key(&options.sort)).unwrap_or(Ordering::Equal);
+        let order = one.key(&options.sort).total_cmp(&other.key(&options.sort));
         if ascending { order } else { order.reverse() }
     });
     rows
@@ -203,7 +196,7 @@ fn content(snapshot: &Snapshot, rows: &[Row], options: &Options) -> Markup {
                         }
                         th scope="col" { "Blocks × filters" }
                     } }
-                    tbody { @for row in rows.iter().skip(options.page * ROWS).take(ROWS) { (row_of(run.as_str(), row)) } }
+                    tbody { @for row in rows.iter().skip(options.page.saturating_mul(ROWS)).take(ROWS) { (row_of(run.as_str(), row)) } }
                 }
             }
             (pages(rows.len(), ROWS, options.page, &|page| address(sort, order, page)))

@@ -10,7 +10,7 @@ pub(crate) fn pages(rows: usize, of_page: usize, page: usize, address: &dyn Fn(u
         @if last > 0 {
             nav.pages aria-label="Pages of the table" {
                 @if page > 0 { (link("First", 0)) (link("Previous", page.min(last + 1) - 1)) }
-                span { "Page " (page + 1) " of " (last + 1) }
+                span { "Page " (page.saturating_add(1)) " of " (last + 1) }
                 @if page < last { (link("Next", page + 1)) (link("Last", last)) }
             }
         }
@@ -37,6 +37,8 @@ mod tests {
         assert_eq!(links(10, 0), "");
         assert!(links(11, 0).contains("?page=1") && !links(11, 0).contains("Previous"));
         assert!(links(11, 1).contains("?page=0") && !links(11, 1).contains("Next"));
-        assert!(links(11, 9).contains("href=\"?page=1\">Previous"), "{}", links(11, 9));
+        for far in [9, usize::MAX] {
+            assert!(links(11, far).contains("href=\"?page=1\">Previous"), "{}", links(11, far));
+        }
     }
 }
