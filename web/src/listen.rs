@@ -23,12 +23,13 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio_io_timeout::TimeoutStream;
 use tokio_rustls::TlsAcceptor;
 use tower::ServiceExt;
+use tower_http::timeout::TimeoutBody;
 
 use crate::app::Peer;
 use crate::error::WebError;
 
-/// Time for a handshake, for the head of a request, and for a client to take more of a response; an idle connection is closed
-/// after it.
+/// Time for a handshake, for the head of a request, for more of its body, and for a client to take more of a response; an idle
+/// connection is closed after it.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 /// Pause after a failed accept: too many open files, which passes.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -122,7 +123,7 @@ impl Front {
         place: Connection,
     ) {
         let service = service_fn(|request: Request<Incoming>| {
-            let mut request = request.map(Body::new);
+            let mut request = request.map(|body| Body::new(TimeoutBody::new(self.patience, body)));
             request.extensions_mut().insert(Peer(peer));
             request.extensions_mut().insert(place.clone());
             let response = self.router.clone().oneshot(request);
@@ -143,7 +144,8 @@ impl Front {
 
 #[cfg(test)]
 mod tests {
-    use axum::routing::get;
+    use axum::body::Bytes;
+    use axum::routing::{get, post};
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::runtime::Runtime;
 
@@ -152,9 +154,9 @@ mod tests {
     /// More than the buffers of a connection take.
     const LARGE: usize = 64 << 20;
 
-    async fn request(address: SocketAddr) -> TcpStream {
+    async fn request(address: SocketAddr, head: &str) -> TcpStream {
         let mut stream = TcpStream::connect(address).await.unwrap();
-        stream.write_all(b"GET /large HTTP/1.1\r\nhost: localhost\r\n\r\n").await.unwrap();
+        stream.write_all(format!("{head}\r\nhost: localhost\r\n\r\n").as_bytes()).await.unwrap();
         stream
     }
 
@@ -162,19 +164,22 @@ mod tests {
     fn clients_that_read_nothing_or_send_nothing_lose_their_places() {
         let (stop, stopped) = watch::channel(false);
         Runtime::new().unwrap().block_on(async {
-            let router = Router::new().route("/large", get(async || vec![b'x'; LARGE]));
+            let router = Router::new()
+                .route("/large", get(async || vec![b'x'; LARGE]))
+                .route("/read", post(|_: Bytes| async {}));
             let front = Front { router, tls: None, connections: 1, patience: Duration::from_millis(200), stopped };
             let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
             let address = listener.local_addr().unwrap();
             let server = tokio::spawn(listen(listener, front));
             // Each has the only place, and keeps its side open until the end.
-            let unread = request(address).await;
+            let unread = request(address, "GET /large HTTP/1.1").await;
             let silent = TcpStream::connect(address).await.unwrap();
-            let mut third = request(address).await;
+            let unfinished = request(address, "POST /read HTTP/1.1\r\ncontent-length: 5").await;
+            let mut last = request(address, "GET /large HTTP/1.1").await;
             let mut head = [0; 15];
-            third.read_exact(&mut head).await.unwrap();
+            last.read_exact(&mut head).await.unwrap();
             assert_eq!(&head, b"HTTP/1.1 200 OK");
-            drop((unread, silent, third));
+            drop((unread, silent, unfinished, last));
             stop.send(true).unwrap();
             server.await.unwrap();
         });
