@@ -1,9 +1,10 @@
 //! Runs beside each other: any plot of all of them in one, and the keys of the configuration that differ.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::extract::{Path, RawQuery, State};
+use config::reference::sections;
+use config::{Difference, RunConfig};
 use facts::plots::{NAMES, TITLES, plot};
 use maud::{Markup, html};
 use page::{DataLinks, Plot, Scale, Series};
@@ -169,29 +170,19 @@ fn overlaid(runs: &[Arc<Snapshot>], name: &str) -> Option<Plot> {
 
 /// The keys that differ between any of the runs.
 fn differences(runs: &[Arc<Snapshot>]) -> Markup {
-    let Some((first, others)) = runs.split_first() else { return html! {} };
-    let mut keys: BTreeMap<usize, (String, String, BTreeMap<usize, String>)> = BTreeMap::new();
-    let order = order_of_keys(runs);
-    for (place, other) in others.iter().enumerate() {
-        for found in first.facts.config.differences(&other.facts.config) {
-            let at = order.iter().position(|key| *key == found.key).unwrap_or(usize::MAX);
-            let row = keys.entry(at).or_insert_with(|| (found.key, found.one, BTreeMap::new()));
-            row.2.insert(place, found.other);
-        }
-    }
+    let rows = differing(&runs.iter().map(|run| &*run.facts.config).collect::<Vec<_>>());
     html! {
-        @if keys.is_empty() {
+        @if rows.is_empty() {
             p.quiet { "The configurations are the same." }
         } @else {
             div.scroll tabindex="0" {
                 table {
                     thead { tr { th.text scope="col" { "Key" } @for run in runs { th scope="col" { (run.facts.run) } } } }
                     tbody {
-                        @for (key, one, rest) in keys.values() {
+                        @for (key, values) in &rows {
                             tr {
                                 th.text scope="row" { code { (key) } }
-                                td { code { (one) } }
-                                @for place in 0..others.len() { td { code { (rest.get(&place).unwrap_or(one)) } } }
+                                @for value in values { td { code { (value) } } }
                             }
                         }
                     }
@@ -201,18 +192,42 @@ fn differences(runs: &[Arc<Snapshot>]) -> Markup {
     }
 }
 
-/// The keys that differ, in the order of the file.
-fn order_of_keys(runs: &[Arc<Snapshot>]) -> Vec<String> {
-    let mut order: Vec<String> = Vec::new();
-    for pair in runs.windows(2) {
-        order.extend(pair[0].facts.config.differences(&pair[1].facts.config).into_iter().map(|found| found.key));
-    }
-    order
+/// The keys that differ between any of the configurations, in the order of the file, each with the value that it has in every one.
+fn differing(configs: &[&RunConfig]) -> Vec<(String, Vec<String>)> {
+    let Some((first, others)) = configs.split_first() else { return Vec::new() };
+    let differences: Vec<Vec<Difference>> = others.iter().map(|other| first.differences(other)).collect();
+    let keys = sections().into_iter().flat_map(|section| section.keys).map(|key| key.name);
+    let row = |key: String| {
+        let of_others = differences.iter().map(|of_run| of_run.iter().find(|difference| difference.key == key));
+        let of_others: Vec<Option<&Difference>> = of_others.collect();
+        let own = &of_others.iter().flatten().next()?.one;
+        let mut values = vec![own.clone()];
+        values.extend(of_others.iter().map(|found| found.map_or(own, |difference| &difference.other).clone()));
+        Some((key, values))
+    };
+    keys.filter_map(row).collect()
 }
 
 #[cfg(test)]
 mod tests {
+    use config::Preset;
+
     use super::*;
+
+    #[test]
+    fn keys_that_differ_are_in_the_order_of_the_file_whichever_run_they_are_of() {
+        let one = Preset::Tiny.config();
+        let mut other = one.clone();
+        other.train.l2 = 0.5;
+        let mut third = other.clone();
+        third.seed = 77;
+        let values = |values: [&str; 3]| values.map(str::to_owned).to_vec();
+        let (seed, l2) = (one.seed.to_string(), one.train.l2.to_string());
+        let expected =
+            [("seed".to_owned(), values([&seed, &seed, "77"])), ("train.l2".to_owned(), values([&l2, "0.5", "0.5"]))];
+        assert_eq!(differing(&[&one, &other, &third]), expected);
+        assert!(differing(&[&one, &one]).is_empty());
+    }
 
     #[test]
     fn choice_keeps_the_order_and_drops_what_is_unknown() {
