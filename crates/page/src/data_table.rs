@@ -66,7 +66,7 @@ impl DataColumn {
 
 /// A field of CSV.
 fn field(text: &str) -> String {
-    let text = if text.starts_with(['=', '+', '@', '\t', '\r']) { format!("'{text}") } else { text.to_owned() };
+    let text = if text.starts_with(['=', '+', '-', '@', '\t', '\r']) { format!("'{text}") } else { text.to_owned() };
     if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
 }
 
@@ -84,6 +84,6 @@ mod tests {
         };
         assert_eq!(table.csv(), "player,elo\n\"a, \"\"b\"\"\",-12.5\n'=1+1,\n");
         assert_eq!(table.json().to_string(), r#"[{"elo":-12.5,"player":"a, \"b\""},{"elo":null,"player":"=1+1"}]"#);
-        assert_eq!(field("a-1"), "a-1");
+        assert_eq!((field("a-1"), field("-1+cmd()")), ("a-1".to_owned(), "'-1+cmd()".to_owned()));
     }
 }
