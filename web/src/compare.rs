@@ -133,8 +133,7 @@ fn content(all: &[String], runs: &[Arc<Snapshot>], choice: &Choice) -> Markup {
                 div.pair {
                     @for name in &choice.plots {
                         @if let Some(plot) = overlaid(runs, name) {
-                            @let plot = Plot { x: plot.x.clone().scale(choice.scale), ..plot };
-                            (plot.figure(&links(name, choice)))
+                            (plot.scaled(choice.scale).figure(&links(name, choice)))
                         }
                     }
                 }

@@ -4,7 +4,7 @@ use axum::extract::{Path, State};
 use facts::plots::{By, plot};
 use facts::sections;
 use maud::{Markup, html};
-use page::{Plot, Scale};
+use page::Scale;
 use serde::Deserialize;
 
 use crate::App;
@@ -51,8 +51,8 @@ fn view(snapshot: &Snapshot) -> View {
 fn content(snapshot: &Snapshot, options: &Options) -> Markup {
     let Snapshot { facts, strength, .. } = snapshot;
     let figure = |name: &str| {
-        let plot = plot(facts, strength, name).map(|plot| scaled(plot, options.scale()));
-        html! { @if let Some(plot) = plot { (plot.figure(&links(&facts.run, name))) } }
+        let plot = plot(facts, strength, name);
+        html! { @if let Some(plot) = plot { (plot.scaled(options.scale()).figure(&links(&facts.run, name))) } }
     };
     let by = options.by();
     let elo = figure(by.id());
@@ -96,10 +96,6 @@ fn content(snapshot: &Snapshot, options: &Options) -> Markup {
             (sections::colours(facts))
         }
     }
-}
-
-fn scaled(plot: Plot, scale: Scale) -> Plot {
-    Plot { x: plot.x.clone().scale(scale), ..plot }
 }
 
 /// Links to the same page with other axes.

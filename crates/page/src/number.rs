@@ -38,7 +38,7 @@ pub fn short(number: f64) -> String {
 }
 
 /// A number with so many significant digits at most, without trailing zeros.
-pub fn digits(number: f64, significant: usize) -> String {
+fn digits(number: f64, significant: usize) -> String {
     if number == 0.0 || !number.is_finite() {
         return if number == 0.0 { "0".to_owned() } else { number.to_string() };
     }

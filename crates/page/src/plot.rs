@@ -40,11 +40,6 @@ impl Axis {
         Axis { label: label.into(), ..Axis::default() }
     }
 
-    /// The same axis with another scale.
-    pub fn scale(self, scale: Scale) -> Axis {
-        Axis { scale, ..self }
-    }
-
     /// The same axis with other numbers.
     pub fn format(self, format: Format) -> Axis {
         Axis { format, ..self }
@@ -61,19 +56,16 @@ pub enum Format {
     Signed,
     /// Percent of one.
     Percent,
-    /// Hours and minutes since the start, in hours.
-    Hours,
 }
 
 impl Format {
     /// A number in this form.
-    pub fn of(self, number: f64) -> String {
+    pub(crate) fn of(self, number: f64) -> String {
         match self {
             Format::Short => crate::number::short(number),
             Format::Signed => crate::number::signed(number),
             Format::Percent if number.abs() < 0.095 && number != 0.0 => crate::number::percent(number, 1),
             Format::Percent => crate::number::percent(number, 0),
-            Format::Hours => format!("{}\u{202f}h", crate::number::short(number)),
         }
     }
 }
@@ -143,8 +135,14 @@ pub struct Mark {
 }
 
 impl Plot {
+    /// The same plot with another scale from left to right.
+    pub fn scaled(mut self, scale: Scale) -> Plot {
+        self.x.scale = scale;
+        self
+    }
+
     /// Whether there is nothing to draw.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.series.iter().all(|series| series.points.is_empty())
     }
 }

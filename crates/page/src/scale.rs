@@ -20,7 +20,7 @@ impl Scale {
     }
 
     /// The number that grows evenly along the axis; `None` for a value that is not on it.
-    pub fn place(self, value: f64) -> Option<f64> {
+    pub(crate) fn place(self, value: f64) -> Option<f64> {
         match self {
             Scale::Linear => Some(value).filter(|value| value.is_finite()),
             Scale::Log => Some(value.log10()).filter(|place| place.is_finite() && value > 0.0),
