@@ -5,8 +5,8 @@ use std::io::{Cursor, Write};
 use std::time::{Duration, Instant};
 
 use axum::extract::{Path, State};
-use axum::http::{HeaderName, HeaderValue, header};
-use axum::response::{IntoResponse, Response};
+use axum::http::{HeaderName, HeaderValue};
+use axum::response::Response;
 use config::RunName;
 use facts::search::{Place, search};
 use go::Size;
@@ -15,6 +15,7 @@ use store::Run;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
+use crate::download::{self, packed_file};
 use crate::error::Page;
 use crate::games_page::{MOST_OF_FILE, Wanted};
 use crate::query::Query;
@@ -50,7 +51,7 @@ fn zipped(run: &Run, query: &Wanted, patience: Duration) -> Result<Response, Pag
     }
     let bytes = archive.finish().map_err(failed)?.into_inner();
     let name = games_name(run.name(), rest.as_ref());
-    Ok(marked(file(bytes, "application/zip", &format!("{name}.zip")), rest.as_ref()))
+    Ok(marked(packed_file(bytes, "application/zip", &format!("{name}.zip")), rest.as_ref()))
 }
 
 /// The games that fit as a table.
@@ -62,8 +63,8 @@ pub(crate) async fn parquet(State(app): State<App>, Path(run): Path<String>, Que
             all.extend(games);
             Ok(())
         })?;
-        let bytes = store::games_table(&all).to_vec();
-        Ok(marked(parquet_file(bytes, &games_name(run.name(), rest.as_ref())), rest.as_ref()))
+        let table = store::games_table(&all);
+        Ok(marked(download::parquet(table, &games_name(run.name(), rest.as_ref())), rest.as_ref()))
     })
     .await
 }
@@ -130,25 +131,11 @@ fn failed(error: impl ToString) -> PageError {
     PageError::Failed(error.to_string())
 }
 
-/// A table as a download, with a name without its ending.
-pub(crate) fn parquet_file(bytes: Vec<u8>, name: &str) -> Response {
-    file(bytes, "application/vnd.apache.parquet", &format!("{name}.parquet"))
-}
-
-fn file(bytes: Vec<u8>, kind: &'static str, name: &str) -> Response {
-    let headers = [
-        (header::CONTENT_TYPE, kind.to_owned()),
-        (header::CONTENT_DISPOSITION, format!("attachment; filename=\"{name}\"")),
-        // It is packed already.
-        (header::CONTENT_ENCODING, "identity".to_owned()),
-    ];
-    (headers, bytes).into_response()
-}
-
 #[cfg(test)]
 mod tests {
     use std::io::Read;
 
+    use axum::http::header;
     use config::Preset;
     use http_body_util::BodyExt;
     use record::synthetic;
@@ -201,7 +188,8 @@ mod tests {
     fn incomplete_file_says_so_in_its_name_a_header_and_a_text() {
         let run: RunName = "r".parse().unwrap();
         let rest = Rest { games: 7, place: "games/3/w-0000000000005".parse().unwrap() };
-        let of = |rest: Option<&Rest>| marked(file(Vec::new(), "application/zip", &games_name(&run, rest)), rest);
+        let of =
+            |rest: Option<&Rest>| marked(packed_file(Vec::new(), "application/zip", &games_name(&run, rest)), rest);
         let incomplete = of(Some(&rest));
         assert_eq!(incomplete.headers()[header::CONTENT_DISPOSITION], "attachment; filename=\"r-games-incomplete\"");
         assert_eq!(incomplete.headers()[INCOMPLETE], "games/3/w-0000000000005");

@@ -1,10 +1,9 @@
 //! The configuration of a run, as it is stored.
 
 use axum::extract::{Path, State};
-use axum::http::header;
-use axum::response::IntoResponse;
 use maud::html;
 
+use crate::download::file;
 use crate::error::Page;
 use crate::view::{Section, View};
 use crate::{App, PageError};
@@ -37,15 +36,7 @@ pub(crate) async fn page(State(app): State<App>, Path(run): Path<String>) -> Pag
 pub(crate) async fn data(State(app): State<App>, Path(run): Path<String>) -> Page {
     app.page(move |app| {
         let (_, toml) = text(app, &run)?;
-        let named = format!("attachment; filename=\"{run}.toml\"");
-        Ok((
-            [
-                (header::CONTENT_TYPE, "application/toml; charset=utf-8".to_owned()),
-                (header::CONTENT_DISPOSITION, named),
-            ],
-            toml,
-        )
-            .into_response())
+        Ok(file(toml, "application/toml; charset=utf-8", &format!("{run}.toml")))
     })
     .await
 }

@@ -1,8 +1,6 @@
 //! A game: its record, the values of its searches, and its positions.
 
 use axum::extract::{Path, State};
-use axum::http::header;
-use axum::response::IntoResponse;
 use facts::search::Place;
 use facts::{board, result};
 use go::{Game, Move};
@@ -17,7 +15,7 @@ use crate::games_page::escaped;
 use crate::plots::format_of;
 use crate::query::Query;
 use crate::view::{Section, View};
-use crate::{App, PageError};
+use crate::{App, PageError, download};
 
 /// Which position is shown.
 #[derive(Debug, Default, Deserialize)]
@@ -87,12 +85,8 @@ async fn show(app: App, run: String, place: String, row: String, shown: Shown) -
         let stored = app.run(&run)?;
         let (of, game) = find(&stored, &place, number)?;
         if row.ends_with(".sgf") {
-            let named = format!("attachment; filename=\"{}.sgf\"", game.id);
-            let headers = [
-                (header::CONTENT_TYPE, "application/x-go-sgf; charset=utf-8".to_owned()),
-                (header::CONTENT_DISPOSITION, named),
-            ];
-            return Ok((headers, game.to_sgf()).into_response());
+            let name = format!("{}.sgf", game.id);
+            return Ok(download::file(game.to_sgf(), "application/x-go-sgf; charset=utf-8", &name));
         }
         let address = format!("/runs/{run}/{place}/{number}");
         let section = if matches!(of, Place::Match(_)) { "matches" } else { "games" };

@@ -13,6 +13,7 @@ mod bulk;
 mod catalogue;
 mod compare;
 mod config_page;
+mod download;
 mod error;
 mod events;
 mod exports;

@@ -2,8 +2,7 @@
 
 use axum::Json;
 use axum::extract::{Path, State};
-use axum::http::header;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use facts::{players_model, sections};
 use maud::{Markup, html};
 use page::number::{short, signed, whole};
@@ -11,6 +10,7 @@ use record::statistics::margin;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::download::packed_file;
 use crate::error::Page;
 use crate::exports::ExportFormat;
 use crate::paging::{pages, place};
@@ -333,13 +333,7 @@ pub(crate) async fn download(
         let format = format.ok_or_else(|| PageError::NotFound(format!("file \"{file}\" of model {number}")))?;
         let (_, weights) = snapshot.run.models().get(number)?;
         let bytes = format.write(weights).map_err(PageError::Failed)?;
-        let headers = [
-            (header::CONTENT_TYPE, "application/octet-stream".to_owned()),
-            (header::CONTENT_DISPOSITION, format!("attachment; filename=\"{file}\"")),
-            // It is packed or does not pack.
-            (header::CONTENT_ENCODING, "identity".to_owned()),
-        ];
-        Ok((headers, bytes).into_response())
+        Ok(packed_file(bytes, "application/octet-stream", &file))
     })
     .await
 }

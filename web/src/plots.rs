@@ -2,7 +2,6 @@
 
 use axum::Json;
 use axum::extract::{Path, State};
-use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use config::RunName;
 use facts::plots::plot;
@@ -12,7 +11,7 @@ use page::{DataColumn, DataLinks, DataTable, Plot};
 use store::TableColumn;
 
 use crate::error::Page;
-use crate::{App, PageError, bulk};
+use crate::{App, PageError, download};
 
 /// Links of a plot of a run to its data.
 pub(crate) fn links(run: &RunName, name: &str) -> DataLinks {
@@ -86,16 +85,10 @@ impl DataFormat {
     pub(crate) fn table(self, table: &DataTable, name: &str) -> Response {
         match self {
             DataFormat::Json => Json(table.json()).into_response(),
-            DataFormat::Csv => csv(table, name),
+            DataFormat::Csv => download::file(table.csv(), "text/csv; charset=utf-8", &format!("{name}.csv")),
             DataFormat::Parquet => parquet(table, name),
         }
     }
-}
-
-fn csv(table: &DataTable, name: &str) -> Response {
-    let named = format!("attachment; filename=\"{name}.csv\"");
-    let headers = [(header::CONTENT_TYPE, "text/csv; charset=utf-8".to_owned()), (header::CONTENT_DISPOSITION, named)];
-    (headers, table.csv()).into_response()
 }
 
 fn parquet(table: &DataTable, name: &str) -> Response {
@@ -106,5 +99,5 @@ fn parquet(table: &DataTable, name: &str) -> Response {
         };
         (*name, column)
     });
-    bulk::parquet_file(store::data_table(&columns.collect::<Vec<_>>()).to_vec(), name)
+    download::parquet(store::data_table(&columns.collect::<Vec<_>>()), name)
 }
