@@ -9,12 +9,12 @@ use axum::http::{HeaderName, HeaderValue};
 use axum::response::Response;
 use config::RunName;
 use facts::search::{Place, search};
-use go::Size;
 use record::GameRecord;
 use store::Run;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
+use crate::config_page::{board, configuration};
 use crate::download::{self, packed_file};
 use crate::error::Page;
 use crate::games_page::{MOST_OF_FILE, Wanted};
@@ -110,9 +110,7 @@ fn each_file(
     patience: Duration,
     take: &mut dyn FnMut(Vec<GameRecord>) -> Result<(), PageError>,
 ) -> Result<Option<Rest>, PageError> {
-    let config =
-        run.config()?.ok_or_else(|| PageError::NotFound(format!("configuration of run \"{}\"", run.name())))?;
-    let size = Size::new(config.game.size).map_err(failed)?;
+    let size = board(&configuration(run)?)?;
     let begin = Instant::now();
     let found = search(run, &query.search(size)?, None, MOST_OF_FILE, &|| begin.elapsed() < patience)?;
     let mut rest = found.games.as_slice();
@@ -137,6 +135,7 @@ mod tests {
 
     use axum::http::header;
     use config::Preset;
+    use go::Size;
     use http_body_util::BodyExt;
     use record::synthetic;
     use store::{FileRef, Stem};

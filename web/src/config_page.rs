@@ -1,24 +1,31 @@
 //! The configuration of a run, as it is stored.
 
 use axum::extract::{Path, State};
+use config::RunConfig;
+use go::Size;
 use maud::html;
+use store::Run;
 
 use crate::download::file;
 use crate::error::Page;
 use crate::view::{Section, View};
 use crate::{App, PageError};
 
-fn text(app: &App, run: &str) -> Result<(store::Run, String), PageError> {
-    let run = app.run(run)?;
-    let config =
-        run.config()?.ok_or_else(|| PageError::NotFound(format!("configuration of run \"{}\"", run.name())))?;
-    Ok((run, config.to_toml()))
+/// The configuration of a run. Call it in [`App::read`].
+pub(crate) fn configuration(run: &Run) -> Result<RunConfig, PageError> {
+    run.config()?.ok_or_else(|| PageError::NotFound(format!("configuration of run \"{}\"", run.name())))
+}
+
+/// The board that a run plays on.
+pub(crate) fn board(config: &RunConfig) -> Result<Size, PageError> {
+    Size::new(config.game.size).map_err(|error| PageError::Failed(error.to_string()))
 }
 
 /// The page.
 pub(crate) async fn page(State(app): State<App>, Path(run): Path<String>) -> Page {
     app.page(move |app| {
-        let (run, toml) = text(app, &run)?;
+        let run = app.run(&run)?;
+        let toml = configuration(&run)?.to_toml();
         let content = html! {
             h1 { "Configuration of " (run.name()) }
             p.quiet { a href=(format!("/runs/{}/config.toml", run.name())) download { "TOML" } " · "
@@ -35,7 +42,7 @@ pub(crate) async fn page(State(app): State<App>, Path(run): Path<String>) -> Pag
 /// The file.
 pub(crate) async fn data(State(app): State<App>, Path(run): Path<String>) -> Page {
     app.page(move |app| {
-        let (_, toml) = text(app, &run)?;
+        let toml = configuration(&app.run(&run)?)?.to_toml();
         Ok(file(toml, "application/toml; charset=utf-8", &format!("{run}.toml")))
     })
     .await

@@ -11,6 +11,7 @@ use page::number::whole;
 use record::{EndReason, GameListing, Outcome};
 use serde::Deserialize;
 
+use crate::config_page::board;
 use crate::error::Page;
 use crate::query::Query;
 use crate::view::{Section, View};
@@ -123,9 +124,8 @@ pub(crate) fn escaped(text: &str) -> String {
 pub(crate) async fn page(State(app): State<App>, Path(run): Path<String>, Query(query): Query<Wanted>) -> Page {
     let snapshot = app.snapshot(&run).await?;
     app.page(move |_| {
-        let (run, config) = (&snapshot.run, &snapshot.facts.config);
-        let size = Size::new(config.game.size).map_err(|error| PageError::Failed(error.to_string()))?;
-        let wanted = query.search(size)?;
+        let run = &snapshot.run;
+        let wanted = query.search(board(&snapshot.facts.config)?)?;
         let (begin, from) = (Instant::now(), query.from());
         let found = search(run, &wanted, from.as_ref(), MOST, &|| begin.elapsed() < PATIENCE)?;
         let mut view = View::new(format!("Games of {}", run.name()), Section::Runs).of_run(run.name(), "games");

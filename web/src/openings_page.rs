@@ -4,7 +4,6 @@ use std::collections::BTreeMap;
 use std::time::Instant;
 
 use axum::extract::{Path, State};
-use config::RunConfig;
 use facts::board;
 use facts::corners::{self, CornerMove, Corners};
 use facts::openings::{Openings, canonical, text};
@@ -15,6 +14,7 @@ use page::{Axis, DataLinks, Format, Plot, Point, Series};
 use serde::Deserialize;
 use store::Run;
 
+use crate::config_page::{self, configuration};
 use crate::error::Page;
 use crate::games_page::escaped;
 use crate::plots::format_of;
@@ -44,7 +44,7 @@ pub(crate) async fn page(State(app): State<App>, Path(run): Path<String>, Query(
     let snapshot = app.snapshot(&run).await?;
     app.page(move |app| {
         let begin = Instant::now();
-        let (run, size) = (&snapshot.run, size(&snapshot.facts.config)?);
+        let (run, size) = (&snapshot.run, config_page::board(&snapshot.facts.config)?);
         let counted = app.openings(run, &chosen(&run.games().models()?), GAMES)?;
         let content = content(run, size, &counted, &shown)?;
         let view = View::new(format!("Openings of {}", run.name()), Section::Runs).of_run(run.name(), "openings");
@@ -57,9 +57,7 @@ pub(crate) async fn page(State(app): State<App>, Path(run): Path<String>, Query(
 pub(crate) async fn data(State(app): State<App>, Path((run, file)): Path<(String, String)>) -> Page {
     app.page(move |app| {
         let run = app.run(&run)?;
-        let config = run.config()?;
-        let absent = || PageError::NotFound(format!("configuration of run \"{}\"", run.name()));
-        let size = size(&config.ok_or_else(absent)?)?;
+        let size = config_page::board(&configuration(&run)?)?;
         let counted = app.openings(&run, &chosen(&run.games().models()?), GAMES)?;
         let (name, format) = format_of(&file)?;
         let plot = [shares(size, &counted), corner_shares(&counted)].into_iter().find(|plot| plot.id == name);
@@ -67,11 +65,6 @@ pub(crate) async fn data(State(app): State<App>, Path((run, file)): Path<(String
         Ok(format.response(&plot.ok_or_else(absent)?, &format!("{}-{name}", run.name())))
     })
     .await
-}
-
-/// The board of a run.
-fn size(config: &RunConfig) -> Result<Size, PageError> {
-    Size::new(config.game.size).map_err(|error| PageError::Failed(error.to_string()))
 }
 
 fn links(run: &Run, plot: &Plot) -> DataLinks {
