@@ -27,7 +27,7 @@ pub(crate) struct Shown {
 /// A game of self-play.
 pub(crate) async fn of_selfplay(
     State(app): State<App>,
-    Path((run, model, stem, row)): Path<(String, u32, String, String)>,
+    Path((run, model, stem, row)): Path<(String, String, String, String)>,
     Query(shown): Query<Shown>,
 ) -> Page {
     show(app, run, format!("games/{model}/{stem}"), row, shown).await
@@ -45,7 +45,7 @@ pub(crate) async fn of_match(
 /// The values of a game of self-play: `/runs/{run}/games/{model}/{stem}/{row}/values.json`, `.csv` and `.parquet`.
 pub(crate) async fn data_of_selfplay(
     State(app): State<App>,
-    Path((run, model, stem, row, file)): Path<(String, u32, String, String, String)>,
+    Path((run, model, stem, row, file)): Path<(String, String, String, String, String)>,
 ) -> Page {
     data(app, run, format!("games/{model}/{stem}"), row, file).await
 }
@@ -81,10 +81,11 @@ fn find(run: &Run, place: &str, row: &str) -> Result<(Place, GameRecord), PageEr
 
 async fn show(app: App, run: String, place: String, row: String, shown: Shown) -> Page {
     app.page(move |app| {
-        let number = row.trim_end_matches(".sgf");
+        let file = row.strip_suffix(".sgf");
+        let number = file.unwrap_or(&row);
         let stored = app.run(&run)?;
         let (of, game) = find(&stored, &place, number)?;
-        if row.ends_with(".sgf") {
+        if file.is_some() {
             let name = format!("{}.sgf", game.id);
             return Ok(download::file(game.to_sgf(), "application/x-go-sgf; charset=utf-8", &name));
         }

@@ -174,6 +174,15 @@ async fn parameters_that_cannot_be_read_are_named_in_a_page() {
 }
 
 #[tokio::test]
+async fn game_of_no_model_is_not_found() {
+    for path in ["/runs/tiny/games/x/w-0000000000001/0", "/runs/tiny/games/-1/w-0000000000001/0/values.csv"] {
+        let response = send(open(), request(Method::GET, path, &[("host", HOST)])).await;
+        assert_eq!(response.status(), StatusCode::NOT_FOUND, "{path}");
+        assert!(text(response).await.contains("All runs"), "{path}");
+    }
+}
+
+#[tokio::test]
 async fn bodies_have_a_limit() {
     let body = Body::from(vec![b'a'; MOST_BODY + 1]);
     let kind = "application/x-www-form-urlencoded";
