@@ -159,9 +159,14 @@ impl Watched {
     fn work(mut self) {
         let mut pause = Backoff::new(POLL, LONGEST_PAUSE);
         while self.is_wanted() {
+            let begin = Instant::now();
             match self.read() {
                 Ok(()) => return,
                 Err(error) => {
+                    if begin.elapsed() > LONGEST_PAUSE {
+                        // It was read until now: the errors before are over.
+                        pause.reset();
+                    }
                     tracing::warn!(run = %self.run.name(), %error, "cannot read the run");
                     // Pages keep what was read before.
                     let error = Arc::new(error);
