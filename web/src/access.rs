@@ -10,7 +10,7 @@ use crate::hosts::Hosts;
 
 /// Rules of access.
 #[derive(Clone)]
-pub struct Access {
+pub(crate) struct Access {
     pub(crate) hosts: Hosts,
     /// Digest of the token that visitors must give.
     session: Option<String>,

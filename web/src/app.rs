@@ -1,7 +1,6 @@
 //! What all requests share.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -28,13 +27,9 @@ const MOST_OPENINGS: NonZeroUsize = NonZeroUsize::new(200).expect("above 0");
 /// How long a request waits for its turn.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The address of the client, an extension of every request.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Peer(pub SocketAddr);
-
 /// What all requests share. Cloning is cheap.
 #[derive(Clone)]
-pub struct App(Arc<Shared>);
+pub(crate) struct App(Arc<Shared>);
 
 /// Openings by run and model, each with the number of files that the model had, and the newest of them.
 type KeptOpenings = LruCache<(RunName, u32), ((usize, Option<FileRef>), Arc<Openings>)>;
@@ -55,7 +50,7 @@ struct Shared {
 
 impl App {
     /// An application that reads this store until `stopped` turns true, for so many streams and WebSockets at the same time.
-    pub fn new(store: Store, access: Access, streams: usize, stopped: Receiver<bool>) -> App {
+    pub(crate) fn new(store: Store, access: Access, streams: usize, stopped: Receiver<bool>) -> App {
         let (watches, catalogue) = (Watches::default(), Catalogue::default());
         App(Arc::new(Shared {
             store,
@@ -79,7 +74,7 @@ impl App {
     }
 
     /// The store. Its calls block: see [`App::read`].
-    pub fn store(&self) -> &Store {
+    pub(crate) fn store(&self) -> &Store {
         &self.0.store
     }
 
@@ -87,7 +82,7 @@ impl App {
     ///
     /// # Errors
     /// There is no such run, or the store cannot be read.
-    pub fn run(&self, name: &str) -> Result<Run, PageError> {
+    pub(crate) fn run(&self, name: &str) -> Result<Run, PageError> {
         let absent = || PageError::NotFound(format!("run \"{name}\" in the store {}", self.store().root()));
         let name: RunName = name.parse().map_err(|_| absent())?;
         let run = self.store().run(&name);
@@ -139,12 +134,12 @@ impl App {
     }
 
     /// The rules of access.
-    pub fn access(&self) -> &Access {
+    pub(crate) fn access(&self) -> &Access {
         &self.0.access
     }
 
     /// Whether play and analysis are absent.
-    pub fn is_read_only(&self) -> bool {
+    pub(crate) fn is_read_only(&self) -> bool {
         self.access().read_only
     }
 
@@ -152,7 +147,7 @@ impl App {
     ///
     /// # Errors
     /// Those of `work`; no turn for a while; a panic.
-    pub async fn read<T: Send + 'static>(
+    pub(crate) async fn read<T: Send + 'static>(
         &self,
         work: impl FnOnce(&App) -> Result<T, PageError> + Send + 'static,
     ) -> Result<T, PageError> {
@@ -199,7 +194,7 @@ impl App {
     ///
     /// # Errors
     /// As [`App::read`].
-    pub async fn page<T: IntoResponse + Send + 'static>(
+    pub(crate) async fn page<T: IntoResponse + Send + 'static>(
         &self,
         work: impl FnOnce(&App) -> Result<T, PageError> + Send + 'static,
     ) -> Page {
@@ -207,7 +202,7 @@ impl App {
     }
 
     /// Does `work` when nothing is served any more, on a thread that may wait.
-    pub fn at_end(&self, work: impl FnOnce() + Send + 'static) {
+    pub(crate) fn at_end(&self, work: impl FnOnce() + Send + 'static) {
         self.0.last.lock().unwrap_or_else(PoisonError::into_inner).push(Box::new(work));
     }
 
@@ -218,7 +213,7 @@ impl App {
     }
 
     /// Returns when the server stops: what stays open longer than a request ends then.
-    pub async fn stopped(&self) {
+    pub(crate) async fn stopped(&self) {
         // An error means that the server is gone.
         let _ = self.0.stopped.clone().wait_for(|&stopped| stopped).await;
     }

@@ -13,11 +13,11 @@ use sha2::{Digest, Sha256};
 
 /// A file of the application.
 #[derive(Clone, Copy, Debug)]
-pub struct Asset {
+pub(crate) struct Asset {
     /// Its name, by which modules import each other.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// Its contents.
-    pub text: &'static str,
+    pub(crate) text: &'static str,
 }
 
 /// A file of `web/assets`.
@@ -53,7 +53,7 @@ pub(crate) fn has_players() -> bool {
 ///
 /// # Panics
 /// There is no such file.
-pub fn asset(name: &str) -> String {
+pub(crate) fn asset(name: &str) -> String {
     assert!(FILES.iter().any(|file| file.name == name), "no asset {name}");
     format!("/assets/{}/{name}", *DIGEST)
 }

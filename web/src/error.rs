@@ -3,7 +3,6 @@
 use std::io;
 use std::path::PathBuf;
 
-use axum::Json;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use exit_class::{Classified, ExitClass};
@@ -81,11 +80,11 @@ impl Classified for WebError {
 }
 
 /// A page, or why there is none.
-pub type Page = Result<Response, PageError>;
+pub(crate) type Page = Result<Response, PageError>;
 
-/// Why a page is not shown. It becomes a page, or JSON where the request wants that.
+/// Why a page is not shown. It becomes a page.
 #[derive(Debug, thiserror::Error)]
-pub enum PageError {
+pub(crate) enum PageError {
     /// There is no such thing.
     #[error("no {0}")]
     NotFound(String),
@@ -121,11 +120,6 @@ impl PageError {
             PageError::Unreadable(error) => of_store(error),
             PageError::Failed(_) => StatusCode::INTERNAL_SERVER_ERROR,
         }
-    }
-
-    /// The error for programs.
-    pub fn json(&self) -> Response {
-        (self.status(), Json(serde_json::json!({ "error": self.to_string() }))).into_response()
     }
 
     fn content(&self) -> Markup {

@@ -1,8 +1,8 @@
 //! The web application: pages of runs, models, matches and games, and play.
 //!
-//! The cast: [`Server`] listens and owns the threads. [`App`] is what all requests share: the store, which is only
+//! The cast: [`Server`] listens and owns the threads. `App` is what all requests share: the store, which is only
 //! read, and the rules of access. The guard sees every request first: host, origin, session. Pages are made by handlers
-//! in [`App::read`], where the store may block, from parts of crate `page`. [`play`] plugs in the pages for players.
+//! in `App::read`, where the store may block, from parts of crate `page`. [`play`] plugs in the pages for players.
 
 mod access;
 mod app;
@@ -39,13 +39,13 @@ mod sign_in;
 mod view;
 mod watch;
 
-pub use access::Access;
-pub use app::{App, Peer};
 pub use args::ServeArgs;
-pub use assets::{Asset, asset};
-pub use error::{Page, PageError, WebError};
+pub use error::WebError;
 pub use server::Server;
-pub use view::{Section, View};
+
+use access::Access;
+use app::App;
+use error::PageError;
 
 #[cfg(test)]
 mod server_tests;

@@ -2,7 +2,6 @@
 
 use std::convert::Infallible;
 use std::io;
-use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -25,7 +24,6 @@ use tokio_rustls::TlsAcceptor;
 use tower::ServiceExt;
 use tower_http::timeout::TimeoutBody;
 
-use crate::app::Peer;
 use crate::error::WebError;
 
 /// Time for a handshake, for the head of a request, for more of its body, and for a client to take more of a response; an idle
@@ -76,10 +74,10 @@ pub(crate) async fn listen(listener: TcpListener, front: Front) {
             accepted = accept(&listener, &places) => accepted,
         };
         match accepted {
-            Ok((stream, peer, place)) => {
+            Ok((stream, place)) => {
                 let front = Arc::clone(&front);
                 let connection = Connection(Arc::new(place));
-                tokio::spawn(async move { front.welcome(stream, peer, connection).await });
+                tokio::spawn(async move { front.welcome(stream, connection).await });
             }
             Err(_) => tokio::time::sleep(PAUSE).await,
         }
@@ -88,43 +86,34 @@ pub(crate) async fn listen(listener: TcpListener, front: Front) {
     drop(places.acquire_many(front.connections as u32).await);
 }
 
-async fn accept(
-    listener: &TcpListener,
-    places: &Arc<Semaphore>,
-) -> io::Result<(TcpStream, SocketAddr, OwnedSemaphorePermit)> {
+async fn accept(listener: &TcpListener, places: &Arc<Semaphore>) -> io::Result<(TcpStream, OwnedSemaphorePermit)> {
     let place = Arc::clone(places).acquire_owned().await.map_err(io::Error::other)?;
-    let (stream, peer) = listener.accept().await?;
+    let (stream, _) = listener.accept().await?;
     // Without it small responses wait for others; where it cannot be set the client is gone.
     drop(stream.set_nodelay(true));
-    Ok((stream, peer, place))
+    Ok((stream, place))
 }
 
 impl Front {
-    async fn welcome(&self, stream: TcpStream, peer: SocketAddr, place: Connection) {
+    async fn welcome(&self, stream: TcpStream, place: Connection) {
         // A client that does not read what it requested would keep its place for ever.
         let mut stream = Box::pin(TimeoutStream::new(stream));
         stream.as_mut().set_write_timeout_pinned(Some(self.patience));
         match &self.tls {
-            None => self.converse(stream, peer, place).await,
+            None => self.converse(stream, place).await,
             // A handshake that fails is the client's business.
             Some(tls) => {
                 if let Ok(Ok(stream)) = tokio::time::timeout(self.patience, tls.accept(stream)).await {
-                    self.converse(stream, peer, place).await;
+                    self.converse(stream, place).await;
                 }
             }
         }
     }
 
     /// Serves the requests of a connection. That it breaks is the client's business.
-    async fn converse(
-        &self,
-        stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
-        peer: SocketAddr,
-        place: Connection,
-    ) {
+    async fn converse(&self, stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static, place: Connection) {
         let service = service_fn(|request: Request<Incoming>| {
             let mut request = request.map(|body| Body::new(TimeoutBody::new(self.patience, body)));
-            request.extensions_mut().insert(Peer(peer));
             request.extensions_mut().insert(place.clone());
             let response = self.router.clone().oneshot(request);
             async { Ok::<_, Infallible>(response.await.unwrap_or_else(|never| match never {})) }
@@ -144,6 +133,8 @@ impl Front {
 
 #[cfg(test)]
 mod tests {
+    use std::net::SocketAddr;
+
     use axum::body::Bytes;
     use axum::routing::{get, post};
     use tokio::io::{AsyncReadExt, AsyncWriteExt};

@@ -1,6 +1,6 @@
 //! Pages for players: play against models, watch them, and review games.
 //!
-//! The cast: a page holds its game and sends it whole with each request over a WebSocket ([`message`]). A
+//! The cast: a page holds its game and sends it whole with each request over a WebSocket (`message`). A
 //! `Session` takes the requests of one page. `Engines` are the open models; the
 //! `Desk` lets few searches run at a time and is fair between visitors; `Reports` remember
 //! finished analyses. Closing a page closes its socket and stops its searches.
@@ -13,7 +13,7 @@ mod desk;
 mod engines;
 mod fair_queue;
 mod files;
-pub mod message;
+mod message;
 mod offload;
 mod pages;
 mod position;
@@ -27,7 +27,7 @@ mod searching;
 mod session;
 mod socket;
 mod state;
-pub mod tree;
+mod tree;
 mod values;
 mod visitor;
 

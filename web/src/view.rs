@@ -19,7 +19,7 @@ pub(crate) fn link_to_book() {
 
 /// The part of the application that a page belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Section {
+pub(crate) enum Section {
     /// The list of runs, and the pages of a run.
     Runs,
     /// Comparisons of runs.
@@ -34,11 +34,11 @@ pub enum Section {
 
 /// A page before it has content.
 #[derive(Clone, Debug)]
-pub struct View(Frame);
+pub(crate) struct View(Frame);
 
 impl View {
     /// A page with the navigation of the application.
-    pub fn new(title: impl Into<String>, section: Section) -> View {
+    pub(crate) fn new(title: impl Into<String>, section: Section) -> View {
         let link = |text: &str, href: &str, of: Section| Link::new(text, href).current(section == of);
         let mut site = vec![
             Link::new("Tengen", "/"),
@@ -61,19 +61,19 @@ impl View {
     }
 
     /// Adds a style sheet of `web/assets`.
-    pub fn style(mut self, name: &str) -> View {
+    pub(crate) fn style(mut self, name: &str) -> View {
         self.0.styles.push(asset(name));
         self
     }
 
     /// Adds a script of `web/assets`, a module.
-    pub fn script(mut self, name: &str) -> View {
+    pub(crate) fn script(mut self, name: &str) -> View {
         self.0.scripts.push(asset(name));
         self
     }
 
     /// Adds the navigation of a run; `current` is the last part of the page's address.
-    pub fn of_run(mut self, run: &RunName, current: &str) -> View {
+    pub(crate) fn of_run(mut self, run: &RunName, current: &str) -> View {
         let pages = [
             ("Overview", ""),
             ("Models", "models"),
@@ -94,14 +94,14 @@ impl View {
 
     /// Makes the page show what is new: it reads events of this address. Without scripts a page that `is_incomplete` is
     /// loaded again.
-    pub fn live(mut self, events: String, is_incomplete: bool) -> View {
+    pub(crate) fn live(mut self, events: String, is_incomplete: bool) -> View {
         self.0.events = Some(events);
         self.0.is_incomplete = is_incomplete;
         self
     }
 
     /// The page with this content.
-    pub fn page(&self, content: &Markup) -> Response {
+    pub(crate) fn page(&self, content: &Markup) -> Response {
         Html(self.0.page(content).into_string()).into_response()
     }
 }

@@ -7,47 +7,47 @@ mod reply;
 
 use serde::{Deserialize, Serialize};
 
-pub use reply::{
+pub(crate) use reply::{
     AnalysisMessage, Content, LossMessage, MoveMessage, NodeMessage, PlaneMessage, PlanesMessage, PositionMessage,
     PredictionMessage, Reply, ScoreMessage, TreeMessage,
 };
 
 /// Bytes of a message.
-pub const LONGEST_MESSAGE: usize = (1 << 20) + (1 << 16);
+pub(crate) const LONGEST_MESSAGE: usize = (1 << 20) + (1 << 16);
 /// Bytes of an SGF file in a message.
-pub const LONGEST_SGF: usize = 1 << 20;
+const LONGEST_SGF: usize = 1 << 20;
 /// Moves of a game.
-pub const MOST_MOVES: usize = 2_000;
+pub(crate) const MOST_MOVES: usize = 2_000;
 /// Nodes of a game with variations.
-pub const MOST_NODES: usize = 10_000;
+pub(crate) const MOST_NODES: usize = 10_000;
 /// Characters of the name of a model.
 const LONGEST_MODEL: usize = 100;
 
 /// A request. Its replies repeat the id.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Request {
+pub(crate) struct Request {
     /// Chosen by the page.
-    pub id: u32,
+    pub(crate) id: u32,
     /// What is requested.
     #[serde(rename = "do")]
-    pub action: Action,
+    pub(crate) action: Action,
 }
 
 /// A message that is no request.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
-pub struct Refusal {
+pub(crate) struct Refusal {
     /// The id of the request, as far as it has one; else 0.
-    pub id: u32,
+    pub(crate) id: u32,
     /// Why, for the person at the page.
-    pub reason: String,
+    pub(crate) reason: String,
 }
 
 /// A requested action.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub enum Action {
+pub(crate) enum Action {
     /// The first position of a new game.
     Start(Start),
     /// The last position of a game.
@@ -75,41 +75,41 @@ pub enum Action {
 /// A new game.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Start {
+pub(crate) struct Start {
     /// Side of the board.
-    pub size: usize,
+    pub(crate) size: usize,
     /// Points added to White's area.
-    pub komi: f32,
+    pub(crate) komi: f32,
     /// Black's stones before the first move, which White then plays; 0 for none.
     #[serde(default)]
-    pub handicap: usize,
+    pub(crate) handicap: usize,
 }
 
 /// A game.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct GameMessage {
+pub(crate) struct GameMessage {
     /// Side of the board.
-    pub size: usize,
+    pub(crate) size: usize,
     /// Points added to White's area.
-    pub komi: f32,
+    pub(crate) komi: f32,
     /// Stones before the first move.
     #[serde(default)]
-    pub initial_stones: Vec<Placed>,
+    pub(crate) initial_stones: Vec<Placed>,
     /// The player of the first move.
     #[serde(default)]
-    pub initial_player: Player,
+    pub(crate) initial_player: Player,
     /// The moves.
     #[serde(default)]
-    pub moves: Vec<Placed>,
+    pub(crate) moves: Vec<Placed>,
 }
 
 /// A player and a vertex, such as `["B", "D4"]` or `["W", "pass"]`.
-pub type Placed = (Player, String);
+pub(crate) type Placed = (Player, String);
 
 /// A player as messages name it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Player {
+pub(crate) enum Player {
     /// Black.
     #[default]
     B,
@@ -120,122 +120,122 @@ pub enum Player {
 /// The last position of a game.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct At {
+pub(crate) struct At {
     /// The game.
-    pub game: GameMessage,
+    pub(crate) game: GameMessage,
 }
 
 /// Analysis of positions.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Search {
+pub(crate) struct Search {
     /// The game.
-    pub game: GameMessage,
+    pub(crate) game: GameMessage,
     /// The model, such as `v15-330`.
-    pub model: String,
+    pub(crate) model: String,
     /// Visits of each position.
-    pub visits: u32,
+    pub(crate) visits: u32,
 }
 
 /// A move of a model.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Genmove {
+pub(crate) struct Genmove {
     /// The game.
-    pub game: GameMessage,
+    pub(crate) game: GameMessage,
     /// The model.
-    pub model: String,
+    pub(crate) model: String,
     /// Visits at most.
-    pub visits: u32,
+    pub(crate) visits: u32,
     /// Seconds at most; without them the visits alone limit the search.
     #[serde(default)]
-    pub seconds: Option<f32>,
+    pub(crate) seconds: Option<f32>,
     /// The expected outcome below which the model resigns, from −1 to 0; without it, it never does.
     #[serde(default)]
-    pub resign: Option<f32>,
+    pub(crate) resign: Option<f32>,
     /// Whether a person waits for the move; a game between models yields to people.
     #[serde(default)]
-    pub awaited: bool,
+    pub(crate) awaited: bool,
     /// Draws among good moves of the opening, so that games differ; without it the best move is played.
     #[serde(default)]
-    pub draw: Option<u32>,
+    pub(crate) draw: Option<u32>,
 }
 
 /// The result of a game.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Score {
+pub(crate) struct Score {
     /// The game.
-    pub game: GameMessage,
+    pub(crate) game: GameMessage,
     /// The dead stones; without them a model estimates which are dead.
     #[serde(default)]
-    pub dead: Option<Vec<String>>,
+    pub(crate) dead: Option<Vec<String>>,
     /// A stone whose chain changes between dead and alive.
     #[serde(default)]
-    pub toggle: Option<String>,
+    pub(crate) toggle: Option<String>,
     /// The model.
-    pub model: String,
+    pub(crate) model: String,
 }
 
 /// The last position of a game as a model sees it.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Seen {
+pub(crate) struct Seen {
     /// The game.
-    pub game: GameMessage,
+    pub(crate) game: GameMessage,
     /// The model.
-    pub model: String,
+    pub(crate) model: String,
 }
 
 /// An SGF file.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Open {
+pub(crate) struct Open {
     /// Its text.
-    pub sgf: String,
+    pub(crate) sgf: String,
 }
 
 /// A game to write as SGF.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Save {
+pub(crate) struct Save {
     /// The game.
-    pub game: GameMessage,
+    pub(crate) game: GameMessage,
     /// The moves with all variations instead of those of the game; without them the game is written, and lines that are better.
     #[serde(default)]
-    pub tree: Option<Vec<SavedMove>>,
+    pub(crate) tree: Option<Vec<SavedMove>>,
     /// Comment on the game before its first move.
     #[serde(default)]
-    pub comment: String,
+    pub(crate) comment: String,
     /// The model and the visits whose reports are written with it.
     #[serde(default)]
-    pub model: Option<String>,
+    pub(crate) model: Option<String>,
     /// The visits.
     #[serde(default)]
-    pub visits: u32,
+    pub(crate) visits: u32,
     /// Who plays Black.
     #[serde(default)]
-    pub black: String,
+    pub(crate) black: String,
     /// Who plays White.
     #[serde(default)]
-    pub white: String,
+    pub(crate) white: String,
     /// The result as SGF has it, such as `B+R`.
     #[serde(default)]
-    pub result: String,
+    pub(crate) result: String,
 }
 
 /// A move of a tree.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct SavedMove {
+pub(crate) struct SavedMove {
     /// The index of the move before it; `None` for a first move. The first of the moves after another continues its line.
     #[serde(default)]
-    pub parent: Option<usize>,
+    pub(crate) parent: Option<usize>,
     /// The move.
-    pub played: Placed,
+    pub(crate) played: Placed,
     /// Comment on it.
     #[serde(default)]
-    pub comment: String,
+    pub(crate) comment: String,
 }
 
 impl Save {
@@ -253,9 +253,9 @@ impl Save {
 /// Stops a request.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Stop {
+pub(crate) struct Stop {
     /// Its id.
-    pub id: u32,
+    pub(crate) id: u32,
 }
 
 /// What a message may have besides things that cannot be read.
@@ -269,7 +269,7 @@ impl Request {
     ///
     /// # Errors
     /// The message is no request.
-    pub fn parse(text: &str) -> Result<Request, Refusal> {
+    pub(crate) fn parse(text: &str) -> Result<Request, Refusal> {
         let refuse = |id, reason: String| Err(Refusal { id, reason });
         if text.len() > LONGEST_MESSAGE {
             return refuse(0, format!("a message has more than {LONGEST_MESSAGE} bytes"));

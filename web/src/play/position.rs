@@ -6,17 +6,17 @@ use super::message::{GameMessage, Placed, Player, PositionMessage, Start};
 
 /// A game and its komi.
 #[derive(Clone, Debug)]
-pub struct Played {
+pub(crate) struct Played {
     /// The game.
-    pub game: Game,
+    pub(crate) game: Game,
     /// Points added to White's area.
-    pub komi: f32,
+    pub(crate) komi: f32,
 }
 
 /// A message that is no game: a sentence for the person at the page.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct GameError(String);
+pub(crate) struct GameError(String);
 
 fn refuse<T>(reason: impl Into<String>) -> Result<T, GameError> {
     Err(GameError(reason.into()))
@@ -27,7 +27,7 @@ impl GameMessage {
     ///
     /// # Errors
     /// It is not possible by the rules.
-    pub fn replay(&self) -> Result<Played, GameError> {
+    pub(crate) fn replay(&self) -> Result<Played, GameError> {
         let (size, komi) = (size(self.size)?, komi(self.komi, self.size)?);
         let start = Position::from_stones(size, &stones(size, &self.initial_stones)?, self.initial_player.into());
         let start = start.map_err(|error| GameError(format!("the first stones make no position: {error}")))?;
@@ -50,7 +50,7 @@ impl Start {
     ///
     /// # Errors
     /// There is no such game.
-    pub fn game(&self) -> Result<GameMessage, GameError> {
+    pub(crate) fn game(&self) -> Result<GameMessage, GameError> {
         let size = size(self.size)?;
         komi(self.komi, self.size)?;
         // The first stone of Black is no handicap.

@@ -15,7 +15,7 @@ const LONGEST_COMMENT: usize = 10_000;
 ///
 /// # Errors
 /// Why it cannot be read, as a sentence for the person at the page.
-pub fn read(text: &str) -> Result<TreeMessage, String> {
+pub(crate) fn read(text: &str) -> Result<TreeMessage, String> {
     // Found before the tree is built: text of a few megabytes could be a million nodes.
     let semicolons = text.bytes().filter(|byte| *byte == b';').count();
     if semicolons > 4 * MOST_NODES {

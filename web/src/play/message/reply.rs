@@ -9,18 +9,18 @@ use super::{GameMessage, Placed, Player};
 
 /// A reply.
 #[derive(Clone, Debug, Serialize)]
-pub struct Reply {
+pub(crate) struct Reply {
     /// The id of the request; 0 for a message that is no request.
-    pub id: u32,
+    pub(crate) id: u32,
     /// What is replied.
     #[serde(flatten)]
-    pub content: Content,
+    pub(crate) content: Content,
 }
 
 /// The content of a reply.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Content {
+pub(crate) enum Content {
     /// A game, for `start`.
     Game(GameMessage),
     /// The position for which the other replies are.
@@ -50,133 +50,133 @@ pub enum Content {
 /// A position.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct PositionMessage {
+pub(crate) struct PositionMessage {
     /// A character a point, row by row from the top: `.`, `X` for Black or `O` for White.
-    pub board: String,
+    pub(crate) board: String,
     /// The player to move.
-    pub to_move: Player,
+    pub(crate) to_move: Player,
     /// Stones that Black has captured, and White.
-    pub captures: [usize; 2],
+    pub(crate) captures: [usize; 2],
     /// Empty points where the player to move may not play.
-    pub forbidden: Vec<String>,
+    pub(crate) forbidden: Vec<String>,
     /// Whether the game is over.
-    pub over: bool,
+    pub(crate) over: bool,
 }
 
 /// A report of a position.
 #[derive(Clone, Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct AnalysisMessage {
+pub(crate) struct AnalysisMessage {
     /// Whether the analysis was known before.
-    pub known: bool,
+    pub(crate) known: bool,
     /// The report, from Black's perspective.
     #[serde(serialize_with = "shared")]
-    pub report: Arc<Report>,
+    pub(crate) report: Arc<Report>,
 }
 
 /// A move of a model.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct MoveMessage {
+pub(crate) struct MoveMessage {
     /// The vertex; `resign` for a resignation.
-    pub vertex: String,
+    pub(crate) vertex: String,
     /// Black's chance to win after the search, from 0 to 1; `None` without a search.
-    pub winrate: Option<f64>,
+    pub(crate) winrate: Option<f64>,
     /// The position after the move.
-    pub position: PositionMessage,
+    pub(crate) position: PositionMessage,
 }
 
 /// A move and what it lost.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct LossMessage {
+pub(crate) struct LossMessage {
     /// Moves before it.
-    pub turn: usize,
+    pub(crate) turn: usize,
     /// How much smaller the player's chance to win is after it.
-    pub loss: f64,
+    pub(crate) loss: f64,
     /// The best move instead; `None` when it was played.
-    pub best: Option<String>,
+    pub(crate) best: Option<String>,
 }
 
 /// A score.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct ScoreMessage {
+pub(crate) struct ScoreMessage {
     /// Dead stones.
-    pub dead: Vec<String>,
+    pub(crate) dead: Vec<String>,
     /// A character a point: `.`, `X` or `O` for its owner.
-    pub area: String,
+    pub(crate) area: String,
     /// Points of Black and of White, komi included.
-    pub points: [f32; 2],
+    pub(crate) points: [f32; 2],
     /// The result as SGF has it, such as `W+2.5`.
-    pub result: String,
+    pub(crate) result: String,
 }
 
 /// Input planes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct PlanesMessage {
+pub(crate) struct PlanesMessage {
     /// The name of the set.
-    pub inputs: String,
+    pub(crate) inputs: String,
     /// The planes.
-    pub planes: Vec<PlaneMessage>,
+    pub(crate) planes: Vec<PlaneMessage>,
 }
 
 /// An input plane.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct PlaneMessage {
+pub(crate) struct PlaneMessage {
     /// What it shows.
-    pub name: String,
+    pub(crate) name: String,
     /// A number a point, row by row from the top.
-    pub values: Vec<u8>,
+    pub(crate) values: Vec<u8>,
 }
 
 /// What the auxiliary heads of a network say of a position, from Black's perspective.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct PredictionMessage {
+pub(crate) struct PredictionMessage {
     /// A number a point, row by row from the top: from −1, White's, to 1, Black's; `None` without that head.
-    pub ownership: Option<Vec<f32>>,
+    pub(crate) ownership: Option<Vec<f32>>,
     /// Points by which Black leads, after komi; `None` without that head.
-    pub score_lead: Option<f32>,
+    pub(crate) score_lead: Option<f32>,
 }
 
 /// The moves of an SGF file.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct TreeMessage {
+pub(crate) struct TreeMessage {
     /// The game without moves.
-    pub game: GameMessage,
+    pub(crate) game: GameMessage,
     /// Whether the file says komi.
-    pub says_komi: bool,
+    pub(crate) says_komi: bool,
     /// Who plays Black, and White, each with the rank.
-    pub players: [String; 2],
+    pub(crate) players: [String; 2],
     /// The date.
-    pub date: String,
+    pub(crate) date: String,
     /// The result as the file has it.
-    pub result: String,
+    pub(crate) result: String,
     /// Comment on the game before its first move.
-    pub comment: String,
+    pub(crate) comment: String,
     /// The nodes, each after its parent; the first children make the main line.
-    pub nodes: Vec<NodeMessage>,
+    pub(crate) nodes: Vec<NodeMessage>,
     /// What was left out, as sentences.
-    pub notices: Vec<String>,
+    pub(crate) notices: Vec<String>,
 }
 
 /// A move of a tree.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct NodeMessage {
+pub(crate) struct NodeMessage {
     /// The index of the node before it; `None` for the position before the first move.
-    pub parent: Option<usize>,
+    pub(crate) parent: Option<usize>,
     /// The move.
-    pub played: Placed,
+    pub(crate) played: Placed,
     /// Stones that it captured.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub captured: Vec<String>,
+    pub(crate) captured: Vec<String>,
     /// Comment on it.
     #[serde(skip_serializing_if = "String::is_empty")]
-    pub comment: String,
+    pub(crate) comment: String,
 }
 
 fn shared<S: Serializer>(report: &Arc<Report>, serializer: S) -> Result<S::Ok, S::Error> {
@@ -185,14 +185,14 @@ fn shared<S: Serializer>(report: &Arc<Report>, serializer: S) -> Result<S::Ok, S
 
 impl Content {
     /// The reply to the request with this id.
-    pub fn to(self, id: u32) -> Reply {
+    pub(crate) fn to(self, id: u32) -> Reply {
         Reply { id, content: self }
     }
 }
 
 impl Reply {
     /// Its text.
-    pub fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         serde_json::to_string(self).expect("a reply is JSON")
     }
 }

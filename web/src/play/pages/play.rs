@@ -4,7 +4,7 @@ use axum::response::Response;
 use maud::{Markup, html};
 
 use super::parts::{heading, models, status, visits};
-use crate::{Section, View};
+use crate::view::{Section, View};
 
 /// Play against a model, or watch two models. A search has at most so many visits.
 pub(crate) async fn play(most_visits: u32) -> Response {

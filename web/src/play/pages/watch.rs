@@ -4,7 +4,7 @@ use axum::response::Response;
 use maud::html;
 
 use super::parts::{heading, status};
-use crate::{Section, View};
+use crate::view::{Section, View};
 
 /// Watch the newest games of a run.
 pub(crate) async fn watch() -> Response {
