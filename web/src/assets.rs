@@ -1,7 +1,7 @@
 //! Style sheets and scripts: in the program, compressed once, under an address that changes with any of them.
 
 use std::io::Write;
-use std::sync::{LazyLock, OnceLock};
+use std::sync::LazyLock;
 
 use axum::extract::Path;
 use axum::http::{HeaderMap, StatusCode, header};
@@ -12,12 +12,10 @@ use flate2::write::GzEncoder;
 use sha2::{Digest, Sha256};
 
 /// A file of the application.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Asset {
+struct Asset {
     /// Its name, by which modules import each other.
-    pub(crate) name: &'static str,
-    /// Its contents.
-    pub(crate) text: &'static str,
+    name: &'static str,
+    text: &'static str,
 }
 
 /// A file of `web/assets`.
@@ -27,27 +25,26 @@ macro_rules! of_web {
     };
 }
 
-/// Files of the pages for runs.
 const ASSETS: &[Asset] = &[
     Asset { name: "style.css", text: page::STYLE },
     Asset { name: "plots.js", text: page::PLOTS },
     of_web!("page.js"),
     Asset { name: "network.css", text: study::inspect::STYLE },
     Asset { name: "network.js", text: study::inspect::SCRIPT },
+    // Of the pages for players.
+    of_web!("play.css"),
+    of_web!("board.js"),
+    of_web!("clock.js"),
+    of_web!("dom.js"),
+    of_web!("game.js"),
+    of_web!("graph.js"),
+    of_web!("link.js"),
+    of_web!("panels.js"),
+    of_web!("play.js"),
+    of_web!("review.js"),
+    of_web!("tree.js"),
+    of_web!("watch.js"),
 ];
-
-/// Files of other pages.
-static OTHERS: OnceLock<&'static [Asset]> = OnceLock::new();
-
-/// Adds files of other pages, before the first address is made. What was added first stays.
-pub(crate) fn add(others: &'static [Asset]) {
-    OTHERS.get_or_init(|| others);
-}
-
-/// Whether this server has the pages for players, whose files were added.
-pub(crate) fn has_players() -> bool {
-    OTHERS.get().is_some()
-}
 
 /// The address of a file.
 ///
@@ -65,13 +62,12 @@ struct File {
 }
 
 static FILES: LazyLock<Vec<File>> = LazyLock::new(|| {
-    let all = ASSETS.iter().chain(OTHERS.get().copied().unwrap_or_default());
     let file = |asset: &Asset| File {
         name: asset.name,
         plain: Bytes::from_static(asset.text.as_bytes()),
         compressed: compressed(asset.text.as_bytes()),
     };
-    all.map(file).collect()
+    ASSETS.iter().map(file).collect()
 });
 
 /// Of all files together, so that a module's imports change with what they name.
@@ -113,7 +109,6 @@ fn content_type(name: &str) -> &'static str {
     match name.rsplit_once('.').map(|(_, ending)| ending) {
         Some("css") => "text/css; charset=utf-8",
         Some("js") => "text/javascript; charset=utf-8",
-        Some("svg") => "image/svg+xml",
         _ => "text/plain; charset=utf-8",
     }
 }
@@ -127,14 +122,12 @@ mod tests {
 
     #[test]
     fn all_assets_together_are_small() {
-        add(crate::play::ASSETS);
         let bytes: usize = FILES.iter().map(|file| file.compressed.len()).sum();
         assert!(bytes <= MOST_COMPRESSED, "{bytes} bytes");
     }
 
     #[test]
     fn assets_have_one_name_and_a_type() {
-        add(crate::play::ASSETS);
         for (place, file) in FILES.iter().enumerate() {
             assert!(FILES[..place].iter().all(|other| other.name != file.name), "{}", file.name);
             assert!(!content_type(file.name).starts_with("text/plain"), "{}", file.name);

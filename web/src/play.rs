@@ -48,37 +48,17 @@ use message::LONGEST_MESSAGE;
 use serde::Deserialize;
 use state::Play;
 
-use crate::assets::Asset;
 use crate::error::Page;
 use crate::listen::Connection;
 use crate::query::Query;
-use crate::{App, PageError, WebError};
-
-macro_rules! assets {
-    ($($name:literal),*) => { &[$(Asset { name: $name, text: include_str!(concat!("../assets/", $name)) }),*] };
-}
-
-/// Files of `web/assets` that the pages for players use.
-pub(crate) const ASSETS: &[Asset] = assets![
-    "play.css",
-    "board.js",
-    "clock.js",
-    "dom.js",
-    "game.js",
-    "graph.js",
-    "link.js",
-    "panels.js",
-    "play.js",
-    "review.js",
-    "tree.js",
-    "watch.js"
-];
+use crate::{App, PageError, WebError, view};
 
 /// The pages at `/play` and below. They are not there with `--read-only`.
 ///
 /// # Errors
 /// Models or threads that cannot be started.
 pub(crate) fn routes(app: &App, args: &PlayArgs) -> Result<Router<App>, WebError> {
+    view::link_to_players();
     let play = Arc::new(args.open(app.store())?);
     let [models, last] = [&play; 2].map(Arc::clone);
     // Models end their threads and publish evaluations, for which async threads cannot wait.

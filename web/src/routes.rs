@@ -58,7 +58,6 @@ pub(crate) fn routes(app: &App, args: Option<&PlayArgs>, book: Option<Book>) -> 
         .route("/healthz", get(|| async { "alive\n" }))
         .route(sign_in::PATH, get(sign_in::form).post(sign_in::submit));
     if let Some(args) = args {
-        assets::add(play::ASSETS);
         pages = pages.merge(play::routes(app, args)?);
     }
     if let Some(book) = book {

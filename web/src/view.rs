@@ -7,10 +7,17 @@ use config::RunName;
 use maud::Markup;
 use page::{Frame, Link};
 
-use crate::assets::{asset, has_players};
+use crate::assets::asset;
 
+/// Whether this process serves pages for players: then all pages lead to them.
+static HAS_PLAYERS: AtomicBool = AtomicBool::new(false);
 /// Whether this process serves a book: then all pages lead to it.
 static HAS_BOOK: AtomicBool = AtomicBool::new(false);
+
+/// Makes all pages lead to those for players.
+pub(crate) fn link_to_players() {
+    HAS_PLAYERS.store(true, Ordering::Relaxed);
+}
 
 /// Makes all pages lead to the book.
 pub(crate) fn link_to_book() {
@@ -45,7 +52,7 @@ impl View {
             link("Runs", "/", Section::Runs),
             link("Compare", "/compare", Section::Compare),
         ];
-        if has_players() {
+        if HAS_PLAYERS.load(Ordering::Relaxed) {
             site.push(link("Play", "/play", Section::Play));
         }
         if HAS_BOOK.load(Ordering::Relaxed) {

@@ -201,7 +201,7 @@ async fn nothing_changes_by_reading() {
 
 #[tokio::test]
 async fn assets_are_compressed_and_kept() {
-    let path = crate::assets::asset("style.css");
+    let path = assets::asset("style.css");
     let response = send(open(), request(Method::GET, &path, &[("host", HOST), ("accept-encoding", "gzip, br")])).await;
     assert_eq!(response.headers()[header::CONTENT_ENCODING], "gzip");
     assert!(response.headers()[header::CACHE_CONTROL].to_str().unwrap().contains("immutable"));
