@@ -28,7 +28,8 @@ impl GameMessage {
     /// # Errors
     /// It is not possible by the rules.
     pub(crate) fn replay(&self) -> Result<Played, GameError> {
-        let (size, komi) = (size(self.size)?, komi(self.komi, self.size)?);
+        let size = size(self.size)?;
+        let komi = komi(self.komi, size)?;
         let start = Position::from_stones(size, &stones(size, &self.initial_stones)?, self.initial_player.into());
         let start = start.map_err(|error| GameError(format!("the first stones make no position: {error}")))?;
         let mut game = Game::from_position(start);
@@ -52,7 +53,7 @@ impl Start {
     /// There is no such game.
     pub(crate) fn game(&self) -> Result<GameMessage, GameError> {
         let size = size(self.size)?;
-        komi(self.komi, self.size)?;
+        komi(self.komi, size)?;
         // The first stone of Black is no handicap.
         let most = size.area() / 4;
         if self.handicap == 1 || self.handicap > most {
@@ -104,8 +105,9 @@ fn size(side: usize) -> Result<Size, GameError> {
     Size::new(side).map_err(|error| GameError(error.to_string()))
 }
 
-fn komi(komi: f32, side: usize) -> Result<f32, GameError> {
-    let fits = komi.is_finite() && komi.abs() <= (side * side) as f32;
+/// Komi, if a board has as many points.
+pub(super) fn komi(komi: f32, size: Size) -> Result<f32, GameError> {
+    let fits = komi.is_finite() && komi.abs() <= size.area() as f32;
     if fits { Ok(komi) } else { refuse("komi must not exceed the area of the board") }
 }
 

@@ -1,7 +1,7 @@
 //! Games and their variations as SGF files, with the reports that are known.
 
 use analysis::{Annotation, Report, annotated, annotated_tree};
-use go::sgf::{Application, Branch, Outcome, Player, Record, Turn};
+use go::sgf::{Application, Branch, Outcome, Record, Turn};
 use go::{Game, Mark, Move, Size, Stones};
 
 use super::message::{Content, GameMessage, Save, SavedMove};
@@ -104,7 +104,6 @@ pub(super) fn record(message: &GameMessage) -> Result<Record, String> {
     record.handicap = if record.setup.white.is_empty() { record.setup.black.len() } else { 0 };
     record.first = message.initial_player.into();
     record.turns = turns.map(|(&mv, &color)| Turn { color, mv, comment: String::new() }).collect();
-    record.black = Player::default();
     record.rules = "area scoring, positional superko, no suicide".to_owned();
     record.application = Some(Application { name: "Tengen".to_owned(), version: env!("CARGO_PKG_VERSION").to_owned() });
     Ok(record)

@@ -6,7 +6,7 @@ use go::sgf::{self, Node, Record, Tree};
 use go::{Color, Game, Mark, Position};
 
 use super::message::{GameMessage, MOST_MOVES, MOST_NODES, NodeMessage, Player, TreeMessage};
-use super::position::vertices;
+use super::position::{self, vertices};
 
 /// Bytes of a comment; the rest of a longer one is left out.
 const LONGEST_COMMENT: usize = 10_000;
@@ -31,14 +31,15 @@ pub(crate) fn read(text: &str) -> Result<TreeMessage, String> {
     if trees.len() > 1 {
         notices.push(format!("The file has {} games; this is the first.", trees.len()));
     }
-    if let Some(komi) = record.komi.filter(|komi| !fits(&record, *komi)) {
-        notices.push(format!("Komi {komi} is none of this board, and is not used."));
+    let komi = record.komi.filter(|&komi| position::komi(komi, record.size).is_ok());
+    if let (Some(other), None) = (record.komi, komi) {
+        notices.push(format!("Komi {other} is none of this board, and is not used."));
     }
     let nodes = Walk::new(&record, tree)?.nodes(&mut notices);
     let name = |player: &sgf::Player| [&*player.name, &*player.rank].join(" ").trim().to_owned();
     Ok(TreeMessage {
-        game: game(&record),
-        says_komi: record.komi.is_some_and(|komi| fits(&record, komi)),
+        game: game(&record, komi.unwrap_or_default()),
+        says_komi: komi.is_some(),
         players: [name(&record.black), name(&record.white)],
         date: record.date.clone(),
         result: record.outcome.map(|outcome| outcome.to_string()).unwrap_or_default(),
@@ -48,19 +49,14 @@ pub(crate) fn read(text: &str) -> Result<TreeMessage, String> {
     })
 }
 
-/// Whether a board has as many points.
-fn fits(record: &Record, komi: f32) -> bool {
-    komi.is_finite() && komi.abs() <= record.size.area() as f32
-}
-
-fn game(record: &Record) -> GameMessage {
+fn game(record: &Record, komi: f32) -> GameMessage {
     let of = |color: Color| {
         let points = vertices(record.size, *record.setup.of(color));
         points.into_iter().map(move |vertex| (Player::from(color), vertex))
     };
     GameMessage {
         size: record.size.side(),
-        komi: record.komi.filter(|&komi| fits(record, komi)).unwrap_or_default(),
+        komi,
         initial_stones: Color::BOTH.into_iter().flat_map(of).collect(),
         initial_player: record.first.into(),
         moves: Vec::new(),
