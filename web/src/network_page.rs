@@ -3,8 +3,9 @@
 use axum::extract::{Path, State};
 use axum::response::Response;
 use config::ModelRef;
-use maud::{Markup, PreEscaped, html};
+use maud::{Markup, html};
 use models::{ModelName, Models};
+use page::{DataLinks, facts_element};
 use serde::Deserialize;
 use study::inspect::{self, Inspection};
 
@@ -186,20 +187,20 @@ fn page(
     address: &dyn Fn(&str) -> String,
     follows: bool,
 ) -> Result<Response, PageError> {
-    let json = found.facts().map_err(failed)?.to_string().replace('<', "\\u003c");
+    let facts = found.facts().map_err(failed)?;
     let links = |name: &str| {
+        let DataLinks { links, .. } = DataLinks::of(|ending| address(&format!("{name}.{ending}")));
         html! { p.numbers {
             span.quiet { "Data of " (name) ":" }
-            @for (format, ending) in [("JSON", "json"), ("CSV", "csv"), ("Parquet", "parquet")] {
-                a href=(address(&format!("{name}.{ending}"))) download aria-label=(format!("{name} as {format}")) { (format) }
+            @for (format, address) in &links {
+                a href=(address) download aria-label=(format!("{name} as {format}")) { (format) }
             }
         } }
     };
     let content = html! {
         (form)
         (found.body(&links))
-        // Data, which the policy does not count as a script.
-        script type="application/json" id="facts" { (PreEscaped(json)) }
+        (facts_element(&facts))
     };
     let mut view = View::new(found.title(), Section::Runs).of_run(snapshot.run.name(), "models");
     if follows {

@@ -17,7 +17,7 @@ pub use figure::DataLinks;
 pub use frame::{Frame, Link};
 pub use plot::{Axis, Format, Mark, Plot, Point, Series, Shape};
 pub use scale::Scale;
-pub use standalone::Standalone;
+pub use standalone::{Standalone, facts_element};
 
 /// The common style.
 pub const STYLE: &str = include_str!("../assets/style.css");

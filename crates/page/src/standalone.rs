@@ -22,8 +22,6 @@ impl Standalone<'_> {
     /// # Panics
     /// When the facts cannot be said in JSON.
     pub fn page(&self, content: &Markup, facts: &impl Serialize) -> String {
-        // A name could end the script it stands in.
-        let json = serde_json::to_string(facts).expect("facts are numbers and text").replace('<', "\\u003c");
         // In a block, names of these scripts are no names of the common ones.
         let scripts = format!("{PLOTS}\nenhance(document, embedded);\n{{\n{}\n}}\n", self.scripts.concat());
         let page = html! {
@@ -38,13 +36,23 @@ impl Standalone<'_> {
                 }
                 body {
                     main #content { (content) }
-                    script type="application/json" id="facts" { (PreEscaped(json)) }
+                    (facts_element(facts))
                     script type="module" { (PreEscaped(scripts)) }
                 }
             }
         };
         page.into_string()
     }
+}
+
+/// Facts as JSON in a page, where its scripts read them from the element `facts`. Policies of content do not count it as a script.
+///
+/// # Panics
+/// When the facts cannot be said in JSON.
+pub fn facts_element(facts: &impl Serialize) -> Markup {
+    // A name could end the script it stands in.
+    let json = serde_json::to_string(facts).expect("facts are numbers and text").replace('<', "\\u003c");
+    html! { script type="application/json" id="facts" { (PreEscaped(json)) } }
 }
 
 #[cfg(test)]
