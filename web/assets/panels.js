@@ -23,7 +23,7 @@ const MOST_COMPARED = 4;
 /** @returns {Promise<Choice[]>} */
 export async function choices() {
   const reply = await fetch('/play/models');
-  if (!reply.ok) throw new Error(`the list of models could not be read: ${await reply.text()}`);
+  if (!reply.ok) throw new Error(`the list of models could not be read: ${reply.status} ${reply.statusText}`);
   return reply.json();
 }
 

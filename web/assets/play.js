@@ -99,7 +99,11 @@ function stop() {
 function keep() {
   saved.game = tree.upTo();
   saved.left = clock.left;
-  localStorage.setItem(KEPT, JSON.stringify(saved));
+  try {
+    localStorage.setItem(KEPT, JSON.stringify(saved));
+  } catch {
+    // The browser keeps nothing; the game goes on.
+  }
 }
 
 function show() {

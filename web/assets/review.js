@@ -452,7 +452,7 @@ async function linked() {
   const url = new URL(address, location.href);
   if (url.origin !== location.origin) return null;
   const reply = await fetch(url);
-  if (!reply.ok) throw new Error(`the game could not be read: ${await reply.text()}`);
+  if (!reply.ok) throw new Error(`the game could not be read: ${reply.status} ${reply.statusText}`);
   return { sgf: await reply.text(), model: new URLSearchParams(location.search).get('model'), again: true };
 }
 
