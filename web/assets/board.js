@@ -86,7 +86,6 @@ export class Board {
    * @param {(vertex: string | null) => void} [options.onPoint] A point is under the pointer or has the focus.
    */
   constructor(host, { label, onPlay, onPoint }) {
-    this.host = host;
     this.label = label;
     this.onPlay = onPlay;
     this.onPoint = onPoint ?? (() => {});

@@ -26,8 +26,6 @@ export class Graph {
    * @param {(turn: number) => void} onJump
    */
   constructor(host, onJump) {
-    this.host = host;
-    this.onJump = onJump;
     /** @type {Curve[]} */
     this.curves = [];
     this.turn = 0;
@@ -65,7 +63,7 @@ export class Graph {
     const curves = this.curves.map(({ name, values }) => ({ name, values: Array.from(values, value => value ?? null) }));
     const file = `values.${ending}`;
     try {
-      const reply = await fetch(`/play/values/${file}`, { method: 'POST', headers: { accept: 'text/plain' }, body: JSON.stringify({ curves }) });
+      const reply = await fetch(`/play/values/${file}`, { method: 'POST', body: JSON.stringify({ curves }) });
       if (!reply.ok) throw new Error(`the values were not saved: ${reply.status} ${reply.statusText}`);
       download(file, await reply.blob());
       set(this.trouble, { hidden: true });

@@ -145,14 +145,10 @@ export class CandidateTable {
    * @param {(vertex: string) => void} options.onPlay
    */
   constructor(host, { onPoint, onPlay }) {
-    this.onPoint = onPoint;
-    this.onPlay = onPlay;
     this.body = html('tbody');
     const head = ['', 'Move', 'Value', 'Visits', 'Policy', 'Line'].map(text => html('th', { scope: 'col' }, text));
     head[0].append(html('span', { class: 'hidden' }, 'Rank'));
-    this.table = html('table', { class: 'candidates' }, html('thead', {}, html('tr', {}, ...head)), this.body);
-    host.replaceChildren(this.table);
-    this.shown = '';
+    host.replaceChildren(html('table', { class: 'candidates' }, html('thead', {}, html('tr', {}, ...head)), this.body));
     /** @type {Mark[]} */
     this.marks = [];
     const markOf = (/** @type {EventTarget | null} */ target) => {

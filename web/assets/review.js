@@ -59,7 +59,7 @@ function say(words) {
 }
 
 function models() {
-  return pickers.map(picker => picker.model).map((model, index) => (index > 0 && model === null ? null : model));
+  return pickers.map(picker => picker.model);
 }
 
 /** The reports that the board shows are those of the first model, or of the one compared with it. */

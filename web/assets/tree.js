@@ -18,7 +18,6 @@ export class TreeView {
    * @param {(node: number) => void} onJump
    */
   constructor(host, onJump) {
-    this.host = host;
     this.onJump = onJump;
     /** @type {GameTree | null} */
     this.tree = null;
