@@ -1,6 +1,5 @@
 //! One conversation by the Go Text Protocol.
 
-use std::fmt::Write;
 use std::time::{Duration, Instant};
 
 use super::process::{Nothing, Process, quoted};
@@ -92,8 +91,7 @@ impl Client {
     pub fn ask(&mut self, command: &str, patience: Duration) -> Result<String, ClientError> {
         self.commands += 1;
         let until = Instant::now() + patience;
-        let mut sent = String::new();
-        write!(sent, "{} {command}", self.commands).expect("a string takes all text");
+        let sent = format!("{} {command}", self.commands);
         if self.process.write(&sent).is_err() {
             return Err(self.ended(command));
         }

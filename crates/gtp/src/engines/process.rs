@@ -102,7 +102,7 @@ impl Process {
     }
 }
 
-/// The last line of a program's standard error, to append to a message; empty when there is none.
+/// The end of a program's standard error, to append to a message; empty when there is none.
 pub(crate) fn quoted(words: &str) -> String {
     if words.is_empty() { String::new() } else { format!("; its standard error: {words}") }
 }
