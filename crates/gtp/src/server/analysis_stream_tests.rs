@@ -13,6 +13,7 @@ use runtime::{Line, Lines, Stop};
 use testing::wait_until;
 
 use super::engine_player::tests::{engine_player, engine_player_with};
+use super::serve::serve;
 use super::tests::{check_with, setup, talk_with};
 use super::*;
 

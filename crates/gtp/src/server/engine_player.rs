@@ -9,7 +9,6 @@ use play::{Budget, SearchDriver, Seed};
 
 use super::player::{Decision, Player, PlayerError, Task, Watch};
 use super::playouts;
-pub use super::playouts::WIDTH;
 
 /// Bytes that a tree may take; when an analysis has filled them it continues to show what it knows.
 const LARGEST_TREE: usize = 1 << 30;
@@ -55,7 +54,7 @@ struct Open {
 
 impl EnginePlayer {
     /// A model that plays with these options; `rng` draws the symmetries of its evaluations. The model takes as many
-    /// positions at a time as `options` has leaves, and at least [`WIDTH`].
+    /// positions at a time as `options` has leaves, and at least [`WIDTH`](super::WIDTH).
     pub fn new(model: Box<dyn Evaluator>, options: EngineOptions, rng: Seed) -> EnginePlayer {
         EnginePlayer { model, options, rng, open: None, book: None }
     }

@@ -5,6 +5,7 @@ use proptest::prelude::*;
 use go::{Game, Move};
 
 use super::engine_player::tests::engine_player;
+use super::serve::serve;
 use super::tests::{setup, typed};
 use super::*;
 

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 /// Why a command failed; prints as the protocol words it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Failure {
+pub(crate) enum Failure {
     /// There is no such command.
     #[error("unknown command")]
     UnknownCommand,

@@ -25,7 +25,7 @@ pub fn run(session: &mut Session<'_>, stop: &Stop) -> io::Result<()> {
 ///
 /// # Errors
 /// When a line cannot be read or a response not be written. A controller that has gone is not an error.
-pub fn serve(lines: Lines, output: impl Write, session: &mut Session<'_>) -> io::Result<()> {
+pub(super) fn serve(lines: Lines, output: impl Write, session: &mut Session<'_>) -> io::Result<()> {
     match (Talk { lines, output, id: None, begun: false, failed: None }).go(session) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         done => done,

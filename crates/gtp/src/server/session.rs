@@ -59,7 +59,7 @@ impl<'a> Session<'a> {
     }
 
     /// Whether the controller said `quit`.
-    pub fn is_over(&self) -> bool {
+    pub(super) fn is_over(&self) -> bool {
         self.over
     }
 

@@ -6,7 +6,7 @@ use std::sync::mpsc;
 use go::{Game, Move, Scoring, Size};
 use runtime::{Line, Lines, Stop};
 
-use super::serve::LONGEST_LINE;
+use super::serve::{LONGEST_LINE, serve};
 use super::*;
 
 /// Plays the first legal point by row from the top, passes when there is none, and remembers when a game began.
