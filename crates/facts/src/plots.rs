@@ -7,10 +7,11 @@ mod training;
 
 use page::Plot;
 
-pub use games::{black_share, depth, ends, games, lengths};
-pub use resignation::{false_positives, resigned, thresholds, would_be_wrong};
-pub use strength::{By, elo};
-pub use training::{calibration, curve};
+use games::{black_share, depth, ends, games, lengths};
+use resignation::{false_positives, resigned, thresholds, would_be_wrong};
+pub use strength::By;
+use strength::elo;
+use training::{calibration, curve};
 
 use crate::reader::Facts;
 use crate::strength::Strength;

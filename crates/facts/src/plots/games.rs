@@ -36,14 +36,14 @@ pub(super) fn share(model: u32, hits: u64, games: u64) -> Option<Point> {
 }
 
 /// Games of each model.
-pub fn games(facts: &Facts) -> Plot {
+pub(super) fn games(facts: &Facts) -> Plot {
     by_model(facts, "games", "Games", Axis::new("games"), |model, counts| {
         Some(Point::new(model.into(), counts.games() as f64))
     })
 }
 
 /// Moves of a game.
-pub fn lengths(facts: &Facts) -> Plot {
+pub(super) fn lengths(facts: &Facts) -> Plot {
     let plot = by_model(facts, "lengths", "Moves of a game", Axis::new("moves"), |model, counts| {
         let lengths = counts.lengths()?;
         let label = format!("median {}, {} to {}", lengths.median, lengths.shortest, lengths.longest);
@@ -54,7 +54,7 @@ pub fn lengths(facts: &Facts) -> Plot {
 }
 
 /// How games end.
-pub fn ends(facts: &Facts) -> Plot {
+pub(super) fn ends(facts: &Facts) -> Plot {
     type Count = fn(&Counts) -> u64;
     let kinds: [(&str, Count); 5] = [
         ("two passes", |counts| counts.ends.passes),
@@ -83,7 +83,7 @@ pub fn ends(facts: &Facts) -> Plot {
 }
 
 /// Black’s score.
-pub fn black_share(facts: &Facts) -> Plot {
+pub(super) fn black_share(facts: &Facts) -> Plot {
     let axis = Axis::new("score of Black").format(Format::Percent);
     let plot = by_model(facts, "black-share", "Black’s score", axis, |model, counts| {
         let results = counts.results;
@@ -99,7 +99,7 @@ pub fn black_share(facts: &Facts) -> Plot {
 }
 
 /// Depth of search.
-pub fn depth(facts: &Facts) -> Plot {
+pub(super) fn depth(facts: &Facts) -> Plot {
     let plot = by_model(facts, "depth", "Search depth", Axis::new("moves from the root"), |model, counts| {
         Some(Point::new(model.into(), counts.mean_depth()?))
     });

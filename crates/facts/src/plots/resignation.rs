@@ -7,7 +7,7 @@ use crate::control::limits;
 use crate::reader::Facts;
 
 /// Every threshold by the newest model that played a game of it.
-pub fn thresholds(facts: &Facts) -> Plot {
+pub(super) fn thresholds(facts: &Facts) -> Plot {
     let points = facts.thresholds.values().map(|(_, threshold)| {
         let models = format!("{} games of models {} to {}", threshold.games, threshold.from_model, threshold.to_model);
         Point::new(threshold.to_model.into(), threshold.threshold.into()).label(models)
@@ -26,7 +26,7 @@ pub fn thresholds(facts: &Facts) -> Plot {
 
 /// A control chart of wins that the threshold would have resigned: the share that is wanted, and three standard errors
 /// around it for the number of games that each threshold comes from.
-pub fn false_positives(facts: &Facts) -> Plot {
+pub(super) fn false_positives(facts: &Facts) -> Plot {
     let all = || facts.thresholds.values().map(|(_, threshold)| threshold);
     let rate = all().map(|threshold| {
         let rate = threshold.false_positive_rate;
@@ -65,7 +65,7 @@ pub fn false_positives(facts: &Facts) -> Plot {
 }
 
 /// Games that were resigned.
-pub fn resigned(facts: &Facts) -> Plot {
+pub(super) fn resigned(facts: &Facts) -> Plot {
     let axis = Axis::new("share of games").format(Format::Percent);
     by_model(facts, "resigned", "Resigned games", axis, |model, counts| {
         share(model, counts.ends.resignation, counts.games())
@@ -73,7 +73,7 @@ pub fn resigned(facts: &Facts) -> Plot {
 }
 
 /// Calibration games whose winner was below the threshold in force.
-pub fn would_be_wrong(facts: &Facts) -> Plot {
+pub(super) fn would_be_wrong(facts: &Facts) -> Plot {
     let first = facts.thresholds.values().map(|(_, threshold)| threshold.to_model).min();
     let axis = Axis::new("share of calibration games").format(Format::Percent);
     let plot = by_model(facts, "would-be-wrong", "False positives in force", axis, |model, counts| {

@@ -36,7 +36,7 @@ impl By {
     }
 
     /// Its name on a page.
-    pub fn label(self) -> &'static str {
+    fn label(self) -> &'static str {
         match self {
             By::Model => "model",
             By::Games => "self-play games before the model",
@@ -78,7 +78,7 @@ impl By {
 }
 
 /// Elo of the run's models, other players as lines. Each manner of search has a line of its own.
-pub fn elo(facts: &Facts, strength: &Strength, by: By) -> Plot {
+pub(super) fn elo(facts: &Facts, strength: &Strength, by: By) -> Plot {
     let mut series: BTreeMap<&str, Vec<Point>> = BTreeMap::new();
     let mut models: Vec<&Player> = strength.players.iter().filter(|player| player.model.is_some()).collect();
     models.sort_by_key(|player| player.model);

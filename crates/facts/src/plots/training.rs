@@ -148,7 +148,7 @@ const SHOWN: &[Shown] = &[
 const OF_HEADS: [&str; 3] = ["ownership", "score", "opponent_policy"];
 
 /// A curve by its name; `None` for a name that is none.
-pub fn curve(facts: &Facts, name: &str) -> Option<Plot> {
+pub(super) fn curve(facts: &Facts, name: &str) -> Option<Plot> {
     let shown = SHOWN.iter().find(|shown| shown.id == name)?;
     let lines = shown.lines.iter().map(|&(set, metric, name)| {
         let mut points = points(&facts.curves, set, metric);
@@ -185,7 +185,7 @@ fn points(curves: &Curves, set: &str, metric: &str) -> Vec<Point> {
 }
 
 /// Predicted and actual values of the newest validations.
-pub fn calibration(facts: &Facts) -> Plot {
+pub(super) fn calibration(facts: &Facts) -> Plot {
     let names = [("holdout", "validation"), ("human", "human games")];
     let series = names.iter().filter_map(|&(set, name)| {
         let (step, bins) = facts.curves.calibration.get(set)?;
