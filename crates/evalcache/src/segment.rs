@@ -184,7 +184,7 @@ impl<S: Source> Segment<S> {
     ///
     /// # Errors
     /// The block is damaged, or cannot be read.
-    pub fn read_block(&self, block: usize, take: &mut dyn FnMut(Key, &[u8])) -> Result<(), ReadError> {
+    pub(crate) fn read_block(&self, block: usize, take: &mut dyn FnMut(Key, &[u8])) -> Result<(), ReadError> {
         if self.is_marked(block) {
             return Err(self.damage(block, KNOWN));
         }
