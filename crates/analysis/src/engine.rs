@@ -108,7 +108,7 @@ impl Engine {
     }
 
     /// Forgets the evaluations that are in memory.
-    pub fn clear_caches(&self) {
+    pub(crate) fn clear_caches(&self) {
         let _state = self.shared.lock();
         self.shared.generation.fetch_add(1, Ordering::Relaxed);
         self.shared.changed.notify_all();

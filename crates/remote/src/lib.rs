@@ -43,5 +43,5 @@ pub use session::{OpenLocal, RemoteSession};
 
 /// Version of the protocol.
 pub const PROTOCOL: u32 = 1;
-/// Default address of `inference`, for servers and clients.
-pub const DEFAULT_PORT: u16 = 9470;
+/// The port of a server whose address has none.
+pub(crate) const DEFAULT_PORT: u16 = 9470;
