@@ -25,18 +25,20 @@ impl BookFile {
     /// The file cannot be used, or is of another model, board or komi.
     pub fn open(path: &Path, header: &BookHeader) -> Result<(BookFile, BTreeMap<BookKey, Entry>), FileError> {
         let io = |source| FileError::Io { path: path.to_owned(), source };
-        let is_new = fs::metadata(path).map_or(true, |metadata| metadata.len() == 0);
+        let bytes = match fs::read(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
+            bytes => bytes.map_err(io)?,
+        };
         let open = || OpenOptions::new().append(true).create(true).open(path);
-        if is_new {
+        if bytes.is_empty() {
             let mut book = BookFile { path: path.to_owned(), file: open().map_err(io)? };
             book.write(header)?;
             return Ok((book, BTreeMap::new()));
         }
-        let (found, entries) = BookFile::read(path)?;
+        let (found, entries) = parsed(path, &bytes)?;
         if let Some((found, asked)) = found.difference(header) {
             return Err(FileError::OtherBook { path: path.to_owned(), found, asked });
         }
-        let bytes = fs::read(path).map_err(io)?;
         let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
         let file = open().map_err(io)?;
         file.set_len(whole as u64).map_err(io)?;
@@ -48,31 +50,8 @@ impl BookFile {
     /// # Errors
     /// The file cannot be read, or is no book.
     pub fn read(path: &Path) -> Result<(BookHeader, BTreeMap<BookKey, Entry>), FileError> {
-        let io = |source: io::Error| FileError::Io { path: path.to_owned(), source };
-        let bytes = fs::read(path).map_err(io)?;
-        let text = String::from_utf8_lossy(&bytes);
-        let whole = &text[..text.rfind('\n').map_or(0, |end| end + 1)];
-        let damaged = |line: usize, reason: String| FileError::Damaged { path: path.to_owned(), line, reason };
-        let mut lines = whole.lines();
-        let header: Option<BookHeader> = serde_json::from_str(lines.next().unwrap_or_default()).ok();
-        let differs = match &header {
-            Some(header) if header.format == FORMAT && header.version == VERSION => None,
-            Some(header) if header.format == FORMAT => {
-                Some(format!(": its version is {}, not {VERSION}", header.version))
-            }
-            _ => Some(String::new()),
-        };
-        let no_book = |differs| FileError::NoBook { path: path.to_owned(), differs };
-        let (Some(header), None) = (header, &differs) else { return Err(no_book(differs.unwrap_or_default())) };
-        if Size::new(header.board_size).is_err() {
-            return Err(no_book(format!(": no board is {0}x{0}", header.board_size)));
-        }
-        let mut entries = BTreeMap::new();
-        for (number, line) in lines.enumerate() {
-            let entry: Entry = serde_json::from_str(line).map_err(|error| damaged(number + 2, error.to_string()))?;
-            entries.insert(entry.key, entry);
-        }
-        Ok((header, entries))
+        let bytes = fs::read(path).map_err(|source| FileError::Io { path: path.to_owned(), source })?;
+        parsed(path, &bytes)
     }
 
     /// Adds a position, or replaces it.
@@ -87,4 +66,29 @@ impl BookFile {
         let line = serde_json::to_string(what).expect("plain fields are JSON") + "\n";
         self.file.write_all(line.as_bytes()).map_err(|source| FileError::Io { path: self.path.clone(), source })
     }
+}
+
+/// The book that a file has, up to half a line at its end.
+fn parsed(path: &Path, bytes: &[u8]) -> Result<(BookHeader, BTreeMap<BookKey, Entry>), FileError> {
+    let text = String::from_utf8_lossy(bytes);
+    let whole = &text[..text.rfind('\n').map_or(0, |end| end + 1)];
+    let damaged = |line: usize, reason: String| FileError::Damaged { path: path.to_owned(), line, reason };
+    let mut lines = whole.lines();
+    let header: Option<BookHeader> = serde_json::from_str(lines.next().unwrap_or_default()).ok();
+    let differs = match &header {
+        Some(header) if header.format == FORMAT && header.version == VERSION => None,
+        Some(header) if header.format == FORMAT => Some(format!(": its version is {}, not {VERSION}", header.version)),
+        _ => Some(String::new()),
+    };
+    let no_book = |differs| FileError::NoBook { path: path.to_owned(), differs };
+    let (Some(header), None) = (header, &differs) else { return Err(no_book(differs.unwrap_or_default())) };
+    if Size::new(header.board_size).is_err() {
+        return Err(no_book(format!(": no board is {0}x{0}", header.board_size)));
+    }
+    let mut entries = BTreeMap::new();
+    for (number, line) in lines.enumerate() {
+        let entry: Entry = serde_json::from_str(line).map_err(|error| damaged(number + 2, error.to_string()))?;
+        entries.insert(entry.key, entry);
+    }
+    Ok((header, entries))
 }

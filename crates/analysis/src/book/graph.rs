@@ -266,9 +266,10 @@ fn edges(game: &Game, symmetry: Symmetry, entry: &Entry, worth: &BTreeMap<BookKe
         let (prior, visits, value) = (one.prior, one.visits, one.value);
         match found.iter_mut().find(|edge| edge.key == key) {
             Some(same) => {
-                let all = (same.visits + visits).max(1) as f32;
-                same.value = (same.value * same.visits as f32 + value * visits as f32) / all;
-                (same.prior, same.visits) = (same.prior + prior, same.visits + visits);
+                // A file may have any numbers.
+                let all = same.visits.saturating_add(visits);
+                same.value = (same.value * same.visits as f32 + value * visits as f32) / all.max(1) as f32;
+                (same.prior, same.visits) = (same.prior + prior, all);
             }
             None => found.push(Edge { mv, prior, visits, value, cost: 0.0, key, child: None }),
         }

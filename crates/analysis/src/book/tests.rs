@@ -72,6 +72,13 @@ fn position_where_a_ko_is_forbidden_is_another() {
 }
 
 #[test]
+fn visits_of_images_have_a_largest_sum() {
+    let found = graph(&[entry(&game(""), 100, 0.2, &[("A1", 0.5, u32::MAX, 0.2), ("C3", 0.5, 1, 0.2)])]);
+    let visits: Vec<u32> = found.spots()[0].edges.iter().map(|edge| edge.visits).collect();
+    assert_eq!(visits, [u32::MAX]);
+}
+
+#[test]
 fn cheapest_line_is_the_likely_one_that_loses_nothing() {
     let root = entry(&game(""), 100, 0.2, &[("B2", 0.5, 80, 0.2), ("A1", 0.4, 15, 0.0), ("A2", 0.01, 5, 0.2)]);
     let found = graph(std::slice::from_ref(&root));
