@@ -5,7 +5,7 @@ use arrow_array::types::{UInt8Type, UInt16Type};
 use go::Size;
 
 use crate::games::VERSION;
-use crate::table::{Table, read_size};
+use crate::table::{Table, read_move, read_size};
 use crate::{GameProjection, RecordError};
 
 const PROJECTION: [&str; 15] = GameProjection::COLUMNS;
@@ -41,9 +41,10 @@ impl GameListing {
         let table = Table::open(batch, VERSION)?;
         let (sizes, moves) = (table.numbers::<UInt8Type>("size")?, table.lists::<UInt16Type>("moves")?);
         let listing = |(row, game)| {
-            let all = moves.row(row);
+            let (size, all) = (read_size(row, sizes[row])?, moves.row(row));
             let opening = all[..all.len().min(GameListing::OPENING)].to_vec();
-            Ok(GameListing { game, size: read_size(row, sizes[row])?, opening })
+            opening.iter().try_for_each(|&index| read_move(row, size, index).map(drop))?;
+            Ok(GameListing { game, size, opening })
         };
         games.into_iter().enumerate().map(listing).collect()
     }
@@ -51,8 +52,22 @@ impl GameListing {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use arrow_array::UInt8Array;
+
     use super::*;
     use crate::{games, synthetic};
+
+    #[test]
+    fn moves_beside_the_board_are_refused() {
+        let batch = games::to_batch(&[synthetic::game("a-1", "w", 0, Size::new(9).unwrap(), 8)]);
+        let mut columns = batch.columns().to_vec();
+        columns[batch.schema_ref().index_of("size").unwrap()] = Arc::new(UInt8Array::from(vec![5]));
+        let smaller = RecordBatch::try_new(batch.schema(), columns).unwrap();
+        let found = GameListing::from_batch(&smaller);
+        assert!(matches!(found, Err(RecordError::Value { column: "moves", row: 0, .. })), "{found:?}");
+    }
 
     #[test]
     fn listings_are_what_the_games_are() {

@@ -6,7 +6,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::types::ArrowPrimitiveType;
 use arrow_array::{Array, ArrayRef, BinaryArray, BooleanArray, ListArray, PrimitiveArray, RecordBatch, StringArray};
 use arrow_buffer::ArrowNativeType;
-use go::Size;
+use go::{Move, Size};
 
 use crate::turn::check_visits;
 use crate::{Outcome, RecordError};
@@ -185,6 +185,12 @@ pub(crate) fn optional<T: ArrowPrimitiveType>(values: &PrimitiveArray<T>, row: u
 /// A value of the column `size`.
 pub(crate) fn read_size(row: usize, side: u8) -> Result<Size, RecordError> {
     Size::new(side.into()).map_err(|e| value_error("size", row, e))
+}
+
+/// A value of the column `moves`, on a board of this size.
+pub(crate) fn read_move(row: usize, size: Size, index: u16) -> Result<Move, RecordError> {
+    let missing = || value_error("moves", row, format!("move {index} does not exist on {size}x{size}"));
+    Move::from_index(size, index.into()).ok_or_else(missing)
 }
 
 /// A value of the column `outcome`.

@@ -6,7 +6,7 @@ use arrow_array::types::{
 use arrow_array::{BooleanArray, Float32Array, TimestampMillisecondArray, UInt16Array};
 use go::{Move, Size};
 
-use crate::table::{Lists, StringLists, Strings, Table, optional, read_outcome, read_size, value_error};
+use crate::table::{Lists, StringLists, Strings, Table, optional, read_move, read_outcome, read_size, value_error};
 use crate::turn::{check_divergence, check_entropy, check_value, check_weight};
 use crate::{EndReason, GameRecord, Handoff, Outcome, RecordError, SearchKind, Turn};
 
@@ -205,11 +205,7 @@ impl<'a> Turns<'a> {
     }
 
     fn read_moves(&self, row: usize, size: Size) -> Result<Vec<Move>, RecordError> {
-        let read = |&index: &u16| {
-            let missing = || value_error("moves", row, format!("move {index} does not exist on {size}x{size}"));
-            Move::from_index(size, index.into()).ok_or_else(missing)
-        };
-        self.moves.row(row).iter().map(read).collect()
+        self.moves.row(row).iter().map(|&index| read_move(row, size, index)).collect()
     }
 
     fn read_kinds(&self, row: usize, turns: usize) -> Result<Vec<SearchKind>, RecordError> {
