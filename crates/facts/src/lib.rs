@@ -35,4 +35,3 @@ pub use pool::{Pool, own_model, players_model};
 pub use reader::{Facts, Reader, Worker};
 pub use result::result;
 pub use strength::{Player, Strength};
-pub use unread::Unread;

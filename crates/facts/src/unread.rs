@@ -6,7 +6,7 @@ use store::{FileRef, Stem};
 
 /// Files that were found and not read yet.
 #[derive(Clone, Debug, Default)]
-pub struct Unread {
+pub(crate) struct Unread {
     pub(crate) logs: BTreeSet<String>,
     pub(crate) thresholds: BTreeSet<String>,
     pub(crate) models: BTreeSet<u32>,
@@ -17,13 +17,13 @@ pub struct Unread {
 
 impl Unread {
     /// How many there are.
-    pub fn files(&self) -> usize {
+    pub(crate) fn files(&self) -> usize {
         let games: usize = self.games.values().map(BTreeSet::len).sum();
         self.logs.len() + self.thresholds.len() + self.models.len() + self.matches.len() + games
     }
 
     /// Whether everything was read.
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.files() == 0
     }
 }
