@@ -123,6 +123,15 @@ impl FromStr for Address {
 
     fn from_str(text: &str) -> Result<Address, AddressError> {
         let unreadable = || AddressError::Unreadable { text: text.to_owned() };
+        // A file has the name that was typed, as for the server that listens there; a URL would escape some characters.
+        if let Some(path) = text.strip_prefix("unix:") {
+            let path = path.strip_prefix("//").unwrap_or(path);
+            return if path.len() > 1 && path.starts_with('/') {
+                Ok(Address::Unix(path.into()))
+            } else {
+                Err(unreadable())
+            };
+        }
         let url: Url = text.parse().map_err(|_| unreadable())?;
         let too_much = || AddressError::TooMuch { text: text.to_owned() };
         let plain = url.username().is_empty() && url.password().is_none() && url.query().is_none();
@@ -142,9 +151,6 @@ impl FromStr for Address {
                 let typed = text.trim_end_matches('/').rsplit(':').next().and_then(|port| port.parse().ok());
                 let port = url.port().or(typed).unwrap_or(DEFAULT_PORT);
                 Ok(Address::Tcp { host, port, tls: url.scheme() == "https" })
-            }
-            ("unix", None | Some(Host::Domain("localhost" | ""))) if url.path().len() > 1 => {
-                Ok(Address::Unix(url.path().into()))
             }
             _ => Err(unreadable()),
         }
@@ -197,6 +203,13 @@ mod tests {
     }
 
     #[test]
+    fn sockets_have_the_names_that_were_typed() {
+        for (typed, path) in [("unix:///run/my ü?.sock", "/run/my ü?.sock"), ("unix:/run/%20", "/run/%20")] {
+            assert_eq!(typed.parse(), Ok(Address::Unix(path.into())));
+        }
+    }
+
+    #[test]
     fn ports_of_the_scheme_are_kept() {
         for (typed, port) in
             [("http://a:80", 80), ("https://a:443/", 443), ("http://[::1]:80", 80), ("https://a", 9470)]
@@ -224,6 +237,8 @@ mod tests {
             ("http://a:1?x", "more than a host and a port"),
             ("http://a:99999", "no address"),
             ("unix://", "no address"),
+            ("unix:///", "no address"),
+            ("unix:run", "no address"),
             ("unix://host/path", "no address"),
         ] {
             let error = text.parse::<Tiers>().unwrap_err().to_string();
