@@ -8,7 +8,7 @@ use remote::SecurityError;
 /// A server that cannot start.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
-    /// any user could use the server.
+    /// Other machines could use the server, and nothing protects it.
     #[error(
         "{address} can be reached from other machines; give --tls-cert and --tls-key, and --client-ca or --token-file, or listen on 127.0.0.1 or unix:/path"
     )]
