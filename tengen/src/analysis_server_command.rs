@@ -11,8 +11,8 @@ use go::Size;
 use models::Player;
 use runtime::{Classify, Lines, Stop};
 
-use crate::analyze_command::{BATCH, POINTS};
-use crate::player::PlayerArgs;
+use crate::analyze_command::POINTS;
+use crate::player::{BATCH, PlayerArgs};
 
 /// Bytes of a line. A query of 1,000 moves has 20,000. A longer line is cut, so that it is no JSON.
 const LONGEST_LINE: usize = 1 << 24;
@@ -73,7 +73,7 @@ pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
             path_visits: false,
         },
     };
-    let (engine, _) = args.model.start_engine(&Arc::new(searcher), BATCH, config.seed)?;
+    let (engine, _) = args.model.start_engine(&Arc::new(searcher), config.seed)?;
     tracing::info!(
         model = options.model,
         size = config.game.size,

@@ -7,7 +7,7 @@ mod work;
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::mpsc::{self, Sender};
 use std::time::{Duration, Instant};
 
 use analysis::{Engine, Event, Report, ReportStyle, Task};
@@ -16,20 +16,14 @@ use go::Size;
 use models::{Player, Searcher};
 use runtime::{Classify, Progress, Stop, format};
 
-use crate::player::PlayerArgs;
+use crate::player::{BATCH, PlayerArgs, receive};
 use work::{Analyst, Work};
-
-/// Positions that an evaluator takes at a time.
-pub(crate) const BATCH: usize = 32;
 
 /// Points of lead for a sure win. On 9x9 a stone that decides a game is worth about that much.
 pub(crate) const POINTS: f32 = ReportStyle::STANDARD.points;
 
 /// Positions that wait for the engine, for each thread.
 const AHEAD: usize = 8 * BATCH;
-
-/// How soon a request to stop is noticed.
-const PATIENCE: Duration = Duration::from_millis(100);
 
 /// Arguments of `tengen analyze`.
 #[derive(clap::Args, Debug)]
@@ -70,7 +64,7 @@ pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     };
     let (mut games, mut failed) = work::open(&args.files, args.out.as_deref(), &analyst)?;
     let searcher = Arc::new(searcher);
-    let (engine, options) = args.model.start_engine(&searcher, BATCH, config.seed)?;
+    let (engine, options) = args.model.start_engine(&searcher, config.seed)?;
     let began = Instant::now();
     let done = analyse(&mut games, &analyst, &engine, AHEAD * options.threads, stop);
     drop(engine);
@@ -150,14 +144,6 @@ fn submit(number: usize, turn: usize, game: &Work, analyst: &Analyst, engine: &E
         let _ = sender.send((number, turn, event));
     };
     engine.submit(Task::new(game.game(), turn, game.komi(), analyst.visits), Box::new(listener));
-}
-
-/// The next position that is over; all of them soon after a request to stop.
-fn receive(finished: &Receiver<Finished>, engine: &Engine, stop: &Stop) -> Option<Finished> {
-    if stop.requested() {
-        engine.stop_all();
-    }
-    finished.recv_timeout(PATIENCE).ok()
 }
 
 fn summarise(searched: u64, took: Duration, searcher: &Searcher) -> anyhow::Result<()> {

@@ -7,8 +7,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::mpsc::{self, Receiver};
-use std::time::Duration;
+use std::sync::mpsc;
 
 use analysis::book::{BookFile, BookHeader, BookKey, Entry, Graph, book_json, book_rows, book_sgf};
 use analysis::{Engine, Event, Task};
@@ -18,11 +17,7 @@ use models::Player;
 use runtime::{Classify, Progress, Stop};
 use store::{BookColumns, book_table};
 
-use crate::analyze_command::BATCH;
-use crate::player::PlayerArgs;
-
-/// How soon a request to stop is noticed.
-const PATIENCE: Duration = Duration::from_millis(100);
+use crate::player::{BATCH, PlayerArgs, receive};
 
 /// A position is searched again when search and minimax differ by more than this of the way from loss to win.
 const DISPUTED: f64 = 0.1;
@@ -94,7 +89,7 @@ pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let header = BookHeader::new(searcher.name(), size, komi);
     let (file, entries) = BookFile::open(&args.file, &header).misconfigured()?;
     let searcher = Arc::new(searcher);
-    let (engine, options) = args.model.start_engine(&searcher, BATCH, config.seed)?;
+    let (engine, options) = args.model.start_engine(&searcher, config.seed)?;
     let mut book = Growing {
         size,
         komi,
@@ -161,7 +156,7 @@ impl Growing<'_> {
         }
         let mut left = open.len();
         while left > 0 {
-            let Some((number, event)) = self.receive(&finished) else { continue };
+            let Some((number, event)) = receive(&finished, &self.engine, self.stop) else { continue };
             left -= 1;
             match event {
                 Event::Done(analysis) if !self.stop.requested() => self.add(Entry::new(&open[number], &analysis))?,
@@ -174,13 +169,6 @@ impl Growing<'_> {
             }
         }
         Ok(())
-    }
-
-    fn receive(&self, finished: &Receiver<(usize, Event)>) -> Option<(usize, Event)> {
-        if self.stop.requested() {
-            self.engine.stop_all();
-        }
-        finished.recv_timeout(PATIENCE).ok()
     }
 
     fn add(&mut self, entry: Entry) -> anyhow::Result<()> {

@@ -1,6 +1,8 @@
 //! The model of an interactive command, and its device.
 
 use std::sync::Arc;
+use std::sync::mpsc::Receiver;
+use std::time::Duration;
 
 use analysis::{Engine, EngineOptions};
 use anyhow::Context;
@@ -8,6 +10,12 @@ use config::RunName;
 use models::{EvaluationCacheOptions, ModelName, Models, Place, Player, Priority, Searcher};
 use runtime::{Classify, EvalcacheArgs, InferenceArgs, ResourceArgs, Stop};
 use store::Store;
+
+/// Positions that an evaluator of an analysis takes at a time.
+pub(crate) const BATCH: usize = 32;
+
+/// How soon a request to stop is noticed.
+const PATIENCE: Duration = Duration::from_millis(100);
 
 /// Which model, and where it runs.
 #[derive(clap::Args, Debug)]
@@ -37,15 +45,10 @@ impl PlayerArgs {
         Ok(Player { searcher: player.searcher.keeping(evaluations.as_ref())?, ..player })
     }
 
-    /// Starts the analysis engine of an open model, for batches of so many positions.
-    pub(crate) fn start_engine(
-        &self,
-        searcher: &Arc<Searcher>,
-        batch: usize,
-        seed: u64,
-    ) -> anyhow::Result<(Engine, EngineOptions)> {
+    /// Starts the analysis engine of a model that was opened for batches of [`BATCH`] positions.
+    pub(crate) fn start_engine(&self, searcher: &Arc<Searcher>, seed: u64) -> anyhow::Result<(Engine, EngineOptions)> {
         let leaves = searcher.budget().leaves;
-        let (threads, positions) = (self.threads(), (batch / leaves).max(1));
+        let (threads, positions) = (self.resources.threads(), (BATCH / leaves).max(1));
         let options = EngineOptions { settings: searcher.settings(), leaves, threads, positions, seed };
         let (opened, cache) = (Arc::clone(searcher), self.cache());
         let engine = Engine::start(options, move || opened.evaluator(cache)).context("cannot start a thread")?;
@@ -56,9 +59,12 @@ impl PlayerArgs {
     pub(crate) fn cache(&self) -> usize {
         self.resources.cache()
     }
+}
 
-    /// Threads to use.
-    pub(crate) fn threads(&self) -> usize {
-        self.resources.threads()
+/// The next position that is over; all of them soon after a request to stop.
+pub(crate) fn receive<T>(finished: &Receiver<T>, engine: &Engine, stop: &Stop) -> Option<T> {
+    if stop.requested() {
+        engine.stop_all();
     }
+    finished.recv_timeout(PATIENCE).ok()
 }
