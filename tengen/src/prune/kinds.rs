@@ -21,7 +21,7 @@ impl Games {
         let mut models = self.loose.clone();
         for (archive, all) in &self.archives {
             for (&model, &games) in &archive.games {
-                let of = models.entry(model).or_insert(Item { count: 0, bytes: 0, time: 0 });
+                let of = models.entry(model).or_default();
                 of.count += games as u64;
                 of.bytes += all.bytes * games as u64 / all.count.max(1);
                 of.time = of.time.max(all.time);
@@ -34,11 +34,7 @@ impl Games {
     pub(super) fn before(&self, model: u32, archive: u32) -> Item {
         let loose = self.loose.range(..model).map(|(_, item)| item);
         let archives = self.archives.iter().filter(|(contents, _)| contents.number < archive).map(|(_, item)| item);
-        loose.chain(archives).fold(Item { count: 0, bytes: 0, time: 0 }, |sum, item| Item {
-            count: sum.count + item.count,
-            bytes: sum.bytes + item.bytes,
-            time: sum.time.max(item.time),
-        })
+        loose.chain(archives).sum()
     }
 }
 
@@ -48,7 +44,6 @@ pub(super) type Named<T> = Vec<(T, Item)>;
 /// All games.
 pub(super) fn games(run: &Run) -> Result<Games, StoreError> {
     let mut games = Games::default();
-    let none = Item { count: 0, bytes: 0, time: 0 };
     for archive in run.pruning().archives()? {
         let count = archive.games.values().sum::<usize>() as u64;
         let time = archive.newest as i64;
@@ -56,7 +51,7 @@ pub(super) fn games(run: &Run) -> Result<Games, StoreError> {
     }
     let loose = run.archives().loose_files()?;
     for file in &loose {
-        let of = games.loose.entry(file.model).or_insert(none);
+        let of = games.loose.entry(file.model).or_default();
         match run.games().count(file) {
             Ok(count) => of.count += count as u64,
             // It was moved to quarantine just now.
@@ -69,7 +64,7 @@ pub(super) fn games(run: &Run) -> Result<Games, StoreError> {
     for folder in ["games", "examples", "holdout", "sgf"] {
         for file in run.pruning().files(folder)? {
             match place(&file.path) {
-                Some(Place::Model(model)) => games.loose.entry(model).or_insert(none).bytes += file.bytes,
+                Some(Place::Model(model)) => games.loose.entry(model).or_default().bytes += file.bytes,
                 Some(Place::Archive(number)) => {
                     let archive = games.archives.iter_mut().find(|(archive, _)| archive.number == number);
                     if let Some((_, all)) = archive {

@@ -47,7 +47,7 @@ impl Chooser {
     fn oldest<T>(&mut self, unit: &'static str, mut items: Named<T>, keep: Keep, least: usize) -> Named<T> {
         let values: Vec<Item> = items.iter().map(|(_, item)| *item).collect();
         let gone = surplus(&values, keep, self.now).min(values.len().saturating_sub(least));
-        self.rows.push(Row { unit, gone: sum(&values[..gone]), kept: sum(&values[gone..]), note: None });
+        self.rows.push(Row { unit, gone: values[..gone].iter().sum(), kept: values[gone..].iter().sum(), note: None });
         items.truncate(gone);
         items
     }
@@ -73,7 +73,7 @@ impl Chooser {
         }
         let before = wanted.max(pruned.games_before);
         let first_archive = run.pruning().first_archive(before)?;
-        let (gone, all) = (games.before(before, first_archive), sum(&values));
+        let (gone, all): (Item, Item) = (games.before(before, first_archive), values.iter().sum());
         let old: u64 = models.iter().filter(|(model, _)| *model < before).map(|(_, item)| item.count).sum();
         if old > gone.count {
             notes.push(format!("{} of older models stay in archives with newer games", old - gone.count));
@@ -151,11 +151,11 @@ impl Plan {
         }
         if let Some((last, _)) = self.shards.last().filter(|_| !pause()) {
             run.shards().prune(last + 1)?;
-            add(self.shards.len(), sum_of(&self.shards).bytes);
+            add(self.shards.len(), bytes(&self.shards));
         }
         if !self.checkpoints.is_empty() && !pause() {
             run.checkpoints().prune(self.keep_checkpoints)?;
-            add(self.checkpoints.len(), sum_of(&self.checkpoints).bytes);
+            add(self.checkpoints.len(), bytes(&self.checkpoints));
         }
         for (sets, item) in self.evaluations.iter().take_while(|_| !pause()) {
             let mut files = 0;
@@ -171,16 +171,8 @@ impl Plan {
     }
 }
 
-fn sum(items: &[Item]) -> Item {
-    items.iter().fold(Item { count: 0, bytes: 0, time: 0 }, |sum, item| Item {
-        count: sum.count + item.count,
-        bytes: sum.bytes + item.bytes,
-        time: sum.time.max(item.time),
-    })
-}
-
-fn sum_of<T>(items: &Named<T>) -> Item {
-    sum(&items.iter().map(|(_, item)| *item).collect::<Vec<_>>())
+fn bytes<T>(items: &Named<T>) -> u64 {
+    items.iter().map(|(_, item)| item.bytes).sum()
 }
 
 impl fmt::Display for Plan {

@@ -1,15 +1,28 @@
 //! Which of a list of things a policy keeps.
 
+use std::iter::Sum;
+
 use config::Keep;
 
 /// Something that may be deleted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Item {
     /// As it counts: games of a model, or 1.
     pub(super) count: u64,
     pub(super) bytes: u64,
     /// When it was published, in milliseconds since 1970.
     pub(super) time: i64,
+}
+
+impl<'a> Sum<&'a Item> for Item {
+    /// All of them together, as old as the newest.
+    fn sum<I: Iterator<Item = &'a Item>>(items: I) -> Item {
+        items.fold(Item::default(), |sum, item| Item {
+            count: sum.count + item.count,
+            bytes: sum.bytes + item.bytes,
+            time: sum.time.max(item.time),
+        })
+    }
 }
 
 /// How many of these, from the first, the policy does not keep. They are in order of age, the oldest first, and go in that order.
