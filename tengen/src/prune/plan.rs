@@ -143,8 +143,10 @@ impl Plan {
             add(done.files, done.bytes);
         }
         let quarantine: Vec<StoredFile> = self.quarantine.iter().map(|(file, _)| file.clone()).collect();
-        let done = run.pruning().prune_quarantine(&quarantine)?;
-        add(done.files, done.bytes);
+        if !pause() {
+            let done = run.pruning().prune_quarantine(&quarantine)?;
+            add(done.files, done.bytes);
+        }
         for (number, item) in self.weights.iter().take_while(|_| !pause()) {
             run.models().delete_weights(*number)?;
             add(1, item.bytes);
