@@ -55,6 +55,16 @@ pub(crate) fn open(place: &str, options: &[(String, String)], absent: Absent) ->
     }
 }
 
+/// Whether a place is a folder that is not there.
+pub(crate) fn is_absent_folder(place: &str) -> bool {
+    let folder = match place.split_once("://") {
+        None => Some(PathBuf::from(place)),
+        Some(("file", _)) => Url::parse(place).ok().and_then(|url| url.to_file_path().ok()),
+        Some(_) => None,
+    };
+    folder.is_some_and(|folder| !folder.exists())
+}
+
 fn folder(place: &str, folder: PathBuf, absent: Absent) -> Result<Location, StoreError> {
     let fail = |reason: String| StoreError::BadUrl { url: place.to_owned(), reason };
     if place.is_empty() {

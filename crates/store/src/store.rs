@@ -64,6 +64,11 @@ impl Store {
         Store::at(open::open(location, &[], Absent::Refuse)?)
     }
 
+    /// Whether a location is a folder that is not there, which [`Store::open`] would make.
+    pub fn is_absent_folder(location: &str) -> bool {
+        open::is_absent_folder(location)
+    }
+
     /// A store that is gone with its last clone.
     ///
     /// # Errors

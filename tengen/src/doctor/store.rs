@@ -1,7 +1,6 @@
 //! The store.
 
 use std::fmt;
-use std::path::Path;
 
 use serde::Serialize;
 use store::{Probe, Store, StoreError};
@@ -29,8 +28,7 @@ pub(super) fn examine(place: &str) -> (StoreState, Result<(), StoreError>) {
         clock_ahead: probe.and_then(|probe| probe.clock_ahead),
         conditional_put: probe.map(|probe| probe.conditional_put),
     };
-    let folder = place.strip_prefix("file://").unwrap_or(place);
-    if !folder.contains("://") && !Path::new(folder).exists() {
+    if Store::is_absent_folder(place) {
         return (state("absent".to_owned(), None), Ok(()));
     }
     match Store::open(place).and_then(|store| store.probe()) {
@@ -69,6 +67,10 @@ mod tests {
         let absent = folder.path().join("absent");
         let (state, done) = examine(absent.to_str().unwrap());
         assert!(done.is_ok() && state.state == "absent" && !absent.exists(), "{state:?}");
+        let blank = folder.path().join("a b");
+        std::fs::create_dir(&blank).unwrap();
+        let (state, done) = examine(&format!("file://{}/a%20b", folder.path().display()));
+        assert!(done.is_ok() && state.state == "works", "{state:?}");
     }
 
     #[test]

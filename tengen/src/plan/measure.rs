@@ -87,8 +87,7 @@ fn playing(span: &Span, place: &ResourceArgs, mut time: Duration, stop: &Stop) -
 
 /// Seconds of a request to the store: of the fastest of three probes. `None` for a folder that is not there.
 pub(super) fn request_s(place: &str) -> anyhow::Result<Option<f64>> {
-    let folder = place.strip_prefix("file://").unwrap_or(place);
-    if !folder.contains("://") && !std::path::Path::new(folder).exists() {
+    if Store::is_absent_folder(place) {
         return Ok(None);
     }
     let store = Store::open(place)?;
