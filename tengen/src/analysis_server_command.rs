@@ -25,7 +25,7 @@ const VARIATION: usize = 15;
 
 /// Arguments of `tengen analysis-server`.
 #[derive(clap::Args, Debug)]
-pub struct Args {
+pub(crate) struct Args {
     #[command(flatten)]
     model: PlayerArgs,
     /// Visits per position where a query gives no maxVisits [default: the model's own]
@@ -55,7 +55,7 @@ fn perspective(text: &str) -> Result<Perspective, String> {
 ///
 /// # Errors
 /// No such model, or one that cannot be opened; an input that cannot be read.
-pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
+pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let Player { config, searcher, any_size } = args.model.open(store, "analysis-server", BATCH, stop)?;
     let size = Size::new(config.game.size).misconfigured()?;
     let options = ServerOptions {

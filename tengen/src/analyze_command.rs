@@ -27,7 +27,7 @@ const AHEAD: usize = 8 * BATCH;
 
 /// Arguments of `tengen analyze`.
 #[derive(clap::Args, Debug)]
-pub struct Args {
+pub(crate) struct Args {
     /// Games: .sgf or .sgf.gz, collections included
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
@@ -51,7 +51,7 @@ type Finished = (usize, usize, Event);
 ///
 /// # Errors
 /// No such model, or one that cannot be opened; games that cannot be analysed, after all others were.
-pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
+pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let Player { config, searcher, any_size } = args.model.open(store, "analyze", BATCH, stop)?;
     let visits = args.visits.unwrap_or(config.search.visits);
     let analyst = Analyst {

@@ -26,7 +26,7 @@ use trained::Trained;
 
 /// Arguments of `tengen audit`.
 #[derive(clap::Args, Debug)]
-pub struct Args {
+pub(crate) struct Args {
     /// Run to audit
     run: RunName,
     /// Move damaged files and inconsistent sets of games to quarantine/ of the run, then audit again
@@ -38,7 +38,7 @@ pub struct Args {
 ///
 /// # Errors
 /// There is no such run, its store cannot be reached, or there are problems.
-pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
+pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let run = Store::open_existing(store)?.run(&args.run);
     let config = runtime::run_config(&run)?;
     let mut findings = audit(&run, &config, stop)?;

@@ -27,7 +27,7 @@ use settings::Bench;
 
 /// Arguments of `tengen bench`.
 #[derive(clap::Args, Debug)]
-pub struct Args {
+pub(crate) struct Args {
     #[command(subcommand)]
     what: What,
     /// Print one JSON object per case
@@ -72,7 +72,7 @@ fn seconds(text: &str) -> Result<Duration, String> {
 ///
 /// # Errors
 /// A model or a configuration that cannot be used, or a device that fails.
-pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
+pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let bench = Bench { store, json: args.json, time: args.seconds, stop };
     match &args.what {
         What::Search(args) => search::run(&bench, args),

@@ -28,7 +28,7 @@ const MOST_AGAIN: u32 = 16;
 
 /// Arguments of `tengen book`.
 #[derive(clap::Args, Debug)]
-pub struct Args {
+pub(crate) struct Args {
     /// Book: it is continued if it exists
     #[arg(value_name = "FILE")]
     file: PathBuf,
@@ -77,7 +77,7 @@ struct Growing<'a> {
 ///
 /// # Errors
 /// No such model, or one that cannot be opened; a book that cannot be used, or is of another model.
-pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
+pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let Player { config, searcher, any_size } = args.model.open(store, "book", BATCH, stop)?;
     let side = args.size.unwrap_or(config.game.size);
     if !any_size && side != config.game.size {

@@ -36,9 +36,8 @@ pub struct Args {
     command: Command,
     #[command(flatten)]
     store: runtime::StoreArgs,
-    /// How to log.
     #[command(flatten)]
-    pub log: runtime::LogArgs,
+    log: runtime::LogArgs,
 }
 
 #[derive(Subcommand, Debug)]

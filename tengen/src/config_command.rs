@@ -7,7 +7,7 @@ use clap::Subcommand;
 
 /// Parts to print.
 #[derive(clap::Args, Debug)]
-pub struct Args {
+pub(crate) struct Args {
     #[command(subcommand)]
     command: Command,
 }
@@ -39,7 +39,7 @@ enum Command {
 ///
 /// # Errors
 /// A file that cannot be read or is no configuration: the operator's to mend.
-pub fn run(args: &Args) -> anyhow::Result<()> {
+pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     match &args.command {
         Command::Show { file, overrides } => {
             runtime::print(runtime::configuration(file, overrides)?.to_toml().trim_end())

@@ -22,7 +22,7 @@ const COMMIT: Option<&str> = option_env!("TENGEN_COMMIT");
 
 /// Arguments of `tengen doctor`.
 #[derive(clap::Args, Debug)]
-pub struct Args {
+pub(crate) struct Args {
     /// Print a JSON object
     #[arg(long)]
     json: bool,
@@ -53,7 +53,7 @@ struct Report {
 ///
 /// # Errors
 /// A device that cannot be used, inference or training that fails, or a store that cannot be used.
-pub fn run(store: &str, args: &Args) -> anyhow::Result<()> {
+pub(crate) fn run(store: &str, args: &Args) -> anyhow::Result<()> {
     let device: Device = args.devices.device.parse().misconfigured()?;
     let backend = Backend::open(device, Precision::Auto);
     let trials = match &backend {

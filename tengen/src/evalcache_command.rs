@@ -13,7 +13,7 @@ use store::{EvaluationRow, Store, evaluation_table};
 
 /// Arguments of `tengen evalcache`.
 #[derive(clap::Args, Debug)]
-pub struct Args {
+pub(crate) struct Args {
     #[command(subcommand)]
     command: Command,
 }
@@ -49,7 +49,7 @@ struct ExportArgs {
 ///
 /// # Errors
 /// A store that cannot be reached, a set or games that are not there, a file that cannot be read or written; damage that was found.
-pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
+pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let store = Store::open_existing(store)?;
     match &args.command {
         Command::List => on_each(&store, stop, |name, opened| runtime::print(described(name, opened.as_ref().ok()))),

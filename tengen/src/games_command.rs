@@ -23,7 +23,7 @@ use source::Source;
 
 /// Arguments of `tengen games`.
 #[derive(clap::Args, Debug)]
-pub struct Args {
+pub(crate) struct Args {
     /// Run to search
     #[arg(long, env = "TENGEN_RUN", value_name = "NAME")]
     run: RunName,
@@ -46,7 +46,7 @@ pub struct Args {
 /// # Errors
 /// A condition that is no SQL, no such run, a store that cannot be reached, a file that cannot be written; damaged files, after
 /// the games of all others.
-pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
+pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let filter = Filter::new(&args.condition, stop).misconfigured()?;
     let collection = args.sgf.as_deref().map(Collection::create).transpose().misconfigured()?;
     let run = Store::open_existing(store)?.run(&args.run);

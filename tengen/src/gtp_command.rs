@@ -14,7 +14,7 @@ use crate::player::PlayerArgs;
 
 /// Arguments of `tengen gtp`.
 #[derive(clap::Args, Debug)]
-pub struct Args {
+pub(crate) struct Args {
     #[command(flatten)]
     model: PlayerArgs,
     /// Visits per move, an upper limit with a clock [default: the model's own; with a clock as time permits]
@@ -57,7 +57,7 @@ fn played(openings: Openings) -> impl Fn(&Game, f32) -> Option<Move> {
 ///
 /// # Errors
 /// No such model, or one that cannot be opened.
-pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
+pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let Player { config, searcher: opened, any_size } = args.model.open(store, "gtp", WIDTH, stop)?;
     let visits = args.visits.unwrap_or(config.search.visits);
     let setup = Setup {

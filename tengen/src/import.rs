@@ -16,7 +16,7 @@ use store::{FileRef, Run, Stem, Store};
 
 /// Arguments of `tengen import-sgf`.
 #[derive(clap::Args, Debug)]
-pub struct Args {
+pub(crate) struct Args {
     /// SGF collections: .sgf or .sgf.gz
     #[arg(required = true)]
     files: Vec<PathBuf>,
@@ -41,7 +41,7 @@ struct ImportTotals {
 /// # Errors
 /// A file that cannot be read, a run without configuration, or a store that refuses the games; records that cannot be
 /// used are no errors.
-pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
+pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let run = Store::open(store)?.run(&args.run);
     let config = args.config.open(&run)?;
     let mut importer = Importer { run: &run, config: &config, seen: published(&run)?, totals: ImportTotals::default() };

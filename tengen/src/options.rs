@@ -28,7 +28,7 @@ Each key has its type, range, default (`configs/base.toml`) and Minigo's value w
 ";
 
 /// The page, as Markdown; `tengen` is the command line of this program.
-pub fn page(tengen: clap::Command) -> String {
+pub(crate) fn page(tengen: clap::Command) -> String {
     let examples = [Preset::Base, Preset::Minigo].map(Preset::config);
     let mut page = HEAD.to_owned();
     for section in sections() {

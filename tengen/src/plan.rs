@@ -29,7 +29,7 @@ const PARTS: f64 = 4.0;
 
 /// Arguments of `tengen plan`.
 #[derive(clap::Args, Debug)]
-pub struct Args {
+pub(crate) struct Args {
     /// Configuration of the run, such as configs/9x9.toml [default: all presets that begin with random play]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -61,7 +61,7 @@ fn seconds(text: &str) -> Result<Duration, String> {
 ///
 /// # Errors
 /// A configuration, device or store that cannot be used.
-pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
+pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let configs = configurations(args)?;
     let device: Device = args.resources.device().parse().misconfigured()?;
     let Backend { device, precision, .. } = Backend::open(device, Precision::Auto)?;

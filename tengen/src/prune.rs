@@ -19,7 +19,7 @@ use plan::Plan;
 
 /// Arguments of `tengen prune`.
 #[derive(clap::Args, Debug)]
-pub struct Args {
+pub(crate) struct Args {
     /// Run to prune
     #[arg(long, env = "TENGEN_RUN", value_name = "NAME")]
     run: RunName,
@@ -59,7 +59,7 @@ impl FromStr for KeepKind {
 ///
 /// # Errors
 /// No such run, or a store that cannot be used.
-pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
+pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let run = Store::open_existing(store)?.run(&args.run);
     let config = runtime::run_config(&run)?;
     let retention = policy(config.retention, &args.keep).misconfigured()?;

@@ -16,7 +16,7 @@ use crate::run_loop::{self, Resources};
 
 /// Arguments of `tengen run`.
 #[derive(clap::Args, Debug)]
-pub struct Args {
+pub(crate) struct Args {
     /// Configuration of the run, such as configs/9x9.toml
     config: PathBuf,
     /// Name of the run [default: name of the configuration file]
@@ -47,7 +47,7 @@ pub struct Args {
 ///
 /// # Errors
 /// A configuration that cannot be used, or another one than the run began with; a stage that failed.
-pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
+pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let config = runtime::configuration(&args.config, &args.overrides)?;
     let name = name(args).misconfigured()?;
     args.service.start("tengen", Some(name.as_str()), stop)?;

@@ -13,7 +13,7 @@ const RESERVE: Duration = Duration::from_millis(500);
 
 /// Arguments of `tengen serve`.
 #[derive(clap::Args, Debug)]
-pub struct Args {
+pub(crate) struct Args {
     #[command(flatten)]
     web: web::ServeArgs,
     #[command(flatten)]
@@ -24,7 +24,7 @@ pub struct Args {
 ///
 /// # Errors
 /// An address, a token or a certificate that cannot be used; a store that cannot be opened.
-pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
+pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     args.service.start("tengen", None, stop)?;
     let store = Store::open(store)?;
     let server = Server::start(&args.web, store.clone())?;

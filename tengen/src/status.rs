@@ -23,7 +23,7 @@ const CLEAR: &str = "\x1b[H\x1b[2J";
 
 /// Arguments of `tengen status`.
 #[derive(clap::Args, Debug)]
-pub struct Args {
+pub(crate) struct Args {
     /// Runs [default: all runs of --store]
     #[arg(value_name = "RUN")]
     runs: Vec<RunName>,
@@ -44,7 +44,7 @@ pub struct Args {
 /// # Errors
 /// A store that cannot be reached, unless it was before, or a run that does not exist. What is wrong with a single run is part of
 /// its state.
-pub fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
+pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let store = Store::open_existing(store)?;
     let mut observers = Vec::new();
     let mut reached = None;
