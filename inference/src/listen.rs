@@ -191,6 +191,7 @@ pub(crate) fn connections(bound: Bound, limits: &Limits) -> Incoming {
 
 /// The next connection.
 async fn accept(bound: &Bound) -> Box<dyn Io> {
+    let mut fails = false;
     loop {
         let accepted: io::Result<Box<dyn Io>> = match bound {
             Bound::Tcp(listener) => listener.accept().await.map(|(stream, _)| {
@@ -202,7 +203,13 @@ async fn accept(bound: &Bound) -> Box<dyn Io> {
         };
         match accepted {
             Ok(io) => return io,
-            Err(_) => tokio::time::sleep(PAUSE).await,
+            Err(error) => {
+                // Once for all that follow each other.
+                if !std::mem::replace(&mut fails, true) {
+                    tracing::warn!(%error, "cannot accept connections");
+                }
+                tokio::time::sleep(PAUSE).await;
+            }
         }
     }
 }

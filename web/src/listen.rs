@@ -68,6 +68,7 @@ pub(crate) async fn listen(listener: TcpListener, front: Front) {
     let front = Arc::new(front);
     let places = Arc::new(Semaphore::new(front.connections));
     let mut stopped = front.stopped.clone();
+    let mut fails = false;
     loop {
         let accepted = tokio::select! {
             _ = stopped.wait_for(|&stopped| stopped) => break,
@@ -75,11 +76,18 @@ pub(crate) async fn listen(listener: TcpListener, front: Front) {
         };
         match accepted {
             Ok((stream, place)) => {
+                fails = false;
                 let front = Arc::clone(&front);
                 let connection = Connection(Arc::new(place));
                 tokio::spawn(async move { front.welcome(stream, connection).await });
             }
-            Err(_) => tokio::time::sleep(PAUSE).await,
+            Err(error) => {
+                // Once for all that follow each other.
+                if !std::mem::replace(&mut fails, true) {
+                    tracing::warn!(%error, "cannot accept connections");
+                }
+                tokio::time::sleep(PAUSE).await;
+            }
         }
     }
     // All places are free when all connections have ended.
