@@ -103,28 +103,29 @@ def _read_listed(
     place: fs.FileSystem, root: str, kind: str, columns: Sequence[str] | None, wanted: set[str] | None
 ) -> pyarrow.Table:
     """As `read_all`, from one list of the files; `GoneError` where one of them is not there any more."""
-    # First, so that a file that is archived meanwhile is in one of the two.
-    files = loose(place, root)
+    # The archives last, so that what is archived meanwhile is in a list, or is gone and read anew.
+    files = [file for file in loose(place, root) if wanted is None or file.split("/")[0] in wanted]
+    if kind != "games":
+        files = _with_file_of(kind, place, root, files)
     known = archives(place, root)
     archived = {source for archive in known for source in archive.sources}
     tables: dict[str, pyarrow.Table] = {}
     for archive in known:
         tables |= _of_archive(place, root, kind, archive, columns, wanted)
-    there = None
     for file in files:
-        model = file.split("/")[0]
-        if file in archived or (wanted is not None and model not in wanted):
-            continue
-        if kind != "games":
-            if there is None or there[0] != model:
-                there = (model, set(places.names(place, f"{root}/{kind}/{model}")))
-            # Every game of a file may be in the validation set, or none.
-            if f"{file.split('/')[1]}.parquet" not in there[1]:
-                continue
-        tables[file] = read_table(place, f"{root}/{kind}/{file}.parquet", kind, columns)
+        if file not in archived:
+            tables[file] = read_table(place, f"{root}/{kind}/{file}.parquet", kind, columns)
     if not tables:
         return pyarrow.table({name: pyarrow.nulls(0) for name in columns or []})
     return pyarrow.concat_tables([tables[file] for file in sorted(tables)], promote_options="default")
+
+
+def _with_file_of(kind: str, place: fs.FileSystem, root: str, files: list[str]) -> list[str]:
+    """The files of games that have one of examples or holdout: every game of a file may be in the validation set, or none."""
+    there: set[str] = set()
+    for model in dict.fromkeys(file.split("/")[0] for file in files):
+        there |= {f"{model}/{name.removesuffix('.parquet')}" for name in places.names(place, f"{root}/{kind}/{model}")}
+    return [file for file in files if file in there]
 
 
 def _of_archive(

@@ -51,6 +51,7 @@ def main() -> None:
     mistakes(run, url, folder)
     damage(folder)
     compaction(run)
+    compaction_of_examples(folder)
     print(f"{run!r} is what its files are")
 
 
@@ -123,6 +124,36 @@ def compaction(run: tengen.Run) -> None:
     tables.loose = lambda *place: [*listed(*place), stale]
     refused(run.games, f"{stale}.parquet does not exist")
     tables.loose = listed
+
+
+def compaction_of_examples(folder: Path) -> None:
+    """Examples that are archived between the lists and the reads are read anew, and not taken for a file that never had any."""
+    loose = sorted(file for file in (folder / "examples").glob("*/*.parquet") if file.parent.name.isdigit())
+    if not loose:
+        assert list((folder / "examples" / "archive").glob("*.parquet")), folder
+        return
+    listed, listed_archives = tables.loose, tables.archives
+    with tempfile.TemporaryDirectory() as scratch:
+        copy = shutil.copytree(folder, Path(scratch) / folder.name)
+        run = tengen.open_run(copy)
+        expected = run.examples()
+        file, aside = copy / loose[0].relative_to(folder), Path(scratch) / "aside"
+
+        def again(*place: object) -> list[str]:
+            if aside.exists():
+                aside.rename(file)
+            return listed(*place)
+
+        def gone_afterwards(*place: object) -> list[tables.Archive]:
+            tables.archives = listed_archives
+            found = listed_archives(*place)
+            file.rename(aside)
+            return found
+
+        tables.loose, tables.archives = again, gone_afterwards
+        assert run.examples().equals(expected)
+        assert tables.archives is listed_archives and file.exists(), "the examples were read twice"
+        tables.loose = listed
 
 
 if __name__ == "__main__":
