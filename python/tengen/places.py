@@ -6,7 +6,7 @@ import os
 import tomllib
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from pyarrow import fs
 
@@ -22,7 +22,7 @@ def open_place(url: str | os.PathLike[str], **options: Any) -> tuple[fs.FileSyst
     text = os.fspath(url)
     scheme = urlsplit(text).scheme if "://" in text else ""
     if scheme in ("", "file"):
-        return fs.LocalFileSystem(), str(Path(text.removeprefix("file://")).absolute())
+        return fs.LocalFileSystem(), str(Path(_folder_of(text) if scheme else text).absolute())
     path = text.split("://", 1)[1].strip("/")
     if not path:
         raise TengenError(f"{text}: the bucket is missing; use {scheme}://BUCKET/PATH")
@@ -31,6 +31,14 @@ def open_place(url: str | os.PathLike[str], **options: Any) -> tuple[fs.FileSyst
     if scheme in ("gs", "gcs"):
         return fs.GcsFileSystem(**options), path
     raise TengenError(f"{text}: no store; use a folder, s3://BUCKET/PATH or gs://BUCKET/PATH")
+
+
+def _folder_of(url: str) -> str:
+    """The folder that a URL of a file system names, as the programs read it."""
+    parts = urlsplit(url)
+    if parts.netloc not in ("", "localhost"):
+        raise TengenError(f"{url}: it names no local folder; use file:///FOLDER")
+    return unquote(parts.path)
 
 
 def _s3_options() -> dict[str, Any]:

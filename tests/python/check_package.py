@@ -69,6 +69,7 @@ def mistakes(run: tengen.Run, url: str, folder: Path) -> None:
         (lambda: tengen.open_run(url + "-none"), "run.toml is missing"),
         (lambda: tengen.open_run("ftp://x/y"), "no store"),
         (lambda: tengen.open_run("s3://"), "the bucket is missing"),
+        (lambda: tengen.open_run("file://store/tiny"), "it names no local folder"),
         (lambda: run.games(columns=["blak"]), "no column blak; there are id, black"),
         (lambda: run.model(7), "has no model 7; there are [1, 2]"),
     ]
@@ -90,8 +91,9 @@ def refused(work: Callable[[], object], reason: str) -> None:
 def damage(folder: Path) -> None:
     """Each damaged file is named by the error of the table that needs it."""
     with tempfile.TemporaryDirectory() as scratch:
-        copy = shutil.copytree(folder, Path(scratch) / folder.name)
+        copy = shutil.copytree(folder, Path(scratch) / "100 % a" / folder.name)
         run = tengen.open_run(copy)
+        assert tengen.open_run(copy.as_uri()).config() == run.config(), "a URL has escapes"
         log = next((copy / "logs").glob("*.jsonl"))
         log.write_text(log.read_text() + "{")
         refused(run.losses, f"logs/{log.name}, line {len(log.read_text().splitlines())} is damaged")
