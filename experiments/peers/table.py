@@ -140,7 +140,9 @@ def match_rows(documents, wanted):
         if not played:
             yield [first, second, "–", matches[0]["result"].get("reason", "all games void"), "–", "–", "–"]
             continue
-        points, games, void = (sum(match["result"][key] for match in played) for key in ("points", "games", "void"))
+        points, games = (sum(match["result"][key] for match in played) for key in ("points", "games"))
+        # Those of a seed without a counted game, too; a match that was not played has none.
+        void = sum(match["result"].get("void", 0) for match in matches)
         low, high = interval(points, games)
         names = [played[0]["arguments"][key]["name"] for key in ("first", "second")]
         ahead = names[0] if low > 0.5 else names[1] if high < 0.5 else "not decided"

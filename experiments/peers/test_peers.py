@@ -278,6 +278,15 @@ class TableTest(unittest.TestCase):
         self.assertEqual(row[:2] + row[3:5], ["x, 5 min", "GNU Go level 10", "15.5 of 20 (56%–90%)", "9; 6.5; –"])
         self.assertEqual(row[-1], "x")
 
+    def test_void_games_count_though_no_game_of_their_seed_does(self):
+        level = ("GNU Go level 10", 0)
+        both = {"match 1": {}, "match 2": {}}
+        for name, games in (("match 1", 10), ("match 2", 0)):
+            [both[name]] = match(("x", 5), level, 9).values()
+            both[name]["result"].update(games=games, void=2)
+        [row] = table.match_rows(both, lambda arguments: True)
+        self.assertEqual(row[3:5], ["9 of 10 (60%–98%), 4 void", "9; –"])
+
     def test_ratings_have_the_order_of_the_results(self):
         level = ("GNU Go level 10", 0)
         rated = table.ratings({**match(("strong", 5), level, 8), **match(("weak", 5), level, 2)})
