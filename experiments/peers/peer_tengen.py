@@ -1,6 +1,7 @@
 """Tengen, as its release build runs it."""
 
 import contextlib
+import http.client
 import json
 import os
 import signal
@@ -92,8 +93,10 @@ class Runs:
 
     def counts(self):
         """The counters of all runs so far."""
-        with contextlib.suppress(OSError):
-            text = urllib.request.urlopen(f"http://{self.metrics}/metrics", timeout=5).read().decode()
+        # A run that ends meanwhile closes the connection, before its response or within it.
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            with urllib.request.urlopen(f"http://{self.metrics}/metrics", timeout=5) as response:
+                text = response.read().decode()
             self.running = {name: counter(text, metric) for name, metric in COUNTERS.items()}
         return {name: self.finished[name] + self.running.get(name, 0.0) for name in COUNTERS}
 
@@ -105,7 +108,10 @@ class Runs:
     def stop(self):
         if self.process and self.process.poll() is None:
             self.process.send_signal(signal.SIGTERM)
-            self.process.wait(60)
+            try:
+                self.process.wait(60)
+            finally:  # it would slow down what is measured next
+                self.process.kill()
         self.log.close()
 
 

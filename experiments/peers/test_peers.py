@@ -7,16 +7,20 @@ import contextlib
 import io
 import os
 import random
+import socket
 import sys
 import tempfile
+import threading
 import unittest
 from pathlib import Path
+from unittest import mock
 
 sys.dont_write_bytecode = True  # keep the checkout clean
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
+import peer_tengen
 import run
 
 try:
@@ -177,6 +181,26 @@ class GtpTest(unittest.TestCase):
         for command in ("boardsize 19", "play w A1", "undo"):
             with self.assertRaises(ValueError):
                 session.respond(*command.split())
+
+
+class TengenTest(unittest.TestCase):
+    def test_counters_of_a_run_that_ends_within_its_response_are_the_last_known(self):
+        with tempfile.TemporaryDirectory() as folder, socket.create_server(("127.0.0.1", 0)) as server:
+            runs = peer_tengen.Runs({"configs": []}, folder, 1)
+            self.addCleanup(runs.stop)
+            runs.metrics, runs.running = f"127.0.0.1:{server.getsockname()[1]}", {"updates": 3.0}
+
+            def respond():
+                connection, _ = server.accept()
+                with connection:
+                    connection.recv(4096)
+                    connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\ntengen_train_steps_total 4")
+
+            thread = threading.Thread(target=respond, daemon=True)
+            thread.start()
+            with mock.patch.dict(os.environ, {"no_proxy": "127.0.0.1"}):
+                self.assertEqual(runs.counts()["updates"], 3.0)
+            thread.join()
 
 
 class ResumeTest(unittest.TestCase):
