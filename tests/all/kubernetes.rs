@@ -441,12 +441,16 @@ fn image_of_the_shuffler_needs_no_libtorch() {
     // The programs of the images are those that the manifests start.
     let image = |file: &str| fs::read_to_string(repository().join(format!("images/{file}.Dockerfile"))).unwrap();
     let (all, cpu) = (image("tengen"), image("cpu"));
-    for name in ["selfplay", "trainer", "evaluator", "inference"] {
-        assert!(all.split_whitespace().any(|word| word == format!("target/release/{name}")), "{name}");
-    }
+    let copied: Vec<_> = all.split_whitespace().filter_map(|word| word.strip_prefix("target/release/")).collect();
+    assert_eq!(copied, ["selfplay", "trainer", "evaluator", "inference", "tengen"]);
     assert!(cpu.contains(" target/dist/stages ") && cpu.contains("ln -s stages"));
     let links = cpu.split("for name in ").nth(1).and_then(|rest| rest.split(';').next()).unwrap();
-    assert_eq!(links.split_whitespace().collect::<Vec<_>>(), ["selfplay", "evaluator", "shuffler", "inference"]);
+    let links: Vec<_> = links.split_whitespace().collect();
+    assert_eq!(links, ["selfplay", "evaluator", "shuffler", "inference"]);
+    let tried = fs::read_to_string(repository().join("scripts/try-images")).unwrap();
+    for list in [format!("\nWITH_LIBTORCH = {copied:?}\n"), format!("\nFOR_CPUS = {links:?}\n")] {
+        assert!(tried.contains(&list), "{list}");
+    }
 }
 
 #[test]
