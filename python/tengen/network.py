@@ -148,13 +148,13 @@ def read(source: str | os.PathLike[str] | BinaryIO) -> tuple[dict[str, torch.Ten
 
 def load(source: str | os.PathLike[str] | BinaryIO) -> tuple[Network, dict[str, Any]]:
     """The network in a file of weights, ready to evaluate, and its shape as the file tells it; `source` is its path or an open
-    file."""
+    file. `ValueError` where the file has another format or other tensors."""
     tensors, about = read(source)
     if about.get("format") != FORMAT:
-        raise SystemExit(f"{source}: format {about.get('format')}; this package reads {FORMAT}")
+        raise ValueError(f"{source}: format {about.get('format')}; this package reads {FORMAT}")
     network = Network(about)
     missing, unexpected = network.load_state_dict(tensors, strict=False)
     missing = [name for name in missing if not name.endswith("num_batches_tracked")]
     if missing or unexpected:
-        raise SystemExit(f"{source}: missing {missing}, unexpected {unexpected}")
+        raise ValueError(f"{source}: missing {missing}, unexpected {unexpected}")
     return network.eval(), about

@@ -146,7 +146,7 @@ class Run:
 
         try:
             return network.load(io.BytesIO(weights))[0]
-        except (ValueError, KeyError, TypeError, RuntimeError, struct.error, SystemExit) as error:
+        except (ValueError, KeyError, TypeError, RuntimeError, struct.error) as error:
             raise TengenError(f"{path} is damaged: {error}") from error
 
     def _numbers(self) -> list[int]:
