@@ -11,7 +11,9 @@ ARG DEBIAN=debian:12.11-slim
 
 FROM ${RUST} AS build
 ARG VARIANT=cpu
-RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates g++ make python3 && rm -rf /var/lib/apt/lists/*
+# pip: scripts/setup-libtorch takes the package index from its configuration.
+RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates g++ make python3 python3-pip \
+    && rm -rf /var/lib/apt/lists/*
 # The compiler of the image, without what rust-toolchain.toml adds for work on the source.
 ENV RUSTUP_TOOLCHAIN=1.95.0
 WORKDIR /tengen
