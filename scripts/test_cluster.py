@@ -127,6 +127,14 @@ class SetupTest(unittest.TestCase):
             said = self.setup(TENGEN_ALLOW_SKIP=allowed)
             self.assertEqual((said.returncode, "skipped" in said.stdout), (0, True), said.stderr)
 
+    def test_foreign_folder_is_kept(self):
+        foreign = self.root / ".venv" / "etcd" / "file"
+        foreign.parent.mkdir(parents=True)
+        foreign.touch()
+        said = self.setup("1.37.2")
+        self.assertEqual((said.returncode, "was not made by this script" in said.stderr), (1, True), said.stderr)
+        self.assertTrue(foreign.exists())
+
     def test_versions_are_the_same_everywhere(self):
         versions = self.load().VERSIONS
         found = {
