@@ -61,7 +61,8 @@ test-cluster: python control-plane setup
 
 # Not in the build folder, without which no program of it could be found and stopped.
 CLUSTER = $(CACHE)/cluster
-cluster: control-plane
+cluster:
+	@scripts/setup-cluster $(firstword $(KUBERNETES))
 	@scripts/cluster start $(CLUSTER)
 
 cluster-stop:
