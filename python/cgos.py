@@ -76,9 +76,10 @@ class Lines:
     def receive(self) -> str | None:
         """The next line; None at the end."""
         try:
-            return self.file.readline().strip() or None
+            line = self.file.readline()
         except OSError:
             return None
+        return line.strip() if line else None
 
     def ask(self, line: str) -> str:
         self.send(line)
@@ -95,8 +96,8 @@ class Lines:
 def follow(server: Lines, engine: Engine, name: str, password: str) -> None:
     """Does what the server says until it closes the connection."""
     analysis_wanted = False
-    while line := server.receive():
-        word, *rest = line.split()
+    while (line := server.receive()) is not None:
+        word, *rest = line.split() or [""]
         if word == "protocol":
             analysis_wanted = ANALYSIS in rest
             server.send(CLIENT)
@@ -195,6 +196,7 @@ def check(size: int, seconds: float, command: list[str]) -> None:
     for seat in [black, white]:
         seat.lines.send(setup)
         seat.lines.send("info the game begins")
+        seat.lines.send("")  # says nothing, and is not the end
     played, analysed, several, resigned = [], 0, 0, None
     while [move for move, _ in played[-2:]] != ["pass", "pass"]:
         color, seat, other = [("b", black, white), ("w", white, black)][len(played) % 2]
