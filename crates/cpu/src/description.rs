@@ -211,7 +211,9 @@ impl Convolution {
     pub(crate) fn check(&self, name: &str, inputs: usize, outputs: usize, side: usize) -> Result<(), CpuError> {
         count(&format!("{name}: input channels"), inputs.max(1), self.inputs)?;
         count(&format!("{name}: output channels"), outputs.max(1), self.outputs)?;
-        count(&format!("{name}.weight"), inputs * outputs * side * side, self.weight.len())?;
+        // What wraps would fit fewer weights.
+        let weights = inputs.saturating_mul(outputs).saturating_mul(side * side);
+        count(&format!("{name}.weight"), weights, self.weight.len())?;
         count(&format!("{name}.bias"), outputs, self.bias.len())?;
         finite(&format!("{name}.weight"), &self.weight)?;
         finite(&format!("{name}.bias"), &self.bias)
@@ -221,7 +223,7 @@ impl Convolution {
 impl Dense {
     fn check(&self, name: &str, inputs: usize, outputs: usize) -> Result<(), CpuError> {
         count(&format!("{name}.bias"), outputs.max(1), self.bias.len())?;
-        count(&format!("{name}.weight"), inputs * outputs, self.weight.len())?;
+        count(&format!("{name}.weight"), inputs.saturating_mul(outputs), self.weight.len())?;
         finite(&format!("{name}.weight"), &self.weight)?;
         finite(&format!("{name}.bias"), &self.bias)
     }

@@ -277,4 +277,10 @@ fn numbers_that_do_not_fit_together_are_refused() {
         Layer::exact(&convolution(1, 1, 1), 20, &[0.0; 400], InstructionSet::Portable),
         Err(CpuError::Side(20))
     ));
+    // The number of weights wraps to 144.
+    let conv = Convolution { inputs: (1 << 60) + 1, ..convolution(1, 16, 1) };
+    assert!(matches!(
+        Layer::exact(&conv, 4, &[0.0; 16], InstructionSet::Portable),
+        Err(CpuError::Description { found: 144, .. })
+    ));
 }

@@ -4,7 +4,7 @@
 #![allow(clippy::needless_range_loop)]
 
 use super::simd::{Element, Simd};
-use super::slice::{at, room};
+use super::slice::{at, product, room};
 use crate::board::LANES;
 
 /// Columns whose sums are in registers at once: with two vectors of output channels twelve sums, which with two vectors of
@@ -35,10 +35,10 @@ pub(crate) struct Products<'a, T> {
 
 impl<T: Element> Products<'_, T> {
     pub(super) fn check(&self, out: usize) {
-        let rows = |stride: usize, len: usize| self.columns.saturating_sub(1) * stride + len;
+        let rows = |stride, len| product([self.columns.saturating_sub(1), stride]).saturating_add(len);
         assert!(self.width.is_multiple_of(LANES), "panels are padded");
         assert!(self.depth.is_multiple_of(T::STEP), "inputs are padded");
-        assert!(self.weights.len() >= self.depth * self.width, "the weights are there");
+        assert!(self.weights.len() >= product([self.depth, self.width]), "the weights are there");
         assert!(self.inputs.len() >= rows(self.strides.0, self.depth), "the inputs are there");
         assert!(T::STEP == 1 || self.scales.len() >= self.width, "the scales are there");
         assert!(out >= rows(self.strides.1, self.width), "the output has the sums");
@@ -153,5 +153,19 @@ unsafe fn block<S: Simd, T: Element, const W: usize, const B: usize>(
                 S::store(room(out, (column + b) * strides.1 + place, S::LANES), sums);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[should_panic(expected = "the inputs are there")]
+    fn columns_whose_number_wraps_are_refused() {
+        let numbers = [0.0_f32; LANES];
+        let (columns, strides) = (usize::MAX / LANES + 2, (LANES, 0));
+        let (weights, inputs) = (&numbers[..], &numbers[..]);
+        Products { depth: 1, width: LANES, weights, next: &[], columns, inputs, strides, scales: &[] }.check(LANES);
     }
 }

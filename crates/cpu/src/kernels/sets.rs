@@ -4,9 +4,15 @@
 macro_rules! set {
     ($name:ident, $simd:ty, $round:ty, $($features:literal)?) => {
         pub(super) mod $name {
-            use crate::kernels::simd::Element;
+            use crate::board::LANES;
+            use crate::kernels::simd::{Element, Floats};
             use crate::kernels::products::{self, Products};
             use crate::kernels::transforms::{self, Gather, Scatter};
+
+            // The loops go through padded channels and panels by whole vectors.
+            const ROUND: usize = <$round as Floats>::LANES;
+            const SIMD: usize = <$simd as Floats>::LANES;
+            const _: () = assert!(LANES / ROUND * ROUND == LANES && LANES / SIMD * SIMD == LANES);
 
             /// # Safety
             /// The slices are as long as [`Gather::check`] requires, and the processor has the instruction set.

@@ -7,7 +7,7 @@
 #![allow(clippy::needless_range_loop)]
 
 use super::simd::{Element, Floats, Round, Simd};
-use super::slice::{at, room};
+use super::slice::{at, product, room};
 use crate::board::{Board, FREQUENCIES, LANES, PANEL, STEP};
 
 /// Side of a transformed tile.
@@ -46,12 +46,17 @@ pub(crate) struct Scatter<'a> {
     pub(crate) strict: bool,
 }
 
+/// Numbers of so many positions.
+fn numbers(board: Board, positions: usize, channels: usize) -> usize {
+    product([positions, board.padded(), board.padded(), channels])
+}
+
 impl Gather<'_> {
     pub(super) fn check(&self, out: usize) {
-        let columns = self.positions * self.board.columns();
+        let transformed = product([FREQUENCIES, self.positions, self.board.columns(), self.channels]);
         assert!(self.channels.is_multiple_of(LANES), "channels are padded");
-        assert!(self.from.len() >= self.positions * self.board.len(self.channels), "the inputs are there");
-        assert!(out >= FREQUENCIES * columns * self.channels, "the output has the transformed inputs");
+        assert!(self.from.len() >= numbers(self.board, self.positions, self.channels), "the inputs are there");
+        assert!(out >= transformed, "the output has the transformed inputs");
     }
 }
 
@@ -62,12 +67,13 @@ impl Scatter<'_> {
     }
 
     pub(super) fn check(&self, out: usize) {
-        let columns = self.positions * self.board.columns();
+        let products = product([FREQUENCIES, self.positions, self.board.columns(), self.width]);
+        let biases = product([self.positions, self.bias_stride()]);
         assert!(self.width.is_multiple_of(LANES) && self.width <= PANEL, "panels are padded");
-        assert!(self.first + self.width <= self.channels, "the panel is one of the output");
-        assert!(self.products.len() >= FREQUENCIES * columns * self.width, "the products are there");
-        assert!(self.bias.len() >= self.channels.max(self.positions * self.bias_stride()), "the biases are there");
-        assert!(out >= self.positions * self.board.len(self.channels), "the output has every position");
+        assert!(self.first.saturating_add(self.width) <= self.channels, "the panel is one of the output");
+        assert!(self.products.len() >= products, "the products are there");
+        assert!(self.bias.len() >= self.channels.max(biases), "the biases are there");
+        assert!(out >= numbers(self.board, self.positions, self.channels), "the output has every position");
     }
 }
 
@@ -277,5 +283,26 @@ unsafe fn finish<S: Simd>(job: &Scatter<'_>, point: S::Vector, bias: S::Vector, 
             sum = if job.strict { S::exact(sum, S::splat(0.0), cut) } else { cut };
         }
         S::store(room(out, index, S::LANES), sum);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    #[should_panic(expected = "the inputs are there")]
+    fn positions_whose_numbers_wrap_are_refused() {
+        let (board, positions) = (Board::new(2), usize::MAX / LANES + 1);
+        Gather { board, positions, channels: LANES, from: &[], scales: &[1.0; FREQUENCIES] }.check(0);
+    }
+
+    #[test]
+    #[should_panic(expected = "the products are there")]
+    fn products_whose_number_wraps_are_refused() {
+        let (board, positions) = (Board::new(2), usize::MAX / LANES + 1);
+        let (width, bias) = (LANES, &[0.0; LANES]);
+        let (add, relu, strict) = (false, false, false);
+        Scatter { board, positions, products: &[], width, first: 0, channels: LANES, bias, add, relu, strict }.check(0);
     }
 }
