@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <limits>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -21,6 +22,14 @@ namespace {
 
 c10::impl::VirtualGuardImpl guard() {
   return c10::impl::VirtualGuardImpl(c10::DeviceType::CUDA);
+}
+
+// An index of 8 bits would make GPU 256 the first, and INT_MAX -1, which is the current one.
+c10::Device device_of(int gpu) {
+  if (gpu < 0 || gpu > std::numeric_limits<c10::DeviceIndex>::max()) {
+    throw std::runtime_error("there is no GPU " + std::to_string(gpu));
+  }
+  return c10::Device(c10::DeviceType::CUDA, static_cast<c10::DeviceIndex>(gpu));
 }
 
 // Of a message that is freed once: memory that is not freed if there is none for it.
@@ -86,6 +95,7 @@ const Api& api() {
 class Graph {
  public:
   Graph() : api_(api()) { api_.construct(memory_, false); }
+  // As all destructors noexcept: what would leave it ends the process, and does not reach Rust.
   ~Graph() { api_.destruct(memory_); }
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
@@ -153,7 +163,7 @@ void tengen_free_graph(Graph* graph) { delete graph; }
 // A stream of libtorch's pool, which has 32 for each GPU and gives them out in turn, whoever uses them.
 char* tengen_draw_stream(int gpu, int64_t* id) {
   return try_to([&] {
-    const c10::Device device(c10::DeviceType::CUDA, static_cast<c10::DeviceIndex>(gpu));
+    const c10::Device device = device_of(gpu);
     *id = guard().getStreamFromGlobalPool(device).id();
   });
 }
@@ -161,7 +171,7 @@ char* tengen_draw_stream(int gpu, int64_t* id) {
 // Lets the calling thread start its operations on a stream.
 char* tengen_use_stream(int gpu, int64_t id) {
   return try_to([&] {
-    const c10::Device device(c10::DeviceType::CUDA, static_cast<c10::DeviceIndex>(gpu));
+    const c10::Device device = device_of(gpu);
     guard().setDevice(device);
     guard().exchangeStream(c10::Stream(c10::Stream::UNSAFE, device, id));
   });
@@ -170,7 +180,7 @@ char* tengen_use_stream(int gpu, int64_t id) {
 // An event that happens when all operations that the calling thread has started so far on a GPU are done.
 char* tengen_record_event(int gpu, c10::Event** event) {
   return try_to([&] {
-    const c10::Device device(c10::DeviceType::CUDA, static_cast<c10::DeviceIndex>(gpu));
+    const c10::Device device = device_of(gpu);
     auto* recorded = new c10::Event(c10::DeviceType::CUDA);
     *event = recorded;
     recorded->record(guard().getStream(device));

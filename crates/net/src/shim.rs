@@ -269,8 +269,15 @@ mod tests {
     #[test]
     fn gpu_that_is_not_there_is_an_error_and_no_crash() {
         let of_stream = |gpu| Stream::take(gpu).map(drop);
-        for result in [of_stream(usize::MAX), of_stream(100), Event::record(100).map(drop)] {
+        for result in [of_stream(100), Event::record(100).map(drop)] {
             assert!(matches!(result, Err(NetError::Torch(message)) if !message.is_empty()));
+        }
+        // Without a check the first would be GPU 0, and the second the current one.
+        for gpu in [256, usize::MAX] {
+            for result in [of_stream(gpu), Event::record(gpu).map(drop)] {
+                let message = result.unwrap_err().to_string();
+                assert!(message.contains(&format!("there is no GPU {}", number(gpu))), "{message}");
+            }
         }
     }
 }

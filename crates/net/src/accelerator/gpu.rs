@@ -272,8 +272,10 @@ fn bytes_of(tensor: &mut Tensor) -> &mut [u8] {
         tensor.kind() == Kind::Uint8 && tensor.device() == tch::Device::Cpu && tensor.is_contiguous(),
         "plain bytes"
     );
+    assert!(tensor.numel() > 0, "an empty tensor has no address");
     // SAFETY: a contiguous tensor of bytes on the CPU has so many bytes there, and lives as long as the slice. No other handle
-    // to it exists but those of batches on the device, and a tensor with one is not free.
+    // to it exists but those of batches on the device, and a tensor with one is not free. All bytes were written: tensors of
+    // `host_memory` are copies of zeros.
     unsafe { std::slice::from_raw_parts_mut(tensor.data_ptr().cast(), tensor.numel()) }
 }
 
@@ -386,5 +388,11 @@ mod tests {
         assert!(matches!(fitting(32, 32, panics), Err(NetError::OutOfMemory { batch: 32, fits: Some(8) })));
         let broken = |_| Err(NetError::of_libtorch("CUDA error: unspecified launch failure"));
         assert!(matches!(fitting(4, 4, broken), Err(NetError::Torch(_))));
+    }
+
+    #[test]
+    #[should_panic(expected = "an empty tensor has no address")]
+    fn empty_tensor_is_no_slice() {
+        bytes_of(&mut Tensor::zeros([0_i64], (Kind::Uint8, tch::Device::Cpu)));
     }
 }
