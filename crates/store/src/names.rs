@@ -109,10 +109,10 @@ pub(crate) fn number_name(number: u32) -> String {
     format!("{number:06}")
 }
 
-/// Undoes [`number_name`]; `None` for any other name.
+/// Undoes [`number_name`]; `None` for any other name, and for that of the largest number, after which there is no next.
 pub(crate) fn parse_number(text: &str) -> Option<u32> {
     let number = u32::try_from(parse_digits(text)?).ok()?;
-    (number_name(number) == text).then_some(number)
+    (number_name(number) == text && number < u32::MAX).then_some(number)
 }
 
 fn parse_digits(text: &str) -> Option<u64> {
@@ -154,7 +154,8 @@ mod tests {
     fn numbers_have_one_name() {
         assert_eq!((number_name(330), parse_number("000330")), ("000330".to_owned(), Some(330)));
         assert_eq!(parse_number("1234567"), Some(1_234_567));
-        for other in ["330", "0000330", "+00330", "", "abcdef", "99999999999"] {
+        assert_eq!(parse_number("4294967294"), Some(u32::MAX - 1));
+        for other in ["330", "0000330", "+00330", "", "abcdef", "4294967295", "99999999999"] {
             assert_eq!(parse_number(other), None, "{other}");
         }
     }
