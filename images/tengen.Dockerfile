@@ -22,6 +22,8 @@ RUN scripts/setup-libtorch --${VARIANT} --dest /tengen/libtorch
 COPY . .
 # The same bytes wherever and whenever it is built: no path of this machine, no time.
 ENV SOURCE_DATE_EPOCH=0 RUSTFLAGS="--remap-path-prefix=/tengen=. --remap-path-prefix=/usr/local/cargo=cargo"
+# The commit that `tengen doctor` names, where it is given: --build-arg TENGEN_COMMIT=$(git rev-parse HEAD). There is no git here.
+ARG TENGEN_COMMIT
 RUN cargo build --locked --release --package selfplay --package trainer --package evaluator --package inference --package tengen
 RUN mkdir -p /image/bin /image/share/licenses \
     && cp target/release/selfplay target/release/trainer target/release/evaluator target/release/inference target/release/tengen /image/bin/ \
