@@ -163,7 +163,10 @@ mod tests {
 
     #[test]
     fn every_argument_is_explained() {
-        for item in page().split("\n- **`").skip(1) {
+        let page = page();
+        let items: Vec<&str> = page.split("\n- **`").skip(1).collect();
+        assert!(items.len() > 300, "the page has other marks than this test knows: {}", items.len());
+        for item in items {
             let (_, help) = item.split_once("<br>").unwrap_or((item, ""));
             let help = help.split("\n\n").next().unwrap_or_default();
             assert!(help.len() > 5, "{item}");
