@@ -143,7 +143,9 @@ fn illegal_move_loses_the_game() {
     let store = store();
     let mut arena = arena(&store, &script("Cheat", "genmove) said=C3 ;;"));
     play_match(&mut arena, [&player("Cheat"), &player("Captures")], 4).expect("it plays, if badly");
-    for game in played(&arena) {
+    let games = played(&arena);
+    assert_eq!(games.len(), 4);
+    for game in games {
         let winner = if game.black == "Captures" { Outcome::Black } else { Outcome::White };
         assert_eq!((game.end, game.outcome), (EndReason::Forfeit, winner));
         assert!(game.replay().is_ok(), "the illegal move is no move of the game");
