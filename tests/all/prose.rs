@@ -496,7 +496,9 @@ fn sentences_of_messages_have_at_most_35_words() {
 fn every_alert_has_a_runbook_entry_that_it_links_to() {
     let rules = fs::read_to_string(repository().join("k8s/monitoring/alerts.yaml")).unwrap();
     let entries = anchors(Path::new("docs/operations/alerts.md"));
-    for rule in rules.split("- alert: ").skip(1) {
+    let rules: Vec<&str> = rules.split("- alert: ").skip(1).collect();
+    assert!(!rules.is_empty(), "no alert is found");
+    for rule in rules {
         let anchor = rule.lines().next().unwrap().trim().to_lowercase();
         assert!(entries.contains(&anchor), "docs/operations/alerts.md has no entry {anchor}");
         assert!(rule.contains(&format!("docs/operations/alerts.md#{anchor}\n")), "{anchor} has no runbook_url");
