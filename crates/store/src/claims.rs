@@ -232,4 +232,19 @@ mod tests {
         let files = claims.at.store.dated_files(&claims.at.path([CLAIMS])).unwrap();
         assert!(files.is_empty(), "old ones are deleted: {files:?}");
     }
+
+    #[test]
+    fn claim_whose_file_is_cut_off_holds_until_it_is_listed() {
+        let claims = claims();
+        let (whole, cut) = (claim("x", "random", 0), claim("y", "random", 0));
+        assert!(claims.acquire("a", &whole).unwrap());
+        let path = claims.file(&cut.file());
+        claims.at.store.publish(&path, bytes::Bytes::from_static(b"format = 1\nworker = \"b")).unwrap();
+        assert!(!claims.acquire("a", &cut).unwrap(), "its name is taken");
+        let observed: Vec<Claim> = claims.observe().unwrap().into_iter().map(|(_, claim)| claim).collect();
+        assert_eq!(observed, std::slice::from_ref(&whole));
+        assert!(claims.at.store.exists(&path).unwrap(), "observers change nothing");
+        assert_eq!(claims.list(AGE).unwrap(), [whole]);
+        assert!(claims.acquire("a", &cut).unwrap());
+    }
 }

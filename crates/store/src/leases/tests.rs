@@ -1,6 +1,6 @@
 use std::cell::Cell;
 use std::fs::{self, File};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::SystemTime;
 
 use exit_class::{Classified, ExitClass};
@@ -76,10 +76,35 @@ fn lease_of_a_dead_process_of_this_machine_is_taken_at_once() {
 
 #[test]
 fn lease_of_a_process_that_ended_and_was_not_waited_for_is_taken_at_once() {
-    let mut child = Command::new("true").spawn().unwrap();
-    wait_until("the end of the process", || started(child.id()).is_none());
-    assert!(fs::exists(format!("/proc/{}/stat", child.id())).unwrap());
+    // It ends with its input.
+    let mut child = Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    let (process, began) = (child.id(), started(child.id()).unwrap());
+    let leases = leases();
+    leave(&leases, 1, |holder| (holder.process, holder.started) = (process, began));
+    assert!(matches!(acquire(&leases), Err(StoreError::Held { .. })), "it is alive");
+    drop(child.stdin.take());
+    wait_until("the end of the process", || started(process).is_none());
+    assert!(fs::exists(format!("/proc/{process}/stat")).unwrap());
+    assert_eq!(acquire(&leases).unwrap().unwrap().number, 2);
     child.wait().unwrap();
+}
+
+/// Such a file names no process: it is treated as that of a process elsewhere.
+#[test]
+fn lease_whose_file_is_cut_off_is_taken_after_a_minute() {
+    let leases = leases();
+    let path = lease_path(&leases.folder(&worker("0")), 1);
+    leases.at.store.publish(&path, bytes::Bytes::from_static(b"format = 1\nhost = \"fa")).unwrap();
+    let held = leases.observe().unwrap();
+    assert_eq!((held.len(), leases.holder_of(&held[0]).unwrap()), (1, None));
+    let waited = Cell::new(Duration::ZERO);
+    let wait = |time| {
+        waited.set(waited.get() + time);
+        false
+    };
+    let lease = leases.acquire(worker("0"), &wait, || {}).unwrap().unwrap();
+    assert_eq!((lease.number, waited.get()), (2, RESPONSE));
+    assert!(!leases.at.store.exists(&path).unwrap());
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Files that are not what they were: every damage is an error that names the file, and never a panic.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
 use proptest::prelude::*;
@@ -10,6 +10,7 @@ use proptest::test_runner::TestRunner;
 use store::{FileRef, Run, Stem, StoreError};
 use tempfile::TempDir;
 
+use crate::state::{checkpoint, manifest, parts};
 use crate::{config, in_folder, some_games};
 
 /// A run with one file of games, and the paths of the games and the examples.
@@ -38,14 +39,30 @@ impl Victim {
         } else {
             vec![self.run.examples().read(&self.file).map(drop)]
         };
-        for error in results.iter().filter_map(|result| result.as_ref().err()) {
-            assert!(
-                matches!(error, StoreError::Damaged { path: named, .. } if *named == path.display().to_string()),
-                "{error}"
-            );
-        }
+        results.iter().filter_map(|result| result.as_ref().err()).for_each(|error| names(error, path));
         results
     }
+}
+
+/// The error is of this file, which is damaged.
+fn names(error: &StoreError, path: &Path) {
+    assert!(
+        matches!(error, StoreError::Damaged { path: named, .. } if *named == path.display().to_string()),
+        "{error}"
+    );
+}
+
+/// A file replaced by nothing, without its end, and with another last byte. `read` reads it, which fails each time.
+fn damage(path: &Path, read: impl Fn() -> Result<(), StoreError>) {
+    let whole = fs::read(path).unwrap();
+    let mut altered = whole.clone();
+    *altered.last_mut().unwrap() = b'?';
+    for bytes in [&whole[..0], &whole[..whole.len() - 10], &altered[..]] {
+        fs::write(path, bytes).unwrap();
+        names(&read().unwrap_err(), path);
+    }
+    fs::write(path, whole).unwrap();
+    read().unwrap();
 }
 
 /// Many places in a file: all of the last bytes, and some of the others.
@@ -138,4 +155,31 @@ fn damaged_metadata_is_named() {
     fs::write(folder.path().join("r/run.toml"), "seed = 1").unwrap();
     let error = run.config().unwrap_err();
     assert!(error.to_string().contains("r/run.toml: "), "{error}");
+}
+
+#[test]
+fn damaged_checkpoint_is_named_and_deleted_one_is_not_the_newest() {
+    let (folder, run) = in_folder();
+    for step in [1, 2] {
+        run.checkpoints().publish(&checkpoint(step, "x")).unwrap();
+    }
+    let newest = folder.path().join("r/checkpoints/000000000002");
+    for file in ["manifest.toml", "state.toml", "weights.safetensors"] {
+        damage(&newest.join(file), || run.checkpoints().newest().map(drop));
+    }
+    assert_eq!(run.checkpoints().newest().unwrap(), Some(checkpoint(2, "x")));
+    fs::remove_dir_all(newest).unwrap();
+    assert_eq!(run.checkpoints().newest().unwrap(), Some(checkpoint(1, "x")));
+}
+
+#[test]
+fn damaged_shards_are_named() {
+    let (folder, run) = in_folder();
+    let published = run.shards().publish(parts(0), manifest(2)).unwrap();
+    assert!(!published.parts.is_empty());
+    let shards = folder.path().join("r/shards/000002");
+    for part in &published.parts {
+        damage(&shards.join(&part.part.file), || run.shards().read(2, part).map(drop));
+    }
+    damage(&shards.join("manifest.toml"), || run.shards().manifest(2).map(drop));
 }

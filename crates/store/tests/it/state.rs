@@ -60,7 +60,7 @@ fn model_is_published_once() {
     });
 }
 
-fn manifest(generation: u32) -> Manifest {
+pub(crate) fn manifest(generation: u32) -> Manifest {
     Manifest {
         generation,
         seed: 1,
@@ -90,7 +90,7 @@ fn manifest(generation: u32) -> Manifest {
     }
 }
 
-fn parts(seed: u64) -> Vec<ExampleRows> {
+pub(crate) fn parts(seed: u64) -> Vec<ExampleRows> {
     let games = some_games("w", seed, seed + 4);
     games
         .chunks(2)
@@ -133,7 +133,7 @@ fn old_shards_are_pruned() {
     });
 }
 
-fn checkpoint(step: u64, text: &str) -> Checkpoint {
+pub(crate) fn checkpoint(step: u64, text: &str) -> Checkpoint {
     let file = |name: &str| (name.to_owned(), Bytes::from(format!("{name} {text}")));
     Checkpoint { step, files: BTreeMap::from(["weights.safetensors", "state.toml"].map(file)) }
 }
