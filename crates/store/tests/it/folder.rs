@@ -86,9 +86,6 @@ fn folder_without_permission_is_named() {
     // Root may write everywhere.
     if denied {
         let error = error.unwrap_err();
-        assert!(
-            error.class() == ExitClass::StoreUnreachable && error.to_string().contains("Permission denied"),
-            "{error}"
-        );
+        assert!(error.class() == ExitClass::StoreRefuses && error.to_string().contains("Permission denied"), "{error}");
     }
 }
