@@ -141,8 +141,11 @@ fn following_makes_shards_as_models_appear() {
     let patience = std::time::Duration::from_millis(20);
     std::thread::scope(|scope| {
         let shuffler = scope.spawn(|| follow(&run, &stop));
-        let wait_for =
-            |generation| while run.shards().manifest(generation).unwrap().is_none() && !stop.wait(patience) {};
+        let wait_for = |generation| {
+            while run.shards().manifest(generation).unwrap().is_none() && !stop.wait(patience) {
+                assert!(!shuffler.is_finished(), "it goes on until the last model");
+            }
+        };
         wait_for(1);
         publish_model(&run, 1);
         wait_for(2);
