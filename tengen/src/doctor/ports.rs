@@ -60,7 +60,8 @@ mod tests {
 
     #[test]
     fn address_is_free_in_use_or_none() {
-        let taken = TcpListener::bind("127.0.0.1:0").unwrap();
+        // Clients bind to 127.0.0.1, so none gets this port once it is free.
+        let taken = TcpListener::bind("127.0.0.2:0").unwrap();
         let address = taken.local_addr().unwrap().to_string();
         assert_eq!(of("metrics", address.clone()).state, "in use");
         drop(taken);
