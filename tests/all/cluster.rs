@@ -37,8 +37,10 @@ struct Cluster {
     ends: BTreeMap<i32, u32>,
 }
 
-fn free_address() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+/// An address whose port the system gives to no other process while this one is down: clients bind to 127.0.0.1, other
+/// tests to 127.0.0.2, and each place has its own.
+fn free_address(place: usize) -> String {
+    let listener = TcpListener::bind(format!("127.0.0.{}:0", 3 + place)).unwrap();
     listener.local_addr().unwrap().to_string()
 }
 
@@ -70,7 +72,7 @@ impl Cluster {
 
     fn add(&mut self, program: &'static str, arguments: &[&str]) {
         let arguments: Vec<String> = arguments.iter().map(|&argument| argument.to_owned()).collect();
-        let address = free_address();
+        let address = free_address(self.places.len());
         let stage = launch(&self.store, program, &arguments, &address);
         self.places.push(Process { program, arguments, address, stage });
     }
