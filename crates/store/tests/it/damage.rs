@@ -7,10 +7,10 @@ use bytes::Bytes;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
-use store::{FileRef, Run, Stem, StoreError};
+use store::{FileRef, Pairing, Run, Stem, StoreError};
 use tempfile::TempDir;
 
-use crate::state::{checkpoint, manifest, parts};
+use crate::state::{checkpoint, manifest, parts, rating, threshold};
 use crate::{config, in_folder, some_games};
 
 /// A run with one file of games, and the paths of the games and the examples.
@@ -182,4 +182,22 @@ fn damaged_shards_are_named() {
         damage(&shards.join(&part.part.file), || run.shards().read(2, part).map(drop));
     }
     damage(&shards.join("manifest.toml"), || run.shards().manifest(2).map(drop));
+}
+
+#[test]
+fn damaged_ratings_thresholds_and_pairings_are_named() {
+    let (folder, run) = in_folder();
+    let run_folder = folder.path().join("r");
+    run.ratings().publish(&[rating(1.0)]).unwrap();
+    let ratings = fs::read_dir(run_folder.join("ratings")).unwrap().next().unwrap().unwrap().path();
+    damage(&ratings, || run.ratings().newest().map(drop));
+
+    run.resign().publish(&threshold(-0.9)).unwrap();
+    damage(&run_folder.join("resign/000001.toml"), || run.resign().get("000001").map(drop));
+
+    let [first, second] = ["random", "r-8"].map(|player| player.parse().unwrap());
+    let pairing = Pairing { first, second, games: 32 };
+    run.pairings().remember(80, 3, &pairing).unwrap();
+    // A schedule does not choose anew what it cannot read.
+    damage(&run_folder.join("pairings/000080-003.toml"), || run.pairings().remember(80, 3, &pairing).map(drop));
 }

@@ -177,22 +177,25 @@ pub(crate) fn threshold(threshold: f32) -> store::ResignThreshold {
     }
 }
 
+pub(crate) fn rating(elo: f64) -> RatingRow {
+    RatingRow {
+        player: "r-1".to_owned(),
+        elo,
+        error: 20.0,
+        above_pool: 0.0,
+        above_pool_error: 10.0,
+        games: 4,
+        points: 2.5,
+    }
+}
+
 #[test]
 fn newest_ratings_win() {
     on_every_run(|run| {
-        let row = |elo| RatingRow {
-            player: "r-1".to_owned(),
-            elo,
-            error: 20.0,
-            above_pool: 0.0,
-            above_pool_error: 10.0,
-            games: 4,
-            points: 2.5,
-        };
         assert_eq!(run.ratings().newest().unwrap(), None);
-        run.ratings().publish(&[row(1.0)]).unwrap();
-        run.ratings().publish(&[row(2.0), row(-0.5)]).unwrap();
-        assert_eq!(run.ratings().newest().unwrap(), Some(vec![row(2.0), row(-0.5)]));
+        run.ratings().publish(&[rating(1.0)]).unwrap();
+        run.ratings().publish(&[rating(2.0), rating(-0.5)]).unwrap();
+        assert_eq!(run.ratings().newest().unwrap(), Some(vec![rating(2.0), rating(-0.5)]));
     });
 }
 
