@@ -119,6 +119,7 @@ mod tests {
         let table = Table::new(&results, &ratings, &[None; 3], &[false; 3]);
         let json = table.to_json();
         assert_eq!(json["ratings"].as_array().map(Vec::len), Some(3));
+        assert_eq!(table.to_csv().lines().count(), 1 + table.rows().len());
         for (line, row) in table.to_csv().lines().skip(1).zip(table.rows()) {
             assert!(line.ends_with(&format!("{},{}", row.games, row.points)), "{line}");
         }

@@ -167,6 +167,7 @@ fn games_can_be_played_again() {
         let size = Size::new(shown.size).expect("a size");
         let mut game = go::Game::new(size);
         let mut stones = std::collections::BTreeSet::new();
+        assert_eq!(shown.captures.len(), shown.moves.len());
         for (&mv, captured) in shown.moves.iter().zip(&shown.captures) {
             game.play(go::Move::from_index(size, mv).expect("a move")).expect("a legal move");
             stones.extend(Some(mv).filter(|&mv| mv < size.area()));
