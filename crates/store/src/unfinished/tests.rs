@@ -50,6 +50,7 @@ fn take_games_returns_games_as_handed_off() {
     let games = games("a", 0..3);
     store.hand_off(1, "a", &games).unwrap();
     let read = store.acquire("a", any).unwrap().unwrap().games;
+    assert_eq!(read.len(), games.len());
     for (read, store) in read.iter().zip(&games) {
         assert_eq!(
             (read.id, &read.turns, read.seed, &read.worker),

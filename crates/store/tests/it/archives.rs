@@ -119,6 +119,7 @@ fn parallel_reads_keep_the_requested_order() {
         files.insert(5, file(9, 99));
         let reader = fresh(run);
         let read = reader.games().read_each(&files, |file| reader.games().read(file));
+        assert_eq!(read.len(), files.len());
         for (file, games) in files.iter().zip(read) {
             match games {
                 Ok(games) => assert_eq!(games, run.games().read(file).unwrap()),
