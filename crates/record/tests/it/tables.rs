@@ -118,6 +118,7 @@ fn policy_surprises_are_read_alone_and_checked() {
     let examples = some_examples(1);
     let batch = examples::to_batch(&examples);
     let found = examples::surprises(&batch).unwrap();
+    assert_eq!(found.len(), examples.len());
     assert!(found.iter().all(|found| found.policy.is_some()));
     assert!(found.iter().zip(&examples).all(|(found, example)| found.policy == example.policy_surprise));
 
