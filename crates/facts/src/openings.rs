@@ -103,6 +103,7 @@ pub fn text(size: Size, moves: &[u16]) -> String {
 #[cfg(test)]
 mod tests {
     use record::{GameProjection, games, synthetic};
+    use store::{Stem, Store};
 
     use super::*;
 
@@ -127,6 +128,22 @@ mod tests {
                 assert_eq!(canonical(listing.size, &turned), whole);
             }
         }
+    }
+
+    #[test]
+    fn files_that_cannot_be_read_are_passed_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = Store::open(folder.path().to_str().unwrap()).unwrap().run(&"r".parse().unwrap());
+        let files = [1, 2].map(|time| FileRef { model: 0, stem: Stem::new("w", time).unwrap() });
+        for (file, first) in files.iter().zip([0, 10]) {
+            let game = |index| synthetic::game("random", "w", index, Size::new(5).unwrap(), 8);
+            run.games().publish_as(file, &(first..first + 10).map(game).collect::<Vec<_>>()).unwrap();
+        }
+        assert_eq!(Openings::of_files(&run, &files, 100).unwrap().games, 20);
+        let path = folder.path().join(format!("r/games/{}.parquet", files[1]));
+        let whole = std::fs::read(&path).unwrap();
+        std::fs::write(&path, &whole[..whole.len() / 2]).unwrap();
+        assert_eq!(Openings::of_files(&run, &files, 100).unwrap().games, 10);
     }
 
     #[test]

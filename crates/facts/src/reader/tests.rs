@@ -157,8 +157,15 @@ fn facts_are_there_before_everything_is_read() {
 
 #[test]
 fn damaged_files_are_named_and_passed_over() {
-    let run = run();
+    let folder = tempfile::tempdir().unwrap();
+    let run = Store::open(folder.path().to_str().unwrap()).unwrap().run(&"tiny".parse().unwrap());
+    run.create(&Preset::Tiny.config()).unwrap();
     publish(&run, 0, "a", 1, 0..10);
+    publish(&run, 0, "cut", 2, 10..20);
+    let cut = FileRef { model: 0, stem: Stem::new("cut", 2).unwrap() };
+    let path = folder.path().join(format!("tiny/games/{cut}.parquet"));
+    let whole = std::fs::read(&path).unwrap();
+    std::fs::write(&path, &whole[..whole.len() / 2]).unwrap();
     run.logs().publish("000001-2.jsonl", "\u{fffd}".into()).unwrap();
     let mut reader = Reader::open(run).unwrap();
     reader.refresh().unwrap();
@@ -170,8 +177,10 @@ fn damaged_files_are_named_and_passed_over() {
         reader.read(8).unwrap();
     }
     let facts = reader.facts();
-    assert_eq!((played(&facts), facts.damaged.len()), (vec![10], 1));
-    assert!(facts.damaged[0].contains("gone"), "{:?}", facts.damaged);
+    assert_eq!((played(&facts), facts.damaged.len()), (vec![10], 2));
+    for words in [format!("{} is damaged", path.display()), "gone".to_owned()] {
+        assert!(facts.damaged.iter().any(|named| named.contains(&words)), "{words}: {:?}", facts.damaged);
+    }
 }
 
 #[test]
