@@ -36,12 +36,13 @@ const SOON: Duration = Duration::from_millis(300);
 const LATER: Duration = Duration::from_secs(20);
 const DAY: Duration = Duration::from_secs(24 * 3600);
 
-/// A declared engine that runs this script.
-fn engine(cases: &str, more: &str) -> Engine {
+/// A declared engine that runs this script, and has so much time for a move.
+fn engine(cases: &str, time: Duration, more: &str) -> Engine {
     let command: Vec<String> = script(cases).iter().map(|word| format!("{word:?}")).collect();
     let text = format!(
-        "[[engine]]\nname = 'Script'\ncommand = [{}]\nseconds_per_move = 0.5\nseconds_to_start = 5\n{more}",
-        command.join(", ").replace("\\'", "'")
+        "[[engine]]\nname = 'Script'\ncommand = [{}]\nseconds_per_move = {}\nseconds_to_start = 20\n{more}",
+        command.join(", ").replace("\\'", "'"),
+        time.as_secs_f64()
     );
     let name: EngineName = "Script".parse().unwrap();
     Engine::find(&name, &EngineSpecs::from_toml(&text).unwrap()).unwrap()
@@ -57,16 +58,16 @@ fn answer(external: &mut dyn ExternalPlayer) -> Result<Response, PlayerError> {
 }
 
 /// The result of such a program at a request for the second move of a game.
-fn second_move(cases: &str) -> Result<Response, PlayerError> {
-    let mut external = engine(cases, "").player(size(), 7.5, 1);
+fn second_move(cases: &str, time: Duration) -> Result<Response, PlayerError> {
+    let mut external = engine(cases, time, "").player(size(), 7.5, 1);
     let mut game = Game::new(size());
     game.play(Move::from_gtp(size(), "C3").unwrap()).unwrap();
     external.ask_move(&game);
     answer(&mut *external)
 }
 
-fn broken(cases: &str) -> String {
-    match second_move(cases) {
+fn broken(cases: &str, time: Duration) -> String {
+    match second_move(cases, time) {
         Err(PlayerError::Broken(reason)) => reason,
         other => panic!("{other:?}"),
     }
@@ -153,27 +154,29 @@ fn child_processes_of_an_engine_stop_with_it() {
 
 #[test]
 fn move_is_parsed_and_a_malformed_response_is_an_error() {
-    assert_eq!(second_move("genmove) say d4 ;;"), Ok(Response::Move(Move::from_gtp(size(), "D4").unwrap())));
-    assert_eq!(second_move("genmove) say PASS ;;"), Ok(Response::Move(Move::Pass)));
-    assert_eq!(second_move("genmove) say Resign ;;"), Ok(Response::Resign));
-    let refused = second_move(r#"play) printf '?%s illegal move\n\n' "$id" ;;"#);
+    assert_eq!(second_move("genmove) say d4 ;;", LATER), Ok(Response::Move(Move::from_gtp(size(), "D4").unwrap())));
+    assert_eq!(second_move("genmove) say PASS ;;", LATER), Ok(Response::Move(Move::Pass)));
+    assert_eq!(second_move("genmove) say Resign ;;", LATER), Ok(Response::Resign));
+    let refused = second_move(r#"play) printf '?%s illegal move\n\n' "$id" ;;"#, LATER);
     assert_eq!(refused, Err(PlayerError::Forfeit("\"play black C3\" was refused: illegal move".to_owned())));
-    assert_eq!(broken("genmove) say Z99 ;;"), "the response to \"genmove white\" is \"Z99\", not a move");
-    assert_eq!(broken("genmove) sleep 100 ;;"), "no response to \"genmove white\" in 0.5 s");
-    assert!(broken("genmove) exit 1 ;;").starts_with("the process exited at \"genmove white\": exit status: 1"));
-    assert!(broken("boardsize) exit 1 ;;").starts_with("the process exited at \"boardsize 5\""));
+    assert_eq!(broken("genmove) say Z99 ;;", LATER), "the response to \"genmove white\" is \"Z99\", not a move");
+    let silence = broken("genmove) sleep 100 ;;", Duration::from_millis(500));
+    assert_eq!(silence, "no response to \"genmove white\" in 0.5 s");
+    assert!(broken("genmove) exit 1 ;;", LATER).starts_with("the process exited at \"genmove white\": exit status: 1"));
+    assert!(broken("boardsize) exit 1 ;;", LATER).starts_with("the process exited at \"boardsize 5\""));
 }
 
 /// The program never gets a command for a random move, but it gets the moves.
 #[test]
 fn some_moves_are_drawn_at_random() {
     let cases = r#"genmove) say pass ;;"#;
-    let engine = engine(cases, "random_moves = 0.25");
+    let engine = engine(cases, LATER, "random_moves = 0.25");
     let mut drawn = 0;
     for seed in 0..200 {
         let mut external = engine.player(size(), 7.5, seed);
         external.ask_move(&Game::new(size()));
-        drawn += u32::from(answer(&mut *external) != Ok(Response::Move(Move::Pass)));
+        let Ok(Response::Move(mv)) = answer(&mut *external) else { panic!("it plays, with the seed {seed}") };
+        drawn += u32::from(mv != Move::Pass);
     }
     // Three standard deviations of 200 draws are 18.
     assert!((32..=68).contains(&drawn), "{drawn}");
@@ -183,6 +186,6 @@ fn some_moves_are_drawn_at_random() {
 fn undeclared_engine_error_lists_declared() {
     let error = Engine::find(&"Gnu".parse().unwrap(), &EngineSpecs::default()).unwrap_err();
     assert!(error.to_string().starts_with("there is no engine Gnu; known are Random, Captures, GnuGo-10, "), "{error}");
-    let old = engine("protocol_version) say 1 ;;", "").identify(size()).unwrap_err();
+    let old = engine("protocol_version) say 1 ;;", LATER, "").identify(size()).unwrap_err();
     assert_eq!(old.to_string(), "engine Script: GTP version \"1\", expected 2");
 }
