@@ -190,6 +190,8 @@ impl Claims {
 
 #[cfg(test)]
 mod tests {
+    use std::thread;
+
     use super::*;
 
     const AGE: Duration = Duration::from_secs(60);
@@ -212,6 +214,12 @@ mod tests {
         assert!(claims.acquire("b", &claim("x", "y", 4)).unwrap());
         claims.release(&claim("x+visits=4", "y", 4)).unwrap();
         assert!(claims.acquire("b", &claim("x+visits=4", "y", 4)).unwrap());
+        let acquire = |worker: u32| claims.acquire(&worker.to_string(), &claim("x", "y", 8)).unwrap();
+        let won: Vec<bool> = thread::scope(|scope| {
+            let threads: Vec<_> = (0..8).map(|worker| scope.spawn(move || acquire(worker))).collect();
+            threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+        });
+        assert_eq!(won.iter().filter(|&&won| won).count(), 1, "{won:?}");
     }
 
     #[test]
