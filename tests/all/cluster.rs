@@ -13,7 +13,7 @@ use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use store::{Run, StoreError};
 use testing::wait_until;
-use tests::{Prometheus, Stage, TestStore, repository, succeed};
+use tests::{Prometheus, Stage, TestStore, repository, resumed, succeed};
 
 const WORKERS: usize = 6;
 const EVALUATORS: usize = 2;
@@ -198,21 +198,14 @@ fn cluster_with_restarting_processes_trains_and_loses_no_game() {
     assert_eq!(before.difference(&after).collect::<Vec<_>>(), [""; 0], "no published game is lost");
     let audit = succeed(cluster.store.program("tengen").args(["audit", "r"]));
     rated_by_what_is_stored(&cluster.store, &run);
-    let handed_off = handed_off(&run);
+    let resumed = resumed(&run);
     // In half a minute it may be that no worker that plays gets SIGTERM.
-    assert!(handed_off > 0 || seconds < 300, "no handed-off game was resumed");
+    assert!(resumed > 0 || seconds < 300, "no handed-off game was resumed");
     println!(
-        "{} games, {handed_off} of them resumed by another process or model, model {newest:?}, exits by code {:?}\n{audit}",
+        "{} games, {resumed} of them resumed by another process or model, model {newest:?}, exits by code {:?}\n{audit}",
         after.len(),
         cluster.ends
     );
-}
-
-/// Published games that were resumed.
-fn handed_off(run: &Run) -> usize {
-    let files = run.games().files_since(0).unwrap();
-    let games = files.iter().flat_map(|file| run.games().read(file).unwrap());
-    games.filter(|game| !game.handoffs.is_empty()).count()
 }
 
 /// The published ratings are those of the games that are stored, each counted once.

@@ -17,13 +17,6 @@ pub(crate) fn published(run: &Run) -> BTreeSet<String> {
     games
 }
 
-/// How many published games were handed off in between, and resumed by the same worker or another one.
-pub(crate) fn resumed(run: &Run) -> usize {
-    let files = run.games().files_since(0).unwrap();
-    let games = files.iter().flat_map(|file| run.games().read(file).unwrap());
-    games.filter(|game| !game.handoffs.is_empty()).count()
-}
-
 /// The ids of the games that are handed off and not published yet, of workers whose names these are.
 pub(crate) fn handed_off(run: &Run, of: impl Fn(&str) -> bool) -> BTreeSet<String> {
     let mut games = BTreeSet::new();

@@ -1,10 +1,10 @@
 //! A newer image, and an older model, by the steps of the page on Kubernetes.
 
 use serde_json::{Value, json};
-use tests::{TestStore, program, succeed};
+use tests::{TestStore, program, resumed, succeed};
 
 use crate::agent::Agent;
-use crate::games::{assert_kept, handed_off, published, resumed};
+use crate::games::{assert_kept, handed_off, published};
 use crate::node::Node;
 use crate::plane::ControlPlane;
 use crate::scaling::{endless, wait_for_workers};

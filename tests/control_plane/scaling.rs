@@ -3,10 +3,10 @@
 use std::collections::BTreeSet;
 
 use serde_json::{Value, json};
-use tests::{TestStore, succeed};
+use tests::{TestStore, resumed, succeed};
 
 use crate::agent::Agent;
-use crate::games::{assert_kept, handed_off, published, resumed, wait_until_published};
+use crate::games::{assert_kept, handed_off, published, wait_until_published};
 use crate::node::Node;
 use crate::plane::{ControlPlane, assert_documented};
 use crate::setup::{Overlay, assert_none_counted, is_ready};

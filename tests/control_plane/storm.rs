@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use serde_json::Value;
-use tests::{TestStore, succeed};
+use tests::{TestStore, resumed, succeed};
 
 use crate::agent::Agent;
 use crate::disruption::evict;
-use crate::games::{assert_kept, published, resumed};
+use crate::games::{assert_kept, published};
 use crate::node::Node;
 use crate::plane::ControlPlane;
 use crate::scaling::{endless, wait_for_workers};

@@ -67,6 +67,16 @@ pub fn whole_games(run: &Run, file: &FileRef) -> Vec<GameRecord> {
     games.into_iter().map(|game| game.with_policies(&examples)).collect()
 }
 
+/// How many published games were handed off in between, and resumed by the same worker or another one.
+///
+/// # Panics
+/// When they cannot be read.
+pub fn resumed(run: &Run) -> usize {
+    let files = run.games().files_since(0).expect("the files can be listed");
+    let games = files.iter().flat_map(|file| run.games().read(file).expect("the games can be read"));
+    games.filter(|game| !game.handoffs.is_empty()).count()
+}
+
 /// A store that is deleted on drop: in a folder, or on an S3 server of its own.
 pub struct TestStore {
     folder: tempfile::TempDir,
