@@ -50,7 +50,10 @@ def results(run: Path) -> None:
 
 def policies(run: Path) -> None:
     """The policy target of an example: normalised visits on the board."""
-    file = sorted(glob.glob(str(run / "examples" / "**" / "*.parquet"), recursive=True))[0]
+    file = min(glob.glob(str(run / "examples" / "**" / "*.parquet"), recursive=True), default=None)
+    if file is None:
+        print("no examples yet")
+        return
     row = polars.read_parquet(file).row(0, named=True)
     policy = numpy.zeros(row["size"] ** 2 + 1)
     policy[row["visit_moves"]] = row["visit_counts"]
@@ -60,7 +63,10 @@ def policies(run: Path) -> None:
 
 def weights(run: Path) -> None:
     """The newest model's tensors, and the shape that its file carries."""
-    file = sorted(glob.glob(str(run / "models" / "*" / "weights.safetensors")))[-1]
+    file = max(glob.glob(str(run / "models" / "*" / "weights.safetensors")), default=None)
+    if file is None:
+        print("no models yet")
+        return
     tensors = safetensors.numpy.load_file(file)
     with open(file, "rb") as raw:
         (length,) = struct.unpack("<Q", raw.read(8))
@@ -73,6 +79,8 @@ def weights(run: Path) -> None:
 
 
 def main() -> None:
+    if len(sys.argv) != 2 or not Path(sys.argv[1], "games").is_dir():
+        sys.exit(f"{__doc__}\nThe argument is a run that has games.")
     run = Path(sys.argv[1])
     tables(run)
     results(run)
