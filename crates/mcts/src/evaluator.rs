@@ -135,7 +135,7 @@ pub trait Evaluator {
     /// Adds a position to the batch. A network sees it through the symmetry of its draw; the policy is turned back.
     fn submit(&mut self, request: Request<'_>) -> Ticket;
 
-    /// Evaluates the pending positions, and begins the next batch.
+    /// Evaluates the pending positions, and begins the next batch, also where it fails.
     ///
     /// # Errors
     /// The device failed, the network returned a number that is not finite, or a position is of a board that the network

@@ -85,3 +85,49 @@ impl<E> Batch<E> {
         Evaluation { policy: &self.policies[start..][..moves], value }
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use mcts::{EvaluateError, Evaluator, Request};
+
+    use super::*;
+
+    /// An evaluator whose first flush fails, and begins the next batch nevertheless.
+    pub(crate) struct FailsOnce<E> {
+        inner: E,
+        failed: bool,
+    }
+
+    impl<E> FailsOnce<E> {
+        pub(crate) fn new(inner: E) -> FailsOnce<E> {
+            FailsOnce { inner, failed: false }
+        }
+    }
+
+    impl<E: Evaluator> Evaluator for FailsOnce<E> {
+        fn submit(&mut self, request: Request<'_>) -> Ticket {
+            self.inner.submit(request)
+        }
+
+        fn flush(&mut self) -> Result<(), EvaluateError> {
+            self.inner.flush()?;
+            if std::mem::replace(&mut self.failed, true) { Ok(()) } else { Err("the device failed".into()) }
+        }
+
+        fn is_ready(&self, ticket: Ticket) -> bool {
+            self.inner.is_ready(ticket)
+        }
+
+        fn get(&self, ticket: Ticket) -> Evaluation<'_> {
+            self.inner.get(ticket)
+        }
+
+        fn pending(&self) -> usize {
+            self.inner.pending()
+        }
+
+        fn capacity(&self) -> usize {
+            self.inner.capacity()
+        }
+    }
+}

@@ -69,9 +69,12 @@ impl<E: Evaluator> Evaluator for Cached<E> {
     }
 
     fn flush(&mut self) -> Result<(), EvaluateError> {
-        self.inner.flush()?;
-        let Some(slots) = &mut self.slots else { return Ok(()) };
-        for &entry in &self.batches.flush().entries {
+        let evaluated = self.inner.flush();
+        let Some(slots) = &mut self.slots else { return evaluated };
+        // Also where nothing was evaluated: tickets of this batch mean nothing to the evaluator after the next flush.
+        let flushed = self.batches.flush();
+        evaluated?;
+        for &entry in &flushed.entries {
             if let Entry::Miss { ticket, key, size, to_move, symmetry } = entry {
                 slots.put(key, self.inner.get(ticket), size, to_move, symmetry);
             }
@@ -169,6 +172,7 @@ mod tests {
     use rand::{RngExt, SeedableRng};
 
     use super::*;
+    use crate::batches::tests::FailsOnce;
     use crate::{RandomModel, Seed};
 
     const BYTES: usize = 1 << 20;
@@ -233,6 +237,22 @@ mod tests {
             symmetry.apply_values(size(), &policy, &mut expected);
             assert_eq!(read(&cached, hit), (expected, value), "{symmetry:?}");
         }
+    }
+
+    #[test]
+    fn positions_of_a_flush_that_failed_are_forgotten() {
+        let mut cached = Cached::new(FailsOnce::new(RandomModel::new()), size(), BYTES);
+        let (lost, game) = (after(3), after(4));
+        let _lost = cached.submit(request(&lost));
+        assert!(cached.flush().is_err());
+        let ticket = cached.submit(request(&game));
+        cached.flush().expect("it fails once");
+        let mut plain = RandomModel::new();
+        let expected = plain.submit(request(&game));
+        plain.flush().expect("it cannot fail");
+        assert_eq!(read(&cached, ticket), read(&plain, expected));
+        let again = cached.submit(request(&lost));
+        assert!(!cached.is_ready(again));
     }
 
     #[test]

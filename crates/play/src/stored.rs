@@ -132,8 +132,14 @@ impl<E: Evaluator> Evaluator for Stored<E> {
     }
 
     fn flush(&mut self) -> Result<(), EvaluateError> {
-        self.inner.flush()?;
+        let evaluated = self.inner.flush();
         let flushed = self.batches.flush();
+        if evaluated.is_err() {
+            // After the next flush their tickets would stand for other positions.
+            self.misses.clear();
+            self.tickets.clear();
+            return evaluated;
+        }
         for miss in &self.misses {
             let size = miss.view.size();
             let mut policy = [0.0; MAX_MOVES];
@@ -178,6 +184,7 @@ mod tests {
     use mcts::Draw;
 
     use super::*;
+    use crate::batches::tests::FailsOnce;
 
     /// Evaluations in memory.
     struct Kept {
@@ -321,6 +328,21 @@ mod tests {
             }
         }
         assert_eq!((stored.inner.asked, store.entries.lock().expect("no panic").len()), (8, 8));
+    }
+
+    #[test]
+    fn positions_of_a_flush_that_failed_are_not_kept() {
+        let store = Kept::new(Symmetries::Canonical, Steps::S2048);
+        let kept = Arc::clone(&store) as Arc<dyn EvaluationStore>;
+        let mut stored = Stored::new(FailsOnce::new(Oriented::default()), kept);
+        let (lost, empty) = (game(Symmetry::Identity), Game::new(size()));
+        let _lost = stored.submit(Request { game: &lost, komi: 7.0, draw: Draw::PLAIN });
+        assert!(stored.flush().is_err());
+        let ticket = stored.submit(Request { game: &empty, komi: 7.0, draw: Draw::PLAIN });
+        stored.flush().expect("it fails once");
+        assert!(stored.is_ready(ticket));
+        let keys: Vec<Key> = store.entries.lock().expect("no panic").keys().copied().collect();
+        assert_eq!(keys, [Key::canonical(&empty, Some(7.0)).1]);
     }
 
     #[test]
