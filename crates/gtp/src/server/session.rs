@@ -80,6 +80,8 @@ impl<'a> Session<'a> {
     pub(super) fn begin(&mut self, game: Game) {
         self.game = game;
         self.waits = false;
+        // On a board of another size the same points are others.
+        self.judged = None;
         self.clock.restart();
         self.player.new_game();
     }

@@ -487,6 +487,23 @@ fn certain_is_known_without_a_player() {
     );
 }
 
+/// The stones of both games have the same numbers as points, which are other places on another board.
+#[test]
+fn status_of_stones_is_that_of_the_present_board() {
+    check(
+        "> gogui-play_sequence b A4 b B4 b C4 b D4 b E4 b B5 w E5 w A1
+         =
+         > final_status_list dead
+         = E5
+         > boardsize 6
+         =
+         > gogui-play_sequence b F6 b A5 b B5 b C5 b D5 b B6 w E6 w C3
+         =
+         > final_status_list dead
+         =",
+    );
+}
+
 #[test]
 fn reg_genmove_leaves_board_unchanged() {
     check("> reg_genmove b\n= A5\n> reg_genmove w\n= A5\n> list_stones b\n=");
