@@ -9,7 +9,7 @@ const OURS: &str = "area scoring, positional superko, suicide illegal";
 const NEAR: [&str; 3] = ["chinese", "chinese-ogs", "chinese-kgs"];
 
 /// Names of rules that clients use.
-const NAMES: [&str; 12] = [
+const NAMES: [&str; 16] = [
     "tromp-taylor",
     "chinese",
     "chinese-ogs",
@@ -22,16 +22,22 @@ const NAMES: [&str; 12] = [
     "aga-button",
     "new-zealand",
     "ancient-area",
+    "ancient-territory",
+    "french",
+    "ing",
+    "goe",
 ];
 
 /// What differs, as a warning; an error for what are no rules.
 pub(super) fn difference(rules: &Value) -> Result<Option<String>, String> {
     match rules {
         Value::String(name) => {
-            let plain = name.trim().to_lowercase().replace(['_', ' '], "-");
-            if NEAR.contains(&plain.as_str()) {
+            // KataGo reads `new-zealand`, `new_zealand`, `new zealand` and `newzealand`.
+            let plain = |name: &str| name.trim().to_lowercase().replace(['-', '_', ' '], "");
+            let is_one_of = |names: &[&str]| names.iter().any(|known| plain(known) == plain(name));
+            if is_one_of(&NEAR) {
                 Ok(None)
-            } else if NAMES.contains(&plain.as_str()) {
+            } else if is_one_of(&NAMES) {
                 Ok(Some(format!("rules {name} are analysed as {OURS}")))
             } else {
                 Err(format!("unknown rules {name:?}; known are {}, or an object", NAMES.join(", ")))
@@ -66,6 +72,8 @@ mod tests {
             (json!("japanese"), true),
             (json!("stone_scoring"), true),
             (json!("new zealand"), true),
+            (json!("tromptaylor"), true),
+            (json!("French"), true),
             (json!({"ko": "POSITIONAL", "scoring": "AREA", "suicide": false, "tax": "NONE"}), false),
             (json!({"ko": "SIMPLE"}), true),
             (json!({"suicide": true}), true),
