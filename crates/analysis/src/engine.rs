@@ -177,12 +177,12 @@ impl Worker {
     /// Searches until there is nothing to search, or a new generation begins; whether the evaluator can be used again.
     fn search(&self, evaluator: &mut dyn Evaluator, games: &mut Vec<Running>, generation: u64) -> bool {
         let EngineOptions { settings, leaves, positions, seed, .. } = self.options;
-        let urgent = Rc::new(Cell::new(i32::MIN));
-        let priorities: RefCell<Vec<i32>> = RefCell::default();
+        let urgent = Rc::new(Cell::new(i64::MIN));
+        let priorities: RefCell<Vec<i64>> = RefCell::default();
         for game in games.iter() {
             priorities.borrow_mut().push(game.priority());
         }
-        let update = || urgent.set(priorities.borrow().iter().copied().max().unwrap_or(i32::MIN));
+        let update = || urgent.set(priorities.borrow().iter().copied().max().unwrap_or(i64::MIN));
         games.iter_mut().for_each(|game| game.heed(Rc::clone(&urgent)));
         update();
         let mut start = || {

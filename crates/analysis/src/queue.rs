@@ -25,7 +25,7 @@ pub struct Task {
     /// Excluded moves.
     pub avoid: Vec<Avoid>,
     /// The higher, the sooner; of equals the first. A search of a higher priority interrupts those of lower ones.
-    pub priority: i32,
+    pub priority: i64,
     /// How often [`Event::Progress`] is said, and when first, if at all.
     pub progress: Option<[Duration; 2]>,
     /// How long the search may take, if it may not take as long as its visits do.
@@ -58,7 +58,7 @@ pub type Listener = Box<dyn FnMut(Event) + Send>;
 /// Names a task of an engine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TaskId {
-    priority: Reverse<i32>,
+    priority: Reverse<i64>,
     number: u64,
 }
 
@@ -113,7 +113,7 @@ impl Queue {
     }
 
     /// The most urgent task, if it is more urgent than `above`.
-    pub(crate) fn take(&mut self, above: Option<i32>) -> Option<Job> {
+    pub(crate) fn take(&mut self, above: Option<i64>) -> Option<Job> {
         let first = self.waiting.first_entry()?;
         if above.is_some_and(|above| first.key().priority.0 <= above) {
             return None;

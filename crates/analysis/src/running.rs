@@ -26,11 +26,11 @@ pub(crate) struct Running {
     began: Instant,
     next_report: Option<Instant>,
     /// The highest priority among the searches of the worker: all others wait.
-    urgent: Rc<Cell<i32>>,
+    urgent: Rc<Cell<i64>>,
 }
 
 impl Running {
-    pub(crate) fn new(job: Job, settings: Settings, leaves: usize, seed: u64, urgent: Rc<Cell<i32>>) -> Running {
+    pub(crate) fn new(job: Job, settings: Settings, leaves: usize, seed: u64, urgent: Rc<Cell<i64>>) -> Running {
         let Task { game, turn, komi, avoid, progress, .. } = &job.task;
         let budget = Budget { visits: 0, leaves };
         let settings = Settings { komi: *komi, ..settings };
@@ -42,12 +42,12 @@ impl Running {
         Running { driver, rng: generator(seed), began, next_report, urgent, job }
     }
 
-    pub(crate) fn priority(&self) -> i32 {
+    pub(crate) fn priority(&self) -> i64 {
         self.job.task.priority
     }
 
     /// Waits for more urgent tasks, whose highest priority is in this cell.
-    pub(crate) fn heed(&mut self, urgent: Rc<Cell<i32>>) {
+    pub(crate) fn heed(&mut self, urgent: Rc<Cell<i64>>) {
         self.urgent = urgent;
     }
 
@@ -95,7 +95,7 @@ fn position(game: &Game, turn: usize) -> Game {
 }
 
 impl BatchedGame for Running {
-    type Finished = (TaskId, i32);
+    type Finished = (TaskId, i64);
 
     fn model(&self) -> Option<usize> {
         (self.priority() >= self.urgent.get() && !self.is_over()).then_some(0)
@@ -109,7 +109,7 @@ impl BatchedGame for Running {
         }
     }
 
-    fn take(&mut self, models: &[&mut dyn Evaluator]) -> Option<(TaskId, i32)> {
+    fn take(&mut self, models: &[&mut dyn Evaluator]) -> Option<(TaskId, i64)> {
         self.driver.take(models[0]);
         if !self.is_over() {
             self.report_when_due();

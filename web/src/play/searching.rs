@@ -23,7 +23,7 @@ const DRAWN: f32 = 0.25;
 /// The longest search of a move, in seconds.
 const LONGEST: f32 = 60.0;
 /// Of searches that people wait for: they interrupt others.
-const AWAITED: i32 = 1;
+const AWAITED: i64 = 1;
 
 /// The search of a position.
 pub(super) struct Searching {

@@ -15,7 +15,7 @@ pub(super) struct Fields<'a> {
 }
 
 /// Longer times are as good as no limit, and fit a clock.
-const LONGEST: f64 = 1e6;
+pub(super) const LONGEST: f64 = 1e6;
 
 impl<'a> Fields<'a> {
     pub(super) fn new(object: &'a Map<String, Value>) -> Fields<'a> {

@@ -1,5 +1,6 @@
 //! From a line to a query.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,13 +8,17 @@ use go::{Color, Game, Move, PointSet, Size, Stones};
 use mcts::Avoid;
 use serde_json::{Map, Value};
 
-use super::fields::{Fields, color, location_of};
+use super::fields::{Fields, LONGEST, color, location_of};
 use super::options::ServerOptions;
 use super::{Refusal, Warning, refuse, rules};
 use crate::{Perspective, ReportStyle};
 
 /// Komi beyond this is refused, as KataGo does.
 const MOST_KOMI: f64 = 150.0;
+/// KataGo takes so many visits. Memory is full before a search has as many as fit 32 bits.
+const MOST_VISITS: i64 = 1 << 50;
+/// Priorities beyond this and its negative are refused, as KataGo does. Some clients use the time in milliseconds.
+const MOST_PRIORITY: i64 = (1 << 62) - 1;
 
 /// A request of a client.
 #[derive(Debug)]
@@ -29,8 +34,8 @@ pub enum Query {
 pub struct Position {
     /// The game to its last position.
     pub game: Arc<Game>,
-    /// The turns to analyse, each with its priority.
-    pub turns: Vec<(usize, i32)>,
+    /// The turns to analyse, ascending, each once and with its priority.
+    pub turns: Vec<(usize, i64)>,
     /// White's compensation.
     pub komi: f32,
     /// Visits, the evaluation of the position itself included.
@@ -116,7 +121,7 @@ impl Position {
         let mut found = Position {
             turns,
             komi: komi(&mut fields)?.unwrap_or(options.komi),
-            visits: visits(&mut fields)?.unwrap_or(options.visits),
+            visits: options.visits,
             time: None,
             progress: progress(&mut fields)?,
             avoid: avoid(&mut fields, size)?,
@@ -130,7 +135,10 @@ impl Position {
         if let Some(value) = fields.get("overrideSettings") {
             found.override_settings(value, &mut warnings)?;
         }
-        for name in ["includeOwnership", "includeMovesOwnership"] {
+        // As in KataGo, fields of the query count more than settings.
+        found.override_limits(&mut fields)?;
+        for name in ["includeOwnership", "includeOwnershipStdev", "includeMovesOwnership", "includeMovesOwnershipStdev"]
+        {
             if fields.flag(name)? {
                 warnings.push(warning(name, "the model predicts no ownership"));
             }
@@ -149,20 +157,15 @@ impl Position {
         let Value::Object(settings) = value else { return refuse("overrideSettings", "must be an object") };
         let mut fields = Fields::new(settings);
         if let Some(value) = fields.get("reportAnalysisWinratesAs") {
-            self.style.perspective = match value.as_str() {
-                Some("BLACK") => Perspective::Black,
-                Some("WHITE") => Perspective::White,
+            self.style.perspective = match value.as_str().map(str::to_ascii_uppercase).as_deref() {
+                Some("BLACK" | "B") => Perspective::Black,
+                Some("WHITE" | "W") => Perspective::White,
                 Some("SIDETOMOVE") => Perspective::SideToMove,
                 _ => return refuse("reportAnalysisWinratesAs", "must be BLACK, WHITE or SIDETOMOVE"),
             };
         }
-        if let Some(visits) = visits(&mut fields)? {
-            self.visits = visits;
-        }
+        self.override_limits(&mut fields)?;
         self.time = fields.seconds("maxTime")?;
-        if let Some(length) = fields.integer("analysisPVLen", 1, 1000)? {
-            self.style.variation = length as usize;
-        }
         // 0 is what the search does.
         let is_off = |value: &Value| value.as_f64() == Some(0.0);
         if fields.get("wideRootNoise").is_some_and(|value| !is_off(value)) {
@@ -170,6 +173,17 @@ impl Position {
         }
         let ignored = |unused: Warning| Warning { reason: "not supported, ignored".to_owned(), ..unused };
         warnings.extend(fields.unused().map(ignored));
+        Ok(())
+    }
+
+    /// What a query and its settings may both say.
+    fn override_limits(&mut self, fields: &mut Fields<'_>) -> Result<(), Refusal> {
+        if let Some(visits) = fields.integer("maxVisits", 1, MOST_VISITS)? {
+            self.visits = u32::try_from(visits).unwrap_or(u32::MAX);
+        }
+        if let Some(length) = fields.integer("analysisPVLen", 1, 1000)? {
+            self.style.variation = length as usize;
+        }
         Ok(())
     }
 }
@@ -205,14 +219,11 @@ fn komi(fields: &mut Fields<'_>) -> Result<Option<f32>, Refusal> {
     }
 }
 
-fn visits(fields: &mut Fields<'_>) -> Result<Option<u32>, Refusal> {
-    Ok(fields.integer("maxVisits", 1, i64::from(u32::MAX))?.map(|visits| visits as u32))
-}
-
+/// When the first partial report is due, and the others after each other. Without an interval there is one.
 fn progress(fields: &mut Fields<'_>) -> Result<Option<[Duration; 2]>, Refusal> {
     let every = fields.seconds("reportDuringSearchEvery")?;
     let first = fields.seconds("firstReportDuringSearchAfter")?;
-    Ok(every.map(|every| [first.unwrap_or(every), every]))
+    Ok(first.or(every).map(|first| [first, every.unwrap_or(Duration::from_secs_f64(LONGEST))]))
 }
 
 /// The game from its first position to the last.
@@ -253,7 +264,8 @@ fn game(fields: &mut Fields<'_>, size: Size) -> Result<Game, Refusal> {
     Ok(game)
 }
 
-fn turns(fields: &mut Fields<'_>, last: usize) -> Result<Vec<(usize, i32)>, Refusal> {
+/// The turns to analyse. One that is listed several times has one response, as in KataGo, and its last priority.
+fn turns(fields: &mut Fields<'_>, last: usize) -> Result<Vec<(usize, i64)>, Refusal> {
     let wanted = || format!("must be a list of integers from 0 to {last}");
     let turns: Vec<usize> = match fields.list("analyzeTurns")? {
         None => vec![last],
@@ -265,19 +277,18 @@ fn turns(fields: &mut Fields<'_>, last: usize) -> Result<Vec<(usize, i32)>, Refu
             }
         }
     };
-    let limits = (i64::from(i32::MIN), i64::from(i32::MAX));
-    let priority = fields.integer("priority", limits.0, limits.1)?;
-    let Some(list) = fields.list("priorities")? else {
-        return Ok(turns.into_iter().map(|turn| (turn, priority.unwrap_or(0) as i32)).collect());
+    let priority = fields.integer("priority", -MOST_PRIORITY, MOST_PRIORITY)?;
+    let one = |value: &Value| value.as_i64().filter(|one| (-MOST_PRIORITY..=MOST_PRIORITY).contains(one));
+    let priorities: Option<Vec<i64>> = match fields.list("priorities")? {
+        None => Some(vec![priority.unwrap_or(0); turns.len()]),
+        Some(_) if priority.is_some() => return refuse("priorities", "cannot be given together with priority"),
+        Some(list) => list.iter().map(one).collect(),
     };
-    if priority.is_some() {
-        return refuse("priorities", "cannot be given together with priority");
-    }
-    let one = |value: &Value| value.as_i64().and_then(|priority| i32::try_from(priority).ok());
-    match list.iter().map(one).collect::<Option<Vec<i32>>>() {
-        Some(priorities) if priorities.len() == turns.len() => Ok(turns.into_iter().zip(priorities).collect()),
-        _ => refuse("priorities", "must be a list of integers, one for each of analyzeTurns"),
-    }
+    let Some(priorities) = priorities.filter(|priorities| priorities.len() == turns.len()) else {
+        return refuse("priorities", "must be a list of integers, one for each of analyzeTurns");
+    };
+    let turns: BTreeMap<usize, i64> = turns.into_iter().zip(priorities).collect();
+    Ok(turns.into_iter().collect())
 }
 
 /// Excluded moves: those of `avoidMoves`, or all but those of `allowMoves`.

@@ -81,6 +81,28 @@ fn optional_fields_are_read() {
 }
 
 #[test]
+fn fields_of_a_query_count_more_than_settings() {
+    let settings = json!({ "maxVisits": 70, "analysisPVLen": 3 });
+    let found = right(json!({ "maxVisits": 30, "analysisPVLen": 4, "overrideSettings": settings }));
+    assert_eq!((found.visits, found.style.variation), (30, 4));
+    let found = right(json!({ "overrideSettings": settings }));
+    assert_eq!((found.visits, found.style.variation), (70, 3));
+}
+
+#[test]
+fn queries_are_read_in_the_bounds_of_katago() {
+    assert_eq!(right(json!({ "maxVisits": 1_125_899_906_842_624_u64 })).visits, u32::MAX);
+    assert_eq!(right(json!({ "priority": -1_700_000_000_000_i64 })).turns, [(2, -1_700_000_000_000)]);
+    let found = right(json!({ "analyzeTurns": [2, 0, 2], "priorities": [1, 2, 4_611_686_018_427_387_903_i64] }));
+    assert_eq!(found.turns, [(0, 2), (2, 4_611_686_018_427_387_903)], "each turn once");
+    let once = right(json!({ "firstReportDuringSearchAfter": 0.5 })).progress.expect("a report");
+    assert!(once[0] == Duration::from_millis(500) && once[1] > Duration::from_secs(86_400), "{once:?}");
+    let seen = right(json!({ "overrideSettings": {"reportAnalysisWinratesAs": "white"} })).style.perspective;
+    assert_eq!(seen, Perspective::White);
+    right(json!({ "includeOwnershipStdev": false, "includeMovesOwnershipStdev": false }));
+}
+
+#[test]
 fn first_player_is_the_one_given_or_of_the_first_move_or_who_has_no_handicap() {
     let first = |others: Value| right(others).game.to_move();
     assert_eq!(first(json!({ "moves": [] })), Color::Black);
@@ -114,6 +136,8 @@ fn refusals_name_the_field() {
         (json!({ "priorities": [1], "priority": 2 }), "priorities", "together"),
         (json!({ "maxVisits": 0 }), "maxVisits", "from 1"),
         (json!({ "maxVisits": 1.5 }), "maxVisits", "from 1"),
+        (json!({ "analysisPVLen": 0 }), "analysisPVLen", "from 1"),
+        (json!({ "analyzeTurns": [2], "priorities": [i64::MIN] }), "priorities", "one for each"),
         (json!({ "includePolicy": 1 }), "includePolicy", "boolean"),
         (json!({ "reportDuringSearchEvery": 0 }), "reportDuringSearchEvery", "above 0"),
         (json!({ "avoidMoves": [{"player": "B", "moves": ["A1"], "untilDepth": 0}] }), "avoidMoves", "untilDepth"),
