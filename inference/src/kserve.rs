@@ -24,7 +24,7 @@ use remote::proto::kserve::{
 use remote::proto::v1;
 use remote::{Batch, Encoding, KserveInput, ModelKey, Refusal};
 use tokio::sync::oneshot;
-use tonic::{Request, Response, Status, async_trait};
+use tonic::{Code, Request, Response, Status, async_trait};
 
 use crate::job::{Caller, Outcome};
 use crate::network::Network;
@@ -56,10 +56,15 @@ impl GrpcInferenceService for KserveService {
 
     async fn model_ready(&self, request: Request<ModelReadyRequest>) -> Result<Response<ModelReadyResponse>, Status> {
         let ModelReadyRequest { name, version } = request.into_inner();
-        let ready = match self.0.cache.get(&key(&name, &version)?).await {
+        let found = match key(&name, &version) {
+            Ok(key) => self.0.cache.get(&key).await.map_err(status),
+            Err(no_model) => Err(no_model),
+        };
+        // As in Triton, a name that no model has is no error.
+        let ready = match found {
             Ok(_) => true,
-            Err(refusal) if refusal.status == v1::Status::NotFound => false,
-            Err(refusal) => return Err(status(refusal)),
+            Err(problem) if problem.code() == Code::NotFound => false,
+            Err(problem) => return Err(problem),
         };
         Ok(Response::new(ModelReadyResponse { ready }))
     }

@@ -41,7 +41,7 @@ fn kserve_describes_server_and_models() {
         assert!(client.server_live(ServerLiveRequest {}).await.unwrap().into_inner().live);
         assert!(client.server_ready(ServerReadyRequest {}).await.unwrap().into_inner().ready);
         assert_eq!(client.server_metadata(ServerMetadataRequest {}).await.unwrap().into_inner().name, "tengen");
-        for (name, expected) in [("v1-1", true), ("v1-9", false)] {
+        for (name, expected) in [("v1-1", true), ("v1-9", false), ("uniform", false), ("no model", false)] {
             let asked = ModelReadyRequest { name: name.to_owned(), ..ModelReadyRequest::default() };
             assert_eq!(client.model_ready(asked).await.unwrap().into_inner().ready, expected, "{name}");
         }
