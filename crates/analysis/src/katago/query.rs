@@ -109,14 +109,14 @@ impl Position {
         let mut warnings = Vec::new();
         fields.get("id");
         let size = size(&mut fields, options)?;
+        let game = Arc::new(game(&mut fields, size)?);
         match fields.get("rules") {
-            Some(value) => match rules::difference(value) {
+            Some(value) => match rules::difference(value, handicap(&game)) {
                 Ok(difference) => warnings.extend(difference.map(|reason| warning("rules", reason))),
                 Err(reason) => return refuse("rules", reason),
             },
             None => return refuse("rules", "must be given: the name of rules, or an object"),
         }
-        let game = Arc::new(game(&mut fields, size)?);
         let turns = turns(&mut fields, game.turn())?;
         let mut found = Position {
             turns,
@@ -262,6 +262,12 @@ fn game(fields: &mut Fields<'_>, size: Size) -> Result<Game, Refusal> {
         }
     }
     Ok(game)
+}
+
+/// Black's stones before the first move, where White has none. One is no handicap.
+fn handicap(game: &Game) -> usize {
+    let stones = game.stones_ago(game.turn()).filter(|first| first.white.is_empty());
+    stones.map(|first| first.black.len()).filter(|&stones| stones > 1).unwrap_or(0)
 }
 
 /// The turns to analyse. One that is listed several times has one response, as in KataGo, and its last priority.

@@ -5,7 +5,11 @@ use serde_json::Value;
 /// The rules of this project.
 const OURS: &str = "area scoring, positional superko, suicide illegal";
 
-/// Names of rules that differ from ours in nothing but the ko rule, which decides few games.
+/// What ours do not give White.
+const NO_BONUS: &str = "White gets no points for the handicap stones beside komi";
+
+/// Names of rules that differ from ours in nothing but the ko rule, which decides few games, and in points for handicap
+/// stones.
 const NEAR: [&str; 3] = ["chinese", "chinese-ogs", "chinese-kgs"];
 
 /// Names of rules that clients use.
@@ -28,15 +32,16 @@ const NAMES: [&str; 16] = [
     "goe",
 ];
 
-/// What differs, as a warning; an error for what are no rules.
-pub(super) fn difference(rules: &Value) -> Result<Option<String>, String> {
+/// What differs in a game with so many handicap stones, as a warning; an error for what are no rules.
+pub(super) fn difference(rules: &Value, handicap: usize) -> Result<Option<String>, String> {
+    let no_bonus = || (handicap > 0).then(|| NO_BONUS.to_owned());
     match rules {
         Value::String(name) => {
             // KataGo reads `new-zealand`, `new_zealand`, `new zealand` and `newzealand`.
             let plain = |name: &str| name.trim().to_lowercase().replace(['-', '_', ' '], "");
             let is_one_of = |names: &[&str]| names.iter().any(|known| plain(known) == plain(name));
             if is_one_of(&NEAR) {
-                Ok(None)
+                Ok(no_bonus())
             } else if is_one_of(&NAMES) {
                 Ok(Some(format!("rules {name} are analysed as {OURS}")))
             } else {
@@ -52,7 +57,11 @@ pub(super) fn difference(rules: &Value) -> Result<Option<String>, String> {
                 && is("scoring", "AREA")
                 && is("tax", "NONE")
                 && [("suicide"), ("hasButton")].iter().all(|part| parts.get(*part) != Some(&Value::Bool(true)));
-            Ok((!ours).then(|| format!("these rules are analysed as {OURS}")))
+            if ours {
+                Ok(no_bonus().filter(|_| !is("whiteHandicapBonus", "0")))
+            } else {
+                Ok(Some(format!("these rules are analysed as {OURS}")))
+            }
         }
         _ => Err("rules are a name or an object".to_owned()),
     }
@@ -78,8 +87,22 @@ mod tests {
             (json!({"ko": "SIMPLE"}), true),
             (json!({"suicide": true}), true),
         ] {
-            assert_eq!(difference(&rules).expect("rules").is_some(), differ, "{rules}");
+            assert_eq!(difference(&rules, 0).expect("rules").is_some(), differ, "{rules}");
         }
-        assert!(difference(&json!("checkers")).is_err() && difference(&json!(7)).is_err());
+        assert!(difference(&json!("checkers"), 0).is_err() && difference(&json!(7), 0).is_err());
+    }
+
+    #[test]
+    fn points_for_handicap_stones_are_warned_of() {
+        for (rules, differ) in [
+            (json!("chinese"), true),
+            (json!({"suicide": false}), false),
+            (json!({"whiteHandicapBonus": "0"}), false),
+            (json!({"whiteHandicapBonus": "N-1"}), true),
+        ] {
+            let warned = difference(&rules, 2).expect("rules").is_some_and(|reason| reason == NO_BONUS);
+            assert_eq!(warned, differ, "{rules}");
+            assert_eq!(difference(&rules, 0), Ok(None), "{rules}");
+        }
     }
 }

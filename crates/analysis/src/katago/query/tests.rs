@@ -109,7 +109,8 @@ fn first_player_is_the_one_given_or_of_the_first_move_or_who_has_no_handicap() {
     assert_eq!(first(json!({ "moves": [], "initialPlayer": "W" })), Color::White);
     assert_eq!(first(json!({ "moves": [["W", "C3"]] })), Color::Black);
     assert_eq!(first(json!({ "moves": [["W", "C3"], ["W", "C4"]] })), Color::Black);
-    assert_eq!(first(json!({ "moves": [], "initialStones": [["B", "B2"], ["B", "D4"]] })), Color::White);
+    let handicap = json!([["B", "B2"], ["B", "D4"]]);
+    assert_eq!(first(json!({ "moves": [], "rules": {}, "initialStones": handicap })), Color::White);
 }
 
 #[test]
@@ -165,6 +166,15 @@ fn ignored_parts_are_warned_of() {
     let expected =
         ["rules", "wideRootNoise", "cpuctExploration", "includeOwnership", "rootPolicyTemperature", "surprise"];
     assert_eq!(fields, expected, "{warnings:?}");
+}
+
+#[test]
+fn handicap_without_points_for_white_is_warned_of() {
+    let warned = |stones: Value| read(json!({ "moves": [], "initialStones": stones })).expect("a query").1;
+    let found = warned(json!([["B", "B2"], ["B", "D4"]]));
+    assert!(found.len() == 1 && found[0].0 == "rules" && found[0].1.contains("handicap"), "{found:?}");
+    assert_eq!(warned(json!([["B", "B2"]])), []);
+    assert_eq!(warned(json!([["B", "B2"], ["B", "D4"], ["W", "C3"]])), []);
 }
 
 #[test]
