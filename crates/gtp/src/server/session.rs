@@ -142,11 +142,12 @@ impl<'a> Session<'a> {
             last = request.and_then(|request| request.line(search)).or(last.take());
             enough(controller.interrupted() || until.is_some_and(|until| (self.now)() >= until))
         });
-        last.iter().for_each(|line| controller.say(line));
         if timed {
             self.clock.spend(color, (self.now)().saturating_duration_since(began));
         }
-        decision.map_err(|error| failed(&error))
+        let decision = decision.map_err(|error| failed(&error))?;
+        last.iter().for_each(|line| controller.say(line));
+        Ok(decision)
     }
 
     /// Plays what the player decided on, and returns how GTP writes it.

@@ -312,7 +312,16 @@ fn players_may_resign_fail_or_be_wrong() {
         "> genmove b\n= resign\n> play b A1\n=\n> list_stones b\n= A1",
     );
     let broken = &mut Always(Err("the model\nis gone"));
-    check_with(broken, setup(5), "> 9 genmove b\n?9 the model is gone\n> name\n= Tengen");
+    check_with(
+        broken,
+        setup(5),
+        "> 9 genmove b
+         ?9 the model is gone
+         > 10 lz-genmove_analyze b
+         ?10 the model is gone
+         > name
+         = Tengen",
+    );
     let corner = Move::from_gtp(Size::new(5).expect("a size"), "A1").expect("a vertex");
     check_with(
         &mut Always(Ok(Decision::Move(corner))),

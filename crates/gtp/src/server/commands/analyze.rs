@@ -29,7 +29,8 @@ pub(super) fn analyze(
     done()
 }
 
-/// As `genmove`, with intermediate and final results. Only GoGui's interruption makes it hurry.
+/// As `genmove`, with intermediate and final results. Only GoGui's interruption makes it hurry. The response begins with the
+/// first result: before that it can still be a failure.
 pub(super) fn genmove_analyze(
     session: &mut Session<'_>,
     dialect: Dialect,
@@ -42,7 +43,6 @@ pub(super) fn genmove_analyze(
         request = request.without_haste();
     }
     let color = request.color.unwrap_or(session.game.to_move());
-    controller.begin();
     let decision = session.decide(color, true, Some(&request), controller)?;
     let played = session.carry_out(color, decision)?;
     controller.say(&format!("play {played}"));
