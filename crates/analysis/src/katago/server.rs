@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Map, Value, json};
@@ -24,17 +24,19 @@ struct Shared<W> {
     output: Mutex<W>,
     /// Set when the output takes no more.
     failed: AtomicBool,
-    /// The tasks of each query that are not over, with their turns.
+    /// The tasks of each id that are not over, by their numbers, with their turns.
     open: Mutex<Open>,
+    /// The number of the next task. Queries may have the same id, and be for the same turn.
+    next: AtomicU64,
 }
 
-type Open = BTreeMap<String, Vec<(usize, TaskId)>>;
+type Open = BTreeMap<String, BTreeMap<u64, (usize, TaskId)>>;
 
 impl<W: Write + Send + 'static> Server<W> {
     /// A server that writes its responses to `output`.
     pub fn new(engine: Engine, options: ServerOptions, output: W) -> Server<W> {
-        let shared = Shared { output: Mutex::new(output), failed: AtomicBool::new(false), open: Mutex::default() };
-        Server { engine, options, shared: Arc::new(shared) }
+        let (failed, open, next) = (AtomicBool::new(false), Mutex::default(), AtomicU64::new(0));
+        Server { engine, options, shared: Arc::new(Shared { output: Mutex::new(output), failed, open, next }) }
     }
 
     /// Serves a line. Responses come when there are some.
@@ -78,9 +80,10 @@ impl<W: Write + Send + 'static> Server<W> {
                 time: position.time,
             };
             let (shared, style, name) = (Arc::clone(&self.shared), position.style, id.to_owned());
-            let listener = move |event| shared.event(&name, turn, event, &style);
+            let number = shared.next.fetch_add(1, Ordering::Relaxed);
+            let listener = move |event| shared.event(&name, turn, number, event, &style);
             let task = self.engine.submit(task, Box::new(listener));
-            open.entry(id.to_owned()).or_default().push((turn, task));
+            open.entry(id.to_owned()).or_default().insert(number, (turn, task));
         }
     }
 
@@ -101,7 +104,8 @@ impl<W: Write + Send + 'static> Server<W> {
                 let tasks: Vec<TaskId> = {
                     let open = self.shared.open();
                     let named = open.iter().filter(|(name, _)| id.as_ref().is_none_or(|id| id == *name));
-                    named.flat_map(|(_, tasks)| tasks).filter(|(turn, _)| wanted(turn)).map(|(_, id)| *id).collect()
+                    let tasks = named.flat_map(|(_, tasks)| tasks.values());
+                    tasks.filter(|(turn, _)| wanted(turn)).map(|(_, id)| *id).collect()
                 };
                 tasks.into_iter().for_each(|task| self.engine.stop(task));
             }
@@ -133,7 +137,7 @@ impl<W: Write> Shared<W> {
         }
     }
 
-    fn event(&self, id: &str, turn: usize, event: Event, style: &ReportStyle) {
+    fn event(&self, id: &str, turn: usize, number: u64, event: Event, style: &ReportStyle) {
         let response = match &event {
             Event::Progress(analysis) => labelled(id, &Report::new(analysis, true, style)),
             Event::Done(analysis) => labelled(id, &Report::new(analysis, false, style)),
@@ -141,18 +145,16 @@ impl<W: Write> Shared<W> {
             Event::Failed(error) => json!({ "id": id, "turnNumber": turn, "error": error.to_string() }),
         };
         if !matches!(event, Event::Progress(_)) {
-            self.close(id, turn);
+            self.close(id, number);
         }
         self.say(&response);
     }
 
-    /// Forgets a task that is over. Those of a query for the same turn are alike.
-    fn close(&self, id: &str, turn: usize) {
+    /// Forgets a task that is over.
+    fn close(&self, id: &str, number: u64) {
         let mut open = self.open();
         let Some(tasks) = open.get_mut(id) else { return };
-        if let Some(place) = tasks.iter().position(|(other, _)| *other == turn) {
-            tasks.remove(place);
-        }
+        tasks.remove(&number);
         if tasks.is_empty() {
             open.remove(id);
         }

@@ -98,6 +98,19 @@ fn terminated_queries_end_with_one_final_report_each() {
     assert!(server.shared.open().is_empty());
 }
 
+/// The query that ends first is not taken for the other one.
+#[test]
+fn queries_with_one_id_and_turn_are_terminated_together() {
+    let (server, lines) = server();
+    say(&server, &query("same", json!({ "maxVisits": 4_000_000_000_u32 })));
+    say(&server, &query("same", json!({ "maxVisits": 2, "priority": 1 })));
+    assert_eq!(lines.recv().expect("a report")["rootInfo"]["visits"], 2);
+    say(&server, &json!({ "id": "t", "action": "terminate", "terminateId": "same" }));
+    server.finish();
+    assert_eq!(lines.try_iter().filter(|response| response["id"] == "same").count(), 1);
+    assert!(server.shared.open().is_empty());
+}
+
 #[test]
 fn actions_are_echoed_with_their_query() {
     let (server, lines) = server();
