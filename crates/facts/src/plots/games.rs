@@ -1,7 +1,7 @@
 //! Games of self-play by model.
 
 use page::{Axis, Format, Mark, Plot, Point, Series};
-use record::statistics::wilson;
+use record::statistics::wilson_score;
 
 use crate::counts::Counts;
 use crate::reader::Facts;
@@ -30,9 +30,13 @@ pub(super) fn by_model(
 
 /// A share of games with its interval.
 pub(super) fn share(model: u32, hits: u64, games: u64) -> Option<Point> {
-    let (low, high) = wilson(hits as usize, games as usize);
-    let share = hits as f64 / games as f64;
-    (games > 0).then(|| Point::new(model.into(), share).within(low, high).label(format!("{hits} of {games} games")))
+    Some(score(model, hits as f64, games)?.label(format!("{hits} of {games} games")))
+}
+
+/// A score with its interval; `None` without games.
+fn score(model: u32, points: f64, games: u64) -> Option<Point> {
+    let (low, high) = wilson_score(points, games as usize);
+    (games > 0).then(|| Point::new(model.into(), points / games as f64).within(low, high))
 }
 
 /// Games of each model.
@@ -87,9 +91,9 @@ pub(super) fn black_share(facts: &Facts) -> Plot {
     let axis = Axis::new("score of Black").format(Format::Percent);
     let plot = by_model(facts, "black-share", "Black’s score", axis, |model, counts| {
         let results = counts.results;
-        let points = share(model, results.black_won + results.drawn / 2, results.games())?;
+        let point = score(model, results.black_points(), results.games())?;
         let label = format!("Black {}, White {}, drawn {}", results.black_won, results.white_won, results.drawn);
-        Some(Point { y: results.black_points() / results.games() as f64, ..points }.label(label))
+        Some(point.label(label))
     });
     Plot {
         caption: "A draw counts half; the band is 95 %.".to_owned(),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use maud::{Markup, html};
 use page::number::{percent, signed, whole};
 use page::{DataColumn, DataTable};
-use record::statistics::{expected_score, wilson};
+use record::statistics::{expected_score, wilson_score};
 
 use crate::reader::Facts;
 use crate::strength::Strength;
@@ -35,7 +35,7 @@ impl Pair {
 
     /// The 95 % interval of that score.
     pub fn interval(&self) -> (f64, f64) {
-        wilson(self.points.round() as usize, self.games as usize)
+        wilson_score(self.points, self.games as usize)
     }
 
     /// How far the score is from the predicted one, in standard errors.
@@ -222,6 +222,8 @@ mod tests {
         assert!(pair(50.0, 100, 0.5).deviations().unwrap().abs() < 1e-9);
         let (low, high) = pair(60.0, 100, 0.5).interval();
         assert!(low < 0.6 && 0.6 < high && high - low < 0.2);
+        let (low, high) = pair(0.5, 1, 0.5).interval();
+        assert!((low + high - 1.0).abs() < 1e-12, "a draw favours nobody: {low} {high}");
     }
 
     #[test]
