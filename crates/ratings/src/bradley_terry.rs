@@ -160,10 +160,15 @@ impl Ratings {
         Estimate { elo: ELO * mean, error: ELO * variance.max(0.0).sqrt() }
     }
 
-    /// The probability that `first` is stronger than `second`.
+    /// The probability that `first` is stronger than `second`; ½ for a player and itself.
     pub fn superiority(&self, first: usize, second: usize) -> f64 {
         let Estimate { elo, error } = self.difference(first, second);
-        if error > 0.0 { gamma::normal(elo / error) } else { 0.5 }
+        match error > 0.0 {
+            true => gamma::normal(elo / error),
+            // Both are fixed, so the difference is known.
+            false if elo == 0.0 => 0.5,
+            false => f64::from(u8::from(elo > 0.0)),
+        }
     }
 
     /// A weighted sum of ratings on the scale of the prior, with the error that their correlations give it.

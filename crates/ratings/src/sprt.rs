@@ -33,6 +33,10 @@ impl Classified for SprtError {
     }
 }
 
+/// The least share of the points, for either side, that a hypothesis has: that of 4,800 Elo. In f64 the share of the
+/// stronger player is 1 from 6,400 Elo on, where the likelihoods would be no numbers.
+const LEAST_SHARE: f64 = 1e-12;
+
 /// Verdict of a test.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
@@ -80,7 +84,8 @@ impl Sprt {
             return 0.0;
         }
         let shares = outcomes.shares().map(|(points, share)| (points, share / count));
-        let [likely0, likely1] = self.elo.map(|elo| most_likely(&shares, expected_score(elo)));
+        let mean = |elo: f64| expected_score(elo).clamp(LEAST_SHARE, 1.0 - LEAST_SHARE);
+        let [likely0, likely1] = self.elo.map(|elo| most_likely(&shares, mean(elo)));
         let ratios = shares.iter().zip(likely0.iter().zip(&likely1));
         count * ratios.map(|((_, share), (p0, p1))| share * (p1 / p0).ln()).sum::<f64>()
     }

@@ -268,3 +268,22 @@ fn places_in_the_pool_are_contrasts() {
     }
     assert_close(ratings.superiority(0, 1) + ratings.superiority(1, 0), 1.0, 1e-12);
 }
+
+#[test]
+fn superiority_is_certain_between_known_ratings() {
+    let results = results(&LEAGUE);
+    let fixed = vec![(0, 100.0), (1, -20.0), (2, 100.0)];
+    let ties = vec![Tie { player: 3, to: Mark::Zero, elo: 0.0, sd: 200.0 }];
+    let prior = Prior { fixed, ties, first_move: Belief::Zero, draws: Belief::Normal(3.0) };
+    let ratings = fit(&results, &prior);
+    assert_eq!((ratings.superiority(0, 1), ratings.superiority(1, 0)), (1.0, 0.0));
+    assert_eq!([ratings.superiority(0, 2), ratings.superiority(3, 3)], [0.5; 2]);
+    let Estimate { elo, error } = ratings.difference(0, 3);
+    assert!(error > 0.0);
+    // The normal distribution function at this place, by the trapezoidal rule.
+    let density = |z: f64| (-0.5 * z * z).exp() / (2.0 * std::f64::consts::PI).sqrt();
+    let width = (elo / error + 10.0) / 1e5;
+    let inner: f64 = (1..100_000).map(|place| density(-10.0 + width * f64::from(place))).sum();
+    let expected = width * (inner + 0.5 * (density(-10.0) + density(elo / error)));
+    assert_close(ratings.superiority(0, 3), expected, 1e-8);
+}

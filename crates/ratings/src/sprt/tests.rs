@@ -35,6 +35,19 @@ fn perfect_results_have_a_finite_ratio() {
     assert_eq!(test.log_ratio(&Outcomes([0; 5])), 0.0);
 }
 
+/// A share of nearly 1 makes each game that was won twice as likely as among equals, and one that was lost impossible.
+#[test]
+fn hypotheses_beyond_all_differences_have_a_finite_ratio() {
+    for elo in [6_000.0, 9_000.0, 10_000.0] {
+        let ratio = |outcomes: [u32; 3]| test(0.0, elo).log_ratio(&Outcomes(outcomes));
+        let won = ratio([0, 0, 20]);
+        assert!((won - 20.0 * 2.0_f64.ln()).abs() < 0.1, "{elo}: {won}");
+        assert!(ratio([1, 0, 19]) < -10.0 && test(0.0, elo).verdict(&Outcomes([1, 0, 19])) == Verdict::Lower);
+        let turned = test(-elo, 0.0).log_ratio(&Outcomes([20, 0, 0]));
+        assert!((won + turned).abs() < 1e-3, "{elo}: {won} {turned}");
+    }
+}
+
 #[test]
 fn most_likely_distribution_has_the_mean() {
     let shares = Outcomes([7, 20, 31, 25, 9]).shares().map(|(a, count)| (a, count / 92.0));
