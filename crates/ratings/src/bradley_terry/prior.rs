@@ -123,16 +123,12 @@ impl Prior {
         Prior { ties: ties.collect(), fixed, first_move: Belief::Normal(FIRST_MOVE), draws: Belief::Normal(DRAWS) }
     }
 
-    /// The same beliefs on the scale of these anchors. A player that was only called 0 to hold the scale may now be
-    /// anywhere around the first of them.
+    /// The same beliefs on the scale of these anchors. A player that was only called 0 to hold the scale is not held any more:
+    /// it is where the beliefs about differences put it. Another belief about it would count one of them twice.
     #[must_use]
     pub fn anchored(mut self, anchors: &[Anchor]) -> Prior {
-        let Some(first) = anchors.first() else { return self };
-        let held = std::mem::take(&mut self.fixed);
-        let loose = held.into_iter().map(|(player, _)| player).filter(|player| *player != first.player);
-        if !self.ties.is_empty() {
-            let to = Mark::Player(first.player);
-            self.ties.extend(loose.map(|player| Tie { player, to, elo: 0.0, sd: UNKNOWN }));
+        if !anchors.is_empty() {
+            self.fixed.clear();
         }
         for anchor in anchors {
             match anchor.sd {
@@ -216,12 +212,8 @@ mod tests {
         let anchors = [Anchor { player: 1, elo: 1800.0, sd: None }, Anchor { player: 0, elo: 900.0, sd: Some(50.0) }];
         let prior = walk(&["random", "gnugo", "v1-1"]).anchored(&anchors);
         assert_eq!(prior.fixed, [(1, 1800.0)]);
-        let expected = [
-            tie(1, 0, UNKNOWN),
-            tie(2, 0, UNKNOWN),
-            tie(0, 1, UNKNOWN),
-            Tie { player: 0, to: Mark::Zero, elo: 900.0, sd: 50.0 },
-        ];
+        let expected =
+            [tie(1, 0, UNKNOWN), tie(2, 0, UNKNOWN), Tie { player: 0, to: Mark::Zero, elo: 900.0, sd: 50.0 }];
         assert_eq!(prior.ties, expected);
         assert_eq!(walk(&["random", "v1-1"]).anchored(&[]), walk(&["random", "v1-1"]));
     }

@@ -166,6 +166,22 @@ fn differences_do_not_depend_on_the_anchor() {
     assert_close(one.difference(0, 3).elo, -one.difference(3, 0).elo, 1e-12);
 }
 
+/// An anchor moves the scale. What is believed of differences, and so every difference and its error, stays.
+#[test]
+fn anchored_walk_leaves_differences_as_they_are() {
+    let results = results(&[("random", "r-1", 2, 6, 0), ("r-9", "r-1", 5, 2, 1), ("gnugo", "r-9", 3, 1, 0)]);
+    let walk = || Prior::walk(&results, 125.0);
+    let plain = fit(&results, &walk());
+    for anchor in 0..4 {
+        let anchored = fit(&results, &walk().anchored(&[Anchor { player: anchor, elo: 1800.0, sd: None }]));
+        assert_eq!(anchored.rating(anchor), Estimate { elo: 1800.0, error: 0.0 });
+        for (i, j) in [(0, 1), (0, 2), (0, 3), (1, 2), (2, 3)] {
+            assert_close(anchored.difference(i, j).elo, plain.difference(i, j).elo, 1e-6);
+            assert_close(anchored.difference(i, j).error, plain.difference(i, j).error, 1e-6);
+        }
+    }
+}
+
 #[test]
 fn swapping_all_colours_turns_the_first_move_around() {
     let swapped: Vec<_> =
