@@ -222,15 +222,18 @@ fn weights(
         .map(move |(value, policy)| 1.0 - by_value - by_policy + by_value * value + by_policy * policy)
 }
 
-/// Numbers by the mean of those that are known; 1 for those that are not.
+/// Numbers by the mean of those that are known; 1 for those that are not. The mean is 1, so that every game keeps the weight of
+/// its positions.
 fn relative(numbers: impl Iterator<Item = Option<f32>> + Clone) -> Vec<f32> {
     let known = numbers.clone().flatten().count();
     let mean = numbers.clone().flatten().sum::<f32>() / known.max(1) as f32;
-    numbers.map(|own| own.map_or(1.0, |own| own.max(0.0) / mean.max(LEAST_SURPRISE))).collect()
+    let even = (1.0 - mean.max(0.0) / LEAST_SURPRISE).max(0.0);
+    numbers.map(|own| own.map_or(1.0, |own| own.max(0.0) / mean.max(LEAST_SURPRISE) + even)).collect()
 }
 
 /// Games in which search and network agree better than this, on average, are not searched for what little surprise there is:
-/// KataGo's bound.
+/// the less there is, the larger is the part that is shared evenly. KataGo has this bound for values, of which it takes a
+/// divergence in nats (`cpp/program/play.cpp`).
 const LEAST_SURPRISE: f32 = 0.01;
 
 /// The surprises of the positions of each game of the window, where weights depend on them.
@@ -282,4 +285,30 @@ fn read(run: &Run, file: &WindowFile, taken: &[u32]) -> Result<ExampleRows, Stor
         return Err(damaged("its rows are not those of the games of the same name".to_owned()));
     }
     rows.pick(taken).map_err(|e| damaged(e.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn relative_surprises_of_a_game_have_the_mean_one() {
+        let cases: [(&[Option<f32>], &[f32]); 6] = [
+            (&[Some(0.25), Some(0.75)], &[0.5, 1.5]),
+            // A mean of half the bound: half is in proportion to the surprise, 0 and 2, and half is even.
+            (&[Some(0.0), Some(0.01)], &[0.5, 1.5]),
+            (&[Some(0.0), Some(0.0)], &[1.0, 1.0]),
+            (&[Some(0.5), None, Some(1.5)], &[0.5, 1.0, 1.5]),
+            (&[None, None], &[1.0, 1.0]),
+            (&[], &[]),
+        ];
+        for (numbers, expected) in cases {
+            let found = relative(numbers.iter().copied());
+            assert_eq!(found.len(), expected.len());
+            assert!(found.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-6), "{found:?} {expected:?}");
+        }
+        // A divergence that rounding made negative is none.
+        let found = relative([Some(-1e-4), Some(1e-4)].into_iter());
+        assert!(found[0] == 1.0 && (found[1] - 1.01).abs() < 1e-6, "{found:?}");
+    }
 }
