@@ -53,18 +53,20 @@ struct Row {
     /// All positions, or those where the side to move is ahead or behind, by the network's value.
     side: &'static str,
     positions: usize,
-    mean_depth: Estimate,
-    max_depth: Estimate,
-    moves: Estimate,
+    /// These are none of fewer than two positions.
+    mean_depth: Option<Estimate>,
+    max_depth: Option<Estimate>,
+    moves: Option<Estimate>,
 }
 
 impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = self.less.as_ref().map_or(self.q_init.clone(), |less| format!("{} - {less}", self.q_init));
         write!(f, "{name:<15} {:<7} {:>9}", self.side, self.positions)?;
-        [self.mean_depth, self.max_depth, self.moves]
-            .iter()
-            .try_for_each(|of| write!(f, " {:>7.2} ± {:<5.2}", of.mean, of.half))
+        [self.mean_depth, self.max_depth, self.moves].iter().try_for_each(|of| match of {
+            Some(of) => write!(f, " {:>7.2} ± {:<5.2}", of.mean, of.half),
+            None => f.write_str("       –        "),
+        })
     }
 }
 
@@ -140,7 +142,7 @@ fn report(args: &Args, model: &str, seen: &[Vec<Measurement>; 3]) -> anyhow::Res
 }
 
 fn row(q_init: QInit, less: Option<QInit>, side: &'static str, seen: &[Measurement]) -> Row {
-    let estimate = |of: fn(&Measurement) -> f64| Estimate::of(seen.iter().map(of));
+    let estimate = |of: fn(&Measurement) -> f64| Estimate::of_any(seen.iter().map(of));
     Row {
         q_init: q_init.to_string(),
         less: less.map(|less| less.to_string()),
@@ -173,7 +175,17 @@ mod tests {
         let (one, other) = ([seen(5.0, 0.5), seen(9.0, -0.5)], [seen(4.0, 0.5), seen(8.0, -0.5)]);
         let row = row(QInit::LOSS, Some(QInit::PARENT), "all", &differences(&one, &other));
         // Both are deeper by 1, though the positions themselves differ by 4.
-        assert_eq!((row.mean_depth.mean, row.mean_depth.half), (1.0, 0.0));
-        assert_eq!((row.max_depth.mean, row.moves.mean), (2.0, 0.0));
+        let mean = |of: Option<Estimate>| of.map(|of| (of.mean, of.half));
+        assert_eq!(mean(row.mean_depth), Some((1.0, 0.0)));
+        assert_eq!((mean(row.max_depth), mean(row.moves)), (Some((2.0, 0.0)), Some((0.0, 0.0))));
+    }
+
+    #[test]
+    fn row_of_one_position_has_no_numbers() {
+        let seen = Measurement { mean_depth: 4.0, max_depth: 8.0, moves: 3.0, value: 0.5 };
+        let row = row(QInit::LOSS, None, "ahead", &[seen]);
+        let json = serde_json::to_value(&row).expect("plain fields are JSON");
+        assert!(json["mean_depth"].is_null() && json["moves"].is_null(), "{json}");
+        assert!(!row.to_string().contains("NaN"), "{row}");
     }
 }

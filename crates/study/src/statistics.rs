@@ -18,6 +18,11 @@ impl Estimate {
         let variance = numbers.map(|x| (x - mean) * (x - mean)).sum::<f64>() / (count - 1.0);
         Estimate { mean, half: margin((variance / count).sqrt()) }
     }
+
+    /// The same of any numbers; `None` of fewer than two.
+    pub(crate) fn of_any(numbers: impl Iterator<Item = f64> + Clone) -> Option<Estimate> {
+        numbers.clone().nth(1).is_some().then(|| Estimate::of(numbers))
+    }
 }
 
 #[cfg(test)]
@@ -29,5 +34,11 @@ mod tests {
         // scipy.stats.norm.interval(0.95, 3, 0.5**0.5)
         let Estimate { mean, half } = Estimate::of([1.0, 2.0, 3.0, 4.0, 5.0].into_iter());
         assert!((mean - 3.0).abs() < 1e-12 && (half - 1.385_903_824_349_68).abs() < 1e-9);
+    }
+
+    #[test]
+    fn one_number_has_no_error() {
+        let of = |numbers: &[f64]| Estimate::of_any(numbers.iter().copied()).map(|of| of.mean);
+        assert_eq!([of(&[]), of(&[1.0]), of(&[1.0, 2.0])], [None, None, Some(1.5)]);
     }
 }

@@ -163,8 +163,9 @@ fn row(model: String, visits: u32, seen: &[Measurement]) -> Row {
     let estimate = |of: fn(&Measurement) -> f64| Estimate::of(seen.iter().map(of));
     let stage = |nth: usize| {
         let end = STAGES.get(nth + 1).copied().unwrap_or(usize::MAX);
-        let those = seen.iter().filter(|seen| (STAGES[nth]..end).contains(&seen.turn)).map(|seen| seen.squared_error);
-        (those.clone().count() > 1).then(|| Estimate::of(those))
+        Estimate::of_any(
+            seen.iter().filter(|seen| (STAGES[nth]..end).contains(&seen.turn)).map(|seen| seen.squared_error),
+        )
     };
     Row {
         model,
