@@ -1,7 +1,7 @@
 //! Targets of a position: where the search went, and how the game ends.
 
 use config::{PolicyTarget, RunConfig};
-use go::{Game, Position, Symmetry};
+use go::Symmetry;
 use mcts::choice;
 use record::{Example, ExampleError};
 
@@ -133,19 +133,15 @@ impl Targets {
     /// others. Moves that repeat an older board than those that an example knows count as legal.
     ///
     /// # Errors
-    /// Stones that make no position.
+    /// Stones that make no position, or a recent move that is not legal.
     ///
     /// # Panics
     /// When `mask` has not one number for each move of the example's board.
     pub fn illegal(&self, example: &Example, symmetry: Symmetry, mask: &mut [f32]) -> Result<(), ExampleError> {
         assert_eq!(mask.len(), example.size.moves(), "one number a move");
-        let boards = example.stones()?;
-        let now = boards.first().expect("the first board is the present one");
-        let position = Position::from_stones(example.size, now, example.to_move);
-        let position = position.map_err(|error| example.error(error))?;
+        let legal = example.game_so_far()?.legal_points();
         mask.fill(ILLEGAL);
         let places = symmetry.permutation(example.size);
-        let legal = Game::from_position(position).legal_points();
         let searched = example.visits.iter().map(|&(mv, _)| usize::from(mv));
         for mv in legal.iter().map(|point| point.index()).chain([example.size.area()]).chain(searched) {
             let place = *places.get(mv).ok_or_else(|| example.error(format!("no move {mv}")))?;
@@ -167,7 +163,7 @@ impl Targets {
 
 #[cfg(test)]
 mod tests {
-    use go::{Color, Size, Stones};
+    use go::{Color, Point, PointSet, Size, Stones};
     use record::{GameId, Outcome, SearchKind};
 
     use super::*;
@@ -269,6 +265,38 @@ mod tests {
         assert_eq!(targets(Some(4)).unwrap(), [0.0, 0.0, 0.0, 0.0, 1.0]);
         assert_eq!(targets(None).unwrap(), [0.0; 5]);
         assert!(targets(Some(5)).unwrap_err().to_string().ends_with("no move 5"));
+    }
+
+    /// Black has just taken a stone at 11 by playing 12, and White may not take back at once: the mask of a ko.
+    #[test]
+    fn moves_that_repeat_a_known_board_are_illegal() {
+        let size = Size::new(5).unwrap();
+        let points = |indices: &[usize]| -> PointSet {
+            indices.iter().map(|&index| Point::from_index(size, index).unwrap()).collect()
+        };
+        let illegal = |example: Example, symmetry: Symmetry| -> Vec<usize> {
+            let mut mask = [9.0; 26];
+            TARGETS.illegal(&example, symmetry, &mut mask).unwrap();
+            assert!(mask.iter().all(|&number| number == 0.0 || number == ILLEGAL), "{mask:?}");
+            (0..26).filter(|&index| mask[index] == ILLEGAL).collect()
+        };
+        let made = |base, recent: &[u16]| {
+            let turn = recent.len() as u16 + 2;
+            Example { size, base, recent: recent.to_vec(), ..example(turn, Color::White, &[(0, 1)]) }
+        };
+        let early = Stones { black: points(&[6]), white: points(&[7]) };
+        let known = || made(early, &[10, 13, 16, 17, 25, 11, 12]);
+        let stones: [usize; 7] = [6, 7, 10, 12, 13, 16, 17];
+        let mut expected = [&stones[..], &[11]].concat();
+        expected.sort_unstable();
+        assert_eq!(illegal(known(), Symmetry::Identity), expected);
+        let permutation = Symmetry::Rot90.permutation(size);
+        let mut turned: Vec<usize> = expected.iter().map(|&index| usize::from(permutation[index])).collect();
+        turned.sort_unstable();
+        assert_eq!(illegal(known(), Symmetry::Rot90), turned);
+        // Without its past the board does not tell.
+        let now = Stones { black: points(&[6, 10, 12, 16]), white: points(&[7, 13, 17]) };
+        assert_eq!(illegal(made(now, &[]), Symmetry::Identity), stones);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! A position for training.
 
-use go::{Color, Game, Move, Position, Size, Stones};
+use go::{Color, Game, Illegal, Move, Position, Size, Stones};
 
 use crate::{GameId, Outcome, SearchKind};
 
@@ -85,15 +85,42 @@ impl Example {
     pub fn stones(&self) -> Result<Vec<Stones>, ExampleError> {
         let mut boards = Vec::with_capacity(self.recent.len() + 1);
         boards.push(self.base);
-        let first = if self.recent.len().is_multiple_of(2) { self.to_move } else { self.to_move.opponent() };
-        let mut position = Position::from_stones(self.size, &self.base, first).map_err(|e| self.error(e))?;
+        let mut position = self.oldest()?;
         for &index in &self.recent {
-            let mv = Move::from_index(self.size, index.into()).ok_or_else(|| self.error(format!("no move {index}")))?;
-            position.play(mv).map_err(|why| self.error(format!("{}: {why}", mv.to_gtp(self.size))))?;
+            let mv = self.recent_move(index)?;
+            position.play(mv).map_err(|why| self.unplayable(mv, why))?;
             boards.push(*position.stones());
         }
         boards.reverse();
         Ok(boards)
+    }
+
+    /// The game from the oldest board that is known here on. It has forgotten the boards before, so that a move that repeats one
+    /// of those counts as legal.
+    ///
+    /// # Errors
+    /// As [`Example::stones`], and a recent move that repeats a board.
+    pub fn game_so_far(&self) -> Result<Game, ExampleError> {
+        let mut game = Game::from_position(self.oldest()?);
+        for &index in &self.recent {
+            let mv = self.recent_move(index)?;
+            game.play(mv).map_err(|why| self.unplayable(mv, why))?;
+        }
+        Ok(game)
+    }
+
+    /// The position of `base`.
+    fn oldest(&self) -> Result<Position, ExampleError> {
+        let first = if self.recent.len().is_multiple_of(2) { self.to_move } else { self.to_move.opponent() };
+        Position::from_stones(self.size, &self.base, first).map_err(|e| self.error(e))
+    }
+
+    fn recent_move(&self, index: u16) -> Result<Move, ExampleError> {
+        Move::from_index(self.size, index.into()).ok_or_else(|| self.error(format!("no move {index}")))
+    }
+
+    fn unplayable(&self, mv: Move, why: Illegal) -> ExampleError {
+        self.error(format!("{}: {why}", mv.to_gtp(self.size)))
     }
 }
 
