@@ -6,8 +6,8 @@
 //! budget leaves over goes to the last two, one by one. The remaining move is the one to play.
 //!
 //! A search without an end does this again and again, each time with as many visits as all before together, and considers
-//! more moves each time (anytime sequential halving by doubling; Karnin et al., ICML 2013, section 5). It may be stopped
-//! after any visit.
+//! more moves each time: the doubling trick makes sequential halving (Karnin, Koren and Somekh, ICML 2013), whose budget is
+//! fixed, a method without one. It may be stopped after any visit.
 //!
 //! A phase is judged only when all of its visits are backed up: the search waits for leaves at its end.
 

@@ -2,7 +2,7 @@
 
 use go::{Color, Game, Move};
 use mcts::math::double::{exp, ln};
-use mcts::{RootMove, Search, Selected, Settings};
+use mcts::{Algorithm, RootMove, Search, Selected, Settings};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -184,6 +184,49 @@ fn target_is_the_improved_policy() {
             assert!((f64::from(found) - expected).abs() < 1.0 + 1e-3, "{index}: {found}, expected {expected}");
         }
     }
+}
+
+/// Nothing was visited, so that every completed value is the network's.
+#[test]
+fn root_without_visits_has_the_prior_and_the_networks_value() {
+    for passes in [0, 1] {
+        let mut search = empty(9, gumbel(16));
+        (0..passes).for_each(|_| search.advance(Move::Pass).unwrap());
+        let mut policy = vec![0.0; 82];
+        policy[..3].copy_from_slice(&[0.25, 0.5, 0.25]);
+        expand_root(&mut search, &policy, 0.375);
+        assert_eq!((search.visits(), search.policy_value().black()), (0, 0.375));
+        let size = search.game().size();
+        let mut target: Vec<(usize, u32)> =
+            search.policy_target().iter().map(|&(mv, count)| (mv.index(size), count)).collect();
+        target.sort_unstable();
+        assert_eq!(target, [(0, 256), (1, 512), (2, 256)], "{passes} passes");
+    }
+}
+
+/// One of three moves was visited three times with a mean of 0.5 and the network says −0.25: the two others are worth
+/// (−0.25 + 3·0.5)/(1 + 3) = 0.3125. With c_visit = 50 and c_scale = 0.04, σ is (50 + 3)·0.04/2 = 1.06 times a value.
+#[test]
+fn unvisited_moves_are_worth_the_mixed_value() {
+    let settings = Settings {
+        algorithm: Algorithm::Gumbel(mcts::Gumbel { moves: 1, c_visit: 50.0, c_scale: 0.04 }),
+        ..crate::common::PARENT
+    };
+    let mut policy = vec![0.0; 82];
+    policy[..3].copy_from_slice(&[0.5, 0.25, 0.25]);
+    let judge = |game: &Game| (even(game).0, 0.5);
+    let mut search = empty(9, settings);
+    expand_root(&mut search, &policy, -0.25);
+    search.begin_move(3, None, &mut rng(1));
+    spend(&mut search, 3, 1, &judge);
+    assert_eq!(search.root_moves().iter().map(|root| root.visits).collect::<Vec<_>>(), [3]);
+    // 0.5·e^(1.06·0.5) : 0.25·e^(1.06·0.3125), twice: a share of 1/(1 + e^(−1.06·0.1875)) = 0.549525 for the first move.
+    let target = search.policy_target();
+    let size = search.game().size();
+    let of = |index: usize| target.iter().find(|(mv, _)| mv.index(size) == index).map_or(0, |&(_, count)| count);
+    assert_eq!([of(0), of(1), of(2)], [563, 231, 230]);
+    // 0.549525·0.5 + 0.450475·0.3125.
+    assert!((search.policy_value().black() - 0.415_535_9).abs() < 1e-6, "{:?}", search.policy_value());
 }
 
 /// With equal values the improved policy is the prior, and visits keep within one of their share of it.
