@@ -62,7 +62,7 @@ pub struct Counts {
     pub would_resign: u64,
     /// Those of them that the resigning player won.
     pub would_resign_wrongly: u64,
-    /// Searched positions.
+    /// Positions with an example. Fast searches have none.
     pub positions: u64,
     /// Games by their number of moves.
     lengths: Vec<u32>,

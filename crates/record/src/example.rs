@@ -33,7 +33,8 @@ pub struct Example {
     pub kind: SearchKind,
     /// Mean value of the search at the root, for Black, -1 to 1.
     pub root_value: f32,
-    /// Mean value of the most visited move, for Black, -1 to 1.
+    /// Mean value of the best move of the search, for Black, -1 to 1: of the most visited one, and after a Gumbel search of the
+    /// one that sequential halving left.
     pub best_child_value: f32,
     /// The network's own value of the position, for Black, -1 to 1.
     pub network_value: f32,

@@ -34,7 +34,7 @@ pub struct GameSummary {
     pub score: Option<f32>,
     /// Why the game ended.
     pub end: EndReason,
-    /// Searched turns: rows of this game among the examples.
+    /// Turns with an example: rows of this game among the examples. Fast searches have none.
     pub positions: u32,
 }
 
