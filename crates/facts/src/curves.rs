@@ -20,7 +20,7 @@ pub struct Curves {
     pub alarms: VecDeque<Alarm>,
     /// When each model had its last step, in seconds since 1970.
     pub ends: BTreeMap<u32, f64>,
-    /// Predicted and actual values of the newest line of each set that has them.
+    /// Predicted and actual results of the newest line of each set that has them.
     pub calibration: BTreeMap<String, (u64, Vec<Bin>)>,
     /// Lines that are none.
     pub unread: usize,
@@ -50,14 +50,14 @@ pub struct Alarm {
     pub text: String,
 }
 
-/// Predictions of about the same value.
+/// Predictions of about the same result, of the side to move: 1 for a win, 0 for a loss, a draw is ½.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Bin {
     /// Positions.
     pub count: u64,
-    /// Their mean predicted value.
+    /// Their mean predicted result, 0 to 1.
     pub prediction: f64,
-    /// The mean outcome of their games.
+    /// Their mean result, 0 to 1.
     pub outcome: f64,
 }
 

@@ -1,9 +1,9 @@
 //! What training wrote down, by optimiser step.
 
 use page::{Axis, Format, Mark, Plot, Point, Series, Shape};
-use record::statistics::margin;
+use record::statistics::wilson_score;
 
-use crate::curves::Curves;
+use crate::curves::{Bin, Curves};
 use crate::reader::Facts;
 
 /// A curve of the page: numbers of sets by step.
@@ -184,34 +184,51 @@ fn points(curves: &Curves, set: &str, metric: &str) -> Vec<Point> {
     pairs.map(|((x, y), (_, less))| Point::new(x, y - less)).collect()
 }
 
-/// Predicted and actual values of the newest validations.
+/// Predicted and actual results of the newest validations.
 pub(super) fn calibration(facts: &Facts) -> Plot {
     let names = [("holdout", "validation"), ("human", "human games")];
     let series = names.iter().filter_map(|&(set, name)| {
         let (step, bins) = facts.curves.calibration.get(set)?;
-        let points = bins.iter().filter(|bin| bin.count > 0).map(|bin| {
-            // The outcome is a mean of ±1.
-            let half = margin(((1.0 - bin.outcome * bin.outcome).max(0.0) / bin.count as f64).sqrt());
-            let (low, high) = ((bin.outcome - half).max(-1.0), (bin.outcome + half).min(1.0));
-            Point::new(bin.prediction, bin.outcome).within(low, high).label(format!("{} positions", bin.count))
-        });
+        let points = bins.iter().filter(|bin| bin.count > 0).map(result_of);
         Some(Series { name: format!("{name}, step {step}"), shape: Shape::Dots, points: points.collect() })
     });
     let mut series: Vec<Series> = series.collect();
     if !series.is_empty() {
-        let points = vec![Point::new(-1.0, -1.0), Point::new(1.0, 1.0)];
+        let points = vec![Point::new(0.0, 0.0), Point::new(1.0, 1.0)];
         series.push(Series { name: "calibrated".to_owned(), shape: Shape::Dashed, points });
     }
     Plot {
         id: "calibration".to_owned(),
         title: "Calibration of values".to_owned(),
-        caption: "Mean outcome of positions by their predicted value, newest validation; bars are 95 %, as if all positions were \
-                  of different games."
+        caption: "Mean result of the side to move by its predicted result, a draw counting half, newest validation; bars are \
+                  95 %, as if all positions were of different games."
             .to_owned(),
-        x: Axis::new("predicted value"),
-        y: Axis::new("outcome"),
+        x: Axis::new("predicted result").format(Format::Percent),
+        y: Axis::new("result").format(Format::Percent),
         series,
-        marks: vec![Mark { name: String::new(), y: 0.0 }],
+        marks: vec![Mark { name: String::new(), y: 0.5 }],
         empty: "No validation yet.".to_owned(),
+    }
+}
+
+/// The mean result of a bin with its interval: a share of points.
+fn result_of(bin: &Bin) -> Point {
+    let (low, high) = wilson_score(bin.outcome * bin.count as f64, bin.count as usize);
+    Point::new(bin.prediction, bin.outcome).within(low, high).label(format!("{} positions", bin.count))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The interval of 81 of 263: Newcombe, Statistics in Medicine 17 (1998), table I.
+    #[test]
+    fn results_of_calibration_are_shares_of_points() {
+        let point = result_of(&Bin { count: 263, prediction: 0.25, outcome: 81.0 / 263.0 });
+        let (low, high) = point.interval.unwrap();
+        assert_eq!((point.x, point.y), (0.25, 81.0 / 263.0));
+        assert!((low - 0.2553).abs() < 1e-4 && (high - 0.3662).abs() < 1e-4, "{low} {high}");
+        let lost = result_of(&Bin { count: 20, prediction: 0.05, outcome: 0.0 }).interval.unwrap();
+        assert!(lost.0.abs() < 1e-12 && (lost.1 - 0.161_125).abs() < 1e-6, "{lost:?}");
     }
 }
