@@ -63,7 +63,7 @@ impl Ladder {
     /// between them tell too little. `hidden` models take no part.
     pub(crate) fn bridge(&self, hidden: &BTreeSet<u32>) -> Option<(u32, u32)> {
         let by_age = by_age(&self.ages);
-        let gaps = by_age.iter().zip(&by_age[1..]).filter_map(|(&older, &younger)| {
+        let gaps = by_age.iter().zip(by_age.iter().skip(1)).filter_map(|(&older, &younger)| {
             let (from, to) = (self.ages[older]?, self.ages[younger]?);
             let gap = self.ratings.difference(younger, older).elo;
             let middle = (from + 1..to)
