@@ -77,6 +77,18 @@ pub enum EvaluatorError {
         /// What the network said.
         source: EvaluateError,
     },
+    /// A run on another board, which is to be rated along.
+    #[error(
+        "run {run} plays on a board of {size}x{size}, and this run on {own}x{own}: their ratings have nothing in common"
+    )]
+    OtherBoard {
+        /// The other run.
+        run: RunName,
+        /// The side of its board.
+        size: usize,
+        /// The side of the board of this run.
+        own: usize,
+    },
     /// The results cannot be rated on the scale that was requested.
     #[error("cannot rate run {run} with these options")]
     Anchor {
@@ -106,6 +118,7 @@ impl Classified for EvaluatorError {
             | EvaluatorError::Retired(_)
             | EvaluatorError::NotRetirable { .. }
             | EvaluatorError::Anchor { .. }
+            | EvaluatorError::OtherBoard { .. }
             | EvaluatorError::OtherEngine { .. } => ExitClass::Configuration,
             EvaluatorError::Evaluate { source, .. } => models::evaluate_class(source),
             EvaluatorError::Voids { .. } | EvaluatorError::Rating { .. } => ExitClass::Failure,

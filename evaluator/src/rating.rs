@@ -180,16 +180,20 @@ impl RatedRun {
     /// Rates every player with results, in the matches of other runs too, on the scale of some whose ratings are known. That is
     /// not published: the stored ratings of a run are on one scale for ever.
     ///
-    /// Runs are tied by players who have played in both, such as engines.
+    /// Runs are tied by players who have played in both, such as engines. On another size of board, the same engine is another
+    /// player.
     ///
     /// # Errors
-    /// A run does not exist, the store cannot be used, an anchor has not played, or the results cannot be rated.
+    /// A run does not exist or plays on another size of board, the store cannot be used, an anchor has not played, or the
+    /// results cannot be rated.
     pub(crate) fn rate_with(&self, others: &[RunName], anchors: &[AnchorChoice]) -> Result<Table, EvaluatorError> {
         let mut games = self.run.matches().all()?;
         for name in others {
             let run = self.models.run(name)?;
-            if !run.exists()? {
-                return Err(ModelError::no_run(&run).into());
+            let config = run.config()?.ok_or_else(|| ModelError::no_run(&run))?;
+            let (size, own) = (config.game.size, self.config.game.size);
+            if size != own {
+                return Err(EvaluatorError::OtherBoard { run: name.clone(), size, own });
             }
             games.extend(run.matches().all()?);
         }

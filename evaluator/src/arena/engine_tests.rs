@@ -187,3 +187,13 @@ fn runs_are_tied_by_those_who_have_played_in_both() {
     let missing = first.rated.rate_with(&["nowhere".parse().expect("a name")], &[]).expect_err("there is no such run");
     assert!(missing.to_string().starts_with("there is no run nowhere"), "{missing}");
 }
+
+#[test]
+fn runs_on_different_boards_are_not_tied() {
+    let store = store();
+    let config = Preset::Tiny.with(&["game.size=7"]).expect("the override is good");
+    let large: RunName = "large".parse().expect("a name");
+    store.run(&large).create(&config).expect("the run is new");
+    let error = arena(&store, "").rated.rate_with(&[large], &[]).expect_err("the boards differ");
+    assert!(error.to_string().starts_with("run large plays on a board of 7x7, and this run on 5x5"), "{error}");
+}
