@@ -42,17 +42,34 @@ fn column(size: Size, col: usize) -> String {
     point.map_or_else(String::new, |mv| mv.to_gtp(size).chars().take(1).collect())
 }
 
+/// Star points as rows and columns, those of the boards of pages for players: nine, or five on an odd board below 13x13, or four
+/// on an even one.
 fn stars(side: usize) -> Vec<(usize, usize)> {
-    let lines: &[usize] = match side {
-        19 => &[3, 9, 15],
-        13 => &[3, 6, 9],
-        9 => &[2, 4, 6],
-        _ => &[],
-    };
-    lines.iter().flat_map(|&row| lines.iter().map(move |&col| (row, col))).collect()
+    if side < 7 {
+        return Vec::new();
+    }
+    let near = if side < 13 { 2 } else { 3 };
+    let (middle, far) = (side / 2, side - 1 - near);
+    let is_odd = !side.is_multiple_of(2);
+    let lines = if is_odd { vec![near, middle, far] } else { vec![near, far] };
+    let all = lines.iter().flat_map(|&row| lines.iter().map(move |&col| (row, col)));
+    let is_few = is_odd && side < 13;
+    all.filter(|&(row, col)| !is_few || (row == middle) == (col == middle)).collect()
 }
 
 fn said(game: &Game, size: Size) -> String {
     let count = |color| Point::all(size).filter(|&point| game.position().stone(point) == Some(color)).count();
     format!("Board with {} black and {} white stones", count(Color::Black), count(Color::White))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn boards_have_the_star_points_that_are_printed_on_them() {
+        assert_eq!([5, 7, 8, 9, 13, 18, 19].map(|side| stars(side).len()), [0, 5, 4, 5, 9, 4, 9]);
+        assert_eq!(stars(9), [(2, 2), (2, 6), (4, 4), (6, 2), (6, 6)]);
+        assert!([(3, 3), (9, 9), (9, 15)].iter().all(|star| stars(19).contains(star)));
+    }
 }
