@@ -1,5 +1,7 @@
 //! What training wrote down, by optimiser step.
 
+use std::collections::BTreeMap;
+
 use page::{Axis, Format, Mark, Plot, Point, Series, Shape};
 use record::statistics::wilson_score;
 
@@ -173,15 +175,13 @@ pub(super) fn curve(facts: &Facts, name: &str) -> Option<Plot> {
 
 /// The points of a number, or of the difference of two.
 fn points(curves: &Curves, set: &str, metric: &str) -> Vec<Point> {
-    let (one, other) = metric.split_once(" - ").map_or((metric, None), |(one, other)| (one, Some(other)));
-    let all =
-        |metric: &str| curves.values(set, metric).map(|(step, value, _)| (step as f64, value)).collect::<Vec<_>>();
-    let first = all(one);
-    let Some(other) = other.map(all) else {
-        return first.into_iter().map(|(x, y)| Point::new(x, y)).collect();
+    let Some((one, other)) = metric.split_once(" - ") else {
+        return curves.values(set, metric).map(|(step, value, _)| Point::new(step as f64, value)).collect();
     };
-    let pairs = first.into_iter().zip(other).filter(|((step, _), (of, _))| step == of);
-    pairs.map(|((x, y), (_, less))| Point::new(x, y - less)).collect()
+    // A line of the logs may lack either number.
+    let other: BTreeMap<u64, f64> = curves.values(set, other).map(|(step, value, _)| (step, value)).collect();
+    let both = curves.values(set, one).filter_map(|(step, value, _)| Some((step, value - other.get(&step)?)));
+    both.map(|(step, value)| Point::new(step as f64, value)).collect()
 }
 
 /// Predicted and actual results of the newest validations.
@@ -230,5 +230,19 @@ mod tests {
         assert!((low - 0.2553).abs() < 1e-4 && (high - 0.3662).abs() < 1e-4, "{low} {high}");
         let lost = result_of(&Bin { count: 20, prediction: 0.05, outcome: 0.0 }).interval.unwrap();
         assert!(lost.0.abs() < 1e-12 && (lost.1 - 0.161_125).abs() < 1e-6, "{lost:?}");
+    }
+
+    #[test]
+    fn difference_has_the_steps_with_both_numbers() {
+        let mut curves = Curves::default();
+        curves.read(
+            r#"{"set":"holdout","step":1,"policy":3.0}
+            {"set":"holdout","step":2,"policy":2.5,"target_entropy":1.0}
+            {"set":"holdout","step":3,"policy":2.0,"target_entropy":null}
+            {"set":"holdout","step":4,"policy":1.75,"target_entropy":1.25}"#,
+        );
+        let expected = [Point::new(2.0, 1.5), Point::new(4.0, 0.5)];
+        assert_eq!(points(&curves, "holdout", "policy - target_entropy"), expected);
+        assert_eq!(points(&curves, "holdout", "policy").len(), 4);
     }
 }
