@@ -85,7 +85,8 @@ pub(crate) async fn of_run(
     app.export(move |app| {
         let numbers = range.numbers(&snapshot)?;
         let found = several(app, &snapshot, &numbers)?;
-        let (first, last, count) = (numbers[0], numbers[numbers.len() - 1], range.count()?);
+        // Data of the found models alone would be of other ones: those in between are chosen by the ends.
+        let ((first, last), count) = (range.ends(&snapshot)?, range.count()?);
         let field = |text: &str, name: &str, most: u32, value: u32| {
             html! { label { (text) input type="number" name=(name) min="1" max=(most) value=(value); } }
         };
@@ -134,20 +135,29 @@ impl Range {
         Ok(number_of("count", &self.count, MOST)?.clamp(1, MOST))
     }
 
-    /// The models, without those whose weights were deleted.
-    fn numbers(&self, snapshot: &Snapshot) -> Result<Vec<u32>, PageError> {
-        let absent = || PageError::NotFound(format!("weights of a model of run \"{}\"", snapshot.facts.run));
-        let newest = snapshot.facts.newest_model.filter(|newest| *newest > 0).ok_or_else(absent)?;
+    /// The first and the last model, whose weights may be deleted.
+    fn ends(&self, snapshot: &Snapshot) -> Result<(u32, u32), PageError> {
+        let newest = snapshot.facts.newest_model.filter(|newest| *newest > 0).ok_or_else(|| absent(snapshot))?;
         let first = number_of("from", &self.from, 1)?.clamp(1, newest);
         let last = number_of("to", &self.to, newest)?.clamp(first, newest);
+        Ok((first, last))
+    }
+
+    /// The models, without those whose weights were deleted.
+    fn numbers(&self, snapshot: &Snapshot) -> Result<Vec<u32>, PageError> {
+        let (first, last) = self.ends(snapshot)?;
         let mut numbers = Vec::new();
         for number in evenly(first, last, self.count()?) {
             if !snapshot.run.models().weights_are_deleted(number)? {
                 numbers.push(number);
             }
         }
-        if numbers.is_empty() { Err(absent()) } else { Ok(numbers) }
+        if numbers.is_empty() { Err(absent(snapshot)) } else { Ok(numbers) }
     }
+}
+
+fn absent(snapshot: &Snapshot) -> PageError {
+    PageError::NotFound(format!("weights of a model of run \"{}\"", snapshot.facts.run))
 }
 
 /// At most so many numbers, evenly from the first to the last.
@@ -218,7 +228,39 @@ fn table(found: &Inspection, file: &str, named: &str) -> Result<Response, PageEr
 
 #[cfg(test)]
 mod tests {
+    use bytes::Bytes;
+    use config::Preset;
+    use facts::{Reader, Strength};
+    use store::{ModelMetadata, Store};
+
     use super::*;
+
+    /// Of a run with four models, of which the first has no weights any more.
+    fn snapshot() -> Snapshot {
+        let run = Store::in_memory().unwrap().run(&"r".parse().unwrap());
+        let config = Preset::Tiny.config();
+        run.create(&config).unwrap();
+        for number in 1..=4 {
+            let metadata = ModelMetadata::new(run.name(), number, 10, &config);
+            run.models().publish(&metadata, Bytes::from_static(b"weights")).unwrap();
+        }
+        run.models().delete_weights(1).unwrap();
+        let mut reader = Reader::open(run.clone()).unwrap();
+        reader.refresh().unwrap();
+        let facts = reader.facts();
+        Snapshot { version: 1, strength: Strength::of(&facts), facts, run }
+    }
+
+    #[test]
+    fn data_has_the_models_of_its_page_where_weights_were_deleted() {
+        let snapshot = snapshot();
+        let range = |from: &str, to: &str| Range { from: from.to_owned(), to: to.to_owned(), count: "3".to_owned() };
+        let shown = range("", "");
+        let numbers = shown.numbers(&snapshot).unwrap();
+        assert_eq!(numbers, [2, 4]);
+        let (first, last) = shown.ends(&snapshot).unwrap();
+        assert_eq!(range(&first.to_string(), &last.to_string()).numbers(&snapshot).unwrap(), numbers);
+    }
 
     #[test]
     fn models_are_chosen_evenly_with_both_ends() {
