@@ -60,6 +60,13 @@ def matches_and_games_are_filtered(browser, server):
             assert cells[2].startswith("W+") and int(cells[4]) >= 10, cells
 
 
+def drag(page, row, begin, end):
+    page.mouse.move(begin, row)
+    page.mouse.down()
+    page.mouse.move(end, row, steps=4)
+    page.mouse.up()
+
+
 def plots_are_zoomed(browser, server):
     """By keys, by dragging, and by touch on a phone."""
     with visitor(browser, server, "/runs/one") as page:
@@ -85,14 +92,29 @@ def plots_are_zoomed(browser, server):
         figure.locator(".area").scroll_into_view_if_needed()
         box = figure.locator(".area").bounding_box()
         row = box["y"] + box["height"] / 2
-        page.mouse.move(box["x"] + 0.2 * box["width"], row)
-        page.mouse.down()
-        page.mouse.move(box["x"] + 0.7 * box["width"], row, steps=4)
-        page.mouse.up()
+        drag(page, row, box["x"] + 0.2 * box["width"], box["x"] + 0.7 * box["width"])
         expect(curves).not_to_have_attribute("viewBox", whole)
         expect(figure.get_by_label("To")).to_have_value(re.compile(r"^(69|70|71)$"))
         page.mouse.dblclick(box["x"] + 0.5 * box["width"], row)
         expect(curves).to_have_attribute("viewBox", whole)
+        # Beyond the end of the axis, and on its numbers, where nothing is to be shown.
+        drag(page, row, box["x"] + 0.5 * box["width"], box["x"] + box["width"] + 40)
+        expect(figure.get_by_label("From")).to_have_value(re.compile(r"^(49|50|51)$"))
+        expect(figure.get_by_label("To")).to_have_value("100")
+        page.mouse.dblclick(box["x"] + 0.5 * box["width"], row)
+        expect(curves).to_have_attribute("viewBox", whole)
+        drag(page, row, box["x"] - 45, box["x"] - 5)
+        expect(curves).to_have_attribute("viewBox", whole)
+        # A line of a value is none of the part that is shown.
+        share = page.locator("#black-share")
+        share.locator(".plot").hover()
+        expect(page.locator(".tip")).to_contain_text("%")
+        expect(share.locator("text.mark")).to_be_visible()
+        share.locator(".zoom summary").click()
+        share.get_by_label("From").fill("50")
+        expect(share.locator("text.mark")).to_be_hidden()
+        share.get_by_role("button", name="Show all").click()
+        expect(share.locator("text.mark")).to_be_visible()
     phone = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True}
     with visitor(browser, server, "/runs/one", **phone) as page:
         figure = page.locator("#games")

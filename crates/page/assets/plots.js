@@ -10,6 +10,8 @@ const UNITS = 10000;
 // Steps of the sliders of zoom, and the fewest between them.
 const STEPS = 100;
 const CLOSEST = 2;
+// The least share of an axis that is shown: in a smaller one steps between round numbers become too small to add up.
+const LEAST_SHARE = 1e-6;
 const SVG = 'http://www.w3.org/2000/svg';
 
 /** @param {string} name @param {Record<string, string | number>} attributes @param {string} [text] */
@@ -58,15 +60,15 @@ function ticks({ low, high, scale }, count) {
   return found;
 }
 
-/** All points of some data. @param {Data} data @returns {Point[]} */
-function pointsOf(data) {
+/** All points of some data. @param {Data} data @param {(y: number) => string} said @returns {Point[]} */
+function pointsOf(data, said) {
   const many = data.series.length > 1;
   return data.series.flatMap(series => series.x.map((x, i) => {
     const label = series.label?.[i];
     const [low, high] = [series.low?.[i], series.high?.[i]];
-    const interval = low == null || high == null ? '' : ` (${short(low)} to ${short(high)})`;
+    const interval = low == null || high == null ? '' : ` (${said(low)} to ${said(high)})`;
     const head = [many ? series.name : '', label ?? ''].filter(Boolean).join(': ');
-    return { x, y: series.y[i], text: `${head}${head ? '\n' : ''}${data.x.label}: ${short(x)}\n${data.y.label}: ${short(series.y[i])}${interval}` };
+    return { x, y: series.y[i], text: `${head}${head ? '\n' : ''}${data.x.label}: ${short(x)}\n${data.y.label}: ${said(series.y[i])}${interval}` };
   }));
 }
 
@@ -98,12 +100,14 @@ class Plot {
     this.percent = /%/.test(drawing.querySelector('.left')?.textContent ?? '');
     /** @type {Point[] | null} */
     this.points = null;
+    /** @type {Promise<void> | null} */
+    this.reading = null;
     /** @type {PointerEvent | null} The last one, while the pointer is on the drawing. */
     this.last = null;
     this.drag = null;
     this.reset = Object.assign(document.createElement('button'), { type: 'button', textContent: 'Show all', hidden: true });
     this.ends = this.sliders();
-    drawing.addEventListener('pointerenter', () => this.read(), { once: true });
+    drawing.addEventListener('pointerenter', () => this.read());
     drawing.addEventListener('pointermove', event => this.move(event));
     drawing.addEventListener('pointerleave', () => this.leave());
     drawing.addEventListener('pointerdown', event => this.press(event));
@@ -112,8 +116,19 @@ class Plot {
     this.tell();
   }
 
+  /** A value of the vertical axis. @param {number} value */
+  said(value) {
+    return this.percent ? `${short(100 * value)} %` : short(value);
+  }
+
+  /** Reads the numbers, once; after a failure when they are wanted again. */
   async read() {
-    this.points ??= pointsOf(await this.load());
+    this.reading ??= this.load().then(data => {
+      this.points = pointsOf(data, value => this.said(value));
+    }).catch(() => {
+      this.reading = null;
+    });
+    await this.reading;
     if (this.last) this.move(this.last);
   }
 
@@ -213,18 +228,22 @@ class Plot {
     this.drag = this.at(event).x;
     this.select = svg('rect', { class: 'select', y: 0, height: '100%', x: `${100 * this.drag}%`, width: 0 });
     this.area.append(this.select);
+    // To the end of an axis people drag beyond it.
+    this.drawing.setPointerCapture(event.pointerId);
     event.preventDefault();
   }
 
   /** @param {PointerEvent} event */
   release(event) {
-    const [from, to] = [this.drag ?? 0, this.at(event).x].sort((a, b) => a - b);
+    // Numbers beside the area belong to no part of the axis.
+    const [from, to] = [this.drag ?? 0, this.at(event).x].map(end => Math.max(0, Math.min(1, end))).sort((a, b) => a - b);
     const dragged = this.drag !== null;
     this.stop();
-    if (!dragged || to - from < 0.02) return;
-    const { low, high, scale } = this.shown.x;
-    const value = (/** @type {number} */ at) => low + (high - low) * Math.max(0, Math.min(1, at));
-    this.zoom({ low: value(from), high: value(to), scale });
+    const { whole, shown } = this;
+    const { low, high, scale } = shown.x;
+    const width = (to - from) * (high - low);
+    if (!dragged || to - from < 0.02 || width < LEAST_SHARE * (whole.x.high - whole.x.low)) return;
+    this.zoom({ low: low + (high - low) * from, high: low + (high - low) * to, scale });
   }
 
   /** Shows a part of the axis, and what is in it as high as it fits. @param {Range} x */
@@ -251,7 +270,6 @@ class Plot {
 
   /** Draws grid and numbers anew. */
   axes() {
-    const said = (/** @type {number} */ value) => (this.percent ? `${short(100 * value)} %` : short(value));
     const [left, below] = ['.left', '.below'].map(name => /** @type {Element} */ (this.drawing.querySelector(name)));
     this.area.querySelectorAll('.grid').forEach(line => line.remove());
     left.replaceChildren();
@@ -259,7 +277,7 @@ class Plot {
     for (const value of ticks(this.shown.y, 5)) {
       const y = `${100 * (1 - share(this.shown.y, value))}%`;
       this.area.prepend(svg('line', { class: 'grid', x1: 0, x2: '100%', y1: y, y2: y }));
-      left.append(svg('text', { x: '100%', y, dx: -6, dy: 4, 'text-anchor': 'end' }, said(value)));
+      left.append(svg('text', { x: '100%', y, dx: -6, dy: 4, 'text-anchor': 'end' }, this.said(value)));
     }
     const whole = (this.points ?? []).every(point => Number.isInteger(point.x));
     for (const value of ticks(this.shown.x, 6).filter(value => !whole || Number.isInteger(value))) {
