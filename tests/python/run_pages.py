@@ -129,6 +129,18 @@ def plots_are_zoomed(browser, server):
         expect(curves).to_have_attribute("viewBox", whole)
 
 
+def other_games_are_watched_while_the_page_is_paused(browser, server):
+    with visitor(browser, server, "/play/watch?run=one") as page:
+        game = page.locator("#players a")
+        expect(game).to_have_attribute("href", re.compile("/games/"))
+        page.locator("#pause").click()
+        page.locator("#kind").select_option("match")
+        expect(game).to_have_attribute("href", re.compile("/matches/"))
+        first = game.get_attribute("href")
+        page.locator("#skip").click()
+        expect(game).not_to_have_attribute("href", first)
+
+
 def pages_are_whole_without_scripts(browser, server, pages):
     with visitor(browser, server, "/runs/one/models/2/network", java_script_enabled=False) as page:
         expect(page.locator("h1")).to_have_text("one-2")

@@ -24,6 +24,8 @@ let waiting = [];
 let timer = 0;
 let paused = false;
 let result = '';
+/** Looks for games that have begun: one that another has overtaken, perhaps of another run, shows nothing. */
+let looks = 0;
 
 const link = new Link('/play/socket', connected => {
   byId('connection', HTMLElement).textContent = connected ? '' : 'Connecting to the server …';
@@ -56,10 +58,13 @@ function step() {
 
 /** Reads which games are newest, from the page that lists them. */
 async function look() {
+  clearTimeout(timer);
+  const own = ++looks;
   try {
     const list = await fetch(`/runs/${encodeURIComponent(run.value)}/games?kind=${kind.value}`);
     if (!list.ok) throw new Error(list.status === 404 ? 'there is no such run' : list.statusText);
     const page = new DOMParser().parseFromString(await list.text(), 'text/html');
+    if (own !== looks) return;
     const games = [...page.querySelectorAll('tbody th a')].map(game => game.getAttribute('href') ?? '');
     waiting = games.filter(game => game !== '' && !shown.has(game));
     // One that was published in the meantime comes first; older ones are shown while nothing is new.
@@ -69,19 +74,22 @@ async function look() {
       return soon(look, LOOK);
     }
     shown.add(newest);
-    await open(newest);
+    await open(newest, own);
   } catch (error) {
+    if (own !== looks) return;
     status.textContent = `The games cannot be read: ${error}`;
     soon(look, LOOK);
   }
 }
 
-/** @param {string} game */
-async function open(game) {
+/** @param {string} game @param {number} own The number of its look. */
+async function open(game, own) {
   const reply = await fetch(`${game}.sgf`);
   if (!reply.ok) throw new Error(reply.status === 404 ? 'there is no such game' : reply.statusText);
   const sgf = await reply.text();
+  if (own !== looks) return;
   link.request({ open: { sgf } }, ({ tree: found, error }) => {
+    if (own !== looks) return;
     if (!found) {
       status.textContent = `The game cannot be read: ${error}`;
       return soon(look, LOOK);
@@ -98,7 +106,7 @@ async function open(game) {
 function restart() {
   byId('live', HTMLAnchorElement).href = `/runs/${encodeURIComponent(run.value)}/live`;
   shown = new Set();
-  soon(look, 0);
+  look();
 }
 
 run.addEventListener('change', restart);
@@ -110,7 +118,7 @@ pause.addEventListener('click', () => {
   if (paused) clearTimeout(timer);
   else soon(step, 0);
 });
-byId('skip', HTMLButtonElement).addEventListener('click', () => soon(look, 0));
+byId('skip', HTMLButtonElement).addEventListener('click', look);
 
 show();
 choices().then(all => {
