@@ -217,6 +217,43 @@ def komi_counts(browser, server):
             assert f"KM[{komi}]" in sgf and f"RE[B+{margin}]" in sgf, sgf
 
 
+def game_of_both_colours_is_scored_and_opened_again(browser, server):
+    with visitor(browser, server, "/play") as page:
+        start_game(page, you="both")
+        expect(page.locator("#player-W .name")).to_have_text("You")
+        moves, captures = page.locator("#graph input"), page.locator("#player-B .captures")
+        for turn, vertex in enumerate(("A8", "A9", "B9", "E5"), 1):
+            cell(page, vertex).click()
+            moves_are(page, turn)
+        page.locator("#pass").click()
+        moves_are(page, 5)
+        # After one pass the game is not over, and all of its moves stay.
+        page.locator("#score").click()
+        page.locator("#resume").click()
+        expect(page.locator("#scoring")).to_be_hidden()
+        expect(moves).to_have_value("5")
+        page.reload()
+        expect(captures).to_have_text("1 captured")
+        page.locator("#undo").click()
+        expect(moves).to_have_value("4")
+        expect(captures).to_have_text("1 captured")
+        expect(page.locator("#model select")).to_have_value("9x9-demo")
+
+
+def line_of_a_hint_ends_when_it_is_played(browser, server):
+    """The pointer stays where it was, and the moves of the model would have the other colour."""
+    with visitor(browser, server, "/play") as page:
+        assert not wait_for_turn(page)
+        page.locator("#hint").click()
+        expect(page.locator("#status")).to_have_text(re.compile("The model would play"))
+        vertex = re.search(r"would play ([A-J][1-9]),", page.locator("#status").text_content()).group(1)
+        cell(page, vertex).hover()
+        expect(page.locator("#board .number").first).to_be_attached()
+        cell(page, vertex).click()
+        expect(page.locator("#board .number")).to_have_count(0)
+        assert "black stone" in cell(page, vertex).get_attribute("aria-label")
+
+
 def visitor_resigns(browser, server):
     with visitor(browser, server, "/play") as page:
         start_game(page, visits="4", you="B")
@@ -303,6 +340,8 @@ def main():
             visits_have_a_maximum(browser, server)
             model_plays_on_against_a_handicap(browser, server)
             komi_counts(browser, server)
+            game_of_both_colours_is_scored_and_opened_again(browser, server)
+            line_of_a_hint_ends_when_it_is_played(browser, server)
             games_of_addresses_that_cannot_be_opened_say_why(browser, server)
             visitor_resigns(browser, server)
             clock_runs_out(browser, server)

@@ -58,6 +58,8 @@ let prediction = null;
 /** @type {Score | null} */
 let score = null;
 let paused = false;
+/** Whether the game is there with its moves: only then is it kept. */
+let opened = false;
 let thinking = '';
 /** Whether the model to move gave no move. */
 let stuck = false;
@@ -97,6 +99,7 @@ function stop() {
 }
 
 function keep() {
+  if (!opened) return;
   saved.game = tree.upTo();
   saved.left = clock.left;
   try {
@@ -115,7 +118,7 @@ function show() {
   const visitors = !over && !position?.over && isVisitor(player);
   board.show({
     size: tree.size, board: stones, toMove: player, last: played && played[1] !== 'pass' ? played[1] : null,
-    marks: hints && isOn(buttons.hint) ? marksOf(hints) : [],
+    marks: hints && isOn(buttons.hint) && score === null ? marksOf(hints) : [],
     ownership: score === null && isOn(buttons.owner) ? prediction?.ownership ?? null : null,
     area: score?.area ?? null, dead: score?.dead ?? [], playable: visitors && !score,
     ...(position ? { forbidden: position.forbidden } : {}),
@@ -146,7 +149,7 @@ function showPlayers() {
       html('span', { class: 'hidden' }, ` plays ${nameOf(player)}`),
       html('span', { class: 'captures' }, `${captures} captured`),
       html('span', { class: 'clock' }, clock.said(player)),
-      html('span', { class: 'turn' }, turn && !stuck ? thinking || (isVisitor(player) ? 'to play' : 'thinking …') : ''),
+      html('span', { class: 'turn' }, turn && !stuck && !paused ? thinking || (isVisitor(player) ? 'to play' : 'thinking …') : ''),
     );
   }
 }
@@ -156,6 +159,8 @@ function turn() {
   stop();
   stuck = false;
   hints = prediction = null;
+  // The line at the pointer was one of the position before.
+  board.preview([]);
   predict();
   if (saved.result !== '') {
     clock.stop();
@@ -176,9 +181,20 @@ function turn() {
   show();
   if (!isVisitor(player)) {
     if (!paused) genmove(player);
-  } else if (isOn(buttons.hint)) {
-    hint();
+    return;
   }
+  describe();
+  if (isOn(buttons.hint)) hint();
+}
+
+/** Asks for the captures and the forbidden points of a position of a game that was opened again: only those of the last are known. */
+function describe() {
+  const { node } = tree;
+  if (node.position) return;
+  running.push(link.request({ position: { game: tree.upTo() } }, ({ position }) => {
+    node.position = position ?? null;
+    show();
+  }));
 }
 
 /** @param {Player} player */
@@ -246,7 +262,7 @@ function chosen(vertex) {
 
 /** @param {string | null} vertex */
 function pointed(vertex) {
-  const shown = isOn(buttons.hint) && hints ? marksOf(hints) : [];
+  const shown = isOn(buttons.hint) && hints && score === null ? marksOf(hints) : [];
   board.preview(shown.find(mark => mark.vertex === vertex)?.pv ?? []);
 }
 
@@ -258,7 +274,7 @@ function hint() {
     if (!reply.analysis) return;
     hints = reply.analysis.report;
     const best = marksOf(hints)[0];
-    if (!hints.isDuringSearch && best) say(`The model would play ${best.vertex}, with a chance of ${percent(best.value)}.`);
+    if (!hints.isDuringSearch && best && isOn(buttons.hint)) say(`The model would play ${best.vertex}, with a chance of ${percent(best.value)}.`);
     show();
   }));
 }
@@ -290,9 +306,16 @@ function askScore(dead, toggle = null) {
   if (dead === null) say('The game is scored …');
   const model = saved.models.B ?? saved.models.W ?? picker?.model ?? 'uniform';
   running.push(link.request({ score: { game: tree.upTo(), dead, toggle, model } }, reply => {
-    if (reply.error) return toggle ? say('Choose a stone.') : failed(reply.error);
+    if (reply.error) {
+      if (toggle) return say('Choose a stone.');
+      // The search, or the clock, that was stopped for the score resumes.
+      if (!tree.node.position?.over) turn();
+      return failed(reply.error);
+    }
     score = reply.score ?? null;
     if (!score) return;
+    // After an outage meanwhile it runs again.
+    clock.stop();
     const [black, white] = score.points;
     say(`${resultSaid(score.result)} Black ${black}, White ${white}. Choose stones to change which are dead.`);
     if (isWatched()) return finish(score.result);
@@ -358,19 +381,23 @@ function begin(game, note = '') {
   stop();
   saved = game;
   score = null;
-  paused = false;
+  paused = opened = false;
   clock.stop();
   clock = new Clock(saved.clock, showPlayers, lostOnTime);
   if (saved.left) clock.left = saved.left;
   tree = new GameTree(saved.game);
   link.request({ open: { sgf: sgfOf(saved.game) } }, reply => {
+    // Another game has begun meanwhile.
+    if (saved !== game) return;
     if (reply.error || !reply.tree) return failed(reply.error ?? 'no tree');
     tree = GameTree.of({ ...reply.tree, game: { ...saved.game, moves: [] } });
     tree.current = tree.nodes.length - 1;
     const here = tree.current;
     link.request({ position: { game: tree.upTo() } }, ({ position, error }) => {
+      if (saved !== game) return;
       if (error) return failed(error);
       tree.nodes[here].position = position ?? null;
+      opened = true;
       keep();
       if (note || saved.game.moves.length === 0) say(note || `New game. ${nameOf(tree.toMove())} to play.`);
       turn();
@@ -461,7 +488,8 @@ buttons.accept.addEventListener('click', () => {
 buttons.resume.addEventListener('click', () => {
   score = null;
   const passed = tree.node.played?.[1] === 'pass';
-  if (passed) undo();
+  // After a single pass the game is not over, and nothing is to be taken back.
+  if (passed && tree.node.position?.over) undo();
   else turn();
 });
 buttons.save.addEventListener('click', () => {
@@ -520,7 +548,7 @@ choices().then(all => {
   const note = [fault, known ? '' : `There is no model ${wanted}. Choose one of the list.`].filter(Boolean).join(' ');
   // An address with a model goes on with a game against it, or begins one.
   const goesOn = wanted === null || !known || addressed || earlier?.result === '' && Object.values(earlier.models).includes(model);
-  if (earlier && goesOn) picker.model = earlier.models.W ?? earlier.models.B;
+  if (earlier && goesOn) picker.model = earlier.models.W ?? earlier.models.B ?? model;
   adapt();
   if (earlier && goesOn) {
     begin(earlier, note);
@@ -532,4 +560,4 @@ choices().then(all => {
       visits: choice ? fields.visits.valueAsNumber : saved.visits,
     }, note);
   }
-}, error => say(`${error}`));
+}).catch(error => say(`${error}`));
