@@ -119,11 +119,79 @@ def files_that_are_too_large_are_refused(browser, server):
         ):
             page.locator("#file").set_input_files({"name": name, "mimeType": "text/plain", "buffer": text.encode()})
             expect(page.locator("#status")).to_have_text(re.compile(reason))
+            # So that the same file can be chosen again.
+            expect(page.locator("#file")).to_have_value("")
 
 
 def opened(page, game, moves):
     page.locator("#paste").fill(game)
     expect(page.locator("#status")).to_have_text(re.compile(f"^{moves} moves"))
+
+
+class EndlessSearch:
+    """Between a page and the server: no analysis is the last one, and there are more when they are wanted."""
+
+    def __init__(self, page):
+        page.route_web_socket("**/play/socket?*", self.connect)
+
+    def connect(self, page):
+        self.page = page
+        server = page.connect_to_server()
+        page.on_message(lambda text: server.send(text))
+        server.on_message(self.reply)
+
+    def reply(self, text):
+        message = json.loads(text)
+        if "analysis" in message:
+            message["analysis"]["report"]["isDuringSearch"] = True
+            self.newest = message
+        self.page.send(json.dumps(message))
+
+    def more(self):
+        self.newest["analysis"]["report"]["rootInfo"]["visits"] += 1000
+        self.page.send(json.dumps(self.newest))
+
+
+def moves_of_a_running_search_can_be_clicked(browser, server):
+    """The table changes between the two halves of a click."""
+    searches = []
+    with visitor(browser, server, "/play/review", prepare=lambda page: searches.append(EndlessSearch(page))) as page:
+        value = page.locator("#value")
+        expect(value).to_have_text(re.compile("after [0-9]+ visits"))
+        page.locator("#candidates .move").first.hover()
+        page.mouse.down()
+        before = value.text_content()
+        searches[0].more()
+        expect(value).not_to_have_text(before)
+        page.mouse.up()
+        expect(page.locator("#status")).to_have_text(re.compile("^Move 1: Black "))
+
+
+def analysis_continues_while_the_field_of_visits_is_empty(browser, server):
+    with visitor(browser, server, "/play/review") as page:
+        expect(page.locator("#status")).to_have_text(re.compile("0 moves"))
+        opened(page, GAME, 12)
+        page.locator("#visits").fill("")
+        page.locator("#next").dispatch_event("click")
+        expect(page.locator("#status")).to_have_text("Move 1: Black E5.")
+        expect(page.locator("#value")).to_contain_text("visits")
+        expect(page.locator("#status")).to_have_text("Move 1: Black E5.")
+
+
+def focus_stays_on_a_step_that_can_be_made(browser, server):
+    with visitor(browser, server, "/play/review") as page:
+        expect(page.locator("#status")).to_have_text(re.compile("0 moves"))
+        opened(page, GAME, 12)
+        page.locator("#visits").fill("8")
+        page.keyboard.press("Tab")
+        for button, other in (("#last", "#back"), ("#first", "#next")):
+            page.locator(button).focus()
+            page.keyboard.press("Enter")
+            expect(page.locator(other)).to_be_focused()
+        page.locator("#analyse").focus()
+        page.keyboard.press("Enter")
+        expect(page.locator("#status")).to_have_text(re.compile("The game is analysed"))
+        expect(page.locator("#analyse")).to_be_focused()
 
 
 def tree_is_used_by_keys_alone(browser, server):
@@ -272,6 +340,9 @@ def main():
             places_in_the_queue_are_shown(browser, server)
             lines_with_stones_put_on_the_board_say_so(browser, server)
             tree_is_used_by_keys_alone(browser, server)
+            moves_of_a_running_search_can_be_clicked(browser, server)
+            analysis_continues_while_the_field_of_visits_is_empty(browser, server)
+            focus_stays_on_a_step_that_can_be_made(browser, server)
             reopened = game_is_reviewed_and_reopened(browser, server)
             updates = first_update(browser, server)
     finally:

@@ -61,7 +61,7 @@ export function svg(tag, attributes = {}, ...children) {
  */
 export function short(visits) {
   if (visits < 1000) return `${visits}`;
-  return visits < 10000 ? `${(visits / 1000).toFixed(1)}k` : `${Math.round(visits / 1000)}k`;
+  return visits < 9950 ? `${(visits / 1000).toFixed(1)}k` : `${Math.round(visits / 1000)}k`;
 }
 
 /**

@@ -167,11 +167,10 @@ export class GameTree {
     return path.reverse();
   }
 
-  /** The line through the shown node, to its end. */
+  /** The line through the shown node, to its end: where it branches, along the first variation. */
   line() {
     const line = this.path();
     for (let at = this.current; this.nodes[at].children.length > 0;) {
-      // The last visited variation, or else the first.
       at = this.nodes[at].children[0];
       line.push(at);
     }

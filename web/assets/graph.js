@@ -113,6 +113,9 @@ export class Graph {
         parts.push(svg('path', { d: `${line}L${x(last)} ${y(0)}L${x(first)} ${y(0)}Z`, class: 'black-share' }));
       }
       parts.push(svg('path', { d: line, class: `curve curve-${index}` }));
+      // A single point is no line.
+      const [{ at, value }] = known;
+      if (known.length === 1) parts.push(svg('circle', { cx: x(at), cy: y(value), r: 2, class: `curve curve-${index}` }));
     });
     for (const turn of this.losses) {
       const value = this.curves[0]?.values[turn];

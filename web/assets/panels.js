@@ -151,12 +151,20 @@ export class CandidateTable {
     host.replaceChildren(html('table', { class: 'candidates' }, html('thead', {}, html('tr', {}, ...head)), this.body));
     /** @type {Mark[]} */
     this.marks = [];
+    /** @type {Report | undefined} */
+    this.report = undefined;
+    /** Whether a pointer is down on the table: rows that are replaced meanwhile would get no click. */
+    this.isPressed = false;
     const markOf = (/** @type {EventTarget | null} */ target) => {
       const row = target instanceof Element ? target.closest('tr') : null;
       return row?.dataset.order === undefined ? null : this.marks[Number(row.dataset.order)] ?? null;
     };
     this.body.addEventListener('pointerover', event => onPoint(markOf(event.target)));
     this.body.addEventListener('pointerleave', () => onPoint(null));
+    this.body.addEventListener('pointerdown', () => {
+      this.isPressed = true;
+    });
+    for (const end of ['pointerup', 'pointercancel', 'pointerleave']) this.body.addEventListener(end, () => this.release());
     this.body.addEventListener('focusin', event => onPoint(markOf(event.target)));
     this.body.addEventListener('focusout', () => onPoint(null));
     this.body.addEventListener('click', event => {
@@ -166,8 +174,17 @@ export class CandidateTable {
     });
   }
 
+  /** Shows what came while a pointer was down, after its click. */
+  release() {
+    if (!this.isPressed) return;
+    this.isPressed = false;
+    setTimeout(() => this.show(this.report));
+  }
+
   /** @param {Report | undefined} report */
   show(report) {
+    this.report = report;
+    if (this.isPressed) return;
     this.marks = report ? marksOf(report) : [];
     const focused = this.body.contains(document.activeElement) ? document.activeElement?.textContent : null;
     this.body.replaceChildren(...this.marks.map((mark, order) => {

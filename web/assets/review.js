@@ -37,8 +37,12 @@ let losses = [];
 let looking = [];
 /** @type {(() => void)[]} What stops the analysis of the game. */
 let reviewing = [];
+/** @type {() => void} What stops the opening of a game. */
+let opening = () => {};
 /** @type {ModelPicker[]} */
 let pickers = [];
+/** Visits of a search: those of the field, or of before while it has no valid number. */
+let visits = 0;
 
 const link = new Link('/play/socket', connected => {
   byId('connection', HTMLElement).textContent = connected ? '' : 'Connecting to the server …';
@@ -68,6 +72,8 @@ function slot() {
 }
 
 function show() {
+  const { activeElement } = document;
+  const used = activeElement instanceof HTMLButtonElement && activeElement.matches(':focus-visible') ? activeElement : null;
   const { played, board: stones, reports, comment, children, position } = tree.node;
   const report = reports[slot()];
   const next = children.length > 0 ? tree.nodes[children[0]].played : null;
@@ -94,6 +100,14 @@ function show() {
   button('first').disabled = button('back').disabled = button('cut').disabled = tree.current === 0;
   button('next').disabled = button('last').disabled = children.length === 0;
   tellValue(report);
+  if (used?.disabled) leave();
+}
+
+/** A button that is disabled would leave keys and screen readers nowhere: the focus goes to a step that can be made. */
+function leave() {
+  const step = ['back', 'next'].map(id => button(id)).find(({ disabled }) => !disabled);
+  if (step) step.focus();
+  else board.focus(board.focused, true);
 }
 
 /** The moves on the board: of the first model, of the one compared with it, or of both. */
@@ -139,7 +153,7 @@ function look() {
   models().forEach((model, index) => {
     const known = tree.nodes[node].reports[index];
     if (model === null || known && !known.isDuringSearch) return;
-    const search = { game: tree.upTo(node), model, visits: fields.visits.valueAsNumber };
+    const search = { game: tree.upTo(node), model, visits };
     looking.push(link.request({ analyze: search }, reply => {
       if (reply.error) return say(`${model}: ${reply.error}`);
       if (reply.position) tree.nodes[node].position = reply.position;
@@ -182,6 +196,7 @@ function planes() {
 
 /** @param {string} vertex */
 function play(vertex) {
+  const own = tree;
   const node = tree.current;
   const player = tree.toMove();
   const known = tree.childOf(node, [player, vertex]);
@@ -189,6 +204,8 @@ function play(vertex) {
   const game = tree.upTo();
   game.moves.push([player, vertex]);
   link.request({ position: { game } }, ({ position, error }) => {
+    // Another game was opened meanwhile.
+    if (tree !== own) return;
     if (error) return say(`${vertex}: ${error.replace(/^.*: /, '')}.`);
     if (position) go(tree.play(node, [player, vertex], position));
   });
@@ -205,23 +222,25 @@ function review() {
   const line = [0];
   while (tree.nodes[line[line.length - 1]].children.length > 0) line.push(tree.nodes[line[line.length - 1]].children[0]);
   const chosen = models().filter(model => model !== null);
-  let done = 0;
+  // After an outage all positions come again.
+  const done = new Set();
   let missing = chosen.length;
   progress.max = line.length * chosen.length;
   progress.value = 0;
   working(true);
   models().forEach((model, index) => {
     if (model === null) return;
-    const search = { game: tree.upTo(line[line.length - 1]), model, visits: fields.visits.valueAsNumber };
+    const search = { game: tree.upTo(line[line.length - 1]), model, visits };
     reviewing.push(link.request({ review: search }, reply => {
       if (reply.error) {
-        working(false);
+        stopReview();
         return say(`${model}: ${reply.error}`);
       }
       if (reply.analysis) {
         const { report } = reply.analysis;
         tree.nodes[line[report.turnNumber]].reports[index] = report;
-        progress.value = ++done;
+        done.add(`${index} ${report.turnNumber}`);
+        progress.value = done.size;
         if (!reply.analysis.known || line[report.turnNumber] === tree.current) later();
       }
       if (!reply.losses) return;
@@ -255,9 +274,12 @@ function stopReview() {
 
 /** @param {boolean} busy */
 function working(busy) {
+  const [shown, hidden] = busy ? ['stop', 'analyse'] : ['analyse', 'stop'];
+  const hadFocus = document.activeElement === button(hidden);
   progress.hidden = !busy;
-  button('stop').hidden = !busy;
-  button('analyse').hidden = busy;
+  button(shown).hidden = false;
+  if (hadFocus) button(shown).focus();
+  button(hidden).hidden = true;
 }
 
 /**
@@ -276,6 +298,11 @@ function showLosses(found, line) {
   }));
 }
 
+function forgetLosses() {
+  losses = [];
+  byId('losses-card', HTMLDivElement).hidden = true;
+}
+
 /**
  * Opens a game.
  * @param {string} sgf
@@ -283,7 +310,9 @@ function showLosses(found, line) {
  */
 function open(sgf, again = false) {
   if (new TextEncoder().encode(sgf).length > MOST_FILE) return say('The file is larger than 1 MiB, which is the limit.');
-  link.request({ open: { sgf } }, reply => {
+  // Files are read by several threads, so the one before could come last.
+  opening();
+  opening = link.request({ open: { sgf } }, reply => {
     if (reply.error || !reply.tree) return say(`This file cannot be read: ${reply.error}.`);
     stopReview();
     ({ players, result } = reply.tree);
@@ -293,8 +322,7 @@ function open(sgf, again = false) {
     reply.tree.game.initialStones ??= [];
     tree = GameTree.of(reply.tree);
     text = sgf;
-    losses = [];
-    byId('losses-card', HTMLDivElement).hidden = true;
+    forgetLosses();
     const [black, white] = players.map((name, index) => name || ['Black', 'White'][index]);
     byId('players', HTMLParagraphElement).textContent =
       `● ${black}   ○ ${white}   ${tree.size}×${tree.size}, komi ${komi}${result ? `, ${result}` : ''}`;
@@ -331,7 +359,7 @@ function suitModels(size) {
 function keep() {
   const [model, second] = models();
   try {
-    localStorage.setItem(KEPT, JSON.stringify({ sgf: text, model, second, visits: fields.visits.valueAsNumber }));
+    localStorage.setItem(KEPT, JSON.stringify({ sgf: text, model, second, visits }));
   } catch {
     // The browser keeps less than the file has.
   }
@@ -342,7 +370,9 @@ async function openFile(file) {
   if (!file) return;
   if (file.size > MOST_FILE) return say('The file is larger than 1 MiB, which is the limit.');
   // What is not UTF-8 is read as Latin-1.
-  const bytes = await file.arrayBuffer();
+  const bytes = await file.arrayBuffer().catch(() => null);
+  // A folder, or a file that is gone.
+  if (bytes === null) return say(`${file.name} cannot be read.`);
   try {
     open(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch {
@@ -356,8 +386,7 @@ function changed() {
     node.prediction = null;
   });
   offerOwnership();
-  losses = [];
-  byId('losses-card', HTMLDivElement).hidden = true;
+  forgetLosses();
   stopReview();
   keep();
   look();
@@ -378,6 +407,11 @@ button('cut').addEventListener('click', () => {
   const { parent } = tree.node;
   const node = tree.current;
   if (parent === null) return;
+  // The losses are those of the main line, which has other moves then.
+  if (onMainLine()) {
+    stopReview();
+    forgetLosses();
+  }
   tree.remove(node);
   treeView.show(tree);
   look();
@@ -387,7 +421,7 @@ button('stop').addEventListener('click', stopReview);
 button('save').addEventListener('click', () => {
   const [model] = models();
   const save = {
-    game: tree.start, tree: tree.moves(), comment: tree.nodes[0].comment, model, visits: fields.visits.valueAsNumber,
+    game: tree.start, tree: tree.moves(), comment: tree.nodes[0].comment, model, visits,
     black: players[0], white: players[1], result,
   };
   link.request({ save }, reply => (reply.sgf ? download('review.sgf', sgfFile(reply.sgf)) : say(reply.error ?? 'no file')));
@@ -398,9 +432,15 @@ button('empty').addEventListener('click', () => {
 });
 fields.show.addEventListener('change', show);
 fields.visits.addEventListener('change', () => {
-  if (fields.visits.reportValidity()) changed();
+  if (!fields.visits.reportValidity()) return;
+  visits = fields.visits.valueAsNumber;
+  changed();
 });
-fields.file.addEventListener('change', () => openFile(fields.file.files?.[0]));
+fields.file.addEventListener('change', () => {
+  openFile(fields.file.files?.[0]);
+  // So that the same file can be chosen again.
+  fields.file.value = '';
+});
 fields.paste.addEventListener('input', () => {
   if (!isGame(fields.paste.value)) return say('This text is no SGF, which begins with "(;".');
   open(fields.paste.value);
@@ -466,6 +506,7 @@ async function start() {
   if (earlier?.model) pickers[0].model = earlier.model;
   if (earlier && 'second' in earlier && earlier.second) pickers[1].model = earlier.second;
   if (earlier && 'visits' in earlier && earlier.visits) setNumber(fields.visits, earlier.visits);
+  visits = fields.visits.valueAsNumber;
   if (earlier?.sgf) open(earlier.sgf, earlier.again);
   else button('empty').click();
 }
