@@ -252,8 +252,9 @@ class Plot {
     let y = this.whole.y;
     const inside = (this.points ?? []).filter(point => place(x, point.x) >= x.low && place(x, point.x) <= x.high && Number.isFinite(point.y));
     if (!isWhole && inside.length > 0) {
-      const values = inside.map(point => place(y, point.y));
-      const [low, high] = [Math.min(...values), Math.max(...values)];
+      // Arguments of a call, such as Math.min, are fewer than the points of a long run.
+      let [low, high] = [Infinity, -Infinity];
+      for (const point of inside) [low, high] = [Math.min(low, place(y, point.y)), Math.max(high, place(y, point.y))];
       const space = (high - low) * 0.08 || 0.5 * Math.abs(high) || 0.5;
       y = { low: low - space, high: high + space, scale: y.scale };
     }

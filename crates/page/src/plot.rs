@@ -135,14 +135,33 @@ pub struct Mark {
 }
 
 impl Plot {
-    /// The same plot with another scale from left to right.
+    /// The same plot with another scale from left to right. One with values below 0 stays as it is: half of it would be on no
+    /// logarithmic axis.
     pub fn scaled(mut self, scale: Scale) -> Plot {
-        self.x.scale = scale;
+        let has_negative = self.series.iter().flat_map(|series| &series.points).any(|point| point.x < 0.0);
+        if !has_negative {
+            self.x.scale = scale;
+        }
         self
     }
 
     /// Whether there is nothing to draw.
     pub(crate) fn is_empty(&self) -> bool {
         self.series.iter().all(|series| series.points.is_empty())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn axis_with_negative_values_stays_linear() {
+        let scale = |x: &[f64]| {
+            let points = x.iter().map(|&x| Point::new(x, 1.0)).collect();
+            let plot = Plot { series: vec![Series { points, ..Series::default() }], ..Plot::default() };
+            plot.scaled(Scale::Log).x.scale
+        };
+        assert_eq!([scale(&[]), scale(&[0.0, 1.0]), scale(&[-0.5, 0.5])], [Scale::Log, Scale::Log, Scale::Linear]);
     }
 }
