@@ -234,8 +234,13 @@ function moved(player, { vertex, winrate, position }) {
   tree.current = tree.play(tree.current, [player, vertex], position);
   saved.values[tree.node.turn] = winrate;
   keep();
-  say(`${nameOf(player)} plays ${vertex}.`);
+  say(moveSaid(player, vertex));
   turn();
+}
+
+/** @param {Player} player @param {string} vertex */
+function moveSaid(player, vertex) {
+  return vertex === 'pass' ? `${nameOf(player)} passes.` : `${nameOf(player)} plays ${vertex}.`;
 }
 
 /** @param {string} vertex */
@@ -255,7 +260,7 @@ function chosen(vertex) {
     clock.spend(player);
     tree.current = tree.play(node, [player, vertex], position);
     keep();
-    say(`${nameOf(player)} plays ${vertex}.`);
+    say(moveSaid(player, vertex));
     turn();
   }));
 }
@@ -328,7 +333,7 @@ function resultSaid(result) {
   if (result === '0') return 'A draw.';
   const [winner, margin] = result.split('+');
   const name = nameOf(winner === 'B' ? 'B' : 'W');
-  const how = { R: 'by resignation', T: 'on time' }[margin] ?? `by ${margin} points`;
+  const how = { R: 'by resignation', T: 'on time' }[margin] ?? `by ${margin} ${margin === '1' ? 'point' : 'points'}`;
   return `${name} wins ${how}.`;
 }
 
