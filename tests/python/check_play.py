@@ -240,6 +240,46 @@ def game_of_both_colours_is_scored_and_opened_again(browser, server):
         expect(page.locator("#model select")).to_have_value("9x9-demo")
 
 
+class SlowServer:
+    """Between a page and the server: replies wait while it is slow."""
+
+    def __init__(self, page):
+        self.held, self.is_slow = [], False
+        page.route_web_socket("**/play/socket?*", self.connect)
+
+    def connect(self, page):
+        self.page = page
+        server = page.connect_to_server()
+        page.on_message(lambda text: server.send(text))
+        server.on_message(lambda text: self.held.append(text) if self.is_slow else page.send(text))
+
+    def release(self):
+        self.is_slow = False
+        for text in self.held:
+            self.page.send(text)
+
+
+def all_stones_that_are_chosen_change(browser, server):
+    """However long the server takes for the first."""
+    servers = []
+    with visitor(browser, server, "/play", prepare=lambda page: servers.append(SlowServer(page))) as page:
+        start_game(page, you="both")
+        expect(page.locator("#player-W .name")).to_have_text("You")
+        for turn, vertex in enumerate(("E5", "C3", "G7"), 1):
+            cell(page, vertex).click()
+            moves_are(page, turn)
+        page.locator("#score").click()
+        expect(page.locator("#scoring")).to_be_visible()
+        chosen = [cell(page, vertex) for vertex in ("C3", "G7")]
+        labels = [stone.get_attribute("aria-label") for stone in chosen]
+        servers[0].is_slow = True
+        for stone in chosen:
+            stone.click()
+        servers[0].release()
+        for stone, label in zip(chosen, labels):
+            expect(stone).not_to_have_attribute("aria-label", label)
+
+
 def line_of_a_hint_ends_when_it_is_played(browser, server):
     """The pointer stays where it was, and the moves of the model would have the other colour."""
     with visitor(browser, server, "/play") as page:
@@ -341,6 +381,7 @@ def main():
             model_plays_on_against_a_handicap(browser, server)
             komi_counts(browser, server)
             game_of_both_colours_is_scored_and_opened_again(browser, server)
+            all_stones_that_are_chosen_change(browser, server)
             line_of_a_hint_ends_when_it_is_played(browser, server)
             games_of_addresses_that_cannot_be_opened_say_why(browser, server)
             visitor_resigns(browser, server)

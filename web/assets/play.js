@@ -57,6 +57,8 @@ let hints = null;
 let prediction = null;
 /** @type {Score | null} */
 let score = null;
+/** @type {string[] | null} Stones that were chosen while the chain of another one changes. */
+let marking = null;
 let paused = false;
 /** Whether the game is there with its moves: only then is it kept. */
 let opened = false;
@@ -96,6 +98,7 @@ function stop() {
   running.forEach(end => end());
   running = [];
   thinking = '';
+  marking = null;
 }
 
 function keep() {
@@ -245,7 +248,11 @@ function moveSaid(player, vertex) {
 
 /** @param {string} vertex */
 function chosen(vertex) {
-  if (score && saved.result === '') return askScore(score.dead, vertex);
+  if (score && saved.result === '') {
+    if (marking) marking.push(vertex);
+    else mark(score.dead, [vertex]);
+    return;
+  }
   const player = tree.toMove();
   if (saved.result !== '' || !isVisitor(player)) {
     if (saved.result === '') say(`It is ${nameOf(player)}'s turn.`);
@@ -301,6 +308,14 @@ function predicts() {
   return model && picker?.choiceOf(model)?.predicts;
 }
 
+/** Changes the chains of stones between dead and alive, one after the other. @param {string[]} dead @param {string[]} stones */
+function mark(dead, [stone, ...others]) {
+  marking = null;
+  if (stone === undefined) return;
+  askScore(dead, stone);
+  marking = others;
+}
+
 /**
  * @param {string[] | null} dead Without them a model says which are.
  * @param {string | null} [toggle] A stone whose chain changes.
@@ -312,7 +327,10 @@ function askScore(dead, toggle = null) {
   const model = saved.models.B ?? saved.models.W ?? picker?.model ?? 'uniform';
   running.push(link.request({ score: { game: tree.upTo(), dead, toggle, model } }, reply => {
     if (reply.error) {
-      if (toggle) return say('Choose a stone.');
+      if (toggle) {
+        say('Choose a stone.');
+        return mark(dead ?? [], marking ?? []);
+      }
       // The search, or the clock, that was stopped for the score resumes.
       if (!tree.node.position?.over) turn();
       return failed(reply.error);
@@ -325,6 +343,7 @@ function askScore(dead, toggle = null) {
     say(`${resultSaid(score.result)} Black ${black}, White ${white}. Choose stones to change which are dead.`);
     if (isWatched()) return finish(score.result);
     show();
+    mark(score.dead, marking ?? []);
   }));
 }
 

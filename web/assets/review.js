@@ -142,7 +142,6 @@ function go(node) {
   const { played, turn } = tree.node;
   say(played ? `Move ${turn}: ${nameOf(played[0])} ${played[1]}.` : 'The beginning of the game.');
   look();
-  keep();
 }
 
 /** Analyses the shown position, unless its reports are there. */
