@@ -130,6 +130,7 @@ fn evaluator(run: &Progress) -> Activity {
     if let Some((first, second)) = run.matches.first() {
         let others = match run.matches.len() - 1 {
             0 => String::new(),
+            1 => ", and 1 more match".to_owned(),
             others => format!(", and {others} more matches"),
         };
         Activity::Work(format!("{first} against {second}{others}"))
@@ -203,6 +204,6 @@ mod tests {
         assert_eq!(said(&unrated)[3], "work: v6-5 has no rating");
         let pair = |other: &str| ("v6-5".to_owned(), other.to_owned());
         let playing = Progress { matches: vec![pair("random"), pair("v6-2")], ..last };
-        assert_eq!(said(&playing)[3], "work: v6-5 against random, and 1 more matches");
+        assert_eq!(said(&playing)[3], "work: v6-5 against random, and 1 more match");
     }
 }
