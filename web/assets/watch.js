@@ -114,7 +114,6 @@ kind.addEventListener('change', restart);
 pause.addEventListener('click', () => {
   paused = !paused;
   pause.textContent = paused ? 'Resume' : 'Pause';
-  pause.setAttribute('aria-pressed', `${paused}`);
   if (paused) clearTimeout(timer);
   else soon(step, 0);
 });

@@ -16,7 +16,7 @@ pub(crate) async fn watch() -> Response {
                 #board {}
                 (status())
                 .buttons {
-                    button #pause type="button" aria-pressed="false" { "Pause" }
+                    button #pause type="button" { "Pause" }
                     button #skip type="button" { "Next game" }
                 }
             }
