@@ -136,12 +136,14 @@ impl Archives {
     fn finish_archives(&self, done: &mut Compaction) -> Result<(), StoreError> {
         let loose = self.loose_files()?;
         let archives = self.list()?;
+        let sgf_from = self.marks.newest()?.sgf_from_archive;
         for archive in &archives {
             let sources: Vec<&FileRef> = loose.iter().filter(|file| archive.sources.contains_key(file)).collect();
             if sources.is_empty() {
                 continue;
             }
-            if let Some(part) = archive.part(SGF) {
+            // The readable games of an archive may be pruned while sources of it are left.
+            if let Some(part) = archive.part(SGF).filter(|_| archive.number >= sgf_from) {
                 self.at.store.read_part(&self.at.path([SGF, ARCHIVE]), part)?;
             }
             for file in sources {

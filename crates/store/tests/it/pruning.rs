@@ -188,6 +188,23 @@ fn readable_games_of_archives_are_missed_by_none() {
     });
 }
 
+/// A compaction was killed after it had published an archive, whose readable games were pruned before the next compaction.
+#[test]
+fn compaction_ends_what_an_archive_without_readable_games_replaces() {
+    let (folder, run) = in_folder();
+    publish(&run, 0..FILES);
+    let games = |number| folder.path().join(format!("r/games/{}.parquet", file(number)));
+    let source = std::fs::read(games(0)).unwrap();
+    run.archives().compact(1, 1000).unwrap();
+    std::fs::create_dir_all(games(0).parent().unwrap()).unwrap();
+    std::fs::write(games(0), source).unwrap();
+    assert_eq!(run.pruning().prune_sgf(&run.pruning().files("sgf").unwrap(), 2).unwrap().files, 1);
+    let run = fresh(&run);
+    assert_eq!(run.archives().compact(1, 1000).unwrap().deleted, 1);
+    assert!(run.archives().loose_files().unwrap().is_empty() && !games(0).exists());
+    check_readers(&run, 0, FILES);
+}
+
 #[test]
 fn newest_checkpoint_is_never_deleted() {
     on_every_run(|run| {
