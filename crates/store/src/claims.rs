@@ -103,8 +103,7 @@ impl Claims {
         let stored = Stored { worker: worker.to_owned(), time: self.at.store.now(), claim: claim.clone() };
         let path = self.file(&claim.file());
         match self.at.store.publish_toml(&path, &stored) {
-            // One that is gone when it is to be compared with this one was another evaluator's, and has just been released.
-            Err(StoreError::AlreadyExists { .. } | StoreError::NotFound { .. }) => return Ok(false),
+            Err(StoreError::AlreadyExists { .. }) => return Ok(false),
             done => done?,
         }
         let is_sure = self.notices().is_sure;

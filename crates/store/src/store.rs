@@ -227,10 +227,13 @@ impl Store {
                 traffic::written(bytes.len());
                 Ok(())
             }
-            Err(object_store::Error::AlreadyExists { .. } | object_store::Error::Precondition { .. })
-                if self.get(path)? == bytes =>
-            {
-                Ok(())
+            Err(error @ (object_store::Error::AlreadyExists { .. } | object_store::Error::Precondition { .. })) => {
+                match self.find(path)? {
+                    Some(there) if there == bytes => Ok(()),
+                    // One that is gone at the comparison was another process's, too. A missing file would be the
+                    // operator's to mend, and no restart would help.
+                    _ => Err(self.error("write", path, &error)),
+                }
             }
             Err(error) => Err(self.error("write", path, &error)),
         }

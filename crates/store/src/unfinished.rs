@@ -207,8 +207,7 @@ impl UnfinishedGames {
         let intent = self.intent_path(&Stem::new(taker, self.at.store.now())?);
         self.at.store.publish_toml(&intent, &Intent { file: file.to_string() })?;
         match self.at.store.publish_toml(&self.file(file, TAKEN), &Claim { taker: taker.to_owned() }) {
-            // A claim that is gone at the comparison belonged to a taker that has finished.
-            Err(StoreError::AlreadyExists { .. } | StoreError::NotFound { .. }) => {
+            Err(StoreError::AlreadyExists { .. }) => {
                 self.at.store.delete(&intent)?;
                 Ok(false)
             }

@@ -23,7 +23,13 @@ const TRANSPORT: &[Fault] = &[Fault::RequestLost, Fault::ResponseLost, Fault::De
 /// The same store, where one request in `one_in` is lost, or late, or its response is lost; `seed` decides which.
 pub fn with_faults(store: &Store, one_in: u32, seed: u64) -> Store {
     let faults = FaultInjector::new(TRANSPORT, one_in, seed);
-    store.with_objects(|objects| Arc::new(Faulty { objects, faults }))
+    store.with_objects(|objects| Arc::new(Faulty { objects, faults, vanishing: false }))
+}
+
+/// The same store, where a file that is in the way of another is gone right after: its process has deleted it.
+pub fn with_vanishing_files(store: &Store) -> Store {
+    let faults = FaultInjector::new(TRANSPORT, 0, 0);
+    store.with_objects(|objects| Arc::new(Faulty { objects, faults, vanishing: true }))
 }
 
 /// The same store in a process whose clock is ahead by so many milliseconds. No time comes twice.
@@ -37,6 +43,8 @@ pub fn with_clock_ahead(store: &Store, milliseconds: i64) -> Store {
 struct Faulty {
     objects: Arc<dyn ObjectStore>,
     faults: FaultInjector,
+    /// Whether a file is deleted that a put finds in its way.
+    vanishing: bool,
 }
 
 impl Faulty {
@@ -76,7 +84,14 @@ impl fmt::Display for Faulty {
 #[async_trait]
 impl ObjectStore for Faulty {
     async fn put_opts(&self, at: &Path, payload: PutPayload, options: PutOptions) -> Result<PutResult> {
-        self.meet(self.objects.put_opts(at, payload, options)).await
+        let put = self.meet(self.objects.put_opts(at, payload, options)).await;
+        if self.vanishing && matches!(put, Err(Error::AlreadyExists { .. })) {
+            let paths = stream::iter([Ok(at.clone())]).boxed();
+            for deleted in self.objects.delete_stream(paths).collect::<Vec<_>>().await {
+                deleted?;
+            }
+        }
+        put
     }
 
     async fn put_multipart_opts(&self, at: &Path, options: PutMultipartOptions) -> Result<Box<dyn MultipartUpload>> {

@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::{env, thread};
 
 use record::GameRecord;
-use store::{FileRef, Run, Stem, StoreError};
+use store::{Claim, FileRef, Run, Stem, StoreError};
+use testing::with_vanishing_files;
 
-use crate::{name, on_every_store, on_every_unreliable_store, some_games, stored};
+use crate::{name, on_every_reliable_store, on_every_store, on_every_unreliable_store, some_games, stored};
 
 /// As many files, unless TENGEN_TEST_FILES says otherwise.
 const FILES: u64 = 250;
@@ -87,5 +88,21 @@ fn listing_is_whole_or_fails() {
         }
         (0..100).for_each(|_| *sizes.entry(run.logs().list().unwrap().len()).or_default() += 1);
         assert_eq!(sizes, BTreeMap::from([(wanted.len(), 100)]), "{store:?}");
+    });
+}
+
+/// A missing file would be an error of the configuration, after which no supervisor starts the program again.
+#[test]
+fn name_was_taken_although_its_file_is_gone_at_the_comparison() {
+    on_every_reliable_store(|store| {
+        let (run, late) = (store.run(&name("r")), with_vanishing_files(store).run(&name("r")));
+        run.logs().publish("log", "first".into()).unwrap();
+        let error = late.logs().publish("log", "second".into()).unwrap_err();
+        assert!(matches!(error, StoreError::AlreadyExists { .. }), "{store:?}: {error}");
+        late.logs().publish("log", "third".into()).unwrap();
+        let claim = Claim { first: "a".to_owned(), second: "b".to_owned(), numbers: vec![0] };
+        assert!(run.claims().acquire("one", &claim).unwrap());
+        assert!(!late.claims().acquire("other", &claim).unwrap(), "{store:?}");
+        assert!(late.claims().acquire("other", &claim).unwrap(), "{store:?}");
     });
 }
