@@ -23,6 +23,7 @@ mod observe;
 
 pub use observe::{HeldLease, LeaseHolder};
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, OnceLock};
@@ -94,7 +95,14 @@ impl Leases {
         let Some(number) = self.acquire_number(&name, &me, wait)? else { return Ok(None) };
         let (watch, ended) = mpsc::channel();
         let lease = Lease { leases: self.clone(), name, number, lost: Arc::default(), _watch: watch };
-        let watcher = Watcher { leases: self.clone(), folder: lease.folder(), number, me, lost: lease.lost.clone() };
+        let watcher = Watcher {
+            leases: self.clone(),
+            folder: lease.folder(),
+            number,
+            me,
+            lost: lease.lost.clone(),
+            unseen: Cell::new(false),
+        };
         let watched = thread::Builder::new().name("lease".to_owned()).spawn(move || {
             while ended.recv_timeout(jittered(POLL)) == Err(RecvTimeoutError::Timeout) {
                 if watcher.is_lost() {
@@ -289,6 +297,8 @@ struct Watcher {
     number: u32,
     me: Holder,
     lost: Arc<OnceLock<Option<Holder>>>,
+    /// Whether it has responded to a probe and not seen yet who has the lease.
+    unseen: Cell<bool>,
 }
 
 impl Watcher {
@@ -313,14 +323,19 @@ impl Watcher {
     /// The process that has taken the lease over.
     fn respond(&self) -> Result<Option<Option<Holder>>, StoreError> {
         let probe = probe_path(&self.folder, self.number);
-        if !self.leases.at.store.exists(&probe)? {
+        if self.leases.at.store.exists(&probe)? {
+            // No later poll finds the probe: where the store fails from here on, the next one looks who has the lease.
+            self.unseen.set(true);
+            self.leases.at.store.delete(&probe)?;
+        }
+        if !self.unseen.get() {
             return Ok(None);
         }
-        self.leases.at.store.delete(&probe)?;
         if let Some(next) = self.leases.holder(&self.folder, self.number + 1)? {
             return Ok(Some(next));
         }
         let own = self.leases.holder(&self.folder, self.number)?;
+        self.unseen.set(false);
         Ok(if own == Some(Some(self.me.clone())) { None } else { Some(None) })
     }
 }

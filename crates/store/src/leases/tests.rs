@@ -1,9 +1,9 @@
-use std::cell::Cell;
 use std::fs::{self, File};
 use std::process::{Command, Stdio};
 use std::time::SystemTime;
 
 use exit_class::{Classified, ExitClass};
+use testing::s3::{Refusal, Server};
 use testing::wait_until;
 
 use super::holder::started;
@@ -41,7 +41,7 @@ fn elsewhere(holder: &mut Holder) {
 
 fn watcher(leases: &Leases, number: u32, me: Holder) -> Watcher {
     let folder = leases.folder(&worker("0"));
-    Watcher { leases: leases.clone(), folder, number, me, lost: Arc::default() }
+    Watcher { leases: leases.clone(), folder, number, me, lost: Arc::default(), unseen: Cell::new(false) }
 }
 
 #[test]
@@ -125,6 +125,23 @@ fn lease_of_a_silent_process_elsewhere_is_taken_after_a_minute() {
     lease.release().unwrap();
     // It has seen the question, so no number needs to be remembered.
     assert_eq!(acquire(&leases).unwrap().unwrap().number, 1);
+}
+
+/// It comes back, responds to the probe, and then the store fails it once more.
+#[test]
+fn lease_that_was_taken_over_is_lost_although_the_first_read_of_it_fails() {
+    let server = Server::start().unwrap();
+    let store = crate::Store::open_with(&server.url(), &server.options()).unwrap();
+    let leases = Leases { at: RunFolder { store, name: "run".parse().unwrap() } };
+    let gone = leave(&leases, 1, elsewhere);
+    let lease = leases.acquire(worker("0"), &|_| false, || {}).unwrap().unwrap();
+    let back = watcher(&leases, 1, gone);
+    server.refuse(Some(Refusal::WriteOnly));
+    assert!(!back.is_lost(), "it cannot see it");
+    server.refuse(None);
+    assert!(!leases.at.store.exists(&probe_path(&leases.folder(&worker("0")), 1)).unwrap());
+    assert!(back.is_lost());
+    lease.release().unwrap();
 }
 
 #[test]

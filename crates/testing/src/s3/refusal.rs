@@ -13,6 +13,8 @@ pub enum Refusal {
     Full,
     /// The client may read and not write, in the words of S3.
     ReadOnly,
+    /// The client may write, delete and ask whether there is an object, but not read it, in the words of S3.
+    WriteOnly,
 }
 
 impl Refusal {
@@ -22,6 +24,7 @@ impl Refusal {
             Refusal::ClockSkew => true,
             Refusal::Full => method == Method::PUT,
             Refusal::ReadOnly => method == Method::PUT || method == Method::DELETE,
+            Refusal::WriteOnly => method == Method::GET,
         }
     }
 
@@ -38,7 +41,7 @@ impl Refusal {
                 "XMinioStorageFull",
                 "Storage backend has reached its minimum free drive threshold. Please delete a few objects to proceed.",
             ),
-            Refusal::ReadOnly => (StatusCode::FORBIDDEN, "AccessDenied", "Access Denied"),
+            Refusal::ReadOnly | Refusal::WriteOnly => (StatusCode::FORBIDDEN, "AccessDenied", "Access Denied"),
         };
         let body = match *method {
             Method::HEAD => String::new(),
