@@ -3,7 +3,8 @@
 //! They lie in files like those of finished games: `unfinished/000330/<worker>-<time>.parquet` has games that `worker`
 //! began with model 330. A taker claims a file first, by one `….taken.toml` beside it, and
 //! deletes both when the games are published or handed off again. Before the claim a taker notes the file
-//! (`unfinished/by/<taker>-<time>.toml`), so that a killed taker finds it after a restart.
+//! (`unfinished/by/<taker>-<time>.toml`), so that a killed taker finds it after a restart. One of the two is enough for that:
+//! the other may be damaged.
 //!
 //! So a handed-off game is in progress in one place at most, and it is played to its end unless a worker that acquired it is
 //! killed and never comes back.
@@ -88,15 +89,9 @@ impl UnfinishedGames {
     /// damaged one is moved to quarantine.
     pub fn acquire(&self, taker: &str, wanted: impl Fn(u32) -> bool) -> Result<Option<AcquiredGames>, StoreError> {
         let there = self.listing()?;
-        for intent in there.intents.iter().filter(|stem| stem.worker() == taker) {
-            match self.intended(intent)? {
-                Some(file) if self.taker(&file)?.as_deref() == Some(taker) => {
-                    if let Some(acquired) = self.open_acquired(taker, &file, &there)? {
-                        return Ok(Some(acquired));
-                    }
-                }
-                // It was killed before its claim, or another taker was quicker.
-                _ => self.at.store.delete(&self.intent_path(intent))?,
+        for file in self.acquired_before(taker, &there)? {
+            if let Some(acquired) = self.open_acquired(taker, &file, &there)? {
+                return Ok(Some(acquired));
             }
         }
         let mut open: Vec<&FileRef> =
@@ -113,6 +108,36 @@ impl UnfinishedGames {
             }
         }
         Ok(None)
+    }
+
+    /// What a taker of this name had acquired when it was killed. Its intents that came to nothing are deleted.
+    fn acquired_before(&self, taker: &str, there: &Listing) -> Result<Vec<FileRef>, StoreError> {
+        let mut acquired = Vec::new();
+        for intent in there.intents.iter().filter(|stem| stem.worker() == taker) {
+            let before = acquired.len();
+            match self.intended(intent) {
+                // Of takers of one file all but one delete their intents at once: a claim that cannot be read is
+                // this taker's.
+                Ok(Some(file)) if self.taker(&file)?.is_some_and(|by| by.is_none_or(|by| by == taker)) => {
+                    acquired.push(file);
+                }
+                Ok(_) => {}
+                Err(error @ StoreError::Damaged { .. }) => {
+                    tracing::warn!(%error, "searching all claims for the games that this worker had acquired");
+                    for file in &there.claimed {
+                        if self.taker(file)?.flatten().as_deref() == Some(taker) {
+                            acquired.push(file.clone());
+                        }
+                    }
+                }
+                Err(error) => return Err(error),
+            }
+            // It was killed before its claim, or another taker was quicker.
+            if acquired.len() == before {
+                self.at.store.delete(&self.intent_path(intent))?;
+            }
+        }
+        Ok(acquired)
     }
 
     /// Deletes an acquired file whose games are all published or handed off again.
@@ -136,8 +161,11 @@ impl UnfinishedGames {
 
     fn forget_intent(&self, taker: &str, file: &FileRef) -> Result<(), StoreError> {
         for intent in self.listing()?.intents.iter().filter(|stem| stem.worker() == taker) {
-            if self.intended(intent)?.is_none_or(|intended| intended == *file) {
-                self.at.store.delete(&self.intent_path(intent))?;
+            match self.intended(intent) {
+                Ok(Some(intended)) if intended != *file => {}
+                // One that cannot be read has led to this file.
+                Ok(_) | Err(StoreError::Damaged { .. }) => self.at.store.delete(&self.intent_path(intent))?,
+                Err(error) => return Err(error),
             }
         }
         Ok(())
@@ -156,13 +184,13 @@ impl UnfinishedGames {
         Ok(indices)
     }
 
-    /// The files of games that were handed off, each with its taker, if any.
+    /// The files of games that were handed off, each with its taker, if one is known.
     ///
     /// # Errors
     /// A store that cannot be reached.
     pub fn files(&self) -> Result<Vec<(FileRef, Option<String>)>, StoreError> {
         let there = self.listing()?;
-        there.files.into_iter().map(|file| Ok((file.clone(), self.taker(&file)?))).collect()
+        there.files.into_iter().map(|file| Ok((file.clone(), self.taker(&file)?.flatten()))).collect()
     }
 
     /// The handed-off games of a file; they have no outcome.
@@ -246,15 +274,23 @@ impl UnfinishedGames {
         Ok(Some(AcquiredGames { file: file.clone(), games }))
     }
 
-    fn taker(&self, file: &FileRef) -> Result<Option<String>, StoreError> {
-        let claim = self.at.store.find_toml::<Claim>(&self.file(file, TAKEN))?;
-        Ok(claim.map(|claim| claim.taker))
+    /// The taker of a file; `None` when it is not claimed, and none within when its claim cannot be read.
+    fn taker(&self, file: &FileRef) -> Result<Option<Option<String>>, StoreError> {
+        match self.at.store.find_toml::<Claim>(&self.file(file, TAKEN)) {
+            Err(error @ StoreError::Damaged { .. }) => {
+                tracing::warn!(%error, "the claim on handed-off games cannot be read");
+                Ok(Some(None))
+            }
+            found => Ok(found?.map(|claim| Some(claim.taker))),
+        }
     }
 
     /// What a taker was about to acquire; `None` when that is not known any more.
     fn intended(&self, intent: &Stem) -> Result<Option<FileRef>, StoreError> {
-        let found = self.at.store.find_toml::<Intent>(&self.intent_path(intent))?;
-        found.map(|intent| intent.file.parse()).transpose()
+        let path = self.intent_path(intent);
+        let found = self.at.store.find_toml::<Intent>(&path)?;
+        let damaged = |e: StoreError| StoreError::Damaged { path: self.at.store.name(&path), reason: e.to_string() };
+        found.map(|intent| intent.file.parse::<FileRef>().map_err(damaged)).transpose()
     }
 
     fn listing(&self) -> Result<Listing, StoreError> {

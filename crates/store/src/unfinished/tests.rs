@@ -99,6 +99,43 @@ fn files_of_killed_process_are_deleted() {
     assert_eq!((there.claimed, there.intents.len()), (BTreeSet::from([files[0].clone()]), 1));
 }
 
+/// What a disk may leave of a file.
+fn damage(store: &UnfinishedGames, path: &Path) {
+    store.at.store.delete(path).unwrap();
+    store.at.store.publish(path, bytes::Bytes::from_static(b"format = 1\nfi")).unwrap();
+}
+
+#[test]
+fn taker_whose_claim_or_intent_is_damaged_finds_what_it_had_taken() {
+    for damages_claim in [true, false] {
+        let store = store();
+        let file = store.hand_off(1, "a", &games("a", 0..2)).unwrap();
+        assert!(taken_by(&store, "b").is_some());
+        let intent = store.listing().unwrap().intents.pop_first().unwrap();
+        damage(&store, &if damages_claim { store.file(&file, TAKEN) } else { store.intent_path(&intent) });
+        let taker = (!damages_claim).then(|| "b".to_owned());
+        assert_eq!(store.files().unwrap(), [(file.clone(), taker)]);
+        assert_eq!(taken_by(&store, "c"), None, "it is claimed");
+        assert_eq!(taken_by(&store, "b"), Some((file.clone(), vec![0, 1])));
+        store.complete("b", &file).unwrap();
+        let there = store.listing().unwrap();
+        assert!(there.files.is_empty() && there.claimed.is_empty() && there.intents.is_empty());
+    }
+}
+
+#[test]
+fn damaged_intent_that_came_to_nothing_is_deleted() {
+    let store = store();
+    let other = store.hand_off(1, "a", &games("a", 0..1)).unwrap();
+    assert!(taken_by(&store, "c").is_some());
+    let intent = Stem::new("b", 1).unwrap();
+    // Its bytes are TOML, and name no file.
+    store.at.store.publish_toml(&store.intent_path(&intent), &Intent { file: "000001".to_owned() }).unwrap();
+    assert_eq!(taken_by(&store, "b"), None);
+    assert_eq!(store.listing().unwrap().intents.iter().map(Stem::worker).collect::<Vec<_>>(), ["c"]);
+    assert_eq!(store.files().unwrap(), [(other, Some("c".to_owned()))]);
+}
+
 #[test]
 fn released_games_can_be_claimed_by_others() {
     let store = store();
