@@ -1,9 +1,11 @@
 //! Matches with players that are no models.
 
+use std::fs;
 use std::path::Path;
 
 use config::{ModelId, Overrides, Preset, RunName};
 use models::Models;
+use ratings::pairing::Objective;
 use ratings::sprt::Sprt;
 use record::{EndReason, GameRecord, Outcome};
 use runtime::{Silent, drive};
@@ -111,6 +113,36 @@ fn engine_that_always_crashes_stops_the_match_and_loses_no_game() {
     assert!(matches!(error, EvaluatorError::Voids { games: 6.., .. }), "{error}");
     assert!(error.to_string().contains("the process exited at \"genmove"), "{error}");
     assert_eq!(played(&arena).len(), 2);
+}
+
+/// The store fails, too, and the claim stays.
+#[test]
+fn match_that_fails_says_why_although_its_claim_cannot_be_released() {
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let changes = ["search.visits=4", "evaluate.visits=4", "evaluate.games_per_pair=8"];
+    let config = Preset::Tiny.with(&changes).expect("the overrides are good");
+    let store = Store::open(folder.path().to_str().expect("its name is UTF-8")).expect("it is a folder");
+    store.run(&"tiny".parse().expect("a name")).create(&config).expect("the run is new");
+    let mut arena = arena(&store, &script("Crash", "genmove) exit 1 ;;"));
+    play_match(&mut arena, [&player("Random"), &player("Captures")], 2).expect("they can play");
+    let chosen = arena.propose(Objective::Best, &mut |_| {}).expect("the pool can be rated");
+    let reason = chosen.expect("there are players").reason;
+    let proposal = Proposal { first: player("Crash"), second: player("Captures"), reason, in_flight: 0 };
+    let claims = folder.path().join("tiny/claims");
+    let mut stuck = Vec::new();
+    let error = arena.play_proposed(&proposal, &Stop::never(), &mut |_| {
+        // A folder of the name of its file cannot be deleted as a file.
+        for claim in fs::read_dir(&claims).expect("it is there").map(|claim| claim.expect("it can be read").path()) {
+            if claim.is_file() {
+                fs::remove_file(&claim).expect("it can be deleted");
+                fs::create_dir(&claim).expect("its name is free");
+                stuck.push(claim);
+            }
+        }
+    });
+    let error = error.expect_err("it cannot play");
+    assert!(matches!(error, EvaluatorError::Voids { .. }), "{error}");
+    assert!(stuck.len() == 1 && stuck[0].is_dir(), "{stuck:?}");
 }
 
 /// Each game is void three times on a thread of its own, too few in a row for the match to fail.

@@ -105,8 +105,11 @@ impl Arena {
         let Proposal { first, second, .. } = proposal;
         let Some(claim) = self.claim(proposal)? else { return Ok(None) };
         let played = self.play([first, second], claim.numbers.clone(), stop, watch);
-        self.rated.run().claims().release(&claim)?;
-        played.map(Some)
+        let released = self.rated.run().claims().release(&claim);
+        // Why a match failed comes first: others wait for a claim that stays no longer than it lasts.
+        let played = played?;
+        released?;
+        Ok(Some(played))
     }
 
     /// Claims the next block of a pair's games of which some are neither played nor claimed; `None` when others have claimed
