@@ -44,15 +44,13 @@ struct Dated {
     threshold: ResignThreshold,
 }
 
-/// The number of the newest threshold that was read, and what it says.
-#[derive(Debug, Default)]
-struct Newest(Option<(u32, ResignThreshold)>);
+/// The number of the newest threshold that was seen, and what holds with it.
+type Newest = (u32, Option<ResignThreshold>);
 
 /// The resignation thresholds of a run.
 #[derive(Debug)]
 pub struct ResignThresholds {
     at: RunFolder,
-    /// The newest threshold that was read.
     newest: Mutex<Newest>,
 }
 
@@ -68,7 +66,7 @@ impl ResignThresholds {
     pub fn publish(&self, threshold: &ResignThreshold) -> Result<(), StoreError> {
         self.newest()?;
         let stored = Dated { time: self.at.store.now(), threshold: threshold.clone() };
-        let mut number = self.known().map_or(0, |known| known.0);
+        let (mut number, _) = self.known();
         loop {
             number += 1;
             match self.at.store.publish_toml(&self.file(&number_name(number)), &stored) {
@@ -79,25 +77,40 @@ impl ResignThresholds {
         }
     }
 
-    /// The newest threshold; `None` before any. Thresholds are numbered without gaps, so polling is one small request while there
-    /// is nothing new, and lists nothing.
+    /// The newest threshold; `None` before any. Thresholds are numbered without gaps, so polling is one small request while
+    /// there is nothing new, and lists nothing.
+    ///
+    /// Of one that is damaged a warning is logged, and the one before it holds. All workers would stop at it, and with them
+    /// the games that the next threshold is computed from.
     ///
     /// # Errors
-    /// [`StoreError::Damaged`] when it cannot be read.
+    /// A store that cannot be reached.
     pub fn newest(&self) -> Result<Option<ResignThreshold>, StoreError> {
-        let known = self.known();
-        let from = known.as_ref().map_or(0, |known| known.0);
+        let (from, known) = self.known();
         let newest = numbers::last(from, |number| self.at.store.exists(&self.file(&number_name(number))))?;
         if newest == from {
-            return Ok(known.map(|known| known.1));
+            return Ok(known);
         }
-        let (_, found) = self.get(&number_name(newest))?;
-        *self.newest.lock().unwrap_or_else(PoisonError::into_inner) = Newest(Some((newest, found.clone())));
-        Ok(Some(found))
+        let found = self.newest_readable(newest)?;
+        *self.newest.lock().unwrap_or_else(PoisonError::into_inner) = (newest, found.clone());
+        Ok(found)
     }
 
-    fn known(&self) -> Option<(u32, ResignThreshold)> {
-        self.newest.lock().unwrap_or_else(PoisonError::into_inner).0.clone()
+    /// The newest threshold up to a number that can be read.
+    fn newest_readable(&self, newest: u32) -> Result<Option<ResignThreshold>, StoreError> {
+        for number in (1..=newest).rev() {
+            match self.get(&number_name(number)) {
+                Err(error) if error.is_damage() => {
+                    tracing::warn!(%error, "skipped a damaged resign threshold; the one before it holds");
+                }
+                found => return found.map(|(_, threshold)| Some(threshold)),
+            }
+        }
+        Ok(None)
+    }
+
+    fn known(&self) -> Newest {
+        self.newest.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// The names of all thresholds, in the order in which they were published.

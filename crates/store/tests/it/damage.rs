@@ -201,3 +201,25 @@ fn damaged_ratings_thresholds_and_pairings_are_named() {
     // A schedule does not choose anew what it cannot read.
     damage(&run_folder.join("pairings/000080-003.toml"), || run.pairings().remember(80, 3, &pairing).map(drop));
 }
+
+/// Workers would stop at it, and there would be no games for the next one.
+#[test]
+fn threshold_before_a_damaged_one_holds_until_the_next() {
+    let (folder, run) = in_folder();
+    for value in [-0.9, -0.8] {
+        run.resign().publish(&threshold(value)).unwrap();
+    }
+    let fresh = || run.store().run(run.name());
+    let thresholds = folder.path().join("r/resign");
+    let cut = |number: &str| fs::write(thresholds.join(format!("{number}.toml")), "format = 1\nti").unwrap();
+    cut("000002");
+    assert_eq!(fresh().resign().newest().unwrap(), Some(threshold(-0.9)));
+    cut("000001");
+    let shuffler = fresh();
+    assert_eq!(shuffler.resign().newest().unwrap(), None);
+    shuffler.resign().publish(&threshold(-0.7)).unwrap();
+    assert!(thresholds.join("000003.toml").exists());
+    for run in [&shuffler, &fresh()] {
+        assert_eq!(run.resign().newest().unwrap(), Some(threshold(-0.7)));
+    }
+}
