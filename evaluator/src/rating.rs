@@ -171,7 +171,15 @@ impl RatedRun {
     pub(crate) fn rate(&self) -> Result<Table, EvaluatorError> {
         let table = self.rate_with(&[], &[])?;
         let rows = table.rows();
-        if !rows.is_empty() && self.run.ratings().newest()?.as_ref() != Some(&rows) {
+        let stored = match self.run.ratings().newest() {
+            // The next file takes its place: ratings follow from the results.
+            Err(error) if error.is_damage() => {
+                tracing::warn!(%error, "the stored ratings are damaged; publishing them again");
+                None
+            }
+            stored => stored?,
+        };
+        if !rows.is_empty() && stored.as_ref() != Some(&rows) {
             self.run.ratings().publish(&rows)?;
         }
         Ok(table)

@@ -1,8 +1,9 @@
 use std::collections::BTreeSet;
+use std::fs;
 
-use config::ModelId;
+use config::{ModelId, Preset};
 use models::Models;
-use store::Claim;
+use store::{Claim, Store};
 
 use super::scheduler::CLAIM_LASTS;
 use super::*;
@@ -92,6 +93,24 @@ fn played_games_are_rated_and_stored() {
     assert!(table.rows().iter().all(|row| row.games == 8 && row.elo.is_finite() && row.error.is_finite()));
     assert!(table.rows().iter().any(|row| row.player == "random" && row.elo == 0.0));
     assert_eq!(arena.rated.rate().expect("the results can be rated"), table);
+}
+
+#[test]
+fn damaged_ratings_are_published_again() {
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let config = Preset::Tiny.with(&["search.visits=4", "evaluate.visits=4"]).expect("the overrides are good");
+    let store = Store::open(folder.path().to_str().expect("its name is UTF-8")).expect("it is a folder");
+    store.run(&name(RUN)).create(&config).expect("the run is new");
+    let mut arena = arena(&store, 1);
+    arena.play_match(PAIR, 2, &Stop::never(), &mut |_| {}).expect("the players can play");
+    let table = arena.rated.rate().expect("the results can be rated");
+    let files = fs::read_dir(folder.path().join(RUN).join("ratings")).expect("ratings were published");
+    for file in files {
+        fs::write(file.expect("it can be read").path(), "PAR1").expect("it can be written");
+    }
+    arena.rated.run.ratings().newest().expect_err("they are damaged");
+    assert_eq!(arena.rated.rate().expect("the results can be rated"), table);
+    assert_eq!(arena.rated.run.ratings().newest().expect("there are newer ones"), Some(table.rows()));
 }
 
 #[test]
