@@ -12,9 +12,10 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::error::StoreError;
-use crate::files::PARQUET;
+use crate::files::{PARQUET, SGF};
 use crate::folder::RunFolder;
 use crate::names::Stem;
+use crate::quarantine::Quarantine;
 
 const MATCHES: &str = "matches";
 const ENGINES: &str = "engines";
@@ -23,13 +24,14 @@ const ENGINES: &str = "engines";
 #[derive(Debug)]
 pub struct Matches {
     at: RunFolder,
+    quarantine: Quarantine,
     /// The results that were read.
     seen: Mutex<BTreeMap<Stem, Vec<GameSummary>>>,
 }
 
 impl Matches {
     pub(crate) fn new(at: RunFolder) -> Matches {
-        Matches { seen: Mutex::default(), at }
+        Matches { quarantine: Quarantine { at: at.clone() }, seen: Mutex::default(), at }
     }
 
     /// Publishes the games of a match, readable and as a table, under the name of the worker and the present time, or a later
@@ -42,7 +44,7 @@ impl Matches {
         let sgf: Bytes = games.iter().map(GameRecord::to_sgf).collect::<String>().into();
         let table = games::to_batch(games);
         self.at.at_free_time(worker, |stem| {
-            self.at.store.publish(&self.at.path(["sgf", MATCHES]).join(format!("{stem}.sgf")), sgf.clone())?;
+            self.at.store.publish(&self.sgf(stem), sgf.clone())?;
             self.at.store.publish_table(&self.file(stem), &table)
         })
     }
@@ -121,7 +123,8 @@ impl Matches {
     /// All results, oldest first. A second call reads only what is new.
     ///
     /// # Errors
-    /// [`StoreError::Damaged`] when some cannot be read.
+    /// [`StoreError::Damaged`] for a file that this version cannot read. A damaged one is moved to quarantine; its games are
+    /// played again where they are wanted.
     pub fn all(&self) -> Result<Vec<GameSummary>, StoreError> {
         let mut all = Vec::new();
         for stem in self.files()? {
@@ -129,7 +132,9 @@ impl Matches {
             let games = match known {
                 Some(games) => games,
                 None => {
-                    let games = self.summaries(&stem)?;
+                    let (path, read) = (self.file(&stem), self.summaries(&stem));
+                    let read = self.quarantine.read_or_move(read, &path, || self.quarantine(&stem))?;
+                    let Some(games) = read else { continue };
                     self.known().insert(stem, games.clone());
                     games
                 }
@@ -139,11 +144,20 @@ impl Matches {
         Ok(all)
     }
 
+    /// Moves a file of results to quarantine, with its readable games; returns how many files moved.
+    fn quarantine(&self, stem: &Stem) -> Result<usize, StoreError> {
+        self.quarantine.put([self.file(stem), self.sgf(stem)])
+    }
+
     fn known(&self) -> MutexGuard<'_, BTreeMap<Stem, Vec<GameSummary>>> {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn file(&self, stem: &Stem) -> Path {
         self.at.path([MATCHES]).join(format!("{stem}.{PARQUET}"))
+    }
+
+    fn sgf(&self, stem: &Stem) -> Path {
+        self.at.path([SGF, MATCHES]).join(format!("{stem}.{SGF}"))
     }
 }

@@ -202,6 +202,20 @@ fn damaged_ratings_thresholds_and_pairings_are_named() {
     damage(&run_folder.join("pairings/000080-003.toml"), || run.pairings().remember(80, 3, &pairing).map(drop));
 }
 
+/// Evaluators would stop at it; they play the games again.
+#[test]
+fn damaged_results_are_moved_to_quarantine_with_their_readable_games() {
+    let (folder, run) = in_folder();
+    let [damaged, whole] = [0, 2].map(|first| run.matches().publish("w", &some_games("m", first, first + 2)).unwrap());
+    fs::write(folder.path().join(format!("r/matches/{damaged}.parquet")), "PAR1").unwrap();
+    let found = run.matches().all().unwrap();
+    assert_eq!(found.iter().map(|game| game.index).collect::<Vec<_>>(), [2, 3]);
+    assert_eq!(run.matches().files().unwrap(), [whole]);
+    let kept = [format!("matches/{damaged}.parquet"), format!("sgf/matches/{damaged}.sgf")];
+    let kept = kept.map(|name| folder.path().join("r/quarantine").join(name).display().to_string());
+    assert_eq!(run.quarantine().files().unwrap(), kept);
+}
+
 /// Workers would stop at it, and there would be no games for the next one.
 #[test]
 fn threshold_before_a_damaged_one_holds_until_the_next() {
