@@ -16,6 +16,9 @@ const MANIFEST: &str = "manifest.toml";
 /// Checkpoints that are kept: the one a trainer resumes from, and the one before it, which others may be reading.
 const KEPT: usize = 2;
 
+/// What to do about a damaged checkpoint. No program deletes it by itself: it may be whole where the disk is repaired.
+const REMEDY: &str = "delete its folder, and training continues from the checkpoint or model before it";
+
 /// The state of a trainer after some steps.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checkpoint {
@@ -75,7 +78,10 @@ impl Checkpoints {
         let Some(manifest) = self.at.store.find_toml::<Manifest>(&folder.clone().join(MANIFEST))? else {
             return Ok(None);
         };
-        let read = |(name, part): (String, Part)| Ok((name, self.at.store.read_part(&folder, &part)?));
+        let read = |(name, part): (String, Part)| {
+            let bytes = self.at.store.read_part(&folder, &part).map_err(|error| error.with_remedy(REMEDY))?;
+            Ok((name, bytes))
+        };
         let files = manifest.files.into_iter().map(read).collect::<Result<_, StoreError>>()?;
         Ok(Some(Checkpoint { step, files }))
     }

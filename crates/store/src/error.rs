@@ -136,6 +136,14 @@ impl StoreError {
         }
     }
 
+    /// The same error with what to do about damaged bytes.
+    pub(crate) fn with_remedy(self, remedy: &str) -> StoreError {
+        match self {
+            StoreError::Damaged { path, reason } => StoreError::Damaged { path, reason: format!("{reason}; {remedy}") },
+            other => other,
+        }
+    }
+
     /// Whether the store refuses writes, so that the operator must free space or grant permission.
     pub fn is_refused(&self) -> bool {
         matches!(self, StoreError::Refused { .. })

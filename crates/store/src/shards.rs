@@ -14,6 +14,9 @@ use crate::projection::{self, encode};
 const SHARDS: &str = "shards";
 const MANIFEST: &str = "manifest.toml";
 
+/// What to do about damaged shards.
+const REMEDY: &str = "delete its folder, and the shuffler samples these shards again";
+
 /// Content and origin of the shards of one generation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {
@@ -148,7 +151,7 @@ impl Shards {
     /// [`StoreError::Damaged`] when they are not the ones that were published.
     pub fn read(&self, generation: u32, part: &ShardPart) -> Result<ExampleRows, StoreError> {
         let folder = self.at.numbered(SHARDS, generation);
-        let bytes = self.at.store.read_part(&folder, &part.part)?;
+        let bytes = self.at.store.read_part(&folder, &part.part).map_err(|error| error.with_remedy(REMEDY))?;
         let damaged = |reason| StoreError::Damaged {
             path: self.at.store.name(&folder.clone().join(part.part.file.as_str())),
             reason,

@@ -168,6 +168,12 @@ fn damaged_checkpoint_is_named_and_deleted_one_is_not_the_newest() {
         damage(&newest.join(file), || run.checkpoints().newest().map(drop));
     }
     assert_eq!(run.checkpoints().newest().unwrap(), Some(checkpoint(2, "x")));
+    fs::write(newest.join("weights.safetensors"), "x").unwrap();
+    let error = run.checkpoints().newest().unwrap_err().to_string();
+    assert!(
+        error.ends_with("; delete its folder, and training continues from the checkpoint or model before it"),
+        "{error}"
+    );
     fs::remove_dir_all(newest).unwrap();
     assert_eq!(run.checkpoints().newest().unwrap(), Some(checkpoint(1, "x")));
 }
