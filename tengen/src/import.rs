@@ -12,7 +12,7 @@ use go::sgf;
 use record::{GameId, GameRecord, unpacked_sgf};
 use runtime::Stop;
 use sha2::{Digest, Sha256};
-use store::{FileRef, Run, Stem, Store};
+use store::{FileRef, Run, Stem, Store, StoreError};
 
 /// Arguments of `tengen import-sgf`.
 #[derive(clap::Args, Debug)]
@@ -97,11 +97,17 @@ impl Importer<'_> {
     }
 
     /// Publishes games under the number of the first of them: a resumed import makes other files, and no name
-    /// twice.
+    /// twice. Only where a killed import left a part of a set under the name, the present time takes its place.
     fn publish(&mut self, worker: &str, games: &mut Vec<GameRecord>) -> anyhow::Result<()> {
         let Some(first) = games.first() else { return Ok(()) };
         let file = FileRef { model: 0, stem: Stem::new(worker, first.index)? };
-        self.run.games().publish_as(&file, games)?;
+        match self.run.games().publish_as(&file, games) {
+            // An import that was killed has the name for fewer games, and nothing that counts: its games come last.
+            Err(StoreError::AlreadyExists { .. }) if !self.run.games().files(0)?.contains(&file) => {
+                self.run.games().publish(0, worker, games)?;
+            }
+            published => published?,
+        }
         self.totals.games += games.len();
         self.totals.positions += games.iter().map(GameRecord::positions).sum::<usize>();
         games.clear();

@@ -38,6 +38,27 @@ fn human_games_become_games_of_a_run() {
     sound(&store);
 }
 
+/// A stop request made it publish fewer games than a file has, and a second one ended it while it did.
+#[test]
+fn import_that_was_killed_while_it_published_is_resumed() {
+    let store = TestStore::new();
+    let sample = repository().join(SAMPLE);
+    succeed(&mut import(&store, &[&sample]));
+    let run = store.run("human");
+    let file = run.games().files(0).unwrap().remove(0);
+    let games = run.games().count(&file).unwrap();
+    for folder in ["games", "examples", "holdout"] {
+        // A file may have no games of the validation set.
+        drop(fs::remove_file(store.path().join(format!("human/{folder}/{file}.parquet"))));
+    }
+    fs::write(store.path().join(format!("human/sgf/{file}.sgf")), "(;SZ[19])\n").unwrap();
+    let said = succeed(&mut import(&store, &[&sample]));
+    assert!(said.starts_with(&format!("imported {games} games ")), "{said}");
+    let run = store.run("human");
+    let found: Vec<usize> = run.games().files(0).unwrap().iter().map(|file| run.games().count(file).unwrap()).collect();
+    assert_eq!(found.iter().sum::<usize>(), 20, "{found:?}");
+}
+
 #[test]
 fn records_that_are_of_no_use_are_listed() {
     let store = TestStore::new();
