@@ -37,12 +37,12 @@ fn configuration() -> RunConfig {
     Preset::NineByNine.with(&DIFFERENCES).expect("a test reads it")
 }
 
-/// Creates the demo's run and publishes its model 1 there.
+/// Publishes the demo's model 1, and then creates its run: a run without the model would take the place of the demo for ever.
 pub(crate) fn publish(run: &Run) -> Result<(), StoreError> {
     let config = configuration();
-    run.create(&config)?;
     let metadata = ModelMetadata::new(run.name(), 1, STEPS, &config);
-    run.models().publish(&metadata, WEIGHTS.into())
+    run.models().publish(&metadata, WEIGHTS.into())?;
+    run.create(&config)
 }
 
 #[cfg(test)]

@@ -185,4 +185,15 @@ mod tests {
         models.store_demo(&"v3".parse().unwrap()).unwrap();
         assert!(!models.store().run(&"v3".parse().unwrap()).exists().unwrap());
     }
+
+    /// A process that is killed in between leaves the demo as it was, and the next one puts it into the store.
+    #[test]
+    fn run_of_the_demo_exists_once_its_model_does() {
+        let (store, name) = (Store::in_memory().unwrap(), demo::run());
+        let (run, models) = (store.run(&name), Models::new(store));
+        let metadata = ModelMetadata::new(&name, 1, 0, &Preset::NineByNine.config());
+        run.models().publish(&metadata, "other weights".into()).unwrap();
+        assert!(models.store_demo(&name).is_err(), "its model cannot be published");
+        assert!(!run.exists().unwrap() && models.is_in_memory(&name).unwrap());
+    }
 }
