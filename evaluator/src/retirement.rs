@@ -152,7 +152,8 @@ pub fn retired_weights(run: &Run) -> Result<Vec<Deletion>, StoreError> {
     }
     let mut found = Vec::new();
     for number in run.retirements().retired()? {
-        if !run.models().exists(number)? || run.models().weights_are_deleted(number)? {
+        // Not the mark, which comes before the deletion.
+        if !run.models().exists(number)? || !run.models().has_weights(number)? {
             continue;
         }
         let kept = match number {

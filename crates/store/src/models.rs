@@ -197,6 +197,16 @@ impl Models {
         self.at.store.exists(&self.deletion_path(number))
     }
 
+    /// Whether the weights of a published model are there. They are although they were deleted on request where the process
+    /// was killed between the mark and the deletion.
+    ///
+    /// # Errors
+    /// As [`Models::get`].
+    pub fn has_weights(&self, number: u32) -> Result<bool, StoreError> {
+        let Committed { weights, .. } = self.committed(number)?;
+        self.at.store.exists(&self.at.numbered(MODELS, number).join(weights.file.as_str()))
+    }
+
     fn deletion_path(&self, number: u32) -> Path {
         self.at.numbered(MODELS, number).join(DELETED)
     }

@@ -1,4 +1,6 @@
-use config::{ModelId, PlayerId};
+use std::fs;
+
+use config::{ModelId, PlayerId, Preset};
 use go::Size;
 use ratings::pairing::Objective;
 use record::GameId;
@@ -135,6 +137,26 @@ fn weights_of_retired_models_are_deleted_unless_something_needs_them() {
     let error = arena.rated.unretire(&model(1)).expect_err("it cannot play");
     assert!(error.to_string().contains("its weights were deleted"), "{error}");
     assert_eq!(shown(&arena.rated.including_retired()).len(), 4, "ratings are kept");
+}
+
+#[test]
+fn weights_whose_deletion_was_killed_are_deleted_by_the_next() {
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let store = Store::open(folder.path().to_str().expect("its name is UTF-8")).expect("it is a folder");
+    store.run(&name(RUN)).create(&Preset::Tiny.config()).expect("the run is new");
+    let arena = arena(&store, 1);
+    publish_models(&arena, 3);
+    arena.rated.retire_model(&name(RUN).model(1)).expect("it is there");
+    let weights = folder.path().join(RUN).join("models/000001/weights.safetensors");
+    let bytes = fs::read(&weights).expect("it was published");
+    for _ in 0..2 {
+        // After the mark and before the deletion.
+        fs::write(&weights, &bytes).expect("it can be written");
+        let deleted = arena.rated.delete_retired_weights().expect("the store can be written");
+        assert_eq!(deleted.iter().map(Deletion::to_string).collect::<Vec<_>>(), ["tiny-1: weights deleted"]);
+        assert!(!weights.exists());
+    }
+    assert_eq!(arena.rated.delete_retired_weights().expect("the store can be written"), []);
 }
 
 fn number(model: &ModelId) -> Option<u32> {
