@@ -124,6 +124,16 @@ impl Claims {
         self.at.store.delete(&self.file(&claim.file()))
     }
 
+    /// Makes a claim as young as a new one, for games that take long. In between another evaluator may claim the games, which
+    /// are then played twice and count once.
+    ///
+    /// # Errors
+    /// A store that cannot be written.
+    pub fn renew(&self, worker: &str, claim: &Claim) -> Result<(), StoreError> {
+        self.release(claim)?;
+        self.acquire(worker, claim).map(drop)
+    }
+
     /// What others are playing. Claims older than `age` are those of killed processes: they do not count, and are deleted. Before
     /// anything is known of the time at the place, none is that old. A second call reads only new claims.
     ///

@@ -1,7 +1,7 @@
 //! Which pair plays next where many evaluators work on a run: proposals and claims.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use config::{ModelId, PlayerId};
 use play::{Seed, game_seed};
@@ -9,12 +9,12 @@ use rand::SeedableRng;
 use ratings::PairResults;
 use ratings::pairing::{self, Choice, InFlight, Knowledge, Objective, Reason};
 use runtime::Stop;
-use store::Claim;
+use store::{Claim, Run, StoreError};
 
 use super::Arena;
 use crate::{EvaluatorError, MatchProgress, RatedModel};
 
-/// What was claimed longer ago than this is not being played any more.
+/// What was claimed, or whose claim was renewed, longer ago than this is not being played any more.
 pub(super) const CLAIM_LASTS: Duration = Duration::from_secs(1800);
 
 /// Pairs that are drawn before it is believed that none is free: all have a retired model, or others are playing them.
@@ -104,8 +104,13 @@ impl Arena {
     ) -> Result<Option<MatchProgress>, EvaluatorError> {
         let Proposal { first, second, .. } = proposal;
         let Some(claim) = self.claim(proposal)? else { return Ok(None) };
-        let played = self.play([first, second], claim.numbers.clone(), stop, watch);
-        let released = self.rated.run().claims().release(&claim);
+        let numbers = claim.numbers.clone();
+        let mut claim = HeldClaim::new(self.rated.run(), &self.resources.worker, claim);
+        let played = self.play([first, second], numbers, stop, &mut |progress| {
+            claim.renew_after(CLAIM_LASTS / 3);
+            watch(progress);
+        });
+        let released = claim.release();
         // Why a match failed comes first: others wait for a claim that stays no longer than it lasts.
         let played = played?;
         released?;
@@ -141,6 +146,36 @@ impl Arena {
             }
             self.rated.run().claims().release(&claim)?;
         }
+    }
+}
+
+/// A claim while its games are played.
+pub(super) struct HeldClaim {
+    run: Run,
+    worker: String,
+    claim: Claim,
+    since: Instant,
+}
+
+impl HeldClaim {
+    /// A claim that was just made.
+    pub(super) fn new(run: &Run, worker: &str, claim: Claim) -> HeldClaim {
+        HeldClaim { run: run.clone(), worker: worker.to_owned(), claim, since: Instant::now() }
+    }
+
+    /// Renews it when it is so old: without that others would take slow games for those of a killed evaluator.
+    pub(super) fn renew_after(&mut self, age: Duration) {
+        if self.since.elapsed() < age {
+            return;
+        }
+        self.since = Instant::now();
+        if let Err(error) = self.run.claims().renew(&self.worker, &self.claim) {
+            tracing::warn!(%error, "claim not renewed; others may play the same games");
+        }
+    }
+
+    fn release(self) -> Result<(), StoreError> {
+        self.run.claims().release(&self.claim)
     }
 }
 

@@ -1,11 +1,12 @@
 use std::collections::BTreeSet;
-use std::fs;
+use std::fs::{self, File};
+use std::time::{Duration, SystemTime};
 
 use config::{ModelId, Preset};
 use models::Models;
 use store::{Claim, Store};
 
-use super::scheduler::CLAIM_LASTS;
+use super::scheduler::{CLAIM_LASTS, HeldClaim};
 use super::*;
 use crate::retirement::tests::run_with_weak_models;
 use crate::tests::fixture::{BEST, PAIR, RUN, arena, ids, name, publish_models, store};
@@ -185,4 +186,23 @@ fn claimed_games_count_as_played() {
     let played = arena.play_proposed(&proposal, &Stop::never(), &mut |_| {}).expect("they can play");
     assert_eq!(played.map(|played| played.finished), Some(4));
     assert_eq!(arena.rated.run.claims().list(CLAIM_LASTS).expect("memory can be read").len(), 3, "its own is released");
+}
+
+#[test]
+fn claim_of_slow_games_lasts_while_they_are_played() {
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let store = Store::open(folder.path().to_str().expect("its name is UTF-8")).expect("it is a folder");
+    let claim = |number| Claim { first: "a".to_owned(), second: "b".to_owned(), numbers: vec![number] };
+    let run = || store.run(&name(RUN));
+    let (evaluator, other) = (run(), run());
+    assert!(evaluator.claims().acquire("slow", &claim(0)).expect("the store can be written"));
+    let mut held = HeldClaim::new(&evaluator, "slow", claim(0));
+    let file = fs::read_dir(folder.path().join(RUN).join("claims")).expect("there are claims").next();
+    let file = file.expect("there is one").expect("it can be read").path();
+    let file = File::options().write(true).open(file).expect("it can be written");
+    file.set_modified(SystemTime::now() - 2 * CLAIM_LASTS).expect("its time can be set");
+    held.renew_after(Duration::ZERO);
+    // How late it is at the place is known from then on.
+    assert!(other.claims().acquire("other", &claim(1)).expect("the store can be written"));
+    assert_eq!(other.claims().list(CLAIM_LASTS).expect("the store can be read").len(), 2);
 }
