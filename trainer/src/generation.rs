@@ -58,7 +58,7 @@ impl<'a> GenerationTrainer<'a> {
         let trainer = &self.work.trainer;
         let feed = Dataset::new(self.run, self.shards, self.work.progress.batches * train.batch);
         let feed = feed.ahead(train.batch, trainer.preparation(), trainer.steps());
-        while self.work.progress.batches < steps && !stop.requested() {
+        while !self.work.progress.finished && !stop.requested() {
             let mut journal = Journal::new(self.shards.generation);
             let before = self.work.progress.batches;
             let saved = Instant::now();
@@ -66,7 +66,8 @@ impl<'a> GenerationTrainer<'a> {
                 let until = steps.min(self.work.progress.batches + STEPS_PER_LINE);
                 self.line(&feed, &mut journal, until, steps, stop)?;
             }
-            if self.work.progress.batches == steps {
+            // Shards that were sampled again may have fewer batches than were trained on.
+            if self.work.progress.batches >= steps {
                 self.work.progress.finished = true;
                 self.recalibrate_batch_norm()?;
                 self.measure(&mut journal)?;

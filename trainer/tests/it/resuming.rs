@@ -84,6 +84,19 @@ fn weights_of_the_newest_model_count_when_others_made_it() {
     assert!(pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f32::max) < 0.1);
 }
 
+/// The shards were damaged and deleted, and fewer games were left to sample from.
+#[test]
+fn shards_with_fewer_batches_than_were_trained_on_end_the_generation() {
+    let run = run();
+    publish(&run, 1, &examples(1, 6 * 16), 40);
+    assert!(train_some(&run, 4).is_none());
+    run.shards().prune(2).unwrap();
+    publish(&run, 1, &examples(1, 3 * 16), 40);
+    assert_eq!(train(&run).unwrap().step, 4);
+    publish(&run, 2, &examples(2, 6 * 16), 40);
+    assert_eq!(train(&run).unwrap().step, 10);
+}
+
 #[test]
 fn missing_gpu_is_not_a_bad_checkpoint() {
     let run = run();
