@@ -140,7 +140,9 @@ impl Reader {
         let time = self.run.ratings().newest_time()?;
         let is_new = newest != self.facts.newest_model || time != self.ratings;
         if time != self.ratings {
-            let rows = self.run.ratings().newest()?.unwrap_or_default();
+            let read = self.run.ratings().newest();
+            // Until the next ones are published there are none.
+            let rows = self.unless_damaged(read)?.flatten().unwrap_or_default();
             (self.facts.ratings, self.ratings) = (Arc::new(rows), time);
         }
         if newest != self.facts.newest_model {

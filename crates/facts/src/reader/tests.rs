@@ -167,6 +167,9 @@ fn damaged_files_are_named_and_passed_over() {
     let whole = std::fs::read(&path).unwrap();
     std::fs::write(&path, &whole[..whole.len() / 2]).unwrap();
     run.logs().publish("000001-2.jsonl", "\u{fffd}".into()).unwrap();
+    run.ratings().publish(&[rating("random", 0.0)]).unwrap();
+    let ratings = std::fs::read_dir(folder.path().join("tiny/ratings")).unwrap().next().unwrap().unwrap().path();
+    std::fs::write(&ratings, "PAR1").unwrap();
     let mut reader = Reader::open(run).unwrap();
     reader.refresh().unwrap();
     reader.list().unwrap();
@@ -177,8 +180,9 @@ fn damaged_files_are_named_and_passed_over() {
         reader.read(8).unwrap();
     }
     let facts = reader.facts();
-    assert_eq!((played(&facts), facts.damaged.len()), (vec![10], 2));
-    for words in [format!("{} is damaged", path.display()), "gone".to_owned()] {
+    assert_eq!((played(&facts), facts.damaged.len()), (vec![10], 3));
+    let [path, ratings] = [path, ratings].map(|path| format!("{} is damaged", path.display()));
+    for words in [path, ratings, "gone".to_owned()] {
         assert!(facts.damaged.iter().any(|named| named.contains(&words)), "{words}: {:?}", facts.damaged);
     }
 }
