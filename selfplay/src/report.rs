@@ -60,6 +60,9 @@ impl Reporter<Event> for Console {
 
 impl Job {
     fn note(&mut self, now: JobProgress, health: &Health) {
+        if self.noted == JobProgress::default() {
+            self.bar.skip(now.games.saturating_sub(now.finished));
+        }
         self.bar.set(now.games);
         let resigning = now.threshold.map_or_else(String::new, |bound| format!(", resigns below {bound:.2}"));
         self.bar.note(format!("{}{resigning}", rates(&now)));

@@ -98,7 +98,9 @@ fn analyse(games: &mut [Work], analyst: &Analyst, engine: &Engine, ahead: usize,
             let left = left.unwrap_or_default();
             left.iter().for_each(|turn| submit(next, *turn, &games[next], analyst, engine, &sender));
             waiting += left.len();
-            known += (games[next].positions() - left.len()) as u64;
+            let before = (games[next].positions() - left.len()) as u64;
+            progress.skip(before);
+            known += before;
             next += 1;
         }
         if waiting == 0 {

@@ -111,6 +111,7 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
 impl Growing<'_> {
     fn grow(&mut self, budget: usize) -> anyhow::Result<()> {
         let progress = Progress::new("book", Some(budget as u64));
+        progress.skip(self.entries.len() as u64);
         while !self.stop.requested() {
             progress.set(self.entries.len() as u64);
             let graph = Graph::new(self.size, self.entries.clone());

@@ -27,9 +27,15 @@ impl Console {
         Console { health, run: run.name().clone(), batch: config.train.batch, bar: None }
     }
 
-    fn bar(&mut self, generation: u32, steps: Option<u64>) -> &runtime::Progress {
+    /// The bar of a model, of which `done` steps are done.
+    fn bar(&mut self, generation: u32, done: u64, steps: Option<u64>) -> &runtime::Progress {
         let name = || self.run.model(generation).to_string();
-        self.bar.get_or_insert_with(|| runtime::Progress::new(name(), steps))
+        self.bar.get_or_insert_with(|| {
+            let bar = runtime::Progress::new(name(), steps);
+            // Those before the first that this process reports are an earlier one's.
+            bar.skip(done.saturating_sub(1));
+            bar
+        })
     }
 }
 
@@ -49,7 +55,7 @@ impl Reporter<TrainerEvent> for Console {
                 metrics::STEPS.add(1);
                 metrics::EXAMPLES.add(self.batch as u64);
                 gauges(metrics::TRAIN_LOSS, &losses);
-                let bar = self.bar(generation, steps);
+                let bar = self.bar(generation, done, steps);
                 bar.set(done);
                 bar.note(shortly(&losses));
             }

@@ -26,6 +26,8 @@ pub struct Progress {
 #[derive(Debug)]
 struct State {
     done: u64,
+    /// Those of `done` that took this process no time.
+    skipped: u64,
     note: String,
     last_line: Instant,
 }
@@ -35,7 +37,7 @@ impl Progress {
     pub fn new(label: impl Into<String>, total: Option<u64>) -> Progress {
         let (label, start) = (label.into(), Instant::now());
         let bar = console::has_bars().then(|| bar(&label, total));
-        let state = Mutex::new(State { done: 0, note: String::new(), last_line: start });
+        let state = Mutex::new(State { done: 0, skipped: 0, note: String::new(), last_line: start });
         Progress { label, total, start, bar, state }
     }
 
@@ -46,6 +48,22 @@ impl Progress {
         match &self.bar {
             Some(bar) => bar.set_position(done),
             None => self.line_when_due(&mut state),
+        }
+    }
+
+    /// `steps` more steps are done, by an earlier process: they count, and say nothing about the rate and the time left.
+    pub fn skip(&self, steps: u64) {
+        if steps == 0 {
+            return;
+        }
+        let mut state = self.state();
+        state.done += steps;
+        state.skipped += steps;
+        if let Some(bar) = &self.bar {
+            bar.set_position(state.done);
+            // With a message the bar takes note of the position at once, so that what it forgets then is this jump.
+            bar.set_message(state.note.clone());
+            bar.reset_eta();
         }
     }
 
@@ -67,7 +85,7 @@ impl Progress {
         let (state, took) = (self.state(), self.start.elapsed());
         tracing::info!(
             done = state.done,
-            rate = format::rate(state.done, took),
+            rate = format::rate(state.worked(), took),
             took = format::duration(took),
             note = noted(&state),
             task = self.label,
@@ -84,8 +102,8 @@ impl Progress {
         tracing::info!(
             done = state.done,
             total = self.total,
-            rate = format::rate(state.done, took),
-            left = self.left(state.done, took).map(format::duration),
+            rate = format::rate(state.worked(), took),
+            left = self.left(state, took).map(format::duration),
             note = noted(state),
             task = self.label,
             "progress"
@@ -93,14 +111,21 @@ impl Progress {
     }
 
     /// The time the rest will take at the rate so far; `None` where that is none, or longer than a duration can be.
-    fn left(&self, done: u64, took: Duration) -> Option<Duration> {
-        let rest = self.total?.saturating_sub(done) as f64;
-        Duration::try_from_secs_f64(took.as_secs_f64() * (rest / done as f64)).ok()
+    fn left(&self, state: &State, took: Duration) -> Option<Duration> {
+        let rest = self.total?.saturating_sub(state.done) as f64;
+        Duration::try_from_secs_f64(took.as_secs_f64() * (rest / state.worked() as f64)).ok()
     }
 
     /// Every field is a plain value, so what a panicking thread left behind can be shown.
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// Steps of this process.
+    fn worked(&self) -> u64 {
+        self.done.saturating_sub(self.skipped)
     }
 }
 
@@ -143,13 +168,27 @@ mod tests {
 
     #[test]
     fn time_left_follows_the_rate_so_far() {
-        let progress = Progress::new("games", Some(40));
-        let left = |done| progress.left(done, Duration::from_secs(10));
-        assert_eq!(left(0), None);
-        assert_eq!(left(10), Some(Duration::from_secs(30)));
-        assert_eq!(left(50), Some(Duration::ZERO));
-        assert_eq!(Progress::new("games", None).left(5, Duration::from_secs(1)), None);
-        assert_eq!(Progress::new("steps", Some(u64::MAX)).left(1, Duration::from_secs(10)), None);
+        let left = |total, done| {
+            let progress = Progress::new("games", total);
+            progress.set(done);
+            progress.left(&progress.state(), Duration::from_secs(10))
+        };
+        assert_eq!(left(Some(40), 0), None);
+        assert_eq!(left(Some(40), 10), Some(Duration::from_secs(30)));
+        assert_eq!(left(Some(40), 50), Some(Duration::ZERO));
+        assert_eq!(left(None, 5), None);
+        assert_eq!(left(Some(u64::MAX), 1), None);
+    }
+
+    #[test]
+    fn time_left_of_resumed_work_follows_the_rate_of_this_process() {
+        let progress = Progress::new("games", Some(1000));
+        progress.skip(900);
+        assert_eq!(progress.left(&progress.state(), Duration::from_secs(10)), None, "nothing is done since");
+        progress.set(905);
+        assert_eq!(progress.left(&progress.state(), Duration::from_secs(10)), Some(Duration::from_secs(190)));
+        let state = progress.state();
+        assert_eq!((state.done, state.worked()), (905, 5));
     }
 
     #[test]
