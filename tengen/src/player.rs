@@ -38,7 +38,7 @@ pub(crate) struct PlayerArgs {
 impl PlayerArgs {
     /// Opens the model, for batches of so many positions. `client` is the name of the program for inference servers.
     pub(crate) fn open(&self, store: &str, client: &str, batch: usize, stop: &Stop) -> anyhow::Result<Player> {
-        let models = Models::new(Store::open(store)?);
+        let models = Models::new(Store::open_or_empty(store)?);
         let place = Place::open(&self.resources, &self.inference, client, Priority::Interactive, stop)?;
         let player = Player::open(&models, &self.model, self.run.as_ref(), &place, batch)?;
         let evaluations = EvaluationCacheOptions::of(&self.evalcache).misconfigured()?;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use testing::{Tool, require};
-use tests::{TestStore, fail, repository, succeed};
+use tests::{TestStore, fail, program, repository, succeed};
 
 #[test]
 fn evaluator_pairs_the_demo_with_gnugo_in_an_empty_store() {
@@ -34,6 +34,24 @@ fn selfplay_of_the_demo_begins_its_run() {
     // It is a run as any other now, and keeps the results of its matches.
     succeed(store.program("evaluator").args(["--pair", "9x9-demo+visits=1", "Captures", "--games", "2"]));
     assert_eq!(run.matches().all().unwrap().len(), 2);
+}
+
+/// A GUI starts its engine in any folder, also one that cannot be written.
+#[test]
+fn commands_that_only_read_make_no_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let tengen = |args: &[&str]| {
+        let mut command = program("tengen");
+        command.current_dir(folder.path()).args(args);
+        command
+    };
+    succeed(&mut tengen(&["gtp", "--model", "9x9-demo", "--device", "cpu"]));
+    succeed(&mut tengen(&["analysis-server", "--model", "uniform"]));
+    let (code, said) = fail(&mut tengen(&["study", "depth", "--model", "v1"]));
+    assert!(code == 2 && said.contains("there is no run v1 in ") && said.contains("and 9x9-demo"), "{code}: {said}");
+    let (code, said) = fail(&mut tengen(&["bench", "data", "--run", "v1"]));
+    assert!(code == 2 && said.contains("there is no such folder"), "{code}: {said}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
 #[test]

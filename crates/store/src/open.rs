@@ -10,6 +10,7 @@ use object_store::aws::AmazonS3Builder;
 use object_store::gcp::GoogleCloudStorageBuilder;
 use object_store::list::PaginatedListStore;
 use object_store::local::LocalFileSystem;
+use object_store::memory::InMemory;
 use object_store::path::Path;
 use object_store::{BackoffConfig, ClientOptions, ObjectStore, RetryConfig};
 use url::Url;
@@ -37,6 +38,8 @@ pub(crate) enum Absent {
     Create,
     /// It is an error.
     Refuse,
+    /// It counts as a store without runs, in memory.
+    Empty,
 }
 
 /// Finds the location that a URL or a bare path means. The options are for buckets, and go before the environment.
@@ -75,6 +78,10 @@ fn folder(place: &str, folder: PathBuf, absent: Absent) -> Result<Location, Stor
         return Err(fail("there is no such folder".to_owned()));
     }
     let root = folder.display().to_string();
+    // A folder that cannot be looked into is none that is not there.
+    if absent == Absent::Empty && matches!(folder.try_exists(), Ok(false)) {
+        return Ok(in_memory(root));
+    }
     fs::create_dir_all(&folder).map_err(|e| match e.kind() {
         std::io::ErrorKind::AlreadyExists | std::io::ErrorKind::NotADirectory => fail("it is not a folder".to_owned()),
         _ => StoreError::of_file_system("create", &folder, &e),
@@ -82,6 +89,11 @@ fn folder(place: &str, folder: PathBuf, absent: Absent) -> Result<Location, Stor
     // A file counts as published when it would survive a loss of power.
     let objects = LocalFileSystem::new_with_prefix(&folder).map_err(|e| fail(e.to_string()))?.with_fsync(true);
     Ok(Location { objects: Arc::new(objects), pages: None, prefix: Path::default(), root, folder: Some(folder) })
+}
+
+/// A place in memory, which errors name so.
+pub(crate) fn in_memory(root: String) -> Location {
+    Location { objects: Arc::new(InMemory::new()), pages: None, prefix: Path::default(), root, folder: None }
 }
 
 /// A bucket of S3, with credentials and endpoint from the environment (`AWS_*`) or from the machine's role.

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use bytes::Bytes;
 use futures::TryStreamExt;
 use object_store::list::PaginatedListStore;
-use object_store::memory::InMemory;
 use object_store::path::Path;
 use object_store::{GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, PutOptions};
 use tokio::runtime::{Builder, Runtime};
@@ -64,6 +63,15 @@ impl Store {
         Store::at(open::open(location, &[], Absent::Refuse)?)
     }
 
+    /// As [`Store::open`], for programs that only read, and whose built-in models need no store: a folder that does not exist
+    /// is a store without runs, and is not created.
+    ///
+    /// # Errors
+    /// A URL that means no store, or a folder that cannot be looked into.
+    pub fn open_or_empty(location: &str) -> Result<Store, StoreError> {
+        Store::at(open::open(location, &[], Absent::Empty)?)
+    }
+
     /// Whether a location is a folder that is not there, which [`Store::open`] would make.
     pub fn is_absent_folder(location: &str) -> bool {
         open::is_absent_folder(location)
@@ -74,14 +82,7 @@ impl Store {
     /// # Errors
     /// When the system has no free resources.
     pub fn in_memory() -> Result<Store, StoreError> {
-        let location = Location {
-            objects: Arc::new(InMemory::new()),
-            prefix: Path::default(),
-            root: "memory:".to_owned(),
-            folder: None,
-            pages: None,
-        };
-        Store::at(location)
+        Store::at(open::in_memory("memory:".to_owned()))
     }
 
     fn at(location: Location) -> Result<Store, StoreError> {

@@ -164,7 +164,7 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
 fn sample(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<Sampled> {
     let device: net::Device = args.devices.device.parse().misconfigured()?;
     let place = device.into();
-    let models = Models::new(Store::open(store)?);
+    let models = Models::new(Store::open_or_empty(store)?);
     let player = Player::open(&models, &args.model, args.run.as_ref(), &place, BATCH)?;
     let Player { config, searcher, .. } = player;
     let size = Size::new(config.game.size).misconfigured()?;

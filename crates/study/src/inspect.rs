@@ -53,7 +53,7 @@ pub struct Args {
 
 /// Writes the page.
 pub(crate) fn run(store: &str, args: &Args) -> anyhow::Result<()> {
-    let models = &Models::new(Store::open(store)?);
+    let models = &Models::new(Store::open_or_empty(store)?);
     let named = args.named(models)?;
     match &named[..] {
         [model] if args.every.is_none() => {

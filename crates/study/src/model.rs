@@ -31,7 +31,7 @@ pub(crate) struct ModelArgs {
 impl ModelArgs {
     /// The models of a store, and the one that is meant.
     pub(crate) fn find(&self, store: &str) -> Result<(Models, ModelSource), StudyError> {
-        let models = Models::new(Store::open(store)?);
+        let models = Models::new(Store::open_or_empty(store)?);
         let model = models.find(&self.model)?;
         Ok((models, model))
     }

@@ -118,7 +118,7 @@ impl fmt::Display for Bytes {
 
 pub(super) fn run(bench: &Bench<'_>, args: &Args) -> anyhow::Result<()> {
     if let Some(name) = &args.run {
-        let run = Store::open(bench.store)?.run(name);
+        let run = Store::open_existing(bench.store)?.run(name);
         let config = runtime::run_config(&run)?;
         return bench.report(&bytes(&run, format!("run {name}"), config.game.size)?);
     }

@@ -77,7 +77,7 @@ impl Subject {
 impl SubjectArgs {
     pub(super) fn subjects(&self, store: &str) -> anyhow::Result<Vec<Subject>> {
         if let Some(model) = &self.model {
-            return Ok(vec![self.trained(&Models::new(Store::open(store)?), model)?]);
+            return Ok(vec![self.trained(&Models::new(Store::open_or_empty(store)?), model)?]);
         }
         let towers = match (self.blocks, self.filters) {
             (Some(blocks), Some(filters)) => vec![(blocks, filters)],

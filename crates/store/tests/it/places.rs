@@ -19,6 +19,22 @@ fn folders_are_created() {
 }
 
 #[test]
+fn absent_folder_is_an_empty_store_for_reading() {
+    let folder = TempDir::new().unwrap();
+    let place = folder.path().join("absent").display().to_string();
+    let store = Store::open_or_empty(&place).unwrap();
+    assert_eq!((store.runs().unwrap(), store.root()), (Vec::new(), place.as_str()));
+    assert!(!folder.path().join("absent").exists());
+    Store::open(&place).unwrap().run(&name("r")).create(&config(&[])).unwrap();
+    assert_eq!(Store::open_or_empty(&place).unwrap().runs().unwrap(), [name("r")]);
+    let file = folder.path().join("file");
+    fs::write(&file, "x").unwrap();
+    for place in [file.display().to_string(), file.join("below").display().to_string()] {
+        assert!(matches!(Store::open_or_empty(&place), Err(StoreError::BadUrl { .. })), "{place}");
+    }
+}
+
+#[test]
 fn unusable_store_error_names_the_place() {
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("file");
