@@ -121,6 +121,7 @@ fn export(store: &Store, args: &ExportArgs) -> anyhow::Result<()> {
         let why = "requested symmetries were drawn at random; export a set of canonical or mean8";
         return Err(anyhow!("{}: {why}", args.set)).misconfigured();
     }
+    runtime::check_output(&args.out)?;
     let (mut rows, mut positions) = (Vec::new(), 0);
     for (nth, (game, komi)) in games(args, cache.set()).misconfigured()?.into_iter().enumerate() {
         positions += game.turn() + 1;

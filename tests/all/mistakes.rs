@@ -281,6 +281,29 @@ fn file_system_that_is_full_or_read_only_has_an_exit_code_of_its_own() {
 }
 
 #[test]
+fn output_that_cannot_be_written_is_named_before_the_work() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("game.sgf"), "(;SZ[9]KM[7];B[ee];W[ce];B[dc];W[gc];B[gd];W[fd])").unwrap();
+    // Neither the book nor the engine would end.
+    let book = ["book", "book.jsonl", "--model", "uniform", "--budget", "1000000000", "--json"];
+    let positions = ["study", "positions", "game.sgf", "--out"];
+    let cases: [(&[&str], &str, &[&str]); 3] = [
+        (&book, "absent/book.json", &[]),
+        (&book, "folder", &[]),
+        (&positions, "absent/positions.jsonl", &["--", "sleep", "1000000"]),
+    ];
+    fs::create_dir(folder.path().join("folder")).unwrap();
+    for (args, path, rest) in cases {
+        let mut command = tests::program("tengen");
+        command.current_dir(folder.path()).args(args).arg(path).args(rest);
+        let (code, said) = fail(&mut command);
+        assert!(code == MISCONFIGURED && said.contains(&format!("cannot write {path}: ")), "{code}: {said}");
+    }
+    let left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left.len(), 2, "{left:?}");
+}
+
+#[test]
 fn unknown_names_and_unsuitable_configurations_are_errors() {
     let store = TestStore::on_server();
     with_games(&store);

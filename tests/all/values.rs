@@ -66,7 +66,8 @@ fn positions_are_searched_by_an_engine_of_katagos_protocol() {
         (&["sh", "-c", "exit 3"], 1, "the engine ended after 0 of 2 positions, exit status: 3"),
         (&["sh", "-c", "echo loading"], 1, "the engine wrote \"loading\", which is no response"),
     ] {
-        assert!(fail(&mut command(engine)).1.contains("exists; choose another file"));
+        let (found, said) = fail(&mut command(engine));
+        assert!(found == 2 && said.contains("exists; choose another file"), "{found}: {said}");
         std::fs::remove_file(&out).unwrap();
         let (found, said) = fail(&mut command(engine));
         assert!(found == code && said.contains(reason), "{found}: {said}");

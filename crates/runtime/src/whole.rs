@@ -1,8 +1,13 @@
 //! Files that appear whole.
 
-use std::fs::{self, File};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::Path;
+use std::process;
+
+use anyhow::Context;
+
+use crate::Classify;
 
 /// Writes a temporary file to the disk and renames it: a reader sees either the old contents or the new ones, and never
 /// half of it, after a loss of power too.
@@ -17,6 +22,28 @@ pub fn write_whole(file: &Path, bytes: &[u8]) -> io::Result<()> {
         drop(fs::remove_file(&aside));
     }
     written
+}
+
+/// Makes sure, before long work whose result a file is to hold, that the file can be written. It stays as it is.
+///
+/// # Errors
+/// A folder, or a file whose folder is not there or cannot be written: the operator's to mend.
+pub fn check_output(file: &Path) -> anyhow::Result<()> {
+    writable(file).with_context(|| format!("cannot write {}", file.display())).misconfigured()
+}
+
+fn writable(file: &Path) -> io::Result<()> {
+    match fs::metadata(file) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            // Another name, since readers may wait for this one.
+            let aside = file.with_added_extension(format!("{}.partial", process::id()));
+            File::create(&aside)?;
+            fs::remove_file(aside)
+        }
+        Ok(found) if found.is_file() || found.is_dir() => OpenOptions::new().write(true).open(file).map(drop),
+        // Who reads a pipe would take the end of this for that of the result.
+        found => found.map(drop),
+    }
 }
 
 /// A new name may reach the disk before the contents do, so these are waited for.

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::thread;
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, anyhow, bail, ensure};
 use go::{Color, Game, Move, Size, Stones};
 use record::DeepPosition;
 use runtime::{Classify, Progress, Stop};
@@ -82,7 +82,10 @@ struct MoveInfo {
 /// # Errors
 /// A file that cannot be read, no position, an engine that does not start or fails, or a file that exists.
 pub(crate) fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
-    ensure!(!args.out.exists(), "{} exists; choose another file", args.out.display());
+    if args.out.exists() {
+        return Err(anyhow!("{} exists; choose another file", args.out.display())).misconfigured();
+    }
+    runtime::check_output(&args.out)?;
     let size = Size::new(args.size.into()).misconfigured()?;
     let mut games = recorded(&args.games, size)?;
     let all = games.len();
@@ -91,7 +94,9 @@ pub(crate) fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
         tracing::warn!(games = all - games.len(), "omitted games that do not alternate from Black on an empty board");
     }
     let positions = spread(&games, args.positions as usize);
-    ensure!(!positions.is_empty(), "no game on {size} has a position after move {FIRST_TURN}");
+    if positions.is_empty() {
+        return Err(anyhow!("no game on {size}x{size} has a position after move {FIRST_TURN}")).misconfigured();
+    }
     let Some(searched) = search(args, positions, stop)? else { return Ok(()) };
     let lines: String = searched.iter().map(|position| position.to_line() + "\n").collect();
     let out = args.out.display();
