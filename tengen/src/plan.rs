@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use config::{Preset, RunConfig};
 use net::{Backend, Device, Precision};
-use runtime::{Classify, ResourceArgs, Stop};
+use runtime::{Classify, Progress, ResourceArgs, Stop};
 
 use crate::doctor::host::Host;
 use forecast::Forecast;
@@ -69,12 +69,26 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let measurements: usize = configs.iter().map(|(_, config)| measure::measurements(config)).sum();
     let time = args.seconds.div_f64(PARTS * measurements as f64);
     let (threads, cache) = (args.resources.threads(), args.resources.cache());
+    let progress = Progress::new("measurements", Some(measurements as u64));
+    let mut done = 0;
+    let mut noted = || {
+        done += 1;
+        progress.set(done);
+    };
     let mut forecasts = Vec::new();
     for (name, config) in &configs {
-        let measured = measure::measure(config, &args.resources, time, stop)?;
+        let measured = match measure::measure(config, &args.resources, time, stop, &mut noted) {
+            // Without the rest there is no forecast, and no error either.
+            Err(reason) if stop.requested() => {
+                tracing::info!(%reason, "no forecast");
+                return Ok(());
+            }
+            measured => measured?,
+        };
         let requests = request_s.unwrap_or(0.0);
         forecasts.push(Forecast::new(name, config, &measured, threads * cache, requests)?);
     }
+    drop(progress);
     let host = Host::find();
     let report = Report {
         cpu: host.cpu,
@@ -99,4 +113,26 @@ fn configurations(args: &Args) -> anyhow::Result<Vec<(String, RunConfig)>> {
     }
     let named = |preset: &Preset| Ok((format!("configs/{}", preset.path()), preset.with(&args.overrides)?));
     PRESETS.iter().map(named).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Program {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    #[test]
+    fn plan_that_is_stopped_is_no_error() {
+        let config = concat!(env!("CARGO_MANIFEST_DIR"), "/../configs/tiny.toml");
+        let program = Program::parse_from(["plan", "--config", config, "--device", "cpu", "--threads", "1"]);
+        let stop = Stop::never();
+        stop.request();
+        assert!(run("/absent/store", &program.args, &stop).is_ok());
+    }
 }

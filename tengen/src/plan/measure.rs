@@ -39,19 +39,23 @@ pub(super) fn measurements(config: &RunConfig) -> usize {
     (0..spans.len()).filter(|&i| !spans[..i].iter().any(|span| span.is_like(&spans[i]))).count()
 }
 
-/// Measures play and training of each span, for about `time` each.
+/// Measures play and training of each span, for about `time` each. `noted` is called after each measurement.
 pub(super) fn measure(
     config: &RunConfig,
     place: &ResourceArgs,
     time: Duration,
     stop: &Stop,
+    noted: &mut dyn FnMut(),
 ) -> anyhow::Result<Measured> {
     let spans = Span::all(config);
     let (rates, memory) = machine::peak_of(|| {
         let mut rates: Vec<Rates> = Vec::new();
         for (i, span) in spans.iter().enumerate() {
             let known = spans[..i].iter().position(|before| before.is_like(span)).map(|like| rates[like]);
-            rates.push(known.map_or_else(|| of_span(span, place, time, stop), Ok)?);
+            rates.push(match known {
+                Some(known) => known,
+                None => of_span(span, place, time, stop).inspect(|_| noted())?,
+            });
         }
         Ok(rates)
     })?;
