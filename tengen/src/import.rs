@@ -10,7 +10,7 @@ use anyhow::{Context, anyhow};
 use config::{RunConfig, RunName};
 use go::sgf;
 use record::{GameId, GameRecord, unpacked_sgf};
-use runtime::Stop;
+use runtime::{Classify, Stop};
 use sha2::{Digest, Sha256};
 use store::{FileRef, Run, Stem, Store, StoreError};
 
@@ -42,6 +42,8 @@ struct ImportTotals {
 /// A file that cannot be read, a run without configuration, or a store that refuses the games; records that cannot be
 /// used are no errors.
 pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
+    // Before the run begins: it would keep a configuration that was meant for other games.
+    args.files.iter().try_for_each(|path| readable(path))?;
     let run = Store::open(store)?.run(&args.run);
     let config = args.config.open(&run)?;
     let mut importer = Importer { run: &run, config: &config, seen: published(&run)?, totals: ImportTotals::default() };
@@ -50,6 +52,15 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     }
     let ImportTotals { games, positions, known, skipped } = importer.totals;
     runtime::print(format!("imported {games} games with {positions} positions, {known} duplicates, {skipped} skipped"))
+}
+
+/// Looks whether there is a file, without reading it: a pipe could not be read again.
+fn readable(path: &Path) -> anyhow::Result<()> {
+    let found = std::fs::metadata(path).and_then(|found| match found.is_dir() {
+        true => Err(std::io::ErrorKind::IsADirectory.into()),
+        false => Ok(()),
+    });
+    found.with_context(|| format!("cannot read {}", path.display())).misconfigured()
 }
 
 /// The games that need not be imported again.
@@ -70,8 +81,9 @@ struct Importer<'a> {
 
 impl Importer<'_> {
     fn file(&mut self, path: &Path, stop: &Stop) -> anyhow::Result<()> {
-        let file = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
-        let bytes = unpacked_sgf(&file).map_err(|why| anyhow!("cannot read {}: {why}", path.display()))?;
+        let file = std::fs::read(path).with_context(|| format!("cannot read {}", path.display())).misconfigured()?;
+        let bytes = unpacked_sgf(&file).map_err(|why| anyhow!("cannot read {}: {why}", path.display()));
+        let bytes = bytes.misconfigured()?;
         // The same collection makes the same names, independent of its file name.
         let worker = format!("sgf-{:.8x}", Sha256::digest(&bytes));
         let converter = trainer::converter(self.config, &worker)?;

@@ -51,6 +51,10 @@ fn games_are_found_and_downloaded_from_a_folder_and_a_bucket() {
             let tree = sgf::collection(text.as_bytes()).remove(0).unwrap();
             assert_eq!(sgf::Record::from_tree(&tree).unwrap().turns.len(), game.turns.len());
         }
+        for condition in ["json_extract(black, '$[0]') = 1", "FALSE) UNION SELECT (99999"] {
+            let (code, said) = fail(&mut games(&store, &["--where", condition]));
+            assert!(code == 2 && said.contains("--where "), "{condition}: {code}: {said}");
+        }
         let limited = out.path().join("some.sgf");
         succeed(games(&store, &["--matches", "--limit", "1", "--sgf"]).arg(&limited));
         assert_eq!(sgf::collection(&fs::read(&limited).unwrap()).len(), 1);

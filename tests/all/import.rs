@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use tests::{TestStore, repository, succeed};
+use tests::{TestStore, fail, repository, succeed};
 
 const SAMPLE: &str = "crates/go/tests/data/human-9d-sample.sgf";
 
@@ -57,6 +57,22 @@ fn import_that_was_killed_while_it_published_is_resumed() {
     let run = store.run("human");
     let found: Vec<usize> = run.games().files(0).unwrap().iter().map(|file| run.games().count(file).unwrap()).collect();
     assert_eq!(found.iter().sum::<usize>(), 20, "{found:?}");
+}
+
+#[test]
+fn files_that_are_not_there_begin_no_run() {
+    let store = TestStore::new();
+    let sample = repository().join(SAMPLE);
+    for (file, reason) in [("absent.sgf", "No such file"), ("", "is a directory")] {
+        let path = store.path().join(file);
+        let (code, said) = fail(&mut import(&store, &[&sample, &path]));
+        assert!(code == 2 && said.contains(&format!("cannot read {}: {reason}", path.display())), "{code}: {said}");
+    }
+    assert!(!store.run("human").exists().unwrap());
+    let broken = store.path().join("broken.sgf.gz");
+    fs::write(&broken, [0x1f, 0x8b, 8, 0]).unwrap();
+    let (code, said) = fail(&mut import(&store, &[&broken]));
+    assert!(code == 2 && said.contains("cannot read "), "{code}: {said}");
 }
 
 #[test]

@@ -120,7 +120,7 @@ impl Filter {
                 let reason = "it takes more than 10 million steps a game; has a recursion no end?";
                 Err(anyhow!("--where cannot be evaluated: {reason}")).misconfigured()
             }
-            Err(error) => Err(anyhow!("--where cannot be evaluated: {error}")),
+            Err(error) => Err(anyhow!("--where cannot be evaluated: {error}")).misconfigured(),
         }
     }
 
@@ -136,7 +136,7 @@ impl Filter {
     fn found(&self, table: &RecordBatch, numbers: Vec<i64>) -> anyhow::Result<Vec<Found>> {
         let row = |number: i64| usize::try_from(number).ok().filter(|&row| row < table.num_rows());
         let rows: Option<Vec<usize>> = numbers.into_iter().map(row).collect();
-        let rows = rows.ok_or_else(|| anyhow!("--where must be one condition on a game"))?;
+        let rows = rows.ok_or_else(|| anyhow!("--where must be one condition on a game")).misconfigured()?;
         rows.into_iter().map(|row| found(table, row)).collect()
     }
 
