@@ -153,6 +153,8 @@ mod tests {
             "--schedule --pair-uncertain",
             "--wait",
             "--pair-uncertain --objective nothing",
+            "--round-robin --run v1 --objective ladder",
+            "--schedule --run v1 --objective best",
             "ratings --pairs 3",
             "ratings --no-first-move --run v1",
             "sprt v1-1 v1-2 --elo0 0",

@@ -43,7 +43,7 @@ pub(super) struct MatchArgs {
     #[arg(long, conflicts_with_all = GIVEN)]
     wait: bool,
     /// With --pair-uncertain: objective of the pairing
-    #[arg(long, value_enum, default_value_t, value_name = "OBJECTIVE")]
+    #[arg(long, value_enum, default_value_t, value_name = "OBJECTIVE", conflicts_with_all = CERTAIN)]
     objective: Goal,
     /// Play all pairs of models of the run
     #[arg(long, group = "match")]
