@@ -60,7 +60,7 @@ enum What {
     Train(train::Args),
     /// Data speed: rows/s from games to shards and to tensors, memory, and bytes per position
     ///
-    /// Uses synthetic games in a temporary folder, and the games of a run if --run names one.
+    /// Uses synthetic games in a temporary folder, or the games of a run if --run names one.
     Data(data::Args),
 }
 

@@ -17,18 +17,18 @@ const TOWERS: [(usize, usize); 2] = [(4, 32), (6, 64)];
 /// Which tower.
 #[derive(clap::Args, Debug)]
 pub(super) struct SubjectArgs {
-    /// Board size
-    #[arg(long, default_value = "9", value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(2..=19_usize))]
-    size: usize,
-    /// Residual blocks of a network with random weights [default: 4, and then 6]
+    /// Board size [default: that of --config, or 9]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(2..=19_usize))]
+    size: Option<usize>,
+    /// Residual blocks of a network with random weights [default: those of --config, or 4, then 6]
     #[arg(long, value_name = "N", requires = "filters", allow_negative_numbers = true, value_parser = runtime::within(0..=80_usize))]
     blocks: Option<usize>,
-    /// Channels of that network [default: 32, and then 64]
+    /// Channels of that network [default: those of --config, or 32, then 64]
     #[arg(long, value_name = "N", requires = "blocks", allow_negative_numbers = true, value_parser = runtime::within(1..=1024_usize))]
     filters: Option<usize>,
     /// Model, with the configuration of its run: v15-330, v15 for the newest of run v15, 9x9-demo (built in), or a file of
     /// weights, with configs/9x9.toml [default: random weights]
-    #[arg(long, value_name = "MODEL|FILE", conflicts_with_all = ["size", "blocks", "filters"])]
+    #[arg(long, value_name = "MODEL|FILE", conflicts_with_all = ["size", "blocks", "filters", "config"])]
     model: Option<ModelName>,
     /// Configuration of a network with random weights [default: configs/9x9.toml]
     #[arg(long, value_name = "FILE")]
@@ -79,21 +79,24 @@ impl SubjectArgs {
         if let Some(model) = &self.model {
             return Ok(vec![self.trained(&Models::new(Store::open_or_empty(store)?), model)?]);
         }
-        let towers = match (self.blocks, self.filters) {
-            (Some(blocks), Some(filters)) => vec![(blocks, filters)],
-            _ => TOWERS.to_vec(),
+        let towers = match (self.blocks.zip(self.filters), &self.config) {
+            (Some(tower), _) => vec![Some(tower)],
+            (None, Some(_)) => vec![None],
+            (None, None) => TOWERS.map(Some).to_vec(),
         };
         towers.into_iter().map(|tower| self.made_up(tower)).collect()
     }
 
-    fn made_up(&self, (blocks, filters): (usize, usize)) -> anyhow::Result<Subject> {
-        let tower = [
-            format!("game.size={}", self.size),
-            format!("network.blocks={blocks}"),
-            format!("network.filters={filters}"),
-            "train.grow=[]".to_owned(),
-        ];
-        Subject::made_up(self.read(&[&tower[..], &self.overrides].concat())?)
+    /// A network with random weights, of so many blocks and filters, or as the configuration has it.
+    fn made_up(&self, tower: Option<(usize, usize)>) -> anyhow::Result<Subject> {
+        let mut given: Vec<String> = self.size.iter().map(|size| format!("game.size={size}")).collect();
+        if let Some((blocks, filters)) = tower {
+            given.push(format!("network.blocks={blocks}"));
+            given.push(format!("network.filters={filters}"));
+            given.push("train.grow=[]".to_owned());
+        }
+        given.extend_from_slice(&self.overrides);
+        Subject::made_up(self.read(&given)?)
     }
 
     fn read(&self, overrides: &[String]) -> Result<RunConfig, ConfigError> {
@@ -109,5 +112,35 @@ impl SubjectArgs {
         let weights = Weights::from_bytes(&model.weights(models)?);
         let weights = weights.with_context(|| format!("model {model} cannot be opened"))?;
         Ok(Subject { name: model.to_string(), config, weights })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Program {
+        #[command(flatten)]
+        subject: SubjectArgs,
+    }
+
+    fn towers(args: &[&str]) -> Vec<String> {
+        let program = Program::parse_from(["bench"].iter().chain(args));
+        let subjects = program.subject.subjects("/absent/store").unwrap();
+        subjects.iter().map(|subject| subject.tower().to_string()).collect()
+    }
+
+    #[test]
+    fn networks_are_those_of_the_configuration_unless_arguments_say_otherwise() {
+        let tiny = concat!(env!("CARGO_MANIFEST_DIR"), "/../configs/tiny.toml");
+        assert_eq!(towers(&[]), ["9x9 4x32", "9x9 6x64"]);
+        assert_eq!(towers(&["--size", "7"]), ["7x7 4x32", "7x7 6x64"]);
+        assert_eq!(towers(&["--config", tiny]), ["5x5 1x8"]);
+        assert_eq!(towers(&["--config", tiny, "--size", "7"]), ["7x7 1x8"]);
+        assert_eq!(towers(&["--config", tiny, "--blocks", "2", "--filters", "16"]), ["5x5 2x16"]);
+        assert!(Program::try_parse_from(["bench", "--config", tiny, "--model", "9x9-demo"]).is_err());
     }
 }
