@@ -23,8 +23,8 @@ pub(crate) struct PlayerArgs {
     /// Model: v15-330, v15 for the newest of run v15, 9x9-demo (built in), a file of weights, uniform or random
     #[arg(long, env = "TENGEN_MODEL", value_name = "MODEL|FILE")]
     model: ModelName,
-    /// Run whose rules a file or a built-in model plays by [default: those of configs/9x9.toml, on the board size of the
-    /// file; built-in models play on any]
+    /// Run whose rules a file, uniform or random plays by [default: those of configs/9x9.toml, on the board size of the
+    /// file; uniform and random play on any]
     #[arg(long, env = "TENGEN_RUN", value_name = "NAME")]
     run: Option<RunName>,
     #[command(flatten)]

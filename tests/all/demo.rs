@@ -47,6 +47,9 @@ fn commands_that_only_read_make_no_store() {
     };
     succeed(&mut tengen(&["gtp", "--model", "9x9-demo", "--device", "cpu"]));
     succeed(&mut tengen(&["analysis-server", "--model", "uniform"]));
+    let output = tengen(&["gtp", "--model", "9x9-demo", "--device", "cpu", "--run", "v1"]).output().unwrap();
+    let log = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && log.contains("--run has no effect"), "{log}");
     let (code, said) = fail(&mut tengen(&["study", "depth", "--model", "v1"]));
     assert!(code == 2 && said.contains("there is no run v1 in ") && said.contains("and 9x9-demo"), "{code}: {said}");
     let (code, said) = fail(&mut tengen(&["bench", "data", "--run", "v1"]));

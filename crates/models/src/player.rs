@@ -28,6 +28,7 @@ impl Player {
         batch: usize,
     ) -> Result<Player, ModelError> {
         let model = models.find(model)?;
+        model.check_run(run);
         let config = models.configuration(&model, run, &[])?;
         let searcher = Searcher::open(models, &config, &model, place, batch)?;
         Ok(Player { config, searcher, any_size: model.is_built_in() })

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
-use config::{ModelId, ModelRef};
+use config::{ModelId, ModelRef, RunName};
 use net::{FileKind, Shape, Weights};
 
 use crate::{ModelError, ModelName, Models, NamedWeights};
@@ -62,6 +62,15 @@ impl ModelSource {
     /// Whether it is a built-in model, which has no network and plays on any board.
     pub fn is_built_in(&self) -> bool {
         matches!(self, ModelSource::Id(ModelId::Uniform | ModelId::Random))
+    }
+
+    /// Warns that a run, as `--run` names it, has no effect: a model of a run has the rules and settings of its own.
+    pub fn check_run(&self, named: Option<&RunName>) {
+        if let (ModelSource::Id(ModelId::Trained { run, .. }), Some(named)) = (self, named)
+            && run != named
+        {
+            tracing::warn!(model = %self, run = %named, "--run has no effect: the model has the settings of its own run");
+        }
     }
 
     /// Its weights, as models are stored.

@@ -14,8 +14,7 @@ pub(crate) struct ModelArgs {
     /// Model: v15-330, v15 for the newest of run v15, 9x9-demo (built in), a file of weights, uniform or random
     #[arg(long, env = "TENGEN_MODEL", value_name = "MODEL|FILE")]
     model: ModelName,
-    /// Run whose settings a file or a built-in model uses [default: those of configs/9x9.toml, on the board size of the
-    /// file]
+    /// Run whose settings a file, uniform or random uses [default: those of configs/9x9.toml, on the board size of the file]
     #[arg(long, env = "TENGEN_RUN", value_name = "NAME")]
     run: Option<RunName>,
     /// Override a key of the configuration, such as search.leaves=8; may be repeated
@@ -33,6 +32,7 @@ impl ModelArgs {
     pub(crate) fn find(&self, store: &str) -> Result<(Models, ModelSource), StudyError> {
         let models = Models::new(Store::open_or_empty(store)?);
         let model = models.find(&self.model)?;
+        model.check_run(self.run.as_ref());
         Ok((models, model))
     }
 
