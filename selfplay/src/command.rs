@@ -106,7 +106,7 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
         threads: place.search_threads(&args.resources),
         place,
         cache: args.resources.cache(),
-        evaluations: EvaluationCacheOptions::exact(&args.evalcache).misconfigured()?,
+        evaluations: EvaluationCacheOptions::exact(&args.evalcache).map_err(ModelError::from)?,
         times: args.times.times.unwrap_or(true),
         live: args.live.interval(0),
     };

@@ -7,8 +7,8 @@ use std::time::Duration;
 use analysis::{Engine, EngineOptions};
 use anyhow::Context;
 use config::RunName;
-use models::{EvaluationCacheOptions, ModelName, Models, Place, Player, Priority, Searcher};
-use runtime::{Classify, EvalcacheArgs, InferenceArgs, ResourceArgs, Stop};
+use models::{EvaluationCacheOptions, ModelError, ModelName, Models, Place, Player, Priority, Searcher};
+use runtime::{EvalcacheArgs, InferenceArgs, ResourceArgs, Stop};
 use store::Store;
 
 /// Positions that an evaluator of an analysis takes at a time.
@@ -41,7 +41,7 @@ impl PlayerArgs {
         let models = Models::new(Store::open_or_empty(store)?);
         let place = Place::open(&self.resources, &self.inference, client, Priority::Interactive, stop)?;
         let player = Player::open(&models, &self.model, self.run.as_ref(), &place, batch)?;
-        let evaluations = EvaluationCacheOptions::of(&self.evalcache).misconfigured()?;
+        let evaluations = EvaluationCacheOptions::of(&self.evalcache).map_err(ModelError::from)?;
         Ok(Player { searcher: player.searcher.keeping(evaluations.as_ref())?, ..player })
     }
 

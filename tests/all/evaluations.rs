@@ -112,6 +112,24 @@ fn sets_that_cannot_be_read_are_named() {
 }
 
 #[test]
+fn cache_that_cannot_be_made_has_the_exit_code_of_its_store() {
+    let cases: [(&str, &[&str]); 3] = [
+        ("tengen", &["gtp", "--model", "9x9-demo"]),
+        ("selfplay", &["--model", "9x9-demo", "--games", "1"]),
+        ("evaluator", &["--pair", "9x9-demo", "Captures", "--games", "2"]),
+    ];
+    for (name, args) in cases {
+        let folder = TempDir::new().unwrap();
+        let mut command = program(name);
+        // Not even root can make a folder in /proc.
+        let options = ["--device", "cpu", "--evalcache", "/proc/tengen-cache"];
+        let (code, said) = fail(command.arg("--store").arg(folder.path()).args(args).args(options));
+        let reason = "cannot open the evaluation cache: cannot create /proc/tengen-cache: ";
+        assert!(code == 3 && said.contains(reason), "{name}: {code}: {said}");
+    }
+}
+
+#[test]
 fn export_refuses_games_that_it_cannot_look_up() {
     let folder = TempDir::new().unwrap();
     game(&["--evalcache", folder.path().to_str().unwrap()]);

@@ -182,6 +182,12 @@ impl From<RemoteError> for ModelError {
     }
 }
 
+impl From<EvaluationCacheError> for ModelError {
+    fn from(error: EvaluationCacheError) -> ModelError {
+        ModelError::Evaluations(Box::new(error))
+    }
+}
+
 impl Classified for ModelError {
     fn class(&self) -> ExitClass {
         match self {

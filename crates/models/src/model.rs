@@ -127,7 +127,7 @@ impl Model {
             SAID.call_once(|| tracing::warn!(model = name, reason, "--evalcache is ignored"));
             return Ok(None);
         };
-        let kept = EvaluationCache::open(options, set).map_err(|error| ModelError::Evaluations(Box::new(error)))?;
+        let kept = EvaluationCache::open(options, set)?;
         tracing::info!(
             model = name,
             evaluations = kept.evaluations(),

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Context;
 use config::{PlayerId, PlayerRef, RunName};
 use gtp::engines::EngineSpecs;
-use models::{EvaluationCacheOptions, Models, Place, Priority};
+use models::{EvaluationCacheOptions, ModelError, Models, Place, Priority};
 use runtime::{Classify, EvalcacheArgs, Stop};
 use store::Store;
 
@@ -70,7 +70,7 @@ impl CommonArgs {
             times: self.times.times.unwrap_or(true),
             engines: self.declarations()?,
             worker: self.worker.clone(),
-            evaluations: EvaluationCacheOptions::of(&self.evalcache).misconfigured()?,
+            evaluations: EvaluationCacheOptions::of(&self.evalcache).map_err(ModelError::from)?,
         })
     }
 

@@ -71,8 +71,7 @@ impl PlayArgs {
             place,
             threads,
             cache: self.resources.cache(),
-            kept: EvaluationCacheOptions::of(&self.evalcache)
-                .map_err(|error| ModelError::Evaluations(Box::new(error)))?,
+            kept: EvaluationCacheOptions::of(&self.evalcache).map_err(ModelError::from)?,
             most: self.open_models,
             files: OfferedFile::read_all(&self.model_files)?,
         };
