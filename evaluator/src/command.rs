@@ -134,6 +134,8 @@ mod tests {
             "delete-retired-weights --run v1",
             "sprt v1-1 v1-2 --elo0 -5 --elo1 5 --threads 2 --device cpu",
             "gate v1 --include-retired",
+            "ratings --run v1 --log-level warn --log-format json",
+            "sprt v1-1 v1-2 --elo0 -5 --elo1 5 --times false --metrics-addr 127.0.0.1:0 --drain-seconds 20",
             "rate f.csv --prior gauss:400 --no-first-move --anchor a=1 --anchor b=2:30",
         ] {
             assert!(args(text).is_ok(), "{text}");

@@ -147,7 +147,7 @@ pub struct EvalcacheArgs {
 #[derive(Args, Clone, Debug)]
 pub struct TimesArgs {
     /// Record start and end times of games: true or false [default: true; false in tengen run, for reproducible files]
-    #[arg(long, env = "TENGEN_TIMES", value_name = "BOOL", action = clap::ArgAction::Set)]
+    #[arg(long, env = "TENGEN_TIMES", value_name = "BOOL", global = true, action = clap::ArgAction::Set)]
     pub times: Option<bool>,
 }
 

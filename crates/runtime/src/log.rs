@@ -17,11 +17,11 @@ use crate::unix_millis;
 #[command(next_help_heading = "Logging")]
 pub struct LogArgs {
     /// Log level: error, warn, info, debug or trace, also per module (info,store=debug)
-    #[arg(long, env = "TENGEN_LOG_LEVEL", default_value = "info", value_name = "LEVEL")]
+    #[arg(long, env = "TENGEN_LOG_LEVEL", default_value = "info", value_name = "LEVEL", global = true)]
     pub log_level: Filter,
 
     /// Log format; auto: plain on a terminal, JSON elsewhere
-    #[arg(long, env = "TENGEN_LOG_FORMAT", default_value = "auto", value_name = "FORMAT")]
+    #[arg(long, env = "TENGEN_LOG_FORMAT", default_value = "auto", value_name = "FORMAT", global = true)]
     pub log_format: LogFormat,
 }
 

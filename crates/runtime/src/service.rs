@@ -36,15 +36,15 @@ pub struct ServiceArgs {
     ///
     /// /healthz returns 503 after --stalled-after seconds without progress. /readyz returns 503 before the work begins and
     /// during shutdown.
-    #[arg(long, env = "TENGEN_METRICS_ADDR", value_name = "HOST:PORT")]
+    #[arg(long, env = "TENGEN_METRICS_ADDR", value_name = "HOST:PORT", global = true)]
     pub metrics_addr: Option<String>,
 
     /// Seconds without progress after which /healthz returns 503
-    #[arg(long, env = "TENGEN_STALLED_AFTER", default_value = "600", value_name = "SECONDS", allow_negative_numbers = true, value_parser = within(1..=WEEK))]
+    #[arg(long, env = "TENGEN_STALLED_AFTER", default_value = "600", value_name = "SECONDS", global = true, allow_negative_numbers = true, value_parser = within(1..=WEEK))]
     pub stalled_after: u64,
 
     /// Seconds to finish work after SIGTERM; then the process exits with code 4. Published objects stay whole
-    #[arg(long, env = "TENGEN_DRAIN_SECONDS", default_value = "9", value_name = "SECONDS", allow_negative_numbers = true, value_parser = within(0..=WEEK))]
+    #[arg(long, env = "TENGEN_DRAIN_SECONDS", default_value = "9", value_name = "SECONDS", global = true, allow_negative_numbers = true, value_parser = within(0..=WEEK))]
     pub drain_seconds: u64,
 }
 
