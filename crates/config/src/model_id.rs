@@ -80,9 +80,11 @@ impl ModelRef {
 
 /// A name that is no run and no model.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("\"{text}\" is not a model: {reason}")]
+#[error("\"{text}\" is not a {what}: {reason}")]
 pub struct ModelIdError {
     text: String,
+    /// `run` or `model`.
+    what: &'static str,
     reason: &'static str,
 }
 
@@ -102,7 +104,7 @@ impl FromStr for RunName {
     type Err = ModelIdError;
 
     fn from_str(text: &str) -> Result<RunName, ModelIdError> {
-        let fail = |reason| Err(ModelIdError { text: text.to_owned(), reason });
+        let fail = |reason| Err(ModelIdError { text: text.to_owned(), what: "run", reason });
         let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '.' | '_' | '-');
         if text.is_empty() || text.len() > 64 || !text.chars().all(allowed) {
             return fail("a run's name has 1 to 64 lower-case letters, digits, '.', '_' or '-'");
@@ -127,7 +129,7 @@ impl FromStr for ModelId {
         if let Some(model) = ModelId::built_in(text) {
             return Ok(model);
         }
-        let fail = |reason| ModelIdError { text: text.to_owned(), reason };
+        let fail = |reason| ModelIdError { text: text.to_owned(), what: "model", reason };
         let (run, digits) = split_number(text).ok_or(fail("expected <run>-<number>, such as v15-330"))?;
         let number = digits.parse().map_err(|_| fail("the number is too large"))?;
         if number == 0 {
@@ -144,7 +146,7 @@ impl FromStr for ModelRef {
         if ModelId::built_in(text).is_some() || split_number(text).is_some() {
             text.parse().map(ModelRef::Exact)
         } else {
-            text.parse().map(ModelRef::Newest)
+            text.parse::<RunName>().map(ModelRef::Newest).map_err(|error| ModelIdError { what: "model", ..error })
         }
     }
 }
@@ -209,7 +211,10 @@ mod tests {
             assert!(text.parse::<ModelId>().is_err(), "{text}");
         }
         for text in ["", "v15-330", "random", ".hidden", "a b", "é"] {
-            assert!(text.parse::<RunName>().is_err(), "{text}");
+            let error = text.parse::<RunName>().unwrap_err().to_string();
+            assert!(error.starts_with(&format!("\"{text}\" is not a run: ")), "{error}");
         }
+        let error = "a b".parse::<ModelRef>().unwrap_err().to_string();
+        assert!(error.starts_with("\"a b\" is not a model: a run's name has"), "{error}");
     }
 }

@@ -141,7 +141,7 @@ mod tests {
         let good = v1::Model::from(&key(None));
         let refused = |model: v1::Model| ModelKey::try_from(model).unwrap_err().to_string();
         let name = v1::Model { run: "../v15".to_owned(), ..good.clone() };
-        assert!(refused(name).contains("\"../v15\" is not a model"));
+        assert!(refused(name).contains("\"../v15\" is not a run"));
         let long = v1::Model { run: "/".repeat(1 << 20), ..good.clone() };
         assert!(refused(long).len() < 300);
         assert!(refused(v1::Model { number: 0, ..good.clone() }).contains("numbered from 1"));
