@@ -136,7 +136,7 @@ fn port_or_a_device_that_is_none_is_named_by_every_stage() {
                 "a device that is none",
                 &store,
                 device,
-                &Expected { code: MISCONFIGURED, words: &["tpu"], requests: 8 },
+                &Expected { code: MISCONFIGURED, words: &["device \"tpu\" is none of auto, cpu"], requests: 8 },
             );
         }
     }

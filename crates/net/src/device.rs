@@ -35,15 +35,21 @@ pub enum Precision {
 
 /// Text that names no device, precision or kind of file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("\"{text}\" is none of {known}")]
+#[error("{what}\"{text}\" is none of {known}")]
 pub struct UnknownPlace {
+    /// `device `, which an option is not always there to say; nothing for others.
+    what: &'static str,
     text: String,
     known: &'static str,
 }
 
 impl UnknownPlace {
     pub(crate) fn new(text: &str, known: &'static str) -> UnknownPlace {
-        UnknownPlace { text: text.to_owned(), known }
+        UnknownPlace { what: "", text: text.to_owned(), known }
+    }
+
+    fn device(text: &str, known: &'static str) -> UnknownPlace {
+        UnknownPlace { what: "device ", ..UnknownPlace::new(text, known) }
     }
 }
 
@@ -61,7 +67,7 @@ impl FromStr for Device {
     type Err = UnknownPlace;
 
     fn from_str(text: &str) -> Result<Device, UnknownPlace> {
-        let unknown = || UnknownPlace::new(text, "auto, cpu, cuda, cuda:N");
+        let unknown = || UnknownPlace::device(text, "auto, cpu, cuda, cuda:N");
         match text {
             "auto" => Ok(Device::Auto),
             "cpu" => Ok(Device::Cpu),
@@ -98,11 +104,11 @@ impl FromStr for Devices {
     fn from_str(text: &str) -> Result<Devices, UnknownPlace> {
         const KNOWN: &str = "auto, cpu, cuda, cuda:N, cuda:N,cuda:M,...";
         let devices: Result<Vec<Device>, UnknownPlace> = text.split(',').map(|one| one.trim().parse()).collect();
-        let devices = devices.map_err(|_| UnknownPlace::new(text, KNOWN))?;
+        let devices = devices.map_err(|_| UnknownPlace::device(text, KNOWN))?;
         let is_new_gpu =
             |place: usize| matches!(devices[place], Device::Cuda(_)) && !devices[..place].contains(&devices[place]);
         let is_fine = devices.len() == 1 || (0..devices.len()).all(is_new_gpu);
-        if is_fine { Ok(Devices(devices)) } else { Err(UnknownPlace::new(text, KNOWN)) }
+        if is_fine { Ok(Devices(devices)) } else { Err(UnknownPlace::device(text, KNOWN)) }
     }
 }
 
@@ -177,7 +183,7 @@ mod tests {
     #[test]
     fn unknown_device_error_lists_known_ones() {
         let error = "cuda:x".parse::<Device>().unwrap_err();
-        assert_eq!(error.to_string(), "\"cuda:x\" is none of auto, cpu, cuda, cuda:N");
+        assert_eq!(error.to_string(), "device \"cuda:x\" is none of auto, cpu, cuda, cuda:N");
         assert!("f16".parse::<Precision>().unwrap_err().to_string().contains("bf16"));
     }
 }
