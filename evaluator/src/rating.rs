@@ -185,6 +185,21 @@ impl RatedRun {
         Ok(table)
     }
 
+    /// As [`RatedRun::rate`], for commands that show a run, which may be one that others may only read: the ratings are then not
+    /// published.
+    ///
+    /// # Errors
+    /// The store cannot be read, or the results cannot be rated.
+    pub(crate) fn rate_to_show(&self) -> Result<Table, EvaluatorError> {
+        match self.rate() {
+            Err(EvaluatorError::Store(error)) if error.is_refused() => {
+                tracing::warn!(%error, "ratings are not published");
+                self.rate_with(&[], &[])
+            }
+            rated => rated,
+        }
+    }
+
     /// Rates every player with results, in the matches of other runs too, on the scale of some whose ratings are known. That is
     /// not published: the stored ratings of a run are on one scale for ever.
     ///

@@ -26,7 +26,7 @@ use page::page;
 /// # Errors
 /// The store cannot be read, an anchor has not played, or the results cannot be rated.
 pub(crate) fn gather(rated: &RatedRun, anchors: &[AnchorChoice]) -> Result<Report, EvaluatorError> {
-    let stored = rated.rate()?;
+    let stored = rated.rate_to_show()?;
     let table = if anchors.is_empty() { stored } else { rated.rate_with(&[], anchors)? };
     let hidden = table.hidden();
     let mut reader = Reader::open(rated.run().clone())?;

@@ -224,6 +224,23 @@ fn full_disk_is_reported_by_every_stage() {
     }
 }
 
+#[test]
+fn ratings_are_shown_where_they_cannot_be_published() {
+    let store = TestStore::new();
+    with_games(&store);
+    succeed(store.program("evaluator").args(["--pair", "tiny-1", "random", "--games", "4"]));
+    fs::remove_dir_all(store.path().join("tiny/ratings")).unwrap();
+    let mut command = store.program("evaluator");
+    command.args(["ratings", "--run", "tiny"]);
+    let output = limited(&command).output().unwrap();
+    let (table, log) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success() && table.contains("tiny-1"), "{table}{log}");
+    assert!(log.contains("ratings are not published") && log.contains("File too large"), "{log}");
+    // Nothing stands in the way of the same command later.
+    succeed(&mut command);
+    assert!(store.path().join("tiny/ratings").exists());
+}
+
 /// The same where no file may be larger than a block, and the signal that goes with it is not heard: writes fail.
 pub(crate) fn limited(command: &Command) -> Command {
     under("trap '' XFSZ; ulimit -f 1", command)

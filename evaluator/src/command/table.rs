@@ -43,9 +43,9 @@ impl TableArgs {
         if self.include_retired { rated.including_retired() } else { rated }
     }
 
-    /// Rates the matches of the run, publishes the ratings if they are new, and prints them.
+    /// Rates the matches of the run, publishes the ratings if they are new and the store takes them, and prints them.
     pub(super) fn print(&self, rated: &RatedRun) -> anyhow::Result<()> {
-        let stored = rated.rate()?;
+        let stored = rated.rate_to_show()?;
         let table = match (&self.with[..], &self.anchor[..]) {
             ([], []) => stored,
             (others, anchors) => rated.rate_with(others, anchors)?,
