@@ -14,7 +14,7 @@ use anyhow::anyhow;
 use config::RunName;
 use facts::search::Place;
 use record::GameId;
-use runtime::{Classify, Stop, within};
+use runtime::{Classify, Progress, Stop, within};
 use store::{Store, StoreError};
 
 use collection::Collection;
@@ -57,7 +57,8 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let mut search = Search { filter, collection, seen: HashSet::new(), limit: args.limit.unwrap_or(usize::MAX) };
     search.header()?;
     let (mut searched, mut damaged) = (0, 0);
-    for file in source.files() {
+    let progress = Progress::new("files of games", Some(source.files().len() as u64));
+    for (file, number) in source.files().iter().zip(1..) {
         if stop.requested() {
             // The file that was begun is deleted.
             return Ok(());
@@ -73,7 +74,9 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
             }
             Err(error) => return Err(error),
         }
+        progress.set(number);
     }
+    drop(progress);
     if let Some(collection) = search.collection {
         let out = collection.finish()?;
         runtime::print(format!("{} of {searched} games are in {}", search.seen.len(), out.display()))?;

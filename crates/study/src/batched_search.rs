@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use go::Game;
 use mcts::{Evaluator, Exploration, Settings};
 use play::{BatchedGame, Budget, SearchDriver, Seed, game_seed, generator};
+use runtime::Progress;
 
 /// Positions that are evaluated together.
 pub(crate) const BATCH: usize = 64;
@@ -34,7 +35,12 @@ impl BatchedSearch<'_> {
             let rng = generator(game_seed(seed, "", "thoughts", index as u64));
             Some(Position { index, driver: Some(SearchDriver::new(game.clone(), settings, budget, exploration)), rng })
         };
-        let mut finish = |(index, driver): (usize, SearchDriver)| finish(index, &driver);
+        let (progress, mut done) = (Progress::new("positions", Some(games.len() as u64)), 0);
+        let mut finish = |(index, driver): (usize, SearchDriver)| {
+            finish(index, &driver);
+            done += 1;
+            progress.set(done);
+        };
         let mut watch = |_: &[Position]| ControlFlow::Continue(());
         play::run(&mut [model], &mut Vec::new(), slots, &mut start, &mut finish, &mut watch)
             .map_err(|error| anyhow::anyhow!(error))

@@ -12,7 +12,7 @@ use evalcache::{Codec, Key, KomiCoding, Sample, Segment, Set, Steps, Symmetries,
 use go::{Game, Size};
 use models::{ModelName, Models, Player, SegmentSource};
 use play::{game_seed, generator};
-use runtime::{Classify, DeviceArgs, Stop, thread_time};
+use runtime::{Classify, DeviceArgs, Progress, Stop, thread_time};
 use serde::Serialize;
 use store::Store;
 
@@ -176,8 +176,10 @@ fn sample(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<Sampled> {
     };
     let mut evaluator = searcher.evaluator(0);
     let mut rng = generator(game_seed(config.seed, searcher.name(), "evalcache", 0));
+    let progress = Progress::new("evaluations", Some(args.positions.into()));
     let sampled =
-        positions::samples(&mut *evaluator, games, config.game.komi, args.positions as usize, &mut rng, &mut |_| {
+        positions::samples(&mut *evaluator, games, config.game.komi, args.positions as usize, &mut rng, &mut |done| {
+            progress.set(done as u64);
             !stop.requested()
         });
     let sampled = sampled.map_err(|error| anyhow::anyhow!(error))?;

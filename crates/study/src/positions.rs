@@ -11,7 +11,7 @@ use mcts::Evaluator;
 use play::{Selfplay, SelfplaySpec, game_seed, generator};
 use rand::RngExt;
 use record::{GameRecord, unpacked_sgf};
-use runtime::{Classify, Stop};
+use runtime::{Classify, Progress, Stop};
 
 use crate::batched_search::BATCH;
 
@@ -34,12 +34,16 @@ pub(crate) fn positions(
         (0..u64::from(count)).map(|i| Selfplay::new(SelfplaySpec::new(&config, id, worker, i, threshold)));
     let mut records: Vec<GameRecord> = Vec::new();
     let slots = (BATCH / config.search.leaves).max(1);
+    let progress = Progress::new("games", Some(count.into()));
     play::run(
         &mut [model],
         &mut Vec::new(),
         slots,
         &mut || started.next(),
-        &mut |record| records.push(record),
+        &mut |record| {
+            records.push(record);
+            progress.set(records.len() as u64);
+        },
         &mut |_| {
             if stop.requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         },

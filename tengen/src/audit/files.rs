@@ -1,7 +1,7 @@
 //! Files of games: the games, their examples, and what was trained on.
 
 use record::{Example, ExampleRows, GameRecord};
-use runtime::Stop;
+use runtime::{Progress, Stop};
 use store::{FileRef, StoreError};
 
 use super::{Audit, rules};
@@ -66,8 +66,11 @@ impl Audit<'_> {
     /// Reads every published game, exactly once.
     pub(super) fn games(&mut self, stop: &Stop) -> Result<(), StoreError> {
         let files = self.run.games().files_since(0);
-        for file in self.note(files)?.iter().flatten().take_while(|_| !stop.requested()) {
+        let files = self.note(files)?.unwrap_or_default();
+        let progress = Progress::new("files of games", Some(files.len() as u64));
+        for (file, number) in files.iter().zip(1..).take_while(|_| !stop.requested()) {
             self.file(file)?;
+            progress.set(number);
         }
         Ok(())
     }
