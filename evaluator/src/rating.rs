@@ -212,13 +212,7 @@ impl RatedRun {
     pub(crate) fn rate_with(&self, others: &[RunName], anchors: &[AnchorChoice]) -> Result<Table, EvaluatorError> {
         let mut games = self.run.matches().all()?;
         for name in others {
-            let run = self.models.run(name)?;
-            let config = run.config()?.ok_or_else(|| ModelError::no_run(&run))?;
-            let (size, own) = (config.game.size, self.config.game.size);
-            if size != own {
-                return Err(EvaluatorError::OtherBoard { run: name.clone(), size, own });
-            }
-            games.extend(run.matches().all()?);
+            games.extend(self.other(name)?.matches().all()?);
         }
         let results = Pool::new(games).results([]);
         let known = rate::anchors(&results, anchors).map_err(|source| self.without_anchor(source))?;
@@ -227,6 +221,20 @@ impl RatedRun {
         let ages = self.ages(&results);
         let hidden = self.hidden_players(&results)?;
         Ok(Table::new(&results, &ratings, &ages, &hidden).anchored(names.collect()))
+    }
+
+    /// Another run, whose results are to be included.
+    ///
+    /// # Errors
+    /// The run does not exist or is on another board, or the store cannot be reached.
+    pub(crate) fn other(&self, name: &RunName) -> Result<Run, EvaluatorError> {
+        let run = self.models.run(name)?;
+        let config = run.config()?.ok_or_else(|| ModelError::no_run(&run))?;
+        let (size, own) = (config.game.size, self.config.game.size);
+        if size != own {
+            return Err(EvaluatorError::OtherBoard { run: name.clone(), size, own });
+        }
+        Ok(run)
     }
 
     fn without_anchor(&self, source: RateError) -> EvaluatorError {

@@ -328,7 +328,7 @@ fn unknown_names_and_unsuitable_configurations_are_errors() {
     let text = Preset::Tiny.config().to_toml();
     fs::write(&wrong_key, text.replacen("visits", "visist", 1)).unwrap();
     let wrong_key = wrong_key.to_str().unwrap();
-    let cases: [(&str, &str, &[&str], &[&str]); 14] = [
+    let cases: [(&str, &str, &[&str], &[&str]); 15] = [
         ("an unknown model", "selfplay", &["--model", "tiny-9", "--games", "1"], &["tiny-9"]),
         ("an unknown model", "evaluator", &["--pair", "tiny-9", "random"], &["tiny-9"]),
         ("a run without models", "evaluator", &["--run", "tiny", "--pair", "other", "random"], &["other"]),
@@ -336,6 +336,12 @@ fn unknown_names_and_unsuitable_configurations_are_errors() {
         ("no such run", "shuffler", &["--run", "other", "--once"], &["there is no run other"]),
         ("no such run", "trainer", &["--run", "other"], &["there is no run other"]),
         ("no such run", "evaluator", &["ratings", "--run", "other"], &["there is no run other"]),
+        (
+            "no such run to include",
+            "evaluator",
+            &["--pair", "tiny-1", "random", "--games", "1000000000", "--with", "other"],
+            &["there is no run other"],
+        ),
         ("another run's", "selfplay", &["--model", "tiny", "--config", "configs/9x9.toml"], &["describes another run"]),
         ("another run's", "trainer", &["--run", "tiny", "--config", "configs/9x9.toml"], &["describes another run"]),
         ("no such file", "selfplay", &["--model", "tiny", "--config", "configs/none.toml"], &["configs/none.toml"]),

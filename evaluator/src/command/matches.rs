@@ -141,6 +141,7 @@ pub(super) fn run(common: &CommonArgs, args: &MatchArgs, table: &TableArgs, stop
         }
     }
     let arena = arena(table.of(RatedRun::open(models, &name)?), resources)?;
+    table.check(arena.rated())?;
     let schedule = args.schedule(&arena)?;
     let mut matches = Matches::new(arena, schedule, Console::new(stop.health().clone()), stop);
     drive(&mut matches, stop)?;

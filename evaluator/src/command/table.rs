@@ -3,8 +3,8 @@
 use clap::ValueEnum;
 use config::RunName;
 
-use crate::RatedRun;
 use crate::rate::AnchorChoice;
+use crate::{EvaluatorError, RatedRun};
 
 /// Players that are rated together, the scale, and the format.
 #[derive(clap::Args, Clone, Debug, Default, PartialEq)]
@@ -41,6 +41,11 @@ impl TableArgs {
     /// The run with the models that the table shows.
     pub(super) fn of(&self, rated: RatedRun) -> RatedRun {
         if self.include_retired { rated.including_retired() } else { rated }
+    }
+
+    /// Looks for the runs that are included, before matches that take hours.
+    pub(super) fn check(&self, rated: &RatedRun) -> Result<(), EvaluatorError> {
+        self.with.iter().try_for_each(|name| rated.other(name).map(drop))
     }
 
     /// Rates the matches of the run, publishes the ratings if they are new and the store takes them, and prints them.
