@@ -1,7 +1,7 @@
 //! What `tengen study ladders` prints.
 
 use serde_json::Value;
-use tests::{program, succeed};
+use tests::{fail, program, succeed};
 
 #[test]
 fn every_way_of_searching_has_a_line() {
@@ -27,4 +27,7 @@ fn every_way_of_searching_has_a_line() {
         let rate = |kind: usize| row["rates"][kind]["share"].as_f64().unwrap();
         assert_eq!([rate(0), rate(1), rate(2), rate(3)], [0.0, 1.0, 0.0, 1.0], "{row}");
     }
+    // Boards are drawings, and no JSON.
+    let (code, said) = fail(command.arg("--show"));
+    assert!(code == 2 && said.contains("--show"), "{code}: {said}");
 }

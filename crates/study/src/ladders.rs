@@ -41,7 +41,7 @@ pub struct Args {
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(2..=19_usize))]
     size: Vec<usize>,
     /// Print the positions instead of searching them
-    #[arg(long)]
+    #[arg(long, conflicts_with = "json")]
     show: bool,
 }
 
