@@ -72,7 +72,8 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     failed += done.failed;
     summarise(done.searched, began.elapsed(), &searcher)?;
     if failed > 0 {
-        return Err(anyhow!("{failed} games are not analysed; the errors above say why")).misconfigured();
+        let games = if failed == 1 { "1 game is".to_owned() } else { format!("{failed} games are") };
+        return Err(anyhow!("{games} not analysed; the errors above say why")).misconfigured();
     }
     Ok(())
 }

@@ -81,6 +81,19 @@ fn game_is_analysed_once_and_its_variation_mostly_known() {
 }
 
 #[test]
+fn results_are_not_analysed_when_the_command_is_repeated() {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("game.sgf"), GAME).unwrap();
+    succeed(&mut analyze(folder.path(), &["game.sgf"]));
+    // As the shell expands *.sgf then.
+    let output = analyze(folder.path(), &["game.analysis.sgf", "game.sgf"]).output().unwrap();
+    let (said, log) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success() && said.contains("0 positions searched"), "{said}{log}");
+    assert!(log.contains("it is the result of an analysis"), "{log}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3);
+}
+
+#[test]
 fn analysis_without_cache_is_the_same_for_any_number_of_threads() {
     let folder = TempDir::new().unwrap();
     fs::write(folder.path().join("game.sgf"), GAME).unwrap();

@@ -123,9 +123,10 @@ pub(super) fn open(files: &[PathBuf], out: Option<&Path>, analyst: &Analyst) -> 
     if let Some(out) = out {
         fs::create_dir_all(out).with_context(|| out.display().to_string()).misconfigured()?;
     }
-    distinct(files, out)?;
+    let files: Vec<PathBuf> = files.iter().filter(|path| !is_result(path)).cloned().collect();
+    distinct(&files, out)?;
     let (mut games, mut failed) = (Vec::new(), 0);
-    for path in files {
+    for path in &files {
         for game in of_file(path, out, analyst) {
             match game {
                 Ok(game) => games.push(game),
@@ -145,6 +146,15 @@ fn results(file: &Path, out: Option<&Path>) -> PathBuf {
     let name = file.file_name().and_then(OsStr::to_str).unwrap_or("game");
     let stem = name.strip_suffix(".gz").unwrap_or(name);
     folder.join(stem.strip_suffix(".sgf").unwrap_or(stem))
+}
+
+/// Whether a file is a result of this command, which `*.sgf` names beside its game when the command is repeated.
+fn is_result(path: &Path) -> bool {
+    let is = path.to_string_lossy().ends_with(".analysis.sgf") && path.with_extension("jsonl").is_file();
+    if is {
+        tracing::warn!(file = %path.display(), "omitted: it is the result of an analysis");
+    }
+    is
 }
 
 /// Two files whose results have the same names would overwrite each other.
