@@ -58,7 +58,7 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
             let done = cache.compact()?;
             let counts =
                 format!("{} segments merged, {} deleted, {} damaged blocks", done.merged, done.deleted, done.damaged);
-            runtime::print(format!("{name}: {counts}; {}", described(name, Some(&cache))))
+            runtime::print(format!("{name}: {counts}; {}", contents(&cache)))
         }),
         Command::Check => check(&store, stop),
         Command::Export(args) => export(&store, args),
@@ -71,7 +71,11 @@ fn on_each(
     stop: &Stop,
     mut work: impl FnMut(&str, Result<EvaluationCache, Vec<EvaluationCacheError>>) -> anyhow::Result<()>,
 ) -> anyhow::Result<()> {
-    for name in store.evaluation_sets()? {
+    let sets = store.evaluation_sets()?;
+    if sets.is_empty() {
+        tracing::warn!(store = store.root(), "no evaluations here; --store is what --evalcache is for other commands");
+    }
+    for name in sets {
         if stop.requested() {
             return Ok(());
         }
@@ -84,10 +88,13 @@ fn on_each(
 }
 
 fn described(name: &str, cache: Option<&EvaluationCache>) -> String {
-    let Some(cache) = cache else { return format!("{name}: no readable segment") };
+    format!("{name}: {}", cache.map_or_else(|| "no readable segment".to_owned(), contents))
+}
+
+fn contents(cache: &EvaluationCache) -> String {
     let (segments, evaluations, bytes) = (cache.segments(), cache.evaluations(), cache.bytes());
     let each = bytes as f64 / evaluations.max(1) as f64;
-    format!("{name}: evaluations: {evaluations}; segments: {segments}; bytes: {bytes}, {each:.1} each")
+    format!("evaluations: {evaluations}; segments: {segments}; bytes: {bytes}, {each:.1} each")
 }
 
 fn check(store: &Store, stop: &Stop) -> anyhow::Result<()> {

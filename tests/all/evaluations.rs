@@ -30,6 +30,9 @@ fn evalcache(folder: &Path, words: &[&str]) -> Command {
 fn second_game_finds_all_evaluations_and_plays_the_same() {
     let folder = TempDir::new().unwrap();
     let options = ["--evalcache", folder.path().to_str().unwrap()];
+    let none = evalcache(folder.path(), &["list"]).output().unwrap();
+    assert!(none.status.success() && none.stdout.is_empty());
+    assert!(String::from_utf8_lossy(&none.stderr).contains("no evaluations here"));
     let first = game(&options);
     let listed = succeed(&mut evalcache(folder.path(), &["list"]));
     assert!(listed.contains("-9x9-komi-canonical-2048-") && listed.contains("; segments: 1; "), "{listed}");
@@ -46,7 +49,7 @@ fn second_game_finds_all_evaluations_and_plays_the_same() {
     assert!(said.starts_with("1 of 2 positions"), "{said}");
     assert!(std::fs::read(&table).unwrap().starts_with(b"PAR1"));
     let said = succeed(&mut evalcache(folder.path(), &["compact"]));
-    assert!(said.contains(": 0 segments merged, 0 deleted, 0 damaged blocks"), "{said}");
+    assert!(said.contains(": 0 segments merged, 0 deleted, 0 damaged blocks; evaluations: "), "{said}");
 }
 
 #[test]
