@@ -43,7 +43,7 @@ struct ImportTotals {
 /// used are no errors.
 pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     // Before the run begins: it would keep a configuration that was meant for other games.
-    args.files.iter().try_for_each(|path| readable(path))?;
+    args.files.iter().try_for_each(|path| runtime::check_input(path))?;
     let run = Store::open(store)?.run(&args.run);
     let config = args.config.open(&run)?;
     let mut importer = Importer { run: &run, config: &config, seen: published(&run)?, totals: ImportTotals::default() };
@@ -52,15 +52,6 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     }
     let ImportTotals { games, positions, known, skipped } = importer.totals;
     runtime::print(format!("imported {games} games with {positions} positions, {known} duplicates, {skipped} skipped"))
-}
-
-/// Looks whether there is a file, without reading it: a pipe could not be read again.
-fn readable(path: &Path) -> anyhow::Result<()> {
-    let found = std::fs::metadata(path).and_then(|found| match found.is_dir() {
-        true => Err(std::io::ErrorKind::IsADirectory.into()),
-        false => Ok(()),
-    });
-    found.with_context(|| format!("cannot read {}", path.display())).misconfigured()
 }
 
 /// The games that need not be imported again.

@@ -288,11 +288,13 @@ fn file_that_cannot_be_written_leaves_nothing_behind() {
 #[test]
 fn training_without_games_or_shards_is_refused() {
     let sample = repository().join("crates/go/tests/data/human-9d-sample.sgf").to_string_lossy().into_owned();
-    let config = config();
+    let (store, config) = (with_model(), config());
     assert_refused(
-        &with_model(),
+        &store,
         &[
             (&[], "no run is named; name one with --run NAME"),
+            (&["bootstrap", "--run", "d", "--config", &config, "--sgf", &sample], "for how long?"),
+            (&["bootstrap", "--run", "d", "--config", &config, "--from", "absent"], "there is no run absent"),
             (
                 &["bootstrap", "--run", "d", "--config", &config, "--sgf", "absent.sgf", "--steps", "1"],
                 "cannot read absent.sgf",
@@ -304,6 +306,7 @@ fn training_without_games_or_shards_is_refused() {
             ),
         ],
     );
+    assert!(!store.run("d").exists().unwrap(), "it would keep its configuration");
 }
 
 #[test]

@@ -41,16 +41,25 @@ pub(crate) struct Args {
 /// Minutes of a year, which no run of this needs.
 const MOST_MINUTES: f64 = 366.0 * 24.0 * 60.0;
 
+/// The weights to begin with, if any are named. Checks the other arguments, too, before the run begins: it would keep its
+/// configuration.
+pub(crate) fn beginning(models: &Models, args: &Args) -> anyhow::Result<Option<InitialWeights>> {
+    if !args.sgf.is_empty() && args.steps.is_none() && args.minutes.is_none() {
+        return Err(anyhow!("for how long? --steps N or --minutes N")).misconfigured();
+    }
+    args.sgf.iter().try_for_each(|path| runtime::check_input(path))?;
+    let named = args.from.as_ref().map(|from| models.weights(from)).transpose()?;
+    Ok(named.map(InitialWeights::new).transpose()?)
+}
+
 /// Begins a run as the arguments say.
 pub(crate) fn run(
-    models: &Models,
     (run, config): (&Run, &RunConfig),
+    beginning: Option<InitialWeights>,
     args: &Args,
     train_device: TrainDevice,
     stop: &Stop,
 ) -> anyhow::Result<()> {
-    let named = args.from.as_ref().map(|from| models.weights(from)).transpose()?;
-    let beginning = named.map(InitialWeights::new).transpose()?;
     let grow = |beginning: InitialWeights| if args.grow { beginning.grown(config) } else { Ok(beginning) };
     let beginning = beginning.map(grow).transpose()?;
     match (&beginning, args.sgf.is_empty()) {
@@ -73,9 +82,6 @@ fn train(
     train_device: TrainDevice,
     stop: &Stop,
 ) -> anyhow::Result<()> {
-    if args.steps.is_none() && args.minutes.is_none() {
-        return Err(anyhow!("for how long? --steps N or --minutes N")).misconfigured();
-    }
     let time = args.minutes.map_or(Duration::MAX, |minutes| Duration::from_secs_f64(60.0 * minutes));
     let options = BootstrapOptions { steps: args.steps, time, eval_interval: args.eval_interval };
     let read = |path: &PathBuf| match fs::read(path) {

@@ -103,8 +103,9 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
         Command::Export(export) => files::export(&models, export),
         Command::Import(import) => files::import(import, run),
         Command::Bootstrap(bootstrap) => {
+            let beginning = bootstrap_command::beginning(&models, bootstrap)?;
             let (run, config) = run()?;
-            leased(&run, stop, || bootstrap_command::run(&models, (&run, &config), bootstrap, train_device, stop))
+            leased(&run, stop, || bootstrap_command::run((&run, &config), beginning, bootstrap, train_device, stop))
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Files that appear whole.
+//! Files that appear whole, and what can be known of files before long work.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
@@ -30,6 +30,19 @@ pub fn write_whole(file: &Path, bytes: &[u8]) -> io::Result<()> {
 /// A folder, or a file whose folder is not there or cannot be written: the operator's to mend.
 pub fn check_output(file: &Path) -> anyhow::Result<()> {
     writable(file).with_context(|| format!("cannot write {}", file.display())).misconfigured()
+}
+
+/// Makes sure that there is a file, before anything that would have to be undone without it. It is not opened: a pipe could not
+/// be read again.
+///
+/// # Errors
+/// There is no such file, or it is a folder: the operator's to mend.
+pub fn check_input(file: &Path) -> anyhow::Result<()> {
+    let found = fs::metadata(file).and_then(|found| match found.is_dir() {
+        true => Err(io::ErrorKind::IsADirectory.into()),
+        false => Ok(()),
+    });
+    found.with_context(|| format!("cannot read {}", file.display())).misconfigured()
 }
 
 fn writable(file: &Path) -> io::Result<()> {
