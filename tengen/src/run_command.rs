@@ -61,8 +61,9 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
         runtime::print(format!("pages of the run: {}runs/{name}", server.url()))?;
     }
     let run = store.run(&name);
-    runtime::begin(&run, &config, &args.overrides)?;
+    // Before the run begins: with a wrong file there is to be none.
     let references = args.references.open(&run, &config)?;
+    runtime::begin(&run, &config, &args.overrides)?;
     stop.health().set_ready();
     let resources = Resources {
         search_threads: place.search_threads(&args.resources),

@@ -306,6 +306,9 @@ fn training_without_games_or_shards_is_refused() {
             ),
         ],
     );
+    let mut tengen = store.program("tengen");
+    let (code, said) = fail(tengen.args(["run", &config, "--run", "d", "--eval-sgf", "absent.sgf"]));
+    assert!(code == 2 && said.contains("cannot read absent.sgf"), "{code}: {said}");
     assert!(!store.run("d").exists().unwrap(), "it would keep its configuration");
 }
 
