@@ -24,7 +24,7 @@ pub struct ServeArgs {
     /// Private key of that certificate, PEM [default: none]
     #[arg(long, env = "TENGEN_TLS_KEY", value_name = "FILE", requires = "tls_cert")]
     pub tls_key: Option<PathBuf>,
-    /// Serve the pages of runs, and of a book, without play and analysis
+    /// Serve the pages of runs, and of a book, without play and analysis; the variable is true or false
     #[arg(long, env = "TENGEN_READ_ONLY")]
     pub read_only: bool,
     /// Opening book of `tengen book` to show at /book, as it is when the server starts [default: none]
