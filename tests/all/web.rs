@@ -36,7 +36,7 @@ fn addresses_of_other_machines_need_a_decision() {
     let (code, said) = fail(store.program("tengen").args(["serve", "--token-file"]).arg(&token));
     assert!(code == 2 && said.contains("no token of 16 to 4096 printable ASCII characters"), "{said}");
     let (code, said) = fail(store.program("tengen").args(["serve", "--listen", "nowhere"]));
-    assert!(code == 2 && said.contains("cannot serve at nowhere"), "{said}");
+    assert!(code == 2 && said.contains("cannot serve at nowhere; name a free HOST:PORT"), "{said}");
     let tiny = repository().join("configs/tiny.toml");
     let (code, said) = fail(store.program("tengen").arg("run").arg(tiny).args(["--serve", "0.0.0.0:0"]));
     assert!(code == 2 && said.contains("is not a loopback address"), "{said}");

@@ -17,7 +17,7 @@ use crate::view::{Section, View};
 #[derive(Debug, thiserror::Error)]
 pub enum WebError {
     /// The address cannot be used.
-    #[error("cannot serve at {address}: {source}")]
+    #[error("cannot serve at {address}; name a free HOST:PORT, such as 127.0.0.1:0 for any")]
     Address {
         /// As it was typed.
         address: String,
