@@ -26,7 +26,7 @@ pub enum ServerError {
     #[error("the certificate and the key cannot be used together")]
     Tls(#[source] tonic::transport::Error),
     /// The address cannot be opened.
-    #[error("cannot listen on {address}")]
+    #[error("cannot listen on {address}; name another address with --listen")]
     Bind {
         /// The address.
         address: String,

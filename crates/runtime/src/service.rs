@@ -63,7 +63,8 @@ impl ServiceArgs {
         let Some(address) = &self.metrics_addr else { return Ok(()) };
         let stalled_after = Duration::from_secs(self.stalled_after);
         let served = serve(address, program, run, stalled_after, stop.health().clone());
-        let address = served.with_context(|| format!("cannot serve metrics at {address}")).misconfigured()?;
+        let wrong = || format!("cannot serve metrics at {address}; name another --metrics-addr");
+        let address = served.with_context(wrong).misconfigured()?;
         SERVING.store(true, Ordering::Relaxed);
         metrics::STORE_REFUSES.set(0);
         tracing::info!(%address, "serving /metrics, /healthz and /readyz");

@@ -286,7 +286,8 @@ fn address_that_is_taken_is_a_usage_error() {
     let address = taken.local_addr().expect("it has an address").to_string();
     let output = run("finish", &["--metrics-addr", &address]);
     assert_eq!(output.status.code(), Some(2));
-    assert!(stderr(&output).contains(&format!("cannot serve metrics at {address}")), "{}", stderr(&output));
+    let said = stderr(&output);
+    assert!(said.contains(&format!("cannot serve metrics at {address}; name another")), "{said}");
 }
 
 fn closed_standard_output_is_no_error() {
