@@ -68,10 +68,20 @@ enum Command {
     DeleteRetiredWeights,
 }
 
+impl Args {
+    /// Starts the log. Matches may be unattended; commands that only read and rate are interactive.
+    fn start_log(&self) {
+        match self.command {
+            None | Some(Command::Sprt(_) | Command::Gate(_)) => self.common.log.start(),
+            Some(_) => self.common.log.start_for_people(),
+        }
+    }
+}
+
 /// The program: reads its arguments, and runs until it has finished or is stopped.
 pub fn main() -> ExitCode {
     let args = Args::parse();
-    args.common.log.start();
+    args.start_log();
     runtime::main("evaluator", ERRORS, |stop| run(&args, stop))
 }
 

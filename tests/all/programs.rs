@@ -119,6 +119,21 @@ fn truncated_file_is_named_and_the_rest_is_used() {
 }
 
 #[test]
+fn errors_of_interactive_commands_are_plain_text() {
+    let folder = tempfile::tempdir().unwrap();
+    let cases: [(&str, &[&str]); 4] = [
+        ("evaluator", &["ratings", "--run", "none"]),
+        ("evaluator", &["rate", "absent.csv"]),
+        ("trainer", &["import", "absent", "--out", "never"]),
+        ("tengen", &["status", "none"]),
+    ];
+    for (name, args) in cases {
+        let (_, said) = fail(program(name).env_remove("TENGEN_LOG_FORMAT").current_dir(folder.path()).args(args));
+        assert!(said.starts_with("error: ") && said.lines().count() == 1, "{name} {args:?}: {said}");
+    }
+}
+
+#[test]
 fn store_that_cannot_be_written_is_named() {
     let config = repository().join("configs/tiny.toml");
     let file = tempfile::NamedTempFile::new().unwrap();

@@ -65,7 +65,11 @@ enum Command {
 /// The program: reads its arguments, and runs until it has finished or is stopped.
 pub fn main() -> ExitCode {
     let args = Args::parse();
-    args.log.start();
+    match trains(args.command.as_ref()) {
+        true => args.log.start(),
+        // A person converts a file, and is there.
+        false => args.log.start_for_people(),
+    }
     runtime::main("trainer", ERRORS, |stop| run(&args, stop))
 }
 
