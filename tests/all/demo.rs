@@ -54,6 +54,12 @@ fn commands_that_only_read_make_no_store() {
     assert!(code == 2 && said.contains("there is no run v1 in ") && said.contains("and 9x9-demo"), "{code}: {said}");
     let (code, said) = fail(&mut tengen(&["bench", "data", "--run", "v1"]));
     assert!(code == 2 && said.contains("there is no such folder"), "{code}: {said}");
+    let (code, said) = fail(program("evaluator").current_dir(folder.path()).args(["ratings", "--run", "v1"]));
+    assert!(code == 2 && said.contains("there is no run v1 in "), "{code}: {said}");
+    let out = tempfile::tempdir().unwrap();
+    let mut trainer = program("trainer");
+    trainer.current_dir(folder.path()).args(["export", "--model", "9x9-demo", "--out"]);
+    succeed(trainer.arg(out.path().join("demo.safetensors")));
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 

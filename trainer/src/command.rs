@@ -89,7 +89,12 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
         backend.log("training", train_device.threads);
         runtime::metrics::DEVICE.inform(&backend.labels());
     }
-    let models = Models::new(Store::open(&args.store.store)?);
+    let store = match &args.command {
+        // It only reads, and the demo needs no store.
+        Some(Command::Export(_)) => Store::open_or_empty(&args.store.store)?,
+        _ => Store::open(&args.store.store)?,
+    };
+    let models = Models::new(store);
     let run = || -> anyhow::Result<(Run, RunConfig)> {
         let run = models.store().run(runtime::named_run(args.run.as_ref())?);
         Ok((run.clone(), args.config.open(&run)?))

@@ -63,7 +63,7 @@ impl Store {
         Store::at(open::open(location, &[], Absent::Refuse)?)
     }
 
-    /// As [`Store::open`], for programs that only read, and whose built-in models need no store: a folder that does not exist
+    /// As [`Store::open`], for commands that begin no run, and whose built-in models need no store: a folder that does not exist
     /// is a store without runs, and is not created.
     ///
     /// # Errors

@@ -45,7 +45,11 @@ pub(crate) struct CommonArgs {
 impl CommonArgs {
     /// The name of the run to measure, where the players have one of their own, and the models of the store.
     pub(super) fn open(&self, own: Option<&RunName>, stop: &Stop) -> anyhow::Result<(RunName, Models)> {
-        let models = Models::new(Store::open(&self.store.store)?);
+        self.start(Store::open(&self.store.store)?, own, stop)
+    }
+
+    fn start(&self, store: Store, own: Option<&RunName>, stop: &Stop) -> anyhow::Result<(RunName, Models)> {
+        let models = Models::new(store);
         let name = runtime::named_run(self.run.as_ref().or(own))?.clone();
         self.service.start("evaluator", Some(name.as_str()), stop)?;
         Ok((name, models))
@@ -53,7 +57,8 @@ impl CommonArgs {
 
     /// The run to measure, where no device is needed.
     pub(super) fn rated(&self, own: Option<&RunName>, stop: &Stop) -> anyhow::Result<RatedRun> {
-        let (name, models) = self.open(own, stop)?;
+        // Nothing waits for the run here, so that a misspelt folder need not be made.
+        let (name, models) = self.start(Store::open_or_empty(&self.store.store)?, own, stop)?;
         let rated = RatedRun::open(models, &name)?;
         stop.health().set_ready();
         Ok(rated)
