@@ -61,6 +61,9 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     for (file, number) in source.files().iter().zip(1..) {
         if stop.requested() {
             // The file that was begun is deleted.
+            if let Some(out) = &args.sgf {
+                tracing::warn!(file = %out.display(), "stopped before all games were found; the file is not written");
+            }
             return Ok(());
         }
         if search.is_full() {

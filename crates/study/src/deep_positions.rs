@@ -97,7 +97,10 @@ pub(crate) fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
     if positions.is_empty() {
         return Err(anyhow!("no game on {size}x{size} has a position after move {FIRST_TURN}")).misconfigured();
     }
-    let Some(searched) = search(args, positions, stop)? else { return Ok(()) };
+    let Some(searched) = search(args, positions, stop)? else {
+        tracing::warn!(file = %args.out.display(), "stopped before all positions were searched; the file is not written");
+        return Ok(());
+    };
     let lines: String = searched.iter().map(|position| position.to_line() + "\n").collect();
     let out = args.out.display();
     runtime::write_whole(&args.out, lines.as_bytes()).with_context(|| format!("cannot write {out}"))?;
