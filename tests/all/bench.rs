@@ -26,6 +26,14 @@ fn bench_search_has_a_case_for_each_board_and_algorithm() {
 }
 
 #[test]
+fn bench_search_refuses_keys_that_it_sets() {
+    for set in ["game.size=7", "search.visits=5"] {
+        let (code, said) = fail(program("tengen").args(["bench", "search", "--set", set]));
+        assert!(code == 2 && said.contains(&format!("--set {set}: ")), "{code}: {said}");
+    }
+}
+
+#[test]
 fn bench_data_measures_shuffling_loading_and_bytes() {
     let data = bench("data", &["--size", "5", "--window", "3000", "--examples", "512", "--visits", "20"]);
     let names: Vec<&Value> = data.iter().map(|case| &case["bench"]).collect();

@@ -1,7 +1,7 @@
 //! What `tengen study depth` prints.
 
 use serde_json::Value;
-use tests::{program, succeed};
+use tests::{fail, program, succeed};
 
 /// A move that is no loss looks better than all that were not tried, where those count as lost.
 #[test]
@@ -14,4 +14,13 @@ fn init_to_loss_searches_deeper_and_visits_fewer_moves() {
     let loss = rows.iter().find(|row| row["q_init"] == "loss" && row["less"] == "parent" && row["side"] == "all");
     let mean = |key: &str| loss.unwrap()[key]["mean"].as_f64().unwrap();
     assert!(mean("mean_depth") > 0.0 && mean("moves") < 0.0, "{text}");
+}
+
+#[test]
+fn key_that_the_study_sets_is_refused() {
+    for (study, set) in [("depth", "search.algorithm=gumbel"), ("ladders", "game.size=7")] {
+        let mut command = program("tengen");
+        let (code, said) = fail(command.args(["study", study, "--model", "uniform", "--set", set]));
+        assert!(code == 2 && said.contains(&format!("--set {set}: this study sets the key itself")), "{code}: {said}");
+    }
 }

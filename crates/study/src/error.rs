@@ -22,6 +22,9 @@ pub enum StudyError {
         /// The reason. Boxed, so that a `Result` stays small.
         source: Box<NetError>,
     },
+    /// A key on the command line that the study gives values of its own.
+    #[error("--set {0}: this study sets the key itself; leave it out")]
+    OwnKey(String),
     /// Networks that cannot be compared.
     #[error("the networks have no tensor of the same name and dimensions: {0}; and {1}")]
     Unlike(String, String),

@@ -41,13 +41,17 @@ impl ModelArgs {
         Ok(models.configuration(model, self.run.as_ref(), &[])?)
     }
 
-    /// The [configuration](Models::configuration) that it is studied with: `given` values, and those of the command line.
+    /// The [configuration](Models::configuration) that it is studied with: `given` values, and those of the command line for
+    /// other keys.
     pub(crate) fn configuration(
         &self,
         models: &Models,
         model: &ModelSource,
         given: &[String],
     ) -> Result<RunConfig, StudyError> {
+        if let Some(set) = self.overrides.iter().find(|set| given.iter().any(|own| key(own) == key(set))) {
+            return Err(StudyError::OwnKey(set.clone()));
+        }
         Ok(models.configuration(model, self.run.as_ref(), &[given, &self.overrides].concat())?)
     }
 
@@ -61,4 +65,9 @@ impl ModelArgs {
         let device: net::Device = self.resources.device().parse().map_err(ModelError::from)?;
         Ok(Searcher::open(models, config, model, &device.into(), BATCH)?)
     }
+}
+
+/// The key of an override.
+fn key(set: &str) -> &str {
+    set.split('=').next().unwrap_or_default().trim()
 }

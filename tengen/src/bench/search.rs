@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use anyhow::anyhow;
 use config::{Preset, RunConfig};
 use go::{Game, Move, Size};
 use mcts::{Evaluator, Settings, choice};
@@ -44,7 +45,14 @@ impl fmt::Display for Case {
     }
 }
 
+/// Keys that the benchmark gives values of its own.
+const OWN: [&str; 3] = ["game.size", "search.algorithm", "search.visits"];
+
 pub(super) fn run(bench: &Bench<'_>, args: &Args) -> anyhow::Result<()> {
+    let is_own = |set: &&String| OWN.contains(&set.split('=').next().unwrap_or_default().trim());
+    if let Some(set) = args.overrides.iter().find(is_own) {
+        return Err(anyhow!("--set {set}: the benchmark sets the key itself; use --size and --visits")).misconfigured();
+    }
     for size in &args.size {
         for algorithm in ["puct", "gumbel"] {
             if !bench.stop.requested() {
