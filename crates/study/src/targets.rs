@@ -96,7 +96,7 @@ impl fmt::Display for Summary {
             ("the network's first move is the target's", percent(self.network_right)),
             ("the mean's first move is the target's", percent(self.mean_right)),
         ] {
-            write!(f, "\n{name:<50} {value}")?;
+            write!(f, "\n{name:<51} {value}")?;
         }
         Ok(())
     }
