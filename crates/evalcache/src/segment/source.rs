@@ -35,7 +35,7 @@ impl Source for Vec<u8> {
 
     fn read(&self, at: u64, into: &mut [u8]) -> Result<(), SourceError> {
         let from = usize::try_from(at)?;
-        let bytes = self.get(from..).and_then(|rest| rest.get(..into.len())).ok_or("the file ends before")?;
+        let bytes = self.get(from..).and_then(|rest| rest.get(..into.len())).ok_or("the file is too short")?;
         into.copy_from_slice(bytes);
         Ok(())
     }
