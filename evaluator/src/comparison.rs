@@ -26,8 +26,8 @@ pub(crate) struct Comparison {
     pub verdict: Verdict,
 }
 
-/// Two players meet until a test of the first's lead over the second has a verdict, or they have played so many games, or a batch
-/// brings no result, since all of its games are void. Games of earlier matches count. The test is evaluated when a batch is over,
+/// Two players meet until a test of the first's lead over the second has a verdict, or they have played so many games. A batch
+/// whose games are all void ends the test without a verdict. Games of earlier matches count. The test is evaluated when a batch is over,
 /// all of its games included, so that short games do not count for more.
 pub(crate) struct Test {
     players: [PlayerId; 2],

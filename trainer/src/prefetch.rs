@@ -69,7 +69,7 @@ mod tests {
         let ahead = Prefetch::<_, ()>::new(move || Ok(Some(counter.fetch_add(1, Ordering::SeqCst))));
         let patience = Instant::now();
         while asked.load(Ordering::SeqCst) < READY + 1 {
-            assert!(patience.elapsed() < Duration::from_secs(60), "nothing is asked for ahead");
+            assert!(patience.elapsed() < Duration::from_secs(60), "no batch is prepared ahead");
             thread::yield_now();
         }
         for taken in 0..100 {

@@ -41,8 +41,8 @@ impl Converter {
     /// The game of a record, which is the `index`th, or why it is of no use.
     ///
     /// # Errors
-    /// A game on another board, with stones set up, moves out of turn, illegal or more than 65,535, or without
-    /// komi on the scale of the board or a result that says something of the position.
+    /// A game on another board, with stones set up, or moves out of turn, illegal or more than 65,535. A game without komi on the
+    /// scale of the board, or without a result that says something of the position.
     pub fn convert(&self, index: u64, tree: &Tree) -> Result<GameRecord, String> {
         let record = Record::from_tree(tree).map_err(|e| e.to_string())?;
         self.check(&record)?;

@@ -223,7 +223,7 @@ mod tests {
         let (low, high) = pair(60.0, 100, 0.5).interval();
         assert!(low < 0.6 && 0.6 < high && high - low < 0.2);
         let (low, high) = pair(0.5, 1, 0.5).interval();
-        assert!((low + high - 1.0).abs() < 1e-12, "a draw favours nobody: {low} {high}");
+        assert!((low + high - 1.0).abs() < 1e-12, "a draw favours neither: {low} {high}");
     }
 
     #[test]

@@ -127,7 +127,7 @@ fn lease_of_a_silent_process_elsewhere_is_taken_after_a_minute() {
     assert_eq!(acquire(&leases).unwrap().unwrap().number, 1);
 }
 
-/// It comes back, responds to the probe, and then the store fails it once more.
+/// It comes back, responds to the probe, and the store then fails again.
 #[test]
 fn lease_that_was_taken_over_is_lost_although_the_first_read_of_it_fails() {
     let server = Server::start().unwrap();
