@@ -124,14 +124,20 @@ impl Claims {
         self.at.store.delete(&self.file(&claim.file()))
     }
 
-    /// Makes a claim as young as a new one, for games that take long. In between another evaluator may claim the games, which
-    /// are then played twice and count once.
+    /// Makes a claim as young as a new one, for games that take long; `false` when the games are claimed by another evaluator
+    /// now, whose claim stays. They are then played twice and count once.
     ///
     /// # Errors
-    /// A store that cannot be written.
-    pub fn renew(&self, worker: &str, claim: &Claim) -> Result<(), StoreError> {
+    /// A store that cannot be used.
+    pub fn renew(&self, worker: &str, claim: &Claim) -> Result<bool, StoreError> {
+        match self.at.store.find_toml::<Stored>(&self.file(&claim.file())) {
+            Ok(Some(found)) if found.worker != worker => return Ok(false),
+            // One that cannot be read is written anew.
+            Ok(_) | Err(StoreError::Damaged { .. }) => {}
+            Err(error) => return Err(error),
+        }
         self.release(claim)?;
-        self.acquire(worker, claim).map(drop)
+        self.acquire(worker, claim)
     }
 
     /// What others are playing. Claims older than `age` are those of killed processes: they do not count, and are deleted. Before
@@ -248,6 +254,19 @@ mod tests {
         assert_eq!(claims.list(AGE).unwrap(), []);
         let files = claims.at.store.dated_files(&claims.at.path([CLAIMS])).unwrap();
         assert!(files.is_empty(), "old ones are deleted: {files:?}");
+    }
+
+    /// An evaluator that was stopped for longer than its claim lasts comes back.
+    #[test]
+    fn claim_of_another_is_not_renewed() {
+        let claims = claims();
+        let claim = claim("x", "random", 0);
+        assert!(claims.acquire("a", &claim).unwrap());
+        assert!(claims.renew("a", &claim).unwrap());
+        claims.release(&claim).unwrap();
+        assert!(claims.acquire("b", &claim).unwrap());
+        assert!(!claims.renew("a", &claim).unwrap());
+        assert!(claims.renew("b", &claim).unwrap(), "it is still there, and still of the other");
     }
 
     #[test]

@@ -155,27 +155,31 @@ pub(super) struct HeldClaim {
     worker: String,
     claim: Claim,
     since: Instant,
+    /// Whether it is still this evaluator's, as far as the last renewal says.
+    held: bool,
 }
 
 impl HeldClaim {
     /// A claim that was just made.
     pub(super) fn new(run: &Run, worker: &str, claim: Claim) -> HeldClaim {
-        HeldClaim { run: run.clone(), worker: worker.to_owned(), claim, since: Instant::now() }
+        HeldClaim { run: run.clone(), worker: worker.to_owned(), claim, since: Instant::now(), held: true }
     }
 
     /// Renews it when it is so old: without that others would take slow games for those of a killed evaluator.
     pub(super) fn renew_after(&mut self, age: Duration) {
-        if self.since.elapsed() < age {
+        if !self.held || self.since.elapsed() < age {
             return;
         }
         self.since = Instant::now();
-        if let Err(error) = self.run.claims().renew(&self.worker, &self.claim) {
-            tracing::warn!(%error, "claim not renewed; others may play the same games");
+        match self.run.claims().renew(&self.worker, &self.claim) {
+            Ok(held) => self.held = held,
+            Err(error) => tracing::warn!(%error, "claim not renewed; others may play the same games"),
         }
     }
 
+    /// Releases it, unless it is another evaluator's: a third one would play the games that this one still plays.
     fn release(self) -> Result<(), StoreError> {
-        self.run.claims().release(&self.claim)
+        if self.held { self.run.claims().release(&self.claim) } else { Ok(()) }
     }
 }
 
