@@ -555,8 +555,9 @@ impl EvaluationCache {
             let all = recent.bytes();
             recent.forget(all);
         }
-        // Not with the next evaluation: a try takes long, and a store that refuses writes refuses all.
-        self.due.store(recent.len() + MOST_IN_MEMORY, Ordering::Relaxed);
+        // Not with the next evaluation: a try takes long, and a store that refuses writes refuses all. But before there are too
+        // many, so that the one that fails then drops them.
+        self.due.store((recent.len() + MOST_IN_MEMORY).min(2 * MOST_IN_MEMORY), Ordering::Relaxed);
     }
 }
 
