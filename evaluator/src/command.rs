@@ -109,7 +109,10 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
         Command::Rate(rate) => rate::run(rate),
         Command::Sprt(sprt) => sprt::sprt(common, sprt, stop),
         Command::Gate(gate) => sprt::gate(common, gate, stop),
-        Command::Ratings(table) => table.print(&table.of(common.rated(None, stop)?)),
+        Command::Ratings(table) => {
+            let rated = table.of(common.rated(None, stop)?);
+            table.print(&rated, rated.rate_to_show()?)
+        }
         Command::Report(report) => report::run(common.rated(None, stop)?, report),
         Command::Retire(retire) => retire::run(&common.rated(retire.which.run(), stop)?, retire),
         Command::Unretire(unretire) => retire::unretire(&common.rated(unretire.model.run(), stop)?, unretire),

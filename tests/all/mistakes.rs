@@ -228,7 +228,9 @@ fn full_disk_is_reported_by_every_stage() {
 fn ratings_are_shown_where_they_cannot_be_published() {
     let store = TestStore::new();
     with_games(&store);
-    succeed(store.program("evaluator").args(["--pair", "tiny-1", "random", "--games", "4"]));
+    let mut matches = store.program("evaluator");
+    matches.args(["--pair", "tiny-1", "random", "--games", "4"]);
+    succeed(&mut matches);
     fs::remove_dir_all(store.path().join("tiny/ratings")).unwrap();
     let mut command = store.program("evaluator");
     command.args(["ratings", "--run", "tiny"]);
@@ -236,6 +238,9 @@ fn ratings_are_shown_where_they_cannot_be_published() {
     let (table, log) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success() && table.contains("tiny-1"), "{table}{log}");
     assert!(log.contains("ratings are not published") && log.contains("File too large"), "{log}");
+    // Matches are to publish theirs, which their exit code says of a Job that nobody watches.
+    let expected = Expected { code: REFUSED, words: &["cannot write ", "/tiny/ratings/"], requests: 0 };
+    refused("ratings after matches", &store, limited(&matches), &expected);
     // Nothing stands in the way of the same command later.
     succeed(&mut command);
     assert!(store.path().join("tiny/ratings").exists());

@@ -145,7 +145,8 @@ pub(super) fn run(common: &CommonArgs, args: &MatchArgs, table: &TableArgs, stop
     let schedule = args.schedule(&arena)?;
     let mut matches = Matches::new(arena, schedule, Console::new(stop.health().clone()), stop);
     drive(&mut matches, stop)?;
-    table.print(matches.arena().rated())
+    let rated = matches.arena().rated();
+    table.print(rated, rated.rate()?)
 }
 
 /// Waits until a run exists.

@@ -4,6 +4,7 @@ use clap::ValueEnum;
 use config::RunName;
 
 use crate::rate::AnchorChoice;
+use crate::table::Table;
 use crate::{EvaluatorError, RatedRun};
 
 /// Players that are rated together, the scale, and the format.
@@ -48,9 +49,8 @@ impl TableArgs {
         self.with.iter().try_for_each(|name| rated.other(name).map(drop))
     }
 
-    /// Rates the matches of the run, publishes the ratings if they are new and the store takes them, and prints them.
-    pub(super) fn print(&self, rated: &RatedRun) -> anyhow::Result<()> {
-        let stored = rated.rate_to_show()?;
+    /// Prints the ratings of the run as they are stored, or on the scale and with the runs that the arguments name.
+    pub(super) fn print(&self, rated: &RatedRun, stored: Table) -> anyhow::Result<()> {
         let table = match (&self.with[..], &self.anchor[..]) {
             ([], []) => stored,
             (others, anchors) => rated.rate_with(others, anchors)?,
