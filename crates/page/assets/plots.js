@@ -60,15 +60,19 @@ function ticks({ low, high, scale }, count) {
   return found;
 }
 
-/** All points of some data. @param {Data} data @param {(y: number) => string} said @returns {Point[]} */
-function pointsOf(data, said) {
+/**
+ * All points of some data.
+ * @param {Data} data @param {(x: number) => string} along @param {(y: number) => string} said How numbers of the axes read.
+ * @returns {Point[]}
+ */
+function pointsOf(data, along, said) {
   const many = data.series.length > 1;
   return data.series.flatMap(series => series.x.map((x, i) => {
     const label = series.label?.[i];
     const [low, high] = [series.low?.[i], series.high?.[i]];
     const interval = low == null || high == null ? '' : ` (${said(low)} to ${said(high)})`;
     const head = [many ? series.name : '', label ?? ''].filter(Boolean).join(': ');
-    return { x, y: series.y[i], text: `${head}${head ? '\n' : ''}${data.x.label}: ${short(x)}\n${data.y.label}: ${said(series.y[i])}${interval}` };
+    return { x, y: series.y[i], text: `${head}${head ? '\n' : ''}${data.x.label}: ${along(x)}\n${data.y.label}: ${said(series.y[i])}${interval}` };
   }));
 }
 
@@ -97,7 +101,8 @@ class Plot {
     this.curves = /** @type {SVGSVGElement} */ (drawing.querySelector('.curves'));
     this.whole = { x: range(drawing.dataset.x), y: range(drawing.dataset.y) };
     this.shown = { ...this.whole };
-    this.percent = /%/.test(drawing.querySelector('.left')?.textContent ?? '');
+    const isPercent = (/** @type {string} */ side) => /%/.test(drawing.querySelector(`${side} text:not(.label)`)?.textContent ?? '');
+    this.percent = { x: isPercent('.below'), y: isPercent('.left') };
     /** @type {Point[] | null} */
     this.points = null;
     /** @type {Promise<void> | null} */
@@ -116,15 +121,15 @@ class Plot {
     this.tell();
   }
 
-  /** A value of the vertical axis. @param {number} value */
-  said(value) {
-    return this.percent ? `${short(100 * value)} %` : short(value);
+  /** A value of an axis. @param {'x' | 'y'} axis @param {number} value */
+  said(axis, value) {
+    return this.percent[axis] ? `${short(100 * value)} %` : short(value);
   }
 
   /** Reads the numbers, once; after a failure when they are wanted again. */
   async read() {
     this.reading ??= this.load().then(data => {
-      this.points = pointsOf(data, value => this.said(value));
+      this.points = pointsOf(data, value => this.said('x', value), value => this.said('y', value));
     }).catch(() => {
       this.reading = null;
     });
@@ -172,7 +177,7 @@ class Plot {
     const { x } = this.shown;
     [x.low, x.high].forEach((end, place) => {
       this.ends[place].value = `${Math.round(STEPS * (end - low) / (high - low))}`;
-      this.ends[place].setAttribute('aria-valuetext', short(x.scale === 'log' ? 10 ** end : end));
+      this.ends[place].setAttribute('aria-valuetext', this.said('x', x.scale === 'log' ? 10 ** end : end));
     });
     this.reset.hidden = x === this.whole.x;
   }
@@ -278,13 +283,13 @@ class Plot {
     for (const value of ticks(this.shown.y, 5)) {
       const y = `${100 * (1 - share(this.shown.y, value))}%`;
       this.area.prepend(svg('line', { class: 'grid', x1: 0, x2: '100%', y1: y, y2: y }));
-      left.append(svg('text', { x: '100%', y, dx: -6, dy: 4, 'text-anchor': 'end' }, this.said(value)));
+      left.append(svg('text', { x: '100%', y, dx: -6, dy: 4, 'text-anchor': 'end' }, this.said('y', value)));
     }
     const whole = (this.points ?? []).every(point => Number.isInteger(point.x));
     for (const value of ticks(this.shown.x, 6).filter(value => !whole || Number.isInteger(value))) {
       const x = `${100 * share(this.shown.x, value)}%`;
       this.area.prepend(svg('line', { class: 'grid', x1: x, x2: x, y1: 0, y2: '100%' }));
-      below.append(svg('text', { x, y: 15, 'text-anchor': 'middle' }, short(value)));
+      below.append(svg('text', { x, y: 15, 'text-anchor': 'middle' }, this.said('x', value)));
     }
     this.area.querySelectorAll('line.mark, text.mark').forEach(mark => mark.toggleAttribute('hidden', this.shown.x !== this.whole.x));
   }

@@ -135,11 +135,10 @@ pub struct Mark {
 }
 
 impl Plot {
-    /// The same plot with another scale from left to right. One with values below 0 stays as it is: half of it would be on no
+    /// The same plot with another scale from left to right. An axis of shares stays as it is: 0, which is one of them, is on no
     /// logarithmic axis.
     pub fn scaled(mut self, scale: Scale) -> Plot {
-        let has_negative = self.series.iter().flat_map(|series| &series.points).any(|point| point.x < 0.0);
-        if !has_negative {
+        if self.x.format != Format::Percent {
             self.x.scale = scale;
         }
         self
@@ -156,12 +155,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn axis_with_negative_values_stays_linear() {
-        let scale = |x: &[f64]| {
-            let points = x.iter().map(|&x| Point::new(x, 1.0)).collect();
-            let plot = Plot { series: vec![Series { points, ..Series::default() }], ..Plot::default() };
+    fn axis_of_shares_stays_linear() {
+        let scale = |format| {
+            let plot = Plot { x: Axis::new("x").format(format), ..Plot::default() };
             plot.scaled(Scale::Log).x.scale
         };
-        assert_eq!([scale(&[]), scale(&[0.0, 1.0]), scale(&[-0.5, 0.5])], [Scale::Log, Scale::Log, Scale::Linear]);
+        assert_eq!([Format::Short, Format::Percent].map(scale), [Scale::Log, Scale::Linear]);
     }
 }
