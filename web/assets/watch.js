@@ -115,7 +115,8 @@ pause.addEventListener('click', () => {
   paused = !paused;
   pause.textContent = paused ? 'Resume' : 'Pause';
   if (paused) clearTimeout(timer);
-  else soon(step, 0);
+  // Where no game of the chosen run was found meanwhile, the board still has one of the run before.
+  else soon(shown.size === 0 ? look : step, 0);
 });
 byId('skip', HTMLButtonElement).addEventListener('click', look);
 
