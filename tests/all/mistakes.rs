@@ -238,7 +238,7 @@ fn ratings_are_shown_where_they_cannot_be_published() {
     let (table, log) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success() && table.contains("tiny-1"), "{table}{log}");
     assert!(log.contains("ratings are not published") && log.contains("File too large"), "{log}");
-    // Matches are to publish theirs, which their exit code says of a Job that nobody watches.
+    // Matches are to publish theirs, and a Job shows a failure by its exit code alone.
     let expected = Expected { code: REFUSED, words: &["cannot write ", "/tiny/ratings/"], requests: 0 };
     refused("ratings after matches", &store, limited(&matches), &expected);
     // Nothing stands in the way of the same command later.
