@@ -29,7 +29,7 @@ impl TrainBench {
         let part = |rows: std::ops::Range<usize>| {
             let (examples, symmetries) = (&examples[rows.clone()], &symmetries[rows]);
             let batch = Batch::encode(trainer.shape(), examples, &trainer.train_config.targets, symmetries)?;
-            Ok((BatchTensors::new(&trainer.tower, &batch)?, Example::total_weight(examples) / total))
+            Ok((BatchTensors::new(trainer.tower.options(), &batch)?, Example::total_weight(examples) / total))
         };
         let parts = parts(examples.len(), trainer.train_config.train.norm_batch).into_iter().map(part);
         let parts = unpanicked_on(trainer.tower.device(), || parts.collect::<Result<_, NetError>>())?;

@@ -15,6 +15,7 @@ use crate::file::{self, File};
 use crate::flat::{Flat, Format};
 use crate::layout::TensorSpec;
 use crate::optimizer::{Optimizer, has_squares};
+use crate::prepared::Uploads;
 use crate::tower::{Tower, numbers, tensor_of};
 use crate::trainer::tower;
 use crate::weights::{named, read_tensors};
@@ -108,6 +109,7 @@ impl Trainer {
             averaged: header.averaged.then(averaged).transpose()?,
             warmth: header.warmth,
             gradient_norm: 0.0,
+            uploads: Uploads::new(tower.options()),
             tower,
             train_config,
             train_device,

@@ -50,7 +50,7 @@ fn error(shape: Shape, train: &Train, mode: Mode) -> f64 {
         ownership: true,
         opponent_policy: true,
     };
-    let batch = BatchTensors::new(&tower, &batch(shape, &targets)).unwrap();
+    let batch = BatchTensors::new(tower.options(), &batch(shape, &targets)).unwrap();
     let loss_config = LossConfig::new(train);
     let answers = || tower.forward_there(&batch.planes, mode).unwrap();
     let cost = || loss(&answers(), &batch.targets, &loss_config).unwrap().tensor;

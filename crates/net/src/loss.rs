@@ -21,6 +21,7 @@ pub(crate) struct LossConfig {
 }
 
 /// The targets of a batch on the device, by the fields of [`Batch`]. What the batch lacks is a tensor of no numbers.
+#[derive(Debug)]
 pub(crate) struct TargetTensors {
     policies: Tensor,
     mask: Tensor,

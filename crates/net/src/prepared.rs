@@ -1,6 +1,8 @@
 //! Batches that are encoded before the trainer wants them.
 
+use std::fmt;
 use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use go::Symmetry;
 use rand::{Rng, SeedableRng};
@@ -9,18 +11,58 @@ use record::Example;
 
 use crate::batch::Batch;
 use crate::micro_batch::parts;
+use crate::shim::{Stream, unpanicked};
+use crate::step::BatchTensors;
+use crate::tensor_options::TensorOptions;
 use crate::{NetError, Shape, TrainConfig};
 
 /// Prepares batches for a [`Trainer`](crate::Trainer), on any thread.
 ///
-/// A GPU computes while the next batch is encoded. On a CPU that would be work for the same cores, and encoding is left to the
-/// threads that train.
+/// A GPU computes while the next batch is encoded and copied to it. On a CPU that would be work for the same cores, and
+/// encoding is left to the threads that train.
 #[derive(Clone, Debug)]
 pub struct Preparation {
     pub(crate) shape: Shape,
     pub(crate) train_config: TrainConfig,
     /// Threads that encode; `None`: nothing is encoded ahead.
     pub(crate) threads: Option<usize>,
+    pub(crate) uploads: Uploads,
+}
+
+/// Copies batches to the device of a trainer.
+#[derive(Clone)]
+pub(crate) struct Uploads {
+    options: TensorOptions,
+    /// That of copies to a GPU, which do not wait there for the steps of training then.
+    stream: Arc<Mutex<Option<Stream>>>,
+}
+
+impl fmt::Debug for Uploads {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Uploads").field("options", &self.options).finish_non_exhaustive()
+    }
+}
+
+impl Uploads {
+    pub(crate) fn new(options: TensorOptions) -> Uploads {
+        Uploads { options, stream: Arc::default() }
+    }
+
+    /// Batches on the device, all there when this returns.
+    ///
+    /// The memory of such a batch is used again by later ones when it is dropped: nothing on another stream reads it then,
+    /// since a step reads its losses at the end. One that failed may still read it, but what it computes is not used.
+    fn upload(&self, batches: &[Batch]) -> Result<Vec<BatchTensors>, NetError> {
+        let upload = || batches.iter().map(|batch| BatchTensors::new(self.options, batch)).collect();
+        let tch::Device::Cuda(gpu) = self.options.device else { return upload() };
+        let mut stream = self.stream.lock().unwrap_or_else(PoisonError::into_inner);
+        let stream = match &mut *stream {
+            Some(stream) => stream,
+            none => none.insert(Stream::draw(gpu)?),
+        };
+        // Another thread may record a graph on a shared stream, which allows no copies.
+        if stream.is_own() { stream.on(upload) } else { unpanicked(upload) }
+    }
 }
 
 /// A batch for one step.
@@ -29,8 +71,8 @@ pub struct PreparedBatch {
     /// The examples.
     pub examples: Vec<Example>,
     pub(crate) step: u64,
-    /// The parts of the batch, if they were encoded.
-    pub(crate) encoded: Option<Vec<Batch>>,
+    /// The parts of the batch on the device, if they were encoded.
+    pub(crate) encoded: Option<Vec<BatchTensors>>,
 }
 
 impl Preparation {
@@ -39,11 +81,21 @@ impl Preparation {
     /// # Errors
     /// Examples that make no batch.
     pub fn prepare(&self, step: u64, examples: Vec<Example>) -> Result<PreparedBatch, NetError> {
-        Ok(PreparedBatch { step, encoded: self.encoded(step, &examples)?, examples })
+        Ok(PreparedBatch { step, encoded: self.prepared_parts(step, &examples)?, examples })
+    }
+
+    /// The parts of a batch on the device, where they are encoded ahead.
+    pub(crate) fn prepared_parts(
+        &self,
+        step: u64,
+        examples: &[Example],
+    ) -> Result<Option<Vec<BatchTensors>>, NetError> {
+        let encoded = self.encoded(step, examples)?;
+        encoded.map(|parts| self.uploads.upload(&parts)).transpose()
     }
 
     /// The parts of a batch where they are encoded ahead.
-    pub(crate) fn encoded(&self, step: u64, examples: &[Example]) -> Result<Option<Vec<Batch>>, NetError> {
+    fn encoded(&self, step: u64, examples: &[Example]) -> Result<Option<Vec<Batch>>, NetError> {
         if examples.is_empty() {
             return Ok(None);
         }
@@ -96,12 +148,14 @@ mod tests {
         let examples: Vec<Example> = games.flat_map(|game| game.examples().unwrap()).collect();
         let (mut expected, mut found) = (trainer(), trainer());
         let preparation = Preparation { threads: Some(2), ..found.preparation() };
+        let bytes = |part: &BatchTensors| Vec::<u8>::try_from(&part.planes.flatten(0, -1)).unwrap();
         // The second batch is for another step, which sees it under other symmetries, and is encoded anew.
         for (step, prepared_for) in [(0, 0), (1, 5)] {
             let batch = preparation.prepare(prepared_for, examples.clone()).unwrap();
-            let parts = preparation.encoded(step, &examples).unwrap();
-            assert!(parts.as_ref().is_some_and(|parts| parts.len() > 1));
-            assert_eq!(batch.encoded == parts, step == prepared_for);
+            let parts = preparation.encoded(step, &examples).unwrap().unwrap();
+            let planes = batch.encoded.as_ref().unwrap().iter().map(bytes);
+            assert!(parts.len() > 1);
+            assert_eq!(planes.eq(parts.into_iter().map(|part| part.planes)), step == prepared_for);
             assert_eq!(found.step_prepared(&batch).unwrap(), expected.step(&examples).unwrap());
         }
         assert_eq!(found.weights().unwrap(), expected.weights().unwrap());

@@ -168,12 +168,12 @@ char* tengen_draw_stream(int gpu, int64_t* id) {
   });
 }
 
-// Lets the calling thread start its operations on a stream.
-char* tengen_use_stream(int gpu, int64_t id) {
+// Lets the calling thread start its operations on a stream, and says which one it had before on that GPU.
+char* tengen_use_stream(int gpu, int64_t id, int64_t* before) {
   return try_to([&] {
     const c10::Device device = device_of(gpu);
     guard().setDevice(device);
-    guard().exchangeStream(c10::Stream(c10::Stream::UNSAFE, device, id));
+    *before = guard().exchangeStream(c10::Stream(c10::Stream::UNSAFE, device, id)).id();
   });
 }
 

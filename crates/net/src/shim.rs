@@ -31,7 +31,7 @@ unsafe extern "C" {
     fn tengen_free_graph(graph: *mut RawGraph);
     fn tengen_init_cuda() -> *mut c_char;
     fn tengen_draw_stream(gpu: c_int, id: *mut i64) -> *mut c_char;
-    fn tengen_use_stream(gpu: c_int, id: i64) -> *mut c_char;
+    fn tengen_use_stream(gpu: c_int, id: i64, before: *mut i64) -> *mut c_char;
     fn tengen_record_event(gpu: c_int, event: *mut *mut RawEvent) -> *mut c_char;
     fn tengen_has_happened(event: *const RawEvent, happened: *mut bool) -> *mut c_char;
     fn tengen_wait_for_event(event: *const RawEvent) -> *mut c_char;
@@ -64,6 +64,16 @@ impl Stream {
     /// # Errors
     /// A GPU that cannot be used.
     pub(crate) fn take(gpu: usize) -> Result<Stream, NetError> {
+        let stream = Stream::draw(gpu)?;
+        stream.become_current()?;
+        Ok(stream)
+    }
+
+    /// A stream for [`Stream::on`], one that no other [`Stream`] has as long as there are such.
+    ///
+    /// # Errors
+    /// A GPU that cannot be used.
+    pub(crate) fn draw(gpu: usize) -> Result<Stream, NetError> {
         let mut stream = Stream { gpu, id: 0, is_own: false };
         for _ in 0..DRAWS {
             // SAFETY: the function takes a number and writes one.
@@ -73,9 +83,30 @@ impl Stream {
                 break;
             }
         }
-        // SAFETY: the function takes the number of a GPU, and that of a stream which it has.
-        check(unsafe { tengen_use_stream(number(gpu), stream.id) })?;
         Ok(stream)
+    }
+
+    /// Starts the operations of `work` on this stream, and waits until they are done. The thread has its stream back then.
+    ///
+    /// # Errors
+    /// Those of `work`, or an operation that failed on the device.
+    pub(crate) fn on<T>(&self, work: impl FnOnce() -> Result<T, NetError>) -> Result<T, NetError> {
+        let before = Stream { gpu: self.gpu, id: self.become_current()?, is_own: false };
+        // A panic would leave the thread with this stream.
+        let done = unpanicked(work);
+        let waited = Event::record(self.gpu).and_then(|event| event.wait());
+        before.become_current()?;
+        let done = done?;
+        waited?;
+        Ok(done)
+    }
+
+    /// Makes it the stream of this thread; returns the one before.
+    fn become_current(&self) -> Result<i64, NetError> {
+        let mut before = 0;
+        // SAFETY: the function takes the number of a GPU and that of a stream which it has, and writes one.
+        check(unsafe { tengen_use_stream(number(self.gpu), self.id, &raw mut before) })?;
+        Ok(before)
     }
 
     /// Whether no other thread of ours uses it. What is recorded on a shared one may be another thread's.

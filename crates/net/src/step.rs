@@ -9,6 +9,7 @@ use crate::loss::{Loss, LossConfig, TargetTensors, loss};
 use crate::mean_losses::Losses;
 use crate::mode::Mode;
 use crate::norm::Statistics;
+use crate::tensor_options::TensorOptions;
 use crate::tower::{Tower, numbers};
 use crate::{NetError, TrainConfig};
 
@@ -30,13 +31,15 @@ pub(crate) fn train_step(
     train_config: &TrainConfig,
     examples: &[Example],
     symmetries: &[Symmetry],
-    encoded: Option<&Batch>,
+    encoded: Option<BatchTensors>,
     share: f64,
 ) -> Result<MicroBatchResult, NetError> {
-    let encode = || Batch::encode(tower.shape(), examples, &train_config.targets, symmetries);
     let batch = match encoded {
-        Some(batch) => BatchTensors::new(tower, batch)?,
-        None => BatchTensors::new(tower, &encode()?)?,
+        Some(batch) => batch,
+        None => {
+            let batch = Batch::encode(tower.shape(), examples, &train_config.targets, symmetries)?;
+            BatchTensors::new(tower.options(), &batch)?
+        }
     };
     let result = gradients(tower, train_config, &batch, share)?;
     let (losses, weight) = (result.loss.facts()?, Example::total_weight(examples));
@@ -44,6 +47,7 @@ pub(crate) fn train_step(
 }
 
 /// An encoded part of a batch on the device of a tower.
+#[derive(Debug)]
 pub(crate) struct BatchTensors {
     /// Bytes.
     pub(crate) planes: Tensor,
@@ -52,8 +56,9 @@ pub(crate) struct BatchTensors {
 
 impl BatchTensors {
     /// Puts it there, all before the first operation: a copy to a GPU waits for what was started on it.
-    pub(crate) fn new(tower: &Tower, batch: &Batch) -> Result<BatchTensors, NetError> {
-        Ok(BatchTensors { planes: tower.upload(&batch.planes)?, targets: TargetTensors::new(batch, tower.options())? })
+    pub(crate) fn new(options: TensorOptions, batch: &Batch) -> Result<BatchTensors, NetError> {
+        let planes = options.upload(&batch.planes)?;
+        Ok(BatchTensors { planes, targets: TargetTensors::new(batch, options)? })
     }
 
     /// Other handles to the same tensors, for another thread.
@@ -115,7 +120,7 @@ pub(crate) fn measure(
     let _no_gradients = tch::no_grad_guard();
     let symmetries = vec![Symmetry::Identity; examples.len()];
     let batch = Batch::encode_on(threads, tower.shape(), examples, &train_config.targets, &symmetries)?;
-    let batch = BatchTensors::new(tower, &batch)?;
+    let batch = BatchTensors::new(tower.options(), &batch)?;
     let answers = tower.forward_there(&batch.planes, Mode::Playing)?;
     let losses = loss(&answers, &batch.targets, &LossConfig::new(&train_config.train))?.read()?;
     Ok(Evaluated { weight: Example::total_weight(examples), losses, values: numbers(&answers.values)? })

@@ -26,6 +26,11 @@ impl TensorOptions {
     pub(crate) fn exact(self) -> Kind {
         if self.kind == Kind::Double { Kind::Double } else { Kind::Float }
     }
+
+    /// Planes as a tensor of bytes on the device.
+    pub(crate) fn upload(self, planes: &[u8]) -> Result<Tensor, NetError> {
+        Ok(Tensor::f_from_slice(planes)?.f_to_device(self.device)?)
+    }
 }
 
 impl Device {

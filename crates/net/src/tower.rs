@@ -141,15 +141,10 @@ impl Tower {
 
     /// Evaluates a batch, given as the planes of its positions one after the other.
     pub(crate) fn forward(&self, planes: &[u8], mode: Mode) -> Result<Answers, NetError> {
-        self.forward_there(&self.upload(planes)?, mode)
+        self.forward_there(&self.options.upload(planes)?, mode)
     }
 
-    /// Planes as a tensor of bytes on the device of the tower.
-    pub(crate) fn upload(&self, planes: &[u8]) -> Result<Tensor, NetError> {
-        Ok(Tensor::f_from_slice(planes)?.f_to_device(self.options.device)?)
-    }
-
-    /// Evaluates a batch whose planes are on the device, by [`Tower::upload`].
+    /// Evaluates a batch whose planes are on the device, by [`TensorOptions::upload`].
     pub(crate) fn forward_there(&self, planes: &Tensor, mode: Mode) -> Result<Answers, NetError> {
         let mut pass = Pass::new(mode, self.options);
         let mut x = self.stem.forward(&self.input(planes)?, &mut pass)?.f_relu()?;

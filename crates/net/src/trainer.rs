@@ -13,10 +13,10 @@ use crate::mean_losses::Losses;
 use crate::micro_batch::{each, parts, parts_in_play};
 use crate::mode::Mode;
 use crate::optimizer::{Optimizer, StepSize, clip, penalty};
-use crate::prepared::symmetries;
+use crate::prepared::{Uploads, symmetries};
 use crate::schedule::rate;
 use crate::shim::unpanicked_on;
-use crate::step::{batch_norm_statistics, measure, sum, train_step};
+use crate::step::{BatchTensors, batch_norm_statistics, measure, sum, train_step};
 use crate::tensor_options::TensorOptions;
 use crate::threads::single;
 use crate::tower::{Tower, numbers};
@@ -40,6 +40,7 @@ pub struct Trainer {
     pub(crate) gradient_norm: f32,
     pub(crate) train_config: TrainConfig,
     pub(crate) train_device: TrainDevice,
+    pub(crate) uploads: Uploads,
     /// Optimiser steps taken since the run began.
     pub(crate) step: u64,
     /// Examples trained on since the start, counting repetitions.
@@ -62,6 +63,7 @@ impl Trainer {
         let averages = train_config.train.ema_decay > 0.0;
         let ema = averages.then(|| unpanicked_on(tower.device(), || Ema::new(&tower))).transpose()?;
         Ok(Trainer {
+            uploads: Uploads::new(tower.options()),
             tower,
             optimizer,
             ema,
@@ -78,7 +80,8 @@ impl Trainer {
     /// What prepares batches for this trainer, on other threads.
     pub fn preparation(&self) -> Preparation {
         let threads = self.tower.device().is_cuda().then_some(self.train_device.threads);
-        Preparation { shape: self.shape(), train_config: self.train_config.clone(), threads }
+        let (train_config, uploads) = (self.train_config.clone(), self.uploads.clone());
+        Preparation { shape: self.shape(), train_config, threads, uploads }
     }
 
     /// Trains on a batch, and returns its losses before the step.
@@ -86,7 +89,7 @@ impl Trainer {
     /// # Errors
     /// Examples that make no batch, or a loss that is no number: then the weights are useless from this step on.
     pub fn step(&mut self, examples: &[Example]) -> Result<Losses, NetError> {
-        let encoded = self.preparation().encoded(self.step, examples)?;
+        let encoded = self.preparation().prepared_parts(self.step, examples)?;
         self.step_encoded(examples, encoded.as_deref().unwrap_or_default())
     }
 
@@ -102,11 +105,11 @@ impl Trainer {
     }
 
     /// The same with the parts of the batch, or with none, which are encoded by the threads that train then.
-    fn step_encoded(&mut self, examples: &[Example], encoded: &[Batch]) -> Result<Losses, NetError> {
+    fn step_encoded(&mut self, examples: &[Example], encoded: &[BatchTensors]) -> Result<Losses, NetError> {
         unpanicked_on(self.tower.device(), || self.take_step(examples, encoded))
     }
 
-    fn take_step(&mut self, examples: &[Example], encoded: &[Batch]) -> Result<Losses, NetError> {
+    fn take_step(&mut self, examples: &[Example], encoded: &[BatchTensors]) -> Result<Losses, NetError> {
         single();
         if examples.is_empty() {
             return Err(NetError::NoExamples);
@@ -115,8 +118,8 @@ impl Trainer {
         let symmetries = self.symmetries(examples.len());
         let train_config = &self.train_config;
         let total = Example::total_weight(examples);
-        let mut encoded = encoded.iter();
-        let work = |tower: &Tower, (rows, encoded): (Range<usize>, Option<&Batch>)| {
+        let mut encoded = encoded.iter().map(BatchTensors::share);
+        let work = |tower: &Tower, (rows, encoded): (Range<usize>, Option<BatchTensors>)| {
             let share = Example::total_weight(&examples[rows.clone()]) / total;
             train_step(tower, train_config, &examples[rows.clone()], &symmetries[rows], encoded, share)
         };
