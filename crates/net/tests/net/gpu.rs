@@ -3,13 +3,15 @@
 //! Where no GPU works the tests are skipped, and the skip is recorded. Bits differ between devices, and on a GPU between batches of
 //! other sizes, so that everything here is compared within a tolerance.
 
+use std::ops::ControlFlow;
 use std::sync::Mutex;
 
+use config::Preset;
 use go::{Game, Size, Symmetry};
 use mcts::{Draw, Evaluator, Request};
 use net::{Device, Inputs, Losses, Model, NetError, Precision, Shape, TrainDevice, Trainer, Weights};
-
-use record::Example;
+use play::{Selfplay, SelfplaySpec};
+use record::{Example, GameRecord};
 
 use crate::network::games_on;
 use crate::{TRAIN_DEVICE, examples, kinds, tiny, train_config};
@@ -71,6 +73,45 @@ fn gpu_evaluates_as_the_cpu_does() {
             assert!(found < tolerance, "{shape}: {precision} differs by {found}");
         }
     }
+}
+
+/// Games of self-play on 9x9 with the weights of the demo, by their index.
+fn selfplay_games(device: Device, games: u64) -> Vec<GameRecord> {
+    const DEMO: &[u8] = include_bytes!("../../../../demo/9x9-demo.safetensors");
+    let config = Preset::NineByNine.with(&["search.visits=16", "search.phases=[]"]).unwrap();
+    let model = Model::open(DEMO, device, Precision::F32, 64).unwrap();
+    let mut network = model.network();
+    let mut indices = 0..games;
+    let mut records = Vec::new();
+    let mut start = || Some(Selfplay::new(SelfplaySpec::new(&config.at(0), "demo", "w", indices.next()?, None)));
+    let mut finish = |record| records.push(record);
+    play::run(&mut [&mut network], &mut Vec::new(), 64, &mut start, &mut finish, &mut |_| ControlFlow::Continue(()))
+        .unwrap();
+    records.sort_by_key(|record: &GameRecord| record.index);
+    records
+}
+
+/// Whole games, which go apart for good where a last bit decides a move once.
+#[test]
+fn gpu_plays_the_games_of_the_cpu_in_f32() {
+    if !has_gpu() {
+        return;
+    }
+    let (expected, found) = (selfplay_games(Device::Cpu, 32), selfplay_games(GPU, 32));
+    let (mut moves, mut same, mut whole, mut worst) = (0, 0, 0, 0.0_f32);
+    for (expected, found) in expected.iter().zip(&found) {
+        let turns = || expected.turns.iter().zip(&found.turns);
+        let together = turns().take_while(|(expected, found)| expected.mv == found.mv).count();
+        let apart = turns().take(together).map(|(a, b)| (a.root_value - b.root_value).abs());
+        worst = apart.fold(worst, f32::max);
+        (moves, same) = (moves + expected.turns.len(), same + together);
+        whole += usize::from(together == expected.turns.len() && together == found.turns.len());
+    }
+    println!(
+        "{whole} of 32 games and {same} of {moves} moves are the same; values of the same moves differ by {worst:.1e}"
+    );
+    assert!(whole >= 16, "{whole} of 32 games are the same, move for move");
+    assert!(same * 4 >= moves * 3, "{same} of {moves} moves come before a game goes apart");
 }
 
 /// Threads that share batches get what a thread alone gets.
