@@ -46,11 +46,9 @@ pub(crate) fn softmax(logits: &mut [f32]) {
         return logits.fill(f32::NAN);
     }
     let largest = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-    let mut sum = 0.0;
-    for logit in &mut *logits {
-        *logit = exp(*logit - largest);
-        sum += *logit;
-    }
+    // Without the sum, whose order counts, several are computed at once.
+    logits.iter_mut().for_each(|logit| *logit = exp(*logit - largest));
+    let sum = logits.iter().fold(0.0, |sum, number| sum + number);
     logits.iter_mut().for_each(|number| *number /= sum);
 }
 
