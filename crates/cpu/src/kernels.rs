@@ -6,7 +6,7 @@
 //! * integer sums are exact in any order, since packing proves that they do not overflow;
 //! * f32 sums run over the inputs of one output, first to last, each step one fused multiply-add;
 //! * everything else is done lane by lane, in the order written here; the only products that are fused elsewhere are
-//!   by 0, 2 and 4, which are exact.
+//!   by 0, 2, -2 and 4, which are exact.
 
 #![allow(unsafe_code)]
 

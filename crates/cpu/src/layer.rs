@@ -47,7 +47,7 @@ impl Layer {
         let mut largest = [0.0; FREQUENCIES];
         exact.each_group(|layer, positions, input, _| {
             let channels = layer.conv.inputs;
-            observe(&mut largest, layer.workspace.gather(positions, channels, input, None));
+            observe(&mut largest, layer.workspace.gather(positions, channels, input, None), channels);
         });
         Scales(vec![largest]).check(1)?;
         let layer = Layer::new(conv, side, input, set, Some(factors(&largest)))?;

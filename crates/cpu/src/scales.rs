@@ -35,10 +35,11 @@ impl Scales {
     }
 }
 
-/// Takes transformed inputs into account, which are by frequency. A number that is none stays, so that it is noticed.
-pub(crate) fn observe(largest: &mut [f32; FREQUENCIES], transformed: &[f32]) {
-    let count = transformed.len() / FREQUENCIES;
-    for (largest, numbers) in largest.iter_mut().zip(transformed.chunks_exact(count.max(1))) {
+/// Takes transformed inputs into account, which are by column, frequency and channel. A number that is none stays, so that
+/// it is noticed.
+pub(crate) fn observe(largest: &mut [f32; FREQUENCIES], transformed: &[f32], channels: usize) {
+    for (index, numbers) in transformed.chunks_exact(channels).enumerate() {
+        let largest = &mut largest[index % FREQUENCIES];
         let larger = |largest: f32, number: &f32| if number.is_nan() { f32::NAN } else { largest.max(number.abs()) };
         let found =
             numbers.iter().fold(0.0, |found: f32, number| if found.is_nan() { found } else { larger(found, number) });
@@ -69,16 +70,20 @@ mod tests {
     #[test]
     fn observed_magnitudes_are_the_largest_of_each_frequency() {
         let mut largest = [0.5; FREQUENCIES];
-        let numbers: Vec<f32> = (0..2 * FREQUENCIES).map(|index| index as f32 * 0.1 - 1.0).collect();
-        observe(&mut largest, &numbers);
+        // Two columns of two channels.
+        let numbers: Vec<f32> = (0..4 * FREQUENCIES).map(|index| index as f32 * 0.1 - 1.0).collect();
+        observe(&mut largest, &numbers, 2);
+        assert_eq!([largest[0], largest[4], largest[24]], [51.0 * 0.1 - 1.0, 59.0 * 0.1 - 1.0, 99.0 * 0.1 - 1.0]);
+        let mut largest = [0.5; FREQUENCIES];
+        observe(&mut largest, &numbers[..2 * FREQUENCIES], 2);
         assert_eq!([largest[0], largest[4], largest[24]], [1.0, 0.5, 49.0 * 0.1 - 1.0]);
     }
 
     #[test]
     fn scales_that_are_no_magnitudes_are_refused() {
         let mut largest = [0.5; FREQUENCIES];
-        observe(&mut largest, &[[1.0; FREQUENCIES - 1].as_slice(), &[f32::NAN]].concat());
-        observe(&mut largest, &[1.0; FREQUENCIES]);
+        observe(&mut largest, &[[1.0; FREQUENCIES - 1].as_slice(), &[f32::NAN]].concat(), 1);
+        observe(&mut largest, &[1.0; FREQUENCIES], 1);
         assert!(largest[FREQUENCIES - 1].is_nan());
         for bad in [f32::NAN, f32::INFINITY, f32::MAX, -1.0] {
             let layers = [[1.0; FREQUENCIES], [bad; FREQUENCIES]];

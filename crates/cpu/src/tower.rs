@@ -112,7 +112,7 @@ impl Pass<'_> {
         };
         let seen = self.workspace.gather(self.positions, channels, from, self.model.factors.get(layer));
         if let Some(Scales(observed)) = &mut self.observed {
-            observe(&mut observed[layer], seen);
+            observe(&mut observed[layer], seen, channels);
         }
     }
 

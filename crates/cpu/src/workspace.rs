@@ -39,7 +39,7 @@ pub(crate) fn group(board: Board, channels: usize) -> usize {
     let transformed = FREQUENCIES * board.columns() * channels * size_of::<i16>();
     let products = FREQUENCIES * board.columns() * PANEL * size_of::<f32>();
     let positions = GROUP_BYTES / (activations + transformed + products);
-    // Columns of the tiles of an odd board fill blocks of six in pairs.
+    // Columns of the tiles of an odd board fill blocks of six in pairs; with AVX-512, of twelve, half of the last one.
     (positions / 2 * 2).clamp(FEWEST, 16)
 }
 
@@ -111,11 +111,11 @@ impl Panels<'_> {
                     weights,
                     next,
                     columns,
-                    inputs: &inputs[frequency * columns * depth..],
-                    strides: (depth, width),
+                    inputs: &inputs[frequency * depth..],
+                    strides: (FREQUENCIES * depth, FREQUENCIES * width),
                     scales: scales.get(frequency * outputs + first..).unwrap_or(&[]),
                 };
-                self.kernels.products(job, &mut self.products[frequency * columns * width..]);
+                self.kernels.products(job, &mut self.products[frequency * width..]);
             }
             self.kernels.scatter(self.scatter(first, width), out);
         }

@@ -74,6 +74,7 @@ impl Simd for Portable {
     type Sums = [i32; LANES];
     /// A pair in the halves of each.
     type Pairs = [i32; LANES];
+    const BLOCK: usize = 6;
 
     #[inline(always)]
     fn prefetch(_: *const u8) {}

@@ -7,10 +7,6 @@ use super::simd::{Element, Simd};
 use super::slice::{at, product, room};
 use crate::board::LANES;
 
-/// Columns whose sums are in registers at once: with two vectors of output channels twelve sums, which with two vectors of
-/// weights, one of inputs and a product fill the 16 registers of AVX2, and hide the latency of AVX-512's multiply-add.
-const BLOCK: usize = 6;
-
 /// Bytes of a cache line.
 const LINE: usize = 64;
 
@@ -66,23 +62,29 @@ pub(super) unsafe fn products<S: Simd, T: Element>(job: Products<'_, T>, out: &m
 #[inline(always)]
 unsafe fn all_columns<S: Simd, T: Element, const W: usize>(job: &Products<'_, T>, lane: usize, out: &mut [f32]) {
     let mut column = 0;
-    let mut lines = Lines::of(job);
+    let mut lines = Lines::of(job, S::BLOCK);
     while column < job.columns {
         if lane == 0 {
             lines.prefetch::<S>();
         }
         // SAFETY: the caller's promise; no more columns are requested than there are.
         unsafe {
-            match job.columns - column {
+            match (job.columns - column).min(S::BLOCK) {
                 1 => block::<S, T, W, 1>(job, lane, column, out),
                 2 => block::<S, T, W, 2>(job, lane, column, out),
                 3 => block::<S, T, W, 3>(job, lane, column, out),
                 4 => block::<S, T, W, 4>(job, lane, column, out),
                 5 => block::<S, T, W, 5>(job, lane, column, out),
-                _ => block::<S, T, W, BLOCK>(job, lane, column, out),
+                6 => block::<S, T, W, 6>(job, lane, column, out),
+                7 if S::BLOCK > 6 => block::<S, T, W, 7>(job, lane, column, out),
+                8 if S::BLOCK > 6 => block::<S, T, W, 8>(job, lane, column, out),
+                9 if S::BLOCK > 6 => block::<S, T, W, 9>(job, lane, column, out),
+                10 if S::BLOCK > 6 => block::<S, T, W, 10>(job, lane, column, out),
+                11 if S::BLOCK > 6 => block::<S, T, W, 11>(job, lane, column, out),
+                _ => block::<S, T, W, 12>(job, lane, column, out),
             }
         }
-        column += BLOCK;
+        column += S::BLOCK;
     }
 }
 
@@ -94,9 +96,9 @@ struct Lines {
 }
 
 impl Lines {
-    fn of<T: Element>(job: &Products<'_, T>) -> Lines {
+    fn of<T: Element>(job: &Products<'_, T>, block: usize) -> Lines {
         let left = job.next.len().min(job.depth * job.width) * size_of::<T>() / LINE;
-        Lines { next: job.next.as_ptr().cast(), left, share: left.div_ceil(job.columns.div_ceil(BLOCK).max(1)) }
+        Lines { next: job.next.as_ptr().cast(), left, share: left.div_ceil(job.columns.div_ceil(block).max(1)) }
     }
 
     #[inline(always)]
@@ -108,6 +110,19 @@ impl Lines {
         self.next = self.next.wrapping_add(count * LINE);
         self.left -= count;
     }
+}
+
+/// The body for each column below `$count`. A loop of twelve is not unrolled, and its sums are kept in memory.
+macro_rules! unrolled {
+    ($count:expr, $column:ident, $body:block) => {
+        unrolled!($count, $column, $body, 0 1 2 3 4 5 6 7 8 9 10 11)
+    };
+    ($count:expr, $column:ident, $body:block, $($number:literal)*) => {
+        $(if $number < $count {
+            let $column = $number;
+            $body
+        })*
+    };
 }
 
 /// The sums of `W` vectors of output channels and `B` columns, in registers.
@@ -127,9 +142,9 @@ unsafe fn block<S: Simd, T: Element, const W: usize, const B: usize>(
     unsafe {
         let mut sums = [[T::zero::<S>(); B]; W];
         let first = at(inputs, column * strides.0, (B - 1) * strides.0 + depth);
-        // With two pointers the addresses of six columns need no arithmetic. The compiler keeps one pointer, and adds up for each
-        // column, unless it is kept from seeing that they belong together (4 % of a network of 32 filters on AVX2).
-        let rows = [first, std::hint::black_box(first.wrapping_add(3 * strides.0))];
+        // With a pointer for three columns their addresses need no arithmetic. The compiler keeps one pointer, and adds up for
+        // each column, unless it is kept from seeing that they belong together (4 % of a network of 32 filters on AVX2).
+        let rows: [_; 4] = std::array::from_fn(|group| std::hint::black_box(first.wrapping_add(3 * group * strides.0)));
         let mut input = 0;
         while input < depth {
             let mut factors = [T::splat::<S>(weights.as_ptr()); W];
@@ -137,22 +152,22 @@ unsafe fn block<S: Simd, T: Element, const W: usize, const B: usize>(
                 let index = input * width + (lane + vector * S::LANES) * T::STEP;
                 factors[vector] = T::load::<S>(at(weights, index, S::LANES * T::STEP));
             }
-            for b in 0..B {
+            unrolled!(B, b, {
                 let seen = T::splat::<S>(rows[b / 3].wrapping_add(b % 3 * strides.0 + input));
                 for vector in 0..W {
                     sums[vector][b] = T::add_products::<S>(sums[vector][b], factors[vector], seen);
                 }
-            }
+            });
             input += T::STEP;
         }
-        for b in 0..B {
+        unrolled!(B, b, {
             for vector in 0..W {
                 let place = lane + vector * S::LANES;
                 let scales = if T::STEP == 1 { scales.as_ptr() } else { at(scales, place, S::LANES) };
                 let sums = T::finish::<S>(sums[vector][b], scales);
                 S::store(room(out, (column + b) * strides.1 + place, S::LANES), sums);
             }
-        }
+        });
     }
 }
 

@@ -41,6 +41,8 @@ pub(crate) trait Simd: Floats {
     type Sums: Copy;
     /// As many pairs of i16.
     type Pairs: Copy;
+    /// Columns whose sums are in registers at once, 6 or 12.
+    const BLOCK: usize;
 
     /// Asks for a cache line, wherever it may be; it need not be memory of this process.
     fn prefetch(line: *const u8);

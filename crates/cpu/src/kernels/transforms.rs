@@ -30,7 +30,7 @@ pub(crate) struct Gather<'a> {
 pub(crate) struct Scatter<'a> {
     pub(crate) board: Board,
     pub(crate) positions: usize,
-    /// By frequency, column and channel of the panel.
+    /// By column, frequency and channel of the panel.
     pub(crate) products: &'a [f32],
     /// Channels of the panel.
     pub(crate) width: usize,
@@ -69,7 +69,7 @@ impl Scatter<'_> {
     pub(super) fn check(&self, out: usize) {
         let products = product([FREQUENCIES, self.positions, self.board.columns(), self.width]);
         let biases = product([self.positions, self.bias_stride()]);
-        assert!(self.width.is_multiple_of(LANES) && self.width <= PANEL, "panels are padded");
+        assert!([LANES, PANEL].contains(&self.width), "panels are padded");
         assert!(self.first.saturating_add(self.width) <= self.channels, "the panel is one of the output");
         assert!(self.products.len() >= products, "the products are there");
         assert!(self.bias.len() >= self.channels.max(biases), "the biases are there");
@@ -82,14 +82,14 @@ impl Scatter<'_> {
 unsafe fn bt<S: Floats>([a, b, c, d, e]: [S::Vector; SIDE]) -> [S::Vector; SIDE] {
     // SAFETY: the caller's promise that the processor has the instruction set.
     unsafe {
-        let two = S::splat(2.0);
+        let (two, minus_two) = (S::splat(2.0), S::splat(-2.0));
         let (outer, inner) = (S::sub(d, b), S::sub(b, c));
         [
             S::exact(two, S::sub(a, c), outer),
             S::sub(outer, S::add(b, c)),
             S::exact(two, inner, S::add(outer, inner)),
             outer,
-            S::sub(S::sub(e, c), S::add(outer, outer)),
+            S::exact(minus_two, outer, S::sub(e, c)),
         ]
     }
 }
@@ -138,8 +138,8 @@ unsafe fn row_of_tiles<S: Round, T: Element>(
     tall: &mut [[S::Vector; WIDEST]; SIDE],
     out: &mut [T],
 ) {
-    let &Gather { board, positions, channels, from, scales } = job;
-    let (columns, padded) = (positions * board.columns(), board.padded());
+    let &Gather { board, channels, from, scales, .. } = job;
+    let padded = board.padded();
     let corner = (position * padded + STEP * row) * padded * channels + channel;
     // SAFETY: by `check` a position has rows and columns for every tile, and `out` has space for every frequency, column
     // and channel.
@@ -164,7 +164,7 @@ unsafe fn row_of_tiles<S: Round, T: Element>(
                 let wide = bt::<S>(wide);
                 for x in 0..SIDE {
                     let frequency = y * SIDE + x;
-                    let index = (frequency * columns + first + tile) * channels + channel;
+                    let index = ((first + tile) * FREQUENCIES + frequency) * channels + channel;
                     T::store::<S>(room(out, index, S::LANES), wide[x], scales[frequency]);
                 }
             }
@@ -176,15 +176,35 @@ unsafe fn row_of_tiles<S: Round, T: Element>(
 /// [`Scatter::check`] holds, and the processor has the instruction set.
 #[inline(always)]
 pub(super) unsafe fn scatter<S: Simd>(job: Scatter<'_>, out: &mut [f32]) {
-    let Scatter { board, positions, width, .. } = job;
+    // SAFETY: the caller's promise.
+    unsafe {
+        match (job.width == PANEL, job.add, job.relu && !job.strict) {
+            (true, false, true) => tiles_back::<S, PANEL, false, true>(job, out),
+            (true, true, true) => tiles_back::<S, PANEL, true, true>(job, out),
+            (true, _, _) => tiles_back::<S, PANEL, false, false>(job, out),
+            (false, _, _) => tiles_back::<S, LANES, false, false>(job, out),
+        }
+    }
+}
+
+/// A panel of `WIDTH` channels. `QUICK`: with ReLU, not strict, and added if `ADD`, as nearly all are; else as the job says.
+///
+/// # Safety
+/// As for [`scatter`], and the job is as the parameters say.
+#[inline(always)]
+unsafe fn tiles_back<S: Simd, const WIDTH: usize, const ADD: bool, const QUICK: bool>(
+    job: Scatter<'_>,
+    out: &mut [f32],
+) {
+    let Scatter { board, positions, .. } = job;
     let mut column = 0;
     for position in 0..positions {
         for row in 0..board.tiles {
             for tile in 0..board.tiles {
                 let mut lane = 0;
-                while lane < width {
+                while lane < WIDTH {
                     // SAFETY: the caller's promise; position, tile and lane are ones of the job.
-                    unsafe { tile_back::<S>(&job, (position, row, tile), column, lane, out) };
+                    unsafe { tile_back::<S, WIDTH, ADD, QUICK>(&job, (position, row, tile), column, lane, out) };
                     lane += S::LANES;
                 }
                 column += 1;
@@ -197,18 +217,18 @@ pub(super) unsafe fn scatter<S: Simd>(job: Scatter<'_>, out: &mut [f32]) {
 /// [`Scatter::check`] holds, the tile, its column and the lanes are ones of the job, and the processor has the instruction
 /// set.
 #[inline(always)]
-unsafe fn tile_back<S: Simd>(
+unsafe fn tile_back<S: Simd, const WIDTH: usize, const ADD: bool, const QUICK: bool>(
     job: &Scatter<'_>,
     (position, row, tile): (usize, usize, usize),
     column: usize,
     lane: usize,
     out: &mut [f32],
 ) {
-    let &Scatter { board, width, first, channels, bias, .. } = job;
+    let &Scatter { board, first, channels, bias, .. } = job;
     let channel = first + lane;
     // SAFETY: the caller's promise; points beside the board are omitted.
     unsafe {
-        let points = points::<S>(job, column * width + lane);
+        let points = points::<S, WIDTH>(job, column * FREQUENCIES * WIDTH + lane);
         let bias = S::load(at(bias, position * job.bias_stride() + channel, S::LANES));
         let index = board.index(position, STEP * row, STEP * tile, channels) + channel;
         let (high, wide) = (board.side - STEP * row, board.side - STEP * tile);
@@ -216,16 +236,32 @@ unsafe fn tile_back<S: Simd>(
         if high >= STEP && wide >= STEP {
             for y in 0..STEP {
                 for x in 0..STEP {
-                    finish::<S>(job, points[y][x], bias, index + (y * board.padded() + x) * channels, out);
+                    finish::<S, ADD, QUICK>(job, points[y][x], bias, index + (y * board.padded() + x) * channels, out);
                 }
             }
         } else {
             for y in 0..STEP.min(high) {
                 for x in 0..STEP.min(wide) {
-                    finish::<S>(job, points[y][x], bias, index + (y * board.padded() + x) * channels, out);
+                    finish::<S, ADD, QUICK>(job, points[y][x], bias, index + (y * board.padded() + x) * channels, out);
                 }
             }
         }
+    }
+}
+
+/// A column of products, transformed along it. (A closure would not always be inlined.)
+///
+/// # Safety
+/// The products of all frequencies are there from `index` on, and the processor has the instruction set.
+#[inline(always)]
+unsafe fn tall<S: Floats, const WIDTH: usize>(job: &Scatter<'_>, x: usize, index: usize) -> [S::Vector; STEP] {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let mut column = [S::splat(0.0); SIDE];
+        for y in 0..SIDE {
+            column[y] = S::load(at(job.products, (y * SIDE + x) * WIDTH + index, S::LANES));
+        }
+        at_transposed::<S>(column)
     }
 }
 
@@ -234,30 +270,23 @@ unsafe fn tile_back<S: Simd>(
 /// # Safety
 /// The products of all frequencies are there from `index` on, and the processor has the instruction set.
 #[inline(always)]
-unsafe fn points<S: Floats>(job: &Scatter<'_>, index: usize) -> [[S::Vector; STEP]; STEP] {
-    let stride = job.positions * job.board.columns() * job.width;
+unsafe fn points<S: Floats, const WIDTH: usize>(job: &Scatter<'_>, index: usize) -> [[S::Vector; STEP]; STEP] {
     // SAFETY: the caller's promise.
     unsafe {
-        let tall = |x: usize| {
-            let mut column = [S::splat(0.0); SIDE];
-            for y in 0..SIDE {
-                column[y] = S::load(at(job.products, (y * SIDE + x) * stride + index, S::LANES));
-            }
-            at_transposed::<S>(column)
-        };
-        let (a, b, c) = (tall(0), tall(1), tall(2));
+        let (a, b, c) =
+            (tall::<S, WIDTH>(job, 0, index), tall::<S, WIDTH>(job, 1, index), tall::<S, WIDTH>(job, 2, index));
         let mut points = [[S::splat(0.0); STEP]; STEP];
         for y in 0..STEP {
             let (sum, difference) = (S::add(b[y], c[y]), S::sub(b[y], c[y]));
             points[y] = [S::add(a[y], sum), difference, sum];
         }
-        let d = tall(3);
+        let d = tall::<S, WIDTH>(job, 3, index);
         for y in 0..STEP {
             let [first, second, third] = points[y];
             let (two, four) = (S::splat(2.0), S::splat(4.0));
             points[y] = [S::add(first, d[y]), S::exact(two, d[y], second), S::exact(four, d[y], third)];
         }
-        let e = tall(4);
+        let e = tall::<S, WIDTH>(job, 4, index);
         for y in 0..STEP {
             points[y][2] = S::add(points[y][2], e[y]);
         }
@@ -270,17 +299,23 @@ unsafe fn points<S: Floats>(job: &Scatter<'_>, index: usize) -> [[S::Vector; STE
 /// # Safety
 /// `index` is that of a point and channel of the job, and the processor has the instruction set.
 #[inline(always)]
-unsafe fn finish<S: Simd>(job: &Scatter<'_>, point: S::Vector, bias: S::Vector, index: usize, out: &mut [f32]) {
+unsafe fn finish<S: Simd, const ADD: bool, const QUICK: bool>(
+    job: &Scatter<'_>,
+    point: S::Vector,
+    bias: S::Vector,
+    index: usize,
+    out: &mut [f32],
+) {
     // SAFETY: the caller's promise.
     unsafe {
         let mut sum = S::add(point, bias);
-        if job.add {
+        if ADD || !QUICK && job.add {
             sum = S::add(sum, S::load(at(out, index, S::LANES)));
         }
-        if job.relu {
+        if QUICK || job.relu {
             let cut = S::max(sum, S::splat(0.0));
             // Of a finite number 0 is added; an infinite one and NaN times 0 are NaN.
-            sum = if job.strict { S::exact(sum, S::splat(0.0), cut) } else { cut };
+            sum = if !QUICK && job.strict { S::exact(sum, S::splat(0.0), cut) } else { cut };
         }
         S::store(room(out, index, S::LANES), sum);
     }

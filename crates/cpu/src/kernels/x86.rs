@@ -68,6 +68,9 @@ macro_rules! avx2 {
         impl Simd for $name {
             type Sums = __m256i;
             type Pairs = __m256i;
+            // With two vectors of output channels twelve sums, which with two vectors of weights, one of inputs and a product fill
+            // the 16 registers.
+            const BLOCK: usize = 6;
 
             #[inline(always)]
             fn prefetch(line: *const u8) {
@@ -185,6 +188,9 @@ macro_rules! avx512 {
         impl Simd for $name {
             type Sums = __m512i;
             type Pairs = __m512i;
+            // Of 32 registers: 24 sums, two vectors of weights and one of inputs. Each vector of weights is loaded for twice as
+            // many products.
+            const BLOCK: usize = 12;
 
             #[inline(always)]
             fn prefetch(line: *const u8) {
