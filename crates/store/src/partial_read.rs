@@ -16,7 +16,7 @@ use parquet::file::reader::{ChunkReader, Length};
 
 use crate::checksum::{self, TAIL};
 use crate::error::StoreError;
-use crate::projection::collect;
+use crate::projection::{check_columns, collect};
 use crate::store::Store;
 
 /// Bytes read from the end of a file to find its footer: more than the footer of a file of a worker takes.
@@ -95,6 +95,7 @@ impl OpenTable {
         checksum::check_footer(footer)?;
         let said = |e: ParquetError| e.to_string();
         let metadata = Arc::new(ParquetMetaDataReader::decode_metadata(footer).map_err(said)?);
+        check_columns(&metadata, size)?;
         let metadata = ArrowReaderMetadata::try_new(metadata, ArrowReaderOptions::new()).map_err(said)?;
         let mut table = OpenTable { metadata, chunks: String::new(), size };
         table.chunks = table.entry(checksum::CHUNKS).unwrap_or_default().to_owned();
@@ -172,5 +173,25 @@ impl ChunkReader for Excerpt {
         } else {
             Err(ParquetError::EOF(format!("nothing was read at {}", start + bytes.len() as u64)))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use go::Size;
+    use record::{games, synthetic};
+
+    use super::*;
+    use crate::projection::encode;
+
+    /// Its memory would be allocated before a byte is read.
+    #[test]
+    fn footer_of_a_longer_file_is_refused() {
+        let bytes = encode(&games::to_batch(&[synthetic::game("m-1", "w", 0, Size::new(5).unwrap(), 8)]));
+        let length = checksum::footer_length(bytes.last_chunk().unwrap()).unwrap();
+        let end = bytes.len() - TAIL;
+        let open = |size| OpenTable::new(&bytes[end - length..end], size).map(|table| table.groups());
+        assert_eq!(open(bytes.len() as u64), Ok(1));
+        assert_eq!(open(100), Err("a column is not within it".to_owned()));
     }
 }

@@ -18,7 +18,7 @@ use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use parquet::arrow::arrow_writer::ArrowWriter;
 use parquet::basic::{Compression, Encoding, ZstdLevel};
 use parquet::errors::ParquetError;
-use parquet::file::metadata::KeyValue;
+use parquet::file::metadata::{ColumnChunkMetaData, KeyValue, ParquetMetaData};
 use parquet::file::properties::{EnabledStatistics, WriterProperties, WriterPropertiesBuilder};
 use parquet::file::reader::ChunkReader;
 use parquet::schema::types::ColumnPath;
@@ -174,12 +174,28 @@ pub(crate) fn decode(bytes: Bytes, columns: Option<&[&str]>) -> Result<RecordBat
 }
 
 fn read(bytes: Bytes, columns: Option<&[&str]>) -> Result<RecordBatch, ParquetError> {
+    let size = bytes.len() as u64;
     let builder = ParquetRecordBatchReaderBuilder::try_new(bytes)?;
+    check_columns(builder.metadata(), size).map_err(ParquetError::General)?;
     let mask = match columns {
         Some(columns) => ProjectionMask::columns(builder.parquet_schema(), columns.iter().copied()),
         None => ProjectionMask::all(),
     };
     collect(builder.with_projection(mask))
+}
+
+/// Makes sure that every column is within a file of so many bytes. Checksums tell damage and not malice, and readers believe a
+/// footer: they allocate as many bytes as it says, and panic at a length below 0.
+pub(crate) fn check_columns(metadata: &ParquetMetaData, size: u64) -> Result<(), String> {
+    let mut columns = metadata.row_groups().iter().flat_map(|group| group.columns());
+    if columns.all(|column| is_within(column, size)) { Ok(()) } else { Err("a column is not within it".to_owned()) }
+}
+
+fn is_within(column: &ColumnChunkMetaData, size: u64) -> bool {
+    let start = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
+    let (start, length) = (u64::try_from(start), u64::try_from(column.compressed_size()));
+    // The sum of two numbers of 63 bits fits.
+    start.is_ok_and(|start| length.is_ok_and(|length| start + length <= size))
 }
 
 /// The table that a reader was set up for.
@@ -194,4 +210,26 @@ pub(crate) fn collect<T: ChunkReader + 'static>(
     let schema = Arc::new(reader.schema().as_ref().clone().with_metadata(entries));
     let batches: Vec<RecordBatch> = reader.collect::<Result<_, _>>()?;
     Ok(concat_batches(&schema, &batches)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use go::Size;
+    use parquet::file::metadata::ParquetMetaDataReader;
+    use record::{games, synthetic};
+
+    use super::*;
+
+    #[test]
+    fn column_that_is_not_within_its_file_is_refused() {
+        let bytes = encode(&games::to_batch(&[synthetic::game("m-1", "w", 0, Size::new(5).unwrap(), 8)]));
+        let metadata = ParquetMetaDataReader::new().parse_and_finish(&bytes).unwrap();
+        let size = bytes.len() as u64;
+        assert_eq!(check_columns(&metadata, size), Ok(()));
+        assert_eq!(check_columns(&metadata, 100), Err("a column is not within it".to_owned()));
+        for length in [-1, i64::MAX] {
+            let column = metadata.row_group(0).column(0).clone().into_builder();
+            assert!(!is_within(&column.set_total_compressed_size(length).build().unwrap(), size), "{length}");
+        }
+    }
 }
