@@ -127,7 +127,7 @@ impl Search {
                 Some(collection) => {
                     let game = games.get(row.number).filter(|game| game.id == row.id);
                     let game = game.ok_or_else(|| anyhow!("{file}: its rows differ between two reads"))?;
-                    collection.put(source.folder(game), game)?;
+                    collection.put(&source.folder(game), game)?;
                 }
                 None => runtime::print(row.listed.join("\t"))?,
             }

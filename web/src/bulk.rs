@@ -38,8 +38,7 @@ fn zipped(run: &Run, query: &Wanted, patience: Duration) -> Result<Response, Pag
     let options = SimpleFileOptions::default().compression_method(CompressionMethod::Deflated);
     let rest = each_file(run, query, patience, &mut |games| {
         for game in games {
-            let entry =
-                archive.start_file(format!("{}/{}.sgf", game.black.replace(['/', '\\'], "_"), game.id), options);
+            let entry = archive.start_file(format!("{}/{}.sgf", game.folder(), game.id), options);
             entry.map_err(failed)?;
             archive.write_all(game.to_sgf().as_bytes()).map_err(failed)?;
         }

@@ -101,6 +101,16 @@ impl GameRecord {
         }
     }
 
+    /// The player of Black as the name of a folder. A table may have any text there, and no name leads out of the folder that an
+    /// archive is unpacked to.
+    pub fn folder(&self) -> String {
+        let plain = |c: char| if matches!(c, '/' | '\\' | ':') || c.is_control() { '_' } else { c };
+        // File systems bound names by 255 bytes.
+        let mut name: String = self.black.chars().take(100).map(plain).collect();
+        name.truncate(name.floor_char_boundary(200));
+        if name.is_empty() || name.starts_with('.') { format!("_{name}") } else { name }
+    }
+
     /// The number of turns that are examples.
     pub fn positions(&self) -> usize {
         self.turns.iter().filter(|turn| turn.is_example()).count()

@@ -43,10 +43,10 @@ impl Source {
     }
 
     /// The folder of a game in an archive: its model, or `matches`, where players may have any name.
-    pub(super) fn folder<'a>(&self, game: &'a GameRecord) -> &'a str {
+    pub(super) fn folder(&self, game: &GameRecord) -> String {
         match self.files.first() {
-            Some(Place::Match(_)) => "matches",
-            _ => &game.black,
+            Some(Place::Match(_)) => "matches".to_owned(),
+            _ => game.folder(),
         }
     }
 }

@@ -148,3 +148,23 @@ fn invalid_visits_make_no_examples() {
     game.turns[2].root_value = f32::NAN;
     assert!(game.examples().unwrap_err().to_string().contains("value NaN is not between -1 and 1"));
 }
+
+#[test]
+fn folder_of_a_game_stays_in_its_archive() {
+    let folder = |black: &str| {
+        GameRecord { black: black.to_owned(), ..synthetic::game("run-1", "w", 0, Size::new(5).unwrap(), 8) }.folder()
+    };
+    assert_eq!(folder("v15-330+visits=50"), "v15-330+visits=50");
+    for (black, expected) in [
+        ("..", "_.."),
+        ("../../etc", "_.._.._etc"),
+        ("/etc", "_etc"),
+        ("C:\\Users", "C__Users"),
+        ("a\x1b[2J\n", "a_[2J_"),
+        ("", "_"),
+    ] {
+        assert_eq!(folder(black), expected, "{black:?}");
+    }
+    assert_eq!(folder(&"x".repeat(1000)).len(), 100);
+    assert_eq!(folder(&"碁".repeat(1000)).len(), 198, "bytes");
+}
