@@ -6,7 +6,6 @@
 mod observer;
 mod report;
 
-use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use anyhow::anyhow;
@@ -17,9 +16,6 @@ use store::{Store, StoreError};
 
 use observer::Observer;
 use report::RunStatus;
-
-/// Clears a terminal (ECMA-48: cursor position, erase in page).
-const CLEAR: &str = "\x1b[H\x1b[2J";
 
 /// Arguments of `tengen status`.
 #[derive(clap::Args, Debug)]
@@ -52,7 +48,7 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
         match (look(&store, args, &mut observers), reached) {
             (Ok(states), _) => {
                 reached = Some(Instant::now());
-                runtime::print(page(&states, store.root(), args)?)?;
+                show(&page(&states, store.root(), args)?, args)?;
             }
             (Err(error), Some(last)) if is_outage(&error) => outage(&error, last.elapsed(), args)?,
             (Err(error), _) => return Err(error),
@@ -89,7 +85,7 @@ fn outage(error: &anyhow::Error, time: Duration, args: &Args) -> anyhow::Result<
         return Ok(());
     }
     let time = runtime::format::duration(time);
-    runtime::print(format!("{}store unreachable, last read {time} ago: {error:#}", begin(args)))
+    show(&format!("store unreachable, last read {time} ago: {error:#}"), args)
 }
 
 /// The runs that were named, each of which must exist.
@@ -107,15 +103,14 @@ fn page(states: &[RunStatus], root: &str, args: &Args) -> anyhow::Result<String>
     if args.json {
         return Ok(serde_json::to_string(states)?);
     }
-    let begin = begin(args);
     if states.is_empty() {
-        return Ok(format!("{begin}no runs in {root}"));
+        return Ok(format!("no runs in {root}"));
     }
     let blocks: Vec<String> = states.iter().map(ToString::to_string).collect();
-    Ok(format!("{begin}{}", blocks.join("\n\n")))
+    Ok(blocks.join("\n\n"))
 }
 
-/// What a page begins with.
-fn begin(args: &Args) -> &'static str {
-    if args.watch.is_some() && std::io::stdout().is_terminal() { CLEAR } else { "" }
+/// Prints a page, which replaces the one before it.
+fn show(page: &str, args: &Args) -> anyhow::Result<()> {
+    if args.watch.is_some() && !args.json { runtime::print_anew(page) } else { runtime::print(page) }
 }

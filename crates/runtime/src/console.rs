@@ -1,5 +1,6 @@
 //! The terminal that log lines and progress bars share.
 
+use std::borrow::Cow;
 use std::io::{self, IsTerminal, Write};
 use std::sync::{LazyLock, OnceLock};
 
@@ -81,7 +82,21 @@ fn is_json() -> bool {
 
 fn line(text: &str) {
     // A closed standard error is not reported.
-    let _ = LogWriter.write_all(format!("{text}\n").as_bytes());
+    let _ = LogWriter.write_all(format!("{}\n", visible(text)).as_bytes());
+}
+
+/// Text as a terminal may have it. Names and messages of others could move its cursor, write its title or its clipboard: control
+/// characters but for line feeds and tabs are written as Rust writes them.
+pub(crate) fn visible(text: &str) -> Cow<'_, str> {
+    let is_text = |c: char| !c.is_control() || matches!(c, '\n' | '\t');
+    if text.chars().all(is_text) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len());
+    for c in text.chars() {
+        if is_text(c) { shown.push(c) } else { shown.extend(c.escape_default()) }
+    }
+    Cow::Owned(shown)
 }
 
 /// Standard error, with the bars out of the way for each write.
@@ -103,5 +118,18 @@ impl MakeWriter<'_> for LogWriter {
 
     fn make_writer(&self) -> LogWriter {
         LogWriter
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_characters_of_others_are_visible() {
+        for text in ["a table\n  of\tcells", "Gö 碁"] {
+            assert_eq!(visible(text), text);
+        }
+        assert_eq!(visible("v1\u{1b}]0;title\u{7}\r\n\u{9b}2J"), "v1\\u{1b}]0;title\\u{7}\\r\n\\u{9b}2J");
     }
 }

@@ -1,7 +1,7 @@
 //! Standard output.
 
 use std::fmt::Display;
-use std::io::{self, Write};
+use std::io::{self, IsTerminal, Write};
 
 use crate::console;
 
@@ -10,12 +10,26 @@ use crate::console;
 #[error("standard output is closed")]
 pub struct StdoutClosed;
 
-/// Prints a line on standard output, without tearing the progress bar.
+/// Clears a terminal (ECMA-48: cursor position, erase in page).
+const CLEAR: &str = "\x1b[H\x1b[2J";
+
+/// Prints a line on standard output, without tearing the progress bar. On a terminal, control characters are written as escapes;
+/// a file or another program gets the line as it is.
 ///
 /// Unlike `println!` it does not panic when the reader is gone: it fails with [`StdoutClosed`].
 pub fn print(line: impl Display) -> anyhow::Result<()> {
+    write("", &line.to_string())
+}
+
+/// As [`print()`], after clearing the terminal if standard output is one.
+pub fn print_anew(page: impl Display) -> anyhow::Result<()> {
+    write(CLEAR, &page.to_string())
+}
+
+fn write(before: &str, text: &str) -> anyhow::Result<()> {
     let written = console::suspend(|| {
         let mut out = io::stdout().lock();
+        let line = if out.is_terminal() { format!("{before}{}", console::visible(text)) } else { text.to_owned() };
         writeln!(out, "{line}").and_then(|()| out.flush())
     });
     written.map_err(|error| match error.kind() {

@@ -62,6 +62,7 @@ fn act(role: &str, stop: &Stop) -> anyhow::Result<()> {
     match role {
         "finish" => runtime::print("fine"),
         "fail" => Err(anyhow!("disk full")).context("cannot write x"),
+        "hostile" => Err(anyhow!("no such model")).context("\u{1b}[2Jv1\u{7}"),
         "misconfigured" => Err(anyhow!("no key \"a\"")).misconfigured().context("cannot start"),
         "unreachable" => Err(anyhow!("no route")).class(ExitClass::StoreUnreachable).context("cannot start"),
         "refused" => Err(anyhow!("disk full")).class(ExitClass::StoreRefuses).context("cannot write x"),
@@ -133,6 +134,8 @@ fn finished_exits_with_0() {
 fn kind_of_error_is_the_exit_code() {
     let cases = [
         ("fail", 1, "error: cannot write x: disk full\n"),
+        // A name of others does not reach the terminal as it is.
+        ("hostile", 1, "error: \\u{1b}[2Jv1\\u{7}: no such model\n"),
         ("misconfigured", 2, "error: cannot start: no key \"a\"\n"),
         ("unreachable", 3, "error: cannot start: no route\n"),
         ("refused", 5, "error: cannot write x: disk full\n"),
