@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Plays on CGOS, the Computer Go Server, with a GTP program.
 
-    python3 python/cgos.py play HOST:PORT NAME PASSWORD -- tengen gtp --model v15
+    python3 python/cgos.py play HOST:PORT NAME PASSWORD_FILE -- tengen gtp --model v15
     python3 python/cgos.py check [--size N] [--seconds S] -- tengen gtp --model uniform
 
 `play` connects to a server and plays the games that it pairs, one after the other, until it is interrupted or the server
@@ -131,6 +131,17 @@ def set_up(engine: Engine, words: list[str]) -> None:
         engine.ask(f"play {'bw'[index % 2]} {move}")
 
 
+def read_password(file: str) -> str:
+    """The first line of a file. All users of a machine can read its command lines."""
+    try:
+        with open(file, encoding="utf-8") as lines:
+            password = lines.readline(1000).strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise SystemExit(f"cgos: no password: {error}; name a file whose first line is the password") from None
+    require(bool(password), f"{file} has no password on its first line")
+    return password
+
+
 def play(address: str, name: str, password: str, command: list[str]) -> None:
     host, port = address.rsplit(":", 1)
     engine = Engine(command)
@@ -239,8 +250,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True)
     playing = commands.add_parser("play", help="play on a server")
-    for name in ["address", "name", "password"]:
+    for name in ["address", "name"]:
         playing.add_argument(name)
+    playing.add_argument("password_file", help="file with the password on its first line")
     checking = commands.add_parser("check", help="play one game on a server of its own")
     checking.add_argument("--size", type=int, default=9)
     checking.add_argument("--seconds", type=float, default=10)
@@ -248,7 +260,7 @@ def main() -> None:
         sub.add_argument("engine", nargs="+", help="the program and its arguments, after --")
     args = parser.parse_args()
     if args.command == "play":
-        play(args.address, args.name, args.password, args.engine)
+        play(args.address, args.name, read_password(args.password_file), args.engine)
     else:
         check(args.size, args.seconds, args.engine)
 

@@ -1,8 +1,10 @@
 //! `tengen gtp` as controllers meet it: every command in a script, and whole games through Sabaki's client.
 
 use std::collections::BTreeSet;
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
 use std::process::{Command, Stdio};
+use std::thread;
 
 use testing::{Tool, require};
 use tests::{program, repository, succeed};
@@ -56,6 +58,26 @@ fn whole_game_is_played_as_on_cgos() {
     ]);
     let said = succeed(python.args(gtp()));
     assert!(said.contains("a game of ") && said.contains(" of these of several moves: "), "{said}");
+}
+
+#[test]
+fn cgos_client_sends_the_password_of_a_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("password");
+    std::fs::write(&file, "a secret \nof two lines\n").unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let server = thread::spawn(move || {
+        let (mut connection, _) = listener.accept().unwrap();
+        connection.write_all(b"password\n").unwrap();
+        let mut said = String::new();
+        BufReader::new(&connection).read_line(&mut said).unwrap();
+        said
+    });
+    let mut python = Command::new("python3");
+    python.current_dir(repository()).args(["-B", "python/cgos.py", "play", &address, "name"]);
+    succeed(python.arg(&file).arg("--").args(gtp()));
+    assert_eq!(server.join().unwrap(), "a secret\n");
 }
 
 /// Three games with analysis between two processes, taken back moves, handicap stones, and analyses that are ended.
