@@ -115,10 +115,15 @@ def follow(server: Lines, engine: Engine, name: str, password: str) -> None:
             move, analysis = engine.genmove(color)
             server.send(f"{move.lower()} {analysis}" if analysis_wanted and analysis else move.lower())
         elif word == "gameover":
-            print(f"{name}: the game is over: {' '.join(rest)}", flush=True)
+            print(f"{name}: the game is over: {printable(' '.join(rest))}", flush=True)
             server.send("ready")
         elif word == "Error:":
-            raise SystemExit(line)
+            raise SystemExit(printable(line))
+
+
+def printable(text: str) -> str:
+    """Text of the server without characters that control a terminal."""
+    return "".join(character if character.isprintable() else "?" for character in text)
 
 
 def set_up(engine: Engine, words: list[str]) -> None:

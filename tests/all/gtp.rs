@@ -60,6 +60,7 @@ fn whole_game_is_played_as_on_cgos() {
     assert!(said.contains("a game of ") && said.contains(" of these of several moves: "), "{said}");
 }
 
+/// What the server says of a game does not control the terminal.
 #[test]
 fn cgos_client_sends_the_password_of_a_file() {
     let folder = tempfile::tempdir().unwrap();
@@ -72,12 +73,15 @@ fn cgos_client_sends_the_password_of_a_file() {
         connection.write_all(b"password\n").unwrap();
         let mut said = String::new();
         BufReader::new(&connection).read_line(&mut said).unwrap();
+        connection.write_all(b"gameover 2026-11-27 B+\x1b[2J\n").unwrap();
+        BufReader::new(&connection).read_line(&mut said).unwrap();
         said
     });
     let mut python = Command::new("python3");
     python.current_dir(repository()).args(["-B", "python/cgos.py", "play", &address, "name"]);
-    succeed(python.arg(&file).arg("--").args(gtp()));
-    assert_eq!(server.join().unwrap(), "a secret\n");
+    let said = succeed(python.arg(&file).arg("--").args(gtp()));
+    assert_eq!(said, "name: the game is over: 2026-11-27 B+?[2J\n");
+    assert_eq!(server.join().unwrap(), "a secret\nready\n");
 }
 
 /// Three games with analysis between two processes, taken back moves, handicap stones, and analyses that are ended.
