@@ -28,6 +28,8 @@ pub enum Fault {
     UnclosedValue,
     /// A property without a value.
     NoValue(String),
+    /// A node with more properties than this.
+    ManyProperties(usize),
     /// A value of another kind than the property's: the property, the value, and what it should be.
     BadValue(&'static str, String, &'static str),
     /// A game that is not Go, by the number in its `GM`.
@@ -54,6 +56,7 @@ impl fmt::Display for Fault {
             Fault::UnclosedGame => write!(f, "the game that begins here has no end"),
             Fault::UnclosedValue => write!(f, "the value that begins here has no end"),
             Fault::NoValue(property) => write!(f, "the property {property} has no value"),
+            Fault::ManyProperties(most) => write!(f, "a node has more than {most} properties"),
             Fault::BadValue(property, value, wanted) => write!(f, "{property}[{value}] is not {wanted}"),
             Fault::OtherGame(number) => write!(f, "GM[{number}] is not Go, which is GM[1]"),
             Fault::Size(error) => error.fmt(f),

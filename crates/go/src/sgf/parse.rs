@@ -6,6 +6,9 @@ use super::error::{Error, Fault};
 use super::text;
 use super::tree::{Node, Property, Tree, Value};
 
+/// Properties of a node at most. FF\[4\] has some seventy, and each is compared with those before it.
+const MOST_PROPERTIES: usize = 1000;
+
 /// Reads a collection: one game or more.
 ///
 /// Text before the first `(;`, such as a mail's header, is skipped. Small letters in property names, which old files
@@ -139,8 +142,12 @@ impl<'a> Reader<'a> {
                 return Ok(properties);
             }
             let property = self.property()?;
+            let count = properties.len();
             match properties.iter_mut().find(|earlier| earlier.name == property.name) {
                 Some(earlier) => earlier.values.extend(property.values),
+                None if count == MOST_PROPERTIES => {
+                    return Err(self.fault(Fault::ManyProperties(MOST_PROPERTIES)));
+                }
                 None => properties.push(property),
             }
         }

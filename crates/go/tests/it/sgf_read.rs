@@ -144,6 +144,17 @@ fn faults_of_the_text_say_where() {
     check_error("(;C[日本\r\n語];1)", 2, 4, Fault::Unexpected('1'));
 }
 
+/// The time of a hundred thousand would be that of their pairs.
+#[test]
+fn node_with_more_properties_than_programs_write_is_refused() {
+    let letter = |digit: u32| char::from(b'A' + (digit % 26) as u8);
+    let property = |n: u32| format!("{}{}{}[]", letter(n / 676), letter(n / 26), letter(n));
+    let node = |count: u32| format!("(;{})", (0..count).map(property).collect::<String>());
+    assert!(parse(node(1000).as_bytes()).is_ok());
+    assert!(parse(node(1000).replace(')', "AAA[])").as_bytes()).is_ok(), "one of them twice");
+    assert_eq!(parse(node(1001).as_bytes()).unwrap_err().fault, Fault::ManyProperties(1000));
+}
+
 #[test]
 fn faults_of_the_game_say_where() {
     let bad = |property, value: &str, wanted| Fault::BadValue(property, value.into(), wanted);
