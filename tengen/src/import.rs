@@ -79,7 +79,7 @@ impl Importer<'_> {
         let worker = format!("sgf-{:.8x}", Sha256::digest(&bytes));
         let converter = trainer::converter(self.config, &worker)?;
         let mut games = Vec::new();
-        for (number, found) in sgf::collection(&bytes).into_iter().enumerate() {
+        for (number, found) in sgf::collection(&bytes).enumerate() {
             if stop.requested() {
                 break;
             }

@@ -48,7 +48,7 @@ fn games_are_found_and_downloaded_from_a_folder_and_a_bucket() {
         for game in won {
             let mut entry = zip.by_name(&format!("{}/{}.sgf", game.black, game.id)).unwrap();
             let text = std::io::read_to_string(&mut entry).unwrap();
-            let tree = sgf::collection(text.as_bytes()).remove(0).unwrap();
+            let tree = sgf::collection(text.as_bytes()).next().unwrap().unwrap();
             assert_eq!(sgf::Record::from_tree(&tree).unwrap().turns.len(), game.turns.len());
         }
         for condition in ["json_extract(black, '$[0]') = 1", "FALSE) UNION SELECT (99999"] {
@@ -57,7 +57,7 @@ fn games_are_found_and_downloaded_from_a_folder_and_a_bucket() {
         }
         let limited = out.path().join("some.sgf");
         succeed(games(&store, &["--matches", "--limit", "1", "--sgf"]).arg(&limited));
-        assert_eq!(sgf::collection(&fs::read(&limited).unwrap()).len(), 1);
+        assert_eq!(sgf::collection(&fs::read(&limited).unwrap()).count(), 1);
         assert_eq!(fs::read_dir(out.path()).unwrap().count(), 2, "nothing else stays");
     }
 }

@@ -111,7 +111,7 @@ pub(crate) fn games(
     let fail = |problem: String| TrainerError::Collection { name: name.to_owned(), problem };
     let text = unpacked_sgf(file).map_err(fail)?;
     let converter = converter(config, name).map_err(|e| fail(e.to_string()))?;
-    let records = sgf::collection(&text).into_iter().zip(0..);
+    let records = sgf::collection(&text).zip(0..);
     Ok(records.map(|(found, index)| found.and_then(|tree| converter.convert(index, &tree))).collect())
 }
 

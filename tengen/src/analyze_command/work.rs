@@ -201,7 +201,7 @@ fn of_file(path: &Path, out: Option<&Path>, analyst: &Analyst) -> Vec<anyhow::Re
 
 /// The games of a collection. The error of a file of one game says its line.
 fn trees(text: &[u8]) -> Vec<Result<Tree, String>> {
-    match sgf::collection(text) {
+    match sgf::collection(text).collect::<Vec<_>>() {
         games if games.len() > 1 => games,
         _ => match sgf::parse(text) {
             Ok(trees) => trees.into_iter().map(Ok).collect(),

@@ -124,7 +124,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         let plain = written(&at("all.sgf"));
-        assert_eq!(sgf::collection(&plain).into_iter().filter(Result::is_ok).count(), 3);
+        assert_eq!(sgf::collection(&plain).filter(Result::is_ok).count(), 3);
         let packed = written(&at("all.SGF.gz"));
         assert_eq!(record::unpacked(&packed, 1 << 20).unwrap(), plain);
         let archive = written(&at("all.zip"));

@@ -8,32 +8,41 @@ const REACH: usize = 200;
 
 /// Every game of a collection, or why it cannot be read. One that is broken does not take its neighbours with it: the
 /// next begins where a line begins with `(;`.
-pub fn collection(bytes: &[u8]) -> Vec<Result<Tree, String>> {
+///
+/// Games are read when they are taken: trees have more than fifty times the size of their text.
+pub fn collection(bytes: &[u8]) -> impl Iterator<Item = Result<Tree, String>> {
     let mut starts = starts(bytes);
+    let mut ready = Vec::new().into_iter();
     if starts.is_empty() {
-        return parse(bytes).map_or_else(|e| vec![Err(e.to_string())], |trees| trees.into_iter().map(Ok).collect());
+        ready = each(parse(bytes).map_err(|e| e.to_string()));
+    } else {
+        starts.push(bytes.len());
     }
-    starts.push(bytes.len());
-    let mut games = Vec::new();
     let mut place = 0;
-    while place + 1 < starts.len() {
-        match read(bytes, &starts[place..]) {
-            Ok((trees, lines)) => {
-                games.extend(trees.into_iter().map(Ok));
-                place += lines;
+    std::iter::from_fn(move || {
+        loop {
+            if let Some(game) = ready.next() {
+                return Some(game);
             }
-            Err(why) => {
-                games.push(Err(why));
-                place += 1;
+            if place + 1 >= starts.len() {
+                return None;
             }
+            let found = read(bytes, &starts[place..]);
+            place += found.as_ref().map_or(1, |(_, lines)| *lines);
+            ready = each(found.map(|(trees, _)| trees));
         }
-    }
-    games
+    })
+}
+
+/// The games of some lines, or the problem with them.
+fn each(found: Result<Vec<Tree>, String>) -> std::vec::IntoIter<Result<Tree, String>> {
+    let games = found.map_or_else(|why| vec![Err(why)], |trees| trees.into_iter().map(Ok).collect());
+    games.into_iter()
 }
 
 /// The games of a collection on boards of this size, with their komi. Those that are broken or break the rules are left out.
 pub fn games(bytes: &[u8], size: Size) -> impl Iterator<Item = (Game, Option<f32>)> {
-    let records = collection(bytes).into_iter().flatten().filter_map(|tree| Record::from_tree(&tree).ok());
+    let records = collection(bytes).flatten().filter_map(|tree| Record::from_tree(&tree).ok());
     let played = records.filter_map(|record| Some((record.replay().ok()?, record.komi)));
     played.filter(move |(game, _)| game.size() == size)
 }
@@ -75,7 +84,7 @@ mod tests {
     use super::*;
 
     fn readable(text: &str) -> Vec<bool> {
-        collection(text.as_bytes()).iter().map(Result::is_ok).collect()
+        collection(text.as_bytes()).map(|game| game.is_ok()).collect()
     }
 
     #[test]

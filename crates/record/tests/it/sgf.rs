@@ -107,7 +107,7 @@ fn refusal(text: &str) -> String {
         holdout: 0.0,
         worker: "games.sgf".to_owned(),
     };
-    let tree = sgf::collection(text.as_bytes()).remove(0).unwrap();
+    let tree = sgf::collection(text.as_bytes()).next().unwrap().unwrap();
     converter.convert(0, &tree).unwrap_err()
 }
 
