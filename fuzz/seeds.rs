@@ -16,6 +16,13 @@ use remote::proto::kserve::{ModelInferRequest, model_infer_request::InferInputTe
 use remote::proto::v1::{self, ClientMessage, ServerMessage, client_message, server_message};
 use remote::{Answer, Batch, Encoding, ModelKey, Refusal};
 
+/// A gzipped collection of three games, the second of which has no end.
+const PACKED: [u8; 46] = [
+    0x1f, 0x8b, 0x08, 0x00, 0x00, 0x00, 0x00, 0x00, 0x02, 0x03, 0xd3, 0xb0, 0x0e, 0x8e, 0x8a, 0xb6, 0x8c, 0xb5, 0x76,
+    0x8a, 0x4e, 0x4c, 0x8c, 0xd5, 0xe4, 0xd2, 0x80, 0x70, 0x61, 0xb4, 0x75, 0x78, 0x74, 0x52, 0x12, 0x50, 0x18, 0x00,
+    0x94, 0x41, 0xa2, 0x44, 0x26, 0x00, 0x00, 0x00,
+];
+
 fn main() -> std::io::Result<()> {
     let folder = PathBuf::from(std::env::args().nth(1).expect("the usage is: seeds FOLDER"));
     let repository = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("fuzz is in the repository");
@@ -68,6 +75,7 @@ fn main() -> std::io::Result<()> {
     ] {
         put(&folder, target, &file.replace('/', "-"), &fs::read(repository.join(file))?)?;
     }
+    put(&folder, "sgf", "packed", &PACKED)?;
     for name in ["plain", "pooled", "features", "all"] {
         let weights = fs::read(repository.join(format!("crates/cpu/tests/data/{name}.safetensors")))?;
         let network = Description::from_safetensors(&weights).expect("the file is a network");
