@@ -16,7 +16,7 @@ use parquet::file::reader::{ChunkReader, Length};
 
 use crate::checksum::{self, TAIL};
 use crate::error::StoreError;
-use crate::projection::{check_columns, collect};
+use crate::projection::{check_columns, collect, most_memory};
 use crate::store::Store;
 
 /// Bytes read from the end of a file to find its footer: more than the footer of a file of a worker takes.
@@ -86,7 +86,8 @@ impl Store {
         }
         let file = Excerpt { size: table.size, parts };
         let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(file, table.metadata.clone());
-        collect(builder.with_projection(mask).with_row_groups(groups)).map_err(|e| damaged(e.to_string()))
+        let builder = builder.with_projection(mask).with_row_groups(groups);
+        collect(builder, most_memory(table.size)).map_err(|e| damaged(e.to_string()))
     }
 }
 

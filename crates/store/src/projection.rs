@@ -31,6 +31,13 @@ use crate::store::Store;
 /// Rows decoded at a time.
 const ROWS: usize = 64 * 1024;
 
+/// Bytes of memory that a table may take for each byte of its file. Games and examples take about ten; rows that are all the same
+/// take almost none of a file.
+const MOST_RATIO: usize = 100;
+
+/// Bytes of memory that the table of any file may take.
+const SMALL: usize = 1 << 30;
+
 /// Columns in which one row is much like the one before: compression sees that, unless a dictionary is in the way. All other
 /// columns have dictionaries.
 const PLAIN: [&str; 2] = ["base_black", "base_white"];
@@ -181,7 +188,7 @@ fn read(bytes: Bytes, columns: Option<&[&str]>) -> Result<RecordBatch, ParquetEr
         Some(columns) => ProjectionMask::columns(builder.parquet_schema(), columns.iter().copied()),
         None => ProjectionMask::all(),
     };
-    collect(builder.with_projection(mask))
+    collect(builder.with_projection(mask), most_memory(size))
 }
 
 /// Makes sure that every column is within a file of so many bytes. Checksums tell damage and not malice, and readers believe a
@@ -198,9 +205,15 @@ fn is_within(column: &ColumnChunkMetaData, size: u64) -> bool {
     start.is_ok_and(|start| length.is_ok_and(|length| start + length <= size))
 }
 
-/// The table that a reader was set up for.
+/// Bytes of memory that the table of a file of this size may take.
+pub(crate) fn most_memory(size: u64) -> usize {
+    usize::try_from(size).unwrap_or(usize::MAX).saturating_mul(MOST_RATIO).max(SMALL)
+}
+
+/// The table that a reader was set up for, of so many bytes at most.
 pub(crate) fn collect<T: ChunkReader + 'static>(
     builder: ParquetRecordBatchReaderBuilder<T>,
+    most: usize,
 ) -> Result<RecordBatch, ParquetError> {
     // Readers of batches drop the metadata. Only its version belongs to the table and not to its file.
     let version = builder.schema().metadata().get(VERSION_KEY).map(ToString::to_string);
@@ -208,7 +221,15 @@ pub(crate) fn collect<T: ChunkReader + 'static>(
     let entries: BTreeMap<String, String> =
         version.map(|version| (VERSION_KEY.to_owned(), version)).into_iter().collect();
     let schema = Arc::new(reader.schema().as_ref().clone().with_metadata(entries));
-    let batches: Vec<RecordBatch> = reader.collect::<Result<_, _>>()?;
+    let (mut batches, mut bytes): (Vec<RecordBatch>, usize) = (Vec::new(), 0);
+    for batch in reader {
+        let batch = batch?;
+        bytes = bytes.saturating_add(batch.get_array_memory_size());
+        if bytes > most {
+            return Err(ParquetError::General(format!("its rows take more than {most} bytes of memory")));
+        }
+        batches.push(batch);
+    }
     Ok(concat_batches(&schema, &batches)?)
 }
 
@@ -231,5 +252,18 @@ mod tests {
             let column = metadata.row_group(0).column(0).clone().into_builder();
             assert!(!is_within(&column.set_total_compressed_size(length).build().unwrap(), size), "{length}");
         }
+    }
+
+    #[test]
+    fn table_that_takes_more_memory_than_it_may_is_refused() {
+        let bytes = encode(&games::to_batch(&[synthetic::game("m-1", "w", 0, Size::new(5).unwrap(), 8)]));
+        let read = |most| {
+            let builder = ParquetRecordBatchReaderBuilder::try_new(bytes.clone()).unwrap();
+            collect(builder, most).map(|table| table.num_rows()).map_err(|error| error.to_string())
+        };
+        assert_eq!(read(most_memory(bytes.len() as u64)), Ok(1));
+        let refused = read(10).unwrap_err();
+        assert!(refused.ends_with("its rows take more than 10 bytes of memory"), "{refused}");
+        assert_eq!([most_memory(100), most_memory(1 << 30), most_memory(u64::MAX)], [SMALL, 100 << 30, usize::MAX]);
     }
 }
