@@ -18,6 +18,6 @@ fn main() -> Result<(), Box<dyn Error>> {
     let descriptors = protox::compile(FILES, ["proto"])?;
     let folder = PathBuf::from(env::var("OUT_DIR")?);
     fs::write(folder.join("descriptors.bin"), descriptors.encode_to_vec())?;
-    tonic_prost_build::configure().bytes(".").compile_fds(descriptors)?;
+    tonic_prost_build::configure().bytes(".").codec_path("crate::codec::BoundedCodec").compile_fds(descriptors)?;
     Ok(())
 }

@@ -12,6 +12,7 @@ mod batch;
 mod client;
 #[cfg(test)]
 mod client_tests;
+mod codec;
 mod connection;
 mod credentials;
 mod dispatcher;

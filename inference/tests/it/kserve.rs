@@ -261,6 +261,10 @@ fn kserve_refuses_what_does_not_fit() {
             let status = client.model_infer(asked.clone()).await.expect_err("refused");
             assert_eq!(status.code(), code, "{status}");
         }
+        // Decoded, they would take a hundred times the memory of the message.
+        let empty = ModelInferRequest { inputs: vec![InferInputTensor::default(); 1000], ..good.clone() };
+        let status = client.model_infer(empty).await.expect_err("refused");
+        assert_eq!((status.code(), status.message()), (Code::InvalidArgument, "the message has more than 256 fields"));
         client.model_infer(good).await.unwrap();
     });
 }
