@@ -44,8 +44,12 @@ pub(crate) enum Absent {
 
 /// Finds the location that a URL or a bare path means. The options are for buckets, and go before the environment.
 pub(crate) fn open(place: &str, options: &[(String, String)], absent: Absent) -> Result<Location, StoreError> {
-    let fail = |reason: String| StoreError::BadUrl { url: place.to_owned(), reason };
+    let shown = without_credentials(place);
+    let fail = |reason: String| StoreError::BadUrl { url: shown.clone(), reason };
     let Some((scheme, _)) = place.split_once("://") else { return folder(place, PathBuf::from(place), absent) };
+    if matches!(scheme, "s3" | "gs") && shown != place {
+        return Err(fail("it has credentials; give them in the environment instead (AWS_*, GOOGLE_*)".to_owned()));
+    }
     let url = Url::parse(place).map_err(|e| fail(e.to_string()))?;
     match scheme {
         "file" => {
@@ -55,6 +59,18 @@ pub(crate) fn open(place: &str, options: &[(String, String)], absent: Absent) ->
         "s3" => s3(&url, options),
         "gs" => gs(&url, options),
         _ => Err(fail("a store is a folder, or file://, s3:// or gs://".to_owned())),
+    }
+}
+
+/// A place as errors and logs show it: the URL of a bucket without a key or a secret in it. A secret may have slashes.
+pub(crate) fn without_credentials(place: &str) -> String {
+    let Some((scheme, rest)) = place.split_once("://").filter(|(scheme, _)| *scheme != "file") else {
+        return place.to_owned();
+    };
+    let authority = rest.split('/').next().unwrap_or_default();
+    match rest.rsplit_once('@').filter(|_| authority.contains(['@', ':'])) {
+        Some((_, rest)) => format!("{scheme}://{rest}"),
+        None => place.to_owned(),
     }
 }
 

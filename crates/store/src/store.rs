@@ -77,6 +77,11 @@ impl Store {
         open::is_absent_folder(location)
     }
 
+    /// A location as messages show it: a URL without the credentials that [`Store::open`] would refuse.
+    pub fn shown(location: &str) -> String {
+        open::without_credentials(location)
+    }
+
     /// A store that is gone with its last clone.
     ///
     /// # Errors

@@ -23,7 +23,7 @@ pub(super) struct StoreState {
 /// Checks a store. A folder that is not there is not made.
 pub(super) fn examine(place: &str) -> (StoreState, Result<(), StoreError>) {
     let state = |state: String, probe: Option<Probe>| StoreState {
-        place: place.to_owned(),
+        place: Store::shown(place),
         state,
         clock_ahead: probe.and_then(|probe| probe.clock_ahead),
         conditional_put: probe.map(|probe| probe.conditional_put),

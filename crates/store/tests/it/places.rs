@@ -47,6 +47,22 @@ fn unusable_store_error_names_the_place() {
 }
 
 #[test]
+fn credentials_in_a_url_are_refused_and_not_shown() {
+    for (place, shown) in [
+        ("s3://key:secret@bucket/x", "s3://bucket/x"),
+        ("s3://key:se/cret@bucket", "s3://bucket"),
+        ("s3://key:/secret@bucket", "s3://bucket"),
+        ("gs://secret@bucket", "gs://bucket"),
+        ("https://key:secret@host/x", "https://host/x"),
+    ] {
+        let error = Store::open(place).unwrap_err();
+        assert!(matches!(&error, StoreError::BadUrl { url, .. } if url == shown), "{place}: {error}");
+        assert_eq!(Store::shown(place), shown);
+    }
+    assert_eq!(Store::open("s3://bucket/a@b").unwrap().root(), "s3://bucket/a@b");
+}
+
+#[test]
 fn buckets_are_not_contacted_before_they_are_used() {
     for place in ["s3://bucket/some/prefix", "gs://bucket"] {
         assert_eq!(Store::open(place).unwrap().root(), place);
