@@ -93,7 +93,7 @@ impl FromStr for Tiers {
     type Err = AddressError;
 
     fn from_str(text: &str) -> Result<Tiers, AddressError> {
-        let whole = || text.to_owned();
+        let whole = || without_credentials(text);
         let (list, local) = match text.rsplit_once(';') {
             Some((list, last)) if last.trim() == LOCAL => (list, true),
             _ => (text, false),
@@ -122,7 +122,7 @@ impl FromStr for Address {
     type Err = AddressError;
 
     fn from_str(text: &str) -> Result<Address, AddressError> {
-        let unreadable = || AddressError::Unreadable { text: text.to_owned() };
+        let unreadable = || AddressError::Unreadable { text: without_credentials(text) };
         // A file has the name that was typed, as for the server that listens there; a URL would escape some characters.
         if let Some(path) = text.strip_prefix("unix:") {
             let path = path.strip_prefix("//").unwrap_or(path);
@@ -133,7 +133,7 @@ impl FromStr for Address {
             };
         }
         let url: Url = text.parse().map_err(|_| unreadable())?;
-        let too_much = || AddressError::TooMuch { text: text.to_owned() };
+        let too_much = || AddressError::TooMuch { text: without_credentials(text) };
         let plain = url.username().is_empty() && url.password().is_none() && url.query().is_none();
         if !plain || url.fragment().is_some() {
             return Err(too_much());
@@ -155,6 +155,18 @@ impl FromStr for Address {
             _ => Err(unreadable()),
         }
     }
+}
+
+/// Addresses as errors show them. A password may have slashes, which end the host of a URL, and a scheme may be missing.
+fn without_credentials(text: &str) -> String {
+    let shown = |part: &str| match part.rsplit_once('@') {
+        Some((before, host)) if !part.trim_start().starts_with("unix:") => {
+            let scheme = before.split_once("://").map(|(scheme, _)| format!("{scheme}://"));
+            scheme.unwrap_or_default() + host
+        }
+        _ => part.to_owned(),
+    };
+    text.split_inclusive([';', ',']).map(shown).collect()
 }
 
 impl fmt::Display for Address {
@@ -243,6 +255,21 @@ mod tests {
         ] {
             let error = text.parse::<Tiers>().unwrap_err().to_string();
             assert!(error.contains(part), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn errors_do_not_show_passwords() {
+        for (text, expected) in [
+            ("http://me:secret@a:1", "\"http://a:1\" has more than a host and a port"),
+            ("https://me:se/cret@a:1", "\"https://a:1\" is no address"),
+            ("unix://me@host/x", "\"unix://me@host/x\" is no address"),
+            ("me:secret@a:1", "\"a:1\" is no address"),
+            ("http:/me:secret@a:1", "\"a:1\" has more"),
+            ("local,http://me:secret@a:1", "\"local,http://a:1\""),
+        ] {
+            let error = text.parse::<Tiers>().unwrap_err().to_string();
+            assert!(error.starts_with(expected), "{text}: {error}");
         }
     }
 }
