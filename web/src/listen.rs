@@ -54,6 +54,7 @@ pub(crate) fn acceptor(cert: &Path, key: &Path) -> Result<TlsAcceptor, WebError>
     let chain = CertificateDer::pem_file_iter(cert).and_then(Iterator::collect::<Result<Vec<_>, _>>);
     let chain = chain.map_err(|error| named(cert, error.to_string()))?;
     let secret = PrivateKeyDer::from_pem_file(key).map_err(|error| named(key, error.to_string()))?;
+    runtime::warn_of_readers(key);
     let builder = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()));
     let config = builder
         .with_safe_default_protocol_versions()

@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use runtime::{TokenError, is_token, read_token};
+use runtime::{TokenError, is_token, read_token, warn_of_readers};
 use subtle::ConstantTimeEq;
 use tonic::metadata::MetadataMap;
 use tonic::metadata::{Ascii, MetadataValue};
@@ -119,7 +119,9 @@ pub fn client_tls(ca: Option<&Path>, own: Option<&ServerIdentity>) -> Result<Cli
 }
 
 fn read_identity(ServerIdentity { cert, key }: &ServerIdentity) -> Result<Identity, SecurityError> {
-    Ok(Identity::from_pem(read_pem(cert, "CERTIFICATE", "certificate")?, read_pem(key, "PRIVATE KEY", "private key")?))
+    let (cert, secret) = (read_pem(cert, "CERTIFICATE", "certificate")?, read_pem(key, "PRIVATE KEY", "private key")?);
+    warn_of_readers(key);
+    Ok(Identity::from_pem(cert, secret))
 }
 
 fn read_certificate(path: &Path) -> Result<Certificate, SecurityError> {

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 /// Characters of a token at least: what cannot be guessed.
@@ -31,12 +32,33 @@ pub enum TokenError {
     },
 }
 
-/// Reads the token on the first line of a file. Blanks around it are removed.
+/// Warns of a file with a secret that every user of the machine can read.
+pub fn warn_of_readers(secret: &Path) {
+    if is_public(secret).unwrap_or_default() {
+        tracing::warn!(file = %secret.display(), "every user can read this secret; remove the right with chmod o=");
+    }
+}
+
+/// Whether every user can read a file: its mode says so, and those of all folders on the way let them pass.
+fn is_public(file: &Path) -> io::Result<bool> {
+    let file = fs::canonicalize(file)?;
+    let modes = file.ancestors().map(|path| fs::metadata(path).map(|found| found.permissions().mode()));
+    Ok(lets_others_read(modes.collect::<io::Result<Vec<u32>>>()?))
+}
+
+/// The same by the modes of the file and of the folders that it is in.
+fn lets_others_read(modes: Vec<u32>) -> bool {
+    let mut modes = modes.into_iter();
+    modes.next().is_some_and(|file| file & 0o004 != 0) && modes.all(|folder| folder & 0o001 != 0)
+}
+
+/// Reads the token on the first line of a file. Blanks around it are removed. A file that every user can read is warned of.
 ///
 /// # Errors
 /// The file cannot be read, or its first line is no token.
 pub fn read_token(path: &Path) -> Result<String, TokenError> {
     let bytes = fs::read(path).map_err(|source| TokenError::File { path: path.to_owned(), source })?;
+    warn_of_readers(path);
     first_line(&bytes).map(str::to_owned).ok_or_else(|| TokenError::NoToken { path: path.to_owned() })
 }
 
@@ -73,6 +95,21 @@ mod tests {
         for bytes in [&b""[..], b"\na-secret-of-20-chars", b"a-secret-of-20-char\xff"] {
             assert_eq!(first_line(bytes), None, "{bytes:?}");
         }
+    }
+
+    #[test]
+    fn secret_is_public_where_file_and_folders_are() {
+        for (modes, expected) in [
+            (&[0o100_644, 0o40_755, 0o40_755][..], true),
+            (&[0o100_604, 0o41_777], true),
+            (&[0o100_640, 0o40_755], false),
+            (&[0o100_600, 0o40_755], false),
+            (&[0o100_644, 0o40_755, 0o40_700, 0o40_755], false),
+        ] {
+            assert_eq!(lets_others_read(modes.to_vec()), expected, "{modes:?}");
+        }
+        assert!(is_public(Path::new("/etc/passwd")).unwrap(), "every user reads it");
+        assert!(is_public(Path::new("/nonexistent/token")).is_err());
     }
 
     #[test]
