@@ -15,6 +15,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::Access;
 use crate::catalogue::Catalogue;
+use crate::download::keeping;
 use crate::error::{Page, PageError};
 use crate::watch::{self, OpenRun, Snapshot, Watches};
 
@@ -22,6 +23,8 @@ use crate::watch::{self, OpenRun, Snapshot, Watches};
 const READERS: usize = 8;
 /// Files of models and of many games that are made at the same time: each takes memory.
 const EXPORTERS: usize = 1;
+/// Such files in memory, from their beginning until clients have taken them, which may be slow.
+const FILES: usize = 8;
 /// Models whose openings are kept; each takes some 300 KB.
 const MOST_OPENINGS: NonZeroUsize = NonZeroUsize::new(200).expect("above 0");
 /// How long a request waits for its turn.
@@ -39,6 +42,7 @@ struct Shared {
     access: Access,
     readers: Arc<Semaphore>,
     exporters: Arc<Semaphore>,
+    files: Arc<Semaphore>,
     streams: Arc<Semaphore>,
     stopped: Receiver<bool>,
     watches: Watches,
@@ -57,6 +61,7 @@ impl App {
             access,
             readers: Arc::new(Semaphore::new(READERS)),
             exporters: Arc::new(Semaphore::new(EXPORTERS)),
+            files: Arc::new(Semaphore::new(FILES)),
             streams: Arc::new(Semaphore::new(streams)),
             stopped,
             watches,
@@ -154,15 +159,14 @@ impl App {
         self.take_turn(&self.0.readers, work).await
     }
 
-    /// As [`App::read`], for a file that takes memory: one is made at a time.
+    /// As [`App::read`], for a file that takes memory: one is made at a time, and a few are sent.
     ///
     /// # Errors
     /// As [`App::read`].
-    pub(crate) async fn export<T: Send + 'static>(
-        &self,
-        work: impl FnOnce(&App) -> Result<T, PageError> + Send + 'static,
-    ) -> Result<T, PageError> {
-        self.take_turn(&self.0.exporters, work).await
+    pub(crate) async fn export(&self, work: impl FnOnce(&App) -> Page + Send + 'static) -> Page {
+        let place = turn(&self.0.files).await?;
+        let file = self.take_turn(&self.0.exporters, work).await?;
+        keeping(file, place).await.map_err(|error| PageError::Failed(format!("cannot send the file: {error}")))
     }
 
     async fn take_turn<T: Send + 'static>(
@@ -170,8 +174,7 @@ impl App {
         places: &Arc<Semaphore>,
         work: impl FnOnce(&App) -> Result<T, PageError> + Send + 'static,
     ) -> Result<T, PageError> {
-        let turn = tokio::time::timeout(PATIENCE, Arc::clone(places).acquire_owned()).await;
-        let turn = turn.map_err(|_| PageError::Busy)?.map_err(|_| PageError::Busy)?;
+        let turn = turn(places).await?;
         let app = self.clone();
         let work = move || {
             // The work goes on when its request is gone, and takes memory until it ends.
@@ -219,9 +222,17 @@ impl App {
     }
 }
 
+/// One of a few places, as soon as there is one.
+async fn turn(places: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, PageError> {
+    let turn = tokio::time::timeout(PATIENCE, Arc::clone(places).acquire_owned()).await;
+    turn.map_err(|_| PageError::Busy)?.map_err(|_| PageError::Busy)
+}
+
 #[cfg(test)]
 mod tests {
+    use axum::response::Response;
     use go::Size;
+    use http_body_util::BodyExt;
     use record::synthetic;
     use store::Stem;
     use tokio::runtime::Runtime;
@@ -229,6 +240,7 @@ mod tests {
     use tokio::time::timeout;
 
     use super::*;
+    use crate::download::PART;
 
     #[test]
     fn a_file_that_nobody_waits_for_keeps_its_turn() {
@@ -240,17 +252,36 @@ mod tests {
             let first = tokio::spawn(async move {
                 let work = move |_: &App| {
                     begun.send(()).unwrap();
-                    Ok(ends.recv().is_ok())
+                    Ok(ends.recv().is_ok().to_string().into_response())
                 };
                 first.export(work).await
             });
             begins.await.unwrap();
             first.abort();
             assert!(first.await.unwrap_err().is_cancelled());
-            let mut second = Box::pin(app.export(|_| Ok(())));
+            let mut second = Box::pin(app.export(|_| Ok(().into_response())));
             assert!(timeout(Duration::from_millis(100), second.as_mut()).await.is_err());
             end.send(()).unwrap();
             second.await.unwrap();
+        });
+    }
+
+    #[test]
+    fn file_has_a_place_until_its_client_has_taken_it() {
+        let app = App::in_memory();
+        Runtime::new().unwrap().block_on(async {
+            let mut unread: Vec<Response> = Vec::new();
+            for _ in 0..FILES {
+                unread.push(app.export(|_| Ok(vec![0_u8; 3 * PART].into_response())).await.unwrap());
+            }
+            let mut next = Box::pin(app.export(|_| Ok(().into_response())));
+            assert!(timeout(Duration::from_millis(100), next.as_mut()).await.is_err());
+            let mut body = unread.remove(0).into_body();
+            let part = body.frame().await.unwrap().unwrap().into_data().unwrap();
+            assert_eq!(part.len(), PART);
+            assert!(timeout(Duration::from_millis(100), next.as_mut()).await.is_err());
+            assert_eq!(body.collect().await.unwrap().to_bytes().len(), 2 * PART);
+            next.await.unwrap();
         });
     }
 
