@@ -7,6 +7,7 @@ import importlib.machinery
 import importlib.util
 import io
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -245,6 +246,15 @@ class ToolsTest(unittest.TestCase):
     def test_setup_tools_allowed_to_skip_succeeds(self):
         said = self.run_script("setup-tools", TENGEN_ALLOW_SKIP="all")
         self.assertEqual(said.returncode, 0, said.stderr)
+
+
+class WorkflowTest(unittest.TestCase):
+    def test_actions_are_named_by_commit(self):
+        workflows = list((SCRIPTS.parent / ".github" / "workflows").glob("*.yml"))
+        used = [name for file in workflows for name in re.findall(r"\buses: *(\S+)", file.read_text())]
+        self.assertTrue(used)
+        for name in used:
+            self.assertRegex(name, r"^[\w/-]+@[0-9a-f]{40}$", "a tag may lead elsewhere tomorrow")
 
 
 class CommitMessageTest(unittest.TestCase):
