@@ -208,6 +208,9 @@ fn clients_of_inference_servers_know_each_by_its_name_and_none_of_their_keys() {
     let Some(overlays) = rendered() else { return };
     let objects = &overlays["inference"];
     let servers = named(objects, "StatefulSet", "inference");
+    let sources = servers["spec"]["template"]["spec"]["containers"][0]["envFrom"].as_array().unwrap();
+    let secrets: Vec<&str> = sources.iter().filter_map(|source| source["secretRef"]["name"].as_str()).collect();
+    assert_eq!(secrets, ["tengen-store-read"], "no key that may write");
     let service = named(objects, "Service", text(&servers["spec"]["serviceName"]));
     assert_eq!(service["spec"]["clusterIP"], "None");
     let port = &service["spec"]["ports"][0]["port"];
