@@ -1,7 +1,7 @@
 //! Signing in with the token: a form, and a cookie that this site alone receives.
 
 use axum::extract::{Form, State};
-use axum::http::{StatusCode, header};
+use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::html;
 use serde::Deserialize;
@@ -27,12 +27,18 @@ pub(crate) async fn form() -> Response {
 }
 
 /// Checks the token. A wrong one leads back to the form.
-pub(crate) async fn submit(State(app): State<App>, Form(credentials): Form<Credentials>) -> Response {
+pub(crate) async fn submit(
+    State(app): State<App>,
+    headers: HeaderMap,
+    Form(credentials): Form<Credentials>,
+) -> Response {
     let access = app.access();
     let Some(session) = access.session_of(credentials.token.trim()) else {
         return page(StatusCode::FORBIDDEN, Some("This is not the token of this server."));
     };
-    let secure = if access.is_tls { "; Secure" } else { "" };
+    // Behind a proxy the page is encrypted and this request is not.
+    let is_encrypted = headers.get(header::ORIGIN).is_some_and(|origin| origin.as_bytes().starts_with(b"https://"));
+    let secure = if access.is_tls || is_encrypted { "; Secure" } else { "" };
     let cookie = format!("{COOKIE}={session}; Path=/; HttpOnly; SameSite=Strict{secure}");
     ([(header::SET_COOKIE, cookie)], Redirect::to("/")).into_response()
 }

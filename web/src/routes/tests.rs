@@ -149,16 +149,19 @@ async fn token_opens_the_pages() {
     assert_eq!(page(&[("authorization", "Bearer wrong")]).await.status(), StatusCode::SEE_OTHER);
     assert_eq!(page(&[("cookie", "tengen_session=wrong")]).await.status(), StatusCode::SEE_OTHER);
 
-    let sign_in = |token: &str| {
+    let sign_in = |token: &str, origin: &str| {
         let body = Body::from(format!("token={}", token.replace(' ', "+")));
         let kind = "application/x-www-form-urlencoded";
-        let request = Request::post("/sign-in").header("host", HOST).header("origin", OWN).header("content-type", kind);
+        let request = Request::post("/sign-in").header("host", HOST).header("origin", origin);
+        let request = request.header("content-type", kind);
         send(with_token(), request.body(body).unwrap())
     };
-    assert_eq!(sign_in("something else").await.status(), StatusCode::FORBIDDEN);
-    let signed_in = sign_in(TOKEN).await;
+    assert_eq!(sign_in("something else", OWN).await.status(), StatusCode::FORBIDDEN);
+    let behind_proxy = sign_in(TOKEN, "https://localhost:8080").await;
+    assert!(behind_proxy.headers()[header::SET_COOKIE].to_str().unwrap().ends_with("; Secure"));
+    let signed_in = sign_in(TOKEN, OWN).await;
     let cookie = signed_in.headers()[header::SET_COOKIE].to_str().unwrap();
-    assert!(cookie.contains("HttpOnly; SameSite=Strict") && !cookie.contains("correct"), "{cookie}");
+    assert!(cookie.ends_with("; HttpOnly; SameSite=Strict") && !cookie.contains("correct"), "{cookie}");
     let session = cookie.split(';').next().unwrap();
     assert_eq!(page(&[("cookie", &format!("other=1; {session}"))]).await.status(), StatusCode::OK);
 }
