@@ -15,6 +15,7 @@ use crate::error::StoreError;
 use crate::files::{PARQUET, SGF};
 use crate::folder::RunFolder;
 use crate::names::Stem;
+use crate::parallel::STRETCH;
 use crate::quarantine::Quarantine;
 
 const MATCHES: &str = "matches";
@@ -120,28 +121,28 @@ impl Matches {
         self.at.store.name(&self.file(stem))
     }
 
-    /// All results, oldest first. A second call reads only what is new.
+    /// All results, oldest first. A second call reads only what is new. Files are read several at once: a run has tens of
+    /// thousands of them, and a process that has just started reads them all.
     ///
     /// # Errors
     /// [`StoreError::Damaged`] for a file that this version cannot read. A damaged one is moved to quarantine; its games are
     /// played again where they are wanted.
     pub fn all(&self) -> Result<Vec<GameSummary>, StoreError> {
-        let mut all = Vec::new();
-        for stem in self.files()? {
-            let known = self.known().get(&stem).cloned();
-            let games = match known {
-                Some(games) => games,
-                None => {
-                    let (path, read) = (self.file(&stem), self.summaries(&stem));
-                    let read = self.quarantine.read_or_move(read, &path, || self.quarantine(&stem))?;
-                    let Some(games) = read else { continue };
-                    self.known().insert(stem, games.clone());
-                    games
+        let files = self.files()?;
+        let new: Vec<Stem> = {
+            let known = self.known();
+            files.iter().filter(|stem| !known.contains_key(*stem)).cloned().collect()
+        };
+        for some in new.chunks(STRETCH) {
+            for (stem, read) in some.iter().zip(self.at.store.each(some, |stem| self.summaries(stem))) {
+                let read = self.quarantine.read_or_move(read, &self.file(stem), || self.quarantine(stem))?;
+                if let Some(games) = read {
+                    self.known().insert(stem.clone(), games);
                 }
-            };
-            all.extend(games);
+            }
         }
-        Ok(all)
+        let known = self.known();
+        Ok(files.iter().filter_map(|stem| known.get(stem)).flatten().cloned().collect())
     }
 
     /// Moves a file of results to quarantine, with its readable games; returns how many files moved.

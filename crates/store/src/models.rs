@@ -14,6 +14,7 @@ use crate::names::{number_name, parse_number};
 use crate::newest::NewestName;
 use crate::numbers;
 use crate::origin::Source;
+use crate::parallel::STRETCH;
 use crate::parts::Part;
 
 const MODELS: &str = "models";
@@ -102,15 +103,17 @@ impl Models {
     /// # Errors
     /// A store that cannot be reached.
     pub fn list(&self) -> Result<Vec<u32>, StoreError> {
-        let mut published = BTreeSet::new();
-        let known = std::mem::take(&mut *self.known());
-        for number in self.folders()? {
-            if known.contains(&number) || self.exists(number)? {
-                published.insert(number);
+        let known = self.known().clone();
+        let (mut published, new): (Vec<u32>, Vec<u32>) =
+            self.folders()?.into_iter().partition(|number| known.contains(number));
+        for some in new.chunks(STRETCH) {
+            for (&number, exists) in some.iter().zip(self.at.store.each(some, |&number| self.exists(number))) {
+                published.extend(exists?.then_some(number));
             }
         }
-        self.known().clone_from(&published);
-        Ok(published.into_iter().collect())
+        published.sort_unstable();
+        *self.known() = published.iter().copied().collect();
+        Ok(published)
     }
 
     /// The number of the newest model; `None` before the first. Models are numbered without gaps, so this requests metadata and

@@ -1,15 +1,45 @@
-//! Reading many files of games at once.
+//! Many requests at once.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use crate::files::FileRef;
 use crate::games::Games;
+use crate::store::Store;
 
 /// Files of a bucket that are read at once: most of the time they are waited for.
 const FROM_A_BUCKET: usize = 8;
 /// Files of a folder that are read at once. They are there at once, and what a thread takes up while it reads it keeps.
 const FROM_A_FOLDER: usize = 2;
+
+/// Items whose requests are sent before an error of one of them is noticed.
+pub(crate) const STRETCH: usize = 64;
+
+impl Store {
+    /// How many files are read at once.
+    pub(crate) fn at_once(&self) -> usize {
+        if self.folder().is_some() { FROM_A_FOLDER } else { FROM_A_BUCKET }
+    }
+
+    /// Results of `work` for each item, in their order, several at once. An error of one stops no other, so callers pass as many
+    /// items at a time as may fail together.
+    pub(crate) fn each<I: Sync, T: Send>(&self, items: &[I], work: impl Fn(&I) -> T + Sync) -> Vec<T> {
+        let next = AtomicUsize::new(0);
+        let some = || {
+            let mine = || {
+                let place = next.fetch_add(1, Ordering::Relaxed);
+                items.get(place).map(|item| (place, item))
+            };
+            std::iter::from_fn(mine).map(|(place, item)| (place, work(item))).collect::<Vec<(usize, T)>>()
+        };
+        let mut done: Vec<(usize, T)> = thread::scope(|scope| {
+            let threads: Vec<_> = (0..self.at_once().min(items.len())).map(|_| scope.spawn(some)).collect();
+            threads.into_iter().flat_map(|thread| thread.join().expect("requests do not panic")).collect()
+        });
+        done.sort_unstable_by_key(|(place, _)| *place);
+        done.into_iter().map(|(_, answer)| answer).collect()
+    }
+}
 
 impl Games {
     /// Results of `read` for each file, in their order. Files outside of archives are read several at once; those in archives
@@ -17,7 +47,6 @@ impl Games {
     pub fn read_each<T: Send>(&self, files: &[FileRef], read: impl Fn(&FileRef) -> T + Sync) -> Vec<T> {
         let loose: Vec<bool> = files.iter().map(|file| self.archives.known_holding(file).is_none()).collect();
         let places: Vec<usize> = (0..files.len()).filter(|&place| loose[place]).collect();
-        let most = if self.at.store.folder().is_some() { FROM_A_FOLDER } else { FROM_A_BUCKET };
         let next = AtomicUsize::new(0);
         let work = || {
             let mine = || places.get(next.fetch_add(1, Ordering::Relaxed)).copied();
@@ -25,7 +54,7 @@ impl Games {
         };
         let mut answers: Vec<Option<T>> = files.iter().map(|_| None).collect();
         thread::scope(|scope| {
-            let threads: Vec<_> = (0..most.min(places.len())).map(|_| scope.spawn(work)).collect();
+            let threads: Vec<_> = (0..self.at.store.at_once().min(places.len())).map(|_| scope.spawn(work)).collect();
             for (place, file) in files.iter().enumerate().filter(|(place, _)| !loose[*place]) {
                 answers[place] = Some(read(file));
             }

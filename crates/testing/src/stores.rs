@@ -4,6 +4,7 @@ use std::fmt;
 use std::io;
 use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use bytes::Bytes;
@@ -23,13 +24,21 @@ const TRANSPORT: &[Fault] = &[Fault::RequestLost, Fault::ResponseLost, Fault::De
 /// The same store, where one request in `one_in` is lost, or late, or its response is lost; `seed` decides which.
 pub fn with_faults(store: &Store, one_in: u32, seed: u64) -> Store {
     let faults = FaultInjector::new(TRANSPORT, one_in, seed);
-    store.with_objects(|objects| Arc::new(Faulty { objects, faults, vanishing: false }))
+    store.with_objects(|objects| Arc::new(Faulty { objects, faults, vanishing: false, reads: None }))
 }
 
 /// The same store, where a file that is in the way of another is gone right after: its process has deleted it.
 pub fn with_vanishing_files(store: &Store) -> Store {
     let faults = FaultInjector::new(TRANSPORT, 0, 0);
-    store.with_objects(|objects| Arc::new(Faulty { objects, faults, vanishing: true }))
+    store.with_objects(|objects| Arc::new(Faulty { objects, faults, vanishing: true, reads: None }))
+}
+
+/// The same store, where every read is late, and the most reads that were in flight at once so far.
+pub fn with_slow_reads(store: &Store) -> (Store, Arc<AtomicUsize>) {
+    let (faults, most) = (FaultInjector::new(TRANSPORT, 0, 0), Arc::<AtomicUsize>::default());
+    let reads = Some((AtomicUsize::new(0), most.clone()));
+    let slow = store.with_objects(|objects| Arc::new(Faulty { objects, faults, vanishing: false, reads }));
+    (slow, most)
 }
 
 /// The same store in a process whose clock is ahead by so many milliseconds. No time comes twice.
@@ -45,6 +54,8 @@ struct Faulty {
     faults: FaultInjector,
     /// Whether a file is deleted that a put finds in its way.
     vanishing: bool,
+    /// Where reads are late: those in flight, and the most there were.
+    reads: Option<(AtomicUsize, Arc<AtomicUsize>)>,
 }
 
 impl Faulty {
@@ -56,6 +67,16 @@ impl Faulty {
             _ => {}
         }
         request.await
+    }
+
+    /// As `meet`, for reads.
+    async fn read<T>(&self, request: impl Future<Output = Result<T>>) -> Result<T> {
+        if let Some((now, most)) = &self.reads {
+            most.fetch_max(now.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
+            tokio::time::sleep(Fault::DELAY).await;
+            now.fetch_sub(1, Ordering::Relaxed);
+        }
+        self.meet(request).await
     }
 
     /// As `meet`, for responses in parts: they are lost, each after it is done or all before.
@@ -99,11 +120,11 @@ impl ObjectStore for Faulty {
     }
 
     async fn get_opts(&self, at: &Path, options: GetOptions) -> Result<GetResult> {
-        self.meet(self.objects.get_opts(at, options)).await
+        self.read(self.objects.get_opts(at, options)).await
     }
 
     async fn get_ranges(&self, at: &Path, ranges: &[Range<u64>]) -> Result<Vec<Bytes>> {
-        self.meet(self.objects.get_ranges(at, ranges)).await
+        self.read(self.objects.get_ranges(at, ranges)).await
     }
 
     fn delete_stream(&self, paths: BoxStream<'static, Result<Path>>) -> BoxStream<'static, Result<Path>> {

@@ -1,8 +1,11 @@
 //! What thousands of processes ask of a bucket when they start and while they wait: few small things, and no lists.
 
+use std::sync::atomic::Ordering;
+
 use bytes::Bytes;
-use store::{ModelMetadata, Run};
+use store::{ModelMetadata, Run, Store};
 use testing::s3::Server;
+use testing::with_slow_reads;
 
 use crate::{config, name, on_every_run, on_server, some_games, state};
 
@@ -133,6 +136,24 @@ fn results_models_and_claims_are_read_once() {
         ["LIST stores/r/matches/", "LIST stores/r/models/", "LIST stores/r/claims/"],
         "what has not changed is not read again"
     );
+}
+
+/// An evaluator that has just started reads what thousands of matches left.
+#[test]
+fn results_and_models_of_a_bucket_are_read_several_at_once() {
+    let (store, most) = with_slow_reads(&Store::in_memory().unwrap());
+    let run = store.run(&name("r"));
+    for number in 0..9 {
+        run.matches().publish("w", &some_games("m", number, number + 1)).unwrap();
+        run.models().publish(&state::metadata(number as u32 + 1), Bytes::from("w")).unwrap();
+    }
+    let fresh = store.run(&name("r"));
+    let found: Vec<u64> = fresh.matches().all().unwrap().iter().map(|game| game.index).collect();
+    assert_eq!(found, (0..9).collect::<Vec<_>>(), "the oldest first");
+    let results = most.swap(0, Ordering::Relaxed);
+    assert_eq!(fresh.models().list().unwrap(), (1..10).collect::<Vec<_>>());
+    let models = most.load(Ordering::Relaxed);
+    assert!(results > 1 && models > 1, "{results} results and {models} models at once");
 }
 
 #[test]
