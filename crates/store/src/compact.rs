@@ -8,9 +8,13 @@
 //!
 //! A kill before the second step leaves only parts without a reader, which are deleted when an archive of their number exists.
 //! After a later kill the files are in two places and are seen once, until the next compaction continues.
+//!
+//! A file takes a dozen requests, most of the time waited for, so several files at a time are read and deleted.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+
+use arrow_array::RecordBatch;
 
 use crate::archive::{ARCHIVE, Archive, archive_path};
 use crate::archives::Archives;
@@ -73,23 +77,24 @@ impl Archives {
         // Also where all archives before it were pruned.
         let number = archives.last().map_or(1, |archive| archive.number + 1).max(self.marks.newest()?.first_archive);
         let (mut batch, mut full) = (Builder::default(), false);
-        for file in loose {
-            let known = archives.iter().any(|archive| archive.sources.contains_key(&file));
-            if known || done.left.iter().any(|(left, _)| *left == file) {
-                continue;
-            }
-            match self.load(&file) {
-                Ok(loaded) if batch.is_full(&loaded, most) => {
-                    full = true;
-                    break;
-                }
-                Ok(loaded) => {
-                    if let Err(why) = batch.put(&file, loaded) {
-                        done.left.push((file, why));
+        let known = |file: &FileRef| archives.iter().any(|archive| archive.sources.contains_key(file));
+        let left = |file: &FileRef| done.left.iter().any(|(left, _)| left == file);
+        let files: Vec<FileRef> = loose.into_iter().filter(|file| !known(file) && !left(file)).collect();
+        'files: for some in files.chunks(self.at.store.at_once()) {
+            for (file, loaded) in some.iter().zip(self.at.store.each(some, |file| self.load(file))) {
+                match loaded {
+                    Ok(loaded) if batch.is_full(&loaded, most) => {
+                        full = true;
+                        break 'files;
                     }
+                    Ok(loaded) => {
+                        if let Err(why) = batch.put(file, loaded) {
+                            done.left.push((file.clone(), why));
+                        }
+                    }
+                    Err(error) if error.is_damage() => done.left.push((file.clone(), error.to_string())),
+                    Err(error) => return Err(error),
                 }
-                Err(error) if error.is_damage() => done.left.push((file, error.to_string())),
-                Err(error) => return Err(error),
             }
         }
         let (games, files) = (batch.games.rows, batch.sources.len());
@@ -146,30 +151,44 @@ impl Archives {
             if let Some(part) = archive.part(SGF).filter(|_| archive.number >= sgf_from) {
                 self.at.store.read_part(&self.at.path([SGF, ARCHIVE]), part)?;
             }
-            for file in sources {
-                self.replace(archive, file)?;
-                done.deleted += 1;
+            for some in sources.chunks(self.at.store.at_once()) {
+                self.replace(archive, some)?;
+                done.deleted += some.len();
             }
         }
         self.delete_leftovers(&archives)
     }
 
-    /// Deletes a file, since an archive has the same.
-    fn replace(&self, archive: &Archive, file: &FileRef) -> Result<(), StoreError> {
-        for folder in [EXAMPLES, HOLDOUT, GAMES] {
-            let loose = match self.load_table(folder, file) {
-                // A compaction that was killed had gone on to the next.
-                Err(StoreError::NotFound { .. }) => continue,
-                loose => loose?.table,
-            };
-            if self.read_archived(archive, folder, file, None)? != loose {
-                let path = self.at.store.name(&self.at.file(folder, file, PARQUET));
-                let archive = number_name(archive.number);
-                return Err(StoreError::Damaged { path, reason: format!("it is another in archive {archive}") });
+    /// Deletes files, since an archive has the same.
+    fn replace(&self, archive: &Archive, files: &[&FileRef]) -> Result<(), StoreError> {
+        for (file, loose) in files.iter().zip(self.at.store.each(files, |file| self.load_tables(file))) {
+            for (folder, loose) in loose? {
+                // One after the other: they share the row group that was read last.
+                if self.read_archived(archive, folder, file, None)? != loose {
+                    let path = self.at.store.name(&self.at.file(folder, file, PARQUET));
+                    let archive = number_name(archive.number);
+                    return Err(StoreError::Damaged { path, reason: format!("it is another in archive {archive}") });
+                }
             }
         }
         let all = [(SGF, SGF), (HOLDOUT, PARQUET), (EXAMPLES, PARQUET), (GAMES, PARQUET)];
-        all.iter().try_for_each(|(folder, extension)| self.at.store.delete(&self.at.file(folder, file, extension)))
+        let delete = |file: &&FileRef| {
+            all.iter().try_for_each(|(folder, extension)| self.at.store.delete(&self.at.file(folder, file, extension)))
+        };
+        self.at.store.each(files, delete).into_iter().collect()
+    }
+
+    /// The tables of a file that are still in their folders.
+    fn load_tables(&self, file: &FileRef) -> Result<Vec<(&'static str, RecordBatch)>, StoreError> {
+        let mut tables = Vec::new();
+        for folder in [EXAMPLES, HOLDOUT, GAMES] {
+            match self.load_table(folder, file) {
+                // A compaction that was killed had gone on to the next.
+                Err(StoreError::NotFound { .. }) => {}
+                loose => tables.push((folder, loose?.table)),
+            }
+        }
+        Ok(tables)
     }
 
     /// Deletes parts with the number of an archive that does not name them: their writer was killed or came late, and

@@ -5,6 +5,7 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
 
@@ -12,6 +13,7 @@ use record::{Example, GameRecord};
 use store::{Compaction, FileRef, Run, Stem, Store, StoreError};
 use tempfile::TempDir;
 use testing::s3::Server;
+use testing::with_slow_reads;
 
 use crate::{in_folder, name, on_every_run, on_server, some_games, stored};
 
@@ -205,6 +207,18 @@ fn parts_without_their_archive_are_ignored_and_deleted() {
     assert_eq!(view(&fresh(&run)), before);
     let left = files(folder.path());
     assert_eq!(left.len(), 4, "{left:?}");
+}
+
+#[test]
+fn files_of_a_bucket_are_compacted_several_at_once() {
+    let (store, most) = with_slow_reads(&Store::in_memory().unwrap());
+    let run = store.run(&name("r"));
+    publish(&run, 0..9);
+    most.store(0, Ordering::Relaxed);
+    let done = run.archives().compact(1, 1000).unwrap();
+    assert_eq!((done.archives, done.games, done.deleted), (1, 27, 9));
+    let at_once = most.load(Ordering::Relaxed);
+    assert!(at_once > 1, "{at_once} read at once");
 }
 
 #[test]
