@@ -14,7 +14,6 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
-use std::sync::{Arc, Mutex};
 
 use object_store::path::Path;
 use serde::{Deserialize, Serialize};
@@ -23,7 +22,6 @@ use crate::error::StoreError;
 use crate::files::{EXAMPLES, FileRef, GAMES, HOLDOUT, PARQUET, SGF};
 use crate::folder::RunFolder;
 use crate::names::number_name;
-use crate::partial_read::OpenTable;
 use crate::parts::Part;
 
 /// The folder of archives among the folders of models.
@@ -39,7 +37,7 @@ pub(crate) const FORMAT: u32 = 1;
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Contents {
     pub(crate) format: u32,
-    /// Each a [`Source`].
+    /// Each a [`Source`]. Of an opened archive none: they are parsed.
     pub(crate) sources: Vec<String>,
     /// The file of the examples; none when no source has any.
     pub(crate) examples: Option<Part>,
@@ -72,8 +70,6 @@ pub(crate) struct Archive {
     pub(crate) number: u32,
     pub(crate) contents: Contents,
     pub(crate) sources: BTreeMap<FileRef, Source>,
-    /// The tables that were opened so far, by folder.
-    pub(crate) tables: Mutex<BTreeMap<&'static str, Arc<OpenTable>>>,
 }
 
 /// Where the table of an archive lies in a folder.

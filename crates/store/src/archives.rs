@@ -1,6 +1,6 @@
 //! The archives of a run, and files of games wherever they are: in their folders or in an archive.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arrow_array::RecordBatch;
@@ -14,6 +14,13 @@ use crate::folder::RunFolder;
 use crate::marks::Marks;
 use crate::partial_read::OpenTable;
 
+/// Tables of archives whose footers are in memory, at most. That of an archive takes up to a megabyte, and a long run has hundreds
+/// of archives; readers go from one to the next.
+const TABLES: usize = 16;
+
+/// A table of an archive: the number of the archive, and the folder.
+type TableKey = (u32, &'static str);
+
 /// The archives of a run.
 #[derive(Clone, Debug)]
 pub struct Archives {
@@ -26,6 +33,8 @@ pub struct Archives {
 #[derive(Debug, Default)]
 struct Known {
     opened: BTreeMap<u32, Arc<Archive>>,
+    /// The tables that were used last, the latest at the end.
+    tables: VecDeque<(TableKey, Arc<OpenTable>)>,
     /// The row group that was read last of each folder, for the sources that follow.
     last: BTreeMap<&'static str, Decoded>,
 }
@@ -36,6 +45,25 @@ struct Decoded {
     group: usize,
     columns: Option<Vec<String>>,
     table: RecordBatch,
+}
+
+impl Known {
+    /// A table, if it was used lately.
+    fn table(&mut self, key: TableKey) -> Option<Arc<OpenTable>> {
+        let place = self.tables.iter().position(|(known, _)| *known == key)?;
+        let (_, table) = self.tables.remove(place)?;
+        self.tables.push_back((key, table.clone()));
+        Some(table)
+    }
+
+    /// Keeps a table that was opened just now, in place of the one that was not used for longest.
+    fn keep(&mut self, key: TableKey, table: Arc<OpenTable>) {
+        self.tables.retain(|(known, _)| *known != key);
+        self.tables.push_back((key, table));
+        if self.tables.len() > TABLES {
+            self.tables.pop_front();
+        }
+    }
 }
 
 impl Archives {
@@ -86,7 +114,7 @@ impl Archives {
         let table = self.at.store.open_table(&path)?;
         let text =
             table.entry(CONTENTS).ok_or_else(|| damaged("metadata key `tengen.archive` is missing".to_owned()))?;
-        let contents: Contents = toml::from_str(text).map_err(|e| damaged(e.message().to_owned()))?;
+        let mut contents: Contents = toml::from_str(text).map_err(|e| damaged(e.message().to_owned()))?;
         if contents.format != FORMAT {
             return Err(damaged(format!("it has format {}, and this program reads {FORMAT}", contents.format)));
         }
@@ -94,8 +122,9 @@ impl Archives {
         let sources: Result<BTreeMap<FileRef, Source>, StoreError> =
             sources.map(|source| source.map(|source| (source.file.clone(), source))).collect();
         let sources = sources.map_err(|e| damaged(e.to_string()))?;
-        let tables = Mutex::new(BTreeMap::from([(GAMES, table.into())]));
-        Ok(Archive { number, contents, sources, tables })
+        contents.sources = Vec::new();
+        self.known().keep((number, GAMES), table.into());
+        Ok(Archive { number, contents, sources })
     }
 
     /// Reads rows of one of an archive's tables.
@@ -151,12 +180,13 @@ impl Archives {
         folder: &'static str,
         path: &Path,
     ) -> Result<Arc<OpenTable>, StoreError> {
-        let opened = || archive.tables.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(table) = opened().get(folder) {
-            return Ok(table.clone());
+        let key = (archive.number, folder);
+        let known = self.known().table(key);
+        if let Some(table) = known {
+            return Ok(table);
         }
         let table: Arc<OpenTable> = self.at.store.open_table(path)?.into();
-        opened().insert(folder, table.clone());
+        self.known().keep(key, table.clone());
         Ok(table)
     }
 
@@ -212,5 +242,37 @@ impl Archives {
 
     fn known(&self) -> MutexGuard<'_, Known> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use go::Size;
+    use record::synthetic;
+
+    use super::*;
+    use crate::run::Run;
+
+    #[test]
+    fn footers_of_archives_in_memory_are_bounded() {
+        let at = RunFolder::in_memory();
+        let process = || Run::new(at.store.clone(), at.name.clone());
+        let run = process();
+        let size = Size::new(5).unwrap();
+        let games: Vec<_> = (0..20).map(|index| synthetic::game("run-1", "w", index, size, 8)).collect();
+        for game in &games {
+            run.games().publish(1, "w", std::slice::from_ref(game)).unwrap();
+        }
+        let made = run.archives().compact(1, 1).unwrap().archives;
+        assert!(made > TABLES, "{made} archives");
+        let fresh = process();
+        let files = fresh.games().files(1).unwrap();
+        for _ in 0..2 {
+            for (file, game) in files.iter().zip(&games) {
+                assert_eq!(fresh.games().read(file).unwrap(), [game.as_stored()]);
+                drop(fresh.examples().read(file));
+            }
+        }
+        assert_eq!(fresh.archives().known().tables.len(), TABLES);
     }
 }
