@@ -107,7 +107,7 @@ fn measure(run: &Run, config: &RunConfig, old: &mut Shuffler, model: u32) -> Res
     let mut missing = || time(|| Ok::<_, Failure>(patient.publish(model + 1).is_err()));
     let poll = twice(missing()?, missing()?);
     let window = twice(time(|| young.plan(model + 1))?, time(|| old.plan(model + 1))?);
-    let calibrator = Calibrator::new(&fresh, &config.resign);
+    let mut calibrator = Calibrator::new(&fresh, &config.resign);
     let threshold = twice(time(|| calibrator.update())?, time(|| calibrator.update())?);
     let games = u64::from(model + 1) * config.selfplay.games as u64;
     println!("{games:<10} {files:<6} {newest:<14} {poll:<15} {window:<15} {threshold}");

@@ -1,5 +1,7 @@
 //! The resign threshold: computed from the newest calibration games whenever there are new games.
 
+use std::collections::BTreeMap;
+
 use config::Resign;
 use record::calibration::ResignCalibration;
 use runtime::Reporter;
@@ -17,6 +19,8 @@ pub struct Calibrator {
     settings: Resign,
     /// The newest games that were read, and how many files of their model there were.
     seen: Option<(FileRef, usize)>,
+    /// By file that the last threshold came from: the winner's minimum root values of its calibration games, the newest first.
+    known: BTreeMap<FileRef, Vec<f32>>,
 }
 
 /// The winner's minimum root values of the newest calibration games that have a winner.
@@ -30,7 +34,7 @@ struct WinnerMinValue {
 impl Calibrator {
     /// A calibrator that has not seen any games.
     pub fn new(run: &Run, settings: &Resign) -> Calibrator {
-        Calibrator { run: run.clone(), settings: settings.clone(), seen: None }
+        Calibrator { run: run.clone(), settings: settings.clone(), seen: None, known: BTreeMap::new() }
     }
 
     /// Updates the threshold if there are games that the last call has not seen. Games that cannot be read leave it as it is,
@@ -58,7 +62,7 @@ impl Calibrator {
     ///
     /// # Errors
     /// [`StoreError::Damaged`] for games that this version cannot read. Damaged ones are moved to quarantine.
-    pub fn update(&self) -> Result<Option<ResignThreshold>, StoreError> {
+    pub fn update(&mut self) -> Result<Option<ResignThreshold>, StoreError> {
         let winner_min = self.winner_min()?;
         let found =
             ResignCalibration::of(&winner_min.values, f64::from(self.settings.quantile), self.settings.min_games);
@@ -71,21 +75,20 @@ impl Calibrator {
         Ok(Some(found))
     }
 
-    /// Reads games from the newest file backwards until there are enough. The values of `random`, model 0, mean nothing,
+    /// Takes games from the newest file backwards until there are enough. The values of `random`, model 0, mean nothing,
     /// so its games say nothing about when to resign.
-    fn winner_min(&self) -> Result<WinnerMinValue, StoreError> {
+    fn winner_min(&mut self) -> Result<WinnerMinValue, StoreError> {
         let mut found = WinnerMinValue::default();
         let newest = self.run.games().newest_model()?.unwrap_or_default();
         for model in (1..=newest).rev() {
             for file in self.run.games().files(model)?.into_iter().rev() {
                 let games_left = self.settings.games - found.values.len();
                 if games_left == 0 {
+                    self.known.retain(|known, _| *known > file);
                     return Ok(found);
                 }
-                let Some(summaries) = self.run.games().summaries_or_quarantine(&file)? else { continue };
-                let calibration = summaries.iter().rev().filter(|game| game.calibration);
                 let before = found.values.len();
-                found.values.extend(calibration.filter_map(|game| game.winner_min_value).take(games_left));
+                found.values.extend(self.values(&file)?.into_iter().take(games_left));
                 if found.values.len() > before {
                     found.from_model = model;
                     found.to_model = found.to_model.max(model);
@@ -93,6 +96,19 @@ impl Calibrator {
             }
         }
         Ok(found)
+    }
+
+    /// The values of a file, which is read once: hundreds of files have the calibration games of a threshold, and workers publish
+    /// one every second.
+    fn values(&mut self, file: &FileRef) -> Result<Vec<f32>, StoreError> {
+        if let Some(values) = self.known.get(file) {
+            return Ok(values.clone());
+        }
+        let Some(games) = self.run.games().summaries_or_quarantine(file)? else { return Ok(Vec::new()) };
+        let calibration = games.iter().rev().filter(|game| game.calibration);
+        let values: Vec<f32> = calibration.filter_map(|game| game.winner_min_value).collect();
+        self.known.insert(file.clone(), values.clone());
+        Ok(values)
     }
 
     fn describe(&self, found: &ResignCalibration, winner_min: &WinnerMinValue) -> ResignThreshold {

@@ -2,13 +2,13 @@
 
 use shuffler::Calibrator;
 
-use crate::{a_run, config, games};
+use crate::{a_run, config, file, games, in_folder};
 
 #[test]
 fn calibrator_publishes_the_quantile_of_the_newest_calibration_games_once() {
     let run = a_run();
     let settings = config(&["resign.games=20", "resign.min_games=5"]).resign;
-    let calibrator = Calibrator::new(&run, &settings);
+    let mut calibrator = Calibrator::new(&run, &settings);
     assert_eq!(calibrator.update().unwrap(), None);
     let calibration = |model| games(model, 0, 600).into_iter().filter(|game| game.calibration).collect::<Vec<_>>();
     run.games().publish(0, "w", &calibration(0)).unwrap();
@@ -27,4 +27,25 @@ fn calibrator_publishes_the_quantile_of_the_newest_calibration_games_once() {
     assert_eq!(calibrator.update().unwrap(), Some(found.clone()));
     assert_eq!(run.resign().newest().unwrap(), Some(found));
     assert_eq!(run.resign().list().unwrap(), ["000001", "000002"], "an unchanged threshold is not published again");
+}
+
+/// Workers publish files all the time, and the newest games are in hundreds of them.
+#[test]
+fn calibrator_reads_a_file_of_games_once() {
+    let (folder, run) = in_folder();
+    let settings = config(&["resign.games=20", "resign.min_games=5"]).resign;
+    let mut calibrator = Calibrator::new(&run, &settings);
+    let calibration: Vec<_> = games(1, 0, 900).into_iter().filter(|game| game.winner_min_value.is_some()).collect();
+    let calibration: Vec<_> = calibration.into_iter().filter(|game| game.calibration).collect();
+    run.games().publish_as(&file(1, 1), &calibration[..15]).unwrap();
+    run.games().publish_as(&file(1, 2), &calibration[15..30]).unwrap();
+    assert_eq!(calibrator.update().unwrap().unwrap().games, 20);
+    // Another read would move it to quarantine.
+    std::fs::write(folder.path().join(format!("r/games/{}.parquet", file(1, 2))), "PAR1").unwrap();
+    run.games().publish_as(&file(1, 3), &calibration[30..35]).unwrap();
+    let found = calibrator.update().unwrap().unwrap();
+    let newest: Vec<f32> = calibration[15..35].iter().filter_map(|game| game.winner_min_value).collect();
+    let expected = record::calibration::quantile(&newest, f64::from(settings.quantile)).unwrap().min(0.0);
+    assert_eq!((found.games, found.threshold), (20, expected));
+    assert!(run.quarantine().files().unwrap().is_empty());
 }
