@@ -1,6 +1,7 @@
 //! The resign threshold: computed from the newest calibration games whenever there are new games.
 
 use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
 
 use config::Resign;
 use record::calibration::ResignCalibration;
@@ -12,6 +13,10 @@ use crate::event::Event;
 /// How many models back held-out games are searched.
 const BACK: u32 = 3;
 
+/// How long a threshold from games of a model holds at least, unless there are games of a newer model: as long as workers may take
+/// to see it.
+const HOLDS: Duration = Duration::from_secs(30);
+
 /// Keeps the resign threshold of a run up to date.
 #[derive(Debug)]
 pub struct Calibrator {
@@ -21,6 +26,8 @@ pub struct Calibrator {
     seen: Option<(FileRef, usize)>,
     /// By file that the last threshold came from: the winner's minimum root values of its calibration games, the newest first.
     known: BTreeMap<FileRef, Vec<f32>>,
+    /// When the last threshold was published.
+    published: Option<Instant>,
 }
 
 /// The winner's minimum root values of the newest calibration games that have a winner.
@@ -34,15 +41,17 @@ struct WinnerMinValue {
 impl Calibrator {
     /// A calibrator that has not seen any games.
     pub fn new(run: &Run, settings: &Resign) -> Calibrator {
-        Calibrator { run: run.clone(), settings: settings.clone(), seen: None, known: BTreeMap::new() }
+        Calibrator { run: run.clone(), settings: settings.clone(), seen: None, known: BTreeMap::new(), published: None }
     }
 
-    /// Updates the threshold if there are games that the last call has not seen. Games that cannot be read leave it as it is,
-    /// and are logged once.
+    /// Updates the threshold if there are games that the last call has not seen, and it has held for a while. Games that cannot be
+    /// read leave it as it is, and are logged once.
     pub(crate) fn poll(&mut self, reporter: &mut dyn Reporter<Event>) -> Result<(), StoreError> {
         let files = self.run.games().newest_files()?;
         let newest = files.last().map(|newest| (newest.clone(), files.len()));
-        if newest == self.seen {
+        let model = |seen: &Option<(FileRef, usize)>| seen.as_ref().map(|(file, _)| file.model);
+        let holds = self.published.is_some_and(|published| published.elapsed() < HOLDS);
+        if newest == self.seen || (holds && model(&newest) == model(&self.seen)) {
             return Ok(());
         }
         if let Some((newest, _)) = &newest {
@@ -69,6 +78,7 @@ impl Calibrator {
         let Some(found) = found.map(|found| self.describe(&found, &winner_min)) else { return Ok(None) };
         if self.run.resign().newest()?.as_ref() != Some(&found) {
             self.run.resign().publish(&found)?;
+            self.published = Some(Instant::now());
             let ResignThreshold { threshold, games, false_positive_rate, .. } = found;
             tracing::info!(threshold, games, false_positive_rate, "resign threshold updated");
         }

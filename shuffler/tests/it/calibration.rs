@@ -1,6 +1,7 @@
 //! The resign threshold, from the calibration games that are published.
 
-use shuffler::Calibrator;
+use runtime::{Driver as _, Silent};
+use shuffler::{Calibrator, Driver};
 
 use crate::{a_run, config, file, games, in_folder};
 
@@ -48,4 +49,20 @@ fn calibrator_reads_a_file_of_games_once() {
     let expected = record::calibration::quantile(&newest, f64::from(settings.quantile)).unwrap().min(0.0);
     assert_eq!((found.games, found.threshold), (20, expected));
     assert!(run.quarantine().files().unwrap().is_empty());
+}
+
+#[test]
+fn threshold_holds_for_a_while_unless_a_newer_model_plays() {
+    let run = a_run();
+    run.create(&config(&["resign.min_games=5"])).unwrap();
+    let mut driver = Driver::new(&run, Silent).unwrap();
+    let mut thresholds_after = |model, time: usize| {
+        let calibration: Vec<_> = games(model, 0, 600).into_iter().filter(|game| game.calibration).collect();
+        run.games().publish_as(&file(model, time as u64), &calibration[10 * time..10 * (time + 1)]).unwrap();
+        driver.step().unwrap();
+        run.resign().list().unwrap().len()
+    };
+    assert_eq!(thresholds_after(1, 0), 1);
+    assert_eq!(thresholds_after(1, 1), 1, "workers have hardly seen the first");
+    assert_eq!(thresholds_after(2, 0), 2);
 }
