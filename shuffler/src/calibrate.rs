@@ -89,6 +89,10 @@ impl Calibrator {
     /// so its games say nothing about when to resign.
     fn winner_min(&mut self) -> Result<WinnerMinValue, StoreError> {
         let mut found = WinnerMinValue::default();
+        // All games of the run would be searched in vain.
+        if self.settings.calibration_fraction == 0.0 {
+            return Ok(found);
+        }
         let newest = self.run.games().newest_model()?.unwrap_or_default();
         for model in (1..=newest).rev() {
             for file in self.run.games().files(model)?.into_iter().rev() {

@@ -146,6 +146,10 @@ impl<'a> GenerationTrainer<'a> {
 
     /// Evaluates the model on the newest games of the validation set, if there are any.
     fn measure(&mut self, journal: &mut Journal) -> Result<(), TrainerError> {
+        // The folders of all models would be searched in vain.
+        if self.config.selfplay.holdout_fraction == 0.0 {
+            return Ok(());
+        }
         let generation = self.shards.generation;
         let trained = self.config.train.batch.saturating_mul(self.config.train.steps);
         let most = (trained / TRAINED_PER_MEASURED).clamp(LEAST_HOLDOUT, HOLDOUT);

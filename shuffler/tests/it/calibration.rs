@@ -66,3 +66,14 @@ fn threshold_holds_for_a_while_unless_a_newer_model_plays() {
     assert_eq!(thresholds_after(1, 1), 1, "workers have hardly seen the first");
     assert_eq!(thresholds_after(2, 0), 2);
 }
+
+#[test]
+fn run_without_calibration_games_is_not_searched_for_them() {
+    let (folder, run) = in_folder();
+    let settings = config(&["resign.calibration_fraction=0"]).resign;
+    run.games().publish_as(&file(1, 1), &games(1, 0, 5)).unwrap();
+    // A read would move it to quarantine.
+    std::fs::write(folder.path().join(format!("r/games/{}.parquet", file(1, 1))), "PAR1").unwrap();
+    assert_eq!(Calibrator::new(&run, &settings).update().unwrap(), None);
+    assert!(run.quarantine().files().unwrap().is_empty());
+}

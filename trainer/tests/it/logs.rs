@@ -1,10 +1,12 @@
 //! What is written down.
 
 use record::GameRecord;
+use runtime::Stop;
 use serde_json::Value;
 use store::Run;
+use trainer::TrainerEvent;
 
-use crate::{examples, games, publish, run, train, train_some};
+use crate::{TRAIN_DEVICE, config, examples, games, publish, run, train, train_next, train_some};
 
 #[test]
 fn every_stretch_of_training_leaves_lines_and_events() {
@@ -55,6 +57,20 @@ fn values_of_held_out_games_are_compared_with_their_outcomes() {
     let said = line["calibration_error"].as_f64().unwrap();
     assert!((said - error).abs() < 1e-5, "{said} and {error}");
     assert!(curves.contains("holdout/calibration_error") && !curves.contains("holdout/calibration\u{12}"), "{curves}");
+}
+
+#[test]
+fn run_without_a_validation_set_is_not_searched_for_one() {
+    let run = run();
+    publish(&run, 1, &examples(1, 6 * 16), 40);
+    let held: Vec<GameRecord> = games("w").map(|game| GameRecord { holdout: true, ..game }).take(4).collect();
+    run.games().publish(0, "w", &held).unwrap();
+    let mut config = config();
+    config.selfplay.holdout_fraction = 0.0;
+    let mut measured = false;
+    let mut watch = |event| measured |= matches!(event, TrainerEvent::Holdout { .. });
+    assert!(train_next(&run, &config, TRAIN_DEVICE, &Stop::never(), &mut watch).unwrap().is_some());
+    assert!(!measured);
 }
 
 /// The last line of a set, and the event files as text.
