@@ -32,8 +32,9 @@ const MOST_IN_MEMORY: usize = 200_000;
 const PUBLISH_AFTER: Duration = Duration::from_secs(60);
 /// How long segments of other processes are not seen.
 const REFRESH_AFTER: Duration = Duration::from_secs(60);
-/// So many segments that can be merged are.
-const MERGE: usize = 8;
+/// The writer of every eighth segment merges, if there are so many. Of hundreds of processes that share a set, most would merge the
+/// same segments at the same time otherwise.
+const MERGE: u32 = 8;
 
 /// Which segments are merged.
 #[derive(Clone, Copy)]
@@ -352,7 +353,7 @@ impl EvaluationCache {
         self.recent.write().unwrap_or_else(PoisonError::into_inner).forget(written);
         self.due.store(MOST_IN_MEMORY, Ordering::Relaxed);
         tracing::debug!(segment = number, "published evaluations");
-        if self.segments() >= MERGE {
+        if number.is_multiple_of(MERGE) && self.segments() >= MERGE as usize {
             self.merge(Mergeable::SIMILAR)?;
         }
         Ok(())

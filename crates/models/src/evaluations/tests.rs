@@ -178,6 +178,29 @@ fn compaction_keeps_everything_and_deletes_what_it_merged() {
 }
 
 #[test]
+fn writer_of_every_eighth_segment_merges() {
+    let store = Store::in_memory().unwrap();
+    let cache = open(&store);
+    put(&cache, 0);
+    cache.publish().unwrap();
+    let file = cache.segments.open(1).unwrap();
+    let mut bytes = vec![0; file.size() as usize];
+    file.read(0, &mut bytes).unwrap();
+    // Those of other processes, which are about to merge them.
+    for number in 2..=9 {
+        assert_eq!(cache.segments.publish(&bytes.clone().into()).unwrap(), number);
+    }
+    for number in 10..=15 {
+        put(&cache, number);
+        cache.publish().unwrap();
+        assert_eq!(cache.segments() as u64, number);
+    }
+    put(&cache, 16);
+    cache.publish().unwrap();
+    assert_eq!((cache.segments(), found(&cache, 10..17), found(&cache, 0..1)), (1, 7, 1));
+}
+
+#[test]
 fn merged_segments_have_bounds() {
     let store = Store::in_memory().unwrap();
     for nth in 0..4 {
