@@ -74,7 +74,9 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
         return Err(anyhow!("--generation is for --once and --dry-run")).misconfigured();
     }
     args.service.start("shuffler", Some(args.run.as_str()), stop)?;
-    let store = Store::open(&args.store.store)?;
+    // A compaction, or the first window of a long run, may take longer than a process without progress lives.
+    let health = stop.health().clone();
+    let store = Store::open(&args.store.store)?.with_progress(move || health.heartbeat());
     let run = store.run(&args.run);
     match args.compact {
         Some(least) => compact(&run, least),

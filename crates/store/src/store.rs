@@ -32,9 +32,12 @@ struct Inner {
     runtime: Arc<Runtime>,
     /// The time in milliseconds since 1970.
     clock: Clock,
+    /// Called after every request that succeeded.
+    progress: Progress,
 }
 
 type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
+type Progress = Arc<dyn Fn() + Send + Sync>;
 
 impl Store {
     /// Opens the store at a folder, which is created where it does not exist, or at a URL: `file:///path`,
@@ -95,7 +98,8 @@ impl Store {
         let runtime = Builder::new_current_thread().enable_all().build();
         let runtime = runtime
             .map_err(|e| StoreError::BadUrl { url: location.root.clone(), reason: format!("no runtime: {e}") })?;
-        Ok(Store(Arc::new(Inner { location, runtime: Arc::new(runtime), clock: Arc::new(names::now) })))
+        let (runtime, clock, progress) = (Arc::new(runtime), Arc::new(names::now), Arc::new(|| ()));
+        Ok(Store(Arc::new(Inner { location, runtime, clock, progress })))
     }
 
     /// The same store with a decorator around its objects, which every request goes through.
@@ -110,6 +114,11 @@ impl Store {
     /// The same store in a process with this clock, in milliseconds since 1970.
     pub fn with_clock(&self, clock: impl Fn() -> u64 + Send + Sync + 'static) -> Store {
         Store(Arc::new(Inner { clock: Arc::new(clock), ..Inner::clone(&self.0) }))
+    }
+
+    /// The same store, where every request that succeeds is noted: for processes whose progress is that of their requests.
+    pub fn with_progress(&self, note: impl Fn() + Send + Sync + 'static) -> Store {
+        Store(Arc::new(Inner { progress: Arc::new(note), ..Inner::clone(&self.0) }))
     }
 
     /// The time by the clock of this process, in milliseconds since 1970, which gives no time twice.
@@ -348,7 +357,12 @@ impl Store {
             operation.asked();
             match self.0.runtime.block_on(work()) {
                 Err(error) if retry.wait_after(&error) => operation.again(),
-                answer => return answer.inspect_err(|error| operation.failed(error)),
+                answer => {
+                    if answer.is_ok() {
+                        (self.0.progress)();
+                    }
+                    return answer.inspect_err(|error| operation.failed(error));
+                }
             }
         }
     }

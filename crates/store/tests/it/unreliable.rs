@@ -1,13 +1,16 @@
 //! Many writers, some of them at work twice, over lines that lose one request in ten.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::{env, thread};
 
 use record::GameRecord;
 use store::{Claim, FileRef, Run, Stem, StoreError};
+use testing::s3::{Refusal, Server};
 use testing::with_vanishing_files;
 
-use crate::{name, on_every_reliable_store, on_every_store, on_every_unreliable_store, some_games, stored};
+use crate::{name, on_every_reliable_store, on_every_store, on_every_unreliable_store, on_server, some_games, stored};
 
 /// As many files, unless TENGEN_TEST_FILES says otherwise.
 const FILES: u64 = 250;
@@ -105,4 +108,20 @@ fn name_was_taken_although_its_file_is_gone_at_the_comparison() {
         assert!(!late.claims().acquire("other", &claim).unwrap(), "{store:?}");
         assert!(late.claims().acquire("other", &claim).unwrap(), "{store:?}");
     });
+}
+
+#[test]
+fn progress_is_noted_while_the_store_serves_requests() {
+    let (server, noted) = (Server::start().unwrap(), Arc::<AtomicUsize>::default());
+    let counter = noted.clone();
+    let store = on_server(&server).with_progress(move || {
+        counter.fetch_add(1, Ordering::Relaxed);
+    });
+    let run = store.run(&name("r"));
+    run.games().publish(1, "w", &some_games("w", 0, 3)).unwrap();
+    let written = noted.swap(0, Ordering::Relaxed);
+    assert!((3..=4).contains(&written), "{written} objects");
+    server.refuse(Some(Refusal::ClockSkew));
+    assert!(run.games().files(1).is_err());
+    assert_eq!(noted.load(Ordering::Relaxed), 0);
 }
