@@ -128,6 +128,14 @@ impl Matches {
     /// [`StoreError::Damaged`] for a file that this version cannot read. A damaged one is moved to quarantine; its games are
     /// played again where they are wanted.
     pub fn all(&self) -> Result<Vec<GameSummary>, StoreError> {
+        self.all_noting(&|| ())
+    }
+
+    /// As [`Matches::all`]; `note` is called whenever some files were read.
+    ///
+    /// # Errors
+    /// As [`Matches::all`].
+    pub fn all_noting(&self, note: &dyn Fn()) -> Result<Vec<GameSummary>, StoreError> {
         let files = self.files()?;
         let new: Vec<Stem> = {
             let known = self.known();
@@ -140,6 +148,7 @@ impl Matches {
                     self.known().insert(stem.clone(), games);
                 }
             }
+            note();
         }
         let known = self.known();
         Ok(files.iter().filter_map(|stem| known.get(stem)).flatten().cloned().collect())

@@ -87,13 +87,16 @@ impl CommonArgs {
     }
 }
 
-/// The place where players of a run meet.
-pub(super) fn arena(rated: RatedRun, resources: Resources) -> Result<Arena, EvaluatorError> {
+/// The place where players of a run meet. Reads all results, of which later only new ones are read: in a long run that takes
+/// longer than a process without progress lives.
+pub(super) fn arena(rated: RatedRun, resources: Resources, stop: &Stop) -> Result<Arena, EvaluatorError> {
     let name = rated.run().name();
     if rated.models().is_in_memory(name)? {
         tracing::warn!(run = %name, "results are not stored: the run is in memory; --run NAME stores them in a run");
     }
-    Arena::open(rated, resources)
+    let arena = Arena::open(rated, resources)?;
+    arena.rated().run().matches().all_noting(&|| stop.health().heartbeat())?;
+    Ok(arena)
 }
 
 /// The run of a player, if it is a model of one.

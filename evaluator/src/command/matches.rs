@@ -140,8 +140,9 @@ pub(super) fn run(common: &CommonArgs, args: &MatchArgs, table: &TableArgs, stop
             return Ok(());
         }
     }
-    let arena = arena(table.of(RatedRun::open(models, &name)?), resources)?;
-    table.check(arena.rated())?;
+    let rated = table.of(RatedRun::open(models, &name)?);
+    table.check(&rated)?;
+    let arena = arena(rated, resources, stop)?;
     let schedule = args.schedule(&arena)?;
     let mut matches = Matches::new(arena, schedule, Console::new(stop.health().clone()), stop);
     drive(&mut matches, stop)?;

@@ -75,7 +75,7 @@ pub(super) fn sprt(args: &CommonArgs, sprt: &SprtArgs, stop: &Stop) -> anyhow::R
     let resources = args.resources(stop)?;
     let rated = args.rated(run_of_any([first, second]), stop)?;
     let players = [rated.resolve(first)?, rated.resolve(second)?];
-    decide(arena(rated, resources)?, Test::new(players, test, errors.games), stop)
+    decide(arena(rated, resources, stop)?, Test::new(players, test, errors.games), stop)
 }
 
 pub(super) fn gate(args: &CommonArgs, gate: &GateArgs, stop: &Stop) -> anyhow::Result<()> {
@@ -88,7 +88,7 @@ pub(super) fn gate(args: &CommonArgs, gate: &GateArgs, stop: &Stop) -> anyhow::R
     }
     let candidate = rated.models().resolve(model)?;
     let gate = Gate::new(&rated, &candidate, test, errors.games)?;
-    decide(arena(rated, resources)?, gate, stop)
+    decide(arena(rated, resources, stop)?, gate, stop)
 }
 
 /// Plays until the verdict, and prints it.

@@ -1,5 +1,6 @@
 //! What thousands of processes ask of a bucket when they start and while they wait: few small things, and no lists.
 
+use std::cell::Cell;
 use std::sync::atomic::Ordering;
 
 use bytes::Bytes;
@@ -148,8 +149,11 @@ fn results_and_models_of_a_bucket_are_read_several_at_once() {
         run.models().publish(&state::metadata(number as u32 + 1), Bytes::from("w")).unwrap();
     }
     let fresh = store.run(&name("r"));
-    let found: Vec<u64> = fresh.matches().all().unwrap().iter().map(|game| game.index).collect();
+    let noted = Cell::new(0);
+    let all = || fresh.matches().all_noting(&|| noted.set(noted.get() + 1)).unwrap();
+    let found: Vec<u64> = all().iter().map(|game| game.index).collect();
     assert_eq!(found, (0..9).collect::<Vec<_>>(), "the oldest first");
+    assert_eq!((all().len(), noted.get()), (9, 1), "only what is read is progress");
     let results = most.swap(0, Ordering::Relaxed);
     assert_eq!(fresh.models().list().unwrap(), (1..10).collect::<Vec<_>>());
     let models = most.load(Ordering::Relaxed);
