@@ -73,24 +73,38 @@ impl Archives {
 
     /// All archives, the oldest first. They are numbered without gaps from the first that was not pruned, so this requests the
     /// next until there is none and lists nothing. A reader that lists files first and archives after misses no game.
+    ///
+    /// The next is requested alone. Where it is there others may be, and more and more are requested at once: a process that has
+    /// just started opens hundreds.
     pub(crate) fn list(&self) -> Result<Vec<Arc<Archive>>, StoreError> {
         let mut known = self.known().opened.last_key_value().map_or(0, |(&number, _)| number);
+        let mut ahead = 1;
         loop {
-            match self.open_archive(known + 1) {
-                Ok(archive) => drop(self.known().opened.insert(known + 1, Arc::new(archive))),
-                Err(StoreError::NotFound { .. }) => {
-                    let first = self.marks.newest()?.first_archive;
-                    self.known().opened.retain(|&number, _| number >= first);
-                    // It was pruned, not yet made.
-                    if known + 1 >= first {
+            let numbers: Vec<u32> = (known + 1..=known + ahead).collect();
+            let opened = self.at.store.each(&numbers, |&number| self.open_archive(number));
+            let mut missing = false;
+            for (&number, archive) in numbers.iter().zip(opened) {
+                match archive {
+                    Ok(archive) => drop(self.known().opened.insert(number, Arc::new(archive))),
+                    Err(StoreError::NotFound { .. }) => {
+                        missing = true;
                         break;
                     }
-                    known = first - 1;
-                    continue;
+                    Err(error) => return Err(error),
                 }
-                Err(error) => return Err(error),
+                known = number;
             }
-            known += 1;
+            if !missing {
+                ahead = (2 * ahead).min(self.at.store.at_once() as u32);
+                continue;
+            }
+            let first = self.marks.newest()?.first_archive;
+            self.known().opened.retain(|&number, _| number >= first);
+            // It was pruned, not yet made.
+            if known + 1 >= first {
+                break;
+            }
+            known = first - 1;
         }
         Ok(self.known().opened.values().cloned().collect())
     }

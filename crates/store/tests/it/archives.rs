@@ -221,6 +221,20 @@ fn files_of_a_bucket_are_compacted_several_at_once() {
     assert!(at_once > 1, "{at_once} read at once");
 }
 
+/// Each of hundreds of workers that start at once opens all archives.
+#[test]
+fn archives_of_a_bucket_are_opened_several_at_once() {
+    let (store, most) = with_slow_reads(&Store::in_memory().unwrap());
+    let run = store.run(&name("r"));
+    publish(&run, 0..5);
+    assert_eq!(run.archives().compact(1, EACH as usize).unwrap().archives, 5);
+    let fresh = fresh(&run);
+    most.store(0, Ordering::Relaxed);
+    assert_eq!(fresh.games().files(1).unwrap().len(), 5);
+    let at_once = most.load(Ordering::Relaxed);
+    assert!(at_once > 1, "{at_once} opened at once");
+}
+
 #[test]
 fn unreadable_files_are_not_archived() {
     let (folder, run) = in_folder();
