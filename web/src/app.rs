@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use axum::response::IntoResponse;
 use config::RunName;
@@ -17,7 +17,7 @@ use crate::Access;
 use crate::catalogue::Catalogue;
 use crate::download::keeping;
 use crate::error::{Page, PageError};
-use crate::watch::{self, OpenRun, Snapshot, Watches};
+use crate::watch::{self, IDLE, MOST_RUNS, OpenRun, Snapshot, Watches};
 
 /// Pages that are made at the same time; others wait.
 const READERS: usize = 8;
@@ -27,6 +27,8 @@ const EXPORTERS: usize = 1;
 const FILES: usize = 8;
 /// Models whose openings are kept; each takes some 300 KB.
 const MOST_OPENINGS: NonZeroUsize = NonZeroUsize::new(200).expect("above 0");
+/// Runs that are shared by requests: as many as are watched.
+const MOST_SHARED: NonZeroUsize = NonZeroUsize::new(MOST_RUNS).expect("above 0");
 /// How long a request waits for its turn.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -47,6 +49,8 @@ struct Shared {
     stopped: Receiver<bool>,
     watches: Watches,
     catalogue: Catalogue,
+    /// Runs, each with its last request. A run remembers its archives, which are opened one after the other to find a game.
+    runs: Mutex<LruCache<RunName, (Instant, Run)>>,
     openings: Mutex<KeptOpenings>,
     /// What is done when nothing is served any more.
     last: Mutex<Vec<Box<dyn FnOnce() + Send>>>,
@@ -66,6 +70,7 @@ impl App {
             stopped,
             watches,
             catalogue,
+            runs: Mutex::new(LruCache::new(MOST_SHARED)),
             openings: Mutex::new(LruCache::new(MOST_OPENINGS)),
             last: Mutex::default(),
         }))
@@ -83,15 +88,33 @@ impl App {
         &self.0.store
     }
 
-    /// A run of the store. Call it in [`App::read`].
+    /// A run of the store, which requests share. Call it in [`App::read`].
     ///
     /// # Errors
     /// There is no such run, or the store cannot be read.
     pub(crate) fn run(&self, name: &str) -> Result<Run, PageError> {
         let absent = || PageError::NotFound(format!("run \"{name}\" in the store {}", self.store().root()));
         let name: RunName = name.parse().map_err(|_| absent())?;
-        let run = self.store().run(&name);
-        if run.exists()? { Ok(run) } else { Err(absent()) }
+        let run = self.shared(&name).unwrap_or_else(|| self.store().run(&name));
+        if !run.exists()? {
+            self.runs().pop(&name);
+            return Err(absent());
+        }
+        self.runs().put(name, (Instant::now(), run.clone()));
+        Ok(run)
+    }
+
+    /// A run that was requested a while ago at most; those that were not are forgotten.
+    fn shared(&self, name: &RunName) -> Option<Run> {
+        let mut runs = self.runs();
+        while runs.peek_lru().is_some_and(|(_, (requested, _))| requested.elapsed() >= IDLE) {
+            runs.pop_lru();
+        }
+        runs.peek(name).map(|(_, run)| run.clone())
+    }
+
+    fn runs(&self) -> MutexGuard<'_, LruCache<RunName, (Instant, Run)>> {
+        self.0.runs.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What is known of a run, as soon as something is.
@@ -230,7 +253,10 @@ async fn turn(places: &Arc<Semaphore>) -> Result<OwnedSemaphorePermit, PageError
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use axum::response::Response;
+    use config::Preset;
     use go::Size;
     use http_body_util::BodyExt;
     use record::synthetic;
@@ -304,5 +330,29 @@ mod tests {
         assert_eq!(games(), [20, 10]);
         let kept = |model| Arc::clone(&app.openings(&run, &[model], 400).unwrap()[&model]);
         assert!(Arc::ptr_eq(&kept(1), &kept(1)));
+    }
+
+    #[test]
+    fn requests_of_a_run_open_its_archives_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path().to_str().unwrap()).unwrap();
+        let (_, stopped) = tokio::sync::watch::channel(false);
+        let app = App::new(store, Access::new(crate::hosts::Hosts::default()), 8, stopped);
+        assert!(matches!(app.run("r"), Err(PageError::NotFound(_))));
+        let run = app.store().run(&"r".parse().unwrap());
+        run.create(&Preset::Tiny.config()).unwrap();
+        let file = FileRef { model: 1, stem: Stem::new("w", 1).unwrap() };
+        let games: Vec<_> = (0..10).map(|index| synthetic::game("r-1", "w", index, Size::new(5).unwrap(), 8)).collect();
+        run.games().publish_as(&file, &games).unwrap();
+        run.archives().compact(1, 100).unwrap();
+        let games = || app.run("r").unwrap().games().read(&file).unwrap().len();
+        assert_eq!(games(), 10);
+        // A second read of the footer would fail.
+        let archive = folder.path().join("r/games/archive/000001.parquet");
+        let whole = fs::read(&archive).unwrap();
+        fs::write(&archive, &whole[..whole.len() - 8]).unwrap();
+        assert_eq!(games(), 10);
+        fs::remove_dir_all(folder.path().join("r")).unwrap();
+        assert!(matches!(app.run("r"), Err(PageError::NotFound(_))));
     }
 }

@@ -17,10 +17,10 @@ const POLL: Duration = Duration::from_secs(3);
 /// Longest pause after errors.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 /// A run whose pages were not opened for so long is forgotten.
-const IDLE: Duration = Duration::from_secs(600);
+pub(crate) const IDLE: Duration = Duration::from_secs(600);
 /// Runs that are watched at the same time. Another one takes the place of the least recently opened of those that no open page
 /// follows.
-const MOST_RUNS: usize = 32;
+pub(crate) const MOST_RUNS: usize = 32;
 /// Holders of the count of open pages without any: the list, and the thread.
 const HELD: usize = 2;
 /// Files that are read between two polls of what readers wait for.
