@@ -120,7 +120,7 @@ impl Growing<'_> {
             // A difference of 2 is the way from loss to win.
             let disputed: Vec<(Game, u32)> = graph
                 .disputed(2.0 * DISPUTED, most)
-                .map(|spot| (spot.game.clone(), spot.entry.visits.saturating_mul(AGAIN).min(most)))
+                .map(|spot| (graph.game(spot), spot.entry.visits.saturating_mul(AGAIN).min(most)))
                 .collect();
             self.again += disputed.len();
             let room = budget.saturating_sub(self.entries.len()).min(self.width);
@@ -209,7 +209,7 @@ fn columns(graph: &Graph) -> BookColumns {
 /// Prints the size of the book and its best line.
 fn summarise(book: &Growing<'_>, graph: &Graph) -> anyhow::Result<()> {
     let spots = graph.spots();
-    let deepest = spots.iter().map(|spot| spot.game.turn()).max().unwrap_or(0);
+    let deepest = spots.iter().map(|spot| spot.line.len()).max().unwrap_or(0);
     let (count, again) = (spots.len(), book.again);
     runtime::print(format!("{count} positions, lines of up to {deepest} moves, {again} searched again"))?;
     let line: Vec<String> = graph.best_line(&Game::new(book.size)).iter().map(|mv| mv.to_gtp(book.size)).collect();

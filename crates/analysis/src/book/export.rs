@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use go::Move;
 use go::sgf::point_to_sgf;
+use go::{Color, Move, Size};
 use serde_json::{Value, json};
 
 use super::{BookHeader, Graph, Spot};
@@ -34,12 +34,13 @@ pub struct BookRow {
 
 /// A row for each move of each position.
 pub fn book_rows(graph: &Graph) -> Vec<BookRow> {
+    let size = graph.size();
     let of_spot = |spot: &Spot| {
         let row = |edge: &super::Edge| BookRow {
             key: spot.entry.key.to_string(),
-            line: line(spot),
+            line: line(size, spot),
             to_move: spot.entry.to_move.clone(),
-            r#move: edge.mv.to_gtp(spot.game.size()),
+            r#move: edge.mv.to_gtp(size),
             next: edge.child.map(|_| edge.key.to_string()).unwrap_or_default(),
             prior: edge.prior,
             visits: edge.visits,
@@ -51,15 +52,15 @@ pub fn book_rows(graph: &Graph) -> Vec<BookRow> {
     graph.spots().iter().flat_map(of_spot).collect()
 }
 
-fn line(spot: &Spot) -> String {
-    let moves = spot.game.moves().iter().map(|mv| mv.to_gtp(spot.game.size()));
+fn line(size: Size, spot: &Spot) -> String {
+    let moves = spot.line.iter().map(|mv| mv.to_gtp(size));
     moves.collect::<Vec<_>>().join(" ")
 }
 
 /// One object with all positions, for pages. `to` is the place of a position in the list.
 pub fn book_json(header: &BookHeader, graph: &Graph) -> Value {
+    let size = graph.size();
     let position = |spot: &Spot| {
-        let size = spot.game.size();
         let moves = spot.edges.iter().map(|edge| {
             json!({
                 "move": edge.mv.to_gtp(size), "prior": edge.prior, "visits": edge.visits, "value": edge.value,
@@ -69,7 +70,7 @@ pub fn book_json(header: &BookHeader, graph: &Graph) -> Value {
             })
         });
         json!({
-            "key": spot.entry.key, "line": line(spot), "toMove": spot.entry.to_move, "visits": spot.entry.visits,
+            "key": spot.entry.key, "line": line(size, spot), "toMove": spot.entry.to_move, "visits": spot.entry.visits,
             "value": spot.entry.value, "minimax": spot.bounds.value, "low": spot.bounds.low, "high": spot.bounds.high,
             "cost": spot.cost, "best": spot.best().map(|best| best.mv.to_gtp(size)), "moves": moves.collect::<Vec<_>>(),
         })
@@ -79,17 +80,17 @@ pub fn book_json(header: &BookHeader, graph: &Graph) -> Value {
 
 /// Whether a position's line is that of another and one more move.
 fn is_continuation(from: &Spot, to: &Spot, mv: Move) -> bool {
-    to.game.moves().split_last().is_some_and(|(last, before)| *last == mv && before == from.game.moves())
+    to.line.split_last().is_some_and(|(last, before)| *last == mv && before == from.line)
 }
 
 /// The book as a tree: each position once, on its cheapest line, the best moves first. A comment names the best move, since the
 /// position after it may stand on another line.
 pub fn book_sgf(header: &BookHeader, graph: &Graph) -> String {
-    let size = header.board_size;
-    let mut out = format!("(;GM[1]FF[4]CA[UTF-8]AP[Tengen]SZ[{size}]KM[{}]", header.komi);
+    let size = graph.size();
+    let mut out = format!("(;GM[1]FF[4]CA[UTF-8]AP[Tengen]SZ[{}]KM[{}]", size.side(), header.komi);
     let spots = graph.spots();
     if let Some(root) = spots.first() {
-        comment(&mut out, root);
+        comment(&mut out, size, root);
     }
     // A stack of pending output: a position with its move, or the end of a variation.
     let mut open: Vec<Option<usize>> = children(graph, 0);
@@ -99,19 +100,20 @@ pub fn book_sgf(header: &BookHeader, graph: &Graph) -> String {
             continue;
         };
         let spot = &spots[place];
-        let (mv, color) = (spot.game.moves().last(), spot.game.colors().last());
-        let (Some(mv), Some(color)) = (mv, color) else { continue };
-        let point = mv.point().map(|point| point_to_sgf(spot.game.size(), point)).unwrap_or_default();
+        let Some(mv) = spot.line.last() else { continue };
+        // Black begins.
+        let color = if spot.line.len() % 2 == 1 { Color::Black } else { Color::White };
+        let point = mv.point().map(|point| point_to_sgf(size, point)).unwrap_or_default();
         // A string takes all text.
-        let _ = write!(out, "\n(;{}[{point}]", letter(*color));
-        comment(&mut out, spot);
+        let _ = write!(out, "\n(;{}[{point}]", letter(color));
+        comment(&mut out, size, spot);
         open.push(None);
         open.extend(children(graph, place));
     }
     out + ")\n"
 }
 
-fn comment(out: &mut String, spot: &Spot) {
+fn comment(out: &mut String, size: Size, spot: &Spot) {
     let percent = |value: f64| 50.0 * (1.0 + value);
     let (low, value, high) = (percent(spot.bounds.low), percent(spot.bounds.value), percent(spot.bounds.high));
     let searched = percent(f64::from(spot.entry.value));
@@ -122,7 +124,7 @@ fn comment(out: &mut String, spot: &Spot) {
     );
     // It is the first variation, unless the position after it stands on a cheaper line.
     if let Some(best) = spot.best() {
-        let _ = write!(out, "\nbest: {}", best.mv.to_gtp(spot.game.size()));
+        let _ = write!(out, "\nbest: {}", best.mv.to_gtp(size));
     }
     out.push(']');
 }

@@ -53,9 +53,9 @@ pub struct Edge {
 pub struct Spot {
     /// The search result.
     pub entry: Entry,
-    /// The cheapest line to it.
-    pub game: Game,
-    /// Turns the game as the entry is.
+    /// The cheapest line to it. A game takes several kilobytes, and a book may have a million positions.
+    pub line: Vec<Move>,
+    /// Turns the game of the line as the entry is.
     pub symmetry: Symmetry,
     /// Cost of the line: its length, the surprisal of its moves, and their loss.
     pub cost: f64,
@@ -68,6 +68,7 @@ pub struct Spot {
 /// A book from the empty board.
 #[derive(Clone, Debug)]
 pub struct Graph {
+    size: Size,
     spots: Vec<Spot>,
     places: BTreeMap<BookKey, usize>,
 }
@@ -112,31 +113,54 @@ impl Graph {
     /// The positions in the order of their costs, where `worth` says what is known of their values. Each has the value of its
     /// search.
     fn follow(size: Size, mut entries: BTreeMap<BookKey, Entry>, worth: &BTreeMap<BookKey, Bounds>) -> Graph {
-        let mut graph = Graph { spots: Vec::new(), places: BTreeMap::new() };
-        let mut waiting: Vec<Option<(f64, Game)>> = vec![Some((0.0, Game::new(size)))];
+        let mut graph = Graph { size, spots: Vec::new(), places: BTreeMap::new() };
+        // Lines by the position before their last move, and the place of that move; none for the empty board.
+        let mut waiting: Vec<Option<(usize, usize)>> = vec![None];
         let mut open: BinaryHeap<Open> = BinaryHeap::from([(Reverse(0), Reverse(0))]);
-        while let Some((_, Reverse(number))) = open.pop() {
-            let Some((cost, game)) = waiting[number].take() else { continue };
+        while let Some((Reverse(cost), Reverse(number))) = open.pop() {
+            let Some(game) = graph.waiting_game(waiting[number], &entries) else { continue };
             let (symmetry, key) = BookKey::new(&game);
             let Some(entry) = entries.remove(&key) else { continue };
+            let (cost, place) = (f64::from_bits(cost), graph.spots.len());
             let edges = edges(&game, symmetry, &entry, worth);
-            for edge in edges.iter().filter(|edge| entries.contains_key(&edge.key)) {
-                let mut next = game.clone();
-                if next.play(edge.mv).is_ok() {
-                    let cost = cost + edge.cost;
-                    // Costs are not negative, so that their bits are in their order.
-                    open.push((Reverse(cost.to_bits()), Reverse(waiting.len())));
-                    waiting.push(Some((cost, next)));
-                }
+            for (nth, edge) in edges.iter().enumerate().filter(|(_, edge)| entries.contains_key(&edge.key)) {
+                // Costs are not negative, so that their bits are in their order.
+                open.push((Reverse((cost + edge.cost).to_bits()), Reverse(waiting.len())));
+                waiting.push(Some((place, nth)));
             }
-            graph.places.insert(key, graph.spots.len());
+            graph.places.insert(key, place);
             let bounds = Bounds::searched(f64::from(entry.value), entry.visits);
-            graph.spots.push(Spot { entry, game, symmetry, cost, edges, bounds });
+            graph.spots.push(Spot { entry, line: game.moves().to_vec(), symmetry, cost, edges, bounds });
         }
         for spot in &mut graph.spots {
             spot.edges.iter_mut().for_each(|edge| edge.child = graph.places.get(&edge.key).copied());
         }
         graph
+    }
+
+    /// The game of a line that has its turn; `None` where a cheaper one led to its position.
+    fn waiting_game(&self, line: Option<(usize, usize)>, entries: &BTreeMap<BookKey, Entry>) -> Option<Game> {
+        let Some((place, nth)) = line else { return Some(Game::new(self.size)) };
+        let (spot, edge) = (&self.spots[place], &self.spots[place].edges[nth]);
+        if !entries.contains_key(&edge.key) {
+            return None;
+        }
+        let mut game = self.game(spot);
+        game.play(edge.mv).ok().map(|()| game)
+    }
+
+    /// The game of the cheapest line to a position.
+    pub fn game(&self, spot: &Spot) -> Game {
+        let mut game = Game::new(self.size);
+        for mv in &spot.line {
+            game.play(*mv).expect("lines of a graph were played");
+        }
+        game
+    }
+
+    /// The board.
+    pub fn size(&self) -> Size {
+        self.size
     }
 
     /// The positions, the cheapest first; the empty board is the first of all.
@@ -237,7 +261,7 @@ impl Graph {
         let mut open: Vec<_> = open.into_iter().collect();
         open.sort_by(|(a, (one, ..)), (b, (other, ..))| one.total_cmp(other).then(a.cmp(b)));
         let play = |(_, (_, place, mv)): (BookKey, (f64, usize, Move))| {
-            let mut game = self.spots[place].game.clone();
+            let mut game = self.game(&self.spots[place]);
             game.play(mv).ok().map(|()| game)
         };
         open.into_iter().filter_map(play).take(most).collect()

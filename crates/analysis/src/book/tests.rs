@@ -223,7 +223,7 @@ fn grown_book_is_reached_whole_and_its_exports_agree() {
             spot.bounds.low <= spot.bounds.value + 1e-9 && spot.bounds.value <= spot.bounds.high + 1e-9,
             "{spot:?}"
         );
-        assert_eq!(BookKey::new(&spot.game).1, spot.entry.key);
+        assert_eq!(BookKey::new(&graph.game(spot)).1, spot.entry.key);
     }
     let header = BookHeader::new("flat", size(), 0.5);
     let text = book_sgf(&header, &graph);
@@ -234,6 +234,12 @@ fn grown_book_is_reached_whole_and_its_exports_agree() {
     let json = book_json(&header, &graph);
     assert_eq!(json["positions"].as_array().map(Vec::len), Some(graph.spots().len()));
     assert_eq!(json["positions"][0]["line"], "");
+}
+
+/// A book of a million positions is held as a whole, and a game takes several kilobytes.
+#[test]
+fn positions_of_a_graph_hold_no_games() {
+    assert!(8 * size_of::<Spot>() < size_of::<Game>(), "{} and {}", size_of::<Spot>(), size_of::<Game>());
 }
 
 #[test]
@@ -278,21 +284,21 @@ fn book_file_resumes_and_plays() {
 
     let openings = Openings::read(&path).expect("a book");
     assert!(!openings.is_empty());
-    let spot = graph.spots().iter().find(|spot| spot.game.turn() > 0 && spot.best().is_some());
+    let spot = graph.spots().iter().find(|spot| !spot.line.is_empty() && spot.best().is_some());
     let spot = spot.expect("a position with a move");
     // It plays the images of a position alike.
     for symmetry in Symmetry::ALL {
         let mut image = Game::new(size());
-        for mv in spot.game.moves() {
+        for mv in &spot.line {
             image.play(symmetry.apply_move(size(), *mv)).expect("a legal move");
         }
         let found = openings.best(&image, 0.5).expect("a move");
         let mut after = image.clone();
         after.play(found).expect("a legal move");
-        let mut expected = spot.game.clone();
+        let mut expected = graph.game(spot);
         expected.play(spot.best().expect("a move").mv).expect("a legal move");
         assert_eq!(BookKey::new(&after).1, BookKey::new(&expected).1);
     }
-    assert_eq!(openings.best(&spot.game, 1.5), None, "another komi");
+    assert_eq!(openings.best(&graph.game(spot), 1.5), None, "another komi");
     assert_eq!(openings.best(&Game::new(Size::new(5).expect("a size")), 0.5), None);
 }
