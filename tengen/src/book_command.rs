@@ -26,6 +26,9 @@ const DISPUTED: f64 = 0.1;
 const AGAIN: u32 = 4;
 const MOST_AGAIN: u32 = 16;
 
+/// A round adds one for so many positions of a book at least: following it takes time in proportion to it.
+const SHARE: usize = 50;
+
 /// Arguments of `tengen book`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
@@ -123,7 +126,7 @@ impl Growing<'_> {
                 .map(|spot| (graph.game(spot), spot.entry.visits.saturating_mul(AGAIN).min(most)))
                 .collect();
             self.again += disputed.len();
-            let room = budget.saturating_sub(self.entries.len()).min(self.width);
+            let room = room(budget, self.entries.len(), self.width);
             let fresh = match graph.spots().is_empty() {
                 true => vec![Game::new(self.size)],
                 false => graph.cheapest(room),
@@ -133,13 +136,13 @@ impl Growing<'_> {
             if games.is_empty() {
                 return Ok(());
             }
-            self.search(games)?;
+            self.search(games, &progress)?;
         }
         Ok(())
     }
 
     /// Searches positions and adds them.
-    fn search(&mut self, games: Vec<(Game, u32)>) -> anyhow::Result<()> {
+    fn search(&mut self, games: Vec<(Game, u32)>, progress: &Progress) -> anyhow::Result<()> {
         let (sender, finished) = mpsc::channel();
         let mut open = Vec::new();
         for (game, visits) in games {
@@ -161,7 +164,10 @@ impl Growing<'_> {
             let Some((number, event)) = receive(&finished, &self.engine, self.stop) else { continue };
             left -= 1;
             match event {
-                Event::Done(analysis) if !self.stop.requested() => self.add(Entry::new(&open[number], &analysis))?,
+                Event::Done(analysis) if !self.stop.requested() => {
+                    self.add(Entry::new(&open[number], &analysis))?;
+                    progress.set(self.entries.len() as u64);
+                }
                 Event::Failed(error) => {
                     let class = models::evaluate_class(&error);
                     return Err(anyhow!("a position of the book: {error}")).class(class);
@@ -178,6 +184,11 @@ impl Growing<'_> {
         self.entries.insert(entry.key, entry);
         Ok(())
     }
+}
+
+/// Positions that a round adds to a book: as many as are searched at a time, and more to a large book.
+fn room(budget: usize, known: usize, width: usize) -> usize {
+    budget.saturating_sub(known).min(width.max(known / SHARE))
 }
 
 fn export(args: &Args, header: &BookHeader, graph: &Graph) -> anyhow::Result<()> {
@@ -215,4 +226,23 @@ fn summarise(book: &Growing<'_>, graph: &Graph) -> anyhow::Result<()> {
     let line: Vec<String> = graph.best_line(&Game::new(book.size)).iter().map(|mv| mv.to_gtp(book.size)).collect();
     let root = spots.first().map_or(0.0, |root| 50.0 * (1.0 + root.bounds.value));
     runtime::print(format!("Black wins {root:.1} %; best line: {}", line.join(" ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounds_of_a_large_book_are_few() {
+        let (budget, width) = (1_000_000, 16);
+        let (mut known, mut followed, mut rounds) = (1, 0, 0);
+        while known < budget {
+            followed += known;
+            rounds += 1;
+            known += room(budget, known, width);
+        }
+        assert_eq!(known, budget);
+        assert!(followed < 60 * budget && rounds < 500, "{followed} positions in {rounds} rounds");
+        assert_eq!([room(1000, 40, width), room(1000, 990, width), room(1000, 1001, width)], [16, 10, 0]);
+    }
 }
