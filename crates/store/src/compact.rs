@@ -208,21 +208,28 @@ impl Archives {
     }
 
     /// Problems of the archives: files that differ from the published ones, and files of games in two of them. Returns
-    /// how many archives there are, too.
+    /// how many archives were read, too.
+    ///
+    /// An archive may have more than a gigabyte, so `next` is called before each with the number of those that were read and
+    /// of all, and ends the check where it returns false.
     ///
     /// # Errors
     /// A store that cannot be reached; an archive that cannot be opened.
-    pub fn check(&self) -> Result<(usize, Vec<StoreError>), StoreError> {
+    pub fn check(&self, next: &dyn Fn(usize, usize) -> bool) -> Result<(usize, Vec<StoreError>), StoreError> {
         let archives = self.list()?;
-        let (mut problems, mut seen) = (Vec::new(), BTreeSet::new());
+        let (mut read, mut problems, mut seen) = (0, Vec::new(), BTreeSet::new());
         let sgf_from = self.marks.newest()?.sgf_from_archive;
         for archive in &archives {
+            if !next(read, archives.len()) {
+                break;
+            }
+            read += 1;
             let parts = [EXAMPLES, HOLDOUT, SGF].into_iter().filter_map(|folder| Some((folder, archive.part(folder)?)));
             let parts = parts.filter(|(folder, _)| *folder != SGF || archive.number >= sgf_from);
             for (folder, part) in parts {
                 match self.at.store.read_part(&self.at.path([folder, ARCHIVE]), part) {
                     Err(error) if error.is_damage() => problems.push(error),
-                    read => drop(read?),
+                    part => drop(part?),
                 }
             }
             for file in archive.sources.keys().filter(|file| !seen.insert((*file).clone())) {
@@ -230,6 +237,6 @@ impl Archives {
                 problems.push(StoreError::Damaged { path, reason: format!("an archive before it has {file}, too") });
             }
         }
-        Ok((archives.len(), problems))
+        Ok((read, problems))
     }
 }

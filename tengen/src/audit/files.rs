@@ -1,5 +1,7 @@
 //! Files of games: the games, their examples, and what was trained on.
 
+use std::cell::OnceCell;
+
 use record::{Example, ExampleRows, GameRecord};
 use runtime::{Progress, Stop};
 use store::{FileRef, StoreError};
@@ -8,8 +10,12 @@ use super::{Audit, rules};
 
 impl Audit<'_> {
     /// Reads every archive as a whole; its content is read with the games.
-    pub(super) fn archives(&mut self, _stop: &Stop) -> Result<(), StoreError> {
-        let read = self.run.archives().check();
+    pub(super) fn archives(&mut self, stop: &Stop) -> Result<(), StoreError> {
+        let progress = OnceCell::new();
+        let read = self.run.archives().check(&|read, all| {
+            progress.get_or_init(|| Progress::new("archives", Some(all as u64))).set(read as u64);
+            !stop.requested()
+        });
         let Some((archives, problems)) = self.note(read)? else { return Ok(()) };
         self.found.archives = archives;
         for problem in problems {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use runtime::Stop;
+use runtime::{Progress, Stop};
 use store::{ModelMetadata, StoreError};
 
 use super::Audit;
@@ -17,7 +17,9 @@ impl Audit<'_> {
             self.problem(self.run.models().name(number), "it has games, and is not there");
         }
         let mut steps = BTreeMap::new();
+        let progress = Progress::new("models", Some(numbers.len() as u64));
         for number in numbers.into_iter().take_while(|_| !stop.requested()) {
+            progress.set(self.found.models as u64);
             self.found.models += 1;
             let metadata = match self.run.models().get(number) {
                 // Weights are deleted on request only.
@@ -76,7 +78,10 @@ impl Audit<'_> {
 
     /// Reads the results of matches and the newest ratings.
     pub(super) fn results(&mut self, stop: &Stop) -> Result<(), StoreError> {
-        for stem in self.run.matches().files()?.into_iter().take_while(|_| !stop.requested()) {
+        let files = self.run.matches().files()?;
+        let progress = Progress::new("files of matches", Some(files.len() as u64));
+        for (stem, number) in files.into_iter().zip(0..).take_while(|_| !stop.requested()) {
+            progress.set(number);
             let read = self.run.matches().read(&stem);
             for game in self.note(read)?.into_iter().flatten() {
                 let place = format!("{}, game {}", self.run.matches().name(&stem), game.id);
