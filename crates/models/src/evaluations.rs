@@ -19,10 +19,12 @@ use play::EvaluationStore;
 use store::{Evaluations, SegmentFile, Store, StoreError};
 
 mod error;
+mod merge;
 mod options;
 mod recent;
 
 pub use error::EvaluationCacheError;
+use merge::Mergeable;
 pub use options::EvaluationCacheOptions;
 use recent::Recent;
 
@@ -35,23 +37,6 @@ const REFRESH_AFTER: Duration = Duration::from_secs(60);
 /// The writer of every eighth segment merges, if there are so many. Of hundreds of processes that share a set, most would merge the
 /// same segments at the same time otherwise.
 const MERGE: u32 = 8;
-
-/// Which segments are merged.
-#[derive(Clone, Copy)]
-struct Mergeable {
-    /// The next segment has at most so many times as many evaluations as those before together.
-    ratio: u64,
-    /// Evaluations of a merged segment, and its bytes. A merge has both in memory; a segment has at most 4 GiB.
-    entries: u64,
-    bytes: u64,
-}
-
-impl Mergeable {
-    /// All that are small enough.
-    const ALL: Mergeable = Mergeable { ratio: u64::MAX, entries: 4_000_000, bytes: 1 << 30 };
-    /// Those that are merged of their own accord, so that evaluations are written again only a few times.
-    const SIMILAR: Mergeable = Mergeable { ratio: 2, ..Mergeable::ALL };
-}
 
 /// The result of a compaction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -165,6 +150,15 @@ fn open_segment(segments: &Evaluations, number: u32) -> Result<Option<Segment<Se
             opened.map_err(|source| EvaluationCacheError::Segment { path: segments.name(number), source })
         }
     }
+}
+
+/// The segments that a merge takes, from the smallest on.
+fn mergeable(open: &[OpenSegment], most: Mergeable) -> Vec<&OpenSegment> {
+    let mut all: Vec<&OpenSegment> = open.iter().collect();
+    all.sort_by_key(|one| (one.segment.head().entries, one.number));
+    let size = |one: &&OpenSegment| (one.segment.head().entries, one.segment.source().len());
+    let sizes: Vec<(u64, u64)> = all.iter().map(size).collect();
+    all[most.longest(&sizes)].to_vec()
 }
 
 /// The folder of a set and of tables.
@@ -353,7 +347,7 @@ impl EvaluationCache {
         self.recent.write().unwrap_or_else(PoisonError::into_inner).forget(written);
         self.due.store(MOST_IN_MEMORY, Ordering::Relaxed);
         tracing::debug!(segment = number, "published evaluations");
-        if number.is_multiple_of(MERGE) && self.segments() >= MERGE as usize {
+        if number.is_multiple_of(MERGE) && mergeable(&self.opened(), Mergeable::SIMILAR).len() >= MERGE as usize {
             self.merge(Mergeable::SIMILAR)?;
         }
         Ok(())
@@ -370,22 +364,18 @@ impl EvaluationCache {
         self.merge(Mergeable::ALL)
     }
 
-    /// Merges segments from the smallest on.
+    /// Merges segments that fit together, the smallest first.
     fn merge(&self, most: Mergeable) -> Result<MergedSegments, EvaluationCacheError> {
         let mut done = MergedSegments { deleted: self.delete_replaced()?, ..MergedSegments::default() };
         self.refresh()?;
-        let (mut merged, mut numbers, mut bytes) = (Merged::default(), Vec::new(), 0);
+        let (mut merged, mut numbers) = (Merged::default(), Vec::new());
         {
             let open = self.opened();
-            let mut all: Vec<&OpenSegment> = open.iter().collect();
-            all.sort_by_key(|one| (one.segment.head().entries, one.number));
-            for one in all {
-                let (before, more) = (merged.len() as u64, one.segment.head().entries);
-                bytes += one.segment.source().len();
-                let dissimilar = before > 0 && more > most.ratio.saturating_mul(before);
-                if dissimilar || before + more > most.entries || bytes > most.bytes {
-                    break;
-                }
+            let chosen = mergeable(&open, most);
+            if chosen.len() < 2 {
+                return Ok(done);
+            }
+            for one in chosen {
                 match merged.add(&one.segment) {
                     // Another process merges them.
                     Err(error) if is_gone(&error) => return Ok(done),
@@ -393,9 +383,6 @@ impl EvaluationCache {
                 }
                 numbers.push(one.number);
             }
-        }
-        if numbers.len() < 2 {
-            return Ok(done);
         }
         done.damaged = merged.damaged.len();
         for damage in &merged.damaged {

@@ -222,6 +222,22 @@ fn merged_segments_have_bounds() {
 }
 
 #[test]
+fn eighth_similar_segment_is_merged_beside_smaller_and_larger_ones() {
+    let store = Store::in_memory().unwrap();
+    let cache = open(&store);
+    let publish = |numbers: Range<u64>| {
+        numbers.for_each(|number| drop(put(&cache, number)));
+        cache.publish().unwrap();
+        cache.segments()
+    };
+    publish(0..1);
+    publish(1000..2000);
+    let segments: Vec<usize> = (2..10).map(|nth| publish(50 * nth..50 * nth + 50)).collect();
+    assert_eq!(segments, [3, 4, 5, 6, 7, 8, 9, 3]);
+    assert_eq!((found(&cache, 0..1), found(&cache, 100..500), found(&cache, 1000..2000)), (1, 400, 1000));
+}
+
+#[test]
 fn compactions_at_the_same_time_lose_nothing() {
     on_both(|store, _, _| {
         for nth in 0..6 {
