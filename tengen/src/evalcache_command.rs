@@ -8,7 +8,7 @@ use go::{Game, sgf};
 use mcts::Value;
 use models::{EvaluationCache, EvaluationCacheError};
 use play::EvaluationStore;
-use runtime::{Classify, Stop};
+use runtime::{Classify, Progress, Stop};
 use store::{EvaluationRow, Store, evaluation_table};
 
 /// Arguments of `tengen evalcache`.
@@ -55,7 +55,12 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
         Command::List => on_each(&store, stop, |name, opened| runtime::print(described(name, opened.as_ref().ok()))),
         Command::Compact => on_each(&store, stop, |name, opened| {
             let Ok(cache) = opened else { return runtime::print(described(name, None)) };
-            let done = cache.compact()?;
+            let progress = Progress::new(format!("merged segments of {name}"), None);
+            let done = cache.compact(&|done| {
+                progress.set(done.merged as u64);
+                !stop.requested()
+            })?;
+            drop(progress);
             let counts =
                 format!("{} segments merged, {} deleted, {} damaged blocks", done.merged, done.deleted, done.damaged);
             runtime::print(format!("{name}: {counts}; {}", contents(&cache)))

@@ -152,7 +152,7 @@ fn open_segment(segments: &Evaluations, number: u32) -> Result<Option<Segment<Se
     }
 }
 
-/// The segments that a merge takes, from the smallest on.
+/// The segments that a merge takes: as many as fit together, in order of size.
 fn mergeable(open: &[OpenSegment], most: Mergeable) -> Vec<&OpenSegment> {
     let mut all: Vec<&OpenSegment> = open.iter().collect();
     all.sort_by_key(|one| (one.segment.head().entries, one.number));
@@ -358,13 +358,35 @@ impl EvaluationCache {
     /// The merged segment names those that it stands for and is published first, so that a process that is killed leaves
     /// everything in one segment at least; the next compaction deletes what was left over.
     ///
+    /// Before each merge, of which a large set takes many, `next` sees what was done, and ends the compaction where it returns
+    /// false.
+    ///
     /// # Errors
     /// A store that cannot be reached.
-    pub fn compact(&self) -> Result<MergedSegments, EvaluationCacheError> {
-        self.merge(Mergeable::ALL)
+    pub fn compact(&self, next: &dyn Fn(&MergedSegments) -> bool) -> Result<MergedSegments, EvaluationCacheError> {
+        self.merge_all(Mergeable::ALL, next)
     }
 
-    /// Merges segments that fit together, the smallest first.
+    fn merge_all(
+        &self,
+        most: Mergeable,
+        next: &dyn Fn(&MergedSegments) -> bool,
+    ) -> Result<MergedSegments, EvaluationCacheError> {
+        let mut all = MergedSegments::default();
+        while next(&all) {
+            let done = self.merge(most)?;
+            all.merged += done.merged;
+            all.evaluations += done.evaluations;
+            all.deleted += done.deleted;
+            all.damaged += done.damaged;
+            if done.merged == 0 {
+                break;
+            }
+        }
+        Ok(all)
+    }
+
+    /// Merges as many segments as fit together.
     fn merge(&self, most: Mergeable) -> Result<MergedSegments, EvaluationCacheError> {
         let mut done = MergedSegments { deleted: self.delete_replaced()?, ..MergedSegments::default() };
         self.refresh()?;

@@ -166,10 +166,10 @@ fn compaction_keeps_everything_and_deletes_what_it_merged() {
         }
         let (reader, cache) = (open(store), open(store));
         assert_eq!((cache.segments(), found(&cache, 0..260)), (5, 260));
-        let done = cache.compact().unwrap();
+        let done = cache.compact(&|_| true).unwrap();
         assert_eq!(done, MergedSegments { merged: 5, evaluations: 260, deleted: 5, damaged: 0 });
         assert_eq!((cache.segments(), found(&cache, 0..260)), (1, 260));
-        assert_eq!(cache.compact().unwrap(), MergedSegments::default());
+        assert_eq!(cache.compact(&|_| true).unwrap(), MergedSegments::default());
         // A reader that opened the segments before finds all of them still: in a bucket in the merged segment.
         assert_eq!(found(&reader, 0..260), 260);
         reader.refresh().unwrap();
@@ -201,6 +201,21 @@ fn writer_of_every_eighth_segment_merges() {
 }
 
 #[test]
+fn compaction_merges_until_nothing_fits_together() {
+    let store = Store::in_memory().unwrap();
+    for nth in 0..6 {
+        let cache = open(&store);
+        (nth * 50..nth * 50 + 50).for_each(|number| drop(put(&cache, number)));
+    }
+    let (cache, most) = (open(&store), Mergeable { entries: 100, ..Mergeable::ALL });
+    let first = cache.merge_all(most, &|done| done.merged == 0).unwrap();
+    assert_eq!((first.merged, cache.segments()), (2, 5));
+    let rest = cache.merge_all(most, &|_| true).unwrap();
+    assert_eq!(rest, MergedSegments { merged: 4, evaluations: 200, deleted: 4, damaged: 0 });
+    assert_eq!((cache.segments(), found(&cache, 0..300)), (3, 300));
+}
+
+#[test]
 fn merged_segments_have_bounds() {
     let store = Store::in_memory().unwrap();
     for nth in 0..4 {
@@ -222,7 +237,7 @@ fn merged_segments_have_bounds() {
 }
 
 #[test]
-fn eighth_similar_segment_is_merged_beside_smaller_and_larger_ones() {
+fn similar_segments_are_merged_beside_smaller_and_larger_ones() {
     let store = Store::in_memory().unwrap();
     let cache = open(&store);
     let publish = |numbers: Range<u64>| {
@@ -231,10 +246,11 @@ fn eighth_similar_segment_is_merged_beside_smaller_and_larger_ones() {
         cache.segments()
     };
     publish(0..1);
-    publish(1000..2000);
-    let segments: Vec<usize> = (2..10).map(|nth| publish(50 * nth..50 * nth + 50)).collect();
-    assert_eq!(segments, [3, 4, 5, 6, 7, 8, 9, 3]);
-    assert_eq!((found(&cache, 0..1), found(&cache, 100..500), found(&cache, 1000..2000)), (1, 400, 1000));
+    publish(1000..3000);
+    // Of the first eight segments six are similar.
+    let segments: Vec<usize> = (2..16).map(|nth| publish(50 * nth..50 * nth + 50)).collect();
+    assert_eq!(segments, [3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 3]);
+    assert_eq!((found(&cache, 0..1), found(&cache, 100..800), found(&cache, 1000..3000)), (1, 700, 2000));
 }
 
 #[test]
@@ -247,12 +263,12 @@ fn compactions_at_the_same_time_lose_nothing() {
         let caches: Vec<EvaluationCache> = (0..3).map(|_| open(store)).collect();
         thread::scope(|scope| {
             for cache in &caches {
-                scope.spawn(|| cache.compact().unwrap());
+                scope.spawn(|| cache.compact(&|_| true).unwrap());
             }
         });
         let after = open(store);
         assert_eq!(found(&after, 0..310), 310);
-        after.compact().unwrap();
+        after.compact(&|_| true).unwrap();
         assert_eq!((after.segments(), after.evaluations(), found(&after, 0..310)), (1, 310, 310));
         assert!(after.check().unwrap().is_empty());
     });
@@ -331,7 +347,7 @@ fn merged_segments_stand_for_those_that_were_not_deleted() {
     cache.segments.publish(&bytes.into()).unwrap();
     let after = open(&store);
     assert_eq!((after.segments(), found(&after, 0..3)), (1, 3));
-    assert_eq!(after.compact().unwrap().deleted, 3);
+    assert_eq!(after.compact(&|_| true).unwrap().deleted, 3);
     assert_eq!((cache.segments.numbers().unwrap(), found(&after, 0..3)), (vec![4], 3));
 }
 
