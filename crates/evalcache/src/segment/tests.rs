@@ -54,6 +54,35 @@ fn segments_have_exactly_what_was_written() {
     }
 }
 
+/// Bytes that count how often they are read.
+struct Counted(Vec<u8>, AtomicUsize);
+
+impl Source for Counted {
+    fn len(&self) -> u64 {
+        self.0.len() as u64
+    }
+
+    fn read(&self, at: u64, into: &mut [u8]) -> Result<(), SourceError> {
+        self.1.fetch_add(1, Ordering::Relaxed);
+        Source::read(&self.0, at, into)
+    }
+}
+
+/// In a bucket each read is a request.
+#[test]
+fn many_blocks_are_read_at_once_where_all_are_wanted() {
+    let entries = entries(50_000, 1);
+    let segment = Segment::open(Counted(bytes(&entries), AtomicUsize::new(0))).expect("a segment");
+    let reads = || segment.source().1.swap(0, Ordering::Relaxed);
+    reads();
+    assert!(segment.check().expect("bytes").is_empty() && segment.blocks() > 100);
+    assert_eq!(reads(), 1);
+    let mut merged = Merged::default();
+    merged.add(&segment).expect("bytes");
+    assert_eq!((merged.len(), merged.damaged.len(), reads()), (50_000, 0, 1));
+    assert_eq!(merged.write(set(), &Tables::flat(Steps::S256), &[3, 4]).expect("entries"), segment.source().0);
+}
+
 #[test]
 fn keys_that_differ_in_any_bit_are_different() {
     let entries = entries(5000, 1);

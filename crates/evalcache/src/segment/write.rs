@@ -101,13 +101,9 @@ impl Merged {
     /// # Errors
     /// The segment cannot be read.
     pub fn add<S: Source>(&mut self, segment: &Segment<S>) -> Result<(), ReadError> {
-        for block in 0..segment.blocks() {
-            let read = segment.read_block(block, &mut |key, code| self.put(key, code));
-            match read {
-                Err(error @ ReadError::Damaged { .. }) => self.damaged.push(error),
-                read => read?,
-            }
-        }
+        let mut damaged = Vec::new();
+        segment.read_all(&mut |key, code| self.put(key, code), &mut |error| damaged.push(error))?;
+        self.damaged.extend(damaged);
         Ok(())
     }
 
