@@ -17,6 +17,7 @@ use crate::Access;
 use crate::catalogue::Catalogue;
 use crate::download::keeping;
 use crate::error::{Page, PageError};
+use crate::live_games::LiveGames;
 use crate::watch::{self, IDLE, MOST_RUNS, OpenRun, Snapshot, Watches};
 
 /// Pages that are made at the same time; others wait.
@@ -28,7 +29,7 @@ const FILES: usize = 8;
 /// Models whose openings are kept; each takes some 300 KB.
 const MOST_OPENINGS: NonZeroUsize = NonZeroUsize::new(200).expect("above 0");
 /// Runs that are shared by requests: as many as are watched.
-const MOST_SHARED: NonZeroUsize = NonZeroUsize::new(MOST_RUNS).expect("above 0");
+pub(crate) const MOST_SHARED: NonZeroUsize = NonZeroUsize::new(MOST_RUNS).expect("above 0");
 /// How long a request waits for its turn.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -52,6 +53,7 @@ struct Shared {
     /// Runs, each with its last request. A run remembers its archives, which are opened one after the other to find a game.
     runs: Mutex<LruCache<RunName, (Instant, Run)>>,
     openings: Mutex<KeptOpenings>,
+    live: LiveGames,
     /// What is done when nothing is served any more.
     last: Mutex<Vec<Box<dyn FnOnce() + Send>>>,
 }
@@ -72,6 +74,7 @@ impl App {
             catalogue,
             runs: Mutex::new(LruCache::new(MOST_SHARED)),
             openings: Mutex::new(LruCache::new(MOST_OPENINGS)),
+            live: LiveGames::default(),
             last: Mutex::default(),
         }))
     }
@@ -131,6 +134,11 @@ impl App {
     /// All runs, with what takes few requests.
     pub(crate) fn catalogue(&self) -> &Catalogue {
         &self.0.catalogue
+    }
+
+    /// The games that are being played.
+    pub(crate) fn live(&self) -> &LiveGames {
+        &self.0.live
     }
 
     /// The openings of some models, about so many games of each. They are kept until the model has other files: workers may

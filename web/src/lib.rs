@@ -22,6 +22,7 @@ mod games_page;
 mod guard;
 mod hosts;
 mod listen;
+mod live_games;
 mod live_page;
 mod matches_page;
 mod models_page;
