@@ -47,10 +47,11 @@ struct Shared {
     exporters: Arc<Semaphore>,
     files: Arc<Semaphore>,
     streams: Arc<Semaphore>,
+    most_streams: usize,
     stopped: Receiver<bool>,
     watches: Watches,
     catalogue: Catalogue,
-    /// Runs, each with its last request. A run remembers its archives, which are opened one after the other to find a game.
+    /// Runs, each with its last request. A run remembers its archives, all of which are opened to find a game.
     runs: Mutex<LruCache<RunName, (Instant, Run)>>,
     openings: Mutex<KeptOpenings>,
     live: LiveGames,
@@ -69,6 +70,7 @@ impl App {
             exporters: Arc::new(Semaphore::new(EXPORTERS)),
             files: Arc::new(Semaphore::new(FILES)),
             streams: Arc::new(Semaphore::new(streams)),
+            most_streams: streams,
             stopped,
             watches,
             catalogue,
@@ -200,6 +202,14 @@ impl App {
         keeping(file, place).await.map_err(|error| PageError::Failed(format!("cannot send the file: {error}")))
     }
 
+    /// As [`App::read`], for what takes memory while it is made and little afterwards: one is made at a time.
+    ///
+    /// # Errors
+    /// As [`App::read`].
+    pub(crate) async fn make(&self, work: impl FnOnce(&App) -> Page + Send + 'static) -> Page {
+        self.take_turn(&self.0.exporters, work).await
+    }
+
     async fn take_turn<T: Send + 'static>(
         &self,
         places: &Arc<Semaphore>,
@@ -222,6 +232,11 @@ impl App {
     /// All places are taken.
     pub(crate) fn stream(&self) -> Result<OwnedSemaphorePermit, PageError> {
         Arc::clone(&self.0.streams).try_acquire_owned().map_err(|_| PageError::Busy)
+    }
+
+    /// Places that are taken.
+    pub(crate) fn open_streams(&self) -> usize {
+        self.0.most_streams.saturating_sub(self.0.streams.available_permits())
     }
 
     /// As [`App::read`], for a page.

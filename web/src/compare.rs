@@ -1,6 +1,7 @@
 //! Runs beside each other: any plot of all of them in one, and the keys of the configuration that differ.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use axum::extract::{Path, RawQuery, State};
 use config::reference::sections;
@@ -12,7 +13,7 @@ use page::{DataLinks, Plot, Scale, Series};
 use crate::error::Page;
 use crate::plots::format_of;
 use crate::view::{Section, View};
-use crate::watch::Snapshot;
+use crate::watch::{Snapshot, pause};
 use crate::{App, PageError};
 
 /// Plots that are shown at first.
@@ -75,19 +76,21 @@ pub(crate) async fn page(State(app): State<App>, RawQuery(query): RawQuery) -> P
     app.page(move |app| {
         let all = app.catalogue().list(app.store())?.0.into_iter().map(|run| run.name.to_string()).collect::<Vec<_>>();
         let mut view = View::new("Compare runs", Section::Compare);
+        let begin = Instant::now();
+        let content = content(&all, &runs, &choice);
         if runs.len() > 1 {
-            view = live(view, &runs, &choice);
+            view = live(view, &runs, &choice, begin.elapsed());
         }
-        Ok::<_, PageError>(view.page(&content(&all, &runs, &choice)))
+        Ok::<_, PageError>(view.page(&content))
     })
     .await
 }
 
-/// A page that shows what is new of any of the runs.
-fn live(view: View, runs: &[Arc<Snapshot>], choice: &Choice) -> View {
+/// A page that shows what is new of any of the runs, and takes so long to make.
+fn live(view: View, runs: &[Arc<Snapshot>], choice: &Choice, took: Duration) -> View {
     let version: u64 = runs.iter().map(|run| run.version).sum();
     let is_incomplete = runs.iter().any(|run| run.is_incomplete());
-    view.live(format!("/compare/events?{}&version={version}", choice.query()), is_incomplete)
+    view.live(format!("/compare/events?{}&version={version}&pause={}", choice.query(), pause(took)), is_incomplete)
 }
 
 /// The data of a plot of several runs.

@@ -23,6 +23,8 @@ const SHORTEST: Duration = Duration::from_millis(500);
 /// A comment keeps proxies from closing a connection on which nothing happens.
 const ALIVE: Duration = Duration::from_secs(20);
 
+/// Open pages that take their whole share of the server's time; of more, each takes less.
+const PAGES: usize = 10;
 /// Longest time between two events of a page that takes long to make.
 const LONGEST: Duration = Duration::from_secs(60);
 
@@ -73,7 +75,7 @@ async fn stream(app: App, runs: Vec<String>, shown: Shown) -> Page {
     let place = app.stream()?;
     let states = watched(&app, &runs).await?;
     let Shown { version, pause, of } = shown;
-    let pause = Duration::from_millis(pause).clamp(SHORTEST, LONGEST);
+    let pause = Duration::from_millis(pause);
     // The page was made a moment ago, which counts as an event.
     let begin = (app, states, version, Instant::now(), place);
     let events = unfold(begin, move |(app, mut states, shown, last, place)| async move {
@@ -81,13 +83,19 @@ async fn stream(app: App, runs: Vec<String>, shown: Shown) -> Page {
             () = app.stopped() => return None,
             version = newer(&mut states, of, shown) => version?,
         };
+        let next = last + between(pause, app.open_streams());
         tokio::select! {
             () = app.stopped() => return None,
-            () = tokio::time::sleep_until(last + pause) => {}
+            () = tokio::time::sleep_until(next) => {}
         }
         Some((changed(version), (app, states, version, Instant::now(), place)))
     });
     Ok(Sse::new(events).keep_alive(KeepAlive::new().interval(ALIVE)).into_response())
+}
+
+/// Time between two events of a page that wants this one, where so many pages are open: each that reads an event is made again.
+fn between(pause: Duration, open: usize) -> Duration {
+    pause.min(LONGEST).saturating_mul(open.div_ceil(PAGES) as u32).max(SHORTEST)
 }
 
 /// The versions after the one that a page shows, of something that is looked at every so often.
@@ -139,5 +147,20 @@ async fn newer(states: &mut [OpenRun], of: Followed, shown: u64) -> Option<u64> 
         }
         let changes = states.iter_mut().map(|run| Box::pin(run.state.changed()));
         select_all(changes).await.0.ok()?;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_that_take_long_follow_less_often_and_many_even_less() {
+        let between = |pause, open| between(Duration::from_millis(pause), open).as_millis();
+        assert_eq!([between(0, 1), between(0, 500), between(u64::MAX, 1)], [500, 500, 60_000]);
+        // A page that takes 50 ms: 5 % of a core each, and at most half a core for all.
+        assert_eq!([1, 10, 11, 50].map(|open| between(1000, open)), [1000, 1000, 2000, 5000]);
+        assert_eq!(between(20_000, 50), 100_000);
+        assert!((1..500).all(|open| 50 * open as u128 <= between(1000, open) / 2));
     }
 }

@@ -1,5 +1,7 @@
 //! Matches of a run: the matrix, and all pairs as they played and as their ratings predict.
 
+use std::time::Instant;
+
 use axum::extract::{Path, State};
 use facts::search::is_named;
 use facts::sections::{self, Pair};
@@ -34,8 +36,10 @@ pub(crate) struct Options {
 pub(crate) async fn page(State(app): State<App>, Path(run): Path<String>, Query(options): Query<Options>) -> Page {
     let snapshot = app.snapshot(&run).await?;
     app.page(move |_| {
+        let begin = Instant::now();
+        let content = content(&snapshot, &options);
         let view = View::new(format!("Matches of {run}"), Section::Runs).of_run(snapshot.run.name(), "matches");
-        Ok(view.live(snapshot.events(), snapshot.is_incomplete()).page(&content(&snapshot, &options)))
+        Ok(view.live(snapshot.events_for(begin.elapsed()), snapshot.is_incomplete()).page(&content))
     })
     .await
 }

@@ -1,5 +1,7 @@
 //! The models of a run: a table that can be sorted and filtered, and a page for each model.
 
+use std::time::Instant;
+
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::response::Response;
@@ -148,9 +150,10 @@ fn chosen(snapshot: &Snapshot, options: &Options) -> Vec<Row> {
 pub(crate) async fn table(State(app): State<App>, Path(run): Path<String>, Query(options): Query<Options>) -> Page {
     let snapshot = app.snapshot(&run).await?;
     app.page(move |_| {
-        let rows = chosen(&snapshot, &options);
+        let begin = Instant::now();
+        let content = content(&snapshot, &chosen(&snapshot, &options), &options);
         let view = View::new(format!("Models of {run}"), Section::Runs).of_run(snapshot.run.name(), "models");
-        Ok(view.live(snapshot.events(), snapshot.is_incomplete()).page(&content(&snapshot, &rows, &options)))
+        Ok(view.live(snapshot.events_for(begin.elapsed()), snapshot.is_incomplete()).page(&content))
     })
     .await
 }
@@ -224,6 +227,7 @@ fn row_of(run: &str, row: &Row) -> Markup {
 pub(crate) async fn page(State(app): State<App>, Path((run, number)): Path<(String, String)>) -> Page {
     let snapshot = app.snapshot(&run).await?;
     app.page(move |app| {
+        let begin = Instant::now();
         let number = model_number(&snapshot, &number)?;
         let (metadata, digest) = snapshot.run.models().described(number)?;
         let deleted = snapshot.run.models().weights_are_deleted(number)?;
@@ -247,7 +251,7 @@ pub(crate) async fn page(State(app): State<App>, Path((run, number)): Path<(Stri
             }
         };
         let view = View::new(format!("Model {name}"), Section::Runs).of_run(snapshot.run.name(), "models");
-        Ok(view.live(snapshot.events(), snapshot.is_incomplete()).page(&content))
+        Ok(view.live(snapshot.events_for(begin.elapsed()), snapshot.is_incomplete()).page(&content))
     })
     .await
 }

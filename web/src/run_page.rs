@@ -1,5 +1,7 @@
 //! The page of a run.
 
+use std::time::{Duration, Instant};
+
 use axum::extract::{Path, State};
 use facts::plots::{By, plot};
 use facts::sections;
@@ -39,13 +41,18 @@ impl Options {
 /// Everything that is known of a run.
 pub(crate) async fn page(State(app): State<App>, Path(name): Path<String>, Query(options): Query<Options>) -> Page {
     let snapshot = app.snapshot(&name).await?;
-    app.page(move |_| Ok(view(&snapshot).page(&content(&snapshot, &options)))).await
+    app.page(move |_| {
+        let begin = Instant::now();
+        let content = content(&snapshot, &options);
+        Ok(view(&snapshot, begin.elapsed()).page(&content))
+    })
+    .await
 }
 
-/// A page that shows what is new.
-fn view(snapshot: &Snapshot) -> View {
-    let run = snapshot.run.name();
-    View::new(format!("Run {run}"), Section::Runs).of_run(run, "").live(snapshot.events(), snapshot.is_incomplete())
+/// A page that shows what is new, and takes so long to make.
+fn view(snapshot: &Snapshot, took: Duration) -> View {
+    let (run, events) = (snapshot.run.name(), snapshot.events_for(took));
+    View::new(format!("Run {run}"), Section::Runs).of_run(run, "").live(events, snapshot.is_incomplete())
 }
 
 fn content(snapshot: &Snapshot, options: &Options) -> Markup {
@@ -141,7 +148,9 @@ mod tests {
             texts
         });
         for page in pages {
-            assert!(page.contains("data-events=\"/runs/r/events?version="), "{page}");
+            let events = page.split_once("data-events=\"/runs/r/events?version=").unwrap_or_else(|| panic!("{page}")).1;
+            // One that takes long to make is to follow less often.
+            assert!(events.split_once('"').unwrap().0.contains("pause="), "{page}");
             assert!(!page.contains("<section>"), "a script replaces parts by their ids: {page}");
         }
     }

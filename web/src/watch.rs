@@ -46,14 +46,9 @@ impl Snapshot {
         self.facts.unread > 0
     }
 
-    /// The address of events of all that is published.
-    pub(crate) fn events(&self) -> String {
-        format!("/runs/{}/events?version={}", self.run.name(), self.version)
-    }
-
-    /// The same for a page that takes so long to make: the longer, the fewer events.
+    /// The address of events of all that is published, for a page that takes so long to make: the longer, the fewer events.
     pub(crate) fn events_for(&self, took: Duration) -> String {
-        format!("{}&pause={}", self.events(), (took * SHARE).as_millis())
+        format!("/runs/{}/events?version={}&pause={}", self.run.name(), self.version, pause(took))
     }
 
     /// The address of events of new models.
@@ -65,6 +60,11 @@ impl Snapshot {
     pub(crate) fn models(&self) -> u64 {
         self.facts.newest_model.unwrap_or_default().into()
     }
+}
+
+/// Milliseconds between two events of a page that takes so long to make.
+pub(crate) fn pause(took: Duration) -> u128 {
+    (took * SHARE).as_millis()
 }
 
 /// The newest snapshot, or why there is none; nothing before the first.
