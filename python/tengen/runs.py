@@ -111,9 +111,12 @@ class Run:
     def models(self) -> pyarrow.Table:
         """The models, one row each: number, parent, step, and the shape of the network."""
         rows = []
-        for number in self._numbers():
-            path = f"{self._path}/models/{number:06}/model.toml"
-            described = places.read_toml(self._place, path)
+        for name in self._folders():
+            path = f"{self._path}/models/{name}/model.toml"
+            try:
+                described = places.read_toml(self._place, path)
+            except GoneError:
+                continue  # it is being published, or was when its writer was killed
             try:
                 network = {f"network_{key}": value for key, value in described["network"].items()}
                 rows.append({"number": described["number"], "parent": described.get("parent"), "step": described["step"], **network})
@@ -123,14 +126,15 @@ class Run:
 
     def model(self, number: int | None = None) -> Network:
         """A model as a PyTorch module, ready to evaluate; the newest by default."""
-        numbers = self._numbers()
-        if number is None:
-            if not numbers:
-                raise TengenError(f"run {self.name} has no model yet")
-            number = numbers[-1]
-        if number not in numbers:
-            raise TengenError(f"run {self.name} has no model {number}; there are {numbers}")
-        folder = f"{self._path}/models/{number:06}"
+        # A run may have a thousand models, and each has a folder of its own: one is listed.
+        name = self._newest() if number is None else f"{number:06}"
+        if name is None:
+            raise TengenError(f"run {self.name} has no model yet")
+        if number is not None and not self._is_published(name):
+            newest = self._newest()
+            others = f"the newest is {int(newest)}" if newest else "it has none"
+            raise TengenError(f"run {self.name} has no model {number}; {others}")
+        folder = f"{self._path}/models/{name}"
         described = places.read_toml(self._place, f"{folder}/model.toml")
         try:
             path = f"{folder}/{described['weights']['file']}"
@@ -138,7 +142,7 @@ class Run:
         except KeyError as error:
             raise TengenError(f"{folder}/model.toml is damaged: there is no {error.args[0]}") from error
         except GoneError as error:
-            raise TengenError(f"the weights of {self.name}-{number} were deleted") from error
+            raise TengenError(f"the weights of {self.name}-{int(name)} were deleted") from error
         try:
             from tengen import network
         except ModuleNotFoundError as error:
@@ -149,10 +153,15 @@ class Run:
         except (ValueError, KeyError, TypeError, RuntimeError, struct.error) as error:
             raise TengenError(f"{path} is damaged: {error}") from error
 
-    def _numbers(self) -> list[int]:
-        folder = f"{self._path}/models"
-        names = [name for name in places.names(self._place, folder) if name.isdigit()]
-        return [int(name) for name in names if "model.toml" in places.names(self._place, f"{folder}/{name}")]
+    def _folders(self) -> list[str]:
+        """The folders of models, the oldest first."""
+        return [name for name in places.names(self._place, f"{self._path}/models") if name.isdigit()]
+
+    def _is_published(self, name: str) -> bool:
+        return "model.toml" in places.names(self._place, f"{self._path}/models/{name}")
+
+    def _newest(self) -> str | None:
+        return next((name for name in reversed(self._folders()) if self._is_published(name)), None)
 
     def _parquet(self, folder: str) -> list[str]:
         return [name for name in places.names(self._place, f"{self._path}/{folder}") if name.endswith(".parquet")]

@@ -19,9 +19,10 @@ from pathlib import Path
 
 import duckdb
 import polars
+from pyarrow import fs
 
 import tengen
-from tengen import tables
+from tengen import places, tables
 
 
 def main() -> None:
@@ -49,6 +50,7 @@ def main() -> None:
     thresholds = run.polars.thresholds()
     assert len(thresholds) == len(glob.glob(f"{folder}/resign/*.toml")) and (thresholds["threshold"] <= 0).all()
     mistakes(run, url, folder)
+    one_model(run)
     damage(folder)
     compaction(run)
     compaction_of_examples(folder)
@@ -71,12 +73,32 @@ def mistakes(run: tengen.Run, url: str, folder: Path) -> None:
         (lambda: tengen.open_run("s3://"), "the bucket is missing"),
         (lambda: tengen.open_run("file://store/tiny"), "it names no local folder"),
         (lambda: run.games(columns=["blak"]), "no column blak; there are id, black"),
-        (lambda: run.model(7), "has no model 7; there are [1, 2]"),
+        (lambda: run.model(7), "has no model 7; the newest is 2"),
     ]
     if importlib.util.find_spec("torch") is None:
         cases.append((lambda: run.model(), "models need PyTorch"))
     for work, reason in cases:
         refused(work, reason)
+
+
+def one_model(run: tengen.Run) -> None:
+    """Of a thousand models the folder of the one that is wanted is listed."""
+    names = places.names
+    listed: list[str] = []
+
+    def counted(place: fs.FileSystem, folder: str) -> list[str]:
+        listed.append(folder.rsplit("/", 1)[-1])
+        return names(place, folder)
+
+    places.names = counted
+    for number, expected in ((None, ["models", "000002"]), (1, ["000001"])):
+        listed.clear()
+        try:
+            run.model(number)
+        except tengen.TengenError as error:
+            assert "models need PyTorch" in str(error), error
+        assert listed == expected, listed
+    places.names = names
 
 
 def refused(work: Callable[[], object], reason: str) -> None:
