@@ -1,7 +1,7 @@
 //! The list of runs, with what takes few requests of each.
 
 use std::collections::BTreeMap;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -13,18 +13,30 @@ use crate::watch::first_version;
 
 /// The list is read again after this time.
 const FRESH: Duration = Duration::from_secs(2);
+/// While the list is read, other requests have one that is so old at most.
+const STALE: Duration = Duration::from_secs(60);
 /// Runs that are read at the same time.
 const AT_ONCE: usize = 8;
 
 /// All runs of a store, as they were a moment ago.
 #[derive(Default)]
-pub(crate) struct Catalogue(Mutex<Known>);
+pub(crate) struct Catalogue {
+    shown: Mutex<Shown>,
+    /// Who reads the runs holds it. Others have what was read before, rather than that all threads of pages wait.
+    known: Mutex<Known>,
+}
 
-#[derive(Default)]
-struct Known {
+/// The list as pages have it.
+#[derive(Clone, Default)]
+struct Shown {
     read: Option<Instant>,
     /// Grows with every change.
     version: u64,
+    runs: Arc<Vec<Entry>>,
+}
+
+#[derive(Default)]
+struct Known {
     readers: BTreeMap<RunName, Reader>,
     broken: BTreeMap<RunName, String>,
 }
@@ -38,9 +50,9 @@ pub(crate) struct Entry {
 
 impl Catalogue {
     /// All runs, in order of name, and the version of the list. One request at a time reads them.
-    pub(crate) fn list(&self, store: &Store) -> Result<(Vec<Entry>, u64), StoreError> {
-        let known = self.fresh(store)?;
-        Ok((known.entries(), known.version))
+    pub(crate) fn list(&self, store: &Store) -> Result<(Arc<Vec<Entry>>, u64), StoreError> {
+        let shown = self.fresh(store)?;
+        Ok((shown.runs, shown.version))
     }
 
     /// The version of the list: another one when a run is new, gone, or has another model or other ratings.
@@ -48,17 +60,45 @@ impl Catalogue {
         Ok(self.fresh(store)?.version)
     }
 
-    fn fresh(&self, store: &Store) -> Result<MutexGuard<'_, Known>, StoreError> {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.read.is_none_or(|read| read.elapsed() > FRESH) {
-            known.refresh(store)?;
+    fn fresh(&self, store: &Store) -> Result<Shown, StoreError> {
+        let before = self.shown().clone();
+        if before.is_fresh() {
+            return Ok(before);
         }
-        Ok(known)
+        let mut known = match self.known.try_lock() {
+            Ok(known) => known,
+            Err(TryLockError::Poisoned(error)) => error.into_inner(),
+            Err(TryLockError::WouldBlock) if before.read.is_some_and(|read| read.elapsed() < STALE) => {
+                return Ok(before);
+            }
+            Err(TryLockError::WouldBlock) => self.known.lock().unwrap_or_else(PoisonError::into_inner),
+        };
+        // Another request may have read it meanwhile.
+        let before = self.shown().clone();
+        if before.is_fresh() {
+            return Ok(before);
+        }
+        let is_new = known.refresh(store)?;
+        let version = if before.read.is_none() { first_version() } else { before.version + u64::from(is_new) };
+        let shown = Shown { read: Some(Instant::now()), version, runs: Arc::new(known.entries()) };
+        self.shown().clone_from(&shown);
+        Ok(shown)
+    }
+
+    fn shown(&self) -> MutexGuard<'_, Shown> {
+        self.shown.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Shown {
+    fn is_fresh(&self) -> bool {
+        self.read.is_some_and(|read| read.elapsed() <= FRESH)
     }
 }
 
 impl Known {
-    fn refresh(&mut self, store: &Store) -> Result<(), StoreError> {
+    /// Reads what is new, and returns whether something is.
+    fn refresh(&mut self, store: &Store) -> Result<bool, StoreError> {
         let names = store.runs()?;
         let mut before = std::mem::take(&mut self.readers);
         let mut work: Vec<(RunName, Option<Reader>)> = names
@@ -89,9 +129,7 @@ impl Known {
             }
         }
         is_new |= self.broken != broken_before;
-        self.version = if self.read.is_none() { first_version() } else { self.version + u64::from(is_new) };
-        self.read = Some(Instant::now());
-        Ok(())
+        Ok(is_new)
     }
 
     fn entries(&self) -> Vec<Entry> {
@@ -123,14 +161,36 @@ mod tests {
 
     use super::*;
 
+    /// The list is to be read again.
+    fn age(catalogue: &Catalogue) {
+        let mut shown = catalogue.shown();
+        shown.read = shown.read.map(|read| read - 2 * FRESH);
+    }
+
+    #[test]
+    fn list_is_there_while_another_request_reads_it() {
+        let (store, config) = (Store::in_memory().unwrap(), Preset::Tiny.config());
+        let catalogue = Catalogue::default();
+        let names = || {
+            let (runs, _) = catalogue.list(&store).unwrap();
+            runs.iter().map(|run| run.name.to_string()).collect::<Vec<_>>()
+        };
+        store.run(&"one".parse().unwrap()).create(&config).unwrap();
+        assert_eq!(names(), ["one"]);
+        store.run(&"two".parse().unwrap()).create(&config).unwrap();
+        age(&catalogue);
+        let reading = catalogue.known.lock().unwrap();
+        assert_eq!(names(), ["one"]);
+        drop(reading);
+        assert_eq!(names(), ["one", "two"]);
+    }
+
     #[test]
     fn version_is_another_when_a_run_is_new_or_has_another_model() {
         let (store, config) = (Store::in_memory().unwrap(), Preset::Tiny.config());
         let catalogue = Catalogue::default();
         let version = || {
-            let mut known = catalogue.0.lock().unwrap();
-            known.read = known.read.map(|read| read - 2 * FRESH);
-            drop(known);
+            age(&catalogue);
             catalogue.version(&store).unwrap()
         };
         let empty = version();
