@@ -1,7 +1,7 @@
 //! Batches that are made ready while others are trained on.
 
 use std::sync::mpsc::{Receiver, sync_channel};
-use std::thread;
+use std::thread::{self, JoinHandle};
 
 /// Batches that are kept ready: reading is faster than training, and at times a part has to be opened.
 const READY: usize = 4;
@@ -9,14 +9,16 @@ const READY: usize = 4;
 /// A source of batches, on a thread of its own, a few batches ahead.
 #[derive(Debug)]
 pub struct Prefetch<T, E> {
-    ready: Receiver<Result<T, E>>,
+    /// Until it is dropped.
+    ready: Option<Receiver<Result<T, E>>>,
+    thread: Option<JoinHandle<()>>,
 }
 
 impl<T: Send + 'static, E: Send + 'static> Prefetch<T, E> {
     /// Asks `source` for batches from now on, until it fails, has no more, or the receiver is gone.
     pub fn new(mut source: impl FnMut() -> Result<Option<T>, E> + Send + 'static) -> Prefetch<T, E> {
         let (sender, ready) = sync_channel(READY);
-        thread::spawn(move || {
+        let thread = thread::spawn(move || {
             while let Some(batch) = source().transpose() {
                 let last = batch.is_err();
                 if sender.send(batch).is_err() || last {
@@ -24,7 +26,7 @@ impl<T: Send + 'static, E: Send + 'static> Prefetch<T, E> {
                 }
             }
         });
-        Prefetch { ready }
+        Prefetch { ready: Some(ready), thread: Some(thread) }
     }
 
     /// The next batch; `None` when there are no more.
@@ -32,7 +34,18 @@ impl<T: Send + 'static, E: Send + 'static> Prefetch<T, E> {
     /// # Errors
     /// The error of the source; after it there are no more batches.
     pub fn next(&self) -> Result<Option<T>, E> {
-        self.ready.recv().ok().transpose()
+        self.ready.as_ref().and_then(|ready| ready.recv().ok()).transpose()
+    }
+}
+
+/// A source may use a GPU, which no thread may do while the process ends: so its last batch is waited for.
+impl<T, E> Drop for Prefetch<T, E> {
+    fn drop(&mut self) {
+        drop(self.ready.take());
+        if let Some(thread) = self.thread.take() {
+            // A panic of the thread was seen as the end of its batches.
+            let _ = thread.join();
+        }
     }
 }
 
