@@ -42,7 +42,7 @@ pub(crate) async fn of_model(
     Query(options): Query<Options>,
 ) -> Result<Response, PageError> {
     let snapshot = app.snapshot(&run).await?;
-    app.export(move |app| {
+    app.make(move |app| {
         let found = one(app, &snapshot, &number, &options)?;
         let form = html! {
             form.line {
@@ -68,7 +68,7 @@ pub(crate) async fn data_of_model(
     Query(options): Query<Options>,
 ) -> Result<Response, PageError> {
     let snapshot = app.snapshot(&run).await?;
-    app.export(move |app| {
+    app.make(move |app| {
         let found = one(app, &snapshot, &number, &options)?;
         table(&found, &file, &format!("{run}-{number}"))
     })
@@ -82,7 +82,7 @@ pub(crate) async fn of_run(
     Query(range): Query<Range>,
 ) -> Result<Response, PageError> {
     let snapshot = app.snapshot(&run).await?;
-    app.export(move |app| {
+    app.make(move |app| {
         let numbers = range.numbers(&snapshot)?;
         let found = several(app, &snapshot, &numbers)?;
         // Data of the found models alone would be of other ones: those in between are chosen by the ends.
@@ -115,7 +115,7 @@ pub(crate) async fn data_of_run(
     Query(range): Query<Range>,
 ) -> Result<Response, PageError> {
     let snapshot = app.snapshot(&run).await?;
-    app.export(move |app| {
+    app.make(move |app| {
         let found = several(app, &snapshot, &range.numbers(&snapshot)?)?;
         table(&found, &file, &format!("{run}-networks"))
     })
