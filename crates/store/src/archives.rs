@@ -1,9 +1,11 @@
 //! The archives of a run, and files of games wherever they are: in their folders or in an archive.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arrow_array::RecordBatch;
+use lru::LruCache;
 use object_store::path::Path;
 use record::RecordError;
 
@@ -16,7 +18,7 @@ use crate::partial_read::OpenTable;
 
 /// Tables of archives whose footers are in memory, at most. That of an archive takes up to a megabyte, and a long run has hundreds
 /// of archives; readers go from one to the next.
-const TABLES: usize = 16;
+const TABLES: NonZeroUsize = NonZeroUsize::new(16).expect("above 0");
 
 /// A table of an archive: the number of the archive, and the folder.
 type TableKey = (u32, &'static str);
@@ -30,11 +32,11 @@ pub struct Archives {
 }
 
 /// The archives that were read so far.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Known {
     opened: BTreeMap<u32, Arc<Archive>>,
-    /// The tables that were used last, the latest at the end.
-    tables: VecDeque<(TableKey, Arc<OpenTable>)>,
+    /// The tables that were used last.
+    tables: LruCache<TableKey, Arc<OpenTable>>,
     /// The row group that was read last of each folder, for the sources that follow.
     last: BTreeMap<&'static str, Decoded>,
 }
@@ -47,22 +49,9 @@ struct Decoded {
     table: RecordBatch,
 }
 
-impl Known {
-    /// A table, if it was used lately.
-    fn table(&mut self, key: TableKey) -> Option<Arc<OpenTable>> {
-        let place = self.tables.iter().position(|(known, _)| *known == key)?;
-        let (_, table) = self.tables.remove(place)?;
-        self.tables.push_back((key, table.clone()));
-        Some(table)
-    }
-
-    /// Keeps a table that was opened just now, in place of the one that was not used for longest.
-    fn keep(&mut self, key: TableKey, table: Arc<OpenTable>) {
-        self.tables.retain(|(known, _)| *known != key);
-        self.tables.push_back((key, table));
-        if self.tables.len() > TABLES {
-            self.tables.pop_front();
-        }
+impl Default for Known {
+    fn default() -> Known {
+        Known { opened: BTreeMap::new(), tables: LruCache::new(TABLES), last: BTreeMap::new() }
     }
 }
 
@@ -137,7 +126,7 @@ impl Archives {
             sources.map(|source| source.map(|source| (source.file.clone(), source))).collect();
         let sources = sources.map_err(|e| damaged(e.to_string()))?;
         contents.sources = Vec::new();
-        self.known().keep((number, GAMES), table.into());
+        self.known().tables.put((number, GAMES), table.into());
         Ok(Archive { number, contents, sources })
     }
 
@@ -195,12 +184,12 @@ impl Archives {
         path: &Path,
     ) -> Result<Arc<OpenTable>, StoreError> {
         let key = (archive.number, folder);
-        let known = self.known().table(key);
+        let known = self.known().tables.get(&key).cloned();
         if let Some(table) = known {
             return Ok(table);
         }
         let table: Arc<OpenTable> = self.at.store.open_table(path)?.into();
-        self.known().keep(key, table.clone());
+        self.known().tables.put(key, table.clone());
         Ok(table)
     }
 
@@ -278,7 +267,7 @@ mod tests {
             run.games().publish(1, "w", std::slice::from_ref(game)).unwrap();
         }
         let made = run.archives().compact(1, 1).unwrap().archives;
-        assert!(made > TABLES, "{made} archives");
+        assert!(made > TABLES.get(), "{made} archives");
         let fresh = process();
         let files = fresh.games().files(1).unwrap();
         for _ in 0..2 {
@@ -287,6 +276,6 @@ mod tests {
                 drop(fresh.examples().read(file));
             }
         }
-        assert_eq!(fresh.archives().known().tables.len(), TABLES);
+        assert_eq!(fresh.archives().known().tables.len(), TABLES.get());
     }
 }

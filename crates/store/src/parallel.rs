@@ -27,6 +27,16 @@ impl Store {
         if items.len() < 2 {
             return items.iter().map(work).collect();
         }
+        self.each_beside(items, work, || ()).0
+    }
+
+    /// The same, and the result of what this thread does meanwhile.
+    fn each_beside<I: Sync, T: Send, M>(
+        &self,
+        items: &[I],
+        work: impl Fn(&I) -> T + Sync,
+        meanwhile: impl FnOnce() -> M,
+    ) -> (Vec<T>, M) {
         let next = AtomicUsize::new(0);
         let some = || {
             let mine = || {
@@ -35,12 +45,14 @@ impl Store {
             };
             std::iter::from_fn(mine).map(|(place, item)| (place, work(item))).collect::<Vec<(usize, T)>>()
         };
-        let mut done: Vec<(usize, T)> = thread::scope(|scope| {
+        let (mut done, other): (Vec<(usize, T)>, M) = thread::scope(|scope| {
             let threads: Vec<_> = (0..self.at_once().min(items.len())).map(|_| scope.spawn(some)).collect();
-            threads.into_iter().flat_map(|thread| thread.join().expect("requests do not panic")).collect()
+            let other = meanwhile();
+            let done = threads.into_iter().flat_map(|thread| thread.join().expect("requests do not panic"));
+            (done.collect(), other)
         });
         done.sort_unstable_by_key(|(place, _)| *place);
-        done.into_iter().map(|(_, answer)| answer).collect()
+        (done.into_iter().map(|(_, answer)| answer).collect(), other)
     }
 }
 
@@ -48,24 +60,14 @@ impl Games {
     /// Results of `read` for each file, in their order. Files outside of archives are read several at once; those in archives
     /// one after the other, since they share the parts that are read.
     pub fn read_each<T: Send>(&self, files: &[FileRef], read: impl Fn(&FileRef) -> T + Sync) -> Vec<T> {
-        let loose: Vec<bool> = files.iter().map(|file| self.archives.known_holding(file).is_none()).collect();
-        let places: Vec<usize> = (0..files.len()).filter(|&place| loose[place]).collect();
-        let next = AtomicUsize::new(0);
-        let work = || {
-            let mine = || places.get(next.fetch_add(1, Ordering::Relaxed)).copied();
-            std::iter::from_fn(mine).map(|place| (place, read(&files[place]))).collect::<Vec<(usize, T)>>()
-        };
-        let mut answers: Vec<Option<T>> = files.iter().map(|_| None).collect();
-        thread::scope(|scope| {
-            let threads: Vec<_> = (0..self.at.store.at_once().min(places.len())).map(|_| scope.spawn(work)).collect();
-            for (place, file) in files.iter().enumerate().filter(|(place, _)| !loose[*place]) {
-                answers[place] = Some(read(file));
-            }
-            for (place, answer) in threads.into_iter().flat_map(|thread| thread.join().expect("reading does not panic"))
-            {
-                answers[place] = Some(answer);
-            }
-        });
-        answers.into_iter().map(|answer| answer.expect("every file is read")).collect()
+        let is_loose = |&place: &usize| self.archives.known_holding(&files[place]).is_none();
+        let (loose, archived): (Vec<usize>, Vec<usize>) = (0..files.len()).partition(is_loose);
+        let at = |place: &usize| read(&files[*place]);
+        let in_turn = || archived.iter().map(at).collect::<Vec<T>>();
+        let (of_loose, of_archived) = self.at.store.each_beside(&loose, at, in_turn);
+        let answers = loose.iter().zip(of_loose).chain(archived.iter().zip(of_archived));
+        let mut answers: Vec<(usize, T)> = answers.map(|(&place, answer)| (place, answer)).collect();
+        answers.sort_unstable_by_key(|(place, _)| *place);
+        answers.into_iter().map(|(_, answer)| answer).collect()
     }
 }
