@@ -28,8 +28,6 @@ const EXPORTERS: usize = 1;
 const FILES: usize = 8;
 /// Models whose openings are kept; each takes some 300 KB.
 const MOST_OPENINGS: NonZeroUsize = NonZeroUsize::new(200).expect("above 0");
-/// Runs that are shared by requests: as many as are watched.
-pub(crate) const MOST_SHARED: NonZeroUsize = NonZeroUsize::new(MOST_RUNS).expect("above 0");
 /// How long a request waits for its turn.
 const PATIENCE: Duration = Duration::from_secs(10);
 
@@ -51,7 +49,7 @@ struct Shared {
     stopped: Receiver<bool>,
     watches: Watches,
     catalogue: Catalogue,
-    /// Runs, each with its last request. A run remembers its archives, all of which are opened to find a game.
+    /// Runs, as many as are watched, each with its last request. A run remembers its archives, all of which are opened to find a game.
     runs: Mutex<LruCache<RunName, (Instant, Run)>>,
     openings: Mutex<KeptOpenings>,
     live: LiveGames,
@@ -74,7 +72,7 @@ impl App {
             stopped,
             watches,
             catalogue,
-            runs: Mutex::new(LruCache::new(MOST_SHARED)),
+            runs: Mutex::new(LruCache::new(MOST_RUNS)),
             openings: Mutex::new(LruCache::new(MOST_OPENINGS)),
             live: LiveGames::default(),
             last: Mutex::default(),

@@ -1,35 +1,29 @@
 //! The list of runs, with what takes few requests of each.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
+use std::sync::Arc;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use config::RunName;
 use facts::{Facts, Reader};
 use store::{Store, StoreError};
 
+use crate::latest::Latest;
 use crate::watch::first_version;
 
 /// The list is read again after this time.
 const FRESH: Duration = Duration::from_secs(2);
-/// While the list is read, other requests have one that is so old at most.
-const STALE: Duration = Duration::from_secs(60);
 /// Runs that are read at the same time.
 const AT_ONCE: usize = 8;
 
 /// All runs of a store, as they were a moment ago.
 #[derive(Default)]
-pub(crate) struct Catalogue {
-    shown: Mutex<Shown>,
-    /// Who reads the runs holds it. Others have what was read before, rather than that all threads of pages wait.
-    known: Mutex<Known>,
-}
+pub(crate) struct Catalogue(Latest<Shown, Known>);
 
 /// The list as pages have it.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 struct Shown {
-    read: Option<Instant>,
     /// Grows with every change.
     version: u64,
     runs: Arc<Vec<Entry>>,
@@ -61,38 +55,11 @@ impl Catalogue {
     }
 
     fn fresh(&self, store: &Store) -> Result<Shown, StoreError> {
-        let before = self.shown().clone();
-        if before.is_fresh() {
-            return Ok(before);
-        }
-        let mut known = match self.known.try_lock() {
-            Ok(known) => known,
-            Err(TryLockError::Poisoned(error)) => error.into_inner(),
-            Err(TryLockError::WouldBlock) if before.read.is_some_and(|read| read.elapsed() < STALE) => {
-                return Ok(before);
-            }
-            Err(TryLockError::WouldBlock) => self.known.lock().unwrap_or_else(PoisonError::into_inner),
-        };
-        // Another request may have read it meanwhile.
-        let before = self.shown().clone();
-        if before.is_fresh() {
-            return Ok(before);
-        }
-        let is_new = known.refresh(store)?;
-        let version = if before.read.is_none() { first_version() } else { before.version + u64::from(is_new) };
-        let shown = Shown { read: Some(Instant::now()), version, runs: Arc::new(known.entries()) };
-        self.shown().clone_from(&shown);
-        Ok(shown)
-    }
-
-    fn shown(&self) -> MutexGuard<'_, Shown> {
-        self.shown.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Shown {
-    fn is_fresh(&self) -> bool {
-        self.read.is_some_and(|read| read.elapsed() <= FRESH)
+        self.0.get(FRESH, |known, before| {
+            let is_new = known.refresh(store)?;
+            let version = before.map_or_else(first_version, |before| before.version + u64::from(is_new));
+            Ok(Shown { version, runs: Arc::new(known.entries()) })
+        })
     }
 }
 
@@ -163,8 +130,7 @@ mod tests {
 
     /// The list is to be read again.
     fn age(catalogue: &Catalogue) {
-        let mut shown = catalogue.shown();
-        shown.read = shown.read.map(|read| read - 2 * FRESH);
+        catalogue.0.age(2 * FRESH);
     }
 
     #[test]
@@ -179,7 +145,7 @@ mod tests {
         assert_eq!(names(), ["one"]);
         store.run(&"two".parse().unwrap()).create(&config).unwrap();
         age(&catalogue);
-        let reading = catalogue.known.lock().unwrap();
+        let reading = catalogue.0.read_by_another();
         assert_eq!(names(), ["one"]);
         drop(reading);
         assert_eq!(names(), ["one", "two"]);

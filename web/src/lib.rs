@@ -21,6 +21,7 @@ mod game_page;
 mod games_page;
 mod guard;
 mod hosts;
+mod latest;
 mod listen;
 mod live_games;
 mod live_page;

@@ -1,50 +1,25 @@
 //! Live games, which are read once for all pages that show them.
 
-use std::num::NonZeroUsize;
-use std::sync::{Arc, Mutex, PoisonError, TryLockError};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use config::RunName;
 use lru::LruCache;
 use record::GameRecord;
 use store::{Run, Stem, StoreError};
 
+use crate::latest::Latest;
 use crate::watch::MOST_RUNS;
 
-/// Runs whose games are kept: as many as are watched.
-const MOST_KEPT: NonZeroUsize = NonZeroUsize::new(MOST_RUNS).expect("above 0");
 /// Games of a page.
 pub(crate) const MOST: usize = 12;
 /// States are listed again after this time.
 pub(crate) const FRESH: Duration = Duration::from_secs(1);
-/// While they are read, other requests show what was read so long ago at most.
-const STALE: Duration = Duration::from_secs(60);
 /// A state that is older was left by a process that was killed, in milliseconds.
 const OLDEST: u64 = 600_000;
 
-/// The live games of the runs whose pages were opened last.
-pub(crate) struct LiveGames(Mutex<LruCache<RunName, Arc<Known>>>);
-
-/// The live games of a run. The request that reads them holds `reading`; others show what was read before, rather than that
-/// all threads of pages wait.
-#[derive(Default)]
-struct Known {
-    reading: Mutex<()>,
-    last: Mutex<Last>,
-}
-
-/// What was read last, and when.
-#[derive(Clone, Default)]
-struct Last {
-    listed: Option<Instant>,
-    shown: Arc<Shown>,
-}
-
-impl Last {
-    fn is_younger(&self, than: Duration) -> bool {
-        self.listed.is_some_and(|listed| listed.elapsed() < than)
-    }
-}
+/// The live games of the runs whose pages were opened last: as many runs as are watched.
+pub(crate) struct LiveGames(Mutex<LruCache<RunName, Arc<Latest<Arc<Shown>>>>>);
 
 /// What a page shows.
 #[derive(Default)]
@@ -59,37 +34,19 @@ pub(crate) struct Shown {
 
 impl Default for LiveGames {
     fn default() -> LiveGames {
-        LiveGames(Mutex::new(LruCache::new(MOST_KEPT)))
+        LiveGames(Mutex::new(LruCache::new(MOST_RUNS)))
     }
 }
 
 impl LiveGames {
     /// The games of a run, as they were a moment ago. One request at a time reads them, and of those the new ones.
     pub(crate) fn of(&self, run: &Run) -> Result<Arc<Shown>, StoreError> {
-        let known = self.known(run.name());
-        let last = || known.last.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        let before = last();
-        if before.is_younger(FRESH) {
-            return Ok(before.shown);
-        }
-        let _reading = match known.reading.try_lock() {
-            Ok(reading) => reading,
-            Err(TryLockError::Poisoned(error)) => error.into_inner(),
-            Err(TryLockError::WouldBlock) if before.is_younger(STALE) => return Ok(before.shown),
-            Err(TryLockError::WouldBlock) => known.reading.lock().unwrap_or_else(PoisonError::into_inner),
-        };
-        // Another request may have read them meanwhile.
-        let before = last();
-        if before.is_younger(FRESH) {
-            return Ok(before.shown);
-        }
-        let shown = Arc::new(before.shown.next(run)?);
-        let next = Last { listed: Some(Instant::now()), shown: Arc::clone(&shown) };
-        *known.last.lock().unwrap_or_else(PoisonError::into_inner) = next;
-        Ok(shown)
+        self.known(run.name()).get(FRESH, |(), before: Option<Arc<Shown>>| {
+            before.as_deref().unwrap_or(&Shown::default()).next(run).map(Arc::new)
+        })
     }
 
-    fn known(&self, run: &RunName) -> Arc<Known> {
+    fn known(&self, run: &RunName) -> Arc<Latest<Arc<Shown>>> {
         let mut runs = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         Arc::clone(runs.get_or_insert(run.clone(), Arc::default))
     }
@@ -137,8 +94,7 @@ mod tests {
         };
         let live = LiveGames::default();
         let later = || {
-            let known = live.known(run.name());
-            known.last.lock().unwrap().listed = None;
+            live.known(run.name()).age(FRESH);
             live.of(&run).unwrap()
         };
         let state = publish("one", 0, None);

@@ -1,6 +1,7 @@
 //! Runs with open pages: a thread for each reads what is new in the store, as long as pages of the run are open.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -20,7 +21,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 pub(crate) const IDLE: Duration = Duration::from_secs(600);
 /// Runs that are watched at the same time. Another one takes the place of the least recently opened of those that no open page
 /// follows.
-pub(crate) const MOST_RUNS: usize = 32;
+pub(crate) const MOST_RUNS: NonZeroUsize = NonZeroUsize::new(32).expect("above 0");
 /// Holders of the count of open pages without any: the list, and the thread.
 const HELD: usize = 2;
 /// Files that are read between two polls of what readers wait for.
@@ -102,7 +103,7 @@ impl Watches {
         }
         // One whose thread has ended is begun again.
         watches.remove(run.name());
-        if watches.len() >= MOST_RUNS {
+        if watches.len() >= MOST_RUNS.get() {
             let idle = watches.iter().filter(|(_, watch)| Arc::strong_count(&watch.open) <= HELD);
             let oldest = idle.min_by_key(|(_, watch)| *lock(&watch.opened)).map(|(name, _)| name.clone());
             let watch = oldest.and_then(|name| watches.remove(&name)).ok_or(PageError::Busy)?;
@@ -240,17 +241,15 @@ mod tests {
             run.create(&Preset::Tiny.config()).unwrap();
             run
         };
-        let mut followed: Vec<OpenRun> = (0..MOST_RUNS).map(|number| watches.open(&run(number)).unwrap()).collect();
-        assert!(matches!(watches.open(&run(MOST_RUNS)), Err(PageError::Busy)));
+        let most = MOST_RUNS.get();
+        let mut followed: Vec<OpenRun> = (0..most).map(|number| watches.open(&run(number)).unwrap()).collect();
+        assert!(matches!(watches.open(&run(most)), Err(PageError::Busy)));
         // Another page of a followed run needs no place of its own.
         drop(watches.open(&run(3)).unwrap());
         drop(followed.pop());
-        drop(watches.open(&run(MOST_RUNS)).unwrap());
+        drop(watches.open(&run(most)).unwrap());
         let names: Vec<String> = watches.lock().keys().map(ToString::to_string).collect();
-        assert!(
-            names.contains(&format!("r{MOST_RUNS}")) && !names.contains(&format!("r{}", MOST_RUNS - 1)),
-            "{names:?}"
-        );
+        assert!(names.contains(&format!("r{most}")) && !names.contains(&format!("r{}", most - 1)), "{names:?}");
         assert!(followed.iter().all(|run| run.state.has_changed().is_ok()), "none of them ends");
     }
 }
