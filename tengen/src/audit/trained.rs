@@ -59,8 +59,6 @@ fn fingerprint(example: &Example) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use std::time::{Duration, Instant};
-
     use go::Size;
     use record::{GameRecord, synthetic};
 
@@ -86,18 +84,5 @@ mod tests {
         let rest: usize = [0, 2].iter().map(|&place| games[place].positions()).sum();
         assert_eq!(trained.left().count(), rest);
         assert!(trained.left().all(|(generation, game)| generation == 2 && game != games[1].id));
-    }
-
-    /// To visit all rows for each takes a hundred times as long.
-    #[test]
-    fn games_of_a_damaged_archive_are_forgotten_in_time() {
-        let games = games(2000);
-        let (mut trained, begin) = (trained(&games), Instant::now());
-        let before = trained.left().count();
-        for seed in 0..200_000 {
-            trained.forget(GameId::of("r-2", "r-2", "damaged", seed));
-        }
-        assert_eq!(trained.left().count(), before);
-        assert!(begin.elapsed() < Duration::from_secs(5), "{:?}", begin.elapsed());
     }
 }

@@ -57,7 +57,7 @@ impl fmt::Display for Port {
 #[cfg(test)]
 mod tests {
     use std::thread;
-    use std::time::Duration;
+    use std::time::{Duration, Instant};
 
     use super::*;
 
@@ -69,8 +69,12 @@ mod tests {
         assert_eq!(of("metrics", address.clone()).state, "in use");
         drop(taken);
         // A process that another test starts at this moment has the listener until its program runs.
-        let is_free = || of("metrics", address.clone()).to_string() == format!("metrics {address}: free");
-        assert!((0..500).any(|_| is_free() || (thread::sleep(Duration::from_millis(10)), false).1));
+        let patience = Instant::now();
+        while of("metrics", address.clone()).state == "in use" {
+            assert!(patience.elapsed() < Duration::from_secs(60), "{address} stays in use");
+            thread::yield_now();
+        }
+        assert_eq!(of("metrics", address.clone()).to_string(), format!("metrics {address}: free"));
         assert!(of("metrics", "nowhere".to_owned()).state.len() > 5);
         assert_eq!(of("inference", "unix:///run/tengen.sock".to_owned()).state, "not tried");
     }
