@@ -7,15 +7,15 @@ pub const EPSILON: f64 = 1e-5;
 
 /// A batch norm, one number a channel each.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Norm {
+pub(crate) struct Norm {
     /// Factor of a normalised channel.
-    pub scale: Vec<f32>,
+    pub(crate) scale: Vec<f32>,
     /// The offset that is added afterwards.
-    pub shift: Vec<f32>,
+    pub(crate) shift: Vec<f32>,
     /// Running means.
-    pub mean: Vec<f32>,
+    pub(crate) mean: Vec<f32>,
     /// Running variances.
-    pub variance: Vec<f32>,
+    pub(crate) variance: Vec<f32>,
 }
 
 impl Norm {
@@ -30,7 +30,7 @@ impl Norm {
 }
 
 /// A convolution without a bias and the batch norm after it as one convolution.
-pub fn fold(inputs: usize, weight: &[f32], norm: &Norm) -> Convolution {
+pub(crate) fn fold(inputs: usize, weight: &[f32], norm: &Norm) -> Convolution {
     let (factors, shifts) = norm.affine();
     let outputs = factors.len();
     let kernels = weight.chunks_exact((weight.len() / outputs).max(1)).zip(&factors);

@@ -36,7 +36,7 @@ mod workspace;
 pub use auxiliary::{Auxiliary, Prediction};
 pub use description::{Block, Convolution, Dense, Description, Input, Policy, PolicyHead, Value};
 pub use error::CpuError;
-pub use fold::{EPSILON, Norm, fold};
+pub use fold::EPSILON;
 pub use header::{FOLDED, Header, KEY, WEIGHTS};
 pub use isa::InstructionSet;
 pub use layer::Layer;

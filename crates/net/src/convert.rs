@@ -52,7 +52,7 @@ impl FileKind {
     pub fn write(self, weights: &Weights, examples: &[Example]) -> Result<(Vec<u8>, Difference), NetError> {
         let file = match self {
             FileKind::Weights => weights.to_bytes(),
-            FileKind::Folded => folded::write(weights),
+            FileKind::Folded => folded::write(weights)?,
             FileKind::LeelaZero => Zero::of_weights(weights)?.to_bytes(),
         };
         let difference = self.read_as(&file, Some(weights), examples)?.1;

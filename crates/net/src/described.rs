@@ -79,7 +79,7 @@ fn shape(network: &Description) -> Result<Shape, NetError> {
 }
 
 /// The convolution of a unit of the shape of this network.
-fn convolution<'a>(network: &'a Description, unit: &Unit) -> &'a Convolution {
+pub(crate) fn convolution<'a>(network: &'a Description, unit: &Unit) -> &'a Convolution {
     let mut parts = unit.name.split('.');
     match (parts.next(), parts.next().and_then(|index| index.parse::<usize>().ok()), parts.next()) {
         (Some("stem"), ..) => &network.stem,

@@ -9,12 +9,12 @@
 
 use std::collections::BTreeMap;
 
-use cpu::Scales;
+use cpu::{Convolution, Scales};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::described::convolution;
 use crate::file::{self, File};
-use crate::fold::fold;
 use crate::layout::{Role, TensorSpec, Unit};
 use crate::weights::{named, read_tensors, without_norm};
 use crate::{NetError, Shape, Weights};
@@ -31,14 +31,17 @@ struct Header {
 }
 
 /// Makes a file.
-pub(crate) fn write(weights: &Weights) -> Vec<u8> {
+///
+/// # Errors
+/// Numbers that are not finite once they are folded.
+pub(crate) fn write(weights: &Weights) -> Result<Vec<u8>, NetError> {
     let weights = &weights.in_play();
-    let shape = weights.shape();
+    let (shape, network) = (weights.shape(), weights.description()?);
     let mut tensors = BTreeMap::new();
     for unit in shape.units() {
-        let folded = fold(weights, &unit);
-        tensors.insert(format!("{}.weight", unit.name), folded.weight);
-        tensors.insert(format!("{}.bias", unit.name), folded.bias);
+        let Convolution { weight, bias, .. } = convolution(&network, &unit);
+        tensors.insert(format!("{}.weight", unit.name), weight.clone());
+        tensors.insert(format!("{}.bias", unit.name), bias.clone());
     }
     for spec in unfolded(&shape) {
         let numbers = weights.tensor(&spec.name).expect("weights of a shape have every tensor of it").to_vec();
@@ -47,7 +50,7 @@ pub(crate) fn write(weights: &Weights) -> Vec<u8> {
     let specs = specs(&shape);
     let scales = weights.stored_scales().cloned();
     let header = Header { shape: shape.into(), sha256: digest(&specs, &tensors), scales };
-    file::write(VERSION, &header, named("", &specs, &tensors))
+    Ok(file::write(VERSION, &header, named("", &specs, &tensors)))
 }
 
 /// Reads a file into weights that play the same, with batch norms that change nothing but for the bias.

@@ -8,11 +8,10 @@
 
 mod ops;
 
-use config::PolicyHead;
+use cpu::Convolution;
 use go::Size;
 use tch::{Kind, Tensor};
 
-use crate::fold::{Convolution, beside, dense_layer, fold, together};
 use crate::modules::{mean_and_maximum, means};
 use crate::tensor_options::TensorOptions;
 use crate::{Inputs, NetError, Weights};
@@ -72,45 +71,35 @@ pub(crate) struct Output {
 impl Layers {
     /// Puts folded weights where they will be used.
     pub(crate) fn new(weights: &Weights, options: TensorOptions, batch: usize) -> Result<Layers, NetError> {
-        let weights = &weights.in_play();
         let shape = weights.shape();
-        let units = shape.units();
-        let folded = |name: &str| {
-            let unit = units.iter().find(|unit| unit.name == name);
-            fold(weights, unit.unwrap_or_else(|| panic!("a shape has a unit for every convolution, and no {name}")))
-        };
-        let conv = |folded: Convolution| Conv::new(folded, options, shape.size.side(), batch);
-        let dense = |name: String| Dense::new(&dense_layer(weights, &name), options.device, batch);
-        let block = |index: usize| {
-            let name = |part: &str| format!("blocks.{index}.{part}");
-            let pooled = || -> Result<_, NetError> { Ok((conv(folded(&name("pool")))?, dense(name("pool.dense"))?)) };
-            let squeeze =
-                || -> Result<_, NetError> { Ok([dense(name("squeeze.hidden"))?, dense(name("squeeze.out"))?]) };
+        let network = weights.description()?;
+        let (policy, value) = (&network.policy, &network.value);
+        let conv = |folded: &Convolution| Conv::new(folded, options, shape.size.side(), batch);
+        let dense = |layer: &cpu::Dense| Dense::new(layer, options.device, batch);
+        let few = |layer: &cpu::Dense| Few::new(layer, options.device);
+        let pooled =
+            |(unit, layer): &(Convolution, cpu::Dense)| -> Result<_, NetError> { Ok((conv(unit)?, dense(layer)?)) };
+        let squeeze = |[hidden, out]: &[cpu::Dense; 2]| -> Result<_, NetError> { Ok([dense(hidden)?, dense(out)?]) };
+        let block = |from: &cpu::Block| -> Result<Block, NetError> {
             Ok(Block {
-                first: conv(folded(&name("first")))?,
-                pooled: shape.pools(index).then(pooled).transpose()?,
-                second: conv(folded(&name("second")))?,
-                squeeze: (shape.se_channels > 0).then(squeeze).transpose()?,
+                first: conv(&from.first)?,
+                pooled: from.pooled.as_ref().map(pooled).transpose()?,
+                second: conv(&from.second)?,
+                squeeze: from.squeeze.as_ref().map(squeeze).transpose()?,
             })
         };
-        let few = |name: &str| Few::new(&dense_layer(weights, name), options.device);
-        let hidden = dense_layer(weights, "value.hidden");
-        let heads = match (shape.policy_head, shape.value_pooled) {
-            (PolicyHead::Dense, false) => Heads::Together(Dense::new(
-                &together(dense_layer(weights, "policy.dense"), hidden),
-                options.device,
-                batch,
-            )?),
-            (policy, pooled) => Heads::Apart {
-                policy_planes: shape.policy_planes as i64,
-                policy: match policy {
-                    PolicyHead::Dense => Policy::Dense(dense("policy.dense".to_owned())?),
-                    PolicyHead::Convolution => {
-                        Policy::Convolution { board: few("policy.board")?, pass: few("policy.pass")? }
+        let heads = match (&policy.head, value.pooled) {
+            (cpu::PolicyHead::Dense(logits), false) => Heads::Together(dense(&together(logits, &value.hidden))?),
+            (head, pooled) => Heads::Apart {
+                policy_planes: policy.planes.outputs as i64,
+                policy: match head {
+                    cpu::PolicyHead::Dense(logits) => Policy::Dense(dense(logits)?),
+                    cpu::PolicyHead::Convolution { board, pass } => {
+                        Policy::Convolution { board: few(board)?, pass: few(pass)? }
                     }
                 },
                 pooled,
-                hidden: Dense::new(&hidden, options.device, batch)?,
+                hidden: dense(&value.hidden)?,
             },
         };
         Ok(Layers {
@@ -118,11 +107,11 @@ impl Layers {
             size: shape.size,
             batch,
             inputs: shape.inputs,
-            stem: conv(folded("stem"))?,
-            blocks: (0..shape.blocks).map(block).collect::<Result<_, NetError>>()?,
-            planes: conv(beside(folded("policy"), folded("value")))?,
+            stem: conv(&network.stem)?,
+            blocks: network.blocks.iter().map(block).collect::<Result<_, NetError>>()?,
+            planes: conv(&beside(&policy.planes, &value.planes))?,
             heads,
-            value_out: few("value.out")?,
+            value_out: few(&value.out)?,
         })
     }
 
@@ -280,3 +269,27 @@ impl Policy {
         }
     }
 }
+
+/// Two convolutions of the same input as one, the outputs of `first` coming first.
+fn beside(first: &Convolution, second: &Convolution) -> Convolution {
+    Convolution {
+        inputs: first.inputs,
+        outputs: first.outputs + second.outputs,
+        weight: [&first.weight[..], &second.weight].concat(),
+        bias: [&first.bias[..], &second.bias].concat(),
+    }
+}
+
+/// Two dense layers as one, whose input is that of `first` and after it that of `second`. It multiplies by zeros what
+/// does not belong together, and is quicker on small boards for being one operation.
+fn together(first: &cpu::Dense, second: &cpu::Dense) -> cpu::Dense {
+    let inputs = |layer: &cpu::Dense| layer.weight.len() / layer.bias.len();
+    let (before, after) = (vec![0.0; inputs(first)], vec![0.0; inputs(second)]);
+    let first_rows = first.weight.chunks_exact(before.len()).map(|row| [row, &after].concat());
+    let second_rows = second.weight.chunks_exact(after.len()).map(|row| [&before, row].concat());
+    let weight = first_rows.chain(second_rows).flatten().collect();
+    cpu::Dense { weight, bias: [&first.bias[..], &second.bias].concat() }
+}
+
+#[cfg(test)]
+mod tests;

@@ -46,7 +46,6 @@ mod features;
 mod file;
 #[cfg(feature = "torch")]
 mod flat;
-mod fold;
 mod folded;
 #[cfg(feature = "torch")]
 #[cfg(test)]

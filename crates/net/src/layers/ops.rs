@@ -1,8 +1,8 @@
 //! The pieces that layers in play consist of, and the two ways in which numbers are laid out.
 
+use cpu::Convolution;
 use tch::{Kind, Tensor};
 
-use crate::fold::{Convolution, Matrix};
 use crate::tensor_options::TensorOptions;
 use crate::{NetError, OnednnIsa};
 
@@ -65,15 +65,15 @@ pub(crate) fn channels_last(x: &Tensor) -> Result<Tensor, NetError> {
 
 impl Conv {
     pub(super) fn new(
-        folded: Convolution,
+        folded: &Convolution,
         options: TensorOptions,
         side: usize,
         batch: usize,
     ) -> Result<Conv, NetError> {
         if options.device.is_cuda() {
-            return Conv::on_gpu(&folded, options);
+            return Conv::on_gpu(folded, options);
         }
-        let dimensions = folded.dimensions.map(|n| n as i64);
+        let dimensions = dimensions(folded);
         let [_, inputs, kernel, _] = dimensions;
         let padding = kernel / 2;
         let weight = Tensor::f_from_slice(&folded.weight)?.f_view(dimensions)?;
@@ -87,9 +87,11 @@ impl Conv {
 
     /// With zeros for further inputs, which are zeros, or for further outputs, which are not read.
     fn on_gpu(folded: &Convolution, options: TensorOptions) -> Result<Conv, NetError> {
-        let [outputs, inputs, kernel, _] = folded.dimensions;
+        let &Convolution { outputs, inputs, .. } = folded;
+        let dimensions = dimensions(folded);
+        let kernel = dimensions[2];
         let missing = |channels: usize| (channels.next_multiple_of(EIGHT) - channels) as i64;
-        let weight = Tensor::f_from_slice(&folded.weight)?.f_view(folded.dimensions.map(|n| n as i64))?;
+        let weight = Tensor::f_from_slice(&folded.weight)?.f_view(dimensions)?;
         let bias = Tensor::f_from_slice(&folded.bias)?;
         let there = |tensor: Tensor| tensor.f_to_device(options.device)?.f_to_kind(options.kind);
         if kernel == 1 {
@@ -102,7 +104,7 @@ impl Conv {
         let is_fused = outputs.is_multiple_of(EIGHT) && options.kind != Kind::Float;
         let way = if is_fused { Way::Fused } else { Way::Plain };
         let padded_inputs = Some(inputs.next_multiple_of(EIGHT) as i64);
-        Ok(Conv { weight, bias: there(bias)?, padding: kernel as i64 / 2, padded_inputs, way })
+        Ok(Conv { weight, bias: there(bias)?, padding: kernel / 2, padded_inputs, way })
     }
 
     pub(super) fn share(&self) -> Conv {
@@ -157,15 +159,15 @@ impl Dense {
     /// On a CPU without AVX-512 oneDNN multiplies matrices by kernels of several rows and columns, and a row at the edge of a batch
     /// may be summed in another order than one in the middle: on AVX2 that was seen with 243 inputs in batches of 7. There
     /// every row is a convolution.
-    pub(super) fn new(matrix: &Matrix, device: tch::Device, batch: usize) -> Result<Dense, NetError> {
+    pub(super) fn new(layer: &cpu::Dense, device: tch::Device, batch: usize) -> Result<Dense, NetError> {
         if device.is_cuda() || OnednnIsa::in_use() >= OnednnIsa::Avx512Core {
-            let (weight, bias) = linear(matrix, device)?;
+            let (weight, bias) = linear(layer, device)?;
             return Ok(Dense::Product { weight, bias });
         }
-        let Matrix { weight, bias } = matrix.clone();
-        let dimensions = [bias.len(), weight.len() / bias.len(), 1, 1];
+        let cpu::Dense { weight, bias } = layer.clone();
+        let (inputs, outputs) = (weight.len() / bias.len(), bias.len());
         let options = TensorOptions { device, kind: Kind::Float };
-        Ok(Dense::Rows(Conv::new(Convolution { dimensions, weight, bias }, options, 1, batch)?))
+        Ok(Dense::Rows(Conv::new(&Convolution { inputs, outputs, weight, bias }, options, 1, batch)?))
     }
 
     pub(super) fn share(&self) -> Dense {
@@ -199,16 +201,22 @@ impl Dense {
     }
 }
 
+/// Outputs, inputs, rows, columns: a kernel has 3x3 points or one.
+fn dimensions(conv: &Convolution) -> [i64; 4] {
+    let kernel = if conv.weight.len() == conv.outputs * conv.inputs { 1 } else { 3 };
+    [conv.outputs as i64, conv.inputs as i64, kernel, kernel]
+}
+
 /// Weights, outputs by inputs, and biases.
-fn linear(matrix: &Matrix, device: tch::Device) -> Result<(Tensor, Tensor), NetError> {
-    let bias = Tensor::f_from_slice(&matrix.bias)?.f_to_device(device)?;
-    let weight = Tensor::f_from_slice(&matrix.weight)?.f_view([bias.size()[0], -1])?.f_to_device(device)?;
+fn linear(layer: &cpu::Dense, device: tch::Device) -> Result<(Tensor, Tensor), NetError> {
+    let bias = Tensor::f_from_slice(&layer.bias)?.f_to_device(device)?;
+    let weight = Tensor::f_from_slice(&layer.weight)?.f_view([bias.size()[0], -1])?.f_to_device(device)?;
     Ok((weight, bias))
 }
 
 impl Few {
-    pub(super) fn new(matrix: &Matrix, device: tch::Device) -> Result<Few, NetError> {
-        let (weight, bias) = linear(matrix, device)?;
+    pub(super) fn new(layer: &cpu::Dense, device: tch::Device) -> Result<Few, NetError> {
+        let (weight, bias) = linear(layer, device)?;
         Ok(Few { weight, bias })
     }
 
@@ -239,8 +247,9 @@ mod tests {
     }
 
     fn convolution(dimensions: [usize; 4]) -> Convolution {
+        let [outputs, inputs, ..] = dimensions;
         let weight = numbers(&wave(&dimensions.map(|n| n as i64)));
-        Convolution { dimensions, weight, bias: numbers(&wave(&[dimensions[0] as i64])) }
+        Convolution { inputs, outputs, weight, bias: numbers(&wave(&[outputs as i64])) }
     }
 
     /// On the CPU, which has all ways but that of cuDNN.

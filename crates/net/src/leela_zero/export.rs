@@ -7,7 +7,6 @@
 use config::ValueHead;
 
 use super::numbers::{Convolution, DENSE, Dense, Zero, our_plane, turn_over};
-use crate::fold::tensor;
 use crate::layout::{EPSILON, Unit};
 use crate::{Inputs, NetError, Shape, Weights};
 
@@ -66,4 +65,9 @@ fn kernel_of(unit: &Unit, kernel: &[f32]) -> Vec<f32> {
 fn dense(weights: &Weights, name: &str) -> Dense {
     let [rows, biases] = ["weight", "bias"].map(|part| tensor(weights, &format!("{name}.{part}")).to_vec());
     Dense { weights: rows, biases }.in_other_order(weights.shape().size, name)
+}
+
+/// A tensor of the shape.
+fn tensor<'a>(weights: &'a Weights, name: &str) -> &'a [f32] {
+    weights.tensor(name).unwrap_or_else(|| panic!("weights of a shape have every tensor of it, {name} too"))
 }
