@@ -13,6 +13,10 @@ from pathlib import Path
 STAMP = "tengen-stamp.json"
 
 
+class SetupError(Exception):
+    """What a script sets up cannot be made; the message says why."""
+
+
 def cache_folder():
     """TENGEN_CACHE, else the user's cache folder; None where that cannot be written."""
     base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
@@ -87,6 +91,24 @@ def link(name, folder):
     aside.unlink(missing_ok=True)
     aside.symlink_to(folder)
     aside.replace(name)
+
+
+def provide(place, name, stamp, build, announcement):
+    """Lets `place` be a link to the folder `name` of the cache folder, or the folder itself where there is no cache folder, and
+    builds the folder unless it is whole. Returns whether it was whole."""
+    if not may_replace(place):
+        raise SetupError(f"{place} was not made by this script; move it away")
+    place.parent.mkdir(exist_ok=True)
+    shared = cache_folder()
+    home = shared / name if shared else place
+    with locked(home):
+        was_whole = is_whole(home, stamp)
+        if not was_whole:
+            print(f"{announcement} {home}", flush=True)
+            publish(home, stamp, build)
+    if home != place:
+        link(place, home)
+    return was_whole
 
 
 if __name__ == "__main__":
