@@ -6,7 +6,7 @@ use std::str::FromStr;
 use record::Example;
 
 use crate::file::File;
-use crate::leela_zero::{self, Zero};
+use crate::leela_zero;
 #[cfg(feature = "torch")]
 use crate::verify::verify;
 use crate::{Difference, NetError, UnknownPlace, Weights, folded};
@@ -53,7 +53,7 @@ impl FileKind {
         let file = match self {
             FileKind::Weights => weights.to_bytes(),
             FileKind::Folded => folded::write(weights)?,
-            FileKind::LeelaZero => Zero::of_weights(weights)?.to_bytes(),
+            FileKind::LeelaZero => leela_zero::write(&leela_zero::export(weights)?),
         };
         let difference = self.read_as(&file, Some(weights), examples)?.1;
         Ok((file, difference))
@@ -82,8 +82,8 @@ impl FileKind {
             FileKind::Weights => (Weights::from_bytes(file)?, None),
             FileKind::Folded => (folded::read(file)?, None),
             FileKind::LeelaZero => {
-                let zero = Zero::from_bytes(file)?;
-                (zero.to_weights()?, Some(zero))
+                let zero = leela_zero::read(file)?;
+                (leela_zero::import(&zero)?, Some(zero))
             }
         };
         let difference = verify(&found, zero.as_ref(), original, examples)?;
@@ -93,7 +93,12 @@ impl FileKind {
 
 #[cfg(not(feature = "torch"))]
 #[expect(clippy::unnecessary_wraps, reason = "with libtorch it can fail")]
-fn verify(_: &Weights, _: Option<&Zero>, _: Option<&Weights>, _: &[Example]) -> Result<Difference, NetError> {
+fn verify(
+    _: &Weights,
+    _: Option<&leela_zero::Zero>,
+    _: Option<&Weights>,
+    _: &[Example],
+) -> Result<Difference, NetError> {
     Ok(Difference::default())
 }
 
@@ -123,6 +128,7 @@ mod tests {
 
     use super::*;
     use crate::Shape;
+    use crate::leela_zero::Zero;
 
     fn weights(seed: u64) -> Weights {
         let plain = Shape::plain(Size::new(5).unwrap());
@@ -149,9 +155,9 @@ mod tests {
             |zero| zero.convolutions[0].weights[..18].reverse(),
         ];
         for (number, slip) in slips.into_iter().enumerate() {
-            let mut zero = Zero::of_weights(&weights(1)).unwrap();
+            let mut zero = leela_zero::export(&weights(1)).unwrap();
             slip(&mut zero);
-            let error = FileKind::LeelaZero.read_as(&zero.to_bytes(), Some(&weights(1)), &[]).unwrap_err();
+            let error = FileKind::LeelaZero.read_as(&leela_zero::write(&zero), Some(&weights(1)), &[]).unwrap_err();
             assert!(matches!(error, NetError::Differs { .. }), "slip {number}: {error}");
         }
     }

@@ -1,8 +1,8 @@
 //! Networks in Leela Zero's text format, version 1.
 //!
 //! The cast: [`text`] reads and writes the lines; what stands between is [`Zero`], the numbers as Leela Zero has them.
-//! [`export`] and [`import`] turn weights of ours into such numbers and back, and [`evaluate`] calculates with them in
-//! Leela Zero's way, so that neither has to be believed.
+//! [`export`](mod@export) and [`import`](mod@import) turn weights of ours into such numbers and back, and [`evaluate`]
+//! calculates with them in Leela Zero's way, so that neither has to be believed.
 //!
 //! Where the two differ:
 //!
@@ -24,40 +24,12 @@ mod import;
 mod numbers;
 mod text;
 
-use crate::{NetError, Weights};
-
 #[cfg(feature = "torch")]
 pub(crate) use evaluate::answers;
+#[cfg(feature = "torch")]
+pub(crate) use export::export;
+pub(crate) use import::import;
 pub(crate) use numbers::Zero;
-pub(crate) use text::looks_like;
-
-impl Zero {
-    /// Reads a file.
-    ///
-    /// # Errors
-    /// A file that is none of a network of this format; the error says in which line.
-    pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Zero, NetError> {
-        text::read(bytes)
-    }
-
-    /// Makes a file.
-    pub(crate) fn to_bytes(&self) -> Vec<u8> {
-        text::write(self)
-    }
-
-    /// Weights of ours in Leela Zero's way.
-    ///
-    /// # Errors
-    /// A layer that the format cannot hold.
-    pub(crate) fn of_weights(weights: &Weights) -> Result<Zero, NetError> {
-        export::export(weights)
-    }
-
-    /// The same network as weights of ours.
-    ///
-    /// # Errors
-    /// Numbers so large that batch norms of ours cannot have them.
-    pub(crate) fn to_weights(&self) -> Result<Weights, NetError> {
-        import::import(self)
-    }
-}
+#[cfg(feature = "torch")]
+pub(crate) use text::write;
+pub(crate) use text::{looks_like, read};

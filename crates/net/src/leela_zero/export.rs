@@ -10,7 +10,11 @@ use super::numbers::{Convolution, DENSE, Dense, Zero, our_plane, turn_over};
 use crate::layout::{EPSILON, Unit};
 use crate::{Inputs, NetError, Shape, Weights};
 
-pub(super) fn export(weights: &Weights) -> Result<Zero, NetError> {
+/// Weights of ours in Leela Zero's way.
+///
+/// # Errors
+/// A layer that the format cannot hold.
+pub(crate) fn export(weights: &Weights) -> Result<Zero, NetError> {
     let weights = &weights.in_play();
     let shape = weights.shape();
     let units = shape.units();

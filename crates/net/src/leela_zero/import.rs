@@ -9,7 +9,11 @@ use super::numbers::{Convolution, DENSE, Zero, our_plane, turn_over};
 use crate::layout::{EPSILON, Unit};
 use crate::{Inputs, NetError, Shape, Weights};
 
-pub(super) fn import(zero: &Zero) -> Result<Weights, NetError> {
+/// The same network as weights of ours.
+///
+/// # Errors
+/// Numbers so large that batch norms of ours cannot have them.
+pub(crate) fn import(zero: &Zero) -> Result<Weights, NetError> {
     let shape = Shape { inputs: inputs(zero), ..zero.shape };
     let mut tensors = BTreeMap::new();
     for (unit, convolution) in shape.units().iter().zip(&zero.convolutions) {

@@ -23,7 +23,11 @@ pub(crate) fn looks_like(bytes: &[u8]) -> bool {
     (1..4).contains(&first.len()) && first.iter().all(u8::is_ascii_digit)
 }
 
-pub(super) fn read(text: &[u8]) -> Result<Zero, NetError> {
+/// Reads a file.
+///
+/// # Errors
+/// A file that is none of a network of this format; the error says in which line.
+pub(crate) fn read(text: &[u8]) -> Result<Zero, NetError> {
     let mut lines = text.trim_ascii_end().split(|&byte| byte == b'\n').zip(1..);
     let version = lines.next().map(|(line, _)| String::from_utf8_lossy(line.trim_ascii())).unwrap_or_default();
     if version != VERSION {
@@ -131,7 +135,8 @@ impl Lines {
     }
 }
 
-pub(super) fn write(zero: &Zero) -> Vec<u8> {
+/// Makes a file.
+pub(crate) fn write(zero: &Zero) -> Vec<u8> {
     let mut text = format!("{VERSION}\n");
     for (unit, convolution) in zero.shape.units().iter().zip(&zero.convolutions) {
         let Convolution { weights, biases, means, variances } = convolution;
