@@ -83,7 +83,7 @@ impl Source for StoreSource {
         let (devices, batch) = (self.devices.clone(), self.batch);
         let open = move || {
             let model = Model::new(&weights, devices, Precision::Auto, batch)?;
-            Ok(Opened { shape: model.shape(), open: Box::new(move || Box::new(model.session())) })
+            Ok(Opened { shape: model.shape(), open: Box::new(move || model.session()) })
         };
         Ok(Found { digest: Digest::of(&bytes), bytes: self.bytes(&bytes, shape), open: Box::new(open) })
     }

@@ -8,7 +8,7 @@ use config::ModelId;
 use evalcache::{Key, KomiCoding, Set, Steps, Symmetries, View};
 use exit_class::{Classified, ExitClass};
 use mcts::{EvaluateError, Evaluator};
-use net::{Devices, NetError, Network, PlaneEvaluator, Precision, Shape};
+use net::{Devices, NetError, Network, Precision, Shape};
 use play::{Cached, EvaluationStore, Stored};
 use remote::{Client, Digest, ModelKey, OpenLocal, RemoteError, RemoteSession};
 use store::{ModelMetadata, Run};
@@ -116,7 +116,7 @@ fn open_here(run: Run, id: ModelId, devices: Devices, batch: usize) -> OpenLocal
                 none.insert(net::Model::open(&weights, devices.clone(), Precision::Auto, batch)?)
             }
         };
-        Ok(Box::new(model.session()) as Box<dyn PlaneEvaluator>)
+        Ok(model.session())
     })
 }
 

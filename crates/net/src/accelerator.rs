@@ -17,10 +17,10 @@ use crate::NetError;
 
 pub use gpu::largest_batch;
 pub(crate) use gpu::open;
+pub(crate) use queue::Queue;
 pub use queue::QueueCounts;
 #[cfg(test)]
 pub(crate) use queue::tests::Failing;
-pub(crate) use queue::{Client, Queue};
 
 /// Planes of positions as bits.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -4,9 +4,7 @@ use std::sync::Arc;
 #[cfg(feature = "torch")]
 use std::sync::{Mutex, PoisonError};
 
-use cpu::{InstructionSet, Scales};
-#[cfg(feature = "torch")]
-use tch::Tensor;
+use cpu::InstructionSet;
 
 use crate::evaluator::PlaneEvaluator;
 use crate::{Device, NetError, Precision, Weights, of_inference};
@@ -14,10 +12,9 @@ use crate::{Device, NetError, Precision, Weights, of_inference};
 use crate::{Packing, Shape};
 #[cfg(feature = "torch")]
 use crate::{
-    accelerator::{self, Client, Queue, QueueCounts},
+    accelerator::{self, Queue, QueueCounts},
     layers::Layers,
     tensor_options::TensorOptions,
-    threads::single,
 };
 
 /// Weights that were made ready for a device.
@@ -33,15 +30,7 @@ pub(crate) enum Engine {
 }
 
 /// The same for one thread: evaluates planes on a device of this machine.
-pub struct Session(Kernels);
-
-enum Kernels {
-    Cpu(Box<cpu::Session>),
-    #[cfg(feature = "torch")]
-    Torch(Box<Layers>),
-    #[cfg(feature = "torch")]
-    Device(Box<Client>),
-}
+pub type Session = Box<dyn PlaneEvaluator>;
 
 impl Engine {
     pub(crate) fn open(
@@ -108,62 +97,12 @@ impl Engine {
     /// A session of one thread; the weights are shared.
     pub(crate) fn session(&self) -> Session {
         match self {
-            Engine::Cpu(model) => Session::on_cpu(model.session()),
+            Engine::Cpu(model) => Box::new(model.session()),
             #[cfg(feature = "torch")]
-            Engine::Torch(layers) => {
-                let layers = layers.lock().unwrap_or_else(PoisonError::into_inner).share();
-                Session(Kernels::Torch(Box::new(layers)))
-            }
+            Engine::Torch(layers) => Box::new(layers.lock().unwrap_or_else(PoisonError::into_inner).share()),
             #[cfg(feature = "torch")]
-            Engine::Device(queue, packing, moves) => {
-                Session(Kernels::Device(Box::new(queue.client(packing.clone(), *moves))))
-            }
+            Engine::Device(queue, packing, moves) => Box::new(queue.client(packing.clone(), *moves)),
         }
-    }
-}
-
-impl Session {
-    pub(crate) fn on_cpu(session: cpu::Session) -> Session {
-        Session(Kernels::Cpu(Box::new(session)))
-    }
-
-    /// The scales that crate `cpu` has observed.
-    pub(crate) fn into_scales(self) -> Scales {
-        match self.0 {
-            Kernels::Cpu(session) => session.into_scales(),
-            #[cfg(feature = "torch")]
-            Kernels::Torch(_) | Kernels::Device(_) => Scales(Vec::new()),
-        }
-    }
-}
-
-impl PlaneEvaluator for Session {
-    fn rows(&self, positions: usize) -> usize {
-        match &self.0 {
-            Kernels::Cpu(_) => positions,
-            #[cfg(feature = "torch")]
-            Kernels::Torch(layers) => layers.rows(positions),
-            #[cfg(feature = "torch")]
-            Kernels::Device(_) => positions,
-        }
-    }
-
-    fn evaluate(&mut self, planes: &[u8], policies: &mut [f32], values: &mut [f32]) -> Result<(), NetError> {
-        match &mut self.0 {
-            Kernels::Cpu(session) => session.evaluate(planes, policies, values),
-            #[cfg(feature = "torch")]
-            Kernels::Torch(layers) => {
-                single();
-                let output = layers.forward(planes)?;
-                // The first rows of the output; those that only fill the batch stay where they are.
-                let copy = |tensor: &Tensor, to: &mut [f32]| tensor.f_copy_data(to, to.len());
-                copy(&output.policies, policies)?;
-                copy(&output.values, values)?;
-            }
-            #[cfg(feature = "torch")]
-            Kernels::Device(client) => client.evaluate(planes, policies, values)?,
-        }
-        Ok(())
     }
 }
 

@@ -26,6 +26,13 @@ pub trait PlaneEvaluator: Send {
     fn evaluate(&mut self, planes: &[u8], policies: &mut [f32], values: &mut [f32]) -> Result<(), NetError>;
 }
 
+impl PlaneEvaluator for cpu::Session {
+    fn evaluate(&mut self, planes: &[u8], policies: &mut [f32], values: &mut [f32]) -> Result<(), NetError> {
+        cpu::Session::evaluate(self, planes, policies, values);
+        Ok(())
+    }
+}
+
 impl<E: PlaneEvaluator + ?Sized> PlaneEvaluator for Box<E> {
     fn rows(&self, positions: usize) -> usize {
         (**self).rows(positions)

@@ -12,8 +12,10 @@ use cpu::Convolution;
 use go::Size;
 use tch::{Kind, Tensor};
 
+use crate::evaluator::PlaneEvaluator;
 use crate::modules::{mean_and_maximum, means};
 use crate::tensor_options::TensorOptions;
+use crate::threads::single;
 use crate::{Inputs, NetError, Weights};
 use ops::{Conv, Dense, Few, to_fast, to_plain};
 
@@ -127,15 +129,6 @@ impl Layers {
         }
     }
 
-    /// How many rows it takes to evaluate so many positions, of a batch at most.
-    ///
-    /// On a CPU, convolutions take nearly all the time, and give a row the same bits in a batch of any size. So few positions
-    /// use a smaller batch, of one of few sizes, because oneDNN prepares itself for each.
-    pub(crate) fn rows(&self, positions: usize) -> usize {
-        let step = (positions.next_power_of_two() / 4).max(1);
-        positions.next_multiple_of(step).min(self.batch)
-    }
-
     /// Evaluates a batch, given as the planes of its positions one after the other.
     pub(crate) fn forward(&self, planes: &[u8]) -> Result<Output, NetError> {
         let side = self.size.side() as i64;
@@ -235,6 +228,25 @@ impl Layers {
             0 => Ok(rows),
             missing => Ok(rows.f_constant_pad_nd([0, 0, 0, missing])?),
         }
+    }
+}
+
+impl PlaneEvaluator for Layers {
+    /// On a CPU, convolutions take nearly all the time, and give a row the same bits in a batch of any size. So few positions
+    /// use a smaller batch, of one of few sizes, because oneDNN prepares itself for each.
+    fn rows(&self, positions: usize) -> usize {
+        let step = (positions.next_power_of_two() / 4).max(1);
+        positions.next_multiple_of(step).min(self.batch)
+    }
+
+    fn evaluate(&mut self, planes: &[u8], policies: &mut [f32], values: &mut [f32]) -> Result<(), NetError> {
+        single();
+        let output = self.forward(planes)?;
+        // The first rows of the output; those that only fill the batch stay where they are.
+        let copy = |tensor: &Tensor, to: &mut [f32]| tensor.f_copy_data(to, to.len());
+        copy(&output.policies, policies)?;
+        copy(&output.values, values)?;
+        Ok(())
     }
 }
 

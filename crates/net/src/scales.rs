@@ -7,15 +7,13 @@
 use std::num::NonZeroUsize;
 use std::thread;
 
-use cpu::{Description, InstructionSet, Scales};
+use cpu::{Description, InstructionSet, Scales, Session};
 use go::{Game, Move, Scoring, Symmetry};
 use mcts::{Draw, Evaluator, Request, Ticket, choice};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use record::Example;
 
-use crate::engine::Session;
-use crate::evaluator::PlaneEvaluator;
 use crate::{NetError, Network, Shape, Weights, of_inference};
 
 /// Games that a network without scales plays against itself. The first begins with the empty board, each other one after more
@@ -54,7 +52,7 @@ impl Weights {
     /// A session in f32 that observes how large transformed inputs get.
     fn observing(&self, set: InstructionSet) -> Result<Session, NetError> {
         let model = cpu::Model::new(&self.description()?, cpu::Precision::F32, set)?;
-        Ok(Session::on_cpu(model.session().observing()))
+        Ok(model.session().observing())
     }
 
     /// On all cores, each of which sees some of the examples. The largest magnitudes are those of all.
@@ -85,7 +83,7 @@ impl Weights {
             }
             let count = examples.len();
             let (policies, values) = (&mut policies[..count * size.moves()], &mut values[..count]);
-            session.evaluate(&planes[..count * inputs.len(size)], policies, values)?;
+            session.evaluate(&planes[..count * inputs.len(size)], policies, values);
         }
         found(session)
     }

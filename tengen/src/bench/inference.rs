@@ -321,7 +321,7 @@ fn model(args: &Args, subject: &Subject, batch: usize) -> anyhow::Result<(Arc<Mo
 fn of_model(model: &Arc<Model>) -> OneNetwork {
     let shape = model.shape();
     let model = Arc::clone(model);
-    OneNetwork { shape, open: Arc::new(move || Box::new(model.session())) }
+    OneNetwork { shape, open: Arc::new(move || model.session()) }
 }
 
 fn share(bench: &Bench<'_>, args: &Args, subject: &Subject) -> anyhow::Result<Share> {
