@@ -7,7 +7,7 @@
 use crate::CpuError;
 use crate::board::FREQUENCIES;
 use crate::description::{Convolution, Dense, Description, Input, PolicyHead};
-use crate::pack::{Packed, Weights};
+use crate::pack::{Packed, PackedBlock, Weights};
 
 /// The largest sum of magnitudes of a row of Bᵀ, twice, as tiles are transformed along both sides.
 const INPUT_GROWTH: f64 = 36.0;
@@ -24,21 +24,13 @@ pub(crate) fn layer(conv: &Packed, inputs: f32) -> Result<(), CpuError> {
     fits("layer: outputs", of_packed(conv)).map(drop)
 }
 
-/// The packed convolutions of a block.
-pub(crate) struct BlockLayers<'a> {
-    pub(crate) first: &'a Packed,
-    pub(crate) second: &'a Packed,
-    /// The one before global pooling.
-    pub(crate) pooled: Option<&'a Packed>,
-}
-
 /// Checks all layers of a network in int16.
-pub(crate) fn check(description: &Description, stem: &Packed, blocks: &[BlockLayers<'_>]) -> Result<(), CpuError> {
+pub(crate) fn check(description: &Description, stem: &Packed, blocks: &[PackedBlock]) -> Result<(), CpuError> {
     let input = description.inputs.iter().map(of_input).fold(0.0, f64::max);
     fits("inputs", INPUT_GROWTH * input)?;
     let mut trunk = fits("stem", of_packed(stem))?;
-    for (index, layers) in blocks.iter().enumerate() {
-        trunk = block(description, layers, index, trunk)?;
+    for (index, packed) in blocks.iter().enumerate() {
+        trunk = block(description, packed, index, trunk)?;
     }
     heads(description, trunk)
 }
@@ -68,18 +60,18 @@ fn of_packed(conv: &Packed) -> f64 {
 }
 
 /// Checks a block, and gives the bound of the trunk after it.
-fn block(description: &Description, packed: &BlockLayers<'_>, index: usize, trunk: f64) -> Result<f64, CpuError> {
+fn block(description: &Description, packed: &PackedBlock, index: usize, trunk: f64) -> Result<f64, CpuError> {
     let block = &description.blocks[index];
     let fits = |part: &str, bound| fits(&format!("blocks.{index}.{part}"), bound);
     let area = description.area() as f64;
     fits("first: inputs", INPUT_GROWTH * trunk)?;
-    let mut first = of_packed(packed.first);
-    if let (Some((_, dense)), Some(pooled)) = (&block.pooled, packed.pooled) {
+    let mut first = of_packed(&packed.first);
+    if let (Some((_, dense)), Some(pooled)) = (&block.pooled, &packed.pooled) {
         // A mean is a sum first.
-        first += of_dense(dense, fits("pool", area * of_packed(pooled))?);
+        first += of_dense(dense, fits("pool", area * of_packed(&pooled.conv))?);
     }
     fits("second: inputs", INPUT_GROWTH * first)?;
-    let mut second = of_packed(packed.second);
+    let mut second = of_packed(&packed.second);
     if let Some([hidden, gates]) = &block.squeeze {
         let seen = fits("squeeze", area * second)?;
         let hidden = fits("squeeze.hidden", of_dense(hidden, seen))?;

@@ -3,13 +3,12 @@
 use std::sync::Arc;
 
 use crate::board::{Board, FREQUENCIES, padded};
-use crate::bound::{self, BlockLayers};
 use crate::description::{Block, Dense, Description, Input, PolicyHead, Value};
 use crate::kernels::Kernels;
-use crate::pack::{Matrix, Packed};
+use crate::pack::{Matrix, Packed, PackedBlock, Pooled};
 use crate::scales::{Scales, factors};
 use crate::workspace::group;
-use crate::{CpuError, InstructionSet};
+use crate::{CpuError, InstructionSet, bound};
 
 /// The numbers that convolutions are computed with.
 #[derive(Clone, Copy, Debug)]
@@ -36,31 +35,6 @@ pub struct Model {
     pub(crate) heads: Heads,
     /// Factors of the transformed inputs of each layer; empty for f32.
     pub(crate) factors: Vec<[f32; FREQUENCIES]>,
-}
-
-pub(crate) struct PackedBlock {
-    pub(crate) first: Packed,
-    pub(crate) pooled: Option<Pooled>,
-    pub(crate) second: Packed,
-    pub(crate) squeeze: Option<[Matrix; 2]>,
-}
-
-impl PackedBlock {
-    /// Its convolutions.
-    fn layers(&self) -> BlockLayers<'_> {
-        BlockLayers {
-            first: &self.first,
-            second: &self.second,
-            pooled: self.pooled.as_ref().map(|pooled| &pooled.conv),
-        }
-    }
-}
-
-pub(crate) struct Pooled {
-    pub(crate) conv: Packed,
-    /// Channels that are not padding.
-    pub(crate) channels: usize,
-    pub(crate) dense: Matrix,
 }
 
 pub(crate) struct Heads {
@@ -129,8 +103,7 @@ impl Model {
             factors,
         };
         if let Precision::Int16(_) = precision {
-            let blocks: Vec<_> = model.blocks.iter().map(PackedBlock::layers).collect();
-            bound::check(description, &model.stem, &blocks)?;
+            bound::check(description, &model.stem, &model.blocks)?;
         }
         Ok(Arc::new(model))
     }

@@ -48,6 +48,21 @@ pub(crate) struct Matrix {
     pub(crate) bias: Buffer<f32>,
 }
 
+/// The layers of a residual block.
+pub(crate) struct PackedBlock {
+    pub(crate) first: Packed,
+    pub(crate) pooled: Option<Pooled>,
+    pub(crate) second: Packed,
+    pub(crate) squeeze: Option<[Matrix; 2]>,
+}
+
+pub(crate) struct Pooled {
+    pub(crate) conv: Packed,
+    /// Channels that are not padding.
+    pub(crate) channels: usize,
+    pub(crate) dense: Matrix,
+}
+
 impl Packed {
     /// Packs a 3x3 convolution; `scales` are those that its transformed inputs are multiplied by, if they are rounded.
     pub(crate) fn new(conv: &Convolution, scales: Option<&[f32; FREQUENCIES]>) -> Packed {

@@ -3,8 +3,8 @@
 use crate::board::Board;
 use crate::buffer::Buffer;
 use crate::math::{relu, sigmoid};
-use crate::model::{Model, PackedBlock, Pooled};
-use crate::pack::Matrix;
+use crate::model::Model;
+use crate::pack::{Matrix, PackedBlock, Pooled};
 use crate::scales::{Scales, observe};
 use crate::workspace::{After, Workspace, multiply};
 
