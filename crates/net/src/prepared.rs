@@ -90,25 +90,14 @@ impl Preparation {
         step: u64,
         examples: &[Example],
     ) -> Result<Option<Vec<BatchTensors>>, NetError> {
-        let encoded = self.encoded(step, examples)?;
-        encoded.map(|parts| self.uploads.upload(&parts)).transpose()
-    }
-
-    /// The parts of a batch where they are encoded ahead.
-    fn encoded(&self, step: u64, examples: &[Example]) -> Result<Option<Vec<Batch>>, NetError> {
-        if examples.is_empty() {
-            return Ok(None);
-        }
-        self.threads.map(|threads| self.encode(threads, step, examples)).transpose()
-    }
-
-    fn encode(&self, threads: usize, step: u64, examples: &[Example]) -> Result<Vec<Batch>, NetError> {
+        let Some(threads) = self.threads.filter(|_| !examples.is_empty()) else { return Ok(None) };
         let symmetries = symmetries(&self.train_config, step, examples.len());
         let encode = |rows: Range<usize>| {
             let (examples, symmetries) = (&examples[rows.clone()], &symmetries[rows]);
             Batch::encode_on(threads, self.shape, examples, &self.train_config.targets, symmetries)
         };
-        parts(examples.len(), self.train_config.train.norm_batch).into_iter().map(encode).collect()
+        let batches = parts(examples.len(), self.train_config.train.norm_batch).into_iter().map(encode);
+        Ok(Some(self.uploads.upload(&batches.collect::<Result<Vec<_>, NetError>>()?)?))
     }
 }
 
@@ -152,10 +141,10 @@ mod tests {
         // The second batch is for another step, which sees it under other symmetries, and is encoded anew.
         for (step, prepared_for) in [(0, 0), (1, 5)] {
             let batch = preparation.prepare(prepared_for, examples.clone()).unwrap();
-            let parts = preparation.encoded(step, &examples).unwrap().unwrap();
+            let parts = preparation.prepared_parts(step, &examples).unwrap().unwrap();
             let planes = batch.encoded.as_ref().unwrap().iter().map(bytes);
             assert!(parts.len() > 1);
-            assert_eq!(planes.eq(parts.into_iter().map(|part| part.planes)), step == prepared_for);
+            assert_eq!(planes.eq(parts.iter().map(bytes)), step == prepared_for);
             assert_eq!(found.step_prepared(&batch).unwrap(), expected.step(&examples).unwrap());
         }
         assert_eq!(found.weights().unwrap(), expected.weights().unwrap());
