@@ -97,8 +97,7 @@ fn main() -> Result<(), CpuError> {
         }
         println!("{side}x{side}, {blocks} blocks of {filters}: evaluations/s in batches of {batch} and of 1");
         for ((name, _), [many, one]) in sessions.iter().zip(best) {
-            let flop = description.operations() as f64 * many / 1e9;
-            println!("  {name:<18} {many:>7.0} {one:>7.0}, {flop:>4.0} effective Gflop/s");
+            println!("  {name:<18} {many:>7.0} {one:>7.0}");
         }
     }
     Ok(())

@@ -136,24 +136,6 @@ impl Description {
         self.stem.outputs
     }
 
-    /// Multiplications and additions of the direct convolutions and dense layers of a position, counting each as one.
-    pub fn operations(&self) -> u64 {
-        let convolution = |conv: &Convolution| conv.weight.len() * self.area();
-        let block = |block: &Block| {
-            let pooled = block.pooled.as_ref().map_or(0, |(conv, dense)| convolution(conv) + dense.weight.len());
-            let squeeze = block.squeeze.iter().flatten().map(|dense| dense.weight.len()).sum::<usize>();
-            convolution(&block.first) + convolution(&block.second) + pooled + squeeze
-        };
-        let policy = match &self.policy.head {
-            PolicyHead::Dense(dense) => dense.weight.len(),
-            PolicyHead::Convolution { board, pass } => board.weight.len() * self.area() + pass.weight.len(),
-        };
-        let heads = convolution(&self.policy.planes) + convolution(&self.value.planes) + policy;
-        let value = self.value.hidden.weight.len() + self.value.out.weight.len();
-        let tower = convolution(&self.stem) + self.blocks.iter().map(block).sum::<usize>();
-        2 * (tower + heads + value) as u64
-    }
-
     /// Checks that the parts fit together and that all numbers are finite.
     ///
     /// # Errors
