@@ -2,8 +2,6 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 
 use config::{RunConfig, RunName};
 use record::{GameId, GameProjection};
@@ -14,8 +12,6 @@ use crate::model_games::ModelGames;
 use crate::pool::Pool;
 use crate::unread::Unread;
 
-/// Files that are read at the same time: of a bucket most of the time is spent waiting.
-const AT_ONCE: usize = 8;
 /// Models whose games are known by name, the newest. A file of an older one makes the reader read all games of that model again.
 const WITH_NAMES: usize = 3;
 /// Every so many listings all logs, thresholds and games are listed: an old model may have new ones.
@@ -264,7 +260,7 @@ impl Reader {
 
     fn read_thresholds(&mut self, most: usize) -> Result<(), StoreError> {
         let names = last(&self.unread.thresholds, most);
-        let found = in_parallel(&names, |name| self.run.resign().get(name));
+        let found = self.run.store().each(&names, |name| self.run.resign().get(name));
         self.settle(
             names,
             found,
@@ -278,7 +274,7 @@ impl Reader {
     /// Oldest first: a step that was made again counts as it was made last.
     fn read_logs(&mut self, most: usize) -> Result<(), StoreError> {
         let names: Vec<String> = self.unread.logs.iter().take(most).cloned().collect();
-        let found = in_parallel(&names, |name| self.run.logs().read(name));
+        let found = self.run.store().each(&names, |name| self.run.logs().read(name));
         self.settle(
             names,
             found,
@@ -291,7 +287,7 @@ impl Reader {
 
     fn read_models(&mut self, most: usize) -> Result<(), StoreError> {
         let numbers = last(&self.unread.models, most);
-        let found = in_parallel(&numbers, |&number| self.run.models().metadata(number));
+        let found = self.run.store().each(&numbers, |&number| self.run.models().metadata(number));
         self.settle(
             numbers,
             found,
@@ -304,7 +300,7 @@ impl Reader {
 
     fn read_matches(&mut self, most: usize) -> Result<(), StoreError> {
         let stems = last(&self.unread.matches, most);
-        let found = in_parallel(&stems, |stem| self.run.matches().outlines(stem));
+        let found = self.run.store().each(&stems, |stem| self.run.matches().outlines(stem));
         self.settle(
             stems,
             found,
@@ -387,24 +383,6 @@ impl Reader {
 /// The last so many.
 fn last<T: Ord + Clone>(set: &BTreeSet<T>, most: usize) -> Vec<T> {
     set.iter().rev().take(most).cloned().collect()
-}
-
-/// Results of `read` for each of these, in their order.
-fn in_parallel<T: Sync, R: Send>(these: &[T], read: impl Fn(&T) -> R + Sync) -> Vec<R> {
-    let next = AtomicUsize::new(0);
-    let work = || {
-        let mine = || {
-            let place = next.fetch_add(1, Ordering::Relaxed);
-            these.get(place).map(|this| (place, this))
-        };
-        std::iter::from_fn(mine).map(|(place, this)| (place, read(this))).collect::<Vec<(usize, R)>>()
-    };
-    let mut found: Vec<(usize, R)> = thread::scope(|scope| {
-        let threads: Vec<_> = (0..AT_ONCE.min(these.len())).map(|_| scope.spawn(work)).collect();
-        threads.into_iter().flat_map(|thread| thread.join().expect("reading does not panic")).collect()
-    });
-    found.sort_unstable_by_key(|&(place, _)| place);
-    found.into_iter().map(|(_, read)| read).collect()
 }
 
 /// The model and the time in the name of a log of training, as in `000007-1795670858410.jsonl`.

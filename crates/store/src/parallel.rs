@@ -23,7 +23,7 @@ impl Store {
 
     /// Results of `work` for each item, in their order, several at once. An error of one stops no other, so callers pass as many
     /// items at a time as may fail together.
-    pub(crate) fn each<I: Sync, T: Send>(&self, items: &[I], work: impl Fn(&I) -> T + Sync) -> Vec<T> {
+    pub fn each<I: Sync, T: Send>(&self, items: &[I], work: impl Fn(&I) -> T + Sync) -> Vec<T> {
         if items.len() < 2 {
             return items.iter().map(work).collect();
         }
