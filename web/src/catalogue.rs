@@ -1,8 +1,7 @@
 //! The list of runs, with what takes few requests of each.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::thread;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use config::RunName;
@@ -14,8 +13,6 @@ use crate::watch::first_version;
 
 /// The list is read again after this time.
 const FRESH: Duration = Duration::from_secs(2);
-/// Runs that are read at the same time.
-const AT_ONCE: usize = 8;
 
 /// All runs of a store, as they were a moment ago.
 #[derive(Default)]
@@ -68,31 +65,22 @@ impl Known {
     fn refresh(&mut self, store: &Store) -> Result<bool, StoreError> {
         let names = store.runs()?;
         let mut before = std::mem::take(&mut self.readers);
-        let mut work: Vec<(RunName, Option<Reader>)> = names
-            .into_iter()
-            .map(|name| {
-                let reader = before.remove(&name);
-                (name, reader)
-            })
-            .collect();
+        let with_reader = |name: RunName| {
+            let reader = Mutex::new(before.remove(&name));
+            (name, reader)
+        };
+        let work: Vec<(RunName, Mutex<Option<Reader>>)> = names.into_iter().map(with_reader).collect();
         let broken_before = std::mem::take(&mut self.broken);
         let mut is_new = !before.is_empty();
-        for some in chunks(&mut work) {
-            let done: Vec<_> = thread::scope(|scope| {
-                let threads: Vec<_> = some
-                    .into_iter()
-                    .map(|(name, reader)| scope.spawn(move || (name.clone(), current(store, &name, reader))))
-                    .collect();
-                threads.into_iter().map(|thread| thread.join().expect("reading does not panic")).collect()
-            });
-            for (name, reader) in done {
-                match reader {
-                    Ok((reader, has_new)) => {
-                        is_new |= has_new;
-                        self.readers.insert(name, reader);
-                    }
-                    Err(error) => drop(self.broken.insert(name, error.to_string())),
+        let taken = |reader: &Mutex<Option<Reader>>| reader.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let done = store.each(&work, |(name, reader)| current(store, name, taken(reader)));
+        for ((name, _), reader) in work.into_iter().zip(done) {
+            match reader {
+                Ok((reader, has_new)) => {
+                    is_new |= has_new;
+                    self.readers.insert(name, reader);
                 }
+                Err(error) => drop(self.broken.insert(name, error.to_string())),
             }
         }
         is_new |= self.broken != broken_before;
@@ -114,10 +102,6 @@ fn current(store: &Store, name: &RunName, reader: Option<Reader>) -> Result<(Rea
     let mut reader = reader.map_or_else(|| Reader::open(store.run(name)), Ok)?;
     let has_new = reader.refresh()?;
     Ok((reader, has_new || !is_known))
-}
-
-fn chunks<T>(all: &mut Vec<T>) -> impl Iterator<Item = Vec<T>> + '_ {
-    std::iter::from_fn(|| (!all.is_empty()).then(|| all.drain(..AT_ONCE.min(all.len())).collect()))
 }
 
 #[cfg(test)]
