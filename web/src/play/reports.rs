@@ -1,14 +1,14 @@
 //! Reports of positions that were analysed, in memory, so that a game that is opened again is there at once.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use analysis::Report;
 use go::{Color, Game};
+use lru::LruCache;
 use sha2::{Digest, Sha256};
 
 /// What a report is a function of.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct ReportKey([u8; 32]);
 
 impl ReportKey {
@@ -35,64 +35,44 @@ impl ReportKey {
     }
 }
 
-/// Reports by their keys, of so many bytes together; the oldest are dropped for new ones.
+/// Reports by their keys, of so many bytes together; the least recently used are dropped for new ones.
 pub(super) struct Reports {
     most: usize,
     state: Mutex<State>,
 }
 
-#[derive(Default)]
 struct State {
     bytes: usize,
-    next: u64,
-    reports: BTreeMap<ReportKey, Known>,
-    /// When each was added or read last.
-    used: BTreeMap<u64, ReportKey>,
-}
-
-struct Known {
-    report: Arc<Report>,
-    bytes: usize,
-    used: u64,
+    reports: LruCache<ReportKey, Arc<Report>>,
 }
 
 impl Reports {
     /// Reports of at most so many bytes.
     pub(super) fn new(most: usize) -> Reports {
-        Reports { most, state: Mutex::default() }
+        Reports { most, state: Mutex::new(State { bytes: 0, reports: LruCache::unbounded() }) }
     }
 
     /// A report that is known.
     pub(super) fn get(&self, key: &ReportKey) -> Option<Arc<Report>> {
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let State { next, reports, used, .. } = &mut *state;
-        let known = reports.get_mut(key)?;
-        used.remove(&known.used);
-        known.used = *next;
-        used.insert(*next, *key);
-        *next += 1;
-        Some(Arc::clone(&known.report))
+        self.lock().reports.get(key).cloned()
     }
 
     /// Adds a report.
     pub(super) fn add(&self, key: ReportKey, report: &Arc<Report>) {
-        let bytes = bytes(report);
-        let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let number = state.next;
-        state.next += 1;
-        let known = Known { report: Arc::clone(report), bytes, used: number };
-        if let Some(earlier) = state.reports.insert(key, known) {
-            state.used.remove(&earlier.used);
-            state.bytes -= earlier.bytes;
+        let mut state = self.lock();
+        state.bytes += bytes(report);
+        if let Some(earlier) = state.reports.put(key, Arc::clone(report)) {
+            state.bytes -= bytes(&earlier);
         }
-        state.used.insert(number, key);
-        state.bytes += bytes;
         while state.bytes > self.most
-            && let Some((_, oldest)) = state.used.pop_first()
+            && let Some((_, oldest)) = state.reports.pop_lru()
         {
-            let dropped = state.reports.remove(&oldest).map_or(0, |known| known.bytes);
-            state.bytes -= dropped;
+            state.bytes -= bytes(&oldest);
         }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
