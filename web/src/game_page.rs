@@ -1,8 +1,8 @@
 //! A game: its record, the values of its searches, and its positions.
 
 use axum::extract::{Path, State};
+use facts::board;
 use facts::search::Place;
-use facts::{board, result};
 use go::{Game, Move};
 use maud::{Markup, html};
 use page::{Axis, DataLinks, Mark, Plot, Point, Series};
@@ -110,7 +110,7 @@ fn content(game: &GameRecord, address: &str, shown: &Shown, may_review: bool) ->
         }
     };
     html! {
-        h1 { (game.black) " – " (game.white) ", " (result(game.outcome, game.score, game.end)) }
+        h1 { (game.black) " – " (game.white) ", " (game.outcome.sgf_result(game.score, game.end)) }
         p.quiet {
             (turns) " moves, ended by " (game.end.as_str()) "; komi " (game.komi) ", " (game.visits_budget) " visits. "
             a href=(format!("{address}.sgf")) download { "SGF" }

@@ -3,8 +3,8 @@
 use std::time::{Duration, Instant};
 
 use axum::extract::{Path, State};
+use facts::openings;
 use facts::search::{Found, FoundGames, Kind, Place, Search, search};
-use facts::{openings, result};
 use go::{Move, Size};
 use maud::{Markup, html};
 use page::number::whole;
@@ -206,7 +206,7 @@ fn table(run: &str, games: &[Found]) -> Markup {
                             th.text scope="row" { a href=(format!("/runs/{run}/{}/{}", game.place, game.row)) { code { (id[..8]) } } }
                             td.text { (summary.black) }
                             td.text { (summary.white) }
-                            td.text { (result(summary.outcome, summary.score, summary.end)) }
+                            td.text { (summary.outcome.sgf_result(summary.score, summary.end)) }
                             td.text { (summary.end.as_str()) }
                             td { (game.listing.game.moves) }
                             td.text { code { (openings::text(game.listing.size, &game.listing.opening[..game.listing.opening.len().min(4)])) } }

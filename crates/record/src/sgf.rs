@@ -5,6 +5,19 @@ use go::sgf;
 
 use crate::{EndReason, GameRecord, Handoff, Outcome, SearchAnnotations, SearchKind, TopMove, Turn};
 
+impl Outcome {
+    /// The result of a game with this outcome as SGF has it: `B+3.5`, `W+R` or `0`.
+    pub fn sgf_result(self, score: Option<f32>, end: EndReason) -> sgf::Outcome {
+        let margin = match (end, score) {
+            (EndReason::Resignation, _) => sgf::Margin::Resignation,
+            (EndReason::Forfeit, _) => sgf::Margin::Forfeit,
+            (_, Some(score)) => sgf::Margin::Points(score.abs()),
+            (_, None) => sgf::Margin::Unknown,
+        };
+        self.winner().map_or(sgf::Outcome::Draw, |winner| sgf::Outcome::Win(winner, margin))
+    }
+}
+
 impl GameRecord {
     /// Writes the game as SGF. Comments say what the searches thought: values are for Black, and a `?` marks the turn at
     /// which the mover was, or would have been, ready to resign. Where the turns have notes there are the depth of the
@@ -21,7 +34,7 @@ impl GameRecord {
         let record = sgf::Record {
             komi: Some(self.komi),
             turns: self.turns.iter().enumerate().map(turn).collect(),
-            outcome: Some(self.sgf_outcome()),
+            outcome: Some(self.outcome.sgf_result(self.score, self.end)),
             black: player(&self.black),
             white: player(&self.white),
             rules: "Tromp-Taylor".to_owned(),
@@ -30,16 +43,6 @@ impl GameRecord {
             ..sgf::Record::new(self.size)
         };
         record.to_sgf()
-    }
-
-    fn sgf_outcome(&self) -> sgf::Outcome {
-        let margin = match (self.end, self.score) {
-            (EndReason::Resignation, _) => sgf::Margin::Resignation,
-            (EndReason::Forfeit, _) => sgf::Margin::Forfeit,
-            (_, Some(score)) => sgf::Margin::Points(score.abs()),
-            (_, None) => sgf::Margin::Unknown,
-        };
-        self.outcome.winner().map_or(sgf::Outcome::Draw, |winner| sgf::Outcome::Win(winner, margin))
     }
 
     /// What there is to know of the game as a whole.

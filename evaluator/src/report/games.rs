@@ -1,6 +1,5 @@
 //! Games to display: the newest matches, and self-play from the beginning of the run to its end.
 
-use facts::result;
 use go::{Move, Point};
 use record::GameRecord;
 use serde::Serialize;
@@ -82,7 +81,7 @@ fn show(kind: &'static str, game: &GameRecord) -> Game {
         white: game.white.clone(),
         size: game.size.side(),
         komi: game.komi,
-        result: result(game.outcome, game.score, game.end),
+        result: game.outcome.sgf_result(game.score, game.end).to_string(),
         end: game.end.as_str(),
         captures: captures(game),
         moves: game.turns.iter().map(|turn| turn.mv.index(game.size)).collect(),

@@ -32,6 +32,8 @@ fn result_is_the_one_of_the_record() {
     assert_eq!(outcome(&game), won(sgf::Margin::Points(3.5)));
     (game.end, game.score) = (EndReason::Resignation, None);
     assert_eq!(outcome(&game), won(sgf::Margin::Resignation));
+    game.end = EndReason::Forfeit;
+    assert_eq!(outcome(&game), won(sgf::Margin::Forfeit));
     (game.end, game.score, game.outcome) = (EndReason::MoveLimit, Some(0.0), Outcome::Draw);
     assert_eq!(outcome(&game), Some(sgf::Outcome::Draw));
 }
