@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn incomplete_file_says_so_in_its_name_a_header_and_a_text() {
         let run: RunName = "r".parse().unwrap();
-        let rest = Rest { games: 7, place: "games/3/w-0000000000005".parse().unwrap() };
+        let rest = Rest { games: 7, place: Place::parse("games/3/w-0000000000005").unwrap() };
         let of =
             |rest: Option<&Rest>| marked(packed_file(Vec::new(), "application/zip", &games_name(&run, rest)), rest);
         let incomplete = of(Some(&rest));

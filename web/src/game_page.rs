@@ -73,7 +73,7 @@ async fn data(app: App, run: String, place: String, row: String, file: String) -
 /// A game by its file and its row there, and what kind it is of.
 fn find(run: &Run, place: &str, row: &str) -> Result<(Place, GameRecord), PageError> {
     let absent = || PageError::NotFound(format!("game {place}/{row} of run \"{}\"", run.name()));
-    let of: Place = place.parse().map_err(|_| absent())?;
+    let of = Place::parse(place).ok_or_else(absent)?;
     let number: usize = row.parse().map_err(|_| absent())?;
     let game = of.games(run)?.into_iter().nth(number).ok_or_else(absent)?;
     Ok((of, game))

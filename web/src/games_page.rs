@@ -83,7 +83,7 @@ impl Wanted {
     }
 
     fn from(&self) -> Option<(Place, usize)> {
-        let place = self.after.parse().ok()?;
+        let place = Place::parse(&self.after)?;
         Some((place, self.rows.parse().unwrap_or(usize::MAX)))
     }
 
