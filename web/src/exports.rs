@@ -6,79 +6,54 @@ use cpu::Description;
 use net::{FileKind, Weights};
 
 /// A format of files.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ExportFormat {
-    /// As it is stored.
-    Weights,
-    /// Batch norms folded into convolutions.
-    #[cfg(feature = "torch")]
-    Folded,
-    /// The text of Leela Zero.
-    #[cfg(feature = "torch")]
-    LeelaZero,
-    /// Policy and value.
-    Onnx,
+pub(crate) struct ExportFormat {
+    /// What follows the name of the model in the name of its file.
+    ending: &'static str,
+    /// Its name on a page.
+    pub(crate) label: &'static str,
+    /// What it is for.
+    pub(crate) purpose: &'static str,
+    /// The file, from the weights as they are stored. Files of other formats are compared with the network.
+    pub(crate) write: fn(Bytes) -> Result<Bytes, String>,
 }
 
-impl ExportFormat {
-    /// All of them. Without libtorch a file cannot be compared with the network, and two are missing.
+/// All of them. Without libtorch a file cannot be compared with the network, and two are missing.
+pub(crate) const FORMATS: &[ExportFormat] = &[
+    ExportFormat {
+        ending: ".safetensors",
+        label: "safetensors",
+        purpose: "as stored, for Tengen and PyTorch",
+        write: Ok,
+    },
     #[cfg(feature = "torch")]
-    pub(crate) const ALL: [ExportFormat; 4] =
-        [ExportFormat::Weights, ExportFormat::Folded, ExportFormat::LeelaZero, ExportFormat::Onnx];
-    /// All of them.
-    #[cfg(not(feature = "torch"))]
-    pub(crate) const ALL: [ExportFormat; 2] = [ExportFormat::Weights, ExportFormat::Onnx];
+    ExportFormat {
+        ending: "-folded.safetensors",
+        label: "safetensors, folded",
+        purpose: "batch norms folded into convolutions",
+        write: |weights| converted(&weights, FileKind::Folded),
+    },
+    #[cfg(feature = "torch")]
+    ExportFormat {
+        ending: "-leela-zero.txt",
+        label: "Leela Zero",
+        purpose: "text, for leelaz",
+        write: |weights| converted(&weights, FileKind::LeelaZero),
+    },
+    ExportFormat {
+        ending: ".onnx",
+        label: "ONNX",
+        purpose: "policy and value, for onnxruntime, OpenVINO and TensorRT",
+        write: |weights| {
+            let network = Description::from_safetensors(&weights).map_err(|error| error.to_string())?;
+            Ok(onnx::write(&network).into())
+        },
+    },
+];
 
+impl ExportFormat {
     /// The name of a model's file.
-    pub(crate) fn file(self, run: &str, number: u32) -> String {
-        let ending = match self {
-            ExportFormat::Weights => ".safetensors",
-            #[cfg(feature = "torch")]
-            ExportFormat::Folded => "-folded.safetensors",
-            #[cfg(feature = "torch")]
-            ExportFormat::LeelaZero => "-leela-zero.txt",
-            ExportFormat::Onnx => ".onnx",
-        };
-        format!("{run}-{number}{ending}")
-    }
-
-    /// Its name on a page.
-    pub(crate) fn label(self) -> &'static str {
-        match self {
-            ExportFormat::Weights => "safetensors",
-            #[cfg(feature = "torch")]
-            ExportFormat::Folded => "safetensors, folded",
-            #[cfg(feature = "torch")]
-            ExportFormat::LeelaZero => "Leela Zero",
-            ExportFormat::Onnx => "ONNX",
-        }
-    }
-
-    /// What it is for.
-    pub(crate) fn use_of(self) -> &'static str {
-        match self {
-            ExportFormat::Weights => "as stored, for Tengen and PyTorch",
-            #[cfg(feature = "torch")]
-            ExportFormat::Folded => "batch norms folded into convolutions",
-            #[cfg(feature = "torch")]
-            ExportFormat::LeelaZero => "text, for leelaz",
-            ExportFormat::Onnx => "policy and value, for onnxruntime, OpenVINO and TensorRT",
-        }
-    }
-
-    /// The file, from the weights as they are stored. Files of other formats are compared with the network.
-    pub(crate) fn write(self, weights: Bytes) -> Result<Bytes, String> {
-        match self {
-            ExportFormat::Weights => Ok(weights),
-            #[cfg(feature = "torch")]
-            ExportFormat::Folded => converted(&weights, FileKind::Folded),
-            #[cfg(feature = "torch")]
-            ExportFormat::LeelaZero => converted(&weights, FileKind::LeelaZero),
-            ExportFormat::Onnx => {
-                let network = Description::from_safetensors(&weights).map_err(|error| error.to_string())?;
-                Ok(onnx::write(&network).into())
-            }
-        }
+    pub(crate) fn file(&self, run: &str, number: u32) -> String {
+        format!("{run}-{number}{}", self.ending)
     }
 }
 

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 
 use crate::download::packed_file;
 use crate::error::Page;
-use crate::exports::ExportFormat;
+use crate::exports::FORMATS;
 use crate::paging::{pages, place};
 use crate::query::Query;
 use crate::view::{Section, View};
@@ -266,8 +266,8 @@ pub(crate) fn model_number(snapshot: &Snapshot, text: &str) -> Result<u32, PageE
 fn downloads(run: &str, number: u32) -> Markup {
     html! {
         ul.downloads {
-            @for format in ExportFormat::ALL {
-                li { a href=(format!("/runs/{run}/models/{number}/{}", format.file(run, number))) download { (format.label()) } " " span.quiet { (format.use_of()) } }
+            @for format in FORMATS {
+                li { a href=(format!("/runs/{run}/models/{number}/{}", format.file(run, number))) download { (format.label) } " " span.quiet { (format.purpose) } }
             }
         }
     }
@@ -333,10 +333,10 @@ pub(crate) async fn download(
     let snapshot = app.snapshot(&run).await?;
     app.export(move |_| {
         let number = model_number(&snapshot, &number)?;
-        let format = ExportFormat::ALL.into_iter().find(|format| format.file(&run, number) == file);
+        let format = FORMATS.iter().find(|format| format.file(&run, number) == file);
         let format = format.ok_or_else(|| PageError::NotFound(format!("file \"{file}\" of model {number}")))?;
         let (_, weights) = snapshot.run.models().get(number)?;
-        let bytes = format.write(weights).map_err(PageError::Failed)?;
+        let bytes = (format.write)(weights).map_err(PageError::Failed)?;
         Ok(packed_file(bytes, "application/octet-stream", &file))
     })
     .await
