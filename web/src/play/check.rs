@@ -15,11 +15,11 @@ pub fn check_message(text: &str) -> Result<(), String> {
         Action::Score(score) => score.game,
         Action::Planes(seen) | Action::Predict(seen) => seen.game,
         Action::Save(save) => return save::check(&save),
-        Action::Start(start) => start.game().map_err(|error| error.to_string())?,
+        Action::Start(start) => start.game()?,
         Action::Open(Open { sgf }) => return tree::read(&sgf).map(drop),
         Action::Stop(_) => return Ok(()),
     };
-    game.replay().map(drop).map_err(|error| error.to_string())
+    game.replay().map(drop)
 }
 
 #[cfg(test)]

@@ -13,34 +13,25 @@ pub(crate) struct Played {
     pub(crate) komi: f32,
 }
 
-/// A message that is no game: a sentence for the person at the page.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub(crate) struct GameError(String);
-
-fn refuse<T>(reason: impl Into<String>) -> Result<T, GameError> {
-    Err(GameError(reason.into()))
-}
-
 impl GameMessage {
     /// Plays the game.
     ///
     /// # Errors
-    /// It is not possible by the rules.
-    pub(crate) fn replay(&self) -> Result<Played, GameError> {
+    /// Why it is not possible by the rules, as a sentence for the person at the page.
+    pub(crate) fn replay(&self) -> Result<Played, String> {
         let size = size(self.size)?;
         let komi = komi(self.komi, size)?;
         let start = Position::from_stones(size, &stones(size, &self.initial_stones)?, self.initial_player.into());
-        let start = start.map_err(|error| GameError(format!("the first stones make no position: {error}")))?;
+        let start = start.map_err(|error| format!("the first stones make no position: {error}"))?;
         let mut game = Game::from_position(start);
         for (number, (player, vertex)) in self.moves.iter().enumerate() {
             let number = number + 1;
             let Some(mv) = Move::from_gtp(size, vertex) else {
-                return refuse(format!("move {number}: \"{}\" is no point of the board", shortened(vertex)));
+                return Err(format!("move {number}: \"{}\" is no point of the board", shortened(vertex)));
             };
             let color = Color::from(*player);
             game.set_to_move(color);
-            game.play(mv).map_err(|reason| GameError(format!("move {number} ({color} {vertex}): {reason}")))?;
+            game.play(mv).map_err(|reason| format!("move {number} ({color} {vertex}): {reason}"))?;
         }
         Ok(Played { game, komi })
     }
@@ -50,14 +41,14 @@ impl Start {
     /// The game before its first move.
     ///
     /// # Errors
-    /// There is no such game.
-    pub(crate) fn game(&self) -> Result<GameMessage, GameError> {
+    /// Why there is no such game.
+    pub(crate) fn game(&self) -> Result<GameMessage, String> {
         let size = size(self.size)?;
         komi(self.komi, size)?;
         // The first stone of Black is no handicap.
         let most = size.area() / 4;
         if self.handicap == 1 || self.handicap > most {
-            return refuse(format!("a handicap on {size}x{size} has 2 to {most} stones, not {}", self.handicap));
+            return Err(format!("a handicap on {size}x{size} has 2 to {most} stones, not {}", self.handicap));
         }
         let points = gtp::server::handicap_points(size, self.handicap);
         let stone = |point| (Player::B, Move::Play(point).to_gtp(size));
@@ -101,23 +92,23 @@ pub(super) fn vertices(size: Size, points: PointSet) -> Vec<String> {
     points.iter().map(|point| Move::Play(point).to_gtp(size)).collect()
 }
 
-fn size(side: usize) -> Result<Size, GameError> {
-    Size::new(side).map_err(|error| GameError(error.to_string()))
+fn size(side: usize) -> Result<Size, String> {
+    Size::new(side).map_err(|error| error.to_string())
 }
 
 /// Komi, if a board has as many points.
-pub(super) fn komi(komi: f32, size: Size) -> Result<f32, GameError> {
+pub(super) fn komi(komi: f32, size: Size) -> Result<f32, String> {
     let fits = komi.is_finite() && komi.abs() <= size.area() as f32;
-    if fits { Ok(komi) } else { refuse("komi must not exceed the area of the board") }
+    if fits { Ok(komi) } else { Err("komi must not exceed the area of the board".to_owned()) }
 }
 
-fn stones(size: Size, placed: &[Placed]) -> Result<Stones, GameError> {
+fn stones(size: Size, placed: &[Placed]) -> Result<Stones, String> {
     let mut stones = Stones::EMPTY;
     for (player, vertex) in placed {
         match Move::from_gtp(size, vertex).and_then(Move::point) {
             Some(point) if stones.at(point).is_none() => stones.of_mut((*player).into()).insert(point),
-            Some(_) => return refuse(format!("two first stones are on {vertex}")),
-            None => return refuse(format!("\"{}\" is no point of the board", shortened(vertex))),
+            Some(_) => return Err(format!("two first stones are on {vertex}")),
+            None => return Err(format!("\"{}\" is no point of the board", shortened(vertex))),
         };
     }
     Ok(stones)
@@ -147,7 +138,7 @@ mod tests {
     }
 
     fn error(message: &GameMessage) -> String {
-        message.replay().expect_err("no game").to_string()
+        message.replay().expect_err("no game")
     }
 
     #[test]

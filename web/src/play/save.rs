@@ -16,7 +16,7 @@ const MOST_REPORTS: usize = 2_001;
 
 /// A game as SGF: its line, or its whole tree.
 pub(super) fn save(play: &Play, request: &Save) -> Result<Content, String> {
-    let Played { game, komi } = request.game.replay().map_err(|error| error.to_string())?;
+    let Played { game, komi } = request.game.replay()?;
     let mut record = record(&request.game)?;
     record.black.name = request.black.chars().take(LONGEST_NAME).collect();
     record.white.name = request.white.chars().take(LONGEST_NAME).collect();
@@ -52,7 +52,7 @@ pub(super) fn save(play: &Play, request: &Save) -> Result<Content, String> {
 /// A game or a variation that is not possible by the rules.
 #[cfg(any(test, feature = "testing"))]
 pub(super) fn check(request: &Save) -> Result<(), String> {
-    let Played { game, .. } = request.game.replay().map_err(|error| error.to_string())?;
+    let Played { game, .. } = request.game.replay()?;
     match &request.tree {
         Some(tree) => walk(game.clone(), &branches(game.size(), tree)?, |_, _| {}),
         None => Ok(()),
@@ -96,7 +96,7 @@ fn walk(mut game: Game, moves: &[Branch], mut visit: impl FnMut(usize, &Game)) -
 
 /// The record of a game.
 pub(super) fn record(message: &GameMessage) -> Result<Record, String> {
-    let Played { game, komi } = message.replay().map_err(|error| error.to_string())?;
+    let Played { game, komi } = message.replay()?;
     let turns = game.moves().iter().zip(game.colors());
     let mut record = Record::new(game.size());
     record.komi = Some(komi);

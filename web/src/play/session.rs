@@ -113,15 +113,12 @@ impl Session {
     fn begin(&mut self, id: RequestId, action: Action) -> Result<(), String> {
         match action {
             Action::Start(start) => {
-                let game = start.game().map_err(|error| error.to_string())?;
-                let played = game.replay().map_err(|error| error.to_string())?;
+                let game = start.game()?;
+                let played = game.replay()?;
                 self.reply(id, Content::Game(game));
                 self.position(id, &played);
             }
-            Action::Position(at) => {
-                let played = at.game.replay().map_err(|error| error.to_string())?;
-                self.position(id, &played);
-            }
+            Action::Position(at) => self.position(id, &at.game.replay()?),
             Action::Analyze(search) => {
                 let played = self.searched(&search)?;
                 self.position(id, &played);
@@ -132,13 +129,13 @@ impl Session {
                 self.open(id, Wanted::Review(Box::new(played), search), false)?;
             }
             Action::Genmove(genmove) => {
-                let played = genmove.game.replay().map_err(|error| error.to_string())?;
+                let played = genmove.game.replay()?;
                 self.check_visits(genmove.visits)?;
                 self.position(id, &played);
                 self.open(id, Wanted::Genmove(Box::new(played), genmove), false)?;
             }
             Action::Score(score) => {
-                let played = score.game.replay().map_err(|error| error.to_string())?;
+                let played = score.game.replay()?;
                 if results::needs_model(&score, &played) {
                     let (model, size) = (score.model.clone(), played.game.size());
                     let work: ModelWork = Box::new(move |_, model| results::score(Some(model), &score, &played));
@@ -158,7 +155,7 @@ impl Session {
 
     fn searched(&self, search: &Search) -> Result<Played, String> {
         self.check_visits(search.visits)?;
-        search.game.replay().map_err(|error| error.to_string())
+        search.game.replay()
     }
 
     fn check_visits(&self, visits: u32) -> Result<(), String> {
@@ -178,7 +175,7 @@ impl Session {
         seen: Seen,
         look: fn(&Play, &OpenModel, &Played) -> Result<Content, String>,
     ) -> Result<(), String> {
-        let played = seen.game.replay().map_err(|error| error.to_string())?;
+        let played = seen.game.replay()?;
         let size = played.game.size();
         self.open(id, Wanted::Work(seen.model, size, Box::new(move |play, model| look(play, model, &played))), false)
     }
