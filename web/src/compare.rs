@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use axum::extract::{Path, RawQuery, State};
 use config::reference::sections;
 use config::{Difference, RunConfig};
-use facts::plots::{NAMES, TITLES, plot};
+use facts::plots::{PLOTS, plot};
 use maud::{Markup, html};
 use page::{DataLinks, Plot, Scale, Series};
 
@@ -33,10 +33,11 @@ impl Choice {
     /// Of a query such as `run=a&run=b&plot=elo`.
     pub(crate) fn read(query: Option<&str>) -> Choice {
         let mut choice = Choice::default();
+        let is_plot = |text: &str| PLOTS.iter().any(|(name, _)| *name == text);
         for (key, value) in form_pairs(query.unwrap_or_default()) {
             match key.as_str() {
                 "run" if !choice.runs.contains(&value) => choice.runs.push(value),
-                "plot" if NAMES.contains(&value.as_str()) && !choice.plots.contains(&value) => choice.plots.push(value),
+                "plot" if is_plot(&value) && !choice.plots.contains(&value) => choice.plots.push(value),
                 "scale" if value == Scale::Log.name() => choice.scale = Scale::Log,
                 _ => {}
             }
@@ -113,7 +114,7 @@ fn content(all: &[String], runs: &[Arc<Snapshot>], choice: &Choice) -> Markup {
                 @for run in all { label { input type="checkbox" name="run" value=(run) checked[choice.runs.contains(run)]; " " (run) } }
             } }
             fieldset { legend { "Plots" } div.checks {
-                @for (name, title) in NAMES.iter().zip(TITLES) {
+                @for (name, title) in PLOTS {
                     label { input type="checkbox" name="plot" value=(name) checked[choice.plots.iter().any(|plot| plot == name)]; " " (title) }
                 }
             } }

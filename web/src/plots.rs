@@ -4,7 +4,7 @@ use axum::Json;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
 use config::RunName;
-use facts::plots::plot;
+use facts::plots::{PLOTS, plot};
 use facts::sections;
 use maud::{Markup, html};
 use page::{DataColumn, DataLinks, DataTable, Plot};
@@ -23,7 +23,8 @@ pub(crate) async fn data(State(app): State<App>, Path((run, file)): Path<(String
     let snapshot = app.snapshot(&run).await?;
     app.page(move |_| {
         let (name, format) = format_of(&file)?;
-        let absent = || PageError::NotFound(format!("plot \"{name}\"; there are {}", facts::plots::NAMES.join(", ")));
+        let names = || PLOTS.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", ");
+        let absent = || PageError::NotFound(format!("plot \"{name}\"; there are {}", names()));
         let plot = plot(&snapshot.facts, &snapshot.strength, name).ok_or_else(absent)?;
         Ok(format.response(&plot, &format!("{run}-{name}")))
     })

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::counts::Counts;
-use crate::plots::{NAMES, plot};
+use crate::plots::{PLOTS, plot};
 use crate::reader::Facts;
 use crate::strength::Strength;
 
@@ -39,7 +39,7 @@ pub fn json(facts: &Facts, strength: &Strength) -> Value {
         value
     });
     let plots: Map<String, Value> =
-        NAMES.iter().filter_map(|name| Some(((*name).to_owned(), plot(facts, strength, name)?.json()))).collect();
+        PLOTS.iter().filter_map(|(name, _)| Some(((*name).to_owned(), plot(facts, strength, name)?.json()))).collect();
     json!({
         "run": {
             "name": facts.run.as_str(), "config_digest": config.digest(), "size": config.game.size, "komi": config.game.komi,

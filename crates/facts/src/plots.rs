@@ -16,77 +16,48 @@ use training::{calibration, curve};
 use crate::reader::Facts;
 use crate::strength::Strength;
 
-/// The names of all plots of a run, as addresses have them, in the order of its page.
-pub const NAMES: &[&str] = &[
-    "elo",
-    "elo-by-games",
-    "elo-by-visits",
-    "elo-by-hours",
-    "policy-loss",
-    "value-loss",
-    "ownership-loss",
-    "score-loss",
-    "opponent-policy-loss",
-    "l2",
-    "total-loss",
-    "accuracy",
-    "value-error",
-    "entropies",
-    "surprise",
-    "calibration",
-    "learning-rate",
-    "gradient-norm",
-    "games",
-    "lengths",
-    "ends",
-    "black-share",
-    "depth",
-    "thresholds",
-    "false-positives",
-    "resigned",
-    "would-be-wrong",
-];
-
-/// The titles of the plots of [`NAMES`], for pages that offer them before they read a run.
-pub const TITLES: [&str; NAMES.len()] = [
-    "Elo by model",
-    "Elo by games",
-    "Elo by visits",
-    "Elo by hours",
-    "Policy loss",
-    "Value loss",
-    "Ownership loss",
-    "Score loss",
-    "Opponent policy loss",
-    "L2 penalty",
-    "Total loss",
-    "Top-1 accuracy",
-    "Value error",
-    "Entropies",
-    "Policy surprise",
-    "Calibration of values",
-    "Learning rate",
-    "Gradient norm",
-    "Games",
-    "Moves of a game",
-    "End of games",
-    "Black’s score",
-    "Search depth",
-    "Resign threshold",
-    "False positives",
-    "Resigned games",
-    "False positives in force",
+/// All plots of a run, in the order of its page: the name of each, as addresses have it, and its title.
+pub const PLOTS: &[(&str, &str)] = &[
+    ("elo", "Elo by model"),
+    ("elo-by-games", "Elo by games"),
+    ("elo-by-visits", "Elo by visits"),
+    ("elo-by-hours", "Elo by hours"),
+    ("policy-loss", "Policy loss"),
+    ("value-loss", "Value loss"),
+    ("ownership-loss", "Ownership loss"),
+    ("score-loss", "Score loss"),
+    ("opponent-policy-loss", "Opponent policy loss"),
+    ("l2", "L2 penalty"),
+    ("total-loss", "Total loss"),
+    ("accuracy", "Top-1 accuracy"),
+    ("value-error", "Value error"),
+    ("entropies", "Entropies"),
+    ("surprise", "Policy surprise"),
+    ("calibration", "Calibration of values"),
+    ("learning-rate", "Learning rate"),
+    ("gradient-norm", "Gradient norm"),
+    ("games", "Games"),
+    ("lengths", "Moves of a game"),
+    ("ends", "End of games"),
+    ("black-share", "Black’s score"),
+    ("depth", "Search depth"),
+    ("thresholds", "Resign threshold"),
+    ("false-positives", "False positives"),
+    ("resigned", "Resigned games"),
+    ("would-be-wrong", "False positives in force"),
 ];
 
 /// The plot of a name; `None` for a name that is none.
 pub fn plot(facts: &Facts, strength: &Strength, name: &str) -> Option<Plot> {
-    let mut plot = whole(facts, strength, name)?;
+    let &(id, title) = PLOTS.iter().find(|(known, _)| *known == name)?;
+    let mut plot = Plot { id: id.to_owned(), title: title.to_owned(), ..whole(facts, strength, id)? };
     if facts.unread > 0 {
         plot.empty = "Loading …".to_owned();
     }
     Some(plot)
 }
 
+/// The plot of a name, without its name and its title.
 fn whole(facts: &Facts, strength: &Strength, name: &str) -> Option<Plot> {
     Some(match name {
         "elo" => elo(facts, strength, By::Model),

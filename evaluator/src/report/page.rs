@@ -2,7 +2,7 @@
 
 use ::page::number::{signed, whole};
 use ::page::{DataLinks, Standalone};
-use facts::plots::{NAMES, plot};
+use facts::plots::{PLOTS, plot};
 use facts::{json, sections};
 use maud::{Markup, html};
 use serde_json::json as value;
@@ -33,9 +33,9 @@ pub(crate) fn page(report: &Report) -> String {
 fn content(report: &Report) -> Markup {
     let Report { facts, strength, notes, games, first_move, .. } = report;
     let figures = |begin: &str, end: &str| {
-        let place = |name: &str| NAMES.iter().position(|known| *known == name);
-        let names = place(begin).zip(place(end)).and_then(|(begin, end)| NAMES.get(begin..=end)).unwrap_or_default();
-        html! { div.pair { @for name in names {
+        let place = |name: &str| PLOTS.iter().position(|(known, _)| *known == name);
+        let shown = place(begin).zip(place(end)).and_then(|(begin, end)| PLOTS.get(begin..=end)).unwrap_or_default();
+        html! { div.pair { @for (name, _) in shown {
             @if let Some(plot) = plot(facts, strength, name) { (plot.figure(&DataLinks::embedded(name))) }
         } } }
     };

@@ -9,20 +9,12 @@ use crate::reader::Facts;
 const BY_MODEL: &str = "model; 0 is random";
 
 /// A plot with one point for each model.
-pub(super) fn by_model(
-    facts: &Facts,
-    id: &str,
-    title: &str,
-    y: Axis,
-    point: impl Fn(u32, &Counts) -> Option<Point>,
-) -> Plot {
+pub(super) fn by_model(facts: &Facts, series: &str, y: Axis, point: impl Fn(u32, &Counts) -> Option<Point>) -> Plot {
     let points = facts.games.iter().filter_map(|(&model, games)| point(model, &games.counts)).collect();
     Plot {
-        id: id.to_owned(),
-        title: title.to_owned(),
         x: Axis::new(BY_MODEL),
         y,
-        series: vec![Series { name: title.to_lowercase(), points, ..Series::default() }],
+        series: vec![Series { name: series.to_owned(), points, ..Series::default() }],
         empty: "No games yet.".to_owned(),
         ..Plot::default()
     }
@@ -41,14 +33,12 @@ fn score(model: u32, points: f64, games: u64) -> Option<Point> {
 
 /// Games of each model.
 pub(super) fn games(facts: &Facts) -> Plot {
-    by_model(facts, "games", "Games", Axis::new("games"), |model, counts| {
-        Some(Point::new(model.into(), counts.games() as f64))
-    })
+    by_model(facts, "games", Axis::new("games"), |model, counts| Some(Point::new(model.into(), counts.games() as f64)))
 }
 
 /// Moves of a game.
 pub(super) fn lengths(facts: &Facts) -> Plot {
-    let plot = by_model(facts, "lengths", "Moves of a game", Axis::new("moves"), |model, counts| {
+    let plot = by_model(facts, "moves of a game", Axis::new("moves"), |model, counts| {
         let lengths = counts.lengths()?;
         let label = format!("median {}, {} to {}", lengths.median, lengths.shortest, lengths.longest);
         let point = Point::new(model.into(), lengths.mean).within(lengths.tenth.into(), lengths.ninetieth.into());
@@ -75,8 +65,6 @@ pub(super) fn ends(facts: &Facts) -> Plot {
         Series { name: (*name).to_owned(), points: points.collect(), ..Series::default() }
     });
     Plot {
-        id: "ends".to_owned(),
-        title: "End of games".to_owned(),
         caption: "Share of the games of a model.".to_owned(),
         x: Axis::new(BY_MODEL),
         y: Axis::new("share of games").format(Format::Percent),
@@ -89,7 +77,7 @@ pub(super) fn ends(facts: &Facts) -> Plot {
 /// Black’s score.
 pub(super) fn black_share(facts: &Facts) -> Plot {
     let axis = Axis::new("score of Black").format(Format::Percent);
-    let plot = by_model(facts, "black-share", "Black’s score", axis, |model, counts| {
+    let plot = by_model(facts, "black’s score", axis, |model, counts| {
         let results = counts.results;
         let point = score(model, results.black_points(), results.games())?;
         let label = format!("Black {}, White {}, drawn {}", results.black_won, results.white_won, results.drawn);
@@ -104,7 +92,7 @@ pub(super) fn black_share(facts: &Facts) -> Plot {
 
 /// Depth of search.
 pub(super) fn depth(facts: &Facts) -> Plot {
-    let plot = by_model(facts, "depth", "Search depth", Axis::new("moves from the root"), |model, counts| {
+    let plot = by_model(facts, "search depth", Axis::new("moves from the root"), |model, counts| {
         Some(Point::new(model.into(), counts.mean_depth()?))
     });
     Plot { caption: "Mean depth of the leaves.".to_owned(), ..plot }

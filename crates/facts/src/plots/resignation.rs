@@ -13,8 +13,6 @@ pub(super) fn thresholds(facts: &Facts) -> Plot {
         Point::new(threshold.to_model.into(), threshold.threshold.into()).label(models)
     });
     Plot {
-        id: "thresholds".to_owned(),
-        title: "Resign threshold".to_owned(),
         caption: "A player resigns when its root value, −1 to 1, is below it.".to_owned(),
         x: Axis::new("newest model of its calibration games"),
         y: Axis::new("root value"),
@@ -46,8 +44,6 @@ pub(super) fn false_positives(facts: &Facts) -> Plot {
             .collect(),
     };
     Plot {
-        id: "false-positives".to_owned(),
-        title: "False positives".to_owned(),
         caption: "Wins that the threshold would have resigned, among the calibration games that it comes from. Control chart: \
                   points outside of the limits, three standard errors, are no chance."
             .to_owned(),
@@ -67,16 +63,14 @@ pub(super) fn false_positives(facts: &Facts) -> Plot {
 /// Games that were resigned.
 pub(super) fn resigned(facts: &Facts) -> Plot {
     let axis = Axis::new("share of games").format(Format::Percent);
-    by_model(facts, "resigned", "Resigned games", axis, |model, counts| {
-        share(model, counts.ends.resignation, counts.games())
-    })
+    by_model(facts, "resigned games", axis, |model, counts| share(model, counts.ends.resignation, counts.games()))
 }
 
 /// Calibration games whose winner was below the threshold in force.
 pub(super) fn would_be_wrong(facts: &Facts) -> Plot {
     let first = facts.thresholds.values().map(|(_, threshold)| threshold.to_model).min();
     let axis = Axis::new("share of calibration games").format(Format::Percent);
-    let plot = by_model(facts, "would-be-wrong", "False positives in force", axis, |model, counts| {
+    let plot = by_model(facts, "false positives in force", axis, |model, counts| {
         // Without a threshold there are no resignations.
         first.filter(|&first| model > first)?;
         share(model, counts.would_resign_wrongly, counts.calibration)

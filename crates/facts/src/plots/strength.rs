@@ -96,8 +96,6 @@ pub(super) fn elo(facts: &Facts, strength: &Strength, by: By) -> Plot {
     let others = strength.players.iter().filter(|player| player.model.is_none());
     let zero = strength.zero().map_or_else(String::new, |zero| format!("{zero}. "));
     Plot {
-        id: by.id().to_owned(),
-        title: format!("Elo by {}", by.name()),
         caption: format!(
             "{zero}The band is 95 % against {}; lines across are other players.{}",
             strength.against(),
@@ -108,5 +106,6 @@ pub(super) fn elo(facts: &Facts, strength: &Strength, by: By) -> Plot {
         series: series.into_iter().map(named).collect(),
         marks: others.map(|player| Mark { name: player.rating.player.clone(), y: player.rating.elo }).collect(),
         empty: "No matches yet.".to_owned(),
+        ..Plot::default()
     }
 }

@@ -11,7 +11,6 @@ use crate::reader::Facts;
 /// A curve of the page: numbers of sets by step.
 struct Shown {
     id: &'static str,
-    title: &'static str,
     caption: &'static str,
     label: &'static str,
     /// The set, the number in it, and what it is called.
@@ -22,7 +21,6 @@ struct Shown {
 const SHOWN: &[Shown] = &[
     Shown {
         id: "policy-loss",
-        title: "Policy loss",
         caption: "Cross-entropy in nats: of training batches before their step, the validation set, human games, deep searches.",
         label: "policy loss",
         lines: &[
@@ -35,7 +33,6 @@ const SHOWN: &[Shown] = &[
     },
     Shown {
         id: "value-loss",
-        title: "Value loss",
         caption: "As the configuration weights it.",
         label: "value loss",
         lines: &[("train", "value", "training"), ("holdout", "value", "validation"), ("human", "value", "human games")],
@@ -43,7 +40,6 @@ const SHOWN: &[Shown] = &[
     },
     Shown {
         id: "ownership-loss",
-        title: "Ownership loss",
         caption: "Cross-entropy of the points in nats, less that of the target with itself; of networks with the head.",
         label: "ownership loss",
         lines: &[("train", "ownership", "training"), ("holdout", "ownership", "validation")],
@@ -51,7 +47,6 @@ const SHOWN: &[Shown] = &[
     },
     Shown {
         id: "score-loss",
-        title: "Score loss",
         caption: "Huber loss of the margin in points by the side of the board; of networks with the head.",
         label: "score loss",
         lines: &[("train", "score", "training"), ("holdout", "score", "validation")],
@@ -59,7 +54,6 @@ const SHOWN: &[Shown] = &[
     },
     Shown {
         id: "opponent-policy-loss",
-        title: "Opponent policy loss",
         caption: "Cross-entropy of the opponent’s next move in nats; of networks with the head.",
         label: "opponent policy loss",
         lines: &[("train", "opponent_policy", "training"), ("holdout", "opponent_policy", "validation")],
@@ -67,7 +61,6 @@ const SHOWN: &[Shown] = &[
     },
     Shown {
         id: "l2",
-        title: "L2 penalty",
         caption: "λ‖w‖² / 2 over the weights.",
         label: "L2 penalty",
         lines: &[("train", "l2", "L2 penalty")],
@@ -75,7 +68,6 @@ const SHOWN: &[Shown] = &[
     },
     Shown {
         id: "total-loss",
-        title: "Total loss",
         caption: "The sum of the losses by their weights, and the L2 penalty: what training minimises.",
         label: "total loss",
         lines: &[("train", "total", "training"), ("holdout", "total", "validation"), ("human", "total", "human games")],
@@ -83,7 +75,6 @@ const SHOWN: &[Shown] = &[
     },
     Shown {
         id: "accuracy",
-        title: "Top-1 accuracy",
         caption: "Share of positions whose most probable move is that of the search, or of the human player.",
         label: "top-1 accuracy",
         lines: &[
@@ -96,7 +87,6 @@ const SHOWN: &[Shown] = &[
     },
     Shown {
         id: "value-error",
-        title: "Value error",
         caption: "Squared error of the predicted outcome, or of the value of a deep search, (v − t)². A constant has the error of \
                   the dashed lines.",
         label: "value MSE",
@@ -112,7 +102,6 @@ const SHOWN: &[Shown] = &[
     },
     Shown {
         id: "entropies",
-        title: "Entropies",
         caption: "Of the network’s policy and of the search policy, on the validation set. A policy far below its target has \
                   collapsed.",
         label: "entropy in nats",
@@ -121,7 +110,6 @@ const SHOWN: &[Shown] = &[
     },
     Shown {
         id: "surprise",
-        title: "Policy surprise",
         caption: "Divergence of the network’s policy from the search policy on the validation set: policy loss minus the \
                   entropy of the target, which is the noise that no network predicts.",
         label: "divergence in nats",
@@ -130,7 +118,6 @@ const SHOWN: &[Shown] = &[
     },
     Shown {
         id: "learning-rate",
-        title: "Learning rate",
         caption: "Of each step.",
         label: "learning rate",
         lines: &[("train", "learning_rate", "learning rate")],
@@ -138,7 +125,6 @@ const SHOWN: &[Shown] = &[
     },
     Shown {
         id: "gradient-norm",
-        title: "Gradient norm",
         caption: "Of the last batch before the line of the log.",
         label: "gradient norm",
         lines: &[("train", "gradient_norm", "gradient norm")],
@@ -162,14 +148,12 @@ pub(super) fn curve(facts: &Facts, name: &str) -> Option<Plot> {
         Series { name: name.to_owned(), shape, points }
     });
     Some(Plot {
-        id: shown.id.to_owned(),
-        title: shown.title.to_owned(),
         caption: shown.caption.to_owned(),
         x: Axis::new("optimiser step"),
         y: Axis::new(shown.label).format(shown.format),
         series: lines.filter(|series| !series.points.is_empty()).collect(),
-        marks: Vec::new(),
         empty: "No training yet.".to_owned(),
+        ..Plot::default()
     })
 }
 
@@ -198,8 +182,6 @@ pub(super) fn calibration(facts: &Facts) -> Plot {
         series.push(Series { name: "calibrated".to_owned(), shape: Shape::Dashed, points });
     }
     Plot {
-        id: "calibration".to_owned(),
-        title: "Calibration of values".to_owned(),
         caption: "Mean result of the side to move by its predicted result, a draw counting half, newest validation; bars are \
                   95 %, as if all positions were of different games."
             .to_owned(),
@@ -208,6 +190,7 @@ pub(super) fn calibration(facts: &Facts) -> Plot {
         series,
         marks: vec![Mark { name: String::new(), y: 0.5 }],
         empty: "No validation yet.".to_owned(),
+        ..Plot::default()
     }
 }
 

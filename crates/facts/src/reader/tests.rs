@@ -193,14 +193,3 @@ fn run_that_does_not_exist_is_an_error() {
     let error = Reader::open(store.run(&"none".parse().unwrap())).err().unwrap();
     assert!(matches!(error, StoreError::NotFound { .. }), "{error}");
 }
-
-#[test]
-fn plots_have_the_titles_that_pages_offer() {
-    let run = run();
-    publish(&run, 0, "w", 1, 0..4);
-    let facts = read(&mut Reader::open(run).unwrap());
-    let strength = crate::strength::Strength::of(&facts);
-    for (name, title) in crate::plots::NAMES.iter().zip(crate::plots::TITLES) {
-        assert_eq!(crate::plots::plot(&facts, &strength, name).unwrap().title, title, "{name}");
-    }
-}
