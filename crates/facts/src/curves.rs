@@ -42,8 +42,6 @@ pub struct Line {
 pub struct Alarm {
     /// The model that was being trained.
     pub model: u32,
-    /// After so many steps.
-    pub step: u64,
     /// What kind it is.
     pub name: String,
     /// What it says.
@@ -79,7 +77,7 @@ impl Curves {
         let time = line["time"].as_f64();
         if set == "alarm" {
             let text = |name: &str| line[name].as_str().map(str::to_owned);
-            self.alarms.push_back(Alarm { model: model?, step, name: text("alarm")?, text: text("text")? });
+            self.alarms.push_back(Alarm { model: model?, name: text("alarm")?, text: text("text")? });
             if self.alarms.len() > MOST_ALARMS {
                 self.alarms.pop_front();
             }

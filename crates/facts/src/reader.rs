@@ -7,8 +7,8 @@ use config::{RunConfig, RunName};
 use record::{GameId, GameProjection};
 use store::{FileRef, ModelMetadata, RatingRow, ResignThreshold, Run, Stem, StoreError};
 
+use crate::counts::Counts;
 use crate::curves::Curves;
-use crate::model_games::ModelGames;
 use crate::pool::Pool;
 use crate::unread::Unread;
 
@@ -48,6 +48,15 @@ pub struct Facts {
     pub unread: usize,
     /// Files that cannot be read, the newest.
     pub damaged: Arc<VecDeque<String>>,
+}
+
+/// Self-play of one model.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ModelGames {
+    /// The games; one that was published twice counts once.
+    pub counts: Counts,
+    /// Time in the name of the first file, in milliseconds since 1970.
+    pub first: Option<u64>,
 }
 
 /// A process, as its files show it.
@@ -358,7 +367,8 @@ impl Reader {
 
     fn count(&mut self, file: &FileRef, games: &[GameProjection]) {
         let model = Arc::make_mut(&mut self.facts.games).entry(file.model).or_default();
-        model.extend(file.stem.time());
+        let time = file.stem.time();
+        model.first = Some(model.first.map_or(time, |first| first.min(time)));
         let names = self.names.entry(file.model).or_default();
         games.iter().filter(|game| names.insert(game.summary.id)).for_each(|game| model.counts.add(game));
     }
