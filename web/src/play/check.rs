@@ -1,6 +1,6 @@
 //! Messages without models and engines, for tests and the fuzz target.
 
-use super::message::{Action, At, Open, Request};
+use super::message::{Action, Request};
 use super::{save, tree};
 
 /// Reads a message of a page, with the game or the file in it, as far as that needs no model.
@@ -9,15 +9,15 @@ use super::{save, tree};
 /// Why it cannot be used.
 pub fn check_message(text: &str) -> Result<(), String> {
     let game = match Request::parse(text).map_err(|refusal| refusal.reason)?.action {
-        Action::Position(At { game }) => game,
+        Action::Position { game } => game,
         Action::Analyze(search) | Action::Review(search) => search.game,
         Action::Genmove(genmove) => genmove.game,
         Action::Score(score) => score.game,
         Action::Planes(seen) | Action::Predict(seen) => seen.game,
         Action::Save(save) => return save::check(&save),
         Action::Start(start) => start.game()?,
-        Action::Open(Open { sgf }) => return tree::read(&sgf).map(drop),
-        Action::Stop(_) => return Ok(()),
+        Action::Open { sgf } => return tree::read(&sgf).map(drop),
+        Action::Stop { .. } => return Ok(()),
     };
     game.replay().map(drop)
 }

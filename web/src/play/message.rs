@@ -51,7 +51,7 @@ pub(crate) enum Action {
     /// The first position of a new game.
     Start(Start),
     /// The last position of a game.
-    Position(At),
+    Position { game: GameMessage },
     /// Analysis of the last position of a game.
     Analyze(Search),
     /// A move of a model in the last position of a game.
@@ -64,12 +64,12 @@ pub(crate) enum Action {
     Planes(Seen),
     /// Ownership and score that a model predicts in the last position of a game.
     Predict(Seen),
-    /// An SGF file as a tree of moves.
-    Open(Open),
+    /// The text of an SGF file as a tree of moves.
+    Open { sgf: String },
     /// A game with its known analysis as an SGF file.
     Save(Save),
     /// Stops the request of this id.
-    Stop(Stop),
+    Stop { id: u32 },
 }
 
 /// A new game.
@@ -115,14 +115,6 @@ pub(crate) enum Player {
     B,
     /// White.
     W,
-}
-
-/// The last position of a game.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct At {
-    /// The game.
-    pub(crate) game: GameMessage,
 }
 
 /// Analysis of positions.
@@ -187,14 +179,6 @@ pub(crate) struct Seen {
     pub(crate) model: String,
 }
 
-/// An SGF file.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Open {
-    /// Its text.
-    pub(crate) sgf: String,
-}
-
 /// A game to write as SGF.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -250,14 +234,6 @@ impl Save {
     }
 }
 
-/// Stops a request.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Stop {
-    /// Its id.
-    pub(crate) id: u32,
-}
-
 /// What a message may have besides things that cannot be read.
 #[derive(Deserialize)]
 struct Identified {
@@ -293,16 +269,16 @@ impl Action {
     /// Limits of lengths. What a game may be is checked when it is replayed.
     fn check(&self) -> Result<(), String> {
         let (game, model) = match self {
-            Action::Position(At { game }) => (Some(game), None),
+            Action::Position { game } => (Some(game), None),
             Action::Analyze(search) | Action::Review(search) => (Some(&search.game), Some(&search.model)),
             Action::Genmove(genmove) => (Some(&genmove.game), Some(&genmove.model)),
             Action::Score(score) => (Some(&score.game), Some(&score.model)),
             Action::Planes(seen) | Action::Predict(seen) => (Some(&seen.game), Some(&seen.model)),
             Action::Save(save) => (Some(&save.game), save.model.as_ref()),
-            Action::Open(Open { sgf }) if sgf.len() > LONGEST_SGF => {
+            Action::Open { sgf } if sgf.len() > LONGEST_SGF => {
                 return Err(format!("the file has {} bytes; files of at most {LONGEST_SGF} bytes are read", sgf.len()));
             }
-            Action::Start(_) | Action::Open(_) | Action::Stop(_) => (None, None),
+            Action::Start(_) | Action::Open { .. } | Action::Stop { .. } => (None, None),
         };
         if let Some(moves) = game.map(|game| game.moves.len()).filter(|moves| *moves > MOST_MOVES) {
             return Err(format!("the game has {moves} moves; games of at most {MOST_MOVES} moves are analysed"));

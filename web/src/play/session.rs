@@ -92,9 +92,9 @@ impl Session {
     }
 
     fn request(&mut self, Request { id: number, action }: Request) {
-        if let Action::Stop(stop) = &action {
+        if let Action::Stop { id: stopped } = action {
             // What waits or is searched for it ends when its tickets are dropped.
-            self.active.retain(|id, _| id.number != stop.id);
+            self.active.retain(|id, _| id.number != stopped);
             return;
         }
         let id = self.visitor.request(number);
@@ -118,7 +118,7 @@ impl Session {
                 self.reply(id, Content::Game(game));
                 self.position(id, &played);
             }
-            Action::Position(at) => self.position(id, &at.game.replay()?),
+            Action::Position { game } => self.position(id, &game.replay()?),
             Action::Analyze(search) => {
                 let played = self.searched(&search)?;
                 self.position(id, &played);
@@ -146,9 +146,9 @@ impl Session {
             }
             Action::Planes(seen) => self.seen(id, seen, |_, model, played| Ok(results::planes(model, played)))?,
             Action::Predict(seen) => self.seen(id, seen, prediction::predict)?,
-            Action::Open(open) => self.elsewhere(id, move |_| tree::read(&open.sgf).map(Content::Tree))?,
+            Action::Open { sgf } => self.elsewhere(id, move |_| tree::read(&sgf).map(Content::Tree))?,
             Action::Save(save) => self.elsewhere(id, move |play| save::save(play, &save))?,
-            Action::Stop(_) => {}
+            Action::Stop { .. } => {}
         }
         Ok(())
     }
