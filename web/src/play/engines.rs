@@ -92,12 +92,16 @@ impl Shelf {
 
 /// A model with its engine.
 pub(super) struct OpenModel {
-    name: String,
+    /// Its id.
+    pub(super) name: String,
     /// The only board; `None` for models that play on any.
     size: Option<Size>,
-    scoring: Scoring,
-    inputs: Inputs,
-    seed: u64,
+    /// How its games end.
+    pub(super) scoring: Scoring,
+    /// Its input planes.
+    pub(super) inputs: Inputs,
+    /// The seed of draws.
+    pub(super) seed: u64,
     /// Its auxiliary heads, once they were wanted; `None` when it has none.
     predictor: OnceLock<Option<Predictor>>,
     /// `None` only while it is closed.
@@ -234,9 +238,9 @@ impl Engines {
     pub(super) fn predictor<'a>(&self, model: &'a OpenModel) -> Result<Option<&'a Predictor>, EnginesError> {
         if model.predictor.get().is_none() {
             let models = self.models()?;
-            let weights = models.find(&self.named(model.name())?)?.weights(&models)?;
+            let weights = models.find(&self.named(&model.name)?)?.weights(&models)?;
             let read = Predictor::read(&weights);
-            let read = read.map_err(|source| EnginesError::Weights { model: model.name().to_owned(), source })?;
+            let read = read.map_err(|source| EnginesError::Weights { model: model.name.clone(), source })?;
             return Ok(model.predictor.get_or_init(|| read).as_ref());
         }
         Ok(model.predictor.get().and_then(Option::as_ref))
@@ -262,8 +266,8 @@ impl Engines {
 
     /// The meaning of a name that a visitor chose. Only the operator names files by their paths.
     fn named(&self, name: &str) -> Result<ModelName, EnginesError> {
-        match self.options.files.iter().find(|file| file.name() == name) {
-            Some(file) => Ok(ModelName::File(file.path().to_owned())),
+        match self.options.files.iter().find(|file| file.name == name) {
+            Some(file) => Ok(ModelName::File(file.path.clone())),
             None => Ok(ModelName::Model(name.parse()?)),
         }
     }
@@ -312,26 +316,6 @@ impl Engines {
 }
 
 impl OpenModel {
-    /// Its id.
-    pub(super) fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// How its games end.
-    pub(super) fn scoring(&self) -> Scoring {
-        self.scoring
-    }
-
-    /// Its input planes.
-    pub(super) fn inputs(&self) -> Inputs {
-        self.inputs
-    }
-
-    /// The seed of draws.
-    pub(super) fn seed(&self) -> u64 {
-        self.seed
-    }
-
     /// Its engine.
     pub(super) fn engine(&self) -> &Engine {
         &self.parts().0
@@ -348,9 +332,7 @@ impl OpenModel {
 
     fn check(&self, found: Size) -> Result<(), EnginesError> {
         match self.size {
-            Some(wanted) if wanted != found => {
-                Err(EnginesError::Board { model: self.name().to_owned(), wanted, found })
-            }
+            Some(wanted) if wanted != found => Err(EnginesError::Board { model: self.name.clone(), wanted, found }),
             _ => Ok(()),
         }
     }
@@ -394,7 +376,7 @@ mod tests {
         let opening = place.lock();
         // This would wait for ever if it needed the lock of the other model.
         let uniform = engines.open("uniform", size).unwrap();
-        assert_eq!(uniform.name(), "uniform");
+        assert_eq!(uniform.name, "uniform");
         drop(opening);
         drop(place);
         assert!(Arc::ptr_eq(&uniform, &engines.open("uniform", size).unwrap()));
@@ -416,7 +398,7 @@ mod tests {
         };
         let engines = open(&[path]).unwrap().engines;
         let found = engines.open("net.safetensors", size).unwrap();
-        assert_eq!(found.name(), "net.safetensors");
+        assert_eq!(found.name, "net.safetensors");
         assert!(Arc::ptr_eq(&found, &engines.already_open("net.safetensors", size).unwrap()));
         assert!(engines.predictor(&found).unwrap().is_some());
         let nine = Size::new(9).unwrap();
@@ -444,7 +426,7 @@ mod tests {
         let uniform = engines.open("uniform", size).unwrap();
         assert!(is_busy("random"));
         drop(uniform);
-        assert_eq!(engines.open("random", size).unwrap().name(), "random");
+        assert_eq!(engines.open("random", size).unwrap().name, "random");
         engines.close();
     }
 }

@@ -12,8 +12,10 @@ use crate::WebError;
 /// A file of weights that visitors can choose.
 #[derive(Clone, Debug)]
 pub(super) struct OfferedFile {
-    name: String,
-    path: PathBuf,
+    /// The name that visitors know it by.
+    pub(super) name: String,
+    /// Where it is.
+    pub(super) path: PathBuf,
     shape: Shape,
 }
 
@@ -38,16 +40,6 @@ impl OfferedFile {
         let shape = WeightsFile::read(path)?.shape();
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
         Ok(OfferedFile { name, path: path.to_owned(), shape })
-    }
-
-    /// The name that visitors know it by.
-    pub(super) fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// Where it is.
-    pub(super) fn path(&self) -> &Path {
-        &self.path
     }
 
     /// Its place in the lists of pages.

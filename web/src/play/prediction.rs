@@ -13,7 +13,7 @@ use super::state::Play;
 pub(super) fn predict(play: &Play, model: &OpenModel, played: &Played) -> Result<Content, String> {
     let Played { game, komi } = played;
     let predictor = play.engines.predictor(model).map_err(|error| error.to_string())?;
-    let predicted = predictor.map(|predictor| predictor.predict(&input_planes(model.inputs(), game, *komi)));
+    let predicted = predictor.map(|predictor| predictor.predict(&input_planes(model.inputs, game, *komi)));
     let none = Prediction { ownership: None, margin: None };
     Ok(Content::Prediction(for_black(predicted.unwrap_or(none), game.to_move())))
 }

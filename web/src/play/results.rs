@@ -46,7 +46,7 @@ fn estimated(model: Option<&OpenModel>, game: &Game, komi: f32) -> Result<PointS
         None => Vec::new(),
         Some(model) => {
             let mut evaluator = model.evaluator();
-            play_on(game, &mut *evaluator, Scoring::PassAlive, komi, &mut generator(model.seed()))
+            play_on(game, &mut *evaluator, Scoring::PassAlive, komi, &mut generator(model.seed))
                 .map_err(|error| format!("the model failed: {error}"))?
         }
     };
@@ -73,7 +73,7 @@ fn scored(game: &Game, komi: f32, dead: PointSet) -> Result<ScoreMessage, String
 /// The input planes of a position.
 pub(super) fn planes(model: &OpenModel, played: &Played) -> Content {
     let Played { game, komi } = played;
-    let inputs = model.inputs();
+    let inputs = model.inputs;
     let bytes = input_planes(inputs, game, *komi);
     let planes = inputs.names().into_iter().zip(bytes.chunks_exact(game.size().area()));
     let planes = planes.map(|(name, values)| PlaneMessage { name, values: values.to_vec() }).collect();

@@ -67,7 +67,7 @@ impl Review {
     }
 
     fn key(&self, turn: usize) -> ReportKey {
-        ReportKey::new(self.model.name(), &self.game, turn, self.komi, self.visits)
+        ReportKey::new(&self.model.name, &self.game, turn, self.komi, self.visits)
     }
 
     /// Puts positions on the desk. Returns itself unless all have reports.

@@ -47,7 +47,7 @@ pub(super) fn analyze(
     visits: u32,
 ) -> Result<Option<Searching>, String> {
     let Played { game, komi } = played;
-    let key = ReportKey::new(model.name(), &game, game.turn(), komi, visits);
+    let key = ReportKey::new(&model.name, &game, game.turn(), komi, visits);
     if let Some(report) = visitor.play.reports.get(&key) {
         visitor.reply(id, Content::Analysis(AnalysisMessage { known: true, report }));
         return Ok(None);
@@ -65,7 +65,7 @@ pub(super) fn genmove(
     played: Played,
     genmove: Genmove,
 ) -> Result<Option<Searching>, String> {
-    if model.scoring() == Scoring::PassAlive && played.game.all_pass_alive() {
+    if model.scoring == Scoring::PassAlive && played.game.all_pass_alive() {
         let mut game = played.game;
         let content = decided(&mut game, Move::Pass, None)?;
         visitor.reply(id, content);
@@ -80,7 +80,7 @@ pub(super) fn genmove(
         ..Task::new(Arc::new(played.game.clone()), turn, played.komi, genmove.visits)
     };
     let awaited = genmove.awaited;
-    let purpose = Purpose::Genmove(Box::new(played), genmove, model.seed());
+    let purpose = Purpose::Genmove(Box::new(played), genmove, model.seed);
     begin(visitor, id, model, task, awaited, purpose).map(Some)
 }
 
