@@ -18,10 +18,9 @@ use crate::pool::players_model;
 const RANDOM: &str = "random";
 
 /// Where games come from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// Self-play.
-    #[default]
     SelfPlay,
     /// Matches.
     Match,
@@ -49,22 +48,6 @@ pub struct Search {
     pub reached_threshold: Option<bool>,
     /// The first moves, or any that a symmetry makes of them.
     pub opening: Vec<Move>,
-}
-
-impl Default for Search {
-    fn default() -> Search {
-        Search {
-            kind: Kind::default(),
-            model: None,
-            player: String::new(),
-            outcome: None,
-            end: None,
-            moves: 0..=u32::MAX,
-            calibration: None,
-            reached_threshold: None,
-            opening: Vec::new(),
-        }
-    }
 }
 
 impl Search {
@@ -284,6 +267,21 @@ mod tests {
         run
     }
 
+    /// Every game of self-play.
+    fn any() -> Search {
+        Search {
+            kind: Kind::SelfPlay,
+            model: None,
+            player: String::new(),
+            outcome: None,
+            end: None,
+            moves: 0..=u32::MAX,
+            calibration: None,
+            reached_threshold: None,
+            opening: Vec::new(),
+        }
+    }
+
     fn all(run: &Run, wanted: &Search, most: usize, may_continue: bool) -> (Vec<Found>, usize) {
         let (mut found, mut from, mut pages) = (Vec::new(), None, 0);
         loop {
@@ -303,11 +301,11 @@ mod tests {
     #[test]
     fn pages_together_have_every_game_once_newest_first() {
         let run = run_with_games();
-        let (whole, _) = all(&run, &Search::default(), usize::MAX, true);
+        let (whole, _) = all(&run, &any(), usize::MAX, true);
         assert_eq!(whole.len(), 60);
         for most in [1, 7, 10, 59] {
-            assert_eq!(all(&run, &Search::default(), most, true).0, whole, "{most} a page");
-            assert_eq!(all(&run, &Search::default(), most, false).0, whole, "{most} a page, a file at a time");
+            assert_eq!(all(&run, &any(), most, true).0, whole, "{most} a page");
+            assert_eq!(all(&run, &any(), most, false).0, whole, "{most} a page, a file at a time");
         }
         let models: Vec<u32> = whole
             .iter()
@@ -322,13 +320,12 @@ mod tests {
     #[test]
     fn games_that_do_not_fit_are_not_found() {
         let run = run_with_games();
-        let (whole, _) = all(&run, &Search::default(), usize::MAX, true);
+        let (whole, _) = all(&run, &any(), usize::MAX, true);
         let count = |wanted: &Search, fits: &dyn Fn(&GameListing) -> bool| {
             let (found, _) = all(&run, wanted, 5, true);
             assert!(found.iter().all(|game| fits(&game.listing)), "{wanted:?}");
             assert_eq!(found.len(), whole.iter().filter(|game| fits(&game.listing)).count(), "{wanted:?}");
         };
-        let any = Search::default;
         count(&Search { outcome: Some(Outcome::Black), ..any() }, &|game| game.game.summary.outcome == Outcome::Black);
         count(&Search { end: Some(EndReason::Resignation), ..any() }, &|game| {
             game.game.summary.end == EndReason::Resignation
@@ -346,7 +343,7 @@ mod tests {
         let again: Vec<_> = (5..12).map(|index| synthetic::game("r-2", "w", index, size, 8)).collect();
         let newest = FileRef { model: 2, stem: Stem::new("w", 7).unwrap() };
         run.games().publish_as(&newest, &again).unwrap();
-        let found = search(&run, &Search::default(), None, usize::MAX, &|| true).unwrap();
+        let found = search(&run, &any(), None, usize::MAX, &|| true).unwrap();
         let ids: HashSet<_> = found.games.iter().map(|game| game.listing.game.summary.id).collect();
         assert_eq!((found.games.len(), ids.len(), found.searched), (60, 60, 67));
         let of_newest = found.games.iter().filter(|game| game.place == Place::SelfPlay(newest.clone()));
@@ -375,14 +372,14 @@ mod tests {
         let of =
             |places: &[usize]| places.iter().map(|&at| (played[at].0.into(), played[at].1.into())).collect::<Vec<_>>();
         for (model, places) in [(1, &[0, 4][..]), (2, &[0, 2]), (10, &[1]), (0, &[2]), (4, &[])] {
-            assert_eq!(pairs(Search { model: Some(model), ..Search::default() }), of(places), "model {model}");
+            assert_eq!(pairs(Search { model: Some(model), ..any() }), of(places), "model {model}");
         }
         for (player, places) in
             [("r-1", &[0, 4][..]), ("r-1+visits=8", &[4]), ("r-", &[]), ("GnuGo-1", &[3]), ("", &[0, 1, 2, 3, 4])]
         {
-            assert_eq!(pairs(Search { player: player.to_owned(), ..Search::default() }), of(places), "{player:?}");
+            assert_eq!(pairs(Search { player: player.to_owned(), ..any() }), of(places), "{player:?}");
         }
-        let both = Search { model: Some(2), player: "random".to_owned(), ..Search::default() };
+        let both = Search { model: Some(2), player: "random".to_owned(), ..any() };
         assert_eq!(pairs(both), of(&[2]));
     }
 
