@@ -55,25 +55,22 @@ pub struct Args {
 pub(crate) fn run(store: &str, args: &Args) -> anyhow::Result<()> {
     let models = &Models::new(Store::open_or_empty(store)?);
     let named = args.named(models)?;
-    match &named[..] {
-        [model] if args.every.is_none() => {
-            let subject = Subject::open(models, model)?;
-            let against = args.against.as_ref().map(|other| Subject::open(models, other)).transpose()?;
-            args.write(&subject.name, &Inspection::of_network(Facts::gather(&subject, against.as_ref())?))
-        }
+    let found = match &named[..] {
+        [model] if args.every.is_none() => network(models, model, args.against.as_ref())?,
         _ if args.against.is_some() => {
-            Err(anyhow!("--against compares a single network; {} are named", named.len())).misconfigured()
+            return Err(anyhow!("--against compares a single network; {} are named", named.len())).misconfigured();
         }
         _ if named.len() > MOST => {
             let many =
                 anyhow!("a page has at most {MOST} networks, and {} are named; use a larger --every", named.len());
-            Err(many).misconfigured()
+            return Err(many).misconfigured();
         }
-        _ => {
-            let series = Series::gather(named.len(), &|place| Subject::open(models, &named[place]))?;
-            args.write(&series.name(), &Inspection::of_series(series))
-        }
-    }
+        _ => networks(models, &named)?,
+    };
+    let file = args.out.clone().unwrap_or_else(|| format!("{}.html", found.name()).into());
+    let written = write_whole(&file, found.page().as_bytes());
+    written.with_context(|| format!("cannot write {}", file.display())).misconfigured()?;
+    runtime::print(format_args!("{}: {found}", file.display()))
 }
 
 /// The network of a model, and what it has in common with another one.
@@ -116,13 +113,6 @@ impl Args {
             }
         }
         Ok(names)
-    }
-
-    fn write(&self, name: &str, found: &Inspection) -> anyhow::Result<()> {
-        let file = self.out.clone().unwrap_or_else(|| format!("{name}.html").into());
-        let written = write_whole(&file, found.page().as_bytes());
-        written.with_context(|| format!("cannot write {}", file.display())).misconfigured()?;
-        runtime::print(format_args!("{}: {found}", file.display()))
     }
 }
 

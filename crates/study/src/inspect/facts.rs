@@ -78,11 +78,8 @@ impl Facts {
     /// Networks that have no tensor of one name and dimensions.
     pub(super) fn gather(subject: &Subject, against: Option<&Subject>) -> Result<Facts, StudyError> {
         let (own, other) = (&subject.listing, against.map(|against| &against.listing));
-        let like = |tensor: &ListedTensor| {
-            other.and_then(|other| other.tensor(&tensor.name)).filter(|like| is_like(tensor, like))
-        };
         let tensors: Vec<TensorFacts> =
-            own.tensors.iter().map(|tensor| TensorFacts::new(tensor, like(tensor))).collect();
+            own.tensors.iter().map(|tensor| TensorFacts::new(tensor, like(against, tensor))).collect();
         if against.is_some() && tensors.iter().all(|tensor| tensor.against.is_none()) {
             let other = other.map(|other| other.shape.to_string()).unwrap_or_default();
             return Err(StudyError::Unlike(own.shape.to_string(), other));
@@ -120,8 +117,9 @@ impl fmt::Display for Facts {
     }
 }
 
-fn is_like(one: &ListedTensor, other: &ListedTensor) -> bool {
-    one.dimensions == other.dimensions
+/// The tensor of the same name and dimensions.
+pub(super) fn like<'a>(network: Option<&'a Subject>, tensor: &ListedTensor) -> Option<&'a ListedTensor> {
+    network?.listing.tensor(&tensor.name).filter(|like| like.dimensions == tensor.dimensions)
 }
 
 /// What one network has and the other has not, or has in other dimensions.
@@ -130,7 +128,7 @@ fn uncompared(own: &Listing, other: &Listing) -> Vec<String> {
     let theirs = theirs.map(|tensor| format!("{} is in the other network only", tensor.name));
     let ours = own.tensors.iter().filter_map(|tensor| match other.tensor(&tensor.name) {
         None => Some(format!("{} is in this network only", tensor.name)),
-        Some(like) if is_like(tensor, like) => None,
+        Some(like) if like.dimensions == tensor.dimensions => None,
         Some(like) => Some(format!("{} is {:?} here and {:?} there", tensor.name, tensor.dimensions, like.dimensions)),
     });
     ours.chain(theirs).map(|what| format!("not compared: {what}")).collect()

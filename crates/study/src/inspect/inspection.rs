@@ -31,11 +31,19 @@ impl Inspection {
         Inspection(Kind::Series(Box::new(series)))
     }
 
+    /// A name for a file.
+    pub(super) fn name(&self) -> String {
+        match &self.0 {
+            Kind::Network(facts) => facts.model.name.clone(),
+            Kind::Series(series) => series.ends().join("-to-"),
+        }
+    }
+
     /// The names of the networks.
     pub fn title(&self) -> String {
         match &self.0 {
             Kind::Network(facts) => network_body::title(facts),
-            Kind::Series(series) => series_body::title(series),
+            Kind::Series(series) => series.ends().join(" to "),
         }
     }
 

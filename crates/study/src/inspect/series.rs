@@ -10,8 +10,8 @@ use net::ListedTensor;
 use serde::Serialize;
 
 use super::Subject;
-use super::facts::{ModelFacts, norms};
-use super::tensor::{difference, finite, norm, shown};
+use super::facts::{ModelFacts, like, norms};
+use super::tensor::{counts, difference, finite, norm, shown};
 use crate::StudyError;
 
 /// Bars of a histogram.
@@ -120,10 +120,9 @@ impl Series {
         })
     }
 
-    /// A name for the page.
-    pub(super) fn name(&self) -> String {
-        let name = |column: Option<&Column>| column.map(|column| column.card.name.clone()).unwrap_or_default();
-        format!("{}-to-{}", name(self.networks.first()), name(self.networks.last()))
+    /// The names of the first and the last network.
+    pub(super) fn ends(&self) -> [&str; 2] {
+        [self.networks.first(), self.networks.last()].map(|column| column.map_or("", |column| &column.card.name))
     }
 }
 
@@ -169,7 +168,7 @@ impl Cell {
         let variance = numbers.iter().map(|number| (number - mean).powi(2)).sum::<f64>() / numbers.len() as f64;
         Cell {
             dimensions: tensor.dimensions.clone(),
-            counts: range.map_or(Vec::new(), |range| counts(&numbers, range)),
+            counts: range.map_or(Vec::new(), |range| counts(&numbers, range, BARS)),
             mean: shown(mean),
             deviation: shown(variance.sqrt()),
             norm: if numbers.is_empty() { None } else { shown(norm(&numbers)) },
@@ -178,21 +177,6 @@ impl Cell {
             dead,
         }
     }
-}
-
-/// The tensor of the same name and dimensions.
-fn like<'a>(network: Option<&'a Subject>, tensor: &ListedTensor) -> Option<&'a ListedTensor> {
-    network?.listing.tensor(&tensor.name).filter(|like| like.dimensions == tensor.dimensions)
-}
-
-/// How many numbers are in each part of the range; numbers beyond an end are counted there.
-fn counts(numbers: &[f64], (low, high): (f64, f64)) -> Vec<usize> {
-    let mut counts = vec![0; BARS];
-    for number in numbers {
-        let place = (number - low) / (high - low) * BARS as f64;
-        counts[(place.max(0.0) as usize).min(BARS - 1)] += 1;
-    }
-    counts
 }
 
 /// The range of the numbers without [`BEYOND`] of them at either end; `None` of none.

@@ -7,7 +7,7 @@ use maud::{Markup, html};
 use page::number::{percent, whole};
 
 use super::parts::{TableLinks, dimensions, faults, footer, named, plain};
-use super::series::{Column, Row, Series};
+use super::series::{Row, Series};
 
 /// Steps of strength of a heat map.
 const SHADES: f64 = 10.0;
@@ -18,7 +18,7 @@ const MOST_DOTS: usize = 40;
 pub(super) fn body(series: &Series, links: &TableLinks<'_>) -> Markup {
     let shape = series.networks.last().map_or("", |column| &column.card.shape);
     html! {
-        h1 #title { (title(series)) }
+        h1 #title { (series.ends().join(" to ")) }
         p.quiet #counts { (series.networks.len()) " networks, " (series.tensors.len()) " tensors. " (shape) }
         nav.section aria-label="Page" {
             a href="#networks" { "Networks" }
@@ -28,12 +28,6 @@ pub(super) fn body(series: &Series, links: &TableLinks<'_>) -> Markup {
         section #histograms { h2 { "Histograms" } (histograms(series)) (links("tensors")) (links("histograms")) }
         (footer())
     }
-}
-
-/// The names of the first and the last network.
-pub(super) fn title(series: &Series) -> String {
-    let name = |column: Option<&Column>| column.map(|column| column.card.name.clone()).unwrap_or_default();
-    format!("{} to {}", name(series.networks.first()), name(series.networks.last()))
 }
 
 fn networks(series: &Series) -> Markup {
@@ -75,7 +69,7 @@ fn histograms(series: &Series) -> Markup {
 
 fn figure(series: &Series, number: usize, tensor: &Row) -> Markup {
     let shapes: BTreeSet<String> = tensor.cells.iter().flatten().map(|cell| dimensions(&cell.dimensions)).collect();
-    let name = |column: Option<&Column>| column.map(|column| column.card.name.clone()).unwrap_or_default();
+    let [first, last] = series.ends();
     html! {
         figure {
             figcaption { (named(&tensor.name)) span { (shapes.into_iter().collect::<Vec<_>>().join(", ")) } }
@@ -83,8 +77,8 @@ fn figure(series: &Series, number: usize, tensor: &Row) -> Markup {
                 (values(tensor))
                 (norms(tensor))
                 div.ends {
-                    span { (name(series.networks.first())) }
-                    @if series.networks.len() > 1 { span { (name(series.networks.last())) } }
+                    span { (first) }
+                    @if series.networks.len() > 1 { span { (last) } }
                 }
             }
         }

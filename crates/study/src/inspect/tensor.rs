@@ -92,13 +92,18 @@ impl TensorFacts {
 
 impl Histogram {
     fn new(numbers: &[f64], (from, to): (f64, f64)) -> Histogram {
-        let mut counts = vec![0; BARS];
-        for number in numbers {
-            let place = (number - from) / (to - from) * BARS as f64;
-            counts[(place as usize).min(BARS - 1)] += 1;
-        }
-        Histogram { from, to, counts }
+        Histogram { from, to, counts: counts(numbers, (from, to), BARS) }
     }
+}
+
+/// How many numbers are in each part of the range; numbers beyond an end are counted there.
+pub(super) fn counts(numbers: &[f64], (low, high): (f64, f64), bars: usize) -> Vec<usize> {
+    let mut counts = vec![0; bars];
+    for number in numbers {
+        let place = (number - low) / (high - low) * bars as f64;
+        counts[(place.max(0.0) as usize).min(bars - 1)] += 1;
+    }
+    counts
 }
 
 /// ‖a − b‖ / ‖b‖.

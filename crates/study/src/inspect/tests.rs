@@ -138,7 +138,7 @@ fn several_networks_stand_side_by_side() {
     let files: Vec<Vec<u8>> = (1..=3).map(|seed| weights(4, seed).to_bytes()).collect();
     let networks: Vec<(&str, Vec<u8>)> = ["a-1", "a-2", "a-3"].into_iter().zip(files).collect();
     let (series, page, facts) = series(&networks);
-    assert_eq!((series.name(), series.networks.len()), ("a-1-to-a-3".to_owned(), 3));
+    assert_eq!((series.ends(), series.networks.len()), (["a-1", "a-3"], 3));
     assert_eq!(series.tensors.len(), read("x", &networks[0].1).unwrap().tensors.len());
     for row in &series.tensors {
         let (low, high) = row.range.unwrap();
