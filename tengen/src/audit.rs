@@ -13,6 +13,7 @@ mod shards;
 mod trained;
 
 use std::collections::HashSet;
+use std::fmt::Display;
 
 use anyhow::anyhow;
 use config::{RunConfig, RunName};
@@ -20,7 +21,7 @@ use record::GameId;
 use runtime::Stop;
 use store::{Run, Store, StoreError};
 
-pub use findings::{Findings, Problem};
+pub use findings::Findings;
 
 use trained::Trained;
 
@@ -120,7 +121,7 @@ impl Audit<'_> {
             Ok(read) => Ok(Some(read)),
             // These name the file themselves.
             Err(error @ (StoreError::Damaged { .. } | StoreError::NotFound { .. })) => {
-                let problem = Problem { place: None, what: error.to_string() };
+                let problem = error.to_string();
                 // An archive that cannot be opened is in the way of all that ask for games.
                 if !self.found.problems.contains(&problem) {
                     self.found.problems.push(problem);
@@ -131,7 +132,8 @@ impl Audit<'_> {
         }
     }
 
-    fn problem(&mut self, place: impl Into<String>, what: impl Into<String>) {
-        self.found.problems.push(Problem { place: Some(place.into()), what: what.into() });
+    /// Notes what is wrong with a file, or with a game in it.
+    fn problem(&mut self, place: impl Display, what: impl Display) {
+        self.found.problems.push(format!("{place}: {what}"));
     }
 }

@@ -68,7 +68,7 @@ fn games_in_progress_are_handed_over_and_published_where_they_began() {
     assert!(handed.iter().all(|game| game.handoffs.len() == 1 && game.handoffs[0].model == "uniform"));
     assert!(alone.iter().all(|game| game.turns.len() > 1));
     let findings = tengen::audit::audit(&run, &config, &Stop::never()).unwrap();
-    assert_eq!(findings.problems, []);
+    assert_eq!(findings.problems, [] as [String; 0]);
 }
 
 #[test]
@@ -158,7 +158,7 @@ fn handed_off_games_finish_once() {
     let handed: Vec<&GameRecord> = games.iter().filter(|game| !game.handoffs.is_empty()).collect();
     assert!(handed.len() as u64 >= left.handed_off, "{} of {}", handed.len(), left.handed_off);
     assert!(handed.iter().any(|game| game.black == "random" && game.handoffs[0].model == "uniform"));
-    assert_eq!(tengen::audit::audit(&run, &config, &Stop::never()).unwrap().problems, []);
+    assert_eq!(tengen::audit::audit(&run, &config, &Stop::never()).unwrap().problems, [] as [String; 0]);
 }
 
 /// A damaged file of unfinished games is moved to quarantine, and blocks no worker, its own included.

@@ -5,20 +5,11 @@ use std::fmt;
 
 use store::FileRef;
 
-/// Something that is wrong, and where.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Problem {
-    /// The file, and the game in it; `None` when `what` names it.
-    pub place: Option<String>,
-    /// The problem.
-    pub what: String,
-}
-
 /// Counts of everything that was read, and the findings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Findings {
-    /// The problem.
-    pub problems: Vec<Problem>,
+    /// What is wrong, and where.
+    pub problems: Vec<String>,
     /// Files of games.
     pub files: usize,
     /// Archives that such files have gone into.
@@ -57,15 +48,6 @@ impl Findings {
     /// Whether some of the problems go when files are moved to quarantine.
     pub fn can_be_repaired(&self) -> bool {
         !self.damaged.is_empty() || !self.damaged_unfinished.is_empty()
-    }
-}
-
-impl fmt::Display for Problem {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.place {
-            Some(place) => write!(f, "{place}: {}", self.what),
-            None => f.write_str(&self.what),
-        }
     }
 }
 
