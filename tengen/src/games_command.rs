@@ -1,7 +1,7 @@
 //! `tengen games`: the games of a run for which a condition in SQL holds, as a list or as SGF.
 //!
-//! The cast: a `Filter` holds the condition and the columns that it needs; a `Source`
-//! hands out the games, file by file; a `Collection` writes them.
+//! The cast: a `Filter` holds the condition and the columns that it needs; `source`
+//! reads the games, file by file; a `Collection` writes them.
 
 mod collection;
 mod filter;
@@ -15,11 +15,10 @@ use config::RunName;
 use facts::search::Place;
 use record::GameId;
 use runtime::{Classify, Progress, Stop, within};
-use store::{Store, StoreError};
+use store::{Run, Store, StoreError};
 
 use collection::Collection;
 use filter::Filter;
-use source::Source;
 
 /// Arguments of `tengen games`.
 #[derive(clap::Args, Debug)]
@@ -53,12 +52,12 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     if !run.exists()? {
         return Err(runtime::RunError::absent(&run).into());
     }
-    let source = Source::open(&run, args.matches)?;
+    let files = source::files(&run, args.matches)?;
     let mut search = Search { filter, collection, seen: HashSet::new(), limit: args.limit.unwrap_or(usize::MAX) };
     search.header()?;
     let (mut searched, mut damaged) = (0, 0);
-    let progress = Progress::new("files of games", Some(source.files().len() as u64));
-    for (file, number) in source.files().iter().zip(1..) {
+    let progress = Progress::new("files of games", Some(files.len() as u64));
+    for (file, number) in files.iter().zip(1..) {
         if stop.requested() {
             // The file that was begun is deleted.
             if let Some(out) = &args.sgf {
@@ -69,7 +68,7 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
         if search.is_full() {
             break;
         }
-        match search.file(&source, file) {
+        match search.file(&run, file) {
             Ok(games) => searched += games,
             Err(error) if error.downcast_ref::<StoreError>().is_some_and(StoreError::is_damage) => {
                 tracing::warn!(error = %format_args!("{error:#}"), "the file is skipped");
@@ -112,13 +111,13 @@ impl Search {
     }
 
     /// Searches a file, and returns how many games it has. Nothing is put out of a file that turns out to be damaged.
-    fn file(&mut self, source: &Source, file: &Place) -> anyhow::Result<usize> {
-        let Some(table) = source.columns(file, &self.filter.columns())? else { return Ok(0) };
+    fn file(&mut self, run: &Run, file: &Place) -> anyhow::Result<usize> {
+        let Some(table) = source::columns(run, file, &self.filter.columns())? else { return Ok(0) };
         let rows = self.filter.rows(&table, source::model(file))?;
         if rows.is_empty() {
             return Ok(table.num_rows());
         }
-        let games = if self.collection.is_some() { source.games(file)? } else { Vec::new() };
+        let games = if self.collection.is_some() { file.games(run)? } else { Vec::new() };
         for row in rows {
             if self.is_full() || !self.seen.insert(row.id) {
                 continue;
@@ -127,7 +126,7 @@ impl Search {
                 Some(collection) => {
                     let game = games.get(row.number).filter(|game| game.id == row.id);
                     let game = game.ok_or_else(|| anyhow!("{file}: its rows differ between two reads"))?;
-                    collection.put(&source.folder(game), game)?;
+                    collection.put(&source::folder(file, game), game)?;
                 }
                 None => runtime::print(row.listed.join("\t"))?,
             }
