@@ -9,13 +9,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc;
 
-use analysis::book::{BookFile, BookHeader, BookKey, Entry, Graph, book_json, book_rows, book_sgf};
+use analysis::book::{BookFile, BookHeader, BookKey, BookRow, Entry, Graph, book_json, book_rows, book_sgf};
 use analysis::{Engine, Event, Task};
 use anyhow::{Context, anyhow};
+use arrow_array::{ArrayRef, Float32Array, RecordBatch, StringArray, UInt32Array};
 use go::{Game, Scoring, Size};
 use models::Player;
 use runtime::{Classify, Progress, Stop};
-use store::{BookColumns, book_table};
 
 use crate::player::{BATCH, PlayerArgs, receive};
 
@@ -198,23 +198,26 @@ fn export(args: &Args, header: &BookHeader, graph: &Graph) -> anyhow::Result<()>
     };
     write(&args.sgf, &|| book_sgf(header, graph).into_bytes())?;
     write(&args.json, &|| book_json(header, graph).to_string().into_bytes())?;
-    write(&args.parquet, &|| book_table(columns(graph)).to_vec())
+    write(&args.parquet, &|| store::encode(&table(graph)).to_vec())
 }
 
-fn columns(graph: &Graph) -> BookColumns {
-    let mut columns = BookColumns::default();
-    for row in book_rows(graph) {
-        columns.key.push(row.key);
-        columns.line.push(row.line);
-        columns.to_move.push(row.to_move);
-        columns.mv.push(row.r#move);
-        columns.next.push(row.next);
-        columns.prior.push(row.prior);
-        columns.visits.push(row.visits);
-        columns.value.push(row.value);
-        columns.minimax.push(row.minimax);
-    }
-    columns
+/// A row for each move of each position.
+fn table(graph: &Graph) -> RecordBatch {
+    let rows = book_rows(graph);
+    let text = |of: fn(&BookRow) -> &str| -> ArrayRef { Arc::new(StringArray::from_iter_values(rows.iter().map(of))) };
+    let float = |of: fn(&BookRow) -> f32| -> ArrayRef { Arc::new(Float32Array::from_iter_values(rows.iter().map(of))) };
+    let columns: [(&str, ArrayRef); 9] = [
+        ("key", text(|row| &row.key)),
+        ("line", text(|row| &row.line)),
+        ("to_move", text(|row| &row.to_move)),
+        ("move", text(|row| &row.r#move)),
+        ("next", text(|row| &row.next)),
+        ("prior", float(|row| row.prior)),
+        ("visits", Arc::new(UInt32Array::from_iter_values(rows.iter().map(|row| row.visits)))),
+        ("value", float(|row| row.value)),
+        ("minimax", float(|row| row.minimax)),
+    ];
+    RecordBatch::try_from_iter(columns).expect("columns of equal length")
 }
 
 /// Prints the size of the book and its best line.
@@ -231,6 +234,14 @@ fn summarise(book: &Growing<'_>, graph: &Graph) -> anyhow::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn table_has_the_columns_of_the_guide() {
+        let table = table(&Graph::new(Size::MIN, BTreeMap::new()));
+        let schema = table.schema();
+        let names: Vec<String> = schema.fields().iter().map(|field| format!("`{}`", field.name())).collect();
+        assert!(include_str!("../../docs/guide/book.md").contains(&names.join(", ")), "{names:?}");
+    }
 
     #[test]
     fn rounds_of_a_large_book_are_few() {

@@ -9,7 +9,7 @@ use axum::http::{HeaderName, HeaderValue};
 use axum::response::Response;
 use config::RunName;
 use facts::search::{Place, search};
-use record::GameRecord;
+use record::{GameRecord, games};
 use store::Run;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
@@ -62,7 +62,7 @@ pub(crate) async fn parquet(State(app): State<App>, Path(run): Path<String>, Que
             all.extend(games);
             Ok(())
         })?;
-        let table = store::games_table(&all);
+        let table = store::encode(&games::to_batch(&all));
         Ok(marked(download::parquet(table, &games_name(run.name(), rest.as_ref())), rest.as_ref()))
     })
     .await

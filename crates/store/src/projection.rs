@@ -103,7 +103,10 @@ impl Store {
 }
 
 /// The bytes of a Parquet file with this table.
-pub(crate) fn encode(table: &RecordBatch) -> Bytes {
+///
+/// # Panics
+/// When the system has no resources left.
+pub fn encode(table: &RecordBatch) -> Bytes {
     let mut writer = TableWriter::new(&table.schema());
     writer.put(table);
     writer.finish(&[])
