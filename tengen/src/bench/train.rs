@@ -1,10 +1,9 @@
 //! Training as the stage does it, beside forward, backward and step alone.
 
 use std::fmt;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use net::{NetError, Precision, PreparedBatch, TrainBench, TrainConfig, TrainDevice, Trainer};
+use net::{Device, NetError, Precision, PreparedBatch, TrainBench, TrainConfig, TrainDevice, Trainer};
 use record::{Example, ExampleRows, synthetic};
 use runtime::{Classify, DeviceArgs};
 use serde::Serialize;
@@ -77,7 +76,8 @@ pub(super) fn run(bench: &Bench<'_>, args: &Args) -> anyhow::Result<()> {
 }
 
 fn measure(bench: &Bench<'_>, args: &Args, subject: &Subject) -> anyhow::Result<Case> {
-    let Training { rows, batch, trainer, threads } = Training::new(subject, &args.devices, args.precision)?;
+    let (rows, batch) = (rows(subject)?, subject.config.train.batch);
+    let trainer = || trainer(subject, &args.devices, args.precision);
     let mut bare_steps = TrainBench::new(trainer()?, &rows.take(&numbers(&rows, 0, batch)).to_examples())?;
     let mut learn = Steps::new(trainer()?, rows, batch);
     // What a GPU has left to do after the last step would be counted as the time of the other case.
@@ -94,7 +94,7 @@ fn measure(bench: &Bench<'_>, args: &Args, subject: &Subject) -> anyhow::Result<
     Ok(Case {
         tower: subject.tower(),
         batch,
-        threads,
+        threads: args.devices.threads(),
         optimizer: format!("{:?}", subject.config.train.optimizer).to_lowercase(),
         examples_per_s: all.per_second(),
         waited_share: learn.waited.div_duration_f64(all.spent.wall),
@@ -105,34 +105,17 @@ fn measure(bench: &Bench<'_>, args: &Args, subject: &Subject) -> anyhow::Result<
 
 /// Examples a second of training as the stage does it.
 pub(super) fn examples_per_s(bench: &Bench<'_>, devices: &DeviceArgs, subject: &Subject) -> anyhow::Result<f64> {
-    let Training { rows, batch, trainer, .. } = Training::new(subject, devices, Precision::Auto)?;
-    let mut learn = Steps::new(trainer()?, rows, batch);
+    let trainer = trainer(subject, devices, Precision::Auto)?;
+    let mut learn = Steps::new(trainer, rows(subject)?, subject.config.train.batch);
     learn.step()?;
     Ok(Rate::measure(bench.time, || learn.step())?.per_second())
 }
 
-/// What a measured training begins with.
-struct Training<F> {
-    rows: Arc<ExampleRows>,
-    batch: usize,
-    trainer: F,
-    threads: usize,
-}
-
-impl Training<()> {
-    fn new(
-        subject: &Subject,
-        devices: &DeviceArgs,
-        precision: Precision,
-    ) -> anyhow::Result<Training<impl Fn() -> Result<Trainer, NetError>>> {
-        let config = &subject.config;
-        let (threads, batch) = (devices.threads(), config.train.batch);
-        let train_device = TrainDevice { device: devices.device.parse().misconfigured()?, precision, threads };
-        let train_config = TrainConfig::new(config);
-        let rows = Arc::new(rows(subject.weights.shape().size, batch)?);
-        let trainer = move || Trainer::new(&subject.weights, 0, train_config.clone(), train_device);
-        Ok(Training { rows, batch, trainer, threads })
-    }
+/// A training of the network that has taken no step.
+fn trainer(subject: &Subject, devices: &DeviceArgs, precision: Precision) -> anyhow::Result<Trainer> {
+    let device: Device = devices.device.parse().misconfigured()?;
+    let train_device = TrainDevice { device, precision, threads: devices.threads() };
+    Ok(Trainer::new(&subject.weights, 0, TrainConfig::new(&subject.config), train_device)?)
 }
 
 /// Training whose batches another thread prepares.
@@ -145,7 +128,7 @@ struct Steps {
 }
 
 impl Steps {
-    fn new(trainer: Trainer, rows: Arc<ExampleRows>, batch: usize) -> Steps {
+    fn new(trainer: Trainer, rows: ExampleRows, batch: usize) -> Steps {
         let (preparation, mut step) = (trainer.preparation(), trainer.steps());
         let ahead = Prefetch::new(move || -> Result<_, NetError> {
             let examples = rows.take(&numbers(&rows, (step as usize + 1) * batch, batch)).to_examples();
@@ -166,7 +149,8 @@ impl Steps {
 }
 
 /// At least a batch of made-up examples.
-fn rows(size: go::Size, batch: usize) -> anyhow::Result<ExampleRows> {
+fn rows(subject: &Subject) -> anyhow::Result<ExampleRows> {
+    let (size, batch) = (subject.weights.shape().size, subject.config.train.batch);
     let mut examples: Vec<Example> = Vec::new();
     // A game has an example at least.
     for index in 0..GAMES.max(batch as u64) {
