@@ -204,15 +204,4 @@ mod tests {
             programs.iter().flat_map(|program| without_default(program, program.get_name())).collect();
         assert!(found.is_empty(), "{}", found.join("\n"));
     }
-
-    #[test]
-    fn all_programs_and_their_commands_are_there() {
-        let page = page();
-        for name in ["tengen", "tengen bench search", "selfplay", "shuffler", "trainer", "evaluator"] {
-            assert!(page.contains(&format!("\n### {name}\n")), "{name}");
-        }
-        for option in ["`search.q_init`", "`loop.models`", "`--set <KEY=VALUE>`", "`TENGEN_STORE`"] {
-            assert!(page.contains(option), "{option}");
-        }
-    }
 }

@@ -138,19 +138,4 @@ mod tests {
         }
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 4, "nothing else stays");
     }
-
-    #[test]
-    fn names_of_other_kinds_and_folders_that_are_not_there_are_errors() {
-        let folder = tempfile::tempdir().unwrap();
-        fs::create_dir(folder.path().join("taken.zip")).unwrap();
-        let cases = [
-            ("all.txt", ".zip, .sgf or .sgf.gz"),
-            ("no/all.zip", "no/all.zip: there is no folder "),
-            ("taken.zip", "taken.zip: it is a folder"),
-        ];
-        for (name, reason) in cases {
-            let error = Collection::create(&folder.path().join(name)).err().unwrap();
-            assert!(format!("{error:#}").contains(reason), "{error:#}");
-        }
-    }
 }
