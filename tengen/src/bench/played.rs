@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use config::RunConfig;
 use mcts::Evaluator;
-use play::{BatchedGame, EvaluatorCounts, EvaluatorStats, Selfplay, SelfplaySpec};
+use play::{EvaluatorCounts, EvaluatorStats, Selfplay, SelfplaySpec};
 use record::GameRecord;
 
 use super::clock::{Rate, Spent, Stopwatch};
@@ -33,32 +33,6 @@ pub(super) fn per_second(all: &[Played], things: impl Fn(&Played) -> f64) -> f64
     all.iter().map(|played| things(played) / played.spent.wall.as_secs_f64()).sum()
 }
 
-/// A game that counts moves as they are made.
-struct Counted<'a> {
-    game: Selfplay,
-    moves: &'a Cell<usize>,
-}
-
-impl BatchedGame for Counted<'_> {
-    type Finished = GameRecord;
-
-    fn model(&self) -> Option<usize> {
-        self.game.model()
-    }
-
-    fn submit(&mut self, models: &mut [&mut dyn Evaluator]) {
-        self.game.submit(models);
-    }
-
-    fn take(&mut self, models: &[&mut dyn Evaluator]) -> Option<GameRecord> {
-        let before = self.game.turns();
-        let finished = self.game.take(models);
-        let after = finished.as_ref().map_or(self.game.turns(), |game| game.turns.len());
-        self.moves.set(self.moves.get() + after - before);
-        finished
-    }
-}
-
 /// Self-play on one thread, with an evaluator that counts into `stats`: for a quarter of the time to get the games apart from
 /// each other, and then for the time that counts.
 pub(super) fn selfplay(
@@ -70,29 +44,40 @@ pub(super) fn selfplay(
 ) -> anyhow::Result<Played> {
     let config = config.at(0);
     let slots = config.selfplay.batch / config.search.leaves;
-    let (games, moves) = (Cell::new(0), Cell::new(0));
-    let mut started = (0..).map(|index| SelfplaySpec::new(&config, "made-up", &thread.to_string(), index, None));
-    let mut start = || started.next().map(|spec| Counted { game: Selfplay::new(spec), moves: &moves });
+    // Games that have ended, the moves of these, and the moves that games had at their beginning.
+    let [games, ended, given] = [0_usize; 3].map(Cell::new);
+    let mut specs = (0..).map(|index| SelfplaySpec::new(&config, "made-up", &thread.to_string(), index, None));
+    let mut start = || {
+        let game = Selfplay::new(specs.next()?);
+        given.set(given.get() + game.turns());
+        Some(game)
+    };
+    let mut finish = |game: GameRecord| {
+        games.set(games.get() + 1);
+        ended.set(ended.get() + game.turns.len());
+    };
+    let moves = |playing: &[Selfplay]| ended.get() + playing.iter().map(Selfplay::turns).sum::<usize>() - given.get();
     let began = Instant::now();
-    let mut measured: Option<(Stopwatch, EvaluatorCounts)> = None;
+    let mut measured: Option<(Stopwatch, EvaluatorCounts, usize)> = None;
     let mut end = None;
-    play::run(&mut [evaluator], &mut Vec::new(), slots, &mut start, &mut |_| games.set(games.get() + 1), &mut |_| {
+    let mut watch = |playing: &[Selfplay]| {
         let counts = stats.counts();
         if measured.is_none() && began.elapsed() >= time / 4 {
             games.set(0);
-            moves.set(0);
-            measured = Some((Stopwatch::start(), counts));
+            measured = Some((Stopwatch::start(), counts, moves(playing)));
         }
-        let Some((watch, before)) = &measured else { return ControlFlow::Continue(()) };
-        let spent = watch.spent();
+        let Some((clock, before, moves_before)) = &measured else { return ControlFlow::Continue(()) };
+        let spent = clock.spent();
         if spent.wall < time || counts.batches == before.batches {
             return ControlFlow::Continue(());
         }
         // The request during the last batch does not count.
-        end.get_or_insert(Played { games: games.get(), moves: moves.get(), counts: counts.since(*before), spent });
+        let moves = moves(playing) - *moves_before;
+        end.get_or_insert(Played { games: games.get(), moves, counts: counts.since(*before), spent });
         ControlFlow::Break(())
-    })
-    .map_err(|error| anyhow::anyhow!(error))?;
+    };
+    play::run(&mut [evaluator], &mut Vec::new(), slots, &mut start, &mut finish, &mut watch)
+        .map_err(|error| anyhow::anyhow!(error))?;
     Ok(end.expect("the loop sets it in its last round"))
 }
 
