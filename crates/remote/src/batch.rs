@@ -5,9 +5,9 @@ use std::time::Duration;
 use bytes::Bytes;
 use net::Packing;
 
-use crate::Encoding;
 use crate::model_key::{ModelKey, ModelKeyError};
 use crate::proto::v1;
+use crate::{Encoding, Priority};
 
 /// Positions for one model.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,16 +28,6 @@ pub struct Batch {
     pub answers: Encoding,
     /// Whose positions these are.
     pub priority: Priority,
-}
-
-/// Whose positions a server evaluates first.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Priority {
-    /// Those of self-play.
-    #[default]
-    Selfplay,
-    /// Those of people and matches, before those of self-play.
-    Interactive,
 }
 
 /// A message that is no batch, or none for this network.
@@ -119,7 +109,7 @@ impl Batch {
         if positions > most {
             return Err(BatchError::TooMany { positions, most });
         }
-        let encoding = v1::Encoding::try_from(answers).map_err(|_| BatchError::Encoding(answers))?;
+        let encoding = Encoding::try_from(answers).map_err(|_| BatchError::Encoding(answers))?;
         Ok(Batch {
             id,
             model: model.ok_or(ModelKeyError::Missing)?.try_into()?,
@@ -127,9 +117,9 @@ impl Batch {
             deadline: (deadline_micros > 0).then(|| Duration::from_micros(deadline_micros)),
             bits: planes,
             scalars,
-            answers: encoding.into(),
+            answers: encoding,
             // One of another version has no precedence.
-            priority: v1::Priority::try_from(priority).unwrap_or_default().into(),
+            priority: Priority::try_from(priority).unwrap_or_default(),
         })
     }
 }
@@ -145,26 +135,8 @@ impl From<Batch> for v1::Batch {
             deadline_micros: deadline.map_or(0, micros),
             planes: bits,
             scalars,
-            answers: v1::Encoding::from(answers).into(),
-            priority: v1::Priority::from(priority).into(),
-        }
-    }
-}
-
-impl From<v1::Priority> for Priority {
-    fn from(priority: v1::Priority) -> Priority {
-        match priority {
-            v1::Priority::Selfplay => Priority::Selfplay,
-            v1::Priority::Interactive => Priority::Interactive,
-        }
-    }
-}
-
-impl From<Priority> for v1::Priority {
-    fn from(priority: Priority) -> v1::Priority {
-        match priority {
-            Priority::Selfplay => v1::Priority::Selfplay,
-            Priority::Interactive => v1::Priority::Interactive,
+            answers: answers.into(),
+            priority: priority.into(),
         }
     }
 }

@@ -3,17 +3,7 @@
 use half::f16;
 use half::slice::HalfFloatSliceExt;
 
-use crate::proto::v1;
-
-/// Number format of network output on the wire.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Encoding {
-    /// As the network computed it.
-    #[default]
-    F32,
-    /// Rounded to half precision.
-    F16,
-}
+use crate::proto::v1::Encoding;
 
 /// Bytes of another length than the numbers take.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -105,24 +95,6 @@ impl Encoding {
             }
         }
         Ok(())
-    }
-}
-
-impl From<Encoding> for v1::Encoding {
-    fn from(encoding: Encoding) -> v1::Encoding {
-        match encoding {
-            Encoding::F32 => v1::Encoding::F32,
-            Encoding::F16 => v1::Encoding::F16,
-        }
-    }
-}
-
-impl From<v1::Encoding> for Encoding {
-    fn from(encoding: v1::Encoding) -> Encoding {
-        match encoding {
-            v1::Encoding::F32 => Encoding::F32,
-            v1::Encoding::F16 => Encoding::F16,
-        }
     }
 }
 

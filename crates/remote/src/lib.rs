@@ -33,12 +33,13 @@ mod transport;
 
 pub use address::{Address, AddressError, Tiers};
 pub use answer::{Answer, AnswerError, Output, Refusal};
-pub use batch::{Batch, BatchError, Priority};
+pub use batch::{Batch, BatchError};
 pub use client::Client;
-pub use encoding::{Encoding, LengthError};
+pub use encoding::LengthError;
 pub use error::RemoteError;
 pub use kserve_input::{KserveInput, KserveInputError};
 pub use model_key::{Digest, ModelKey, ModelKeyError};
+pub use proto::v1::{Encoding, Priority};
 pub use security::{SecurityError, ServerIdentity, Token, client_tls, server_tls};
 pub use session::{OpenLocal, RemoteSession};
 
