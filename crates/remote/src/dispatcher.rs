@@ -223,7 +223,7 @@ impl<T: Transport> Dispatcher<T> {
         if self.due.is_some_and(|due| due <= now) {
             self.reporter.note(self.pool.servers());
             self.due = None;
-            let largest = self.pool.servers().iter().map(|server| server.most()).min();
+            let largest = self.pool.servers().iter().map(|server| server.most).min();
             self.largest.store(largest.unwrap_or(u32::MAX), Ordering::Relaxed);
         }
     }

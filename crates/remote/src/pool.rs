@@ -90,23 +90,23 @@ impl Pool {
         let server = &mut self.servers[index];
         let is_current = server.generation == connection.generation && !matches!(server.state, State::Down { .. });
         if is_current {
-            server.hear(now);
+            server.heard = now;
             match event {
                 Event::Welcome { credit, most } => {
-                    server.set_credit(credit);
-                    server.set_most(most);
+                    server.credit = credit;
+                    server.most = most.max(1);
                     if matches!(server.state, State::Probing { .. }) {
                         self.rise(now, index);
                     }
                 }
                 Event::Credit { credit } => {
-                    server.set_credit(credit);
+                    server.credit = credit;
                     if matches!(server.state, State::Suspect { silent: true, .. }) {
                         self.rise(now, index);
                     }
                 }
                 Event::Answer { attempt, reply } => {
-                    server.hear_answer(now);
+                    server.answered = now;
                     if matches!(server.state, State::Suspect { .. }) {
                         self.rise(now, index);
                     }
@@ -285,7 +285,7 @@ impl Pool {
         if is_warm {
             return sent + usual;
         }
-        let silent = sent.max(self.servers[server].heard()) + usual.max(self.settings.silence);
+        let silent = sent.max(self.servers[server].heard) + usual.max(self.settings.silence);
         silent.min(sent + usual.max(self.settings.cold))
     }
 
@@ -294,7 +294,7 @@ impl Pool {
         let mut from = 0;
         while let Some(&number) = self.waiting.range(from..).next() {
             from = number + 1;
-            let most = self.servers.iter().map(Server::most).min().unwrap_or(u32::MAX);
+            let most = self.servers.iter().map(|server| server.most).min().unwrap_or(u32::MAX);
             if most < self.batches[&number].positions {
                 self.finish(number, Outcome::Failed(Failure::TooLarge { most }));
                 continue;

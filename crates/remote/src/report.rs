@@ -65,7 +65,7 @@ impl Reporter {
         let problem = problem.as_deref().unwrap_or("it did not respond in time");
         match state {
             State::Up { .. } => {
-                tracing::info!(server = %name, tier, credit = is.credit(), version = %greeting, "inference server is up");
+                tracing::info!(server = %name, tier, credit = is.credit, version = %greeting, "inference server is up");
             }
             State::Suspect { .. } => tracing::warn!(server = %name, tier, "inference server does not respond"),
             State::Down { .. } => tracing::warn!(server = %name, tier, problem, "inference server is down"),
@@ -93,7 +93,7 @@ impl Reporter {
                 State::Down { .. } | State::Probing { .. } => 0.0,
             };
             metrics::INFERENCE_UP.set_for(name, up);
-            metrics::INFERENCE_OUTSTANDING.set_for(name, server.outstanding());
+            metrics::INFERENCE_OUTSTANDING.set_for(name, server.outstanding);
             let Counts { answered, resent, late } = server.counts;
             metrics::INFERENCE_CLIENT_BATCHES.add_for(name, answered - reported.noted.answered);
             metrics::INFERENCE_RESENT.add_for(name, resent - reported.noted.resent);

@@ -22,10 +22,11 @@ pub(crate) struct Server {
     pub(super) known: bool,
     pub(super) latency: Latency,
     /// Positions that were sent over the connection and have no response.
-    pub(super) outstanding: u32,
-    credit: u32,
-    /// Positions that may be in a batch.
-    most: u32,
+    pub(crate) outstanding: u32,
+    /// Positions that may be outstanding; 0 before the first connection.
+    pub(crate) credit: u32,
+    /// Positions that may be in a batch; no limit before the first connection.
+    pub(crate) most: u32,
     /// The models of which it has evaluated a batch over this connection.
     warm: BTreeSet<u64>,
     /// Positions that may be outstanding beside the credit. It doubles with each response, so that a server that comes back is
@@ -36,9 +37,9 @@ pub(crate) struct Server {
     /// Since when it has been full for every batch.
     exhausted: Option<Time>,
     /// When the last message came.
-    heard: Time,
+    pub(super) heard: Time,
     /// When the last response came, or the connection began.
-    answered: Time,
+    pub(super) answered: Time,
     /// Connections that failed in a row.
     failures: u32,
 }
@@ -74,21 +75,6 @@ impl Server {
             answered: Time::ZERO,
             failures: 0,
         }
-    }
-
-    /// Positions that were sent and have no response.
-    pub(crate) fn outstanding(&self) -> u32 {
-        self.outstanding
-    }
-
-    /// Positions that may be outstanding; 0 before the first connection.
-    pub(crate) fn credit(&self) -> u32 {
-        self.credit
-    }
-
-    /// Positions that may be in a batch; no limit before the first connection.
-    pub(crate) fn most(&self) -> u32 {
-        self.most
     }
 
     pub(super) fn connection(&self, server: usize) -> Connection {
@@ -133,21 +119,6 @@ impl Server {
         self.outstanding = 0;
     }
 
-    /// A message came.
-    pub(super) fn hear(&mut self, now: Time) {
-        self.heard = now;
-    }
-
-    /// A response came.
-    pub(super) fn hear_answer(&mut self, now: Time) {
-        self.answered = now;
-    }
-
-    /// When the last message came.
-    pub(super) fn heard(&self) -> Time {
-        self.heard
-    }
-
     /// Whether no message came for half of the deadline, or none came when the server had to send one.
     pub(super) fn is_silent(&self, now: Time, settings: &Settings) -> bool {
         now.saturating_sub(self.heard) >= settings.silence.max(settings.deadline / 2)
@@ -156,14 +127,6 @@ impl Server {
     /// Whether no response came for half of the deadline.
     pub(super) fn is_stuck(&self, now: Time, settings: &Settings) -> bool {
         now.saturating_sub(self.answered) >= settings.deadline / 2
-    }
-
-    pub(super) fn set_credit(&mut self, credit: u32) {
-        self.credit = credit;
-    }
-
-    pub(super) fn set_most(&mut self, most: u32) {
-        self.most = most.max(1);
     }
 
     /// Whether it has evaluated a batch of this model, so that it need not load it.

@@ -108,7 +108,7 @@ impl World {
     fn check(&self) {
         for (index, server) in self.pool.servers().iter().enumerate() {
             let sent = self.sent.iter().filter(|sent| sent.connection.server == index).count();
-            assert_eq!(server.outstanding() > 0, sent > 0, "server {index}");
+            assert_eq!(server.outstanding > 0, sent > 0, "server {index}");
             assert_eq!(self.open[index].is_none(), matches!(server.state, State::Down { .. }), "server {index}");
         }
         for batch in (0..self.submitted).filter(|batch| !self.done.contains_key(batch)) {

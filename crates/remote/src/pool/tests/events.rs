@@ -15,7 +15,7 @@ fn batches_go_to_the_server_with_the_fewest_outstanding_positions_per_credit() {
     let batches: Vec<u64> = (0..40).map(|_| world.submit(8)).collect();
     let first = batches.iter().filter(|&&batch| world.at(batch) == [0]).count();
     assert_eq!(first, 32, "four of five go to the server with four times the credit");
-    assert_eq!([0, 1].map(|server| world.pool.servers()[server].outstanding()), [256, 64]);
+    assert_eq!([0, 1].map(|server| world.pool.servers()[server].outstanding), [256, 64]);
 }
 
 #[test]
