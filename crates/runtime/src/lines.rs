@@ -1,6 +1,6 @@
 //! Lines of standard input, and whether there are any.
 
-use std::io::{self, BufRead};
+use std::io::{self, BufRead, Read};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, TryRecvError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -30,28 +30,18 @@ impl Line {
 
     /// Reads to the end of the line, or of the input; `None` at the end.
     fn read(input: &mut impl BufRead, longest: usize) -> io::Result<Option<Line>> {
-        let mut line = Line { bytes: Vec::new(), cut: false };
-        let mut anything = false;
-        loop {
-            let buffer = match input.fill_buf() {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-                other => other?,
-            };
-            if buffer.is_empty() {
-                return Ok(anything.then_some(line));
-            }
-            anything = true;
-            let end = buffer.iter().position(|&byte| byte == b'\n');
-            let here = &buffer[..end.unwrap_or(buffer.len())];
-            let room = (longest - line.bytes.len()).min(here.len());
-            line.bytes.extend_from_slice(&here[..room]);
-            line.cut |= room < here.len();
-            let used = here.len() + usize::from(end.is_some());
-            input.consume(used);
-            if end.is_some() {
-                return Ok(Some(line));
-            }
+        let mut bytes = Vec::new();
+        // With its end, or with the first byte that is too much.
+        if input.by_ref().take(longest as u64 + 1).read_until(b'\n', &mut bytes)? == 0 {
+            return Ok(None);
         }
+        let has_end = bytes.pop_if(|byte| *byte == b'\n').is_some();
+        let cut = !has_end && bytes.len() > longest;
+        if cut {
+            bytes.truncate(longest);
+            input.skip_until(b'\n')?;
+        }
+        Ok(Some(Line { bytes, cut }))
     }
 }
 

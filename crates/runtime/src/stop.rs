@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use crate::Health;
 
@@ -67,13 +67,8 @@ impl Stop {
 
     /// Sleeps for `time`, or until a stop is requested; returns [`Stop::requested`].
     pub fn wait(&self, time: Duration) -> bool {
-        let start = Instant::now();
-        let mut requested = self.lock();
-        while !*requested {
-            let Some(left) = time.checked_sub(start.elapsed()).filter(|left| !left.is_zero()) else { break };
-            (requested, _) = self.0.changed.wait_timeout(requested, left).unwrap_or_else(PoisonError::into_inner);
-        }
-        *requested
+        let waited = self.0.changed.wait_timeout_while(self.lock(), time, |requested| !*requested);
+        *waited.unwrap_or_else(PoisonError::into_inner).0
     }
 
     /// A flag has no broken states, so a panic elsewhere while it was held does not matter.
