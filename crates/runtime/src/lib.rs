@@ -63,7 +63,7 @@ pub use exit::main;
 pub use exit_class::exit_codes;
 pub use health::Health;
 pub use lines::{Line, Lines};
-pub use log::{Filter, LogArgs, UnknownFilter};
+pub use log::LogArgs;
 pub use output::{StdoutClosed, print, print_anew};
 pub use progress::Progress;
 pub use range::within;

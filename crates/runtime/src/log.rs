@@ -1,9 +1,9 @@
 //! The log: `tracing` events on standard error.
 
 use std::fmt;
-use std::str::FromStr;
 
 use clap::Args;
+use tracing::level_filters::LevelFilter;
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::time::FormatTime;
@@ -17,22 +17,13 @@ use crate::unix_millis;
 #[command(next_help_heading = "Logging")]
 pub struct LogArgs {
     /// Log level: error, warn, info, debug or trace, also per module (info,store=debug)
-    #[arg(long, env = "TENGEN_LOG_LEVEL", default_value = "info", value_name = "LEVEL", global = true)]
-    pub log_level: Filter,
+    #[arg(long, env = "TENGEN_LOG_LEVEL", default_value = "info", value_name = "LEVEL", global = true, value_parser = filter)]
+    pub log_level: String,
 
     /// Log format; auto: plain on a terminal and for interactive commands, JSON elsewhere
     #[arg(long, env = "TENGEN_LOG_FORMAT", default_value = "auto", value_name = "FORMAT", global = true)]
     pub log_format: LogFormat,
 }
-
-/// A checked log filter, such as `info` or `info,store=debug`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Filter(String);
-
-/// An invalid log filter.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("\"{0}\" is not error, warn, info, debug, trace or off, nor pairs like store=debug")]
-pub struct UnknownFilter(String);
 
 impl LogArgs {
     /// Starts the log of a program that may run where machines read it. Where one was started before in this process, that
@@ -51,7 +42,7 @@ impl LogArgs {
             LogFormat::Auto if !console::is_terminal() => elsewhere,
             format => format,
         };
-        let builder = tracing_subscriber::fmt().with_env_filter(self.log_level.filter()).with_writer(LogWriter);
+        let builder = tracing_subscriber::fmt().with_env_filter(EnvFilter::new(&self.log_level)).with_writer(LogWriter);
         let started = match format {
             LogFormat::Json => builder.json().flatten_event(true).finish().try_init(),
             LogFormat::Auto => builder.with_timer(Clock).with_target(false).finish().try_init(),
@@ -63,22 +54,15 @@ impl LogArgs {
     }
 }
 
-impl Filter {
-    fn filter(&self) -> EnvFilter {
-        EnvFilter::new(&self.0)
+/// A log filter, such as `info` or `info,store=debug`.
+fn filter(text: &str) -> Result<String, String> {
+    // A bare word that is no level would be read as a module's name and silence everything else.
+    let level = |part: &str| !part.is_empty() && part.parse::<LevelFilter>().is_ok();
+    let known = |part: &str| part.contains('=') || level(part);
+    if text.split(',').all(known) && EnvFilter::try_new(text).is_ok() {
+        return Ok(text.to_owned());
     }
-}
-
-impl FromStr for Filter {
-    type Err = UnknownFilter;
-
-    fn from_str(text: &str) -> Result<Filter, UnknownFilter> {
-        // A bare word that is no level would be read as a module's name and silence everything else.
-        let level = |part: &str| !part.is_empty() && tracing::level_filters::LevelFilter::from_str(part).is_ok();
-        let known = |part: &str| part.contains('=') || level(part);
-        let fine = text.split(',').all(known) && EnvFilter::try_new(text).is_ok();
-        if fine { Ok(Filter(text.to_owned())) } else { Err(UnknownFilter(text.to_owned())) }
-    }
+    Err(format!("\"{text}\" is not error, warn, info, debug, trace or off, nor pairs like store=debug"))
 }
 
 /// The time of day in UTC: on a terminal the date is known.
@@ -98,10 +82,10 @@ mod tests {
     #[test]
     fn takes_levels_and_modules() {
         for text in ["info", "off", "DEBUG", "warn,store=debug", "store=trace"] {
-            assert!(text.parse::<Filter>().is_ok(), "{text}");
+            assert!(filter(text).is_ok(), "{text}");
         }
         for text in ["", "loud", "info,", "info,store=loud", "store"] {
-            assert!(text.parse::<Filter>().is_err(), "{text}");
+            assert!(filter(text).is_err(), "{text}");
         }
     }
 }
