@@ -86,7 +86,7 @@ pub fn fit(samples: &[Sample], steps: Steps) -> Tables {
 pub(crate) fn fit_parts(samples: &[Sample], steps: Steps, parts: Parts) -> Tables {
     // A move that is likely to have steps is likely to have a large exponent, too.
     let quantised = quantised(samples, steps.count().unwrap_or(2048));
-    let fixed = fit_fixed(samples, &quantised, parts);
+    let fixed = fit_fixed(samples, &quantised);
     let mut weights = Weights::new(Tables::len(steps));
     for (weight, &number) in weights.weights.iter_mut().zip(&fixed) {
         *weight = f32::from(number) / ONE as f32;
@@ -122,7 +122,7 @@ fn quantised(samples: &[Sample], count: u32) -> Quantised {
 }
 
 /// The log-odds that a move has steps, from features of the position.
-fn fit_fixed(samples: &[Sample], quantised: &Quantised, parts: Parts) -> Vec<i16> {
+fn fit_fixed(samples: &[Sample], quantised: &Quantised) -> Vec<i16> {
     let mut weights = Weights::new(places::END);
     for epoch in 0..EPOCHS {
         weights.rate = RATE / (1 << epoch) as f32;
@@ -131,18 +131,13 @@ fn fit_fixed(samples: &[Sample], quantised: &Quantised, parts: Parts) -> Vec<i16
             let (side, fixed) = (view.size().side(), Fixed::new(view));
             for index in moves(view) {
                 let has = steps[index] > 0;
-                if !parts.position {
-                    weights.update(&[places::PASS], has);
-                } else if index == view.size().area() {
+                if index == view.size().area() {
                     weights.update(&fixed.pass(), has);
                 } else {
                     weights.update(&fixed.contexts(index / side, index % side), has);
                 }
             }
         }
-    }
-    if !parts.position {
-        return vec![0; places::END];
     }
     weights.rounded()
 }

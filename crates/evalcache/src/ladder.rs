@@ -72,10 +72,8 @@ pub fn ladder(fitted: &[Sample], measured: &[Sample], steps: Steps, tables: Opti
     let legal: Vec<Vec<u16>> = policies.0.iter().map(|(s, steps)| moves(&s.view).map(|i| steps[i]).collect()).collect();
     rungs.push(Rung { name: "+ empty points only (entropy)", bytes: entropy(&legal) });
     if !fitted.is_empty() {
-        for (name, neighbours, rest) in
-            [("+ features of the position", false, false), ("+ coded neighbours", true, false)]
-        {
-            let parts = Parts { position: true, neighbours, rest };
+        for (name, neighbours) in [("+ features of the position", false), ("+ coded neighbours", true)] {
+            let parts = Parts { neighbours, rest: false };
             rungs.push(policies.coded(name, &fit_parts(fitted, steps, parts)));
         }
         rungs.push(policies.coded("+ steps that remain", &fit(fitted, steps)));

@@ -1,12 +1,10 @@
 //! The parts of the models, to measure what each is worth.
 
-use crate::layout::shares as policy;
+use crate::layout::shares as p;
 
 /// Which contexts a fit uses.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Parts {
-    /// Features of a move.
-    pub(crate) position: bool,
     /// What coded neighbours have.
     pub(crate) neighbours: bool,
     /// The remaining steps, and how the policy compares with the expectation so far.
@@ -14,14 +12,10 @@ pub(crate) struct Parts {
 }
 
 impl Parts {
-    pub(crate) const ALL: Parts = Parts { position: true, neighbours: true, rest: true };
+    pub(crate) const ALL: Parts = Parts { neighbours: true, rest: true };
 
     /// Whether a context is used. Those of the class, the size and the value always are.
     pub(crate) fn have(self, context: u32) -> bool {
-        use policy as p;
-        if self == Parts::ALL {
-            return true;
-        }
         match context {
             p::REST..p::NEAR | p::EXPECTED..p::LARGEST => self.rest,
             p::NEAR..p::EXPECTED | p::LARGEST..p::SIZE_REST | p::SIZE_NEAR..p::SIZE_FIRST => self.neighbours,
