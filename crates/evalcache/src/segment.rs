@@ -90,7 +90,7 @@ impl Parts {
         let len = filter_at.last().copied().unwrap_or(0);
         let filters_at = PRELUDE as u64 + u64::from(head_len);
         let blocks_at = filters_at + u64::from(len);
-        if source.len() != blocks_at + head.blocks_len() + u64::from(head_len) + FOOTER as u64 {
+        if source.size() != blocks_at + head.blocks_len() + u64::from(head_len) + FOOTER as u64 {
             return Err(ReadError::NoSegment("length differs from the head"));
         }
         let mut filters = vec![0; len as usize];
@@ -108,7 +108,7 @@ impl<S: Source> Segment<S> {
     pub fn open(source: S) -> Result<Segment<S>, ReadError> {
         let mut opened = Parts::read(&source);
         let whole = opened.as_ref().is_ok_and(|parts| parts.head_copies == 2 && parts.filters_are_right);
-        if !whole && source.drop_copies(0..source.len()) {
+        if !whole && source.drop_copies(0..source.size()) {
             opened = Parts::read(&source);
         }
         let Parts { head, filters, filter_at, blocks_at, head_copies, filters_are_right } = opened?;

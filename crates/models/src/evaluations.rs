@@ -114,7 +114,7 @@ struct OpenSegment {
 pub struct SegmentSource(pub SegmentFile);
 
 impl Source for SegmentSource {
-    fn len(&self) -> u64 {
+    fn size(&self) -> u64 {
         self.0.size()
     }
 
@@ -156,7 +156,7 @@ fn open_segment(segments: &Evaluations, number: u32) -> Result<Option<Segment<Se
 fn mergeable(open: &[OpenSegment], most: Mergeable) -> Vec<&OpenSegment> {
     let mut all: Vec<&OpenSegment> = open.iter().collect();
     all.sort_by_key(|one| (one.segment.head().entries, one.number));
-    let size = |one: &&OpenSegment| (one.segment.head().entries, one.segment.source().len());
+    let size = |one: &&OpenSegment| (one.segment.head().entries, one.segment.source().size());
     let sizes: Vec<(u64, u64)> = all.iter().map(size).collect();
     all[most.longest(&sizes)].to_vec()
 }
@@ -305,7 +305,7 @@ impl EvaluationCache {
 
     /// Bytes of the open segments.
     pub fn bytes(&self) -> u64 {
-        self.opened().iter().map(|one| one.segment.source().len()).sum()
+        self.opened().iter().map(|one| one.segment.source().size()).sum()
     }
 
     /// Lookups since it was opened.
@@ -412,7 +412,7 @@ impl EvaluationCache {
         }
         done.merged = numbers.len();
         let bytes = merged.write(self.set, &self.tables, &numbers)?;
-        done.evaluations = merged.len() as u64;
+        done.evaluations = merged.entries() as u64;
         counter!("tengen_evalcache_written_bytes_total").increment(bytes.len() as u64);
         self.segments.publish(&bytes.into())?;
         done.deleted += self.delete_replaced()?;

@@ -257,7 +257,7 @@ pub(super) fn footer(head: &[u8], len: u64) -> [u8; FOOTER] {
 
 /// The head from the beginning, and its length.
 pub(super) fn read_first(source: &impl Source) -> Result<(Head, u32), ReadError> {
-    if source.len() < (PRELUDE + FOOTER) as u64 {
+    if source.size() < (PRELUDE + FOOTER) as u64 {
         return Err(ReadError::NoSegment("too short"));
     }
     let mut bytes = [0; PRELUDE];
@@ -274,13 +274,13 @@ pub(super) fn read_first(source: &impl Source) -> Result<(Head, u32), ReadError>
 
 /// The head from the end, and its length.
 pub(super) fn read_second(source: &impl Source) -> Result<(Head, u32), ReadError> {
-    let Some(at) = source.len().checked_sub(FOOTER as u64) else {
+    let Some(at) = source.size().checked_sub(FOOTER as u64) else {
         return Err(ReadError::NoSegment("too short"));
     };
     let mut bytes = [0; FOOTER];
     source.read(at, &mut bytes).map_err(ReadError::Source)?;
     let (len, sum) = length_and_sum(&bytes);
-    if bytes[20..] != MAGIC_END || bytes[12..20] != source.len().to_le_bytes() {
+    if bytes[20..] != MAGIC_END || bytes[12..20] != source.size().to_le_bytes() {
         return Err(ReadError::NoSegment("its last bytes are others"));
     }
     let start = at.checked_sub(len.into()).ok_or(ReadError::NoSegment("its head is longer than itself"))?;
@@ -294,7 +294,7 @@ fn length_and_sum(bytes: &[u8]) -> (u32, u64) {
 }
 
 fn read_head(source: &impl Source, at: u64, len: u32, sum: u64) -> Result<(Head, u32), ReadError> {
-    if len > MAX_HEAD || u64::from(len) > source.len() {
+    if len > MAX_HEAD || u64::from(len) > source.size() {
         return Err(ReadError::NoSegment("its head is longer than itself"));
     }
     let mut bytes = vec![0; len as usize];

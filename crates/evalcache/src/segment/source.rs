@@ -8,12 +8,7 @@ pub type SourceError = Box<dyn std::error::Error + Send + Sync>;
 /// The bytes of a segment, wherever they are.
 pub trait Source: Send + Sync {
     /// How many there are.
-    fn len(&self) -> u64;
-
-    /// Whether there are none.
-    fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
+    fn size(&self) -> u64;
 
     /// Fills `into` with the bytes from `at` on.
     ///
@@ -29,8 +24,8 @@ pub trait Source: Send + Sync {
 }
 
 impl Source for Vec<u8> {
-    fn len(&self) -> u64 {
-        self.as_slice().len() as u64
+    fn size(&self) -> u64 {
+        self.len() as u64
     }
 
     fn read(&self, at: u64, into: &mut [u8]) -> Result<(), SourceError> {

@@ -58,8 +58,8 @@ fn segments_have_exactly_what_was_written() {
 struct Counted(Vec<u8>, AtomicUsize);
 
 impl Source for Counted {
-    fn len(&self) -> u64 {
-        self.0.len() as u64
+    fn size(&self) -> u64 {
+        self.0.size()
     }
 
     fn read(&self, at: u64, into: &mut [u8]) -> Result<(), SourceError> {
@@ -79,7 +79,7 @@ fn many_blocks_are_read_at_once_where_all_are_wanted() {
     assert_eq!(reads(), 1);
     let mut merged = Merged::default();
     merged.add(&segment).expect("bytes");
-    assert_eq!((merged.len(), merged.damaged.len(), reads()), (50_000, 0, 1));
+    assert_eq!((merged.entries(), merged.damaged.len(), reads()), (50_000, 0, 1));
     assert_eq!(merged.write(set(), &Tables::flat(Steps::S256), &[3, 4]).expect("entries"), segment.source().0);
 }
 
@@ -234,8 +234,8 @@ impl Copied {
 }
 
 impl Source for Copied {
-    fn len(&self) -> u64 {
-        Source::len(&self.original)
+    fn size(&self) -> u64 {
+        self.original.size()
     }
 
     fn read(&self, at: u64, into: &mut [u8]) -> Result<(), SourceError> {

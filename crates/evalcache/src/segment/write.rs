@@ -114,19 +114,9 @@ impl Merged {
         self.entries.push((key, start, self.codes.len()));
     }
 
-    /// Entries so far, those of equal keys included.
-    pub fn len(&self) -> usize {
+    /// How many entries there are so far, those of equal keys included.
+    pub fn entries(&self) -> usize {
         self.entries.len()
-    }
-
-    /// Whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.entries.is_empty()
-    }
-
-    /// Bytes of the codes.
-    pub fn bytes(&self) -> usize {
-        self.codes.len()
     }
 
     /// The segment of all entries.
