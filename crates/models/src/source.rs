@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use bytes::Bytes;
-use config::{ModelId, ModelRef, RunName};
+use config::{ModelId, RunName};
 use net::{FileKind, Shape, Weights};
 
 use crate::{ModelError, ModelName, Models, NamedWeights};
@@ -51,14 +51,6 @@ impl WeightsFile {
 }
 
 impl ModelSource {
-    /// The id of the model; a file has none.
-    pub fn id(&self) -> Option<&ModelId> {
-        match self {
-            ModelSource::Id(id) => Some(id),
-            ModelSource::File(_) => None,
-        }
-    }
-
     /// Whether it is a built-in model, which has no network and plays on any board.
     pub fn is_built_in(&self) -> bool {
         matches!(self, ModelSource::Id(ModelId::Uniform | ModelId::Random))
@@ -101,7 +93,6 @@ impl Models {
     /// The run does not exist or has no model yet, the store cannot be reached, or the file cannot be used.
     pub fn find(&self, name: &ModelName) -> Result<ModelSource, ModelError> {
         match name {
-            ModelName::Model(ModelRef::Exact(id)) => Ok(ModelSource::Id(id.clone())),
             ModelName::Model(model) => self.resolve(model).map(ModelSource::Id),
             ModelName::File(path) => WeightsFile::read(path).map(ModelSource::File),
         }
@@ -132,7 +123,7 @@ mod tests {
         let weights = Weights::synthetic(Shape::plain(Size::new(7).unwrap()), 1).to_bytes();
         std::fs::write(&path, &weights).unwrap();
         let found = find(name).unwrap();
-        assert_eq!((found.to_string().as_str(), found.id(), found.is_built_in()), (name, None, false));
+        assert_eq!((found.to_string().as_str(), found.is_built_in()), (name, false));
         assert_eq!(found.weights(&models).unwrap(), weights);
         assert!(matches!(find("random").unwrap().weights(&models), Err(ModelError::BuiltIn { .. })));
     }

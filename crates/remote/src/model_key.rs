@@ -3,7 +3,7 @@
 use std::fmt;
 
 use bytes::Bytes;
-use config::{ModelId, ModelIdError, RunName};
+use config::{ModelIdError, RunName};
 use sha2::{Digest as _, Sha256};
 
 use crate::proto::v1;
@@ -81,16 +81,9 @@ impl fmt::Debug for Digest {
     }
 }
 
-impl ModelKey {
-    /// The id of the model.
-    pub fn id(&self) -> ModelId {
-        self.run.model(self.number)
-    }
-}
-
 impl fmt::Display for ModelKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.id().fmt(f)
+        self.run.model(self.number).fmt(f)
     }
 }
 

@@ -140,7 +140,7 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
 
 /// The resign threshold in force in its run: decided positions are not part of the training data.
 fn threshold(models: &Models, model: &ModelSource) -> anyhow::Result<Option<f32>> {
-    let Some(run) = model.id().and_then(ModelId::run) else { return Ok(None) };
+    let ModelSource::Id(ModelId::Trained { run, .. }) = model else { return Ok(None) };
     Ok(models.run(run)?.resign().newest()?.map(|resign| resign.threshold))
 }
 
