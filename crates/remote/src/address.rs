@@ -13,7 +13,7 @@ const LOCAL: &str = "local";
 
 /// Servers by tiers: those of a later tier are used while all of the tiers before it are down.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tiers {
+pub(crate) struct Tiers {
     /// Servers with their tiers, ascending from 0.
     pub(crate) servers: Vec<(usize, Address)>,
     /// Whether the last tier is the network of this process.
@@ -79,13 +79,8 @@ pub enum AddressError {
 
 impl Tiers {
     /// The addresses, in the order of the list.
-    pub fn addresses(&self) -> impl Iterator<Item = &Address> {
+    pub(crate) fn addresses(&self) -> impl Iterator<Item = &Address> {
         self.servers.iter().map(|(_, address)| address)
-    }
-
-    /// Whether the last tier is the network of this process.
-    pub fn has_local(&self) -> bool {
-        self.local
     }
 }
 
@@ -209,9 +204,9 @@ mod tests {
             tiers.servers.iter().map(|(tier, address)| (*tier, address.to_string())).collect();
         let expected = ["http://a:1", "https://b.example:2", "unix:///run/tengen.sock", "http://[::1]:9470"];
         assert_eq!(places, [0, 0, 1, 2].into_iter().zip(expected.map(str::to_owned)).collect::<Vec<_>>());
-        assert!(tiers.has_local());
+        assert!(tiers.local);
         assert_eq!(tiers.to_string().parse(), Ok(tiers));
-        assert!(!"http://a".parse::<Tiers>().unwrap().has_local());
+        assert!(!"http://a".parse::<Tiers>().unwrap().local);
     }
 
     #[test]

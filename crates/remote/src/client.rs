@@ -2,8 +2,8 @@
 
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -11,13 +11,14 @@ use runtime::{InferenceArgs, Stop};
 use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tonic::transport::Endpoint;
 
+use crate::address::Tiers;
 use crate::connection::{Announced, Connecting, Grpc, tuned};
 use crate::credentials::Credentials;
 use crate::dispatcher::{Command, Dispatcher, Job};
 use crate::pool::Settings;
 use crate::proto::v1;
 use crate::transport::Transport;
-use crate::{Encoding, PROTOCOL, Priority, RemoteError, Tiers};
+use crate::{Encoding, PROTOCOL, Priority, RemoteError};
 
 /// The patience of a process that is to stop: it has to be done within its drain time.
 const HURRY: Duration = Duration::from_secs(1);
@@ -34,7 +35,7 @@ pub struct Client {
 struct Shared {
     /// `None` once the last handle is dropped.
     commands: Option<UnboundedSender<Command>>,
-    thread: Mutex<Option<JoinHandle<()>>>,
+    thread: Option<JoinHandle<()>>,
     largest: Arc<AtomicU32>,
     encoding: Encoding,
     tiers: Tiers,
@@ -74,7 +75,7 @@ impl Client {
         let announced = Arc::<Announced>::default();
         let transport = Grpc::new(connect, hello, credentials.token, Arc::clone(&announced));
         let deadline = Duration::from_millis(args.inference_deadline);
-        let settings = Settings { deadline: deadline.mul_f64(AHEAD), local: tiers.has_local(), ..Settings::DEFAULT };
+        let settings = Settings { deadline: deadline.mul_f64(AHEAD), local: tiers.local, ..Settings::DEFAULT };
         let encoding = &args.inference_encoding;
         let encoding = Encoding::of_name(encoding).ok_or_else(|| RemoteError::Encoding(encoding.clone()))?;
         let shared = Client::start(tiers, settings, encoding, transport, announced, stop)?;
@@ -105,9 +106,8 @@ impl Client {
         let thread = thread::Builder::new().name("inference".to_owned()).spawn(work).map_err(RemoteError::Thread)?;
         let deadline = settings.deadline.div_f64(AHEAD);
         tracing::info!(servers = %tiers, ?deadline, "positions are evaluated by inference servers");
-        let thread = Mutex::new(Some(thread));
-        let stop = stop.clone();
-        Ok(Shared { commands: Some(commands), thread, largest, encoding, tiers, announced, stop })
+        let (commands, thread, stop) = (Some(commands), Some(thread), stop.clone());
+        Ok(Shared { commands, thread, largest, encoding, tiers, announced, stop })
     }
 
     /// The same pool for positions of another priority.
@@ -122,7 +122,7 @@ impl Client {
 
     /// Whether the network of this process evaluates what no server can.
     pub fn has_local(&self) -> bool {
-        self.shared.tiers.has_local()
+        self.shared.tiers.local
     }
 
     /// The largest batch that all known servers take.
@@ -167,8 +167,7 @@ impl Drop for Shared {
     /// Waits for the thread, which logs what the servers did.
     fn drop(&mut self) {
         self.commands = None;
-        let thread = self.thread.get_mut().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(thread) = thread {
+        if let Some(thread) = self.thread.take() {
             let _panicked = thread.join();
         }
     }

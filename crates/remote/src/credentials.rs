@@ -6,7 +6,8 @@ use std::path::PathBuf;
 use runtime::InferenceArgs;
 use tonic::transport::{ClientTlsConfig, Endpoint};
 
-use crate::{Address, RemoteError, ServerIdentity, Tiers, Token, client_tls};
+use crate::address::Tiers;
+use crate::{Address, RemoteError, ServerIdentity, Token, client_tls};
 
 /// Certificates and a token.
 pub(crate) struct Credentials {

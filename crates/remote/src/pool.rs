@@ -31,7 +31,6 @@ pub(crate) use settings::Settings;
 /// The state machine.
 pub(crate) struct Pool {
     settings: Settings,
-    patience: Duration,
     /// The latest time that was reported.
     now: Time,
     servers: Vec<Server>,
@@ -60,7 +59,6 @@ impl Pool {
     /// A pool of servers, given by their tiers, ascending from 0. [`Pool::advance`] begins to connect.
     pub(crate) fn new(tiers: &[usize], settings: Settings, seed: u64) -> Pool {
         Pool {
-            patience: settings.patience,
             settings,
             now: Time::ZERO,
             servers: tiers.iter().map(|&tier| Server::new(tier)).collect(),
@@ -140,7 +138,7 @@ impl Pool {
         let waited_for = self.servers.iter().filter(|_| !self.waiting.is_empty());
         let opens = waited_for.filter_map(|server| server.opens(self.now, &self.settings));
         let attempts = self.attempts.values().map(|attempt| self.acts_on(attempt));
-        let next = |number| self.batches[number].next(self.now, self.patience, self.settings.deadline);
+        let next = |number| self.batches[number].next(self.now, self.settings.patience, self.settings.deadline);
         let batches = self.waiting.iter().filter_map(next);
         servers.chain(opens).chain(attempts).chain(batches).min()
     }
@@ -152,7 +150,7 @@ impl Pool {
 
     /// From now on batches that no server takes fail after this time.
     pub(crate) fn set_patience(&mut self, patience: Duration) {
-        self.patience = patience;
+        self.settings.patience = patience;
     }
 
     /// The batch of an attempt; `None` once the batch is done.
@@ -307,7 +305,7 @@ impl Pool {
                     }
                     self.finish(number, Outcome::Local);
                 }
-                Choice::Wait | Choice::Refused if self.batches[&number].waited(now) >= self.patience => {
+                Choice::Wait | Choice::Refused if self.batches[&number].waited(now) >= self.settings.patience => {
                     let waited = self.batches[&number].waited(now);
                     self.finish(number, Outcome::Failed(Failure::NoServer { waited }));
                 }
