@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use analysis::book::{BookHeader, BookKey, BookMove, Entry};
 use cpu::Description;
 use evalcache::segment::{KomiCoding, Set, Symmetries, write};
-use evalcache::{Codec, Key, Steps, Tables, View};
+use evalcache::{Key, Steps, Tables, View};
 use go::{Game, Move, Size, Symmetry};
 use net::{FileKind, Inputs, Shape, Weights};
 use prost::Message;
@@ -183,7 +183,7 @@ fn code(steps: Steps, game: &Game) -> Vec<u8> {
     let mut code = Vec::new();
     let view = View::new(game, Symmetry::Identity);
     let policy = vec![1.0 / moves as f32; moves];
-    Codec::new(&Tables::flat(steps)).encode(&view, &policy, 0.25, &mut code).expect("the policy is one of the position");
+    Tables::flat(steps).encode(&view, &policy, 0.25, &mut code).expect("the policy is one of the position");
     code
 }
 

@@ -1,7 +1,7 @@
 //! An evaluation of a segment, decoded for a position that its first bytes play.
 #![no_main]
 
-use evalcache::{Codec, Steps, Tables, View};
+use evalcache::{Steps, Tables, View};
 use go::{Game, Move, Size, Symmetry};
 use libfuzzer_sys::fuzz_target;
 
@@ -19,7 +19,7 @@ fuzz_target!(|input: (u8, u8, Vec<u8>, &[u8])| {
     let tables = Tables::flat(steps);
     let view = View::new(&game, Symmetry::ALL[code.len() % Symmetry::ALL.len()]);
     let mut policy = vec![0.0; size.moves()];
-    let value = Codec::new(&tables).decode(&view, code, &mut policy);
+    let value = tables.decode(&view, code, &mut policy);
     if steps != Steps::Exact {
         assert!((-1.0..=1.0).contains(&value), "{value}");
         assert!((policy.iter().sum::<f32>() - 1.0).abs() < 1e-3, "{policy:?}");

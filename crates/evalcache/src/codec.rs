@@ -11,18 +11,7 @@ use crate::view::View;
 use crate::walk::{self, Candidates, Coder};
 use go::MAX_MOVES;
 
-/// Encodes evaluations, one at a time.
-#[derive(Clone, Copy, Debug)]
-pub struct Codec<'a> {
-    tables: &'a Tables,
-}
-
-impl<'a> Codec<'a> {
-    /// The codec with these tables.
-    pub fn new(tables: &'a Tables) -> Codec<'a> {
-        Codec { tables }
-    }
-
+impl Tables {
     /// Appends an evaluation to `out`: the policy of the position as the view shows it, and the value for the player to
     /// move, from −1 to 1. `None`, and nothing appended, when it is none: a number is missing or no number, or no move that
     /// the board has room for has a probability.
@@ -30,8 +19,8 @@ impl<'a> Codec<'a> {
         if policy.len() != view.size().moves() {
             return None;
         }
-        let Some(count) = self.tables.steps().count() else {
-            let mut coder = Encoder { tables: self.tables, log_odds: self.tables.log_odds(), writer: Writer::new(out) };
+        let Some(count) = self.steps().count() else {
+            let mut coder = Encoder { tables: self, log_odds: self.log_odds(), writer: Writer::new(out) };
             let candidates = Candidates::new(&coder, view);
             // A coder may change the numbers, as a decoder does.
             let mut numbers = [0.0; MAX_MOVES];
@@ -51,21 +40,21 @@ impl<'a> Codec<'a> {
 
     /// Appends the steps of a policy, and those of a value if there is one.
     pub(crate) fn encode_steps(&self, view: &View, steps: &mut [u16], value: Option<u32>, out: &mut Vec<u8>) {
-        let mut coder = Encoder { tables: self.tables, log_odds: self.tables.log_odds(), writer: Writer::new(out) };
-        code_steps(&mut coder, self.tables, view, steps, value);
+        let mut coder = Encoder { tables: self, log_odds: self.log_odds(), writer: Writer::new(out) };
+        code_steps(&mut coder, self, view, steps, value);
         coder.writer.finish();
     }
 
-    /// Decodes the output of [`Codec::encode`] for the same view, and returns the value. Other bytes, or
+    /// Decodes the output of [`Tables::encode`] for the same view, and returns the value. Other bytes, or
     /// another view, give some policy that sums to 1, and some value between −1 and 1; `exact` ones give any numbers.
     ///
     /// # Panics
     /// When `policy` has not one number for each move.
     pub fn decode(&self, view: &View, code: &[u8], policy: &mut [f32]) -> f32 {
         assert_eq!(policy.len(), view.size().moves(), "one number for each move");
-        let mut coder = Decoder { tables: self.tables, log_odds: self.tables.log_odds(), reader: Reader::new(code) };
+        let mut coder = Decoder { tables: self, log_odds: self.log_odds(), reader: Reader::new(code) };
         let candidates = Candidates::new(&coder, view);
-        let Some(count) = self.tables.steps().count() else {
+        let Some(count) = self.steps().count() else {
             let mut value = 0.0;
             exact::code(&mut coder, view, &candidates, policy, &mut value);
             return value;
@@ -79,7 +68,7 @@ impl<'a> Codec<'a> {
             let index = candidate.index();
             // In 1/65536 of a step: whole numbers below 2^27 and a bit, so that the sum has no rounding.
             let share = match u32::from(steps[index]) {
-                0 => u32::from(self.tables.floors()[usize::from(candidate.class())]),
+                0 => u32::from(self.floors()[usize::from(candidate.class())]),
                 steps => steps << 16,
             };
             sum += share;

@@ -9,7 +9,7 @@ use crate::fit::{fit, fit_parts};
 use crate::parts::Parts;
 use crate::sample::Sample;
 use crate::steps::{moves, quantise};
-use crate::{Codec, Steps, Tables};
+use crate::{Steps, Tables};
 
 mod prefix_code;
 mod run_length;
@@ -50,7 +50,7 @@ impl<'a> Policies<'a> {
     fn coded(&self, name: &'static str, tables: &Tables) -> Rung {
         self.rung(name, |sample, steps| {
             let mut code = Vec::new();
-            Codec::new(tables).encode_steps(&sample.view, &mut steps.to_vec(), None, &mut code);
+            tables.encode_steps(&sample.view, &mut steps.to_vec(), None, &mut code);
             code.len() as f64
         })
     }
@@ -109,16 +109,15 @@ pub struct Fidelity {
 
 /// Encodes and decodes all samples.
 pub fn fidelity(samples: &[Sample], tables: &Tables) -> Fidelity {
-    let codec = Codec::new(tables);
     let mut sum = Fidelity::default();
     let (mut code, mut decoded) = (Vec::new(), Vec::new());
     for Sample { view, policy, value } in samples {
         code.clear();
-        if codec.encode(view, policy, *value, &mut code).is_none() {
+        if tables.encode(view, policy, *value, &mut code).is_none() {
             continue;
         }
         decoded.resize(policy.len(), 0.0);
-        let found = codec.decode(view, &code, &mut decoded);
+        let found = tables.decode(view, &code, &mut decoded);
         let room: f64 = moves(view).map(|index| f64::from(policy[index])).sum();
         let kept: f64 = moves(view).map(|index| f64::from(decoded[index])).sum();
         sum.kl += moves(view)

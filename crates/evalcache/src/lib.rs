@@ -1,7 +1,7 @@
 //! Evaluations of networks in few bytes, and files of them.
 //!
-//! A [`Codec`] writes the policy and the value of one evaluation by models of which moves a network likes ([`Tables`]) and an
-//! arithmetic coder. On 19x19 that takes 68 bytes at 2,048 steps and 23 at 256, instead of 1,452. All of it is integers that are part of a file, so that a file means
+//! [`Tables`] are models of which moves a network likes: [`Tables::encode`] writes the policy and the value of one evaluation by
+//! them and an arithmetic coder. On 19x19 that takes 68 bytes at 2,048 steps and 23 at 256, instead of 1,452. All of it is integers that are part of a file, so that a file means
 //! the same on every machine and in every release.
 
 mod built_in;
@@ -22,7 +22,6 @@ mod tables;
 mod view;
 mod walk;
 
-pub use codec::Codec;
 pub use fit::fit;
 pub use key::Key;
 pub use sample::Sample;

@@ -13,7 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use std::time::{Duration, Instant};
 
 use evalcache::segment::{self, Merged};
-use evalcache::{Codec, Key, KomiCoding, ReadError, Segment, Set, Source, SourceError, Symmetries, Tables, View};
+use evalcache::{Key, KomiCoding, ReadError, Segment, Set, Source, SourceError, Symmetries, Tables, View};
 use metrics::{Counter, counter};
 use play::EvaluationStore;
 use store::{Evaluations, SegmentFile, Store, StoreError};
@@ -525,17 +525,16 @@ impl EvaluationStore for EvaluationCache {
         };
         self.counters.hits.increment(1);
         self.hits.fetch_add(1, Ordering::Relaxed);
-        Some(Codec::new(&self.tables).decode(view, &buffer[code], policy))
+        Some(self.tables.decode(view, &buffer[code], policy))
     }
 
     fn put(&self, key: Key, view: &View, policy: &mut [f32], value: f32, buffer: &mut Vec<u8>) -> f32 {
         buffer.clear();
-        let codec = Codec::new(&self.tables);
         // Invalid evaluations are not kept, and stay as they are.
-        if codec.encode(view, policy, value, buffer).is_none() {
+        if self.tables.encode(view, policy, value, buffer).is_none() {
             return value;
         }
-        let value = codec.decode(view, buffer, policy);
+        let value = self.tables.decode(view, buffer, policy);
         let many = {
             let mut recent = self.recent.write().unwrap_or_else(PoisonError::into_inner);
             recent.put(key, buffer);

@@ -179,7 +179,7 @@ mod tests {
     use std::collections::BTreeMap;
     use std::sync::Mutex;
 
-    use evalcache::{Codec, Steps, Tables};
+    use evalcache::{Steps, Tables};
     use go::{Game, Move, Size};
     use mcts::Draw;
 
@@ -210,14 +210,14 @@ mod tests {
 
         fn get(&self, key: Key, view: &View, policy: &mut [f32], _: &mut Vec<u8>) -> Option<f32> {
             let entries = self.entries.lock().expect("no panic");
-            entries.get(&key).map(|code| Codec::new(&self.tables).decode(view, code, policy))
+            entries.get(&key).map(|code| self.tables.decode(view, code, policy))
         }
 
         fn put(&self, key: Key, view: &View, policy: &mut [f32], value: f32, buffer: &mut Vec<u8>) -> f32 {
             buffer.clear();
-            Codec::new(&self.tables).encode(view, policy, value, buffer).expect("an evaluation");
+            self.tables.encode(view, policy, value, buffer).expect("an evaluation");
             self.entries.lock().expect("no panic").insert(key, buffer.clone());
-            Codec::new(&self.tables).decode(view, buffer, policy)
+            self.tables.decode(view, buffer, policy)
         }
     }
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use config::RunName;
 use evalcache::ladder::{self, Fidelity, Rung};
-use evalcache::{Codec, Key, KomiCoding, Sample, Segment, Set, Steps, Symmetries, Tables, View, segment};
+use evalcache::{Key, KomiCoding, Sample, Segment, Set, Steps, Symmetries, Tables, View, segment};
 use go::{Game, Size};
 use models::{ModelName, Models, Player, SegmentSource};
 use play::{game_seed, generator};
@@ -199,18 +199,17 @@ fn case(
     let tables = Tables::built_in(size, steps);
     let rungs = ladder::ladder(fitted, measured, steps, Some(tables));
     let Fidelity { kl, top_1, value_rms, bytes, .. } = ladder::fidelity(measured, tables);
-    let codec = Codec::new(tables);
     let mut code = Vec::new();
     let encode_ns = nanoseconds(measured.len(), |nth| {
         let Sample { view, policy, value } = &measured[nth];
         code.clear();
-        codec.encode(view, policy, *value, &mut code);
+        tables.encode(view, policy, *value, &mut code);
     });
     let codes: Vec<Vec<u8>> =
-        measured.iter().map(|Sample { view, policy, value }| encoded(codec, view, policy, *value)).collect();
+        measured.iter().map(|Sample { view, policy, value }| encoded(tables, view, policy, *value)).collect();
     let mut policy = vec![0.0; size.moves()];
     let decode_ns = nanoseconds(measured.len(), |nth| {
-        black_box(codec.decode(&measured[nth].view, &codes[nth], &mut policy));
+        black_box(tables.decode(&measured[nth].view, &codes[nth], &mut policy));
     });
     let disk = Disk::new(samples, games, tables)?;
     // A search looks up the position where it stands, so the copy of the game is in the processor's caches.
@@ -219,7 +218,7 @@ fn case(
     });
     let mut bytes_read = Vec::new();
     let looked_up_ns = nanoseconds(games.len(), |nth| {
-        disk.look_up(&games[nth].1.clone(), codec, &mut policy, &mut bytes_read);
+        disk.look_up(&games[nth].1.clone(), tables, &mut policy, &mut bytes_read);
     });
     Ok(Case {
         steps: steps.to_string(),
@@ -241,10 +240,10 @@ fn case(
     })
 }
 
-fn encoded(codec: Codec<'_>, view: &View, policy: &[f32], value: f32) -> Vec<u8> {
+fn encoded(tables: &Tables, view: &View, policy: &[f32], value: f32) -> Vec<u8> {
     let mut code = Vec::new();
     // An invalid evaluation has an empty code.
-    let _ = codec.encode(view, policy, value, &mut code);
+    let _ = tables.encode(view, policy, value, &mut code);
     code
 }
 
@@ -275,7 +274,7 @@ impl Disk {
         games.iter().for_each(|(place, game)| keys[*place] = Key::canonical(game, None).1);
         let mut merged = segment::Merged::default();
         for (key, Sample { view, policy, value }) in keys.into_iter().zip(samples) {
-            merged.put(key, &encoded(Codec::new(tables), view, policy, *value));
+            merged.put(key, &encoded(tables, view, policy, *value));
         }
         let bytes = merged.write(set(samples[0].view.size(), tables), tables, &[])?;
         let folder = tempfile::tempdir()?;
@@ -286,11 +285,11 @@ impl Disk {
         Ok(Disk { segment: Segment::open(SegmentSource(segments.open(number)?))?, bytes: len, _folder: folder })
     }
 
-    fn look_up(&self, game: &Game, codec: Codec<'_>, policy: &mut [f32], bytes: &mut Vec<u8>) {
+    fn look_up(&self, game: &Game, tables: &Tables, policy: &mut [f32], bytes: &mut Vec<u8>) {
         let (symmetry, key) = Key::canonical(game, None);
         let found = self.segment.get(key, bytes).expect("the file was just written");
         let code = found.expect("the segment has all samples");
-        black_box(codec.decode(&View::new(game, symmetry), &bytes[code], policy));
+        black_box(tables.decode(&View::new(game, symmetry), &bytes[code], policy));
     }
 }
 

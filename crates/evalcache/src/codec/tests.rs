@@ -55,12 +55,11 @@ proptest! {
     fn decode_returns_the_steps_that_were_encoded(sample in sample()) {
         for tables in [Steps::S256, Steps::S2048].into_iter().flat_map(|steps| [some_tables(steps), Tables::flat(steps)]) {
             let count = tables.steps().count().expect("steps");
-            let codec = Codec::new(&tables);
             let mut code = vec![1, 2, 3];
-            prop_assert_eq!(codec.encode(&sample.view, &sample.policy, sample.value, &mut code), Some(()));
+            prop_assert_eq!(tables.encode(&sample.view, &sample.policy, sample.value, &mut code), Some(()));
             prop_assert_eq!(&code[..3], &[1, 2, 3]);
             let mut decoded = vec![0.5; sample.policy.len()];
-            let value = codec.decode(&sample.view, &code[3..], &mut decoded);
+            let value = tables.decode(&sample.view, &code[3..], &mut decoded);
             prop_assert!((value - sample.value).abs() <= 0.51 / count as f32, "{value}");
             prop_assert!((decoded.iter().sum::<f32>() - 1.0).abs() < 1e-4);
             // The moves with steps have what they were given, but for the share of those without.
@@ -77,13 +76,12 @@ proptest! {
     #[test]
     fn exact_returns_every_bit(sample in sample(), bits in prop::collection::vec(any::<u32>(), 362)) {
         let tables = some_tables(Steps::Exact);
-        let codec = Codec::new(&tables);
         let strange: Vec<f32> = bits[..sample.policy.len()].iter().map(|&bits| f32::from_bits(bits)).collect();
         for policy in [&sample.policy, &strange] {
             let mut code = Vec::new();
-            codec.encode(&sample.view, policy, sample.value, &mut code).expect("any numbers");
+            tables.encode(&sample.view, policy, sample.value, &mut code).expect("any numbers");
             let mut decoded = vec![0.0; policy.len()];
-            let value = codec.decode(&sample.view, &code, &mut decoded);
+            let value = tables.decode(&sample.view, &code, &mut decoded);
             prop_assert_eq!(value.to_bits(), sample.value.to_bits());
             let bits = |policy: &[f32]| policy.iter().map(|p| p.to_bits()).collect::<Vec<_>>();
             prop_assert_eq!(bits(&decoded), bits(policy));
@@ -94,7 +92,7 @@ proptest! {
     fn decode_takes_any_bytes(sample in sample(), code in prop::collection::vec(any::<u8>(), 0..80)) {
         for tables in Steps::ALL.map(some_tables) {
             let mut decoded = vec![0.0; sample.policy.len()];
-            let value = Codec::new(&tables).decode(&sample.view, &code, &mut decoded);
+            let value = tables.decode(&sample.view, &code, &mut decoded);
             if tables.steps() != Steps::Exact {
                 prop_assert!((-1.0..=1.0).contains(&value));
                 prop_assert!(decoded.iter().all(|p| (0.0..=1.0).contains(p)));
@@ -119,7 +117,7 @@ proptest! {
             let mut seen = vec![0.0; size.moves()];
             symmetry.inverse().apply_values(size, &turned, &mut seen);
             let mut code = Vec::new();
-            Codec::new(&tables).encode(&View::new(&image, symmetry.inverse()), &seen, 0.25, &mut code).expect("a policy");
+            tables.encode(&View::new(&image, symmetry.inverse()), &seen, 0.25, &mut code).expect("a policy");
             code
         });
         prop_assert!(codes.iter().all(|code| code == &codes[0]));
@@ -133,9 +131,9 @@ fn encode_refuses_what_is_no_evaluation() {
     let tables = Tables::flat(Steps::S2048);
     let mut code = Vec::new();
     for (policy, value) in [([0.0; 5], 0.0), ([f32::NAN; 5], 0.0), ([0.2; 5], f32::NAN)] {
-        assert_eq!(Codec::new(&tables).encode(&view, &policy, value, &mut code), None);
+        assert_eq!(tables.encode(&view, &policy, value, &mut code), None);
     }
-    assert_eq!(Codec::new(&tables).encode(&view, &[0.5; 4], 0.0, &mut code), None);
+    assert_eq!(tables.encode(&view, &[0.5; 4], 0.0, &mut code), None);
     assert!(code.is_empty());
 }
 

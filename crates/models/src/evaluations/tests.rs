@@ -72,10 +72,10 @@ fn put(cache: &EvaluationCache, number: u64) -> (Vec<f32>, f32) {
 /// The expected result of a lookup.
 fn expected(number: u64) -> (Vec<f32>, f32) {
     let (_, mut policy, value) = evaluation(number);
-    let codec = Codec::new(Tables::built_in(set().size, set().steps));
+    let tables = Tables::built_in(set().size, set().steps);
     let mut code = Vec::new();
-    codec.encode(&view(), &policy, value, &mut code).unwrap();
-    let value = codec.decode(&view(), &code, &mut policy);
+    tables.encode(&view(), &policy, value, &mut code).unwrap();
+    let value = tables.decode(&view(), &code, &mut policy);
     (policy, value)
 }
 
