@@ -81,20 +81,10 @@ impl Model {
         }
         let (metadata, weights) =
             run.models().get(id.number()).map_err(|error| ModelError::of_model(run, id, error))?;
-        Ok((metadata, Model::of_weights(&id.to_string(), &weights, place.devices(), precision, batch)?))
-    }
-
-    /// A network from published weights.
-    fn of_weights(
-        name: &str,
-        weights: &[u8],
-        devices: &Devices,
-        precision: Precision,
-        batch: usize,
-    ) -> Result<Model, ModelError> {
-        let opened = net::Model::open(weights, devices.clone(), precision, batch);
-        let trained = opened.and_then(|model| Trained::new(model, weights, devices, precision));
-        trained.map(|model| Model::Trained(Box::new(model))).map_err(|source| ModelError::unusable(name, source))
+        let opened = net::Model::open(&weights, place.devices().clone(), precision, batch);
+        let trained = opened.and_then(|model| Trained::new(model, &weights, place.devices(), precision));
+        let trained = trained.map_err(|source| ModelError::unusable(&id.to_string(), source))?;
+        Ok((metadata, Model::Trained(Box::new(trained))))
     }
 
     /// What evaluations of it are of, when they are kept in this way; `None` for built-in models, and while no inference server
@@ -137,11 +127,6 @@ impl Model {
             "evaluation cache"
         );
         Ok(Some(Arc::new(kept)))
-    }
-
-    /// An evaluator for one thread, with so many bytes for its cache.
-    pub fn evaluator(&self, cache: usize) -> Box<dyn Evaluator> {
-        self.evaluator_keeping(cache, None)
     }
 
     /// An evaluator for one thread, with so many bytes for its cache, and behind it the evaluations that are kept in a store.
