@@ -82,7 +82,7 @@ impl<'a> Bootstrap<'a> {
     ) -> Result<Bootstrap<'a>, TrainerError> {
         refuse_models(run)?;
         let origin: Vec<Source> =
-            beginning.map(|b| b.source.clone()).into_iter().chain(human_games.sources().iter().cloned()).collect();
+            beginning.map(|b| b.source.clone()).into_iter().chain(human_games.sources.iter().cloned()).collect();
         let (trainer, before) = match run.checkpoints().newest()? {
             Some(checkpoint) => resume(&checkpoint, config, &origin, train_device)?,
             None => (begin(config, beginning, train_device)?, Duration::ZERO),

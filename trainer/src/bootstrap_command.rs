@@ -89,9 +89,9 @@ fn train(
         Err(source) => Err(TrainerError::File { path: path.clone(), source }),
     };
     let human_games = HumanGames::read(config, &args.sgf.iter().map(read).collect::<Result<Vec<_>, _>>()?)?;
-    human_games.left_out().iter().for_each(|why| tracing::warn!(%why, "skipped games of a collection"));
+    human_games.left_out.iter().for_each(|why| tracing::warn!(%why, "skipped games of a collection"));
     let (games, positions, holdout) = (human_games.games(), human_games.positions(), human_games.holdout_games());
-    tracing::info!(games, positions, holdout_games = holdout, left_out = human_games.left_out().len(), "human games");
+    tracing::info!(games, positions, holdout_games = holdout, left_out = human_games.left_out.len(), "human games");
     if holdout == 0 {
         tracing::warn!("selfplay.holdout_fraction is 0, so held-out accuracy is not measured");
     }

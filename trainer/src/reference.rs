@@ -22,11 +22,14 @@ const POSITIONS: usize = 4096;
 /// Which they are follows from the collection alone: every so manyth of all positions. So runs of one board can be compared.
 #[derive(Clone, Debug)]
 pub struct Reference {
-    pub(crate) examples: Vec<Example>,
+    /// The positions.
+    pub examples: Vec<Example>,
     /// The squared error of the best value for Black without the board.
-    pub(crate) constant: f32,
-    games: usize,
-    left_out: usize,
+    pub constant: f32,
+    /// Games that they are from.
+    pub games: usize,
+    /// Records that are of no use.
+    pub left_out: usize,
     source: Source,
 }
 
@@ -54,21 +57,6 @@ impl Reference {
         let constant = squared_error((black / examples.len() as f64) as f32, &examples);
         let source = Source::new(SourceKind::Games, name, file);
         Ok(Reference { examples, constant, games: found.len(), left_out: left_out.len(), source })
-    }
-
-    /// Positions that are measured.
-    pub fn positions(&self) -> usize {
-        self.examples.len()
-    }
-
-    /// Games that they are from.
-    pub fn games(&self) -> usize {
-        self.games
-    }
-
-    /// Records that are of no use.
-    pub fn left_out(&self) -> usize {
-        self.left_out
     }
 
     /// Whether the first model of a run has trained on these games, so that they tell less than they seem to.
@@ -119,8 +107,8 @@ impl ReferenceArgs {
 
 fn human(path: &Path, run: &Run, config: &RunConfig) -> Result<Reference, TrainerError> {
     let reference = Reference::read(config, &files::name(path), &contents(path)?)?;
-    let (games, positions) = (reference.games(), reference.positions());
-    tracing::info!(games, positions, left_out = reference.left_out(), "human games for evaluation");
+    let Reference { examples, games, left_out, .. } = &reference;
+    tracing::info!(games, positions = examples.len(), left_out, "human games for evaluation");
     if reference.was_trained_on(run)? {
         tracing::warn!(
             run = %run.name(),

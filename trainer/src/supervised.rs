@@ -20,8 +20,9 @@ pub struct HumanGames {
     /// Game and turn of every position of the games for training.
     positions: Vec<(u32, u16)>,
     /// Records of no use, with the reasons.
-    left_out: Vec<String>,
-    sources: Vec<Source>,
+    pub left_out: Vec<String>,
+    /// The collections.
+    pub(crate) sources: Vec<Source>,
 }
 
 /// The positions of [`HumanGames`], epoch after epoch, each in its own random order.
@@ -78,16 +79,6 @@ impl HumanGames {
     /// Games that are not trained on.
     pub fn holdout_games(&self) -> usize {
         self.holdout.len()
-    }
-
-    /// Problems of the records that cannot be used.
-    pub fn left_out(&self) -> &[String] {
-        &self.left_out
-    }
-
-    /// The collections.
-    pub(crate) fn sources(&self) -> &[Source] {
-        &self.sources
     }
 
     /// Positions of games that are not trained on, spread evenly over all of them, `most` at most.

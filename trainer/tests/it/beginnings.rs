@@ -239,5 +239,5 @@ fn collections_of_no_use_are_named() {
     assert!(error.to_string().starts_with("a.sgf.gz: not a whole gzip file"), "{error}");
     let text = String::from_utf8(collection(30)).unwrap() + "(;SZ[5]KM[0.5];B[aa])\n";
     let human_games = read(&text).unwrap();
-    assert_eq!(human_games.left_out(), ["a.sgf, game 31: skipped: it has no result"]);
+    assert_eq!(human_games.left_out, ["a.sgf, game 31: skipped: it has no result"]);
 }

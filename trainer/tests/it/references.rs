@@ -23,7 +23,7 @@ fn every_model_is_measured_on_the_same_positions() {
     let run = run();
     publish_two(&run);
     let reference = Reference::read(&config(), "games.sgf", &collection(100)).unwrap();
-    assert_eq!((reference.games(), reference.positions(), reference.left_out()), (100, 800, 0));
+    assert_eq!((reference.games, reference.examples.len(), reference.left_out), (100, 800, 0));
     let references = References { human: Some(reference), deep: None };
     let options = Options { train_device: TRAIN_DEVICE, references: Some(&references) };
     let mut seen = Vec::new();
@@ -70,10 +70,10 @@ fn which_positions_are_measured_follows_from_the_collection_alone() {
     let read = |config: &RunConfig| Reference::read(config, "sample.sgf", SAMPLE).unwrap();
     let reference = read(&large());
     // 4627 positions; every third, so that either side is to move.
-    assert_eq!((reference.games(), reference.positions()), (20, 1543));
+    assert_eq!((reference.games, reference.examples.len()), (20, 1543));
     let other = RunConfig { seed: 99, ..large() };
     assert_ne!(large().digest(), other.digest());
-    assert_eq!(read(&other).positions(), 1543);
+    assert_eq!(read(&other).examples.len(), 1543);
 }
 
 #[test]
@@ -81,8 +81,8 @@ fn records_of_no_use_are_counted_and_a_collection_of_them_is_refused() {
     let read = |text: &[u8]| Reference::read(&config(), "a.sgf", text);
     let mixed = [&collection(3)[..], SAMPLE, b"(;SZ[5]KM[0.5]RE[B+R];B[aa", &collection(3)[..]].concat();
     let reference = read(&mixed).unwrap();
-    assert_eq!((reference.games(), reference.positions()), (3, 24));
-    assert!(reference.left_out() >= 21, "{}", reference.left_out());
+    assert_eq!((reference.games, reference.examples.len()), (3, 24));
+    assert!(reference.left_out >= 21, "{}", reference.left_out);
     assert_eq!(
         read(SAMPLE).unwrap_err().to_string(),
         "a.sgf: no game to measure models on: 20 records are of no use, the first because it is on 19x19, and the run on 5x5"
