@@ -125,14 +125,6 @@ impl Games {
         Ok(files.into_iter().collect())
     }
 
-    /// The newest file of games of the newest model that has any; `None` before there is one.
-    ///
-    /// # Errors
-    /// A store that cannot be reached.
-    pub fn newest(&self) -> Result<Option<FileRef>, StoreError> {
-        Ok(self.newest_files()?.pop())
-    }
-
     /// The files of games of the newest model that has any, oldest first. Their number shows whether one has come, for one
     /// of a worker whose clock is behind is not the newest.
     ///

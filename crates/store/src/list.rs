@@ -127,11 +127,6 @@ impl Store {
         Ok(found)
     }
 
-    /// The full names of all files below a folder, however deep.
-    pub(crate) fn names_below(&self, folder: &Path) -> Result<Vec<String>, StoreError> {
-        Ok(self.files_below(folder)?.iter().map(|found| self.name(&found.path)).collect())
-    }
-
     /// All files below a folder, however deep, in order of path.
     pub(crate) fn files_below(&self, folder: &Path) -> Result<Vec<Listed>, StoreError> {
         let at = self.full(folder);

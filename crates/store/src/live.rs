@@ -13,6 +13,7 @@ use crate::error::StoreError;
 use crate::files::PARQUET;
 use crate::folder::RunFolder;
 use crate::names::Stem;
+use crate::projection::encode;
 
 const LIVE: &str = "live";
 
@@ -31,7 +32,7 @@ impl LiveGames {
     pub fn publish(&self, worker: &str, game: &GameRecord, before: Option<&Stem>) -> Result<Option<Stem>, StoreError> {
         let stem = Stem::new(worker, self.at.store.now())?;
         let table = unfinished::to_batch(std::slice::from_ref(game));
-        if !self.at.store.publish_table_if_reachable(&self.file(&stem), &table) {
+        if !self.at.store.publish_if_reachable(&self.file(&stem), encode(&table)) {
             return Ok(None);
         }
         before.into_iter().for_each(|before| self.at.store.delete_if_reachable(&self.file(before)));

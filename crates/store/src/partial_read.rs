@@ -53,16 +53,6 @@ impl Store {
         OpenTable::new(&footer, size).map(Box::new).map_err(damaged)
     }
 
-    /// Reads some columns of a file, of all its rows.
-    pub(crate) fn read_columns(
-        &self,
-        path: &Path,
-        table: &OpenTable,
-        columns: &[&str],
-    ) -> Result<RecordBatch, StoreError> {
-        self.read_groups(path, table, Some(columns), (0..table.groups()).collect())
-    }
-
     /// Reads some row groups of a file, or some columns of them.
     pub(crate) fn read_groups(
         &self,

@@ -71,18 +71,16 @@ impl Store {
         self.publish(path, encode(table))
     }
 
-    /// Publishes a table under a new name if that succeeds at once; returns whether it did.
-    pub(crate) fn publish_table_if_reachable(&self, path: &Path, table: &RecordBatch) -> bool {
-        self.publish_if_reachable(path, encode(table))
-    }
-
     /// Reads a Parquet file, or only some of its columns.
     ///
     /// Of a file in a folder only those columns are read. In a bucket one request for all of a file costs less than three
     /// for little.
     pub(crate) fn read_table(&self, path: &Path, columns: Option<&[&str]>) -> Result<RecordBatch, StoreError> {
         match columns {
-            Some(columns) if self.folder().is_some() => self.read_columns(path, &*self.open_table(path)?, columns),
+            Some(_) if self.folder().is_some() => {
+                let table = self.open_table(path)?;
+                self.read_groups(path, &table, columns, (0..table.groups()).collect())
+            }
             _ => {
                 let bytes = self.get(path)?;
                 decode(bytes, columns).map_err(|reason| StoreError::Damaged { path: self.name(path), reason })

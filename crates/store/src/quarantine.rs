@@ -29,7 +29,8 @@ impl Quarantine {
     /// # Errors
     /// A store that cannot be reached.
     pub fn files(&self) -> Result<Vec<String>, StoreError> {
-        self.at.store.names_below(&self.at.path([QUARANTINE]))
+        let files = self.at.store.files_below(&self.at.path([QUARANTINE]))?;
+        Ok(files.iter().map(|found| self.at.store.name(&found.path)).collect())
     }
 
     /// Whether a second read of a table finds bytes that differ from the published ones.

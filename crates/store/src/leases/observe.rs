@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::holder::{Holder, State};
-use super::{ASKED, LEASES, Leases, TOML, lease_path};
+use super::{ASKED, LEASES, Leases, TOML};
 use crate::error::StoreError;
 use crate::names::parse_number;
 
@@ -63,10 +63,7 @@ impl Leases {
     /// A store that cannot be reached.
     pub fn holder_of(&self, lease: &HeldLease) -> Result<Option<LeaseHolder>, StoreError> {
         let folder = self.at.path([LEASES, lease.stage.as_str()]).join(lease.name.as_str());
-        let found: Option<Holder> = match self.at.store.find_toml(&lease_path(&folder, lease.number)) {
-            Err(StoreError::Damaged { .. }) => None,
-            found => found?,
-        };
+        let found = self.holder(&folder, lease.number)?.flatten();
         let described = |holder: Holder| {
             let alive = match holder.state() {
                 State::Alive => Some(true),
