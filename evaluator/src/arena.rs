@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use config::{MatchConfig, PlayerId, RunConfig};
+use config::{PlayConfig, PlayerId, RunConfig};
 use go::Size;
 use gtp::engines::{EngineSpecs, Identity};
 use models::{EvaluationCacheOptions, Place};
@@ -127,7 +127,7 @@ impl Arena {
         self.open_players([first, second])?;
         let player = |id: &PlayerId| self.players.iter().find(|player| player.id() == id).expect("both were opened");
         let Resources { threads, cache, times, ref worker, .. } = self.resources;
-        let config = MatchConfig::from(self.config());
+        let config = PlayConfig::from(self.config());
         let runner = MatchRunner {
             run: self.rated.run(),
             config: &config,

@@ -8,7 +8,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use config::MatchConfig;
+use config::PlayConfig;
 use exit_class::ExitClass;
 use go::{Color, Size};
 use mcts::Evaluator;
@@ -32,7 +32,7 @@ pub(crate) struct MatchRunner<'a> {
     /// The run that the games belong to.
     pub run: &'a Run,
     /// What its games depend on.
-    pub config: &'a MatchConfig,
+    pub config: &'a PlayConfig,
     /// Black in the games of even number.
     pub first: &'a Player,
     /// White in the games of even number.

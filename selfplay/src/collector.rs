@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use config::{Algorithm, Search, SelfplayConfig};
+use config::{Algorithm, PlayConfig, Search};
 use record::{GameRecord, SearchKind, Totals};
 use store::Run;
 
@@ -92,7 +92,7 @@ impl<'a> Collector<'a> {
 }
 
 /// Visits by which the moves of a game were chosen: each search ends at its budget, which counts what it has inherited.
-fn visits(game: &GameRecord, config: &SelfplayConfig) -> u64 {
+fn visits(game: &GameRecord, config: &PlayConfig) -> u64 {
     let budget = |kind| match kind {
         SearchKind::Full => u64::from(config.search.visits),
         SearchKind::Fast => u64::from(config.selfplay.fast_visits),

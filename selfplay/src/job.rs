@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use config::{ModelId, SelfplayConfig};
+use config::{ModelId, PlayConfig};
 use models::EvaluationCache;
 use play::{EvaluatorCounts, EvaluatorStats};
 use runtime::Stop;
@@ -17,7 +17,7 @@ use crate::threshold::Threshold;
 #[derive(Clone, Debug)]
 pub struct Job {
     /// What the games of the run depend on.
-    pub config: SelfplayConfig,
+    pub config: PlayConfig,
     /// The model that plays both sides.
     pub model: ModelId,
     /// Name of this worker; games of different workers differ.
@@ -73,7 +73,7 @@ pub struct JobProgress {
 pub(crate) struct Shared<'a> {
     pub(crate) job: &'a Job,
     /// As the model plays by it.
-    pub(crate) config: &'a SelfplayConfig,
+    pub(crate) config: &'a PlayConfig,
     /// Name of the series the games belong to.
     pub(crate) series: &'a str,
     /// Games of the series that are not to be begun.

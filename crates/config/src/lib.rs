@@ -54,7 +54,7 @@ pub use run_loop::Loop;
 pub use schema::schema;
 pub use schema_version::SCHEMA;
 pub use search::{Algorithm, Phase, Search};
-pub use section_sets::{MatchConfig, SelfplayConfig};
+pub use section_sets::PlayConfig;
 pub use selfplay::Selfplay;
 pub use train::{Grow, LearningRate, Optimizer, PolicyTarget, RatePath, Train, ValueLoss};
 pub use window::{Growth, Window};

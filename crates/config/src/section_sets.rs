@@ -4,9 +4,9 @@ use sha2::{Digest, Sha256};
 
 use crate::{Evaluate, Game, Resign, RunConfig, Search, Selfplay};
 
-/// What self-play games depend on: sections of the configuration of a run, and its digest.
+/// What games depend on: sections of the configuration of a run, and its digest.
 #[derive(Clone, Debug, PartialEq)]
-pub struct SelfplayConfig {
+pub struct PlayConfig {
     /// `seed`.
     pub seed: u64,
     /// Section `game`.
@@ -17,52 +17,31 @@ pub struct SelfplayConfig {
     pub selfplay: Selfplay,
     /// Section `resign`.
     pub resign: Resign,
-    /// The digest of the whole configuration.
-    pub digest: String,
-}
-
-/// What match games depend on.
-#[derive(Clone, Debug, PartialEq)]
-pub struct MatchConfig {
-    /// `seed`.
-    pub seed: u64,
-    /// Section `game`.
-    pub game: Game,
-    /// Section `search`.
-    pub search: Search,
     /// Section `evaluate`.
     pub evaluate: Evaluate,
     /// The digest of the whole configuration.
     pub digest: String,
 }
 
-impl SelfplayConfig {
+impl PlayConfig {
     /// Settings for a model, after the schedule by model number. Model 0 is `random`.
-    pub fn at(&self, model: u32) -> SelfplayConfig {
-        SelfplayConfig { search: self.search.at(model), ..self.clone() }
+    pub fn at(&self, model: u32) -> PlayConfig {
+        PlayConfig { search: self.search.at(model), ..self.clone() }
     }
 }
 
-impl From<&RunConfig> for SelfplayConfig {
-    fn from(config: &RunConfig) -> SelfplayConfig {
+impl From<&RunConfig> for PlayConfig {
+    fn from(config: &RunConfig) -> PlayConfig {
         let digest = config.digest();
-        let RunConfig { seed, game, search, selfplay, resign, .. } = config.clone();
-        SelfplayConfig { seed, game, search, selfplay, resign, digest }
-    }
-}
-
-impl From<&RunConfig> for MatchConfig {
-    fn from(config: &RunConfig) -> MatchConfig {
-        let digest = config.digest();
-        let RunConfig { seed, game, search, evaluate, .. } = config.clone();
-        MatchConfig { seed, game, search, evaluate, digest }
+        let RunConfig { seed, game, search, selfplay, resign, evaluate, .. } = config.clone();
+        PlayConfig { seed, game, search, selfplay, resign, evaluate, digest }
     }
 }
 
 impl RunConfig {
     /// Settings for the self-play games of a model; model 0 is `random`.
-    pub fn at(&self, model: u32) -> SelfplayConfig {
-        SelfplayConfig::from(self).at(model)
+    pub fn at(&self, model: u32) -> PlayConfig {
+        PlayConfig::from(self).at(model)
     }
 
     /// Identifies this configuration: the first 16 hexadecimal digits of the SHA-256 of [`RunConfig::to_toml`] without the

@@ -1,6 +1,6 @@
 //! A game between two players, played to measure them.
 
-use config::MatchConfig;
+use config::PlayConfig;
 use go::{Color, Game, Move, Scoring};
 use mcts::{Evaluator, Settings};
 use record::{GameRecord, SearchKind, Turn};
@@ -52,7 +52,7 @@ pub struct MatchSpec {
 
 impl MatchSpec {
     /// The `index`-th game between `first` and `second`. Games 2k and 2k + 1 share an opening and swap the colours.
-    pub fn new(config: &MatchConfig, first: &Side, second: &Side, index: u64) -> MatchSpec {
+    pub fn new(config: &PlayConfig, first: &Side, second: &Side, index: u64) -> MatchSpec {
         let (black, white) = if index.is_multiple_of(2) { (first, second) } else { (second, first) };
         let series = format!("{} {}", first.name, second.name);
         let visits = [first, second].map(Side::visits).into_iter().max().unwrap_or(0);

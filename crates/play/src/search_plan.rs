@@ -1,6 +1,6 @@
 //! How each move of a self-play game is to be found.
 
-use config::SelfplayConfig;
+use config::PlayConfig;
 use mcts::Exploration;
 use rand::RngExt;
 use record::SearchKind;
@@ -31,7 +31,7 @@ pub(crate) struct SearchPlanner {
 
 impl SearchPlanner {
     /// For a game whose first `opening` moves are drawn from the network's policy.
-    pub(crate) fn new(config: &SelfplayConfig, opening: usize) -> SearchPlanner {
+    pub(crate) fn new(config: &PlayConfig, opening: usize) -> SearchPlanner {
         let selfplay = &config.selfplay;
         let exploration = Exploration::new(selfplay, config.game.size * config.game.size);
         SearchPlanner {
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
     use crate::generator;
 
-    fn config(overrides: &[&str]) -> SelfplayConfig {
+    fn config(overrides: &[&str]) -> PlayConfig {
         (&config::Preset::Tiny.with(overrides).expect("the overrides are good")).into()
     }
 

@@ -1,6 +1,6 @@
 //! A game of a model against itself, played for training.
 
-use config::{ModelId, SelfplayConfig};
+use config::{ModelId, PlayConfig};
 use go::{Color, Game, Move};
 use mcts::{Evaluator, RootMove, Settings, choice};
 use record::{GameRecord, Handoff, SearchKind, Turn};
@@ -34,7 +34,7 @@ impl SelfplaySpec {
     ///
     /// `threshold` is the resign threshold in force. Calibration games are played on, but their record says when
     /// the mover would have resigned.
-    pub fn new(config: &SelfplayConfig, model: &str, worker: &str, index: u64, threshold: Option<f32>) -> SelfplaySpec {
+    pub fn new(config: &PlayConfig, model: &str, worker: &str, index: u64, threshold: Option<f32>) -> SelfplaySpec {
         let seed = game_seed(config.seed, model, worker, index);
         let (selfplay, resign) = (&config.selfplay, &config.resign);
         let randomization = GameRandomization::draw(&config.game, selfplay, seed);
@@ -138,7 +138,7 @@ impl Selfplay {
     ///
     /// # Errors
     /// Moves that are not legal, or a game that no worker of this run can have begun.
-    pub fn resume(config: &SelfplayConfig, left: GameRecord, model: &str, timed: bool) -> Result<Selfplay, String> {
+    pub fn resume(config: &PlayConfig, left: GameRecord, model: &str, timed: bool) -> Result<Selfplay, String> {
         let begun_by: ModelId = left.black.parse().map_err(|e| format!("game {}: {e}", left.id))?;
         let spec = SelfplaySpec::new(&config.at(begun_by.number()), &left.black, &left.worker, left.index, None);
         let mut spec = spec.timed(timed);
