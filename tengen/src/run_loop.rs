@@ -83,10 +83,7 @@ impl<'a> RunLoop<'a> {
             times,
             live,
         };
-        let training = trainer::Options {
-            train_device: TrainDevice { device: place.devices().first(), precision: Precision::Auto, threads },
-            references: Some(references),
-        };
+        let train_device = TrainDevice { device: place.devices().first(), precision: Precision::Auto, threads };
         let here = evaluator::Resources {
             // Matches are few, and the next model waits for them.
             place: place.with_priority(Priority::Interactive),
@@ -99,11 +96,12 @@ impl<'a> RunLoop<'a> {
         };
         let arena = Arena::open(RatedRun::open(Models::new(store.clone()), run.name())?, here)?;
         let health = || stop.health().clone();
+        let training = trainer::Console::new(run, config, health());
         Ok(RunLoop {
             stop,
             selfplay: selfplay::Driver::new(run, config, options, stop, selfplay::Console::new(health())),
             shuffler: shuffler::Driver::new(run, shuffler::Console::new(health()))?,
-            trainer: trainer::Driver::new(run, config, training, stop, trainer::Console::new(run, config, health())),
+            trainer: trainer::Driver::new(run, config, train_device, references, stop, training),
             matches: Matches::new(arena, Generations::new(true), evaluator::Console::new(health()), stop),
         })
     }

@@ -12,6 +12,7 @@ use runtime::{Driver, Silent, Step, Stop};
 use selfplay::{Games, Options};
 use store::{ResignThreshold, Run};
 use tests::{TestStore, repository, succeed, whole_games};
+use trainer::References;
 
 const MODELS: u32 = 3;
 
@@ -135,7 +136,8 @@ fn drivers_of_three_stages_work_side_by_side_in_one_process() {
     std::thread::scope(|scope| {
         scope.spawn(|| {
             let run = store.run("tiny");
-            let mut driver = trainer::Driver::new(&run, &config, train_device, &stop, Silent);
+            let references = References::default();
+            let mut driver = trainer::Driver::new(&run, &config, train_device, &references, &stop, Silent);
             work(&mut driver, &stop).unwrap();
         });
         let shuffler = scope.spawn(|| {

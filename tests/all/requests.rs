@@ -8,6 +8,7 @@ use net::{Device, Precision, TrainDevice};
 use runtime::{Driver, Silent, Step, Stop};
 use selfplay::{Games, Options};
 use tests::{Stage, TestStore, repository, succeed};
+use trainer::References;
 
 fn stage(store: &TestStore, program: &str, args: &[&str]) -> Stage {
     let config = repository().join("configs/tiny.toml");
@@ -92,7 +93,8 @@ fn polls_of_waiting_drivers_make_few_requests() {
     let train_device = TrainDevice { device: Device::Cpu, precision: Precision::F32, threads: 1 };
     let mut selfplay = selfplay::Driver::new(&run, &config, options, &stop, Silent);
     let mut shuffler = shuffler::Driver::new(&run, Silent).unwrap();
-    let mut trainer = trainer::Driver::new(&run, &config, train_device, &stop, Silent);
+    let references = References::default();
+    let mut trainer = trainer::Driver::new(&run, &config, train_device, &references, &stop, Silent);
     // Of all who wait workers are the many: each poll is one small object.
     for poll in polls(&store, &mut selfplay) {
         assert_eq!(poll, ["HEAD stores/tiny/models/000001/model.toml"]);

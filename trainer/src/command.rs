@@ -11,7 +11,7 @@ use net::{Backend, NetError, Precision, TrainDevice};
 use runtime::{Classify, Stop};
 use store::{Run, Store};
 
-use crate::{Console, Driver, Options, ReferenceArgs, TrainerError, bootstrap_command, files, lease};
+use crate::{Console, Driver, ReferenceArgs, TrainerError, bootstrap_command, files, lease};
 
 /// Train the models of a run on its shards and publish them.
 ///
@@ -102,8 +102,11 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let Some(command) = &args.command else {
         let (run, config) = run()?;
         let references = args.references.open(&run, &config)?;
-        let options = Options { train_device, references: Some(&references) };
-        return leased(&run, stop, || train((&run, &config), args.once, options, stop));
+        return leased(&run, stop, || {
+            let console = Console::new(&run, &config, stop.health().clone());
+            let driver = Driver::new(&run, &config, train_device, &references, stop, console);
+            Ok(runtime::drive(&mut if args.once { driver.once() } else { driver }, stop)?)
+        });
     };
     if args.once {
         return Err(anyhow!("--once is for training shards")).misconfigured();
@@ -127,10 +130,4 @@ fn trains(command: Option<&Command>) -> bool {
 /// Does the work of the one trainer of a run.
 fn leased(run: &Run, stop: &Stop, work: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<()> {
     runtime::leased(run, lease(), stop, work).map(Option::unwrap_or_default)
-}
-
-/// Trains model after model.
-fn train((run, config): (&Run, &RunConfig), once: bool, options: Options<'_>, stop: &Stop) -> anyhow::Result<()> {
-    let driver = Driver::new(run, config, options, stop, Console::new(run, config, stop.health().clone()));
-    Ok(runtime::drive(&mut if once { driver.once() } else { driver }, stop)?)
 }

@@ -17,28 +17,14 @@ const LOOK_EVERY: Duration = Duration::from_secs(2);
 /// The longest interval, after a long wait.
 const LOOK_LATE: Duration = Duration::from_secs(10);
 
-/// Where models are trained, and what they are measured on: what belongs to the place.
-#[derive(Clone, Copy, Debug)]
-pub struct Options<'a> {
-    /// Device of training.
-    pub train_device: TrainDevice,
-    /// What every model is measured on beside the validation set.
-    pub references: Option<&'a References>,
-}
-
-impl From<TrainDevice> for Options<'_> {
-    fn from(train_device: TrainDevice) -> Self {
-        Options { train_device, references: None }
-    }
-}
-
 /// Trains and publishes the models of a run: trains on each of the examples of a generation once, in their order, and
 /// measures the outcome on games that are never trained on. When the process is to stop, the state is saved; `resume`
 /// describes the effect of SIGKILL.
 pub struct Driver<'a> {
     run: Run,
     config: RunConfig,
-    options: Options<'a>,
+    train_device: TrainDevice,
+    references: &'a References,
     once: bool,
     stop: Stop,
     reporter: Box<dyn Reporter<TrainerEvent> + 'a>,
@@ -58,18 +44,20 @@ pub fn lease() -> LeaseName {
 }
 
 impl<'a> Driver<'a> {
-    /// A driver of the trainer of a run that has this configuration.
+    /// A driver of the trainer of a run that has this configuration. Every model is measured on the references, too.
     pub fn new(
         run: &Run,
         config: &RunConfig,
-        options: impl Into<Options<'a>>,
+        train_device: TrainDevice,
+        references: &'a References,
         stop: &Stop,
         reporter: impl Reporter<TrainerEvent> + 'a,
     ) -> Driver<'a> {
         Driver {
             run: run.clone(),
             config: config.clone(),
-            options: options.into(),
+            train_device,
+            references,
             once: false,
             stop: stop.clone(),
             reporter: Box::new(reporter),
@@ -109,7 +97,7 @@ impl runtime::Driver for Driver<'_> {
             Some(work) => work,
             none => {
                 let generation = self.run.models().newest()?.unwrap_or(0) + 1;
-                none.insert(resume(&self.run, &self.config, self.options.train_device, generation)?)
+                none.insert(resume(&self.run, &self.config, self.train_device, generation)?)
             }
         };
         if !work.progress.finished {
@@ -120,8 +108,7 @@ impl runtime::Driver for Driver<'_> {
                 return Ok(Step::Waiting(Waiting::new(format!("the shards of generation {generation}"))));
             };
             self.waiting = None;
-            let references = self.options.references;
-            GenerationTrainer::new(&self.run, &self.config, references, &shards, work, &mut *self.reporter)
+            GenerationTrainer::new(&self.run, &self.config, self.references, &shards, work, &mut *self.reporter)
                 .train(&self.stop)?;
         }
         let Some(work) = self.work.take_if(|work| work.progress.finished) else { return Ok(Step::Worked) };

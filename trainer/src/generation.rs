@@ -31,7 +31,7 @@ const SPREAD: usize = 512;
 pub(crate) struct GenerationTrainer<'a> {
     run: &'a Run,
     config: &'a RunConfig,
-    references: Option<&'a References>,
+    references: &'a References,
     shards: &'a Manifest,
     work: &'a mut Work,
     reporter: &'a mut dyn Reporter<TrainerEvent>,
@@ -43,7 +43,7 @@ impl<'a> GenerationTrainer<'a> {
     pub(crate) fn new(
         run: &'a Run,
         config: &'a RunConfig,
-        references: Option<&'a References>,
+        references: &'a References,
         shards: &'a Manifest,
         work: &'a mut Work,
         reporter: &'a mut dyn Reporter<TrainerEvent>,
@@ -191,7 +191,7 @@ impl<'a> GenerationTrainer<'a> {
 
     /// Measures the model on human games and on positions with results of deep searches, if there are any.
     fn measure_references(&mut self, journal: &mut Journal) -> Result<(), TrainerError> {
-        let Some(References { human, deep }) = self.references else { return Ok(()) };
+        let References { human, deep } = self.references;
         if let Some(human) = human {
             self.measure_human(human, journal)?;
         }

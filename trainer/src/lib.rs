@@ -34,7 +34,7 @@ use std::time::Duration;
 use net::Losses;
 
 pub use bootstrap::{Bootstrap, BootstrapOptions};
-pub use driver::{Driver, Options, lease};
+pub use driver::{Driver, lease};
 pub use error::TrainerError;
 pub use holdout::HOLDOUT;
 pub use init::InitialWeights;

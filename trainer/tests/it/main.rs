@@ -14,7 +14,7 @@ use net::{Device, Precision, Shape, TrainDevice};
 use record::{Example, ExampleRows, GameRecord, synthetic};
 use runtime::{Stop, drive};
 use store::{Manifest, ModelMetadata, Run, SampleSummary, Store, WindowSummary};
-use trainer::{Driver, Options, TrainerError, TrainerEvent};
+use trainer::{Driver, References, TrainerError, TrainerEvent};
 
 const TRAIN_DEVICE: TrainDevice = TrainDevice { device: Device::Cpu, precision: Precision::F32, threads: 1 };
 
@@ -76,19 +76,30 @@ fn publish_two(run: &Run) {
 }
 
 /// Trains the next model; `None` when it is stopped before.
-fn train_next<'a>(
+fn train_next(
     run: &Run,
     config: &RunConfig,
-    options: impl Into<Options<'a>>,
+    train_device: TrainDevice,
     stop: &Stop,
     watch: &mut dyn FnMut(TrainerEvent),
 ) -> Result<Option<ModelMetadata>, TrainerError> {
-    let (options, mut published): (Options<'_>, _) = (options.into(), None);
+    train_measured(run, config, (train_device, &References::default()), stop, watch)
+}
+
+/// The same; the model is measured on the references, too.
+fn train_measured(
+    run: &Run,
+    config: &RunConfig,
+    (train_device, references): (TrainDevice, &References),
+    stop: &Stop,
+    watch: &mut dyn FnMut(TrainerEvent),
+) -> Result<Option<ModelMetadata>, TrainerError> {
+    let mut published = None;
     let reporter = |progress| match progress {
         TrainerEvent::Published { generation, .. } => published = Some(generation),
         progress => watch(progress),
     };
-    drive(&mut Driver::new(run, config, options, stop, reporter).once(), stop)?;
+    drive(&mut Driver::new(run, config, train_device, references, stop, reporter).once(), stop)?;
     Ok(published.map(|number| run.models().metadata(number).unwrap()))
 }
 

@@ -4,11 +4,11 @@ use config::{Preset, RunConfig};
 use go::Size;
 use record::DeepPosition;
 use runtime::Stop;
-use trainer::{Options, Reference, References, TrainerEvent};
+use trainer::{Reference, References, TrainerEvent};
 
 use crate::beginnings::collection;
 use crate::logs::newest;
-use crate::{TRAIN_DEVICE, config, publish_two, run, train_next};
+use crate::{TRAIN_DEVICE, config, publish_two, run, train_measured};
 
 /// Twenty games between strong players on 19x19.
 const SAMPLE: &[u8] = include_bytes!("../../../crates/go/tests/data/human-9d-sample.sgf");
@@ -25,10 +25,9 @@ fn every_model_is_measured_on_the_same_positions() {
     let reference = Reference::read(&config(), "games.sgf", &collection(100)).unwrap();
     assert_eq!((reference.games, reference.examples.len(), reference.left_out), (100, 800, 0));
     let references = References { human: Some(reference), deep: None };
-    let options = Options { train_device: TRAIN_DEVICE, references: Some(&references) };
     let mut seen = Vec::new();
     for _ in 0..2 {
-        train_next(&run, &config(), options, &Stop::never(), &mut |progress| {
+        train_measured(&run, &config(), (TRAIN_DEVICE, &references), &Stop::never(), &mut |progress| {
             if let TrainerEvent::Human { generation, examples, losses, constant, .. } = progress {
                 seen.push((generation, examples, losses, constant));
             }
@@ -56,8 +55,7 @@ fn values_are_compared_with_results() {
     publish_two(&run);
     let reference = Reference::read(&config(), "games.sgf", &collection(20)).unwrap();
     let references = References { human: Some(reference), deep: None };
-    let options = Options { train_device: TRAIN_DEVICE, references: Some(&references) };
-    train_next(&run, &config(), options, &Stop::never(), &mut |_| ()).unwrap();
+    train_measured(&run, &config(), (TRAIN_DEVICE, &references), &Stop::never(), &mut |_| ()).unwrap();
     let (line, _) = newest(&run, "human");
     let bins = line["calibration"].as_array().unwrap();
     let wins: f64 = bins.iter().filter_map(|bin| Some(bin["count"].as_f64()? * bin["outcome"].as_f64()?)).sum();
@@ -101,9 +99,8 @@ fn every_model_is_measured_against_deep_searches() {
     let positions = DeepPosition::read_all(&lines.join("\n"), size, config().game.komi).unwrap();
     let examples = positions.iter().zip(0..).map(|(position, number)| position.example(config().game.komi, number));
     let references = References { human: None, deep: Some(examples.collect()) };
-    let options = Options { train_device: TRAIN_DEVICE, references: Some(&references) };
     let mut seen = Vec::new();
-    train_next(&run, &config(), options, &Stop::never(), &mut |progress| {
+    train_measured(&run, &config(), (TRAIN_DEVICE, &references), &Stop::never(), &mut |progress| {
         if let TrainerEvent::Deep { generation, examples, losses, .. } = progress {
             seen.push((generation, examples, losses));
         }
