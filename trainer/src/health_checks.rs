@@ -163,17 +163,6 @@ mod tests {
         }
     }
 
-    fn sampled() -> SampleSummary {
-        SampleSummary {
-            wanted: 100,
-            examples: 100,
-            bounded: false,
-            mean_per_position: 0.5,
-            reuse: 2.0,
-            calibration_fraction: 0.1,
-        }
-    }
-
     fn vital(tensor: &str, size: f32, update_ratio: f32) -> TensorDiagnostics {
         TensorDiagnostics { tensor: tensor.to_owned(), size, update_ratio }
     }
@@ -195,7 +184,7 @@ mod tests {
             training: losses(),
             holdout: losses(),
             spread: 0.1,
-            sampled: sampled(),
+            sampled: SampleSummary { reuse: 2.0, ..SampleSummary::default() },
             diagnostics: vec![vital("stem.conv.weight", 0.1, 0.01), vital("policy.dense.bias", 0.0, 0.0)],
         };
         change(&mut known);

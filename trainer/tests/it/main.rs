@@ -13,7 +13,7 @@ use config::{Preset, RunConfig};
 use net::{Device, Precision, Shape, TrainDevice};
 use record::{Example, ExampleRows, GameRecord, synthetic};
 use runtime::{Stop, drive};
-use store::{Manifest, ModelMetadata, Run, SampleSummary, Store, WindowSummary};
+use store::{Manifest, ModelMetadata, Run, SampleSummary, Store};
 use trainer::{Driver, References, TrainerError, TrainerEvent};
 
 const TRAIN_DEVICE: TrainDevice = TrainDevice { device: Device::Cpu, precision: Precision::F32, threads: 1 };
@@ -43,28 +43,8 @@ fn examples(generation: u32, count: usize) -> Vec<Example> {
 
 /// Publishes examples as the shards of a generation, so many in each part.
 fn publish(run: &Run, generation: u32, examples: &[Example], part: usize) {
-    let window = WindowSummary {
-        games: 1,
-        from_model: 0,
-        to_model: generation - 1,
-        positions: examples.len(),
-        new_positions: examples.len(),
-        duplicate_games: 0,
-        limit: 10,
-        in_positions: false,
-        calibration_fraction: 0.0,
-    };
-    let sampled = SampleSummary {
-        wanted: examples.len(),
-        examples: examples.len(),
-        bounded: false,
-        mean_per_position: 1.0,
-        reuse: 2.5,
-        calibration_fraction: 0.1,
-    };
-    let (seed, config_digest) = (3, config().digest());
-    let manifest =
-        Manifest { generation, seed, config_digest, window, sampled, rejected: vec![], ages: vec![], parts: vec![] };
+    let sampled = SampleSummary { mean_per_position: 1.0, reuse: 2.5, ..SampleSummary::default() };
+    let manifest = Manifest { generation, sampled, ..Manifest::default() };
     run.shards().publish(examples.chunks(part).map(ExampleRows::from_examples), manifest).unwrap();
 }
 

@@ -3,7 +3,6 @@
 use std::fs::File;
 use std::time::{Duration, SystemTime};
 
-use record::RatingRow;
 use store::{Claim, Run, Store};
 use testing::with_clock_ahead;
 
@@ -40,20 +39,11 @@ fn threshold_is_newer_than_those_before_whatever_clocks_say() {
 #[test]
 fn ratings_are_newer_than_those_before_whatever_clocks_say() {
     on_every_reliable_store(|store| {
-        let row = |elo| RatingRow {
-            player: "r-1".to_owned(),
-            elo,
-            error: 1.0,
-            above_pool: 0.0,
-            above_pool_error: 1.0,
-            games: 2,
-            points: 1.0,
-        };
         let [right, ahead, behind] = three(store);
         for (place, run) in [&right, &ahead, &right, &behind].into_iter().enumerate() {
-            run.ratings().publish(&[row(place as f64)]).unwrap();
+            run.ratings().publish(&[state::rating(place as f64)]).unwrap();
             for reader in three(store) {
-                assert_eq!(reader.ratings().newest().unwrap(), Some(vec![row(place as f64)]), "{place}");
+                assert_eq!(reader.ratings().newest().unwrap(), Some(vec![state::rating(place as f64)]), "{place}");
             }
         }
     });

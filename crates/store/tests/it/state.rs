@@ -65,28 +65,9 @@ pub(crate) fn manifest(generation: u32) -> Manifest {
         generation,
         seed: 1,
         config_digest: "d".to_owned(),
-        window: WindowSummary {
-            games: 10,
-            from_model: 0,
-            to_model: 1,
-            positions: 100,
-            new_positions: 50,
-            duplicate_games: 0,
-            limit: 10,
-            in_positions: false,
-            calibration_fraction: 0.0,
-        },
-        sampled: SampleSummary {
-            wanted: 10,
-            examples: 10,
-            bounded: false,
-            mean_per_position: 0.1,
-            reuse: 0.2,
-            calibration_fraction: 0.0,
-        },
-        rejected: Vec::new(),
-        ages: Vec::new(),
-        parts: Vec::new(),
+        window: WindowSummary { games: 10, to_model: 1, positions: 100, ..WindowSummary::default() },
+        sampled: SampleSummary { wanted: 10, examples: 10, reuse: 0.2, ..SampleSummary::default() },
+        ..Manifest::default()
     }
 }
 
