@@ -139,7 +139,7 @@ impl Games {
     /// # Errors
     /// A store that cannot be reached.
     pub fn newest_model(&self) -> Result<Option<u32>, StoreError> {
-        let newest = self.newest_folder.find(|name| Ok(parse_number(name).is_some()))?;
+        let newest = self.newest_folder.find(|name| parse_number(name).is_some())?;
         let loose = newest.and_then(|name| parse_number(&name));
         let archives = self.archives.list()?;
         let archived = archives.iter().filter_map(|archive| Some(archive.sources.last_key_value()?.0.model));

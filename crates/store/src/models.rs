@@ -10,8 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::StoreError;
 use crate::folder::RunFolder;
-use crate::names::{number_name, parse_number};
-use crate::newest::NewestName;
+use crate::names::parse_number;
 use crate::numbers;
 use crate::origin::Source;
 use crate::parallel::STRETCH;
@@ -86,15 +85,15 @@ struct Deleted {
 #[derive(Debug)]
 pub struct Models {
     at: RunFolder,
-    /// The newest folder, as a number.
-    newest: NewestName,
+    /// The number of the newest model at the last look; 0 where there was none.
+    newest: Mutex<Option<u32>>,
     /// The models that were seen.
     seen: Mutex<BTreeSet<u32>>,
 }
 
 impl Models {
     pub(crate) fn new(at: RunFolder) -> Models {
-        Models { newest: NewestName::new(at.clone(), MODELS), seen: Mutex::default(), at }
+        Models { newest: Mutex::default(), seen: Mutex::default(), at }
     }
 
     /// The numbers of all models, ascending. Model 0, which is `random`, is not among them. A second call requests only the
@@ -125,27 +124,25 @@ impl Models {
     /// # Errors
     /// A store that cannot be reached.
     pub fn newest(&self) -> Result<Option<u32>, StoreError> {
-        let known = self.newest.get().and_then(|name| parse_number(&name));
-        let newest = numbers::last(known.unwrap_or_default(), |number| self.exists(number))?;
-        if newest > known.unwrap_or_default() {
-            self.newest.set(&number_name(newest));
-            return Ok(Some(newest));
-        }
-        // A folder without a metadata is a model that is being published, or was when its writer was killed.
-        let counts = |name: &str| parse_number(name).map_or(Ok(false), |number| self.exists(number));
-        match known {
-            // There was none at all, so the first that comes is model 1.
-            Some(0) => Ok(None),
-            // It may be deleted.
-            Some(number) if self.exists(number)? => Ok(Some(number)),
-            _ => {
-                let found = self.newest.find(counts)?;
-                if found.is_none() {
-                    self.newest.set(&number_name(0));
-                }
-                Ok(found.and_then(|name| parse_number(&name)))
+        let known = *self.newest.lock().unwrap_or_else(PoisonError::into_inner);
+        let from = known.unwrap_or_default();
+        let last = numbers::last(from, |number| self.exists(number))?;
+        // Where there was none at all, the first that comes is model 1. A known one may be deleted.
+        let is_newest = last > from || known == Some(0) || (known.is_some() && self.exists(last)?);
+        let newest = if is_newest { last } else { self.newest_listed()? };
+        *self.newest.lock().unwrap_or_else(PoisonError::into_inner) = Some(newest);
+        Ok(Some(newest).filter(|&newest| newest > 0))
+    }
+
+    /// The highest number of a folder with metadata, 0 without one. A folder without is a model that is being published, or
+    /// was when its writer was killed.
+    fn newest_listed(&self) -> Result<u32, StoreError> {
+        for number in self.folders()?.into_iter().rev() {
+            if self.exists(number)? {
+                return Ok(number);
             }
         }
+        Ok(0)
     }
 
     /// Whether this model has been published.

@@ -19,34 +19,12 @@ impl NewestName {
     }
 
     /// The newest name that `counts`; `None` when there is none.
-    ///
-    /// Reads the previously newest name again only while no newer one counts: it may have been deleted.
-    pub(crate) fn find(&self, counts: impl Fn(&str) -> Result<bool, StoreError>) -> Result<Option<String>, StoreError> {
-        let known = self.get();
+    pub(crate) fn find(&self, counts: impl Fn(&str) -> bool) -> Result<Option<String>, StoreError> {
+        let known = self.lock().clone();
         let later = self.at.store.after(&self.at.path([self.folder]), known.as_deref())?;
-        for name in later.keys().rev() {
-            if counts(name)? {
-                self.set(name);
-                return Ok(Some(name.clone()));
-            }
-        }
-        match known {
-            Some(name) if !counts(&name)? => {
-                *self.lock() = None;
-                self.find(counts)
-            }
-            known => Ok(known),
-        }
-    }
-
-    /// The newest name seen.
-    pub(crate) fn get(&self) -> Option<String> {
-        self.lock().clone()
-    }
-
-    /// Remembers a name as the newest.
-    pub(crate) fn set(&self, name: &str) {
-        *self.lock() = Some(name.to_owned());
+        let newest = later.into_keys().rev().find(|name| counts(name)).or(known);
+        self.lock().clone_from(&newest);
+        Ok(newest)
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<String>> {

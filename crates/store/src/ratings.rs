@@ -54,7 +54,7 @@ impl Ratings {
     /// A store that cannot be reached.
     pub fn newest_time(&self) -> Result<Option<u64>, StoreError> {
         let time = |name: &str| parse_time(name.strip_suffix(PARQUET)?.strip_suffix('.')?);
-        let newest = self.newest_name.find(|name| Ok(time(name).is_some()))?;
+        let newest = self.newest_name.find(|name| time(name).is_some())?;
         Ok(newest.and_then(|name| time(&name)))
     }
 
