@@ -27,9 +27,6 @@ pub enum ShufflerError {
         /// When they will be there, at the rate at which the model's games have arrived.
         expected: Option<Eta>,
     },
-    /// There is no generation 0: model 0 is `random` and is not trained.
-    #[error("generations are numbered from 1")]
-    NoGeneration,
     /// The window is too small for a single batch.
     #[error(
         "generation {generation} may sample {allowed} examples from a window with {new_positions} new positions, and a \
@@ -53,7 +50,7 @@ impl Classified for ShufflerError {
         match self {
             ShufflerError::Store(error) => error.class(),
             ShufflerError::TooFew { .. } => ExitClass::Configuration,
-            ShufflerError::NotReady { .. } | ShufflerError::NoGeneration => ExitClass::Failure,
+            ShufflerError::NotReady { .. } => ExitClass::Failure,
         }
     }
 }

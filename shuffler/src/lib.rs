@@ -31,7 +31,7 @@ mod window_size;
 use std::collections::BTreeMap;
 
 use config::RunConfig;
-use store::{FileRef, Manifest, Rejected, Run, StoreError};
+use store::{Manifest, Rejected, Run, StoreError};
 
 pub use archive::{compact, compact_when_due};
 pub use calibrate::Calibrator;
@@ -76,8 +76,8 @@ impl Shuffler {
         Shuffler { run: run.clone(), config: config.clone(), index: GameIndex::new(run) }
     }
 
-    /// Makes the shards of a generation and deletes those of generations long past. If the shards exist, returns what
-    /// they are.
+    /// Makes the shards of a generation, from 1, and deletes those of generations long past. If the shards exist, returns
+    /// what they are.
     ///
     /// A file that is damaged is omitted, and listed in the manifest.
     ///
@@ -91,7 +91,7 @@ impl Shuffler {
         self.check_ready(generation)?;
         let mut bad = BTreeMap::new();
         loop {
-            let window = self.window(generation, &bad)?;
+            let window = Window::choose(&mut self.index, generation, &self.config.window, &bad)?;
             let size = Size::of(&self.config, generation, &window)?;
             let mut random = Random::new(self.config.seed, generation);
             let settings = &self.config.window;
@@ -112,7 +112,7 @@ impl Shuffler {
     /// # Errors
     /// A store that cannot be reached.
     pub fn plan(&mut self, generation: u32) -> Result<Plan, ShufflerError> {
-        let window = self.window(generation, &BTreeMap::new())?;
+        let window = Window::choose(&mut self.index, generation, &self.config.window, &BTreeMap::new())?;
         let ready = self.check_ready(generation);
         let size = ready.and_then(|()| Size::of(&self.config, generation, &window));
         let asked = f64::from(self.config.window.calibration_fraction);
@@ -126,17 +126,10 @@ impl Shuffler {
         })
     }
 
-    fn window(&mut self, generation: u32, bad: &BTreeMap<FileRef, Rejected>) -> Result<Window, ShufflerError> {
-        if generation == 0 {
-            return Err(ShufflerError::NoGeneration);
-        }
-        Ok(Window::choose(&mut self.index, generation, &self.config.window, bad)?)
-    }
-
     /// All games wanted of the model before the generation must be there. Lists the games of that model only, since
     /// this is called repeatedly while they are played.
     fn check_ready(&mut self, generation: u32) -> Result<(), ShufflerError> {
-        let model = generation.checked_sub(1).ok_or(ShufflerError::NoGeneration)?;
+        let model = generation - 1;
         let files = self.index.arrived(model)?;
         let games = files.iter().map(|(_, games)| games).sum();
         let wanted = self.config.selfplay.games_of(model);

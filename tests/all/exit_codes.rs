@@ -257,7 +257,11 @@ fn errors_of_a_stage_have_the_same_exit_code_in_tengen() {
     let cases: [(&str, anyhow::Error, ExitClass); 14] = [
         ("selfplay", SelfplayError::Model(open(no_gpu())).into(), ExitClass::Configuration),
         ("selfplay", SelfplayError::Model(open(damaged())).into(), ExitClass::Failure),
-        ("shuffler", ShufflerError::NoGeneration.into(), ExitClass::Failure),
+        (
+            "shuffler",
+            ShufflerError::NotReady { model: 1, games: 2, wanted: 3, expected: None }.into(),
+            ExitClass::Failure,
+        ),
         (
             "shuffler",
             ShufflerError::TooFew { generation: 1, allowed: 2, new_positions: 3, batch: 4 }.into(),

@@ -84,7 +84,6 @@ fn all_games_of_the_newest_model_must_be_there() {
     shuffler::run(&run, &config(&[]), 1).unwrap();
     play(&run, 1, 0, 19);
     missing(2, (1, 19, 20));
-    assert!(matches!(shuffler::run(&run, &config(&[]), 0), Err(ShufflerError::NoGeneration)));
 }
 
 #[test]
