@@ -1,6 +1,5 @@
 //! `trainer bootstrap`: a run that does not begin with random play.
 
-use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -11,7 +10,7 @@ use net::TrainDevice;
 use runtime::{Classify, Stop};
 use store::Run;
 
-use crate::{Bootstrap, BootstrapOptions, Console, HumanGames, InitialWeights, TrainerError, files};
+use crate::{Bootstrap, BootstrapOptions, Console, HumanGames, InitialWeights, files};
 
 /// Arguments of `trainer bootstrap`.
 #[derive(clap::Args, Debug)]
@@ -84,11 +83,8 @@ fn train(
 ) -> anyhow::Result<()> {
     let time = args.minutes.map_or(Duration::MAX, |minutes| Duration::from_secs_f64(60.0 * minutes));
     let options = BootstrapOptions { steps: args.steps, time, eval_interval: args.eval_interval };
-    let read = |path: &PathBuf| match fs::read(path) {
-        Ok(bytes) => Ok((files::name(path), bytes)),
-        Err(source) => Err(TrainerError::File { path: path.clone(), source }),
-    };
-    let human_games = HumanGames::read(config, &args.sgf.iter().map(read).collect::<Result<Vec<_>, _>>()?)?;
+    let files: Vec<_> = args.sgf.iter().map(|path| files::read(path)).collect::<Result<_, _>>()?;
+    let human_games = HumanGames::read(config, &files)?;
     human_games.left_out.iter().for_each(|why| tracing::warn!(%why, "skipped games of a collection"));
     let (games, positions, holdout) = (human_games.games(), human_games.positions(), human_games.holdout_games());
     tracing::info!(games, positions, holdout_games = holdout, left_out = human_games.left_out.len(), "human games");

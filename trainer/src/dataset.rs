@@ -1,10 +1,10 @@
 //! The examples of a generation, in the order in which the shuffler put them.
 
-use net::{NetError, Preparation, PreparedBatch};
+use net::{Preparation, PreparedBatch};
 use record::{Example, ExampleRows};
 use store::{Manifest, Run, StoreError};
 
-use crate::Prefetch;
+use crate::{Prefetch, TrainerError};
 
 /// Examples that the batch norms of averaged weights are measured on.
 pub(crate) const RECALIBRATION_POSITIONS: usize = 4_096;
@@ -13,19 +13,7 @@ pub(crate) const RECALIBRATION_POSITIONS: usize = 4_096;
 pub(crate) const CALIBRATION_POSITIONS: usize = 1_024;
 
 /// Batches for one step each.
-pub(crate) type Feed = Prefetch<PreparedBatch, FeedError>;
-
-/// Why there is no batch.
-pub(crate) enum FeedError {
-    Read(StoreError),
-    Prepare(NetError),
-}
-
-impl From<StoreError> for FeedError {
-    fn from(error: StoreError) -> FeedError {
-        FeedError::Read(error)
-    }
-}
+pub(crate) type Feed = Prefetch<PreparedBatch, TrainerError>;
 
 /// Reads examples one batch after the other. One part is in memory at a time.
 pub(crate) struct Dataset {
@@ -51,12 +39,14 @@ impl Dataset {
 
     /// Batches of `count` examples from a step on, read and prepared ahead.
     pub(crate) fn ahead(mut self, count: usize, preparation: Preparation, mut step: u64) -> Feed {
+        let generation = self.manifest.generation;
         Prefetch::new(move || {
             let examples = self.next(count)?;
             if examples.is_empty() {
                 return Ok(None);
             }
-            let prepared = preparation.prepare(step, examples).map_err(FeedError::Prepare)?;
+            let prepared = preparation.prepare(step, examples);
+            let prepared = prepared.map_err(|source| TrainerError::Train { generation, source })?;
             step += 1;
             Ok(Some(prepared))
         })

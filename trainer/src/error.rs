@@ -5,7 +5,6 @@ use std::path::PathBuf;
 
 use config::{ModelId, RunName};
 use exit_class::{Classified, ExitClass};
-use models::ModelError;
 use net::NetError;
 use onnx::OnnxError;
 use record::RecordError;
@@ -85,9 +84,6 @@ pub enum TrainerError {
         #[source]
         source: OnnxError,
     },
-    /// The model to begin with cannot be found.
-    #[error(transparent)]
-    Model(#[from] ModelError),
     /// A run that is to begin with a model, and has begun.
     #[error("{newest} exists; only a run without models can start from another model")]
     HasModels {
@@ -133,7 +129,6 @@ impl Classified for TrainerError {
     fn class(&self) -> ExitClass {
         match self {
             TrainerError::Store(error) => error.class(),
-            TrainerError::Model(error) => error.class(),
             TrainerError::Train { source, .. } | TrainerError::Parent { source, .. } | TrainerError::Device(source) => {
                 source.class()
             }

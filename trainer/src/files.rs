@@ -1,6 +1,7 @@
 //! `trainer export` and `trainer import`: networks as files of their own.
 
 use std::borrow::Cow;
+use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -16,7 +17,7 @@ use record::Example;
 use runtime::Classify;
 use store::{Run, StoreError};
 
-use crate::InitialWeights;
+use crate::{InitialWeights, TrainerError};
 
 /// Positions of the run's own games that a file is tried on.
 const POSITIONS: usize = 32;
@@ -111,9 +112,10 @@ pub(crate) fn import(args: &Import, run: impl FnOnce() -> anyhow::Result<(Run, R
     }
 }
 
-/// The name of a file without its folder.
-pub(crate) fn name(path: &Path) -> String {
-    path.file_name().unwrap_or_default().to_string_lossy().into_owned()
+/// The name of a file without its folder, and its contents.
+pub(crate) fn read(path: &Path) -> Result<(String, Vec<u8>), TrainerError> {
+    let bytes = fs::read(path).map_err(|source| TrainerError::File { path: path.to_owned(), source })?;
+    Ok((path.file_name().unwrap_or_default().to_string_lossy().into_owned(), bytes))
 }
 
 /// What leelaz reads as Leela Zero's makers and Debian built it.

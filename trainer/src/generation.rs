@@ -8,7 +8,7 @@ use record::Example;
 use runtime::{Reporter, Stop};
 use store::{Manifest, Run};
 
-use crate::dataset::{self, Dataset, Feed, FeedError, RECALIBRATION_POSITIONS};
+use crate::dataset::{self, Dataset, Feed, RECALIBRATION_POSITIONS};
 use crate::health_checks::HealthChecks;
 use crate::holdout::{HOLDOUT, holdout};
 use crate::journal::{Journal, Set};
@@ -105,10 +105,7 @@ impl<'a> GenerationTrainer<'a> {
         let (mut batches, mut read, mut waited) = (Vec::new(), 0, Duration::ZERO);
         while self.work.progress.batches < until && !stop.requested() {
             let asked = Instant::now();
-            let batch = feed.next().map_err(|error| match error {
-                FeedError::Read(error) => error.into(),
-                FeedError::Prepare(error) => failed(generation, error),
-            })?;
+            let batch = feed.next()?;
             waited += asked.elapsed();
             let step = |batch| self.work.trainer.step_prepared(batch);
             let losses = batch.as_ref().map_or(Err(NetError::NoExamples), step);

@@ -106,7 +106,8 @@ impl ReferenceArgs {
 }
 
 fn human(path: &Path, run: &Run, config: &RunConfig) -> Result<Reference, TrainerError> {
-    let reference = Reference::read(config, &files::name(path), &contents(path)?)?;
+    let (name, bytes) = files::read(path)?;
+    let reference = Reference::read(config, &name, &bytes)?;
     let Reference { examples, games, left_out, .. } = &reference;
     tracing::info!(games, positions = examples.len(), left_out, "human games for evaluation");
     if reference.was_trained_on(run)? {
@@ -122,7 +123,7 @@ fn human(path: &Path, run: &Run, config: &RunConfig) -> Result<Reference, Traine
 /// The positions of a file of `tengen study positions`, as examples.
 fn deep(path: &Path, config: &RunConfig) -> Result<Vec<Example>, TrainerError> {
     let fail = |problem: String| TrainerError::Collection { name: path.display().to_string(), problem };
-    let text = String::from_utf8(contents(path)?).map_err(|error| fail(error.to_string()))?;
+    let text = String::from_utf8(files::read(path)?.1).map_err(|error| fail(error.to_string()))?;
     let size = Size::new(config.game.size).map_err(|error| fail(error.to_string()))?;
     let komi = config.game.komi;
     let positions = DeepPosition::read_all(&text, size, komi).map_err(|error| fail(error.to_string()))?;
@@ -131,8 +132,4 @@ fn deep(path: &Path, config: &RunConfig) -> Result<Vec<Example>, TrainerError> {
     }
     tracing::info!(positions = positions.len(), file = %path.display(), "positions of deep searches for evaluation");
     Ok(positions.iter().zip(0..).map(|(position, number)| position.example(komi, number)).collect())
-}
-
-fn contents(path: &Path) -> Result<Vec<u8>, TrainerError> {
-    std::fs::read(path).map_err(|source| TrainerError::File { path: path.to_owned(), source })
 }
