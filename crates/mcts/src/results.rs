@@ -26,11 +26,6 @@ impl Search {
     /// What the whole numbers of an improved policy sum to: as fine as the 800 visits whose shares AlphaZero trained on.
     pub const SHARES: u32 = 1024;
 
-    /// Visits of the root's children, inherited ones included.
-    pub fn visits(&self) -> u32 {
-        self.tree.root().map_or(0, |id| self.tree.stats(id).visits.saturating_sub(1))
-    }
-
     /// Mean of all values backed up to the root; the network's value when there were none yet.
     ///
     /// # Panics

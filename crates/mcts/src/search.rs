@@ -281,6 +281,11 @@ impl Search {
         self.tree.root().is_some_and(|id| self.tree.node(id).state == State::Expanded)
     }
 
+    /// Visits of the root's children, inherited ones included.
+    pub fn visits(&self) -> u32 {
+        self.tree.root().map_or(0, |id| self.tree.stats(id).visits.saturating_sub(1))
+    }
+
     /// Begins the search of one move: call it once for each, when the root is expanded and before more is selected.
     ///
     /// PUCT: an exploration mixes noise into the root's priors; without one there is nothing to begin.
