@@ -172,7 +172,7 @@ fn path(name: &str) -> Module {
 }
 
 /// The folders of all libraries, from the workspace's list of members.
-fn crates() -> Vec<String> {
+pub(crate) fn crates() -> Vec<String> {
     let manifest = fs::read_to_string(repository().join("Cargo.toml")).unwrap();
     let members = manifest.split("members = [").nth(1).and_then(|rest| rest.split(']').next()).expect("a list");
     let members = members.split(',').map(|name| name.trim().trim_matches('"').to_owned());

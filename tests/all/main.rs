@@ -33,6 +33,7 @@ mod kubernetes;
 mod ladders;
 mod leases;
 mod measured;
+mod methods;
 mod million;
 mod mistakes;
 mod networks;
