@@ -88,8 +88,8 @@ fn of_thread(
 ) -> anyhow::Result<Measured> {
     let stats = Arc::new(EvaluatorStats::default());
     let [planes, submitting] = [(); 2].map(|()| Rc::new(Cell::new(Duration::ZERO)));
-    let network = Timed { inner: NullNetwork::new(shape, config.selfplay.batch), spent: Rc::clone(&planes) };
-    let cached = Timed { inner: Cached::new(network, shape.size, cache), spent: Rc::clone(&submitting) };
+    let network = SubmitClock { inner: NullNetwork::new(shape, config.selfplay.batch), spent: Rc::clone(&planes) };
+    let cached = SubmitClock { inner: Cached::new(network, shape.size, cache), spent: Rc::clone(&submitting) };
     let mut evaluator = Instrumented::new(cached, Arc::clone(&stats));
     let began = Instant::now();
     let played = selfplay(&mut evaluator, &stats, config, thread, time)?;
@@ -178,13 +178,13 @@ impl Evaluator for NullNetwork {
     }
 }
 
-/// An evaluator with a clock that runs while positions are submitted.
-struct Timed<E> {
+/// An evaluator with a clock that runs while positions are submitted, and only then; `Instrumented` has that of flushes.
+struct SubmitClock<E> {
     inner: E,
     spent: Rc<Cell<Duration>>,
 }
 
-impl<E: Evaluator> Evaluator for Timed<E> {
+impl<E: Evaluator> Evaluator for SubmitClock<E> {
     fn submit(&mut self, request: Request<'_>) -> Ticket {
         let began = Instant::now();
         let ticket = self.inner.submit(request);
