@@ -1,4 +1,6 @@
 //! Pauses between the connections to a server that is down.
+//!
+//! `store::Backoff` draws from the system; here a generator with a seed draws, so that simulations of failures repeat.
 
 use std::time::Duration;
 
