@@ -21,8 +21,11 @@ use crate::traffic::{self, Operation};
 
 /// The store of all runs.
 ///
-/// Cloning is cheap, and clones may be used from several threads. Calls block, and must not be made from inside an
-/// asynchronous runtime.
+/// Cloning is cheap, and clones may be used from several threads. Calls block.
+///
+/// # Panics
+/// A call panics on a thread that drives asynchronous tasks, and so does dropping the last clone. `spawn_blocking` of
+/// tokio has threads for it.
 #[derive(Clone)]
 pub struct Store(Arc<Inner>);
 
