@@ -32,7 +32,7 @@ const HOLDOUT: usize = 4096;
 pub struct BootstrapOptions {
     /// Steps at most.
     pub steps: Option<u64>,
-    /// Time at most, all processes that worked on it together.
+    /// Time after which no further step is taken, all processes that worked on it together.
     pub time: Duration,
     /// Steps between evaluations on held-out games.
     pub eval_interval: u64,
@@ -108,8 +108,10 @@ impl<'a> Bootstrap<'a> {
         })
     }
 
+    /// Whether its limits are reached. A model has one step at least, however long the first measurement took.
     fn is_done(&self) -> bool {
-        self.trainer.steps() >= self.options.steps.unwrap_or(u64::MAX) || self.time() >= self.options.time
+        let steps = self.trainer.steps();
+        steps >= self.options.steps.unwrap_or(u64::MAX) || steps > 0 && self.time() >= self.options.time
     }
 
     fn time(&self) -> Duration {
