@@ -138,12 +138,19 @@ fn following_makes_shards_as_models_appear() {
     play(&run, 0, 0, 40);
     play(&run, 1, 0, 20);
     let stop = Stop::never();
-    let patience = std::time::Duration::from_millis(20);
+    let pause = std::time::Duration::from_millis(20);
     std::thread::scope(|scope| {
         let shuffler = scope.spawn(|| follow(&run, &stop));
         let wait_for = |generation| {
-            while run.shards().manifest(generation).unwrap().is_none() && !stop.wait(patience) {
-                assert!(!shuffler.is_finished(), "it goes on until the last model");
+            // Ten minutes at least: longer than it takes on any machine.
+            let mut polls = 0;
+            while run.shards().manifest(generation).unwrap().is_none() && !stop.wait(pause) {
+                // The scope joins its thread before it panics itself, so the thread is stopped first.
+                polls += 1;
+                if shuffler.is_finished() || polls > 30_000 {
+                    stop.request();
+                    panic!("no shards of generation {generation}");
+                }
             }
         };
         wait_for(1);
