@@ -366,6 +366,27 @@ fn drawn_moves_come_first_and_are_never_passes() {
 }
 
 #[test]
+fn choice_exponent_decides_how_often_the_most_visited_move_is_drawn() {
+    let drawn = |exponent: &str| {
+        let config = config(&[exponent, "selfplay.choice_moves=8", "game.move_limit=8", "search.visits=64"]);
+        let (mut all, mut most) = (0_usize, 0_usize);
+        for record in selfplay(&config, 8, 0..20, None) {
+            for turn in &record.turns {
+                let index = turn.mv.index(record.size) as u16;
+                let visits = turn.visits.iter().find(|(mv, _)| *mv == index).map(|(_, visits)| *visits);
+                all += 1;
+                most += usize::from(visits == turn.visits.iter().map(|(_, visits)| *visits).max());
+            }
+        }
+        (all, most)
+    };
+    let (all, most) = drawn("selfplay.choice_exponent=1000.0");
+    assert_eq!(all, most, "the most visited move alone");
+    let (all, most) = drawn("selfplay.choice_exponent=0.01");
+    assert!(2 * most < all, "all visited moves about as often: {most} of {all}");
+}
+
+#[test]
 fn timed_games_differ_from_others_in_their_times_alone() {
     let config = config(&[]);
     let start = |index| Selfplay::new(SelfplaySpec::new(&config.at(0), "random", "0", index, None).timed(true));
