@@ -159,7 +159,7 @@ impl MatchRunner<'_> {
     fn external(&self, spec: &MatchSpec, color: Color, attempt: u64) -> Box<dyn ExternalPlayer> {
         let first = (color == Color::Black) == spec.index().is_multiple_of(2);
         let player = if first { self.first } else { self.second };
-        let engine = player.engine().expect("models are no external players");
+        let engine = player.engine().expect("Match::new requests programs for By::ExternalPlayer alone");
         let seed = game_seed(spec.seed(), engine.name().as_str(), "guest", attempt);
         let size = Size::new(self.config.game.size).expect("the configuration was checked");
         engine.player(size, self.config.game.komi, seed)

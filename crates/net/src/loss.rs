@@ -242,7 +242,7 @@ impl Loss {
     /// The numbers, without the penalty.
     pub(crate) fn read(&self) -> Result<Losses, NetError> {
         let facts = numbers(&self.facts()?)?;
-        Ok(Losses::of_facts(facts.try_into().expect("as many as there are")))
+        Ok(Losses::of_facts(facts.try_into().expect("`facts` stacks five parts and nine facts")))
     }
 
     /// The same as a tensor on the device, for [`Losses::of_facts`].

@@ -133,7 +133,7 @@ impl Arena {
             // After the claims: the games of one that is released meanwhile are among the results.
             let played = self.rated.pool()?.played(one.min(other), one.max(other));
             let free = |number: &u64| !played.contains(number) && !claimed.contains(number);
-            let first_free = (0..).find(free).expect("some number is free");
+            let first_free = (0..).find(free).expect("the games of a pair are fewer than all numbers");
             let block = first_free / size * size..(first_free / size + 1) * size;
             let claim = Claim { first: first.clone(), second: second.clone(), numbers: block.filter(free).collect() };
             if !self.rated.run().claims().acquire(&self.resources.worker, &claim)? {

@@ -117,9 +117,8 @@ impl MatchArgs {
             let ancestors = rated.ancestors(&model)?.into_iter().map(PlayerId::from);
             Box::new(Pairs::against(rated, &model, ancestors, games))
         } else if let Some(player) = &self.against_anchors {
-            let names = Engine::names(arena.engines());
-            let engine = |name: &String| PlayerId::Engine(name.parse().expect("engines have names that can be read"));
-            Box::new(Pairs::against(rated, &rated.resolve(player)?, names.iter().map(engine), games))
+            let engines = Engine::names(arena.engines()).into_iter().map(PlayerId::Engine);
+            Box::new(Pairs::against(rated, &rated.resolve(player)?, engines, games))
         } else if let Some([first, second]) = self.pair.as_deref() {
             Box::new(Pairs::of([rated.resolve(first)?, rated.resolve(second)?], games))
         } else {

@@ -95,7 +95,7 @@ impl Engine {
                 Ok(Engine { name: name.clone(), kind })
             }
             None => {
-                let mut known = Engine::names(declared);
+                let mut known: Vec<String> = Engine::names(declared).iter().map(EngineName::to_string).collect();
                 let undeclared = shipped.engine.iter().map(|engine| engine.name.to_string());
                 known.extend(
                     undeclared.filter(|name| !declared.engine.iter().any(|engine| engine.name.as_str() == name)),
@@ -106,9 +106,10 @@ impl Engine {
     }
 
     /// The names of all opponents, built-in ones first.
-    pub fn names(declared: &EngineSpecs) -> Vec<String> {
-        let built_in = Baseline::ALL.iter().map(|baseline| baseline.name().to_owned());
-        built_in.chain(declared.engine.iter().map(|engine| engine.name.to_string())).collect()
+    pub fn names(declared: &EngineSpecs) -> Vec<EngineName> {
+        let built_in =
+            Baseline::ALL.iter().map(|baseline| baseline.name().parse::<EngineName>().expect("a capitalised word"));
+        built_in.chain(declared.engine.iter().map(|engine| engine.name.clone())).collect()
     }
 
     /// Its name.

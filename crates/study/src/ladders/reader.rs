@@ -50,7 +50,7 @@ impl Reader {
 
     fn after(&mut self, mv: Move) -> Result<Fate, Unread> {
         let mark = self.game.mark();
-        self.game.play(mv).expect("the move was tried");
+        self.game.play(mv).expect("`moves` tries legal moves only");
         let fate = self.fate();
         self.game.rewind(&mark);
         fate

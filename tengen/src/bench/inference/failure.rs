@@ -257,7 +257,8 @@ fn failure(event: Event, seen: &[Vec<Seen>], outages: &[Outage]) -> Failure {
     };
     let mut stalls: Vec<f64> = outages.iter().map(stall).collect();
     stalls.sort_by(f64::total_cmp);
-    let [first, last] = [outages.first(), outages.last()].map(|outage| outage.expect("an event has outages"));
+    let [first, last] =
+        [outages.first(), outages.last()].map(|outage| outage.expect("events without outages have no report"));
     let concerned = || all().filter(|it| it.ended >= first.failed && it.began <= last.back + AWAY);
     Failure {
         event: event.name(),

@@ -193,6 +193,6 @@ impl Content {
 impl Reply {
     /// Its text.
     pub(crate) fn text(&self) -> String {
-        serde_json::to_string(self).expect("a reply is JSON")
+        serde_json::to_string(self).expect("every key of a reply is a string")
     }
 }
