@@ -28,8 +28,8 @@ pub enum Diagnostic {
 pub fn diagnostics(results: &PairResults) -> Vec<Diagnostic> {
     let records = results.records();
     let (idle, active): (Vec<usize>, Vec<usize>) = (0..records.len()).partition(|&player| records[player].games == 0);
-    let beats = WinGraph::new(results);
-    let groups = beats.groups(&active);
+    let graph = WinGraph::new(results);
+    let groups = graph.groups(&active);
     let mut diagnostics = Vec::new();
     if !idle.is_empty() {
         diagnostics.push(Diagnostic::Idle(names(results, &idle)));
@@ -49,7 +49,7 @@ pub fn diagnostics(results: &PairResults) -> Vec<Diagnostic> {
         diagnostics.push(Diagnostic::Pointless(names(results, &pointless)));
     }
     for group in &groups {
-        let classes = beats.classes(group);
+        let classes = graph.classes(group);
         if classes.len() > 1 {
             diagnostics.push(Diagnostic::OneWay(classes.iter().map(|class| names(results, class)).collect()));
         }

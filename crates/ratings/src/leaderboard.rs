@@ -101,11 +101,11 @@ impl Leaderboard {
 
 /// The players in groups that games without a prior can compare.
 fn groups(results: &PairResults, anchors: &[Anchor]) -> Vec<Vec<usize>> {
-    let mut beats = WinGraph::new(results);
+    let mut graph = WinGraph::new(results);
     let anchored: Vec<usize> = anchors.iter().map(|anchor| anchor.player).collect();
-    beats.join(&anchored);
+    graph.join(&anchored);
     let all: Vec<usize> = (0..results.players().len()).collect();
-    let mut groups = beats.classes(&all);
+    let mut groups = graph.classes(&all);
     let holds_anchor = |group: &[usize]| anchored.iter().any(|player| group.contains(player));
     groups.sort_by_key(|group| (!holds_anchor(group), std::cmp::Reverse(group.len())));
     groups

@@ -51,16 +51,16 @@ pub fn pairs(knowledge: &Knowledge, objective: Objective, count: usize, rng: &mu
     if knowledge.ages.len() < 2 {
         return Vec::new();
     }
-    let mut outlook =
+    let mut expected =
         ExpectedCovariance::new(knowledge, objective::contrasts(knowledge.ratings, knowledge.ages, objective));
     let mut choices = Vec::new();
     for _ in 0..count {
         let choice = if rng.random_bool(RANDOM_SHARE) {
             random(knowledge.ratings, rng)
         } else {
-            most_instructive(knowledge, &outlook, rng)
+            most_instructive(knowledge, &expected, rng)
         };
-        outlook.foresee(choice.first, choice.second, knowledge.games);
+        expected.foresee(choice.first, choice.second, knowledge.games);
         choices.push(choice);
     }
     choices
@@ -82,10 +82,10 @@ fn random(ratings: &Ratings, rng: &mut impl Rng) -> Choice {
 }
 
 /// The pair whose games are expected to be most informative, or one of those about as informative.
-fn most_instructive(knowledge: &Knowledge, outlook: &ExpectedCovariance, rng: &mut impl Rng) -> Choice {
+fn most_instructive(knowledge: &Knowledge, expected: &ExpectedCovariance, rng: &mut impl Rng) -> Choice {
     let players = knowledge.ages.len();
     let all = (0..players).flat_map(|second| (0..second).map(move |first| (first, second)));
-    let reduction = |(a, b)| outlook.reduction(a, b, knowledge.games) / (knowledge.cost)(a, b);
+    let reduction = |(a, b)| expected.reduction(a, b, knowledge.games) / (knowledge.cost)(a, b);
     let reductions: Vec<((usize, usize), f64)> = all.map(|pair| (pair, reduction(pair))).collect();
     let best = reductions.iter().map(|&(_, reduction)| reduction).fold(0.0, f64::max);
     let equals = reductions.into_iter().filter(|&(_, reduction)| reduction >= EQUAL_CLAIM * best);
@@ -93,8 +93,8 @@ fn most_instructive(knowledge: &Knowledge, outlook: &ExpectedCovariance, rng: &m
     let claim = |(a, b)| near_and_distant(knowledge.ratings.difference(a, b), apart(a, b));
     let equals: Vec<((usize, usize), f64)> = equals.map(|(pair, _)| (pair, claim(pair))).collect();
     let (first, second) = draw(&equals, rng);
-    let before = outlook.difference(first, second);
-    let [known, will_be] = outlook.uncertainty(first, second, knowledge.games);
+    let before = expected.difference(first, second);
+    let [known, will_be] = expected.uncertainty(first, second, knowledge.games);
     Choice { first, second, reason: Reason::Instructive { before, known, will_be, equals: equals.len() } }
 }
 

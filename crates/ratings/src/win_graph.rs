@@ -13,16 +13,16 @@ pub(crate) struct WinGraph {
 impl WinGraph {
     pub(crate) fn new(results: &PairResults) -> WinGraph {
         let none = vec![Vec::new(); results.players().len()];
-        let mut beats = WinGraph { over: none.clone(), under: none };
+        let mut graph = WinGraph { over: none.clone(), under: none };
         for (black, white, score) in results.scores() {
             if score.black + score.draws > 0 {
-                beats.add(black, white);
+                graph.add(black, white);
             }
             if score.white + score.draws > 0 {
-                beats.add(white, black);
+                graph.add(white, black);
             }
         }
-        beats
+        graph
     }
 
     /// Lets players be compared with each other as if each had beaten the other.

@@ -27,11 +27,11 @@ impl<'a> ExpectedCovariance<'a> {
         let covariance = knowledge.ratings.covariance().clone();
         let lines: Vec<Vec<f64>> = lines(&goal, &covariance);
         let relevance = Matrix::sum_of_squares(covariance.side(), &lines);
-        let mut outlook = ExpectedCovariance { ratings: knowledge.ratings, covariance, goal, lines, relevance };
+        let mut expected = ExpectedCovariance { ratings: knowledge.ratings, covariance, goal, lines, relevance };
         for (&(a, b), &games) in &knowledge.in_flight.0 {
-            outlook.foresee(a, b, games);
+            expected.foresee(a, b, games);
         }
-        outlook
+        expected
     }
 
     /// Narrows the covariance as `games` games between `a` and `b` will: Σ − k·u·uᵀ with u = Σc, k = w/(1 + w·v).

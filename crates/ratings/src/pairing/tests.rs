@@ -229,13 +229,13 @@ fn foreseen_games_narrow_everything_alike() {
     let in_flight = InFlight::default();
     let knowledge = Knowledge { ratings: &ratings, ages: &ages, in_flight: &in_flight, games: 2, cost: &|_, _| 1.0 };
     for objective in [Objective::Best, Objective::Curve, Objective::Newest, Objective::Ladder] {
-        let mut outlook = ExpectedCovariance::new(&knowledge, objective::contrasts(&ratings, &ages, objective));
+        let mut expected = ExpectedCovariance::new(&knowledge, objective::contrasts(&ratings, &ages, objective));
         for (a, b) in [(A, B), (B, C), (A, B), (A, C)] {
-            let [known, will_be] = outlook.uncertainty(a, b, 2);
-            outlook.foresee(a, b, 2);
-            let [then, _] = outlook.uncertainty(a, b, 2);
+            let [known, will_be] = expected.uncertainty(a, b, 2);
+            expected.foresee(a, b, 2);
+            let [then, _] = expected.uncertainty(a, b, 2);
             assert!(known > will_be && (will_be - then).abs() < 1e-9);
-            assert!(outlook.is_consistent(), "{objective:?}");
+            assert!(expected.is_consistent(), "{objective:?}");
         }
     }
 }
