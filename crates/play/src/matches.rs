@@ -246,7 +246,7 @@ impl Match {
                         return Some(Err(format!("{} counts {score:+}, and the board shows {margin:+}", side.name)));
                     }
                     Ok(_) => {}
-                    Err(trouble) => return Some(Err(trouble.to_string())),
+                    Err(error) => return Some(Err(error.to_string())),
                 }
             }
         }
