@@ -46,7 +46,7 @@ pub struct Arena {
     /// The last two players that met; the next pair often has one of them.
     players: Vec<Player>,
     /// How long games take.
-    pace: DurationEstimate,
+    duration_estimate: DurationEstimate,
 }
 
 impl Arena {
@@ -57,7 +57,7 @@ impl Arena {
     pub fn open(rated: RatedRun, resources: Resources) -> Result<Arena, EvaluatorError> {
         // A name that cannot be written under is found out now, not when games have been played.
         Stem::now(&resources.worker)?;
-        Ok(Arena { rated, resources, players: Vec::new(), pace: DurationEstimate::default() })
+        Ok(Arena { rated, resources, players: Vec::new(), duration_estimate: DurationEstimate::default() })
     }
 
     /// The run with its results.
@@ -142,7 +142,7 @@ impl Arena {
         let seen_by_one = |progress: MatchProgress| if first == one { progress } else { progress.turned() };
         let began = Instant::now();
         let played = runner.play(stop, &mut |progress| watch(seen_by_one(progress)))?;
-        self.pace.note([first, second], played.finished, began.elapsed());
+        self.duration_estimate.note([first, second], played.finished, began.elapsed());
         Ok(seen_by_one(played))
     }
 

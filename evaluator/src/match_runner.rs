@@ -119,22 +119,22 @@ impl MatchRunner<'_> {
         let places = [0, usize::from(searchers[0].is_some())];
         let (first, second) = (self.first.side(places[0]), self.second.side(places[1]));
         let heard = Cell::new(true);
-        let tries = RefCell::new(Retries::new(games));
+        let retries = RefCell::new(Retries::new(games));
         let played = play::run(
             &mut models.iter_mut().map(|model| model as &mut dyn Evaluator).collect::<Vec<_>>(),
             &mut Vec::new(),
             self.slots(),
             &mut || {
-                let (index, attempt) = tries.borrow_mut().next()?;
+                let (index, attempt) = retries.borrow_mut().next()?;
                 let spec = MatchSpec::new(self.config, &first, &second, index).timed(self.times);
                 Some(Match::new(spec, &mut |spec, color| self.external(spec, color, attempt)))
             },
             &mut |game| {
-                tries.borrow_mut().finished(&game);
+                retries.borrow_mut().finished(&game);
                 heard.set(heard.get() && finished.send(game).is_ok());
             },
             &mut |_| {
-                let leave = stop.requested() || !heard.get() || tries.borrow().is_hopeless();
+                let leave = stop.requested() || !heard.get() || retries.borrow().is_hopeless();
                 if leave { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             },
         );
@@ -146,7 +146,7 @@ impl MatchRunner<'_> {
                 EvaluatorError::Evaluate { first, second, source }
             })?,
         }
-        match tries.into_inner().hopeless() {
+        match retries.into_inner().hopeless() {
             None => Ok(()),
             Some((games, reason)) => {
                 let (first, second) = (self.first.id().to_string(), self.second.id().to_string());

@@ -73,27 +73,27 @@ mod tests {
 
     #[test]
     fn void_game_is_replayed_up_to_three_times() {
-        let mut tries = Retries::new(VecDeque::from([7, 8]));
+        let mut retries = Retries::new(VecDeque::from([7, 8]));
         let mut played = Vec::new();
-        while let Some((index, attempt)) = tries.next() {
+        while let Some((index, attempt)) = retries.next() {
             played.push((index, attempt));
-            tries.finished(&if index == 7 { void(7) } else { good() });
+            retries.finished(&if index == 7 { void(7) } else { good() });
         }
         assert_eq!(played, [(7, 0), (8, 0), (7, 1), (7, 2)]);
-        assert!(!tries.is_hopeless());
+        assert!(!retries.is_hopeless());
     }
 
     #[test]
     fn tries_after_six_void_games_in_a_row_are_hopeless() {
-        let mut tries = Retries::new(VecDeque::new());
+        let mut retries = Retries::new(VecDeque::new());
         for index in 0..10 {
-            tries.finished(&void(index % 5));
+            retries.finished(&void(index % 5));
             if index == 4 {
-                tries.finished(&good());
+                retries.finished(&good());
             }
-            assert!(!tries.is_hopeless());
+            assert!(!retries.is_hopeless());
         }
-        tries.finished(&void(99));
-        assert_eq!(tries.hopeless(), Some((6, "game 99 broke".to_owned())));
+        retries.finished(&void(99));
+        assert_eq!(retries.hopeless(), Some((6, "game 99 broke".to_owned())));
     }
 }

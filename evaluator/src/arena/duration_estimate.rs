@@ -46,14 +46,14 @@ mod tests {
     #[test]
     fn player_costs_what_its_games_took_and_a_stranger_what_all_did() {
         let [slow, quick, stranger] = ["GnuGo-10", "random", "uniform"].map(|name| name.parse::<PlayerId>().unwrap());
-        let mut pace = DurationEstimate::default();
-        assert_eq!(pace.of(Some(&slow)), 1.0);
-        pace.note([&slow, &quick], 0, Duration::from_secs(9));
-        pace.note([&slow, &quick], 4, Duration::from_secs(80));
-        pace.note([&quick, &stranger], 16, Duration::from_secs(16));
-        assert_eq!(pace.of(Some(&slow)), 10.0);
-        assert_eq!(pace.of(Some(&quick)), 48.0 / 20.0);
-        assert_eq!(pace.of(Some(&stranger)), 0.5);
-        assert_eq!(pace.of(None), 96.0 / 40.0);
+        let mut estimate = DurationEstimate::default();
+        assert_eq!(estimate.of(Some(&slow)), 1.0);
+        estimate.note([&slow, &quick], 0, Duration::from_secs(9));
+        estimate.note([&slow, &quick], 4, Duration::from_secs(80));
+        estimate.note([&quick, &stranger], 16, Duration::from_secs(16));
+        assert_eq!(estimate.of(Some(&slow)), 10.0);
+        assert_eq!(estimate.of(Some(&quick)), 48.0 / 20.0);
+        assert_eq!(estimate.of(Some(&stranger)), 0.5);
+        assert_eq!(estimate.of(None), 96.0 / 40.0);
     }
 }

@@ -61,7 +61,7 @@ impl Arena {
         let is_retired = |player: usize| hidden[player];
         // The cost is not considered; random choices ignore the cost and are drawn again.
         let players: Vec<Option<PlayerId>> = results.players().iter().map(|name| name.parse().ok()).collect();
-        let seconds = |player: usize| self.pace.of(players[player].as_ref());
+        let seconds = |player: usize| self.duration_estimate.of(players[player].as_ref());
         // Pairs of other evaluators are skipped, as long as there is another pair.
         let active = (0..players.len()).filter(|&player| !is_retired(player)).count();
         let all_are_playing = in_flight.pairs() >= active * active.saturating_sub(1) / 2;

@@ -125,7 +125,11 @@ impl Simulation {
         arena.rated.run.matches().publish(&worker.to_string(), &games).expect("memory can be written");
         arena.rated.run.claims().release(claim).expect("memory can be written");
         let ids = [&claim.first, &claim.second].map(|player| player.parse::<PlayerId>().expect("the name of a player"));
-        arena.pace.note([&ids[0], &ids[1]], games.len() as u64, Duration::from_secs(10) * games.len() as u32);
+        arena.duration_estimate.note(
+            [&ids[0], &ids[1]],
+            games.len() as u64,
+            Duration::from_secs(10) * games.len() as u32,
+        );
         self.playing.retain(|other| other != claim);
         self.found.pairs += 1;
         self.found.games += games.len();
