@@ -41,10 +41,10 @@ pub(super) struct EnginesOptions {
 pub(super) struct Engines {
     options: EnginesOptions,
     /// `None` when the server stops.
-    shelf: Mutex<Option<Shelf>>,
+    open: Mutex<Option<OpenModels>>,
 }
 
-struct Shelf {
+struct OpenModels {
     models: Arc<Models>,
     /// The least recently used first.
     places: Vec<Arc<ModelPlace>>,
@@ -63,7 +63,7 @@ impl ModelPlace {
     }
 }
 
-impl Shelf {
+impl OpenModels {
     /// The place of a model, now the last; where there are too many it replaces one that is not in use.
     fn place(&mut self, name: &str, most: usize) -> Result<Arc<ModelPlace>, EnginesError> {
         if let Some(known) = self.known(name) {
@@ -171,8 +171,8 @@ pub(super) enum EnginesError {
 impl Engines {
     /// No model is open yet.
     pub(super) fn new(models: Models, options: EnginesOptions) -> Engines {
-        let shelf = Shelf { models: Arc::new(models), places: Vec::new() };
-        Engines { options, shelf: Mutex::new(Some(shelf)) }
+        let open = OpenModels { models: Arc::new(models), places: Vec::new() };
+        Engines { options, open: Mutex::new(Some(open)) }
     }
 
     /// Files that visitors can choose.
@@ -185,7 +185,7 @@ impl Engines {
     /// # Errors
     /// The server stops.
     pub(super) fn models(&self) -> Result<Arc<Models>, EnginesError> {
-        self.lock().as_ref().map(|shelf| Arc::clone(&shelf.models)).ok_or(EnginesError::Stopped)
+        self.lock().as_ref().map(|open| Arc::clone(&open.models)).ok_or(EnginesError::Stopped)
     }
 
     /// The model of this name for a board of this size, if it is open. It reads nothing and never waits.
@@ -249,7 +249,7 @@ impl Engines {
     /// Closes all models, and waits for their threads and for evaluations that are published. It may not be called by an async
     /// thread.
     pub(super) fn close(&self) {
-        let Some(Shelf { places, .. }) = self.lock().take() else { return };
+        let Some(OpenModels { places, .. }) = self.lock().take() else { return };
         let models = places.iter().filter_map(|place| place.lock().take());
         models.filter_map(Arc::into_inner).for_each(|mut model| drop(model.parts.take()));
     }
@@ -257,11 +257,11 @@ impl Engines {
     /// The place of a model, which is not open.
     #[cfg(test)]
     pub(super) fn place(&self, name: &str) -> Arc<ModelPlace> {
-        self.lock().as_mut().and_then(|shelf| shelf.place(name, self.options.most).ok()).expect("there is a place")
+        self.lock().as_mut().and_then(|open| open.place(name, self.options.most).ok()).expect("there is a place")
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<Shelf>> {
-        self.shelf.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Option<OpenModels>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The meaning of a name that a visitor chose. Only the operator names files by their paths.
