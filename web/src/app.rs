@@ -14,10 +14,10 @@ use tokio::sync::watch::Receiver;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::Access;
-use crate::catalogue::Catalogue;
 use crate::download::keeping;
 use crate::error::{Page, PageError};
 use crate::live_games::LiveGames;
+use crate::run_list::RunList;
 use crate::watch::{self, IDLE, MOST_RUNS, OpenRun, Snapshot, Watches};
 
 /// Pages that are made at the same time; others wait.
@@ -48,7 +48,7 @@ struct Shared {
     most_streams: usize,
     stopped: Receiver<bool>,
     watches: Watches,
-    catalogue: Catalogue,
+    run_list: RunList,
     /// Runs, as many as are watched, each with its last request. A run remembers its archives, all of which are opened to find a game.
     runs: Mutex<LruCache<RunName, (Instant, Run)>>,
     openings: Mutex<KeptOpenings>,
@@ -60,7 +60,7 @@ struct Shared {
 impl App {
     /// An application that reads this store until `stopped` turns true, for so many streams and WebSockets at the same time.
     pub(crate) fn new(store: Store, access: Access, streams: usize, stopped: Receiver<bool>) -> App {
-        let (watches, catalogue) = (Watches::default(), Catalogue::default());
+        let (watches, run_list) = (Watches::default(), RunList::default());
         App(Arc::new(Shared {
             store,
             access,
@@ -71,7 +71,7 @@ impl App {
             most_streams: streams,
             stopped,
             watches,
-            catalogue,
+            run_list,
             runs: Mutex::new(LruCache::new(MOST_RUNS)),
             openings: Mutex::new(LruCache::new(MOST_OPENINGS)),
             live: LiveGames::default(),
@@ -132,8 +132,8 @@ impl App {
     }
 
     /// All runs, with what takes few requests.
-    pub(crate) fn catalogue(&self) -> &Catalogue {
-        &self.0.catalogue
+    pub(crate) fn run_list(&self) -> &RunList {
+        &self.0.run_list
     }
 
     /// The games that are being played.

@@ -75,7 +75,7 @@ pub(crate) async fn page(State(app): State<App>, RawQuery(query): RawQuery) -> P
     let choice = Choice::read(query.as_deref());
     let runs = snapshots(&app, &choice).await?;
     app.page(move |app| {
-        let all = app.catalogue().list(app.store())?.0.iter().map(|run| run.name.to_string()).collect::<Vec<_>>();
+        let all = app.run_list().list(app.store())?.0.iter().map(|run| run.name.to_string()).collect::<Vec<_>>();
         let mut view = View::new("Compare runs", Section::Compare);
         let begin = Instant::now();
         let content = content(&all, &runs, &choice);

@@ -6,7 +6,6 @@
 //! finished analyses. Closing a page closes its socket and stops its searches.
 
 mod args;
-mod catalog;
 #[cfg(any(test, feature = "testing"))]
 mod check;
 mod desk;
@@ -14,6 +13,7 @@ mod engines;
 mod fair_queue;
 mod files;
 mod message;
+mod model_list;
 mod offload;
 mod pages;
 mod position;
@@ -81,7 +81,7 @@ pub(crate) fn routes(app: &App, args: &PlayArgs) -> Result<Router<App>, WebError
 async fn choices(app: App, play: Arc<Play>) -> Page {
     let read = move |_: &App| {
         let models = play.engines.models().map_err(|error| PageError::Failed(error.to_string()))?;
-        let mut choices = catalog::choices(&models).map_err(|error| PageError::Failed(error.to_string()))?;
+        let mut choices = model_list::choices(&models).map_err(|error| PageError::Failed(error.to_string()))?;
         choices.extend(play.engines.files().iter().map(OfferedFile::choice));
         Ok(choices)
     };

@@ -7,10 +7,10 @@ use facts::{Facts, Strength};
 use maud::{Markup, html};
 use page::number::{signed, whole};
 
-use crate::catalogue::Entry;
 use crate::error::Page;
 use crate::events::{Shown, polled};
 use crate::query::Query;
+use crate::run_list::Entry;
 use crate::view::{Section, View};
 use crate::{App, PageError};
 
@@ -20,7 +20,7 @@ const LOOK: Duration = Duration::from_secs(3);
 /// All runs of the store.
 pub(crate) async fn list(State(app): State<App>) -> Page {
     app.page(|app| {
-        let (runs, version) = app.catalogue().list(app.store())?;
+        let (runs, version) = app.run_list().list(app.store())?;
         let content = html! {
             h1 { "Runs" }
             p.quiet { "Of the store " code { (app.store().root()) } "." }
@@ -41,7 +41,7 @@ pub(crate) async fn list(State(app): State<App>) -> Page {
 /// The versions of the list after the one that a page shows.
 pub(crate) async fn events(State(app): State<App>, Query(shown): Query<Shown>) -> Page {
     let place = app.stream()?;
-    Ok(polled(app, place, shown.version, LOOK, |app| Ok(app.catalogue().version(app.store())?)))
+    Ok(polled(app, place, shown.version, LOOK, |app| Ok(app.run_list().version(app.store())?)))
 }
 
 fn table(runs: &[Entry]) -> Markup {

@@ -6,7 +6,7 @@ use config::Preset;
 use models::{ModelError, WeightsFile};
 use net::Shape;
 
-use super::catalog::Choice;
+use super::model_list::Choice;
 use crate::WebError;
 
 /// A file of weights that visitors can choose.

@@ -16,7 +16,7 @@ const FRESH: Duration = Duration::from_secs(2);
 
 /// All runs of a store, as they were a moment ago.
 #[derive(Default)]
-pub(crate) struct Catalogue(Latest<Shown, Known>);
+pub(crate) struct RunList(Latest<Shown, Known>);
 
 /// The list as pages have it.
 #[derive(Clone)]
@@ -39,7 +39,7 @@ pub(crate) struct Entry {
     pub(crate) facts: Result<Facts, String>,
 }
 
-impl Catalogue {
+impl RunList {
     /// All runs, in order of name, and the version of the list. One request at a time reads them.
     pub(crate) fn list(&self, store: &Store) -> Result<(Arc<Vec<Entry>>, u64), StoreError> {
         let shown = self.fresh(store)?;
@@ -113,23 +113,23 @@ mod tests {
     use super::*;
 
     /// The list is to be read again.
-    fn age(catalogue: &Catalogue) {
-        catalogue.0.age(2 * FRESH);
+    fn age(run_list: &RunList) {
+        run_list.0.age(2 * FRESH);
     }
 
     #[test]
     fn list_is_there_while_another_request_reads_it() {
         let (store, config) = (Store::in_memory().unwrap(), Preset::Tiny.config());
-        let catalogue = Catalogue::default();
+        let run_list = RunList::default();
         let names = || {
-            let (runs, _) = catalogue.list(&store).unwrap();
+            let (runs, _) = run_list.list(&store).unwrap();
             runs.iter().map(|run| run.name.to_string()).collect::<Vec<_>>()
         };
         store.run(&"one".parse().unwrap()).create(&config).unwrap();
         assert_eq!(names(), ["one"]);
         store.run(&"two".parse().unwrap()).create(&config).unwrap();
-        age(&catalogue);
-        let reading = catalogue.0.read_by_another();
+        age(&run_list);
+        let reading = run_list.0.read_by_another();
         assert_eq!(names(), ["one"]);
         drop(reading);
         assert_eq!(names(), ["one", "two"]);
@@ -138,10 +138,10 @@ mod tests {
     #[test]
     fn version_is_another_when_a_run_is_new_or_has_another_model() {
         let (store, config) = (Store::in_memory().unwrap(), Preset::Tiny.config());
-        let catalogue = Catalogue::default();
+        let run_list = RunList::default();
         let version = || {
-            age(&catalogue);
-            catalogue.version(&store).unwrap()
+            age(&run_list);
+            run_list.version(&store).unwrap()
         };
         let empty = version();
         assert_eq!(version(), empty);
@@ -153,6 +153,6 @@ mod tests {
         run.models().publish(&ModelMetadata::new(run.name(), 1, 10, &config), Bytes::from_static(b"weights")).unwrap();
         let trained = version();
         assert_ne!(trained, created);
-        assert_eq!((version(), catalogue.list(&store).unwrap().1), (trained, trained));
+        assert_eq!((version(), run_list.list(&store).unwrap().1), (trained, trained));
     }
 }
