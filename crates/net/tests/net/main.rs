@@ -2,8 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails where it panics")]
 
+mod convert;
 mod cpu_kernels;
-mod exchange;
 mod golden;
 mod gpu;
 mod instruction_sets;
