@@ -83,7 +83,7 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
         None if args.dry_run => plan(args, &run),
         None => {
             let mut driver = Driver::new(&run, Console::new(stop.health().clone()))?;
-            if args.once { once(args, &run, &mut driver) } else { Ok(runtime::drive(&mut driver, stop)?) }
+            if args.once { once(args, &run, driver, stop) } else { Ok(runtime::drive(&mut driver, stop)?) }
         }
     }
 }
@@ -103,7 +103,12 @@ fn plan(args: &Args, run: &Run) -> anyhow::Result<()> {
     runtime::print(Shuffler::new(run, &config).plan(generation)?)
 }
 
-fn once(args: &Args, run: &Run, driver: &mut Driver<'_>) -> anyhow::Result<()> {
-    let manifest = driver.once(runtime::run_config(run)?, args.generation).context("no shards were made")?;
-    runtime::print(format!("{} examples for model {}", manifest.sampled.examples, manifest.generation))
+fn once(args: &Args, run: &Run, driver: Driver<'_>, stop: &Stop) -> anyhow::Result<()> {
+    // A driver waits for a run that does not exist yet.
+    runtime::run_config(run)?;
+    let generation = args.generation.map_or_else(|| next_generation(run), Ok)?;
+    runtime::drive(&mut driver.once(generation), stop).context("no shards were made")?;
+    // There are none when the process was stopped before.
+    let Some(manifest) = run.shards().manifest(generation)? else { return Ok(()) };
+    runtime::print(format!("{} examples for model {generation}", manifest.sampled.examples))
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use config::RunConfig;
 use runtime::{Reporter, Step, Waiting};
-use store::{Backoff, Manifest, Run};
+use store::{Backoff, Run};
 
 use crate::calibrate::Calibrator;
 use crate::event::Event;
@@ -22,6 +22,8 @@ const ABANDONED: Duration = Duration::from_secs(3600);
 /// the run has all its models. Waits for a run that does not exist yet.
 pub struct Driver<'a> {
     run: Run,
+    /// The only generation to make the shards of.
+    only: Option<u32>,
     work: Option<Work>,
     reporter: Box<dyn Reporter<Event> + 'a>,
 }
@@ -40,20 +42,12 @@ impl<'a> Driver<'a> {
     /// A store that cannot be reached.
     pub fn new(run: &Run, reporter: impl Reporter<Event> + 'a) -> Result<Driver<'a>, ShufflerError> {
         run.store().reach()?;
-        Ok(Driver { run: run.clone(), work: None, reporter: Box::new(reporter) })
+        Ok(Driver { run: run.clone(), only: None, work: None, reporter: Box::new(reporter) })
     }
 
-    /// Makes the shards of one generation, the next one if none is named, with all that a step does beside it: the resign
-    /// threshold before, and an archive afterwards if one is due. Does not wait.
-    ///
-    /// # Errors
-    /// Games that are missing, and those of a step.
-    pub fn once(&mut self, config: RunConfig, generation: Option<u32>) -> Result<Manifest, ShufflerError> {
-        let work = self.begin(config)?;
-        let Work { shuffler, calibrator, .. } = self.work.insert(work);
-        calibrator.poll(&mut *self.reporter)?;
-        let generation = generation.map_or_else(|| next_generation(&self.run), Ok)?;
-        publish(&self.run, shuffler, generation, &mut *self.reporter)
+    /// Finishes when the shards of this generation are published. Missing games are an error, and are not waited for.
+    pub fn once(self, generation: u32) -> Driver<'a> {
+        Driver { only: Some(generation), ..self }
     }
 
     fn begin(&mut self, config: RunConfig) -> Result<Work, ShufflerError> {
@@ -79,6 +73,10 @@ impl runtime::Driver for Driver<'_> {
         }
         let Some(Work { config, shuffler, calibrator }) = &mut self.work else { unreachable!("it has just begun") };
         calibrator.poll(&mut *self.reporter)?;
+        if let Some(generation) = self.only {
+            publish(&self.run, shuffler, generation, &mut *self.reporter)?;
+            return Ok(Step::Finished);
+        }
         let generation = next_generation(&self.run)?;
         if generation > config.run_loop.models {
             tracing::info!(models = config.run_loop.models, "the run has all its models");
@@ -91,7 +89,7 @@ impl runtime::Driver for Driver<'_> {
             return Ok(Step::Waiting(Waiting::new(format!("model {generation}"))));
         }
         match publish(&self.run, shuffler, generation, &mut *self.reporter) {
-            Ok(_) => Ok(Step::Worked),
+            Ok(()) => Ok(Step::Worked),
             Err(ShufflerError::NotReady { model, games, wanted, expected }) => {
                 let later = expected.map_or_else(String::new, |expected| format!("; the others are {expected}"));
                 let detail = format!("{games} of {wanted} are published{later}");
@@ -112,11 +110,11 @@ fn publish(
     shuffler: &mut Shuffler,
     generation: u32,
     reporter: &mut dyn Reporter<Event>,
-) -> Result<Manifest, ShufflerError> {
+) -> Result<(), ShufflerError> {
     let manifest = shuffler.publish(generation)?;
-    reporter.report(Event::Published(Box::new(manifest.clone())));
+    reporter.report(Event::Published(Box::new(manifest)));
     compact_when_due(run)?;
-    Ok(manifest)
+    Ok(())
 }
 
 /// The generation that trains the model after the newest.

@@ -62,14 +62,6 @@ pub struct Shuffler {
     index: GameIndex,
 }
 
-/// Makes the shards of one generation, unless they exist.
-///
-/// # Errors
-/// As [`Shuffler::publish`].
-pub fn run(run: &Run, config: &RunConfig, generation: u32) -> Result<Manifest, ShufflerError> {
-    Shuffler::new(run, config).publish(generation)
-}
-
 impl Shuffler {
     /// A shuffler for a run with this configuration.
     pub fn new(run: &Run, config: &RunConfig) -> Shuffler {

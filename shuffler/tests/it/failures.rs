@@ -10,7 +10,7 @@ use shuffler::Driver;
 use store::{ModelMetadata, Run, StoreError};
 use tempfile::TempDir;
 
-use crate::{config, file, games, in_folder, play, read};
+use crate::{config, file, games, in_folder, play, publish, read};
 
 fn parquet(folder: &TempDir, kind: &str, time: u64) -> PathBuf {
     folder.path().join("r").join(kind).join(format!("{}.parquet", file(0, time)))
@@ -27,7 +27,7 @@ fn damaged_games_are_skipped_and_listed() {
     play(&run, 0, 0, 60);
     let path = parquet(&folder, "games", 20);
     cut(&path);
-    let manifest = shuffler::run(&run, &config(&["train.steps=10"]), 1).unwrap();
+    let manifest = publish(&run, &config(&["train.steps=10"]), 1).unwrap();
     assert_eq!(manifest.rejected.len(), 1);
     assert_eq!(manifest.rejected[0].path, path.display().to_string());
     assert!(manifest.rejected[0].reason.contains("is damaged: it is cut off"), "{:?}", manifest.rejected);
@@ -42,7 +42,7 @@ fn damaged_examples_are_skipped_and_listed() {
     cut(&parquet(&folder, "examples", 10));
     fs::remove_file(parquet(&folder, "examples", 30)).unwrap();
     fs::copy(parquet(&folder, "examples", 0), parquet(&folder, "examples", 50)).unwrap();
-    let manifest = shuffler::run(&run, &config(&["train.steps=10"]), 1).unwrap();
+    let manifest = publish(&run, &config(&["train.steps=10"]), 1).unwrap();
     let expected = [(10, "it is cut off"), (30, "does not exist"), (50, "its rows are not those of the games")];
     for (rejected, (time, reason)) in manifest.rejected.iter().zip(expected) {
         assert_eq!(rejected.path, parquet(&folder, "examples", time).display().to_string());
@@ -58,7 +58,7 @@ fn games_that_cannot_be_read_are_missing() {
     let (folder, run) = in_folder();
     play(&run, 0, 0, 40);
     cut(&parquet(&folder, "games", 20));
-    let error = shuffler::run(&run, &config(&[]), 1).unwrap_err();
+    let error = publish(&run, &config(&[]), 1).unwrap_err();
     assert_eq!(error.to_string(), "model 0 has 30 of the 40 games that generation 1 needs");
 }
 
@@ -72,7 +72,7 @@ fn files_of_killed_shuffler_are_ignored() {
     fs::write(shards.join("part-0000.parquet"), "other rows").unwrap();
     fs::write(shards.join("part-0001.parquet#1"), "half a part").unwrap();
     assert_eq!(run.shards().manifest(1).unwrap(), None);
-    let manifest = shuffler::run(&run, &config(&[]), 1).unwrap();
+    let manifest = publish(&run, &config(&[]), 1).unwrap();
     assert_eq!(read(&run, &manifest).len(), 100);
     assert_eq!(run.shards().manifest(1).unwrap(), Some(manifest));
 }
@@ -81,9 +81,9 @@ fn files_of_killed_shuffler_are_ignored() {
 fn shards_that_exist_are_not_made_again() {
     let (_folder, run) = in_folder();
     play(&run, 0, 0, 40);
-    let manifest = shuffler::run(&run, &config(&[]), 1).unwrap();
+    let manifest = publish(&run, &config(&[]), 1).unwrap();
     play(&run, 0, 40, 60);
-    assert_eq!(shuffler::run(&run, &config(&[]), 1).unwrap(), manifest);
+    assert_eq!(publish(&run, &config(&[]), 1).unwrap(), manifest);
 }
 
 #[test]
@@ -94,7 +94,7 @@ fn shards_of_long_ago_are_deleted() {
         play(&run, model, 0, 20);
     }
     for generation in 1..=4 {
-        shuffler::run(&run, &config(&[]), generation).unwrap();
+        publish(&run, &config(&[]), generation).unwrap();
     }
     assert_eq!(run.shards().generations().unwrap(), [3, 4]);
     assert_eq!(fs::read_dir(folder.path().join("r/shards")).unwrap().count(), 2);
@@ -104,7 +104,7 @@ fn shards_of_long_ago_are_deleted() {
 fn damaged_shard_is_named() {
     let (folder, run) = in_folder();
     play(&run, 0, 0, 40);
-    let manifest = shuffler::run(&run, &config(&[]), 1).unwrap();
+    let manifest = publish(&run, &config(&[]), 1).unwrap();
     let path = folder.path().join("r/shards/000001/part-0000.parquet");
     cut(&path);
     let error = run.shards().read(1, &manifest.parts[0]).unwrap_err();

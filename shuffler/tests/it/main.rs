@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 use config::{Preset, RunConfig};
 use go::Size;
 use record::{Example, GameId, GameRecord, synthetic};
+use shuffler::{Shuffler, ShufflerError};
 use store::{FileRef, Manifest, Run, Stem, Store};
 use tempfile::TempDir;
 
@@ -59,6 +60,11 @@ fn play(run: &Run, model: u32, from: u64, to: u64) {
     for first in (from..to).step_by(10) {
         run.games().publish_as(&file(model, first), &games(model, first, (first + 10).min(to))).unwrap();
     }
+}
+
+/// Makes the shards of a generation, as a process that has just started.
+fn publish(run: &Run, config: &RunConfig, generation: u32) -> Result<Manifest, ShufflerError> {
+    Shuffler::new(run, config).publish(generation)
 }
 
 /// All examples of a generation in order.

@@ -6,7 +6,7 @@ use record::Example;
 use store::Store;
 use tempfile::TempDir;
 
-use crate::{a_run, config, play, read};
+use crate::{a_run, config, play, publish, read};
 
 /// A sample of 4000 from some 600 games, and the positions it was taken from.
 fn a_mix(seed: u64) -> (Vec<Example>, Vec<Example>) {
@@ -14,7 +14,7 @@ fn a_mix(seed: u64) -> (Vec<Example>, Vec<Example>) {
     play(&run, 0, 0, 600);
     let seed = format!("seed={seed}");
     let settings = config(&["train.steps=40", "window.games=600", &seed]);
-    let examples = read(&run, &shuffler::run(&run, &settings, 1).unwrap());
+    let examples = read(&run, &publish(&run, &settings, 1).unwrap());
     let files = run.games().files(0).unwrap();
     let all = files.iter().flat_map(|file| run.examples().read(file).unwrap().to_examples()).collect();
     (examples, all)
@@ -106,7 +106,7 @@ fn shards_of_a_run_are_mixed_whatever_the_options() {
     for options in options {
         let mut turns_and_places = (Vec::new(), Vec::new());
         for generation in 1..=5 {
-            let manifest = shuffler::run(&run, &config(&[&plain[..], options].concat()), generation).unwrap();
+            let manifest = publish(&run, &config(&[&plain[..], options].concat()), generation).unwrap();
             let examples = read(&run, &manifest);
             assert_eq!(examples.len(), 3000);
             same_game_neighbours(&examples, options);
@@ -174,7 +174,7 @@ fn same_store_gives_the_same_bytes() {
         let folder = TempDir::new().unwrap();
         let run = Store::open(folder.path().to_str().unwrap()).unwrap().run(&"r".parse().unwrap());
         play(&run, 0, 0, 40);
-        shuffler::run(&run, &config(&["train.steps=5"]), 1).unwrap();
+        publish(&run, &config(&["train.steps=5"]), 1).unwrap();
         let folder = folder.path().join("r/shards/000001");
         ["part-0000.parquet", "manifest.toml"].map(|name| std::fs::read(folder.join(name)).unwrap())
     };
@@ -188,7 +188,7 @@ fn seeds_and_generations_sample_differently() {
     play(&run, 1, 0, 20);
     let sample = |seed: &str, generation| {
         let run = run.clone();
-        let manifest = shuffler::run(&run, &config(&[seed, "window.games=20"]), generation).unwrap();
+        let manifest = publish(&run, &config(&[seed, "window.games=20"]), generation).unwrap();
         let examples = read(&run, &manifest);
         run.shards().prune(generation + 1).unwrap();
         examples
@@ -203,7 +203,7 @@ fn large_samples_come_in_parts() {
     let run = a_run();
     play(&run, 0, 0, 40);
     let settings = config(&["train.steps=400", "window.reuse_limit=1000"]);
-    let manifest = shuffler::run(&run, &settings, 1).unwrap();
+    let manifest = publish(&run, &settings, 1).unwrap();
     let rows: Vec<usize> = manifest.parts.iter().map(|part| part.rows).collect();
     assert_eq!(rows, [16_384, 16_384, 7_232]);
     assert_eq!(read(&run, &manifest).len(), 40_000);

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use record::{Example, GameRecord};
 use store::{Manifest, Run};
 
-use crate::{a_run, config, counts, games, play, read};
+use crate::{a_run, config, counts, games, play, publish, read};
 
 /// Forty games of `random`, then twenty of each of three models.
 fn old_run() -> Run {
@@ -24,7 +24,7 @@ fn all() -> Vec<GameRecord> {
 }
 
 fn make(run: &Run, generation: u32, overrides: &[&str]) -> (Manifest, Vec<Example>) {
-    let manifest = shuffler::run(run, &config(overrides), generation).unwrap();
+    let manifest = publish(run, &config(overrides), generation).unwrap();
     let examples = read(run, &manifest);
     (manifest, examples)
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use record::{Example, GameId, GameRecord};
 use shuffler::{Shuffler, ShufflerError, compact_when_due};
 
-use crate::{a_run, config, counts, file, games, in_folder, play, read};
+use crate::{a_run, config, counts, file, games, in_folder, play, publish, read};
 
 fn ids<'a>(games: impl IntoIterator<Item = &'a GameRecord>) -> BTreeSet<GameId> {
     games.into_iter().map(|game| game.id).collect()
@@ -24,7 +24,7 @@ fn window_is_the_newest_games_without_the_validation_set() {
     play(&run, 0, 0, 40);
     play(&run, 1, 0, 20);
     play(&run, 2, 0, 20);
-    let manifest = shuffler::run(&run, &config(&ALL), 3).unwrap();
+    let manifest = publish(&run, &config(&ALL), 3).unwrap();
     let mut newest: Vec<GameRecord> = [games(0, 0, 40), games(1, 0, 20), games(2, 0, 20)].concat();
     newest.retain(|game| !game.holdout);
     let newest = &newest[newest.len() - 60..];
@@ -40,7 +40,7 @@ fn window_may_begin_within_a_file() {
     play(&run, 0, 0, 40);
     let mut settings = config(&ALL);
     settings.window.games = 13;
-    let manifest = shuffler::run(&run, &settings, 1).unwrap();
+    let manifest = publish(&run, &settings, 1).unwrap();
     let training: Vec<GameRecord> = games(0, 0, 40).into_iter().filter(|game| !game.holdout).collect();
     assert_eq!(sampled(&read(&run, &manifest)), ids(&training[training.len() - 13..]));
 }
@@ -55,7 +55,7 @@ fn validation_set_is_never_sampled() {
         ids((0..4).flat_map(|model| games(model, 0, 40)).filter(|game| game.holdout).collect::<Vec<_>>().iter());
     assert!(aside.len() > 5);
     for generation in 1..=4 {
-        let manifest = shuffler::run(&run, &config(&ALL), generation).unwrap();
+        let manifest = publish(&run, &config(&ALL), generation).unwrap();
         assert!(sampled(&read(&run, &manifest)).is_disjoint(&aside));
     }
 }
@@ -65,7 +65,7 @@ fn generation_sees_no_games_of_its_own_model() {
     let run = a_run();
     play(&run, 0, 0, 40);
     play(&run, 1, 0, 20);
-    let manifest = shuffler::run(&run, &config(&ALL), 1).unwrap();
+    let manifest = publish(&run, &config(&ALL), 1).unwrap();
     assert_eq!(manifest.window.to_model, 0);
     assert!(read(&run, &manifest).iter().all(|example| example.model == "random"));
 }
@@ -73,7 +73,7 @@ fn generation_sees_no_games_of_its_own_model() {
 #[test]
 fn all_games_of_the_newest_model_must_be_there() {
     let run = a_run();
-    let missing = |generation, expected: (u32, usize, usize)| match shuffler::run(&run, &config(&[]), generation) {
+    let missing = |generation, expected: (u32, usize, usize)| match publish(&run, &config(&[]), generation) {
         Err(ShufflerError::NotReady { model, games, wanted, .. }) => assert_eq!((model, games, wanted), expected),
         other => panic!("{other:?}"),
     };
@@ -81,7 +81,7 @@ fn all_games_of_the_newest_model_must_be_there() {
     play(&run, 0, 0, 30);
     missing(1, (0, 30, 40));
     play(&run, 0, 30, 40);
-    shuffler::run(&run, &config(&[]), 1).unwrap();
+    publish(&run, &config(&[]), 1).unwrap();
     play(&run, 1, 0, 19);
     missing(2, (1, 19, 20));
 }
@@ -91,9 +91,9 @@ fn game_published_twice_counts_once() {
     let run = a_run();
     play(&run, 0, 0, 30);
     run.games().publish_as(&file(0, 100), &games(0, 15, 25)).unwrap();
-    assert!(matches!(shuffler::run(&run, &config(&[]), 1), Err(ShufflerError::NotReady { games: 30, .. })));
+    assert!(matches!(publish(&run, &config(&[]), 1), Err(ShufflerError::NotReady { games: 30, .. })));
     play(&run, 0, 30, 40);
-    let manifest = shuffler::run(&run, &config(&ALL), 1).unwrap();
+    let manifest = publish(&run, &config(&ALL), 1).unwrap();
     assert_eq!(manifest.window.duplicate_games, 10);
     let training: Vec<GameRecord> = games(0, 0, 40).into_iter().filter(|game| !game.holdout).collect();
     assert_eq!(manifest.window.games, training.len());
@@ -104,7 +104,7 @@ fn game_published_twice_counts_once() {
 fn positions_are_sampled_once_while_there_are_enough() {
     let run = a_run();
     play(&run, 0, 0, 40);
-    let manifest = shuffler::run(&run, &config(&["train.steps=4"]), 1).unwrap();
+    let manifest = publish(&run, &config(&["train.steps=4"]), 1).unwrap();
     let examples = read(&run, &manifest);
     assert_eq!((examples.len(), counts(&examples).len()), (400, 400));
     assert!(!manifest.sampled.bounded);
@@ -114,7 +114,7 @@ fn positions_are_sampled_once_while_there_are_enough() {
 fn larger_sample_has_positions_equally_often_plus_or_minus_one() {
     let run = a_run();
     play(&run, 0, 0, 40);
-    let manifest = shuffler::run(&run, &config(&["train.steps=20"]), 1).unwrap();
+    let manifest = publish(&run, &config(&["train.steps=20"]), 1).unwrap();
     let examples = read(&run, &manifest);
     let (counts, positions) = (counts(&examples), manifest.window.positions);
     assert_eq!((examples.len(), counts.len()), (2000, positions));
@@ -128,7 +128,7 @@ fn reuse_limit_bounds_samples_of_a_position() {
     play(&run, 0, 0, 40);
     play(&run, 1, 0, 20);
     let settings = config(&["train.steps=50", "window.reuse_limit=2"]);
-    let manifest = shuffler::run(&run, &settings, 2).unwrap();
+    let manifest = publish(&run, &settings, 2).unwrap();
     let training: Vec<GameRecord> = games(1, 0, 20).into_iter().filter(|game| !game.holdout).collect();
     let new: usize = training.iter().map(GameRecord::positions).sum();
     assert_eq!(manifest.window.new_positions, new);
@@ -140,7 +140,7 @@ fn reuse_limit_bounds_samples_of_a_position() {
 fn less_than_a_batch_is_a_mistake_of_the_configuration() {
     let run = a_run();
     play(&run, 0, 0, 40);
-    let error = shuffler::run(&run, &config(&["train.batch=100000"]), 1).unwrap_err();
+    let error = publish(&run, &config(&["train.batch=100000"]), 1).unwrap_err();
     assert!(error.to_string().contains("raise selfplay.games or window.reuse_limit"), "{error}");
 }
 
@@ -148,7 +148,7 @@ fn less_than_a_batch_is_a_mistake_of_the_configuration() {
 fn manifest_has_the_share_of_calibration_games() {
     let run = a_run();
     play(&run, 0, 0, 40);
-    let manifest = shuffler::run(&run, &config(&["train.steps=20"]), 1).unwrap();
+    let manifest = publish(&run, &config(&["train.steps=20"]), 1).unwrap();
     let examples = read(&run, &manifest);
     let calibration = examples.iter().filter(|example| example.calibration).count();
     assert!(calibration > 0);

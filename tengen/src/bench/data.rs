@@ -12,6 +12,7 @@ use net::{EncodedBatch, Shape, Targets};
 use record::{GameRecord, synthetic};
 use runtime::{Classify, format};
 use serde::Serialize;
+use shuffler::Shuffler;
 use store::{FileRef, Manifest, Run, Stem, Store, StoreError};
 use tempfile::TempDir;
 
@@ -206,7 +207,7 @@ impl MadeUp {
         let config = self.config(examples)?;
         forget_peak()?;
         let (watch, cpu) = (Instant::now(), cpu_time()?);
-        let manifest = shuffler::run(&self.run, &config, generation)?;
+        let manifest = Shuffler::new(&self.run, &config).publish(generation)?;
         let (seconds, cpu_seconds) = (watch.elapsed().as_secs_f64(), (cpu_time()? - cpu).as_secs_f64());
         let memory_mib = peak()?.saturating_sub(self.before) as f64 / 1024.0;
         let examples = manifest.sampled.examples;
