@@ -290,7 +290,7 @@ mod tests {
     use crate::download::PART;
 
     #[test]
-    fn a_file_that_nobody_waits_for_keeps_its_turn() {
+    fn export_of_a_cancelled_request_holds_its_place_until_it_is_made() {
         let app = App::in_memory();
         Runtime::new().unwrap().block_on(async {
             let (begun, begins) = oneshot::channel();

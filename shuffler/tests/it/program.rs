@@ -39,7 +39,7 @@ fn dry_run_lists_missing_games_then_shards_are_published() {
 }
 
 #[test]
-fn mistakes_are_explained() {
+fn bad_arguments_and_configurations_exit_with_2_and_a_reason() {
     let (folder, run) = a_run();
     ended(&shuffler(&folder, &["--run", "other", "--once"]), 2, "there is no run other in ");
     ended(&shuffler(&folder, &["--run", "R", "--once"]), 2, "lower-case");

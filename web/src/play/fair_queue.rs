@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_for_most_gives_way_in_a_full_queue() {
+    fn full_queue_displaces_a_request_of_the_visitor_with_most() {
         let mut queue = FairQueue::new(4);
         for number in 1..=4 {
             queue.push(ANNA, number, false).expect("there is room");

@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_graph_is_refused() {
+    fn requests_without_a_graph_are_refused() {
         assert!(request("values.csv", "{}").unwrap_err().contains("curves"));
         assert!(request("losses.csv", "{}").unwrap_err().contains("there is values"));
         assert!(request("values.txt", "{}").unwrap_err().contains(".parquet"));

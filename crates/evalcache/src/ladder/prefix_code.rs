@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_return() {
+    fn symbols_decode_to_the_same_steps() {
         let steps = [vec![0; 361], vec![5, 0, 2000], vec![0; 57], vec![64, 63]].concat();
         assert_eq!(values(&symbols(&steps)), steps);
     }

@@ -38,7 +38,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_return() {
+    fn decode_inverts_encode() {
         let steps = [vec![0; 300], vec![5, 0, 2000], vec![0; 57], vec![1]].concat();
         assert_eq!(decode(&encode(&steps)), steps);
         assert_eq!(encode(&[0, 0, 0, 7]), [0, 3, 7]);

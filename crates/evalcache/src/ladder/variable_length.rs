@@ -33,7 +33,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_return() {
+    fn decode_inverts_encode() {
         let steps: Vec<u16> = (0..2049).collect();
         assert_eq!(decode(&encode(&steps)), steps);
         assert_eq!(encode(&[127, 128]), [127, 128, 1]);

@@ -32,7 +32,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn numbers_return(count in 1..=80_u32, numbers in prop::collection::vec(any::<u128>(), 0..40)) {
+        fn bits_get_returns_what_was_put(count in 1..=80_u32, numbers in prop::collection::vec(any::<u128>(), 0..40)) {
             let mut bytes = Vec::new();
             let cut = |number: u128| number & ((1 << count) - 1);
             for (nth, &number) in numbers.iter().enumerate() {

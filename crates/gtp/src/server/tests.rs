@@ -209,7 +209,7 @@ fn stones_are_played_and_taken_back() {
 
 /// Suicide is illegal, and so is repeating any earlier board; passes in between do not help.
 #[test]
-fn rules_are_kept() {
+fn moves_against_ko_and_suicide_are_refused() {
     let ko = "> boardsize 4
         =
         > play b B4

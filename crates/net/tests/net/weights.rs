@@ -128,7 +128,7 @@ fn file_cut_anywhere_is_refused() {
 
 proptest! {
     #[test]
-    fn no_bytes_are_cause_for_panic(place in 0usize..4000, byte: u8) {
+    fn weights_with_a_changed_byte_cause_no_panic(place in 0usize..4000, byte: u8) {
         let mut file = file();
         let place = place % file.len();
         file[place] = byte;
