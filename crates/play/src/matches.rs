@@ -79,18 +79,18 @@ impl MatchSpec {
 
     /// Whether the record says when the game began and ended, which no two games agree in.
     pub fn timed(mut self, timed: bool) -> MatchSpec {
-        self.header = self.header.timed(timed);
+        self.header.timed = timed;
         self
     }
 
     /// The number of the game among those of its two players.
     pub fn index(&self) -> u64 {
-        self.header.index()
+        self.header.record.index
     }
 
     /// The seed of the game.
     pub fn seed(&self) -> u64 {
-        self.header.seed()
+        self.header.record.seed
     }
 }
 
@@ -162,7 +162,7 @@ impl Match {
     /// Sets up the board and plays the opening. `externals` opens the players that are no models.
     pub fn new(mut spec: MatchSpec, externals: &mut dyn FnMut(&MatchSpec, Color) -> Box<dyn ExternalPlayer>) -> Match {
         spec.header.begin();
-        let game = opening(Game::new(spec.header.size()), spec.opening_moves, &mut generator(spec.opening));
+        let game = opening(Game::new(spec.header.record.size), spec.opening_moves, &mut generator(spec.opening));
         let mut seat = |color: Color, side: &Side| match side.by {
             By::Model { place, settings, budget } => {
                 Seat::Model { place, driver: Box::new(SearchDriver::new(game.clone(), settings, budget, None)) }
@@ -171,7 +171,7 @@ impl Match {
         };
         let seats = [seat(Color::Black, &spec.black), seat(Color::White, &spec.white)];
         Match {
-            rng: generator(spec.header.seed()),
+            rng: generator(spec.header.record.seed),
             turns: game.moves().iter().map(|&mv| Turn::unsearched(SearchKind::Given, mv)).collect(),
             seats,
             game,

@@ -38,18 +38,20 @@ impl SelfplaySpec {
         let seed = game_seed(config.seed, model, worker, index);
         let (selfplay, resign) = (&config.selfplay, &config.resign);
         let randomization = GameRandomization::draw(&config.game, selfplay, seed);
+        let mut header = GameHeader::new(
+            (&config.game, &config.search),
+            config.digest.clone(),
+            [model, model],
+            (worker, index),
+            seed,
+            config.search.visits,
+        );
+        header.record.calibration = is_calibration(index, resign.calibration_fraction);
+        // By the hash of its id, so that a game is always in the same set.
+        header.record.holdout = header.record.id.share() < f64::from(selfplay.holdout_fraction);
+        header.record.komi = randomization.komi;
         SelfplaySpec {
-            header: GameHeader::new(
-                (&config.game, &config.search),
-                config.digest.clone(),
-                [model, model],
-                (worker, index),
-                seed,
-                config.search.visits,
-            )
-            .calibration(is_calibration(index, resign.calibration_fraction))
-            .holdout_below(selfplay.holdout_fraction)
-            .with_komi(randomization.komi),
+            header,
             settings: Settings { komi: randomization.komi, ..Settings::new(&config.search, &config.game) },
             // Moves drawn from the policy follow the random ones.
             planner: SearchPlanner::new(
@@ -67,7 +69,7 @@ impl SelfplaySpec {
 
     /// Whether the record says when the game began and ended, which no two games agree in.
     pub fn timed(mut self, timed: bool) -> SelfplaySpec {
-        self.header = self.header.timed(timed);
+        self.header.timed = timed;
         self
     }
 }
@@ -100,9 +102,9 @@ impl Selfplay {
     /// Sets up the board.
     pub fn new(mut spec: SelfplaySpec) -> Selfplay {
         spec.header.begin();
-        let rng = generator(spec.header.seed());
-        let mut chance = generator(finish(finish(spec.header.seed())));
-        let board = opening(Game::new(spec.header.size()), spec.random, &mut chance);
+        let rng = generator(spec.header.record.seed);
+        let mut chance = generator(finish(finish(spec.header.record.seed)));
+        let board = opening(Game::new(spec.header.record.size), spec.random, &mut chance);
         let turns = board.moves().iter().map(|&mv| Turn::unsearched(SearchKind::Given, mv)).collect();
         Selfplay::set_up(spec, board, turns, rng)
     }
@@ -120,7 +122,7 @@ impl Selfplay {
     /// one model's, and the game still follows from its models and its seed.
     pub fn take_over(&mut self, model: &str) {
         let turn = self.turns.len() as u16;
-        self.rng = generator(seed_from(self.spec.header.seed(), turn));
+        self.rng = generator(seed_from(self.spec.header.record.seed, turn));
         self.plan = self.spec.planner.next(self.turns.len(), &mut self.rng);
         self.driver.reset();
         self.driver.begin(self.plan.visits, self.plan.exploration);
@@ -130,7 +132,13 @@ impl Selfplay {
 
     /// The game as it stands, for another process to [resume](Selfplay::resume): its end means nothing.
     pub fn record(&self) -> GameRecord {
-        self.spec.header.unfinished(self.turns.clone(), self.handoffs.clone(), self.spec.threshold, self.would_resign)
+        GameRecord {
+            turns: self.turns.clone(),
+            handoffs: self.handoffs.clone(),
+            resign_threshold: self.spec.threshold,
+            would_resign_turn: self.would_resign,
+            ..self.spec.header.record.clone()
+        }
     }
 
     /// Resumes a game of the run `config` where another process [left](Selfplay::record) it, with `model`. Komi,
@@ -151,8 +159,8 @@ impl Selfplay {
             return Err(format!("game {} is over", left.id));
         }
         spec.threshold = left.resign_threshold;
-        spec.header.begun_at(left.started_at);
-        let rng = generator(spec.header.seed());
+        spec.header.record.started_at = left.started_at;
+        let rng = generator(spec.header.record.seed);
         let mut game = Selfplay::set_up(spec, board, left.turns, rng);
         (game.handoffs, game.would_resign) = (left.handoffs, left.would_resign_turn);
         game.take_over(model);
@@ -161,17 +169,18 @@ impl Selfplay {
 
     /// Its number among those that its worker plays with the model that began it.
     pub fn index(&self) -> u64 {
-        self.spec.header.index()
+        self.spec.header.record.index
     }
 
     /// The seed of its random numbers, which no other game of a run has.
     pub fn seed(&self) -> u64 {
-        self.spec.header.seed()
+        self.spec.header.record.seed
     }
 
     /// Whether this model began it, in this series of games of a worker.
     pub fn is_of(&self, model: &str, series: &str) -> bool {
-        self.spec.header.is_by(model, series)
+        let record = &self.spec.header.record;
+        record.black == model && record.worker == series
     }
 
     /// Moves made so far.
@@ -206,7 +215,7 @@ impl Selfplay {
             return None;
         }
         self.would_resign.get_or_insert(self.turns.len() as u16);
-        (!self.spec.header.is_calibration()).then_some(mover)
+        (!self.spec.header.record.calibration).then_some(mover)
     }
 
     /// A board point drawn from the network's own policy; a pass when it gives no point anything.

@@ -6,16 +6,17 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use go::{Color, Game, Move, Scoring, Size};
 use mcts::{RootMove, Search, Settings};
 use record::calibration::winner_min_value;
-use record::{EndReason, GameId, GameRecord, Handoff, Outcome, SearchAnnotations, SearchKind, TopMove, Turn};
+use record::{EndReason, GameId, GameRecord, Outcome, SearchAnnotations, SearchKind, TopMove, Turn};
 
 use crate::SearchDriver;
 
 /// Facts of a game before its first move.
 #[derive(Clone, Debug)]
 pub(crate) struct GameHeader {
-    record: GameRecord,
+    /// The record, whose end means nothing yet.
+    pub(crate) record: GameRecord,
     /// Whether the record is to say when the game was played.
-    timed: bool,
+    pub(crate) timed: bool,
 }
 
 impl GameHeader {
@@ -61,35 +62,9 @@ impl GameHeader {
         }
     }
 
-    pub(crate) fn calibration(mut self, calibration: bool) -> GameHeader {
-        self.record.calibration = calibration;
-        self
-    }
-
-    /// Puts the game into the validation set by the hash of its id; a game is always in the same set.
-    pub(crate) fn holdout_below(mut self, share: f32) -> GameHeader {
-        self.record.holdout = self.record.id.share() < f64::from(share);
-        self
-    }
-
-    pub(crate) fn with_komi(mut self, komi: f32) -> GameHeader {
-        self.record.komi = komi;
-        self
-    }
-
-    pub(crate) fn timed(mut self, timed: bool) -> GameHeader {
-        self.timed = timed;
-        self
-    }
-
     /// The game begins now.
     pub(crate) fn begin(&mut self) {
         self.record.started_at = self.now();
-    }
-
-    /// The game began then, and not now.
-    pub(crate) fn begun_at(&mut self, time: Option<u64>) {
-        self.record.started_at = time;
     }
 
     /// Whether this is the game of the record: the same players, configuration, seed and board.
@@ -98,42 +73,10 @@ impl GameHeader {
         (own.id, own.size, own.komi, own.scoring) == (record.id, record.size, record.komi, record.scoring)
     }
 
-    /// The record of a game that is not over, whose end means nothing.
-    pub(crate) fn unfinished(
-        &self,
-        turns: Vec<Turn>,
-        handoffs: Vec<Handoff>,
-        resign_threshold: Option<f32>,
-        would_resign_turn: Option<u16>,
-    ) -> GameRecord {
-        GameRecord { turns, handoffs, resign_threshold, would_resign_turn, ..self.record.clone() }
-    }
-
     /// The time, if the record is to tell it.
     fn now(&self) -> Option<u64> {
         let now = self.timed.then(SystemTime::now)?;
         now.duration_since(UNIX_EPOCH).ok().map(|since| since.as_millis() as u64)
-    }
-
-    /// Whether this model began the game for this worker.
-    pub(crate) fn is_by(&self, model: &str, worker: &str) -> bool {
-        self.record.black == model && self.record.worker == worker
-    }
-
-    pub(crate) fn is_calibration(&self) -> bool {
-        self.record.calibration
-    }
-
-    pub(crate) fn size(&self) -> Size {
-        self.record.size
-    }
-
-    pub(crate) fn index(&self) -> u64 {
-        self.record.index
-    }
-
-    pub(crate) fn seed(&self) -> u64 {
-        self.record.seed
     }
 }
 
