@@ -119,7 +119,7 @@ impl Generations {
         let table = session.rate()?;
         let rated = session.arena.rated();
         let name = rated.numbered(newest).to_string();
-        if let Some(row) = table.rows().into_iter().find(|row| row.player == name) {
+        if let Some(row) = table.rows().iter().find(|row| row.player == name) {
             let (elo, margin) = (row.elo.round(), row.margin().round());
             tracing::info!(model = name, elo, margin, "rated");
         }

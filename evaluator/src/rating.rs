@@ -179,8 +179,8 @@ impl RatedRun {
             }
             stored => stored?,
         };
-        if !rows.is_empty() && stored.as_ref() != Some(&rows) {
-            self.run.ratings().publish(&rows)?;
+        if !rows.is_empty() && stored.as_deref() != Some(rows) {
+            self.run.ratings().publish(rows)?;
         }
         Ok(table)
     }

@@ -5,13 +5,15 @@ use std::fmt;
 
 use ratings::{Diagnostic, Estimate, PairResults, Ratings, Record, diagnostics, goodness_of_fit};
 use record::RatingRow;
+use record::statistics::margin;
 
 use crate::rate::suspicion;
 
 /// Everything that is said about a pool, ready to print.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Table {
-    lines: Vec<Line>,
+    /// Every player, strongest first.
+    rows: Vec<RatingRow>,
     /// Players that are rated and not shown.
     hidden: BTreeSet<String>,
     /// Whether errors are against the mean of the run's models, rather than of all players.
@@ -24,21 +26,6 @@ pub(crate) struct Table {
     /// Whose ratings were given, if any were.
     anchors: Vec<String>,
     notes: Vec<String>,
-}
-
-/// One player, strongest first.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Line {
-    /// The player's name.
-    pub player: String,
-    /// Elo above the anchor, and its error against the anchor.
-    pub rating: Estimate,
-    /// Elo above the mean of the run's models, and its error against that; where there are none, of all players.
-    pub above_pool: Estimate,
-    /// Games played.
-    pub games: u32,
-    /// Points made in them; a draw is half a point.
-    pub points: f64,
 }
 
 /// How much the newest model gained on the first.
@@ -80,9 +67,9 @@ impl Table {
         let total = results.total();
         let models: Vec<usize> = (0..ages.len()).filter(|&player| ages[player].is_some()).collect();
         let places = (0..).zip(results.records()).zip(ratings.above(&models));
-        let mut lines: Vec<Line> =
-            places.map(|((player, record), above_pool)| line(ratings, player, record, above_pool)).collect();
-        lines.sort_by(|a, b| b.rating.elo.total_cmp(&a.rating.elo).then_with(|| a.player.cmp(&b.player)));
+        let mut rows: Vec<RatingRow> =
+            places.map(|((player, record), above_pool)| row(ratings, player, record, above_pool)).collect();
+        rows.sort_by(|a, b| b.elo.total_cmp(&a.elo).then_with(|| a.player.cmp(&b.player)));
         let diagnostics = diagnostics(results);
         let suspicion =
             goodness_of_fit(results, ratings).and_then(|goodness_of_fit| suspicion(results, &goodness_of_fit));
@@ -94,7 +81,7 @@ impl Table {
             .then(|| format!("retired models are not shown without --include-retired: {}", join(&hidden)));
         let notes = diagnostics.iter().map(Diagnostic::to_string).chain(suspicion).chain(left_out).collect();
         Table {
-            lines,
+            rows,
             hidden,
             has_models: !models.is_empty(),
             games: total.games(),
@@ -118,11 +105,6 @@ impl Table {
         &self.anchors
     }
 
-    /// The players that are shown, strongest first.
-    pub(crate) fn lines(&self) -> Vec<&Line> {
-        self.lines.iter().filter(|line| !self.hidden.contains(&line.player)).collect()
-    }
-
     /// The players that are rated and not shown.
     pub(crate) fn hidden(&self) -> &BTreeSet<String> {
         &self.hidden
@@ -143,41 +125,30 @@ impl Table {
         &self.notes
     }
 
-    /// All players as they are stored, hidden ones too.
-    pub(crate) fn rows(&self) -> Vec<RatingRow> {
-        self.lines.iter().map(Line::row).collect()
+    /// All players as they are stored, strongest first, hidden ones too.
+    pub(crate) fn rows(&self) -> &[RatingRow] {
+        &self.rows
     }
 
-    /// The players that are shown, as rows.
+    /// The players that are shown, strongest first.
     pub(crate) fn shown(&self) -> Vec<RatingRow> {
-        self.lines().into_iter().map(Line::row).collect()
+        self.rows.iter().filter(|row| !self.hidden.contains(&row.player)).cloned().collect()
     }
 }
 
-impl Line {
-    /// Whether the player won or lost every game: the results then bound its rating on one side only, and its error is the prior's.
-    fn is_perfect(&self) -> bool {
-        self.games > 0 && (self.points == 0.0 || self.points == f64::from(self.games))
-    }
-
-    fn row(&self) -> RatingRow {
-        RatingRow {
-            player: self.player.clone(),
-            elo: self.rating.elo,
-            error: self.rating.error,
-            above_pool: self.above_pool.elo,
-            above_pool_error: self.above_pool.error,
-            games: self.games,
-            points: self.points,
-        }
-    }
+/// Whether a player won or lost every game: the results then bound its rating on one side only, and its error is the prior's.
+fn is_perfect(row: &RatingRow) -> bool {
+    row.games > 0 && (row.points == 0.0 || row.points == f64::from(row.games))
 }
 
-fn line(ratings: &Ratings, player: usize, record: Record, above_pool: Estimate) -> Line {
-    Line {
+fn row(ratings: &Ratings, player: usize, record: Record, above_pool: Estimate) -> RatingRow {
+    let rating = ratings.rating(player);
+    RatingRow {
         player: ratings.players()[player].clone(),
-        rating: ratings.rating(player),
-        above_pool,
+        elo: rating.elo,
+        error: rating.error,
+        above_pool: above_pool.elo,
+        above_pool_error: above_pool.error,
         games: record.games,
         points: record.points,
     }
@@ -197,21 +168,21 @@ fn newest(ratings: &Ratings, ages: &[Option<u32>]) -> Option<Newest> {
 
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let shown = self.lines();
-        let width = shown.iter().map(|line| line.player.chars().count()).max().unwrap_or(0).max(5);
+        let shown = self.shown();
+        let width = shown.iter().map(|row| row.player.chars().count()).max().unwrap_or(0).max(5);
         writeln!(f, "rank  {:width$}    Elo      ±   games  score", "model")?;
-        for (rank, line) in (1..).zip(shown) {
-            let score = match line.games {
+        for (rank, row) in (1..).zip(shown) {
+            let score = match row.games {
                 0 => "    -".to_owned(),
-                games => format!("{:4.0}%", 100.0 * line.points / f64::from(games)),
+                games => format!("{:4.0}%", 100.0 * row.points / f64::from(games)),
             };
-            let (elo, error) = (line.rating.elo, if self.anchors.is_empty() { line.above_pool } else { line.rating });
-            let margin = if line.is_perfect() { "-".to_owned() } else { format!("{:.0}", error.margin()) };
-            writeln!(f, "{rank:4}  {:width$}  {elo:5.0}  {margin:>5}  {:6}  {score}", line.player, line.games)?;
+            let error = if self.anchors.is_empty() { row.above_pool_error } else { row.error };
+            let margin = if is_perfect(&row) { "-".to_owned() } else { format!("{:.0}", margin(error)) };
+            writeln!(f, "{rank:4}  {:width$}  {:5.0}  {margin:>5}  {:6}  {score}", row.player, row.elo, row.games)?;
         }
         if !self.anchors.is_empty() {
             writeln!(f, "On the scale of {}; ± is against that, with 95 %.", self.anchors.join(", "))?;
-        } else if let Some(zero) = self.lines.iter().find(|line| line.rating.error == 0.0) {
+        } else if let Some(zero) = self.rows.iter().find(|row| row.error == 0.0) {
             let mean = if self.has_models { "the run's models" } else { "the pool" };
             writeln!(f, "Elo above {}; ± is against the mean of {mean}, with 95 %.", zero.player)?;
         }
@@ -252,8 +223,8 @@ mod tests {
         let prior = Prior { first_move: Belief::Normal(50.0), ..Prior::walk(&results, 100.0) };
         let ratings = Ratings::fit(&results, &prior).expect("the pool can be rated");
         let table = Table::new(&results, &ratings, &[None, Some(1), Some(12)], &[false; 3]);
-        assert_eq!(table.lines()[0].player, "run-12");
-        assert_eq!((table.lines()[2].games, table.lines()[2].points), (20, 0.0));
+        assert_eq!(table.rows()[0].player, "run-12");
+        assert_eq!((table.rows()[2].games, table.rows()[2].points), (20, 0.0));
         let expected = "\
 rank  model     Elo      ±   games  score
    1  run-12   1061     67      31    66%

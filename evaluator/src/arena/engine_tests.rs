@@ -77,10 +77,10 @@ fn players_without_a_program_meet_models_and_each_other() {
     assert_eq!(played(&first), played(&second), "the same games, move by move");
     assert!(played(&first).iter().all(|game| game.replay().is_ok() && game.end != EndReason::Forfeit));
     let table = first.rated.rate().expect("the results can be rated");
-    assert_eq!(table.lines().len(), 3);
+    assert_eq!(table.rows().len(), 3);
     let anchors = ["Random=-1534", "Captures=-1267"].map(|text| text.parse().expect("an anchor"));
     let anchored = first.rated.rate_with(&[], &anchors).expect("both have played");
-    let elo = |name: &str| anchored.lines().iter().find(|line| line.player == name).map(|line| line.rating.elo);
+    let elo = |name: &str| anchored.rows().iter().find(|row| row.player == name).map(|row| row.elo);
     assert_eq!((elo("Random"), elo("Captures")), (Some(-1534.0), Some(-1267.0)));
     assert!(anchored.to_string().contains("On the scale of Random = -1534, Captures = -1267; ± is against that"));
     assert_eq!(first.rated.rate().expect("the results can be rated"), table, "what is stored keeps its scale");
@@ -214,8 +214,8 @@ fn runs_are_tied_by_those_who_have_played_in_both() {
     play_match(&mut second, [&player("uniform"), &player("Captures")], 8).expect("they can play");
     let alone = first.rated.rate().expect("the results can be rated");
     let both = first.rated.rate_with(std::slice::from_ref(&other), &[]).expect("the results can be rated");
-    assert_eq!((alone.lines().len(), both.lines().len()), (2, 3));
-    assert!(both.lines().iter().any(|line| line.player == "Captures" && line.games == 16));
+    assert_eq!((alone.rows().len(), both.rows().len()), (2, 3));
+    assert!(both.rows().iter().any(|row| row.player == "Captures" && row.games == 16));
     let missing = first.rated.rate_with(&["nowhere".parse().expect("a name")], &[]).expect_err("there is no such run");
     assert!(missing.to_string().starts_with("there is no run nowhere"), "{missing}");
 }

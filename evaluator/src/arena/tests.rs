@@ -86,11 +86,11 @@ fn interrupted_match_resumes_with_the_same_games() {
 fn played_games_are_rated_and_stored() {
     let store = store();
     let mut arena = arena(&store, 2);
-    assert!(arena.rated.rate().expect("an empty pool can be rated").lines().is_empty());
+    assert!(arena.rated.rate().expect("an empty pool can be rated").rows().is_empty());
     arena.play_match(PAIR, 8, &Stop::never(), &mut |_| {}).expect("the players can play");
     let table = arena.rated.rate().expect("the results can be rated");
     let stored = arena.rated.run.ratings().newest().expect("memory can be read").expect("ratings were published");
-    assert_eq!((stored.len(), &stored), (2, &table.rows()));
+    assert_eq!((stored.len(), &stored[..]), (2, table.rows()));
     assert!(table.rows().iter().all(|row| row.games == 8 && row.elo.is_finite() && row.error.is_finite()));
     assert!(table.rows().iter().any(|row| row.player == "random" && row.elo == 0.0));
     assert_eq!(arena.rated.rate().expect("the results can be rated"), table);
@@ -111,7 +111,7 @@ fn damaged_ratings_are_published_again() {
     }
     arena.rated.run.ratings().newest().expect_err("they are damaged");
     assert_eq!(arena.rated.rate().expect("the results can be rated"), table);
-    assert_eq!(arena.rated.run.ratings().newest().expect("there are newer ones"), Some(table.rows()));
+    assert_eq!(arena.rated.run.ratings().newest().expect("there are newer ones").as_deref(), Some(table.rows()));
 }
 
 #[test]

@@ -32,7 +32,7 @@ pub(crate) fn run_with_weak_models(store: &Store) -> Arena {
 }
 
 fn shown(rated: &RatedRun) -> Vec<String> {
-    rated.rate().expect("the results can be rated").lines().iter().map(|line| line.player.clone()).collect()
+    rated.rate().expect("the results can be rated").shown().into_iter().map(|row| row.player).collect()
 }
 
 #[test]
