@@ -1,7 +1,5 @@
 //! From a record to a game.
 
-use std::fmt;
-
 use super::record::Record;
 use crate::color::Color;
 use crate::game::Game;
@@ -30,11 +28,13 @@ impl Record {
 }
 
 /// Why a record cannot be replayed.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReplayError {
     /// The stones set up make no position.
-    Setup(PositionError),
+    #[error("set-up: {0}")]
+    Setup(#[source] PositionError),
     /// A move is illegal.
+    #[error("move {number} ({color} {vertex}): {reason}")]
     Move {
         /// Its number, from 1.
         number: usize,
@@ -43,26 +43,7 @@ pub enum ReplayError {
         /// Where, as GTP writes it.
         vertex: String,
         /// Why it is illegal.
+        #[source]
         reason: Illegal,
     },
-}
-
-impl fmt::Display for ReplayError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ReplayError::Setup(error) => write!(f, "set-up: {error}"),
-            ReplayError::Move { number, color, vertex, reason } => {
-                write!(f, "move {number} ({color} {vertex}): {reason}")
-            }
-        }
-    }
-}
-
-impl std::error::Error for ReplayError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        Some(match self {
-            ReplayError::Setup(error) => error,
-            ReplayError::Move { reason, .. } => reason,
-        })
-    }
 }
