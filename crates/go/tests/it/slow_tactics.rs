@@ -1,6 +1,6 @@
-//! Tactics again, with sets of points for everything: each chain and each reading is found anew, and nothing is taken back.
+//! Ladders again, with sets of points for everything: each chain and each reading is found anew, and nothing is taken back.
 
-use go::{Color, Point, PointSet, Position, Prospects, Size};
+use go::{Color, Point, PointSet, Position, Size};
 
 fn around(point: Point, size: Size) -> impl Iterator<Item = Point> {
     PointSet::from_iter([point]).neighbours(size).into_iter()
@@ -9,7 +9,6 @@ fn around(point: Point, size: Size) -> impl Iterator<Item = Point> {
 /// The chains of a position and their liberties.
 pub(crate) struct Tactics<'a> {
     position: &'a Position,
-    empty: PointSet,
     chains: Vec<Chain>,
 }
 
@@ -30,51 +29,7 @@ impl Tactics<'_> {
                 chains.push(Chain { color, stones, liberties: stones.neighbours(position.size()) & empty });
             }
         }
-        Tactics { position, empty, chains }
-    }
-
-    pub(crate) fn with_liberties(&self, color: Color, count: usize) -> PointSet {
-        let few = self.chains.iter().filter(|chain| chain.color == color && chain.liberties.len() == count);
-        few.fold(PointSet::EMPTY, |all, chain| all | chain.stones)
-    }
-
-    pub(crate) fn prospects(&self, color: Color) -> Prospects {
-        let mut found = Prospects::default();
-        for point in self.empty {
-            let (liberties, captures) = self.after(point, color);
-            if captures {
-                found.captures.insert(point);
-            }
-            match liberties {
-                0 => found.suicides.insert(point),
-                1..=3 => found.liberties[liberties - 1].insert(point),
-                _ => {}
-            }
-        }
-        found
-    }
-
-    fn after(&self, point: Point, color: Color) -> (usize, bool) {
-        let mut stones = PointSet::from_iter([point]);
-        let (mut liberties, mut captured) = (PointSet::EMPTY, PointSet::EMPTY);
-        for next in around(point, self.position.size()) {
-            if self.empty.contains(next) {
-                liberties.insert(next);
-                continue;
-            }
-            let chain = self.chains.iter().find(|chain| chain.stones.contains(next)).expect("a stone is in a chain");
-            if chain.color == color {
-                liberties |= chain.liberties;
-                stones |= chain.stones;
-            } else if chain.liberties.len() == 1 {
-                captured |= chain.stones;
-            }
-        }
-        liberties.remove(point);
-        if !captured.is_empty() {
-            liberties |= stones.neighbours(self.position.size()) & captured;
-        }
-        (liberties.len(), !captured.is_empty())
+        Tactics { position, chains }
     }
 
     pub(crate) fn ladders(&self, color: Color) -> (PointSet, PointSet) {
