@@ -5,14 +5,33 @@
 //! [`Engine`](crate::Engine) and writes responses, warnings and errors.
 
 mod fields;
-mod options;
 mod query;
 mod rules;
 mod server;
 
-pub use options::ServerOptions;
+use go::Size;
+
+use crate::ReportStyle;
+
 pub use query::{Action, Position, Query};
 pub use server::Server;
+
+/// Model and version of a server, and the defaults of queries.
+#[derive(Clone, Debug)]
+pub struct ServerOptions {
+    /// The name of the model.
+    pub model: String,
+    /// The version of the program.
+    pub version: String,
+    /// The only board, if there is only one.
+    pub size: Option<Size>,
+    /// White's compensation.
+    pub komi: f32,
+    /// Visits, the evaluation of the position itself included.
+    pub visits: u32,
+    /// What reports contain.
+    pub style: ReportStyle,
+}
 
 /// A query that cannot be served, with the field that has the problem.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -20,8 +39,8 @@ pub use server::Server;
 pub struct Refusal {
     /// The problem.
     pub reason: String,
-    /// The field; `None` when it is the query as a whole.
-    pub field: Option<&'static str>,
+    /// The field.
+    pub field: &'static str,
 }
 
 /// A part of a query that is ignored.
@@ -34,5 +53,5 @@ pub struct Warning {
 }
 
 pub(crate) fn refuse<T>(field: &'static str, reason: impl Into<String>) -> Result<T, Refusal> {
-    Err(Refusal { reason: reason.into(), field: Some(field) })
+    Err(Refusal { reason: reason.into(), field })
 }

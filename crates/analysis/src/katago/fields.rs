@@ -70,7 +70,7 @@ impl<'a> Fields<'a> {
             Some((color(player)?, location_of(size, location)?))
         };
         let list = self.list(name)?.unwrap_or_default();
-        let bad = |pair: &Value| Refusal { reason: format!("{wanted}; {pair} is none"), field: Some(name) };
+        let bad = |pair: &Value| Refusal { reason: format!("{wanted}; {pair} is none"), field: name };
         list.iter().map(|pair| read(pair).ok_or_else(|| bad(pair))).collect()
     }
 

@@ -9,8 +9,7 @@ use mcts::Avoid;
 use serde_json::{Map, Value};
 
 use super::fields::{Fields, LONGEST, color, location_of};
-use super::options::ServerOptions;
-use super::{Refusal, Warning, refuse, rules};
+use super::{Refusal, ServerOptions, Warning, refuse, rules};
 use crate::{Perspective, ReportStyle};
 
 /// Komi beyond this is refused, as KataGo does.
@@ -100,7 +99,7 @@ impl Action {
 fn turn_numbers(fields: &mut Fields<'_>) -> Result<Option<Vec<usize>>, Refusal> {
     let Some(list) = fields.list("turnNumbers")? else { return Ok(None) };
     let turns: Option<Vec<usize>> = list.iter().map(|turn| turn.as_u64().map(|turn| turn as usize)).collect();
-    turns.map(Some).ok_or_else(|| Refusal { reason: "must be a list of turns".to_owned(), field: Some("turnNumbers") })
+    turns.map(Some).ok_or_else(|| Refusal { reason: "must be a list of turns".to_owned(), field: "turnNumbers" })
 }
 
 impl Position {
@@ -328,7 +327,7 @@ fn avoid_list(fields: &mut Fields<'_>, name: &'static str, size: Size) -> Result
         .map(one)
         .collect::<Option<Vec<Avoid>>>()
         .map(Some)
-        .ok_or_else(|| Refusal { reason: wanted.to_owned(), field: Some(name) })
+        .ok_or_else(|| Refusal { reason: wanted.to_owned(), field: name })
 }
 
 #[cfg(test)]

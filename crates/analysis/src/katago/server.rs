@@ -7,9 +7,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use serde_json::{Map, Value, json};
 
-use super::options::ServerOptions;
 use super::query::{Action, Position, Query};
-use super::{Refusal, Warning};
+use super::{Refusal, ServerOptions, Warning};
 use crate::{Engine, Event, Report, ReportStyle, Task, TaskId};
 
 /// Serves queries with an engine.
@@ -61,7 +60,9 @@ impl<W: Write + Send + 'static> Server<W> {
                 self.analyse(id, &position);
             }
             Ok(Query::Act(action)) => self.act(query, &action),
-            Err(refusal) => self.shared.say(&refused(id, &refusal)),
+            Err(Refusal { reason, field }) => {
+                self.shared.say(&json!({ "id": id, "error": reason, "field": field }));
+            }
         }
     }
 
@@ -165,13 +166,6 @@ fn labelled(id: &str, report: &Report) -> Value {
     let mut response = serde_json::to_value(report).expect("plain fields are JSON");
     response["id"] = json!(id);
     response
-}
-
-fn refused(id: &str, refusal: &Refusal) -> Value {
-    match refusal.field {
-        Some(field) => json!({ "id": id, "error": refusal.reason, "field": field }),
-        None => json!({ "id": id, "error": refusal.reason }),
-    }
 }
 
 fn warned(id: &str, warning: &Warning) -> Value {
