@@ -19,7 +19,7 @@ fuzz_target!(|bytes: &[u8]| {
     let matches = SCRATCH.run.matches();
     // An error is a result.
     let _games = matches.read(&stem);
-    let _listings = matches.listings(&stem);
+    let _outlines = matches.outlines(&stem);
     let _results = matches.summaries(&stem);
     let _ratings = SCRATCH.run.ratings().newest();
 });

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use go::{Move, Size, Symmetry};
-use record::{GameListing, Outcome};
+use record::{GameProjection, Outcome};
 use store::{FileRef, Run, StoreError};
 
 use crate::corners::Corners;
@@ -40,9 +40,9 @@ impl Openings {
     pub fn of_files(run: &Run, files: &[FileRef], most: u64) -> Result<Openings, StoreError> {
         let mut openings = Openings::default();
         for file in files.iter().rev() {
-            match run.games().listings(file) {
+            match run.games().outlines(file) {
                 Err(error) if error.is_damage() || matches!(error, StoreError::NotFound { .. }) => {}
-                listings => listings?.iter().for_each(|game| openings.add(game)),
+                outlines => outlines?.iter().for_each(|game| openings.add(game)),
             }
             if openings.games >= most {
                 break;
@@ -52,16 +52,16 @@ impl Openings {
     }
 
     /// Counts a game.
-    pub fn add(&mut self, listing: &GameListing) {
+    pub fn add(&mut self, game: &GameProjection) {
         self.games += 1;
-        self.corners.add(listing.size, &listing.opening);
-        let points = match listing.game.summary.outcome {
+        self.corners.add(game.size, &game.opening);
+        let points = match game.summary.outcome {
             Outcome::Black => 1.0,
             Outcome::Draw => 0.5,
             Outcome::White => 0.0,
         };
-        for length in 1..=listing.opening.len().min(Openings::DEPTH) {
-            let line = self.lines.entry(canonical(listing.size, &listing.opening[..length])).or_default();
+        for length in 1..=game.opening.len().min(Openings::DEPTH) {
+            let line = self.lines.entry(canonical(game.size, &game.opening[..length])).or_default();
             line.games += 1;
             line.black_points += points;
         }
@@ -102,30 +102,28 @@ pub fn text(size: Size, moves: &[u16]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use record::{GameProjection, games, synthetic};
+    use record::{games, synthetic};
     use store::{Stem, Store};
 
     use super::*;
 
-    fn listings(count: u64) -> Vec<GameListing> {
+    fn outlines(count: u64) -> Vec<GameProjection> {
         let size = Size::new(5).unwrap();
         let played: Vec<_> = (0..count).map(|index| synthetic::game("a-1", "w", index, size, 8)).collect();
-        let batch = games::to_batch(&played);
-        assert_eq!(GameProjection::from_batch(&batch).unwrap().len(), played.len());
-        GameListing::from_batch(&batch).unwrap()
+        GameProjection::from_batch(&games::to_batch(&played)).unwrap()
     }
 
     #[test]
     fn beginnings_of_canonical_lines_are_canonical() {
-        for listing in listings(50) {
-            let whole = canonical(listing.size, &listing.opening);
+        for game in outlines(50) {
+            let whole = canonical(game.size, &game.opening);
             for length in 0..=whole.len() {
-                assert_eq!(canonical(listing.size, &listing.opening[..length]), whole[..length]);
+                assert_eq!(canonical(game.size, &game.opening[..length]), whole[..length]);
             }
             for symmetry in Symmetry::ALL {
                 let turned: Vec<u16> =
-                    listing.opening.iter().map(|&mv| symmetry.permutation(listing.size)[usize::from(mv)]).collect();
-                assert_eq!(canonical(listing.size, &turned), whole);
+                    game.opening.iter().map(|&mv| symmetry.permutation(game.size)[usize::from(mv)]).collect();
+                assert_eq!(canonical(game.size, &turned), whole);
             }
         }
     }
@@ -149,7 +147,7 @@ mod tests {
     #[test]
     fn children_of_a_line_sum_to_it() {
         let mut openings = Openings::default();
-        listings(300).iter().for_each(|game| openings.add(game));
+        outlines(300).iter().for_each(|game| openings.add(game));
         let first = openings.after(&[]);
         assert_eq!(first.iter().map(|(_, line)| line.games).sum::<u64>(), 300);
         // A 5x5 board has six points that no symmetry makes of each other, and the pass.

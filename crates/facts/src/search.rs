@@ -9,7 +9,7 @@ use std::ops::RangeInclusive;
 
 use config::RunName;
 use go::{Move, Size, Symmetry};
-use record::{EndReason, GameId, GameListing, GameRecord, GameSummary, Outcome};
+use record::{EndReason, GameId, GameProjection, GameRecord, GameSummary, Outcome};
 use store::{FileRef, Run, Stem, StoreError};
 
 use crate::pool::players_model;
@@ -52,8 +52,7 @@ pub struct Search {
 
 impl Search {
     /// Whether a game of a run fits.
-    pub fn fits(&self, run: &RunName, listing: &GameListing) -> bool {
-        let GameListing { game, size, opening } = listing;
+    pub fn fits(&self, run: &RunName, game: &GameProjection) -> bool {
         let summary = &game.summary;
         self.outcome.is_none_or(|outcome| outcome == summary.outcome)
             && self.end.is_none_or(|end| end == summary.end)
@@ -67,7 +66,7 @@ impl Search {
                     model => players_model(run, player) == Some(model),
                 })
             })
-            && begins_with(*size, opening, &self.opening)
+            && begins_with(game.size, &game.opening, &self.opening)
     }
 }
 
@@ -117,10 +116,10 @@ impl Place {
         parts.next().is_none().then_some(place)
     }
 
-    fn listings(&self, run: &Run) -> Result<Vec<GameListing>, StoreError> {
+    fn outlines(&self, run: &Run) -> Result<Vec<GameProjection>, StoreError> {
         match self {
-            Place::SelfPlay(file) => run.games().listings(file),
-            Place::Match(stem) => run.matches().listings(stem),
+            Place::SelfPlay(file) => run.games().outlines(file),
+            Place::Match(stem) => run.matches().outlines(stem),
         }
     }
 
@@ -153,7 +152,7 @@ pub struct Found {
     /// Its row in the file.
     pub row: usize,
     /// What is known of it.
-    pub listing: GameListing,
+    pub listing: GameProjection,
 }
 
 /// What a search has found.
@@ -191,19 +190,19 @@ pub fn search(
                 found.next = Some((place, usize::MAX));
                 return Ok(found);
             }
-            let listings = match place.listings(run) {
+            let outlines = match place.outlines(run) {
                 Err(error) if error.is_damage() || matches!(error, StoreError::NotFound { .. }) => continue,
-                listings => listings?,
+                outlines => outlines?,
             };
-            let rows = from.filter(|_| is_first).map_or(usize::MAX, |(_, rows)| *rows).min(listings.len());
+            let rows = from.filter(|_| is_first).map_or(usize::MAX, |(_, rows)| *rows).min(outlines.len());
             for row in (0..rows).rev() {
                 if found.games.len() >= most {
                     found.next = Some((place, row + 1));
                     return Ok(found);
                 }
                 found.searched += 1;
-                let listing = &listings[row];
-                if search.fits(run.name(), listing) && known.insert(listing.game.summary.id) {
+                let listing = &outlines[row];
+                if search.fits(run.name(), listing) && known.insert(listing.summary.id) {
                     found.games.push(Found { place: place.clone(), row, listing: listing.clone() });
                 }
             }
@@ -321,19 +320,19 @@ mod tests {
     fn games_that_do_not_fit_are_not_found() {
         let run = run_with_games();
         let (whole, _) = all(&run, &any(), usize::MAX, true);
-        let count = |wanted: &Search, fits: &dyn Fn(&GameListing) -> bool| {
+        let count = |wanted: &Search, fits: &dyn Fn(&GameProjection) -> bool| {
             let (found, _) = all(&run, wanted, 5, true);
             assert!(found.iter().all(|game| fits(&game.listing)), "{wanted:?}");
             assert_eq!(found.len(), whole.iter().filter(|game| fits(&game.listing)).count(), "{wanted:?}");
         };
-        count(&Search { outcome: Some(Outcome::Black), ..any() }, &|game| game.game.summary.outcome == Outcome::Black);
+        count(&Search { outcome: Some(Outcome::Black), ..any() }, &|game| game.summary.outcome == Outcome::Black);
         count(&Search { end: Some(EndReason::Resignation), ..any() }, &|game| {
-            game.game.summary.end == EndReason::Resignation
+            game.summary.end == EndReason::Resignation
         });
-        count(&Search { calibration: Some(true), ..any() }, &|game| game.game.summary.calibration);
-        count(&Search { reached_threshold: Some(true), ..any() }, &|game| reaches_threshold(&game.game.summary));
-        count(&Search { moves: 15..=18, ..any() }, &|game| (15..=18).contains(&game.game.moves));
-        count(&Search { player: "r-2".to_owned(), ..any() }, &|game| game.game.summary.black == "r-2");
+        count(&Search { calibration: Some(true), ..any() }, &|game| game.summary.calibration);
+        count(&Search { reached_threshold: Some(true), ..any() }, &|game| reaches_threshold(&game.summary));
+        count(&Search { moves: 15..=18, ..any() }, &|game| (15..=18).contains(&game.moves));
+        count(&Search { player: "r-2".to_owned(), ..any() }, &|game| game.summary.black == "r-2");
     }
 
     #[test]
@@ -344,7 +343,7 @@ mod tests {
         let newest = FileRef { model: 2, stem: Stem::new("w", 7).unwrap() };
         run.games().publish_as(&newest, &again).unwrap();
         let found = search(&run, &any(), None, usize::MAX, &|| true).unwrap();
-        let ids: HashSet<_> = found.games.iter().map(|game| game.listing.game.summary.id).collect();
+        let ids: HashSet<_> = found.games.iter().map(|game| game.listing.summary.id).collect();
         assert_eq!((found.games.len(), ids.len(), found.searched), (60, 60, 67));
         let of_newest = found.games.iter().filter(|game| game.place == Place::SelfPlay(newest.clone()));
         assert_eq!(of_newest.count(), 7);
@@ -367,7 +366,7 @@ mod tests {
         let pairs = |wanted: Search| {
             let wanted = Search { kind: Kind::Match, ..wanted };
             let found = all(&run, &wanted, 2, true).0.into_iter().rev();
-            found.map(|game| (game.listing.game.summary.black, game.listing.game.summary.white)).collect::<Vec<_>>()
+            found.map(|game| (game.listing.summary.black, game.listing.summary.white)).collect::<Vec<_>>()
         };
         let of =
             |places: &[usize]| places.iter().map(|&at| (played[at].0.into(), played[at].1.into())).collect::<Vec<_>>();

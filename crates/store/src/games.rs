@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use arrow_array::RecordBatch;
 use bytes::Bytes;
-use record::{Example, ExampleRows, GameListing, GameProjection, GameRecord, GameSummary, examples, games};
+use record::{Example, ExampleRows, GameProjection, GameRecord, GameSummary, examples, games};
 
 use crate::archives::Archives;
 use crate::error::StoreError;
@@ -194,20 +194,12 @@ impl Games {
         self.archives.read(GAMES, file, Some(&GameSummary::COLUMNS), GameSummary::from_batch)
     }
 
-    /// The games of a file with their lengths, but without their turns.
+    /// The games of a file with their lengths and how they began, but without the rest of their turns.
     ///
     /// # Errors
     /// [`StoreError::Damaged`] when they cannot be read.
     pub fn outlines(&self, file: &FileRef) -> Result<Vec<GameProjection>, StoreError> {
         self.archives.read(GAMES, file, Some(&GameProjection::COLUMNS), GameProjection::from_batch)
-    }
-
-    /// The games of a file with how they began, but without the rest of their turns.
-    ///
-    /// # Errors
-    /// [`StoreError::Damaged`] when they cannot be read.
-    pub fn listings(&self, file: &FileRef) -> Result<Vec<GameListing>, StoreError> {
-        self.archives.read(GAMES, file, Some(&GameListing::COLUMNS), GameListing::from_batch)
     }
 
     /// Some columns of a file of games, one row a game. Columns that the file does not have are left out.

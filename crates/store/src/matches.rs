@@ -7,7 +7,7 @@ use arrow_array::RecordBatch;
 use bytes::Bytes;
 use config::EngineName;
 use object_store::path::Path;
-use record::{GameListing, GameProjection, GameRecord, GameSummary, games};
+use record::{GameProjection, GameRecord, GameSummary, games};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -83,21 +83,13 @@ impl Matches {
         self.at.store.read_records(&path, Some(&GameSummary::COLUMNS), GameSummary::from_batch)
     }
 
-    /// The results in one file with the lengths of the games.
+    /// The results in one file with the lengths of the games, and how they began.
     ///
     /// # Errors
     /// [`StoreError::Damaged`] when they cannot be read.
     pub fn outlines(&self, stem: &Stem) -> Result<Vec<GameProjection>, StoreError> {
         let path = self.file(stem);
         self.at.store.read_records(&path, Some(&GameProjection::COLUMNS), GameProjection::from_batch)
-    }
-
-    /// The results in one file with how the games began.
-    ///
-    /// # Errors
-    /// [`StoreError::Damaged`] when they cannot be read.
-    pub fn listings(&self, stem: &Stem) -> Result<Vec<GameListing>, StoreError> {
-        self.at.store.read_records(&self.file(stem), Some(&GameListing::COLUMNS), GameListing::from_batch)
     }
 
     /// Some columns of a file of results, one row a game. Columns that the file does not have are left out.
