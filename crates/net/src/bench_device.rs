@@ -43,7 +43,7 @@ impl BareNetwork {
     /// The device fails.
     pub fn evaluate(&self, times: usize) -> Result<(), NetError> {
         let _no_gradients = tch::no_grad_guard();
-        unpanicked(|| (0..times).try_for_each(|_| self.layers.evaluate(&self.planes).map(drop)))?;
+        unpanicked(|| (0..times).try_for_each(|_| self.layers.on_device(&self.planes).map(drop)))?;
         wait_for(self.planes.device());
         Ok(())
     }

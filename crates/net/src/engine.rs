@@ -29,7 +29,7 @@ pub(crate) enum Engine {
     Device(Arc<Queue>, Packing, usize),
 }
 
-/// The same for one thread: evaluates planes on a device of this machine.
+/// What evaluates planes for one thread on a device of this machine.
 pub type Session = Box<dyn PlaneEvaluator>;
 
 impl Engine {

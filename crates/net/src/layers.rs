@@ -72,6 +72,9 @@ pub(crate) struct Output {
 
 impl Layers {
     /// Puts folded weights where they will be used.
+    ///
+    /// # Errors
+    /// Numbers that are not finite once they are folded, or an error of libtorch.
     pub(crate) fn new(weights: &Weights, options: TensorOptions, batch: usize) -> Result<Layers, NetError> {
         let shape = weights.shape();
         let network = weights.description()?;
@@ -133,13 +136,13 @@ impl Layers {
     pub(crate) fn forward(&self, planes: &[u8]) -> Result<Output, NetError> {
         let side = self.size.side() as i64;
         let bytes = Tensor::f_from_slice(planes)?.f_to_device(self.options.device)?;
-        let output = self.evaluate(&bytes.f_view([-1, self.inputs.written() as i64, side, side])?)?;
+        let output = self.on_device(&bytes.f_view([-1, self.inputs.written() as i64, side, side])?)?;
         let home = |tensor: Tensor| tensor.f_to_device(tch::Device::Cpu);
         Ok(Output { policies: home(output.policies)?, values: home(output.values)? })
     }
 
     /// Evaluates a batch on the device, where its planes lie as bytes (rows, planes, side, side).
-    pub(crate) fn evaluate(&self, planes: &Tensor) -> Result<Output, NetError> {
+    pub(crate) fn on_device(&self, planes: &Tensor) -> Result<Output, NetError> {
         let planes = self.inputs.complete(planes.f_to_kind(self.options.kind)?)?;
         let input = to_fast(&self.stem.with_padding(&planes)?)?;
         let mut x = self.stem.forward_relu(&input)?;

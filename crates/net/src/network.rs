@@ -71,7 +71,7 @@ impl Model {
     /// Makes weights ready for use.
     ///
     /// # Errors
-    /// A device that cannot be used.
+    /// A device that cannot be used, or numbers that are not finite once batch norms are folded.
     ///
     /// # Panics
     /// When `batch` is 0.

@@ -78,7 +78,7 @@ fn with_turn(position: &Position, color: Color) -> Position {
 #[test]
 fn every_prospect_is_what_happens_when_the_stone_is_played() {
     let mut seen = [0; 5];
-    let random = [(2, 5, 1), (5, 10, 2), (9, 10, 5), (19, 1, 30)];
+    let random = [(2, 5, 1), (3, 20, 1), (4, 10, 1), (5, 10, 2), (7, 5, 4), (9, 10, 5), (13, 1, 10), (19, 1, 30)];
     let random = random.into_iter().flat_map(|(side, games, every)| boards(side, games, every));
     for board in random.chain(human_boards(40)) {
         let tactics = Tactics::new(&board);
@@ -108,7 +108,9 @@ fn every_prospect_is_what_happens_when_the_stone_is_played() {
 
 #[test]
 fn liberties_are_counted_as_the_board_counts_them() {
-    for board in boards(9, 3, 4) {
+    let random = [(2, 5, 1), (3, 10, 1), (5, 10, 2), (9, 3, 4), (19, 1, 30)];
+    let random = random.into_iter().flat_map(|(side, games, every)| boards(side, games, every));
+    for board in random.chain(human_boards(40)) {
         let tactics = Tactics::new(&board);
         for color in Color::BOTH {
             for count in 1..=3 {

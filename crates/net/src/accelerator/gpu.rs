@@ -182,7 +182,7 @@ impl Gpu {
     }
 
     fn by_operations(&self, packed: &Tensor, rows: usize) -> Result<Output, NetError> {
-        self.layers.evaluate(&self.unpacking.unpack(packed, rows)?)
+        self.layers.on_device(&self.unpacking.unpack(packed, rows)?)
     }
 
     /// The moment at which all that was started is done.
