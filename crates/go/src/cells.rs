@@ -47,6 +47,15 @@ impl Cells {
         Cells { size, cells }
     }
 
+    /// Takes all stones off, on a board of any size.
+    pub(crate) fn clear(&mut self, size: Size) {
+        if self.size == size {
+            self.cells[..size.area()].fill(PointState::EMPTY);
+        } else {
+            *self = Cells::empty(size);
+        }
+    }
+
     pub(crate) const fn size(&self) -> Size {
         self.size
     }

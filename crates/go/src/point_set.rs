@@ -77,8 +77,10 @@ impl PointSet {
             return None;
         }
         let mut set = PointSet::EMPTY;
-        for (i, &byte) in bytes.iter().enumerate() {
-            set.0[i / 8] |= u64::from(byte) << (8 * (i % 8));
+        for (word, bytes) in set.0.iter_mut().zip(bytes.chunks(8)) {
+            let mut whole = [0; 8];
+            whole[..bytes.len()].copy_from_slice(bytes);
+            *word = u64::from_le_bytes(whole);
         }
         set.is_subset(&PointSet::full(size)).then_some(set)
     }

@@ -42,23 +42,35 @@ impl Position {
     /// # Errors
     /// When a point has two stones or is off the board, or a chain has no liberty.
     pub fn from_stones(size: Size, stones: &Stones, to_move: Color) -> Result<Position, PositionError> {
+        let mut position = Position::empty(size);
+        position.set_stones(size, stones, to_move)?;
+        Ok(position)
+    }
+
+    /// Makes this the board with these stones, which saves a new one.
+    ///
+    /// # Errors
+    /// As [`Position::from_stones`]. After [`PositionError::NoLiberties`] this board has those stones and must not be
+    /// played on.
+    pub fn set_stones(&mut self, size: Size, stones: &Stones, to_move: Color) -> Result<(), PositionError> {
         if let Some(point) = (stones.black & stones.white).first() {
             return Err(PositionError::Overlap(point));
         }
         if let Some(point) = (stones.both() - PointSet::full(size)).first() {
             return Err(PositionError::OffBoard(point));
         }
-        let mut position = Position { to_move, stones: *stones, ..Position::empty(size) };
+        (self.to_move, self.stones, self.hashes) = (to_move, *stones, [0; 8]);
+        self.cells.clear(size);
         for color in Color::BOTH {
             for point in stones.of(color) {
-                change_hashes(&mut position.hashes, size, color, point);
-                position.cells.place(point.index() as u16, color);
+                change_hashes(&mut self.hashes, size, color, point);
+                self.cells.place(point.index() as u16, color);
             }
         }
-        let bare = |point: &Point| position.cells.head(point.index() as u16).liberties.are_none();
+        let bare = |point: &Point| self.cells.head(point.index() as u16).liberties.are_none();
         match stones.both().iter().find(bare) {
             Some(point) => Err(PositionError::NoLiberties(point)),
-            None => Ok(position),
+            None => Ok(()),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Batches of examples as tensors.
 
 use go::Symmetry;
-use record::Example;
+use record::{Example, Replay};
 
 use crate::{NetError, Shape, Targets};
 
@@ -179,11 +179,13 @@ impl Rows<'_> {
             weights,
         ] = numbers;
         let (moves, area) = (size.moves(), size.area());
+        let mut replay = Replay::new(size);
         for (row, (example, &symmetry)) in examples.iter().zip(symmetries).enumerate() {
             if example.size != size {
                 return Err(NetError::OtherBoard { expected: size, found: example.size });
             }
-            inputs.of_example(example, symmetry, &mut planes[row * widths.planes..][..widths.planes])?;
+            let planes = &mut planes[row * widths.planes..][..widths.planes];
+            inputs.of_example(example, symmetry, &mut replay, planes)?;
             targets.policy(example, symmetry, &mut policies[row * moves..][..moves])?;
             [outcomes[row], searches[row]] = targets.value_sources(example)?;
             let margin = targets.score(example);

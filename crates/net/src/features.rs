@@ -146,7 +146,7 @@ fn played(now: Option<&Stones>, before: Option<&Stones>) -> PointSet {
 #[cfg(test)]
 mod tests {
     use go::{Game, Move, Size};
-    use record::synthetic;
+    use record::{Replay, synthetic};
 
     use super::*;
     use crate::Inputs;
@@ -252,12 +252,13 @@ mod tests {
         let examples = record.examples().unwrap();
         for inputs in [Inputs::Features, Inputs::Tactics] {
             let mut game = Game::new(size);
+            let mut replay = Replay::new(size);
             let mut checked = 0;
             for (turn, played) in record.turns.iter().enumerate() {
                 for example in examples.iter().filter(|example| usize::from(example.turn) == turn) {
                     let [mut seen, mut told] = [(); 2].map(|()| vec![0; inputs.len(size)]);
                     inputs.of_game(&game, example.komi, Symmetry::Rot90, &mut seen);
-                    inputs.of_example(example, Symmetry::Rot90, &mut told).unwrap();
+                    inputs.of_example(example, Symmetry::Rot90, &mut replay, &mut told).unwrap();
                     assert_eq!(seen, told, "{inputs}, turn {turn}");
                     checked += 1;
                 }

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use go::{Game, Position, Size, Symmetry};
-use record::{Example, ExampleError};
+use go::{Game, Size, Symmetry};
+use record::{Example, ExampleError, Replay};
 
 use crate::{features, planes};
 
@@ -93,25 +93,32 @@ impl Inputs {
         }
     }
 
-    /// Writes the position of an example, under a symmetry.
+    /// Writes the position of an example, under a symmetry; `replay` is room for its boards.
     ///
     /// # Errors
     /// The boards of the example cannot be rebuilt.
     ///
     /// # Panics
     /// When `planes` has not [`Inputs::len`] bytes for the example's board.
-    pub fn of_example(self, example: &Example, symmetry: Symmetry, planes: &mut [u8]) -> Result<(), ExampleError> {
+    pub fn of_example(
+        self,
+        example: &Example,
+        symmetry: Symmetry,
+        replay: &mut Replay,
+        planes: &mut [u8],
+    ) -> Result<(), ExampleError> {
+        replay.rebuild(example)?;
+        let (position, mut boards) = (replay.position(), replay.boards());
         match self {
-            Inputs::History | Inputs::LeelaZero => planes::of_example(example, symmetry, planes),
+            Inputs::History | Inputs::LeelaZero => {
+                planes::write(example.size, boards, example.to_move, symmetry, planes);
+            }
             Inputs::Features | Inputs::Tactics => {
-                let boards = example.stones()?;
-                let position = Position::from_stones(example.size, &boards[0], example.to_move)
-                    .map_err(|error| example.error(error))?;
-                let boards: [_; features::BOARDS] = std::array::from_fn(|k| boards.get(k));
-                features::write(&position, boards, || position.pass_alive(), example.komi, symmetry, planes);
-                Ok(())
+                let boards: [_; features::BOARDS] = std::array::from_fn(|_| boards.next());
+                features::write(position, boards, || position.pass_alive(), example.komi, symmetry, planes);
             }
         }
+        Ok(())
     }
 }
 

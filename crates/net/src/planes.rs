@@ -6,7 +6,7 @@
 //! Minigo). Boards before the first position of the game are empty. Every number is 0 or 1.
 
 use go::{Color, Game, Size, Stones, Symmetry};
-use record::{Example, ExampleError};
+use record::Example;
 
 /// Boards a network sees, the present one included.
 pub(crate) const BOARDS: usize = Example::HISTORY + 1;
@@ -39,21 +39,11 @@ pub(crate) fn of_game(game: &Game, symmetry: Symmetry, planes: &mut [u8]) {
     write(game.size(), boards, game.to_move(), symmetry, planes);
 }
 
-/// Writes the position of an example, under a symmetry.
-///
-/// # Errors
-/// The boards of the example cannot be rebuilt.
+/// Writes a position given by its boards, newest first, of which the network sees eight, under a symmetry.
 ///
 /// # Panics
-/// When `planes` has not [`len`] numbers for the example's board.
-pub(crate) fn of_example(example: &Example, symmetry: Symmetry, planes: &mut [u8]) -> Result<(), ExampleError> {
-    let boards = example.stones()?;
-    write(example.size, boards.iter().take(BOARDS), example.to_move, symmetry, planes);
-    Ok(())
-}
-
-/// Writes a position given by its boards, newest first: at most eight of them.
-fn write<'a>(
+/// When `planes` has not [`len`] numbers for this board.
+pub(crate) fn write<'a>(
     size: Size,
     boards: impl Iterator<Item = &'a Stones>,
     to_move: Color,
@@ -65,9 +55,9 @@ fn write<'a>(
     let places = symmetry.permutation(size);
     let (stones, black_to_move) = planes.split_at_mut(2 * BOARDS * size.area());
     let mut planes = stones.chunks_exact_mut(size.area());
-    for board in boards {
+    for board in boards.take(BOARDS) {
         for color in [to_move, to_move.opponent()] {
-            let plane = planes.next().expect("a position has at most eight boards");
+            let plane = planes.next().expect("there are planes for eight boards");
             for point in board.of(color) {
                 plane[usize::from(places[point.index()])] = 1;
             }

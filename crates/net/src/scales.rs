@@ -12,7 +12,7 @@ use go::{Game, Move, Scoring, Symmetry};
 use mcts::{Draw, Evaluator, Request, Ticket, choice};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
-use record::Example;
+use record::{Example, Replay};
 
 use crate::{NetError, Network, Shape, Weights, of_inference};
 
@@ -73,13 +73,14 @@ impl Weights {
         let mut session = self.observing(set)?;
         let mut planes = vec![0; BATCH * inputs.len(size)];
         let (mut policies, mut values) = (vec![0.0; BATCH * size.moves()], vec![0.0; BATCH]);
+        let mut replay = Replay::new(size);
         for examples in examples.chunks(BATCH) {
             let rows = planes.chunks_exact_mut(inputs.len(size));
             for ((example, planes), &symmetry) in examples.iter().zip(rows).zip(Symmetry::ALL.iter().cycle()) {
                 if example.size != size {
                     return Err(NetError::OtherBoard { expected: size, found: example.size });
                 }
-                inputs.of_example(example, symmetry, planes)?;
+                inputs.of_example(example, symmetry, &mut replay, planes)?;
             }
             let count = examples.len();
             let (policies, values) = (&mut policies[..count * size.moves()], &mut values[..count]);

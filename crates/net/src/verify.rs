@@ -1,7 +1,7 @@
 //! Files of networks against the networks: both evaluate the same positions.
 
 use go::Symmetry;
-use record::{Example, synthetic};
+use record::{Example, Replay, synthetic};
 use tch::Kind;
 
 use crate::flat::Format;
@@ -46,13 +46,14 @@ fn batches(shape: Shape, examples: &[Example]) -> Result<Vec<Vec<u8>>, NetError>
         // An odd distance, so that both sides are to move.
         examples.into_iter().step_by(every | 1)
     });
+    let mut replay = Replay::new(shape.size);
     let mut batches = vec![Vec::new()];
     for example in made_up.chain(examples.iter().cloned()) {
         if example.size != shape.size {
             return Err(NetError::OtherBoard { expected: shape.size, found: example.size });
         }
         let mut planes = vec![0; shape.inputs.len(shape.size)];
-        shape.inputs.of_example(&example, Symmetry::Identity, &mut planes)?;
+        shape.inputs.of_example(&example, Symmetry::Identity, &mut replay, &mut planes)?;
         if batches.last().is_some_and(|batch| batch.len() == BATCH * planes.len()) {
             batches.push(Vec::new());
         }

@@ -162,7 +162,9 @@ mod tests {
         let example = position.example(7.0, 0);
         assert_eq!((example.turn, example.root_value, example.outcome), (2, -0.25, Outcome::White));
         assert!(example.visits.is_sorted() && example.visits.len() == 2);
-        assert_eq!(example.stones().expect("boards").len(), 3);
+        let mut replay = crate::Replay::new(example.size);
+        replay.rebuild(&example).expect("the moves can be played");
+        assert_eq!(replay.boards().len(), 3);
     }
 
     #[test]

@@ -79,30 +79,14 @@ impl Example {
         ExampleError { game: self.game, turn: self.turn, problem: problem.to_string() }
     }
 
-    /// The boards that can be known here, newest first: min(7, turn) + 1 of them, the first being the present one.
-    ///
-    /// # Errors
-    /// Stones that make no position, or a recent move that cannot be played.
-    pub fn stones(&self) -> Result<Vec<Stones>, ExampleError> {
-        let mut boards = Vec::with_capacity(self.recent.len() + 1);
-        boards.push(self.base);
-        let mut position = self.oldest()?;
-        for &index in &self.recent {
-            let mv = self.recent_move(index)?;
-            position.play(mv).map_err(|why| self.unplayable(mv, why))?;
-            boards.push(*position.stones());
-        }
-        boards.reverse();
-        Ok(boards)
-    }
-
     /// The game from the oldest board that is known here on. It has forgotten the boards before, so that a move that repeats one
     /// of those counts as legal.
     ///
     /// # Errors
-    /// As [`Example::stones`], and a recent move that repeats a board.
+    /// As [`crate::Replay::rebuild`], and a recent move that repeats a board.
     pub fn game_so_far(&self) -> Result<Game, ExampleError> {
-        let mut game = Game::from_position(self.oldest()?);
+        let oldest = Position::from_stones(self.size, &self.base, self.first()).map_err(|e| self.error(e))?;
+        let mut game = Game::from_position(oldest);
         for &index in &self.recent {
             let mv = self.recent_move(index)?;
             game.play(mv).map_err(|why| self.unplayable(mv, why))?;
@@ -110,17 +94,16 @@ impl Example {
         Ok(game)
     }
 
-    /// The position of `base`.
-    fn oldest(&self) -> Result<Position, ExampleError> {
-        let first = if self.recent.len().is_multiple_of(2) { self.to_move } else { self.to_move.opponent() };
-        Position::from_stones(self.size, &self.base, first).map_err(|e| self.error(e))
+    /// Whose turn it was at `base`.
+    pub(crate) fn first(&self) -> Color {
+        if self.recent.len().is_multiple_of(2) { self.to_move } else { self.to_move.opponent() }
     }
 
-    fn recent_move(&self, index: u16) -> Result<Move, ExampleError> {
+    pub(crate) fn recent_move(&self, index: u16) -> Result<Move, ExampleError> {
         Move::from_index(self.size, index.into()).ok_or_else(|| self.error(format!("no move {index}")))
     }
 
-    fn unplayable(&self, mv: Move, why: Illegal) -> ExampleError {
+    pub(crate) fn unplayable(&self, mv: Move, why: Illegal) -> ExampleError {
         self.error(format!("{}: {why}", mv.to_gtp(self.size)))
     }
 }

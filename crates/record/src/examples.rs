@@ -120,7 +120,7 @@ pub fn to_batch(examples: &[Example]) -> RecordBatch {
 ///
 /// # Errors
 /// Another version, a missing column or one of another type, or a row that makes no example. Stones and moves are
-/// checked to exist, not to make a game: [`Example::stones`] does that.
+/// checked to exist, not to make a game: [`crate::Replay::rebuild`] does that.
 pub fn from_batch(batch: &RecordBatch) -> Result<Vec<Example>, RecordError> {
     let columns = Columns::new(&Table::open(batch, VERSION)?)?;
     (0..batch.num_rows()).map(|row| columns.row(row)).collect()

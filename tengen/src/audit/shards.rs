@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use record::{Example, GameId};
+use record::{Example, GameId, Replay};
 use runtime::Stop;
 use store::{Manifest, StoreError};
 
@@ -58,13 +58,15 @@ impl Audit<'_> {
     }
 
     fn rows(&mut self, generation: u32, file: &str, examples: &[Example]) {
+        let Some(first) = examples.first() else { return };
+        let mut replay = Replay::new(first.size);
         for example in examples {
-            let problem = match example.stones() {
+            let problem = match replay.rebuild(example) {
                 Err(error) => error.to_string(),
-                Ok(_) if !self.trained.put(example, generation) => {
+                Ok(()) if !self.trained.put(example, generation) => {
                     format!("game {}, turn {}: sampled twice, with different contents", example.game, example.turn)
                 }
-                Ok(_) => continue,
+                Ok(()) => continue,
             };
             self.problem(format!("{}, {file}", self.run.shards().name(generation)), problem);
         }

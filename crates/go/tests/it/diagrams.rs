@@ -40,3 +40,17 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn board_that_is_set_anew_is_as_a_new_one() {
+    let mut reused = Position::empty(size(19));
+    for side in [5, 5, 19, 2, 9] {
+        let mut stones = Stones::EMPTY;
+        stones.black.insert(Point::from_index(size(side), 1).unwrap());
+        reused.set_stones(size(side), &stones, White).unwrap();
+        let new = Position::from_stones(size(side), &stones, White).unwrap();
+        assert_eq!((&reused, reused.hash()), (&new, new.hash()), "{side}x{side}");
+        let liberties = |board: &Position| Point::from_index(size(side), 1).map(|point| board.liberties(point));
+        assert_eq!(liberties(&reused), liberties(&new), "{side}x{side}");
+    }
+}

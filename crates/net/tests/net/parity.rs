@@ -7,7 +7,7 @@ use config::Optimizer;
 use go::Symmetry;
 use mcts::{Draw, Evaluator, Request};
 use net::{Device, Model, Precision, Shape, Trainer, Weights};
-use record::Example;
+use record::{Example, Replay};
 use safetensors::tensor::{Dtype, TensorView};
 use testing::{Tool, require};
 
@@ -33,6 +33,7 @@ fn write(path: &Path, about: &str, tensors: &[(&str, Vec<usize>, Vec<f32>)]) {
 fn write_batch(path: &Path, about: &str, shape: Shape, examples: &[Example], targets: &net::Targets) {
     let Shape { size, inputs, .. } = shape;
     let count = examples.len();
+    let mut replay = Replay::new(size);
     let mut seen = vec![0; count * inputs.len(size)];
     let mut opponent_moves = vec![0.0; count * size.moves()];
     let mut policies = vec![0.0; count * size.moves()];
@@ -40,7 +41,7 @@ fn write_batch(path: &Path, about: &str, shape: Shape, examples: &[Example], tar
     let rows = seen.chunks_exact_mut(inputs.len(size)).zip(policies.chunks_exact_mut(size.moves()));
     for ((example, (planes, policy)), owners) in examples.iter().zip(rows).zip(ownership.chunks_exact_mut(size.area()))
     {
-        inputs.of_example(example, Symmetry::Identity, planes).unwrap();
+        inputs.of_example(example, Symmetry::Identity, &mut replay, planes).unwrap();
         targets.policy(example, Symmetry::Identity, policy).unwrap();
         assert!(targets.ownership(example, Symmetry::Identity, owners));
     }

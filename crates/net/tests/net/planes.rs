@@ -2,7 +2,7 @@
 
 use go::{Game, Move, Size, Symmetry};
 use net::{Inputs, Targets};
-use record::{GameRecord, synthetic};
+use record::{GameRecord, Replay, synthetic};
 
 fn games() -> impl Iterator<Item = GameRecord> {
     [2, 5, 9, 19].into_iter().flat_map(|side| {
@@ -24,11 +24,12 @@ fn playing_and_training_see_the_same() {
         let examples = record.examples().unwrap();
         let mut examples = examples.iter().peekable();
         let mut game = Game::new(record.size);
+        let mut replay = Replay::new(record.size);
         for (turn, played) in record.turns.iter().enumerate() {
             if let Some(example) = examples.next_if(|example| usize::from(example.turn) == turn) {
                 let symmetry = Symmetry::ALL[turn % 8];
                 let mut numbers = vec![0; Inputs::History.len(record.size)];
-                Inputs::History.of_example(example, symmetry, &mut numbers).unwrap();
+                Inputs::History.of_example(example, symmetry, &mut replay, &mut numbers).unwrap();
                 assert_eq!(numbers, seen(&game, symmetry), "game {}, turn {turn}", record.id);
                 compared += 1;
             }

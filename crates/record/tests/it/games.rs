@@ -2,7 +2,7 @@
 
 use go::{Color, Game, Size, Stones};
 use proptest::prelude::*;
-use record::{Example, GameRecord, GameSummary, Handoff, examples, games, synthetic};
+use record::{Example, GameRecord, GameSummary, Handoff, Replay, examples, games, synthetic};
 
 fn a_game() -> impl Strategy<Value = GameRecord> {
     (2_usize..=13, any::<u32>(), 1_u32..300)
@@ -36,10 +36,14 @@ proptest! {
     #[test]
     fn examples_rebuild_the_boards_of_their_game(record in a_game()) {
         let boards = boards(&record);
+        let mut replay = Replay::new(record.size);
         for example in record.examples().unwrap() {
             let turn = usize::from(example.turn);
-            let expected: Vec<Stones> = (0..=turn.min(7)).map(|k| boards[turn - k]).collect();
-            prop_assert_eq!(example.stones().unwrap(), expected);
+            let expected: Vec<&Stones> = (0..=turn.min(7)).map(|k| &boards[turn - k]).collect();
+            replay.rebuild(&example).unwrap();
+            prop_assert_eq!(replay.boards().collect::<Vec<_>>(), expected);
+            let position = replay.position();
+            prop_assert_eq!((position.stones(), position.to_move()), (&boards[turn], example.to_move));
             prop_assert_eq!(example.to_move, if turn % 2 == 0 { Color::Black } else { Color::White });
         }
     }
