@@ -106,7 +106,7 @@ fn plan(args: &Args, run: &Run) -> anyhow::Result<()> {
 fn once(args: &Args, run: &Run, driver: Driver<'_>, stop: &Stop) -> anyhow::Result<()> {
     // A driver waits for a run that does not exist yet.
     runtime::run_config(run)?;
-    let generation = args.generation.map_or_else(|| next_generation(run), Ok)?;
+    let generation = args.generation.map_or_else(|| next_generation(run), Ok).context("no shards were made")?;
     runtime::drive(&mut driver.once(generation), stop).context("no shards were made")?;
     // There are none when the process was stopped before.
     let Some(manifest) = run.shards().manifest(generation)? else { return Ok(()) };

@@ -256,4 +256,24 @@ mod tests {
         assert!(followed < 60 * budget && rounds < 500, "{followed} positions in {rounds} rounds");
         assert_eq!([room(1000, 40, width), room(1000, 990, width), room(1000, 1001, width)], [16, 10, 0]);
     }
+
+    #[test]
+    fn columns_of_the_table_are_the_fields_of_the_rows() {
+        use analysis::book::BookMove;
+        use arrow_array::cast::AsArray;
+        use arrow_array::types::{Float32Type, UInt32Type};
+
+        let key = BookKey::new(&Game::new(Size::MIN)).1;
+        let moves = vec![BookMove { r#move: "A1".to_owned(), prior: 0.75, visits: 30, value: 0.25 }];
+        let entry = Entry { key, to_move: "B".to_owned(), visits: 40, value: 0.5, moves };
+        let graph = Graph::new(Size::MIN, BTreeMap::from([(key, entry)]));
+        let (rows, table) = (book_rows(&graph), table(&graph));
+        let row = &rows[0];
+        let text = |name: &str| table.column_by_name(name).unwrap().as_string::<i32>().value(0).to_owned();
+        let texts = ["key", "line", "to_move", "move", "next"].map(text);
+        assert_eq!(texts, [&row.key, &row.line, &row.to_move, &row.r#move, &row.next].map(String::clone));
+        let float = |name: &str| table.column_by_name(name).unwrap().as_primitive::<Float32Type>().value(0);
+        assert_eq!(["prior", "value", "minimax"].map(float), [row.prior, row.value, row.minimax]);
+        assert_eq!(table.column_by_name("visits").unwrap().as_primitive::<UInt32Type>().value(0), row.visits);
+    }
 }

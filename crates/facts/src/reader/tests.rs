@@ -193,3 +193,15 @@ fn run_that_does_not_exist_is_an_error() {
     let error = Reader::open(store.run(&"none".parse().unwrap())).err().unwrap();
     assert!(matches!(error, StoreError::NotFound { .. }), "{error}");
 }
+
+#[test]
+fn every_listed_plot_exists() {
+    let run = run();
+    publish(&run, 0, "w", 1, 0..4);
+    let facts = read(&mut Reader::open(run).unwrap());
+    let strength = crate::strength::Strength::of(&facts);
+    for (name, title) in crate::plots::PLOTS {
+        let plot = crate::plots::plot(&facts, &strength, name).unwrap_or_else(|| panic!("{name} is no plot"));
+        assert_eq!((plot.id.as_str(), plot.title.as_str()), (*name, *title));
+    }
+}
