@@ -214,25 +214,40 @@ fn check_bits(
     }
 }
 
+/// f32 is within the tolerance of libtorch's, and both precisions have the same bits with every instruction set.
+fn check(case: &Case) {
+    let (weights, planes) = (case.weights(), case.planes());
+    let description = weights.description().unwrap();
+    let torch = of_torch(&weights, &planes, case.batch);
+    let engine = |precision| Engine::Cpu(cpu::Model::new(&description, precision, InstructionSet::best()).unwrap());
+    let exact = answers(&engine(cpu::Precision::F32), case.shape, &planes, case.batch);
+    let bound = TOLERANCE * (1.0 + spread(&torch[0]));
+    let apart = largest(&exact, &torch);
+    assert!(apart < bound, "{apart} of {bound}");
+    check_bits(case, &description, None, &planes, &exact);
+
+    let scales = cpu::Model::calibrate(&description, &planes[..case.batch.min(8) * case.position()]).unwrap();
+    let rounded = answers(&engine(cpu::Precision::Int16(&scales)), case.shape, &planes, case.batch);
+    assert!(rounded.iter().flatten().all(|number| number.is_finite()));
+    check_bits(case, &description, Some(&scales), &planes, &rounded);
+}
+
+/// Whole batches of networks as they are trained, which the random cases have no time for.
+#[test]
+fn large_networks_in_whole_batches_equal_libtorch() {
+    for (side, blocks, filters, batch) in [(9, 6, 64, 256), (19, 4, 32, 64)] {
+        let plain = Shape::plain(Size::new(side).unwrap());
+        let shape = Shape { inputs: Inputs::Tactics, blocks, filters, value_hidden: 64, ..plain };
+        check(&Case { shape, batch, extreme: Extreme::Nothing, seed: 1 });
+    }
+}
+
 proptest! {
     #![proptest_config(config())]
 
     #[test]
     fn cpu_f32_equals_libtorch_and_bits_of_instruction_sets_are_equal(case in cases()) {
-        let (weights, planes) = (case.weights(), case.planes());
-        let description = weights.description().unwrap();
-        let torch = of_torch(&weights, &planes, case.batch);
-        let engine = |precision| Engine::Cpu(cpu::Model::new(&description, precision, InstructionSet::best()).unwrap());
-        let exact = answers(&engine(cpu::Precision::F32), case.shape, &planes, case.batch);
-        let bound = TOLERANCE * (1.0 + spread(&torch[0]));
-        let apart = largest(&exact, &torch);
-        prop_assert!(apart < bound, "{apart} of {bound}");
-        check_bits(&case, &description, None, &planes, &exact);
-
-        let scales = cpu::Model::calibrate(&description, &planes[..case.batch.min(8) * case.position()]).unwrap();
-        let rounded = answers(&engine(cpu::Precision::Int16(&scales)), case.shape, &planes, case.batch);
-        prop_assert!(rounded.iter().flatten().all(|number| number.is_finite()));
-        check_bits(&case, &description, Some(&scales), &planes, &rounded);
+        check(&case);
     }
 
     /// ReLU and sums commute with powers of two, and so do scales: the same network in other units.
