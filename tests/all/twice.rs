@@ -1,21 +1,28 @@
 //! The same model, configuration and seed play the same games.
 
 use std::fs;
+use std::process::Command;
 
 use record::GameRecord;
 use store::{Run, Stem};
 use tests::{TestStore, repository, succeed};
 
-/// Plays a file of games, or more, with `place`: what must not change them.
-fn play(store: &TestStore, model: &str, place: &[&str], games: &str) {
+/// Self-play of a file of games, or more, on CPUs, with `place`: what must not change them.
+fn selfplay(store: &TestStore, model: &str, place: &[&str], games: &str) -> Command {
     let mut command = store.program("selfplay");
-    command.args(["--run", "tiny", "--model", model, "--games", games, "--times", "false"]).args(place);
-    succeed(command.arg("--config").arg(repository().join("configs/tiny.toml")));
+    command.args(["--run", "tiny", "--model", model, "--games", games, "--times", "false", "--device", "cpu"]);
+    command.args(place).arg("--config").arg(repository().join("configs/tiny.toml"));
+    command
 }
 
 /// Plays one file of games and returns its bytes.
 fn games(store: &TestStore, model: &str, place: &[&str]) -> Vec<u8> {
-    play(store, model, place, "10");
+    succeed(&mut selfplay(store, model, place, "10"));
+    only_file(store, model)
+}
+
+/// The bytes of the only file of a model's games.
+fn only_file(store: &TestStore, model: &str) -> Vec<u8> {
     let folder = if model == "random" { "tiny/games/000000/" } else { "tiny/games/000001/" };
     let files: Vec<String> = store.files().into_iter().filter(|file| file.starts_with(folder)).collect();
     assert_eq!(files.len(), 1, "{files:?}");
@@ -52,19 +59,30 @@ fn games_say_when_they_were_played_but_in_a_run_on_one_machine() {
     assert!(timed == 0 && games > 40, "{timed} of {games}");
 }
 
-#[test]
-fn selfplay_is_independent_of_threads_and_cache() {
-    let first = TestStore::new();
-    play(&first, "random", &[], "40");
-    succeed(first.program("shuffler").args(["--run", "tiny", "--once"]));
-    succeed(first.program("trainer").args(["--run", "tiny", "--once"]));
-    let second = TestStore::new();
-    let copied = ["run.toml", "models/000001/model.toml", "models/000001/weights.safetensors"];
-    for name in copied {
-        let (from, to) = (first.path().join("tiny").join(name), second.path().join("tiny").join(name));
+/// A store with the first model of another one, and without games.
+fn with_model_of(first: &TestStore) -> TestStore {
+    let store = TestStore::new();
+    for name in ["run.toml", "models/000001/model.toml", "models/000001/weights.safetensors"] {
+        let (from, to) = (first.path().join("tiny").join(name), store.path().join("tiny").join(name));
         fs::create_dir_all(to.parent().unwrap()).unwrap();
         fs::copy(from, to).unwrap();
     }
+    store
+}
+
+#[test]
+fn selfplay_is_independent_of_threads_cache_and_instruction_set() {
+    let first = TestStore::new();
+    succeed(&mut selfplay(&first, "random", &[], "40"));
+    succeed(first.program("shuffler").args(["--run", "tiny", "--once"]));
+    succeed(first.program("trainer").args(["--run", "tiny", "--once"]));
+    let [second, portable, avx2] = [(); 3].map(|()| with_model_of(&first));
     let remembering = games(&first, "tiny-1", &["--threads", "1", "--cache-mib", "8"]);
     assert!(remembering == games(&second, "tiny-1", &["--threads", "2", "--cache-mib", "0"]));
+    // The portable path, and a smaller instruction set than most processors have; one without AVX2 is portable again.
+    for (store, bound) in [(portable, "SSE41"), (avx2, "AVX2")] {
+        let mut command = selfplay(&store, "tiny-1", &[], "10");
+        succeed(command.env("ONEDNN_MAX_CPU_ISA", bound));
+        assert!(remembering == only_file(&store, "tiny-1"), "{bound}");
+    }
 }
