@@ -231,6 +231,26 @@ fn overflow_becomes_nan_and_never_zero() {
     }
 }
 
+/// The transform of these inputs doubles a number to more than f32 holds, and adds one that brings it back.
+#[test]
+fn inputs_near_the_largest_number_have_the_same_bits() {
+    let [rows, columns] = [[0.3, 0.6, 0.5], [0.68, 0.42, 1.0]];
+    let numbers = rows.iter().flat_map(|row| columns.iter().map(move |column| row * column * 0.88 * f32::MAX));
+    let input: Vec<f32> = numbers.collect();
+    let conv = Convolution { inputs: 1, outputs: 1, weight: vec![1e-3; 9], bias: vec![0.0] };
+    let expected = direct(&conv, 3, &input);
+    for set in instruction_sets() {
+        let run = |set| {
+            let mut layer = Layer::exact(&conv, 3, &input, set).unwrap();
+            layer.run();
+            layer.output()
+        };
+        let found = run(set);
+        assert!(error(&found, &expected) < 1e-4, "{set}: {found:?}, expected {expected:?}");
+        assert!(bits(&found) == bits(&run(InstructionSet::Portable)), "{set}");
+    }
+}
+
 #[test]
 fn numbers_that_are_not_finite_are_refused() {
     for number in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
