@@ -24,7 +24,7 @@ pub struct Session {
 
 impl Model {
     /// Finds the scales of a network from positions, given as their planes one after the other. Scales are the same bits
-    /// on every machine.
+    /// on every x86-64 CPU.
     ///
     /// # Errors
     /// As [`Model::new`], and activations that are too large for f32.

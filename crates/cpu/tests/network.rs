@@ -136,7 +136,7 @@ fn hash(answers: &(Vec<f32>, Vec<f32>)) -> u64 {
     bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// Outputs that must be the same on every machine and after every change that is not meant to change them.
+/// Outputs that must be the same on every x86-64 CPU and after every change that is not meant to change them.
 #[test]
 fn golden_outputs_have_not_changed() {
     let found: Vec<String> = fixtures()

@@ -1,4 +1,4 @@
-//! Functions whose results have the same bits on every machine.
+//! Functions whose results have the same bits on every x86-64 machine.
 //!
 //! `exp`, `ln` and `pow` of `std` are those of the system's C library, which differ between systems, and with glibc between
 //! processors: it has variants with fused multiply-adds and chooses at run time. A game has to be a function of its seed,

@@ -25,9 +25,10 @@ pub enum Precision {
     /// GPU, and on a CPU with AVX512_BF16.
     #[default]
     Auto,
-    /// 16-bit integers inside of convolutions, f32 elsewhere, by crate `cpu`: the same bits on every CPU. Not for training.
+    /// 16-bit integers inside of convolutions, f32 elsewhere, by crate `cpu`: the same bits on every x86-64 CPU. Not for
+    /// training.
     Int16,
-    /// 32-bit floats. Inference on a CPU is by crate `cpu`: the same bits on every CPU.
+    /// 32-bit floats. Inference on a CPU is by crate `cpu`: the same bits on every x86-64 CPU.
     F32,
     /// 16-bit floats with the range of f32 and 8 bits of precision, summed up in f32, by libtorch.
     Bf16,

@@ -2,7 +2,7 @@
 //!
 //! The trainer finds them on its examples when it publishes a model, and they are stored in the model's file. A file without
 //! them is calibrated when it is opened, on games that the network plays against itself in f32, which has the same bits on
-//! every machine. So the scales are a function of the file alone.
+//! every x86-64 CPU. So the scales are a function of the file alone.
 
 use std::num::NonZeroUsize;
 use std::thread;

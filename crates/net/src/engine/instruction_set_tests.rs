@@ -43,7 +43,7 @@ fn outputs(weights: &Weights, precision: Precision, set: InstructionSet, batch: 
     tickets.into_iter().flat_map(bits).collect()
 }
 
-/// Outputs that must be the same on every machine, with scales that the network's own games gave.
+/// Outputs that must be the same on every x86-64 CPU, with scales that the network's own games gave.
 ///
 /// After a change that is meant to change them: `UPDATE_EXPECT=1`.
 #[test]

@@ -1,7 +1,7 @@
 //! Whole trees of a search with a network, which may not change by accident: planes, layers and search together.
 //!
 //! The network is committed (`data/5x5.safetensors`, one block of 4 filters with made-up weights), and computes in f32
-//! on the CPU, where outputs have the same bits on every processor.
+//! on the CPU, where outputs have the same bits on every x86-64 processor.
 //!
 //! After a change that is meant to change the trees: `UPDATE_EXPECT=1 cargo test -p net golden`, and look at the
 //! difference. The network came from `Weights::synthetic` with seed 1.
