@@ -36,17 +36,17 @@ macro_rules! run {
         match $kernels.0 {
             // SAFETY: lengths were checked. The portable loops need no instruction set.
             InstructionSet::Portable => unsafe { sets::portable::$name($job, $out) },
+            #[cfg(target_arch = "x86_64")]
             // SAFETY: lengths were checked. `Kernels::new` found that the processor has the instruction set.
-            #[cfg(target_arch = "x86_64")]
             InstructionSet::Avx2 => unsafe { sets::avx2::$name($job, $out) },
-            // SAFETY: the same.
             #[cfg(target_arch = "x86_64")]
+            // SAFETY: the same.
             InstructionSet::AvxVnni => unsafe { sets::avx_vnni::$name($job, $out) },
-            // SAFETY: the same.
             #[cfg(target_arch = "x86_64")]
+            // SAFETY: the same.
             InstructionSet::Avx512 => unsafe { sets::avx512::$name($job, $out) },
-            // SAFETY: the same.
             #[cfg(target_arch = "x86_64")]
+            // SAFETY: the same.
             InstructionSet::Avx512Vnni => unsafe { sets::vnni::$name($job, $out) },
             #[cfg(not(target_arch = "x86_64"))]
             set => unreachable!("{set} is available on x86-64 alone"),
