@@ -59,6 +59,8 @@ impl Floats for Portable {
 }
 
 impl Round for Portable {
+    const HOLDS_TILE: bool = false;
+
     #[inline(always)]
     unsafe fn store_rounded(to: *mut i16, a: Self::Vector) {
         // Adding 1.5 * 2^23 leaves no bits behind the point, and the integer in the lowest bits.

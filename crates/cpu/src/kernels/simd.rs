@@ -27,6 +27,10 @@ pub(crate) trait Floats {
 /// # Safety
 /// As for [`Floats`].
 pub(crate) trait Round: Floats {
+    /// Whether the 25 numbers of a tile fit the registers. With 16 registers, most of them would be in memory twice (2 to 4 %
+    /// of a network).
+    const HOLDS_TILE: bool;
+
     /// Rounds numbers to the nearest integers, halves to even ones, and saturates them at [`LARGEST_INPUT`]. What NaN becomes
     /// depends on the instruction set; `bound` proves that there is none.
     unsafe fn store_rounded(to: *mut i16, a: Self::Vector);

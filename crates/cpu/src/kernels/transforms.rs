@@ -111,18 +111,81 @@ const WIDEST: usize = 7 * STEP + 2;
 /// [`Gather::check`] holds, and the processor has the instruction set.
 #[inline(always)]
 pub(super) unsafe fn gather<S: Round, T: Element>(job: Gather<'_>, out: &mut [T]) {
-    let Gather { board, positions, channels, .. } = job;
     // SAFETY: the caller's promise.
     let mut tall = [[unsafe { S::splat(0.0) }; WIDEST]; SIDE];
-    for position in 0..positions {
-        for row in 0..board.tiles {
-            let mut channel = 0;
-            while channel < channels {
-                // SAFETY: the caller's promise; position, row and channels are ones of the job.
-                unsafe { row_of_tiles::<S, T>(&job, (position, row), channel, &mut tall, out) };
-                channel += S::LANES;
+    for row in 0..job.positions * job.board.tiles {
+        let place = (row / job.board.tiles, row % job.board.tiles);
+        let mut channel = 0;
+        while channel < job.channels {
+            // SAFETY: the caller's promise; position, row and channels are ones of the job.
+            unsafe {
+                if S::HOLDS_TILE {
+                    row_in_registers::<S, T>(&job, place, channel, out);
+                } else {
+                    row_of_tiles::<S, T>(&job, place, channel, &mut tall, out);
+                }
             }
+            channel += S::LANES;
         }
+    }
+}
+
+/// Transforms a row of tiles, each down its columns and then along its rows, all 25 numbers in registers. Its first two columns
+/// are the last of the tile before.
+///
+/// # Safety
+/// As for [`row_of_tiles`].
+#[inline(always)]
+unsafe fn row_in_registers<S: Round, T: Element>(
+    job: &Gather<'_>,
+    (position, row): (usize, usize),
+    channel: usize,
+    out: &mut [T],
+) {
+    let &Gather { board, channels, from, scales, .. } = job;
+    let below = board.padded() * channels;
+    let corner = (position * board.padded() + STEP * row) * below + channel;
+    let first = (position * board.tiles + row) * board.tiles * FREQUENCIES * channels + channel;
+    // SAFETY: by `check` a position has rows and columns for every tile, and `out` has space for every frequency, column
+    // and channel. Pointers that go on need fewer registers than indices.
+    unsafe {
+        let mut from = at(from, corner, (SIDE - 1) * below + (board.padded() - 1) * channels + S::LANES);
+        let mut to = room(out, first, (board.tiles * FREQUENCIES - 1) * channels + S::LANES);
+        let mut columns = [[S::splat(0.0); SIDE]; SIDE];
+        for x in 0..SIDE - STEP {
+            columns[x] = column_of_inputs::<S>(from, below);
+            from = from.wrapping_add(channels);
+        }
+        for _ in 0..board.tiles {
+            for x in SIDE - STEP..SIDE {
+                columns[x] = column_of_inputs::<S>(from, below);
+                from = from.wrapping_add(channels);
+            }
+            for y in 0..SIDE {
+                let wide = bt::<S>([columns[0][y], columns[1][y], columns[2][y], columns[3][y], columns[4][y]]);
+                for x in 0..SIDE {
+                    T::store::<S>(to, wide[x], scales[y * SIDE + x]);
+                    to = to.wrapping_add(channels);
+                }
+            }
+            (columns[0], columns[1]) = (columns[STEP], columns[STEP + 1]);
+        }
+    }
+}
+
+/// Transforms a column of inputs that are `below` each other.
+///
+/// # Safety
+/// A vector of all five is there, and the processor has the instruction set.
+#[inline(always)]
+unsafe fn column_of_inputs<S: Floats>(from: *const f32, below: usize) -> [S::Vector; SIDE] {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let mut column = [S::splat(0.0); SIDE];
+        for y in 0..SIDE {
+            column[y] = S::load(from.wrapping_add(y * below));
+        }
+        bt::<S>(column)
     }
 }
 

@@ -173,6 +173,8 @@ macro_rules! avx512 {
         }
 
         impl Round for $name {
+            const HOLDS_TILE: bool = true;
+
             #[inline(always)]
             unsafe fn store_rounded(to: *mut i16, a: __m512) {
                 // The smaller magnitude, with the sign of the first.
@@ -338,6 +340,8 @@ impl Floats for Avx2Pair {
 }
 
 impl Round for Avx2Pair {
+    const HOLDS_TILE: bool = false;
+
     #[inline(always)]
     unsafe fn store_rounded(to: *mut i16, a: [__m256; 2]) {
         // In the lower and upper halves of the packed vector are four numbers of each.
