@@ -10,6 +10,7 @@
 
 #![allow(unsafe_code)]
 
+mod panel;
 mod portable;
 mod products;
 mod sets;
@@ -19,6 +20,7 @@ mod transforms;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
+pub(crate) use panel::Panel;
 pub(crate) use products::Products;
 pub(crate) use simd::{Element, LARGEST_INPUT};
 pub(crate) use transforms::{Gather, Scatter};
@@ -77,11 +79,11 @@ impl Kernels {
         run!(self, products(job, out));
     }
 
-    /// Transforms a panel of products back into points.
+    /// Convolves transformed inputs by a panel of weights.
     ///
     /// # Panics
     /// When a slice is too short.
-    pub(crate) fn scatter(self, job: Scatter<'_>, out: &mut [f32]) {
-        run!(self, scatter(job, out));
+    pub(crate) fn panel<T: Element>(self, job: Panel<'_, T>, out: &mut [f32]) {
+        run!(self, panel(job, out));
     }
 }

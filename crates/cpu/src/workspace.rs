@@ -1,8 +1,8 @@
 //! A convolution of a group of positions, in its three steps.
 
-use crate::board::{Board, FREQUENCIES, PANEL};
+use crate::board::{Board, FREQUENCIES, LANES, PANEL};
 use crate::buffer::Buffer;
-use crate::kernels::{Element, Gather, Kernels, Products, Scatter};
+use crate::kernels::{Element, Gather, Kernels, Panel, Products, Scatter};
 use crate::pack::{Matrix, Packed, Weights};
 
 /// What the working set of a group of positions may be, in bytes: the second-level cache has 512 KiB on Zen 2 and 3, 1 MiB
@@ -14,7 +14,11 @@ const GROUP_BYTES: usize = 512 << 10;
 /// longer, it was 5 % faster one by one (`experiments/0088-faster-loops-on-avx2`).
 const FEWEST: usize = 4;
 
-/// Memory for transformed inputs and for the products of a panel.
+/// What transformed inputs and products of a block of tiles may be, in bytes, so that these are still in the second-level cache
+/// when they are transformed back.
+const BLOCK_BYTES: usize = 256 << 10;
+
+/// Memory for transformed inputs and for the products of a block of tiles and a panel.
 pub(crate) struct Workspace {
     kernels: Kernels,
     board: Board,
@@ -43,6 +47,13 @@ pub(crate) fn group(board: Board, channels: usize) -> usize {
     (positions / 2 * 2).clamp(FEWEST, 16)
 }
 
+/// Tiles of a block, with so many padded channels of inputs of some type.
+fn block<T>(channels: usize) -> usize {
+    let tile = FREQUENCIES * (channels * size_of::<T>() + PANEL * size_of::<f32>());
+    // Columns of two blocks of registers, or of one with AVX-512.
+    (BLOCK_BYTES / tile / 6 * 6).max(12)
+}
+
 impl Workspace {
     /// Memory for groups of `positions`, with so many padded channels at most.
     pub(crate) fn new(kernels: Kernels, board: Board, positions: usize, channels: usize, is_exact: bool) -> Workspace {
@@ -53,7 +64,7 @@ impl Workspace {
             board,
             exact: Buffer::new(if is_exact { transformed } else { 0 }),
             rounded: Buffer::new(if is_exact { 0 } else { transformed }),
-            products: Buffer::new(FREQUENCIES * columns * PANEL),
+            products: Buffer::new(FREQUENCIES * columns.min(block::<i16>(LANES)) * PANEL),
         }
     }
 
@@ -86,7 +97,7 @@ impl Workspace {
     }
 }
 
-/// A convolution, panel of output channels by panel, so that the products of one stay in the cache.
+/// A convolution, panel of output channels by panel.
 struct Panels<'a> {
     kernels: Kernels,
     board: Board,
@@ -96,36 +107,27 @@ struct Panels<'a> {
     products: &'a mut [f32],
 }
 
-impl Panels<'_> {
+impl<'a> Panels<'a> {
     fn run<T: Element>(&mut self, weights: &[T], scales: &[f32], inputs: &[T], out: &mut [f32]) {
-        let columns = self.positions * self.board.columns();
         let (depth, outputs) = (self.conv.inputs, self.conv.outputs);
         for first in (0..outputs).step_by(PANEL) {
-            let width = PANEL.min(outputs - first);
-            for frequency in 0..FREQUENCIES {
-                let (weights, next) =
-                    weights[(first * FREQUENCIES + frequency * width) * depth..].split_at(depth * width);
-                let job = Products {
-                    depth,
-                    width,
-                    weights,
-                    next,
-                    columns,
-                    inputs: &inputs[frequency * depth..],
-                    strides: (FREQUENCIES * depth, FREQUENCIES * width),
-                    scales: scales.get(frequency * outputs + first..).unwrap_or(&[]),
-                };
-                self.kernels.products(job, &mut self.products[frequency * width..]);
-            }
-            self.kernels.scatter(self.scatter(first, width), out);
+            let job = Panel {
+                depth,
+                inputs,
+                weights: &weights[first * FREQUENCIES * depth..],
+                scales: scales.get(first..).unwrap_or(&[]),
+                scatter: self.scatter(first, PANEL.min(outputs - first)),
+                block: block::<T>(depth),
+                products: self.products,
+            };
+            self.kernels.panel(job, out);
         }
     }
 
-    fn scatter(&self, first: usize, width: usize) -> Scatter<'_> {
+    fn scatter(&self, first: usize, width: usize) -> Scatter<'a> {
         Scatter {
             board: self.board,
             positions: self.positions,
-            products: self.products,
             width,
             first,
             channels: self.conv.outputs,
@@ -145,7 +147,7 @@ pub(crate) fn multiply(kernels: Kernels, matrix: &Matrix, rows: usize, inputs: &
         depth: *depth,
         width: *outputs,
         weights,
-        next: &[],
+        next: weights,
         columns: rows,
         inputs,
         strides: (stride, *outputs),

@@ -80,6 +80,7 @@ impl Simd for Portable {
     /// A pair in the halves of each.
     type Pairs = [i32; LANES];
     const BLOCK: usize = 6;
+    const TILES: usize = 12;
 
     #[inline(always)]
     fn prefetch(_: *const u8) {}

@@ -19,7 +19,7 @@ pub(crate) struct Products<'a, T> {
     pub(crate) width: usize,
     /// As many as `depth` requires, `T::STEP` inputs of each output channel side by side.
     pub(crate) weights: &'a [T],
-    /// What will be multiplied next, which is brought into the cache on the way.
+    /// The weights that follow, which are brought into the cache on the way.
     pub(crate) next: &'a [T],
     pub(crate) columns: usize,
     pub(crate) inputs: &'a [T],
@@ -62,11 +62,7 @@ pub(super) unsafe fn products<S: Simd, T: Element>(job: Products<'_, T>, out: &m
 #[inline(always)]
 unsafe fn all_columns<S: Simd, T: Element, const W: usize>(job: &Products<'_, T>, lane: usize, out: &mut [f32]) {
     let mut column = 0;
-    let mut lines = Lines::of(job, S::BLOCK);
     while column < job.columns {
-        if lane == 0 {
-            lines.prefetch::<S>();
-        }
         // SAFETY: the caller's promise; no more columns are requested than there are.
         unsafe {
             match (job.columns - column).min(S::BLOCK) {
@@ -85,30 +81,6 @@ unsafe fn all_columns<S: Simd, T: Element, const W: usize>(job: &Products<'_, T>
             }
         }
         column += S::BLOCK;
-    }
-}
-
-/// The cache lines of the next weights, of which a part is fetched with each block of columns.
-struct Lines {
-    next: *const u8,
-    left: usize,
-    share: usize,
-}
-
-impl Lines {
-    fn of<T: Element>(job: &Products<'_, T>, block: usize) -> Lines {
-        let left = job.next.len().min(job.depth * job.width) * size_of::<T>() / LINE;
-        Lines { next: job.next.as_ptr().cast(), left, share: left.div_ceil(job.columns.div_ceil(block).max(1)) }
-    }
-
-    #[inline(always)]
-    fn prefetch<S: Simd>(&mut self) {
-        let count = self.share.min(self.left);
-        for line in 0..count {
-            S::prefetch(self.next.wrapping_add(line * LINE));
-        }
-        self.next = self.next.wrapping_add(count * LINE);
-        self.left -= count;
     }
 }
 
@@ -137,7 +109,7 @@ unsafe fn block<S: Simd, T: Element, const W: usize, const B: usize>(
     column: usize,
     out: &mut [f32],
 ) {
-    let &Products { depth, width, weights, inputs, strides, scales, .. } = job;
+    let &Products { depth, width, weights, next, inputs, strides, scales, .. } = job;
     // SAFETY: the caller's promise; `weights`, `inputs` and `out` hold what `check` asks for.
     unsafe {
         let mut sums = [[T::zero::<S>(); B]; W];
@@ -151,6 +123,10 @@ unsafe fn block<S: Simd, T: Element, const W: usize, const B: usize>(
             for vector in 0..W {
                 let index = input * width + (lane + vector * S::LANES) * T::STEP;
                 factors[vector] = T::load::<S>(at(weights, index, S::LANES * T::STEP));
+            }
+            let ahead = next.as_ptr().wrapping_add(input * width + lane * T::STEP).cast::<u8>();
+            for line in 0..(W * S::LANES * T::STEP * size_of::<T>()).div_ceil(LINE) {
+                S::prefetch(ahead.wrapping_add(line * LINE));
             }
             unrolled!(B, b, {
                 let seen = T::splat::<S>(rows[b / 3].wrapping_add(b % 3 * strides.0 + input));

@@ -1,13 +1,14 @@
-//! The loops of [`super::transforms`] and [`super::products`], compiled for each instruction set.
+//! The loops of [`super::transforms`], [`super::products`] and [`super::panel`], compiled for each instruction set.
 
 /// The vectors of `$simd` for all loops but one: `$round` are those of transformed inputs.
 macro_rules! set {
     ($name:ident, $simd:ty, $round:ty, $($features:literal)?) => {
         pub(super) mod $name {
             use crate::board::LANES;
-            use crate::kernels::simd::{Element, Floats};
+            use crate::kernels::panel::{self, Panel};
             use crate::kernels::products::{self, Products};
-            use crate::kernels::transforms::{self, Gather, Scatter};
+            use crate::kernels::simd::{Element, Floats};
+            use crate::kernels::transforms::{self, Gather};
 
             // The loops go through padded channels and panels by whole vectors.
             const ROUND: usize = <$round as Floats>::LANES;
@@ -31,11 +32,11 @@ macro_rules! set {
             }
 
             /// # Safety
-            /// The slices are as long as [`Scatter::check`] requires, and the processor has the instruction set.
+            /// The slices are as long as [`Panel::check`] requires, and the processor has the instruction set.
             $(#[target_feature(enable = $features)])?
-            pub(crate) unsafe fn scatter(job: Scatter<'_>, out: &mut [f32]) {
+            pub(crate) unsafe fn panel<T: Element>(job: Panel<'_, T>, out: &mut [f32]) {
                 // SAFETY: the caller's promise.
-                unsafe { transforms::scatter::<$simd>(job, out) }
+                unsafe { panel::panel::<$simd, T>(job, out) }
             }
         }
     };

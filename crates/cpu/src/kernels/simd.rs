@@ -47,6 +47,9 @@ pub(crate) trait Simd: Floats {
     type Pairs: Copy;
     /// Columns whose sums are in registers at once, 6 or 12.
     const BLOCK: usize;
+    /// Tiles that go through all frequencies together at most. Few have their products in the first-level cache when they are
+    /// transformed back, and many read the weights fewer times, which counts the more the faster products are.
+    const TILES: usize;
 
     /// Asks for a cache line, wherever it may be; it need not be memory of this process.
     fn prefetch(line: *const u8);

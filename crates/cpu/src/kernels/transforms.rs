@@ -25,13 +25,11 @@ pub(crate) struct Gather<'a> {
     pub(crate) scales: &'a [f32; FREQUENCIES],
 }
 
-/// A panel of products to be transformed back, for all tiles and frequencies.
+/// What a panel of products becomes when it is transformed back.
 #[derive(Clone, Copy)]
 pub(crate) struct Scatter<'a> {
     pub(crate) board: Board,
     pub(crate) positions: usize,
-    /// By column, frequency and channel of the panel.
-    pub(crate) products: &'a [f32],
     /// Channels of the panel.
     pub(crate) width: usize,
     /// Where the panel begins among the padded channels of the output.
@@ -67,11 +65,9 @@ impl Scatter<'_> {
     }
 
     pub(super) fn check(&self, out: usize) {
-        let products = product([FREQUENCIES, self.positions, self.board.columns(), self.width]);
         let biases = product([self.positions, self.bias_stride()]);
         assert!([LANES, PANEL].contains(&self.width), "panels are padded");
         assert!(self.first.saturating_add(self.width) <= self.channels, "the panel is one of the output");
-        assert!(self.products.len() >= products, "the products are there");
         assert!(self.bias.len() >= self.channels.max(biases), "the biases are there");
         assert!(out >= numbers(self.board, self.positions, self.channels), "the output has every position");
     }
@@ -235,17 +231,48 @@ unsafe fn row_of_tiles<S: Round, T: Element>(
     }
 }
 
+/// A tile of the output.
+#[derive(Clone, Copy)]
+pub(super) struct Tile {
+    position: usize,
+    row: usize,
+    column: usize,
+}
+
+impl Tile {
+    pub(super) const FIRST: Tile = Tile { position: 0, row: 0, column: 0 };
+
+    /// The one after it.
+    #[inline(always)]
+    pub(super) fn next(self, board: Board) -> Tile {
+        let Tile { position, row, column } = self;
+        match (row + 1 == board.tiles, column + 1 == board.tiles) {
+            (_, false) => Tile { column: column + 1, ..self },
+            (false, true) => Tile { row: row + 1, column: 0, position },
+            (true, true) => Tile { position: position + 1, row: 0, column: 0 },
+        }
+    }
+}
+
+/// Transforms a block of products back, by tile, frequency and channel, and gives the tile after it.
+///
 /// # Safety
-/// [`Scatter::check`] holds, and the processor has the instruction set.
+/// [`Scatter::check`] holds, the tiles are ones of the job, their products are there, and the processor has the instruction
+/// set.
 #[inline(always)]
-pub(super) unsafe fn scatter<S: Simd>(job: Scatter<'_>, out: &mut [f32]) {
+pub(super) unsafe fn scatter<S: Simd>(
+    job: &Scatter<'_>,
+    products: &[f32],
+    tiles: (Tile, usize),
+    out: &mut [f32],
+) -> Tile {
     // SAFETY: the caller's promise.
     unsafe {
         match (job.width == PANEL, job.add, job.relu && !job.strict) {
-            (true, false, true) => tiles_back::<S, PANEL, false, true>(job, out),
-            (true, true, true) => tiles_back::<S, PANEL, true, true>(job, out),
-            (true, _, _) => tiles_back::<S, PANEL, false, false>(job, out),
-            (false, _, _) => tiles_back::<S, LANES, false, false>(job, out),
+            (true, false, true) => tiles_back::<S, PANEL, false, true>(job, products, tiles, out),
+            (true, true, true) => tiles_back::<S, PANEL, true, true>(job, products, tiles, out),
+            (true, _, _) => tiles_back::<S, PANEL, false, false>(job, products, tiles, out),
+            (false, _, _) => tiles_back::<S, LANES, false, false>(job, products, tiles, out),
         }
     }
 }
@@ -256,34 +283,32 @@ pub(super) unsafe fn scatter<S: Simd>(job: Scatter<'_>, out: &mut [f32]) {
 /// As for [`scatter`], and the job is as the parameters say.
 #[inline(always)]
 unsafe fn tiles_back<S: Simd, const WIDTH: usize, const ADD: bool, const QUICK: bool>(
-    job: Scatter<'_>,
+    job: &Scatter<'_>,
+    products: &[f32],
+    (mut tile, count): (Tile, usize),
     out: &mut [f32],
-) {
-    let Scatter { board, positions, .. } = job;
-    let mut column = 0;
-    for position in 0..positions {
-        for row in 0..board.tiles {
-            for tile in 0..board.tiles {
-                let mut lane = 0;
-                while lane < WIDTH {
-                    // SAFETY: the caller's promise; position, tile and lane are ones of the job.
-                    unsafe { tile_back::<S, WIDTH, ADD, QUICK>(&job, (position, row, tile), column, lane, out) };
-                    lane += S::LANES;
-                }
-                column += 1;
-            }
+) -> Tile {
+    for place in 0..count {
+        let mut lane = 0;
+        while lane < WIDTH {
+            let index = place * FREQUENCIES * WIDTH + lane;
+            // SAFETY: the caller's promise; the lane is one of the job.
+            unsafe { tile_back::<S, WIDTH, ADD, QUICK>(job, (products, index), tile, lane, out) };
+            lane += S::LANES;
         }
+        tile = tile.next(job.board);
     }
+    tile
 }
 
 /// # Safety
-/// [`Scatter::check`] holds, the tile, its column and the lanes are ones of the job, and the processor has the instruction
-/// set.
+/// [`Scatter::check`] holds, the tile and the lanes are ones of the job, its products are there, and the processor has the
+/// instruction set.
 #[inline(always)]
 unsafe fn tile_back<S: Simd, const WIDTH: usize, const ADD: bool, const QUICK: bool>(
     job: &Scatter<'_>,
-    (position, row, tile): (usize, usize, usize),
-    column: usize,
+    (products, place): (&[f32], usize),
+    Tile { position, row, column }: Tile,
     lane: usize,
     out: &mut [f32],
 ) {
@@ -291,10 +316,10 @@ unsafe fn tile_back<S: Simd, const WIDTH: usize, const ADD: bool, const QUICK: b
     let channel = first + lane;
     // SAFETY: the caller's promise; points beside the board are omitted.
     unsafe {
-        let points = points::<S, WIDTH>(job, column * FREQUENCIES * WIDTH + lane);
+        let points = points::<S, WIDTH>(products, place);
         let bias = S::load(at(bias, position * job.bias_stride() + channel, S::LANES));
-        let index = board.index(position, STEP * row, STEP * tile, channels) + channel;
-        let (high, wide) = (board.side - STEP * row, board.side - STEP * tile);
+        let index = board.index(position, STEP * row, STEP * column, channels) + channel;
+        let (high, wide) = (board.side - STEP * row, board.side - STEP * column);
         // Nearly all tiles are whole, and then no register has to be addressed by a number.
         if high >= STEP && wide >= STEP {
             for y in 0..STEP {
@@ -317,12 +342,12 @@ unsafe fn tile_back<S: Simd, const WIDTH: usize, const ADD: bool, const QUICK: b
 /// # Safety
 /// The products of all frequencies are there from `index` on, and the processor has the instruction set.
 #[inline(always)]
-unsafe fn tall<S: Floats, const WIDTH: usize>(job: &Scatter<'_>, x: usize, index: usize) -> [S::Vector; STEP] {
+unsafe fn tall<S: Floats, const WIDTH: usize>(products: &[f32], x: usize, index: usize) -> [S::Vector; STEP] {
     // SAFETY: the caller's promise.
     unsafe {
         let mut column = [S::splat(0.0); SIDE];
         for y in 0..SIDE {
-            column[y] = S::load(at(job.products, (y * SIDE + x) * WIDTH + index, S::LANES));
+            column[y] = S::load(at(products, (y * SIDE + x) * WIDTH + index, S::LANES));
         }
         at_transposed::<S>(column)
     }
@@ -333,23 +358,26 @@ unsafe fn tall<S: Floats, const WIDTH: usize>(job: &Scatter<'_>, x: usize, index
 /// # Safety
 /// The products of all frequencies are there from `index` on, and the processor has the instruction set.
 #[inline(always)]
-unsafe fn points<S: Floats, const WIDTH: usize>(job: &Scatter<'_>, index: usize) -> [[S::Vector; STEP]; STEP] {
+unsafe fn points<S: Floats, const WIDTH: usize>(products: &[f32], index: usize) -> [[S::Vector; STEP]; STEP] {
     // SAFETY: the caller's promise.
     unsafe {
-        let (a, b, c) =
-            (tall::<S, WIDTH>(job, 0, index), tall::<S, WIDTH>(job, 1, index), tall::<S, WIDTH>(job, 2, index));
+        let (a, b, c) = (
+            tall::<S, WIDTH>(products, 0, index),
+            tall::<S, WIDTH>(products, 1, index),
+            tall::<S, WIDTH>(products, 2, index),
+        );
         let mut points = [[S::splat(0.0); STEP]; STEP];
         for y in 0..STEP {
             let (sum, difference) = (S::add(b[y], c[y]), S::sub(b[y], c[y]));
             points[y] = [S::add(a[y], sum), difference, sum];
         }
-        let d = tall::<S, WIDTH>(job, 3, index);
+        let d = tall::<S, WIDTH>(products, 3, index);
         for y in 0..STEP {
             let [first, second, third] = points[y];
             let (two, four) = (S::splat(2.0), S::splat(4.0));
             points[y] = [S::add(first, d[y]), S::exact(two, d[y], second), S::exact(four, d[y], third)];
         }
-        let e = tall::<S, WIDTH>(job, 4, index);
+        let e = tall::<S, WIDTH>(products, 4, index);
         for y in 0..STEP {
             points[y][2] = S::add(points[y][2], e[y]);
         }
@@ -393,14 +421,5 @@ mod tests {
     fn positions_whose_numbers_wrap_are_refused() {
         let (board, positions) = (Board::new(2), usize::MAX / LANES + 1);
         Gather { board, positions, channels: LANES, from: &[], scales: &[1.0; FREQUENCIES] }.check(0);
-    }
-
-    #[test]
-    #[should_panic(expected = "the products are there")]
-    fn products_whose_number_wraps_are_refused() {
-        let (board, positions) = (Board::new(2), usize::MAX / LANES + 1);
-        let (width, bias) = (LANES, &[0.0; LANES]);
-        let (add, relu, strict) = (false, false, false);
-        Scatter { board, positions, products: &[], width, first: 0, channels: LANES, bias, add, relu, strict }.check(0);
     }
 }

@@ -71,11 +71,12 @@ macro_rules! avx2 {
             // With two vectors of output channels twelve sums, which with two vectors of weights, one of inputs and a product fill
             // the 16 registers.
             const BLOCK: usize = 6;
+            const TILES: usize = 12;
 
             #[inline(always)]
             fn prefetch(line: *const u8) {
                 // SAFETY: a prefetch does nothing but fill caches, and faults nowhere; every x86-64 processor has it.
-                unsafe { _mm_prefetch::<_MM_HINT_T1>(line.cast()) }
+                unsafe { _mm_prefetch::<_MM_HINT_T0>(line.cast()) }
             }
 
             #[inline(always)]
@@ -193,11 +194,12 @@ macro_rules! avx512 {
             // Of 32 registers: 24 sums, two vectors of weights and one of inputs. Each vector of weights is loaded for twice as
             // many products.
             const BLOCK: usize = 12;
+            const TILES: usize = 60;
 
             #[inline(always)]
             fn prefetch(line: *const u8) {
                 // SAFETY: a prefetch does nothing but fill caches, and faults nowhere; every x86-64 processor has it.
-                unsafe { _mm_prefetch::<_MM_HINT_T1>(line.cast()) }
+                unsafe { _mm_prefetch::<_MM_HINT_T0>(line.cast()) }
             }
 
             #[inline(always)]
