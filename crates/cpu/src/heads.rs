@@ -1,11 +1,12 @@
 //! From the last activations of the tower to policies and values.
 
-use crate::board::{Board, padded};
+use crate::board::{Board, LANES, padded};
 use crate::buffer::Buffer;
 use crate::description::Dense;
+use crate::kernels::Plain;
 use crate::math::{relu, softmax, tanh};
-use crate::model::{Model, PackedPolicy};
-use crate::workspace::multiply;
+use crate::model::{Heads, Model, PackedPolicy};
+use crate::workspace::{multiply, products};
 
 /// Numbers of a group of positions on their way through the heads.
 pub(crate) struct HeadsMemory {
@@ -48,7 +49,7 @@ impl HeadsMemory {
                 rows.for_each(|(policy, planes)| by_convolution(board, pass, planes, policy));
             }
         }
-        policies.chunks_exact_mut(model.moves()).for_each(softmax);
+        model.kernels.plain(Softmax { moves: model.moves(), policies });
         self.values(model, values);
     }
 
@@ -64,16 +65,10 @@ impl HeadsMemory {
         let Board { side, .. } = board;
         for row in 0..positions * side {
             let from = &trunk[board.index(row / side, row % side, 0, filters)..];
-            multiply(model.kernels, &heads.planes, side, from, filters, &mut self.planes[row * side * width..]);
+            products(model.kernels, &heads.planes, side, from, filters, &mut self.planes[row * side * width..]);
         }
-        let [policy, value] = heads.counts;
-        let points = self.planes.chunks_exact(width).take(positions * board.area());
-        let places = self.policy.chunks_exact_mut(policy).zip(self.value.chunks_exact_mut(value));
-        for (point, (policies, values)) in points.zip(places) {
-            let cut = |to: &mut [f32], from: &[f32]| to.iter_mut().zip(from).for_each(|(to, &from)| *to = relu(from));
-            cut(policies, point);
-            cut(values, &point[policy..]);
-        }
+        let sums = &self.planes[..positions * board.area() * width];
+        model.kernels.plain(Cut { heads, sums, policy: &mut self.policy, value: &mut self.value });
     }
 
     fn values(&mut self, model: &Model, values: &mut [f32]) {
@@ -85,9 +80,67 @@ impl HeadsMemory {
             self.value.chunks_exact_mut(stride).take(values.len()).for_each(|planes| means(planes, count));
         }
         multiply(model.kernels, &heads.hidden, values.len(), &self.value, stride, &mut self.hidden);
-        for (value, hidden) in values.iter_mut().zip(self.hidden.chunks_exact(heads.hidden.outputs)) {
-            let out = |index: usize| output(&heads.out, index, hidden[..heads.hidden_width].iter().map(|&x| relu(x)));
-            *value = match heads.out.bias.len() {
+        model.kernels.plain(Values { heads, hidden: &self.hidden, values });
+    }
+}
+
+/// Sums of the planes of both heads, which biases and ReLU are missing from.
+struct Cut<'a> {
+    heads: &'a Heads,
+    sums: &'a [f32],
+    policy: &'a mut [f32],
+    value: &'a mut [f32],
+}
+
+impl Plain for Cut<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let Heads { planes, counts, .. } = self.heads;
+        let mut first = 0;
+        for (&count, to) in counts.iter().zip([self.policy, self.value]) {
+            for plane in 0..count {
+                let bias = planes.bias[first + plane];
+                for (point, to) in self.sums.chunks_exact(planes.outputs).zip(to.chunks_exact_mut(count)) {
+                    to[plane] = relu(point[first + plane] + bias);
+                }
+            }
+            first += count;
+        }
+    }
+}
+
+/// Policies that are logits.
+struct Softmax<'a> {
+    moves: usize,
+    policies: &'a mut [f32],
+}
+
+impl Plain for Softmax<'_> {
+    #[inline(always)]
+    fn run(self) {
+        for policy in self.policies.chunks_exact_mut(self.moves) {
+            softmax(policy);
+        }
+    }
+}
+
+/// Values from the hidden layer, which ReLU is missing from.
+struct Values<'a> {
+    heads: &'a Heads,
+    hidden: &'a [f32],
+    values: &'a mut [f32],
+}
+
+impl Plain for Values<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let Heads { hidden, hidden_width, out, .. } = self.heads;
+        for (value, hidden) in self.values.iter_mut().zip(self.hidden.chunks_exact(hidden.outputs)) {
+            let out = |index: usize| {
+                let weights = &out.weight[index * hidden_width..][..*hidden_width];
+                sum_of_products(weights, &hidden[..*hidden_width]) + out.bias[index]
+            };
+            *value = match self.heads.out.bias.len() {
                 1 => tanh(out(0)),
                 _ => {
                     let mut chances = [out(0), out(1), out(2)];
@@ -97,6 +150,19 @@ impl HeadsMemory {
             };
         }
     }
+}
+
+/// Weights times inputs after ReLU. They are added in order, but without the sum several products are computed at once.
+#[inline(always)]
+fn sum_of_products(weights: &[f32], inputs: &[f32]) -> f32 {
+    let mut sum = 0.0;
+    for (weights, inputs) in weights.chunks(LANES).zip(inputs.chunks(LANES)) {
+        let mut products = [0.0; LANES];
+        let each = products.iter_mut().zip(weights.iter().zip(inputs));
+        each.for_each(|(product, (weight, &input))| *product = weight * relu(input));
+        sum = products[..weights.len()].iter().fold(sum, |sum, product| sum + product);
+    }
+    sum
 }
 
 /// An output of a dense layer: products in order, and the bias.

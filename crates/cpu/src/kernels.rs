@@ -31,29 +31,34 @@ use crate::{CpuError, InstructionSet};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Kernels(InstructionSet);
 
-/// Checks the lengths of a job, and runs the loop as it is compiled for the instruction set.
+/// Runs a loop as it is compiled for the instruction set. Lengths have to be checked before.
 macro_rules! run {
-    ($kernels:expr, $name:ident($job:ident, $out:ident)) => {
-        $job.check($out.len());
+    ($kernels:expr, $name:ident($($argument:ident),*)) => {
         match $kernels.0 {
             // SAFETY: lengths were checked. The portable loops need no instruction set.
-            InstructionSet::Portable => unsafe { sets::portable::$name($job, $out) },
+            InstructionSet::Portable => unsafe { sets::portable::$name($($argument),*) },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: lengths were checked. `Kernels::new` found that the processor has the instruction set.
-            InstructionSet::Avx2 => unsafe { sets::avx2::$name($job, $out) },
+            InstructionSet::Avx2 => unsafe { sets::avx2::$name($($argument),*) },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: the same.
-            InstructionSet::AvxVnni => unsafe { sets::avx_vnni::$name($job, $out) },
+            InstructionSet::AvxVnni => unsafe { sets::avx_vnni::$name($($argument),*) },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: the same.
-            InstructionSet::Avx512 => unsafe { sets::avx512::$name($job, $out) },
+            InstructionSet::Avx512 => unsafe { sets::avx512::$name($($argument),*) },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: the same.
-            InstructionSet::Avx512Vnni => unsafe { sets::vnni::$name($job, $out) },
+            InstructionSet::Avx512Vnni => unsafe { sets::vnni::$name($($argument),*) },
             #[cfg(not(target_arch = "x86_64"))]
             set => unreachable!("{set} is available on x86-64 alone"),
         }
     };
+}
+
+/// Plain Rust to be compiled for each instruction set. Functions that it calls have to be inlined for that.
+pub(crate) trait Plain {
+    /// What it does; to be `#[inline(always)]`.
+    fn run(self);
 }
 
 impl Kernels {
@@ -68,6 +73,7 @@ impl Kernels {
     /// # Panics
     /// When a slice is too short.
     pub(crate) fn gather<T: Element>(self, job: Gather<'_>, out: &mut [T]) {
+        job.check(out.len());
         run!(self, gather(job, out));
     }
 
@@ -76,6 +82,7 @@ impl Kernels {
     /// # Panics
     /// When a slice is too short.
     pub(crate) fn products<T: Element>(self, job: Products<'_, T>, out: &mut [f32]) {
+        job.check(out.len());
         run!(self, products(job, out));
     }
 
@@ -84,6 +91,12 @@ impl Kernels {
     /// # Panics
     /// When a slice is too short.
     pub(crate) fn panel<T: Element>(self, job: Panel<'_, T>, out: &mut [f32]) {
+        job.check(out.len());
         run!(self, panel(job, out));
+    }
+
+    /// Runs plain Rust.
+    pub(crate) fn plain(self, work: impl Plain) {
+        run!(self, plain(work));
     }
 }

@@ -142,7 +142,15 @@ impl<'a> Panels<'a> {
 
 /// Multiplies rows of `stride` numbers by a matrix; the biases are added.
 pub(crate) fn multiply(kernels: Kernels, matrix: &Matrix, rows: usize, inputs: &[f32], stride: usize, out: &mut [f32]) {
-    let Matrix { inputs: depth, outputs, weights, bias } = matrix;
+    products(kernels, matrix, rows, inputs, stride, out);
+    for row in out.chunks_exact_mut(matrix.outputs).take(rows) {
+        row.iter_mut().zip(matrix.bias.iter()).for_each(|(sum, bias)| *sum += bias);
+    }
+}
+
+/// The same without the biases.
+pub(crate) fn products(kernels: Kernels, matrix: &Matrix, rows: usize, inputs: &[f32], stride: usize, out: &mut [f32]) {
+    let Matrix { inputs: depth, outputs, weights, .. } = matrix;
     let job = Products {
         depth: *depth,
         width: *outputs,
@@ -154,7 +162,4 @@ pub(crate) fn multiply(kernels: Kernels, matrix: &Matrix, rows: usize, inputs: &
         scales: &[],
     };
     kernels.products(job, out);
-    for row in out.chunks_exact_mut(*outputs).take(rows) {
-        row.iter_mut().zip(bias.iter()).for_each(|(sum, bias)| *sum += bias);
-    }
 }

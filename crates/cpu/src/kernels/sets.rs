@@ -5,6 +5,7 @@ macro_rules! set {
     ($name:ident, $simd:ty, $round:ty, $($features:literal)?) => {
         pub(super) mod $name {
             use crate::board::LANES;
+            use crate::kernels::Plain;
             use crate::kernels::panel::{self, Panel};
             use crate::kernels::products::{self, Products};
             use crate::kernels::simd::{Element, Floats};
@@ -37,6 +38,13 @@ macro_rules! set {
             pub(crate) unsafe fn panel<T: Element>(job: Panel<'_, T>, out: &mut [f32]) {
                 // SAFETY: the caller's promise.
                 unsafe { panel::panel::<$simd, T>(job, out) }
+            }
+
+            /// # Safety
+            /// The processor has the instruction set.
+            $(#[target_feature(enable = $features)])?
+            pub(crate) unsafe fn plain(work: impl Plain) {
+                work.run();
             }
         }
     };
