@@ -1,5 +1,7 @@
 //! Evaluations to bytes and back.
 
+use std::hint::select_unpredictable;
+
 use crate::exact;
 use crate::fixed::Fixed;
 use crate::layout::LogOdds;
@@ -8,7 +10,7 @@ use crate::squash::squash;
 use crate::steps::quantise;
 use crate::tables::Tables;
 use crate::view::View;
-use crate::walk::{self, Candidates, Coder};
+use crate::walk::{self, Candidates, Coder, Model};
 use go::MAX_MOVES;
 
 impl Tables {
@@ -20,8 +22,8 @@ impl Tables {
             return None;
         }
         let Some(count) = self.steps().count() else {
-            let mut coder = Encoder { tables: self, log_odds: self.log_odds(), writer: Writer::new(out) };
-            let candidates = Candidates::new(&coder, view);
+            let mut coder = Encoder { log_odds: self.log_odds(), writer: Writer::new(out) };
+            let candidates = Candidates::new(self, view);
             // A coder may change the numbers, as a decoder does.
             let mut numbers = [0.0; MAX_MOVES];
             let numbers = &mut numbers[..policy.len()];
@@ -40,8 +42,9 @@ impl Tables {
 
     /// Appends the steps of a policy, and those of a value if there is one.
     pub(crate) fn encode_steps(&self, view: &View, steps: &mut [u16], value: Option<u32>, out: &mut Vec<u8>) {
-        let mut coder = Encoder { tables: self, log_odds: self.log_odds(), writer: Writer::new(out) };
-        code_steps(&mut coder, self, view, steps, value);
+        let count = self.steps().count().expect("exact evaluations have no steps");
+        let mut coder = Encoder { log_odds: self.log_odds(), writer: Writer::new(out) };
+        code_steps(&mut coder, &Candidates::new(self, view), count, steps, value);
         coder.writer.finish();
     }
 
@@ -52,13 +55,15 @@ impl Tables {
     /// When `policy` has not one number for each move.
     pub fn decode(&self, view: &View, code: &[u8], policy: &mut [f32]) -> f32 {
         assert_eq!(policy.len(), view.size().moves(), "one number for each move");
-        let mut coder = Decoder { tables: self, log_odds: self.log_odds(), reader: Reader::new(code) };
-        let candidates = Candidates::new(&coder, view);
+        let candidates = Candidates::new(self, view);
         let Some(count) = self.steps().count() else {
+            let mut coder = Decoder { log_odds: self.log_odds(), reader: Reader::new(code) };
             let mut value = 0.0;
             exact::code(&mut coder, view, &candidates, policy, &mut value);
             return value;
         };
+        // Nothing that is not inlined refers to it, so that its numbers stay in registers.
+        let mut coder = Decoder { log_odds: self.log_odds(), reader: Reader::new(code) };
         let mut steps = [0; MAX_MOVES];
         let largest = walk::policy(&mut coder, &candidates, count, &mut steps[..policy.len()]);
         let value = walk::value(&mut coder, candidates.stage, largest, count, 0).min(2 * count);
@@ -67,10 +72,8 @@ impl Tables {
         for candidate in candidates.list() {
             let index = candidate.index();
             // In 1/65536 of a step: whole numbers below 2^27 and a bit, so that the sum has no rounding.
-            let share = match u32::from(steps[index]) {
-                0 => u32::from(self.floors()[usize::from(candidate.class())]),
-                steps => steps << 16,
-            };
+            let (steps, floor) = (u32::from(steps[index]), self.floors()[usize::from(candidate.class())]);
+            let share = select_unpredictable(steps > 0, steps << 16, floor.into());
             sum += share;
             policy[index] = share as f32;
         }
@@ -87,23 +90,37 @@ pub(crate) fn quantise_value(value: f32, count: u32) -> Option<u32> {
 }
 
 /// Policy, and value if there is one, by any coder.
-pub(crate) fn code_steps<C: Coder>(coder: &mut C, tables: &Tables, view: &View, steps: &mut [u16], value: Option<u32>) {
-    let count = tables.steps().count().expect("exact evaluations have no steps");
-    let candidates = Candidates::new(coder, view);
-    let largest = walk::policy(coder, &candidates, count, steps);
+pub(crate) fn code_steps<C: Coder>(
+    coder: &mut C,
+    candidates: &Candidates,
+    count: u32,
+    steps: &mut [u16],
+    value: Option<u32>,
+) {
+    let largest = walk::policy(coder, candidates, count, steps);
     if let Some(value) = value {
         walk::value(coder, candidates.stage, largest, count, value);
     }
 }
 
+impl Model for Tables {
+    #[inline(always)]
+    fn sum<const N: usize>(&self, contexts: [u32; N]) -> i32 {
+        sum(self.log_odds(), contexts)
+    }
+
+    #[inline(always)]
+    fn points(&self, fixed: &Fixed<'_>, _: &View, take: impl FnMut(usize, usize, i32)) {
+        fixed.points(self.log_odds(), self.offsets(), take);
+    }
+}
+
 struct Encoder<'a, 'b> {
-    tables: &'a Tables,
     log_odds: &'a LogOdds,
     writer: Writer<'b>,
 }
 
 struct Decoder<'a> {
-    tables: &'a Tables,
     log_odds: &'a LogOdds,
     reader: Reader<'a>,
 }
@@ -124,16 +141,6 @@ impl Coder for Encoder<'_, '_> {
         (0..count).rev().for_each(|digit| self.writer.bit(1 << 15, bits >> digit & 1 == 1));
         bits
     }
-
-    #[inline(always)]
-    fn log_odds<const N: usize>(&self, contexts: [u32; N]) -> i32 {
-        sum(self.log_odds, contexts)
-    }
-
-    #[inline(always)]
-    fn points(&self, fixed: &Fixed<'_>, _: &View, take: impl FnMut(usize, usize, i32)) {
-        fixed.points(self.log_odds, self.tables.offsets(), take);
-    }
 }
 
 impl Coder for Decoder<'_> {
@@ -142,18 +149,14 @@ impl Coder for Decoder<'_> {
         self.reader.bit(squash(sum(self.log_odds, contexts)))
     }
 
+    #[inline(always)]
+    fn digit<const N: usize>(&mut self, first: [u32; N], second: [u32; N], is_second: bool, _: bool) -> bool {
+        let [first, second] = [first, second].map(|contexts| squash(sum(self.log_odds, contexts)));
+        self.reader.even_bit(select_unpredictable(is_second, second, first))
+    }
+
     fn raw(&mut self, count: u32, _: u32) -> u32 {
-        (0..count).fold(0, |bits, _| bits << 1 | u32::from(self.reader.bit(1 << 15)))
-    }
-
-    #[inline(always)]
-    fn log_odds<const N: usize>(&self, contexts: [u32; N]) -> i32 {
-        sum(self.log_odds, contexts)
-    }
-
-    #[inline(always)]
-    fn points(&self, fixed: &Fixed<'_>, _: &View, take: impl FnMut(usize, usize, i32)) {
-        fixed.points(self.log_odds, self.tables.offsets(), take);
+        (0..count).fold(0, |bits, _| bits << 1 | u32::from(self.reader.even_bit(1 << 15)))
     }
 }
 

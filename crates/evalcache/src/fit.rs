@@ -14,7 +14,7 @@ use crate::sample::Sample;
 use crate::squash::ONE;
 use crate::steps::{moves, quantise};
 use crate::tables::Tables;
-use crate::walk::{Candidates, Coder};
+use crate::walk::{Candidates, Coder, Model};
 
 /// How many times the samples are gone through; the rate halves each time.
 const EPOCHS: u32 = 4;
@@ -71,8 +71,10 @@ impl Coder for Fitter<'_> {
     fn raw(&mut self, _: u32, bits: u32) -> u32 {
         bits
     }
+}
 
-    fn log_odds<const N: usize>(&self, contexts: [u32; N]) -> i32 {
+impl Model for Fitter<'_> {
+    fn sum<const N: usize>(&self, contexts: [u32; N]) -> i32 {
         contexts.iter().map(|&context| i32::from(self.fixed[context as usize])).sum()
     }
 }
@@ -92,17 +94,17 @@ pub(crate) fn fit_parts(samples: &[Sample], steps: Steps, parts: Parts) -> Table
         *weight = f32::from(number) / ONE as f32;
     }
     let mut learner = Fitter { fixed: &fixed, weights, parts };
-    let flat = Tables::flat(steps);
+    let count = steps.count();
     for epoch in 0..EPOCHS {
         learner.weights.rate = RATE / (1 << epoch) as f32;
         for (sample, shares) in samples.iter().zip(&quantised) {
             let Some((steps, value)) = shares else { continue };
-            if flat.steps() == Steps::Exact {
-                let candidates = Candidates::new(&learner, &sample.view);
+            let candidates = Candidates::new(&learner, &sample.view);
+            if let Some(count) = count {
+                code_steps(&mut learner, &candidates, count, &mut steps.clone(), Some(*value));
+            } else {
                 let (mut policy, mut value) = (sample.policy.clone(), sample.value);
                 exact::code(&mut learner, &sample.view, &candidates, &mut policy, &mut value);
-            } else {
-                code_steps(&mut learner, &flat, &sample.view, &mut steps.clone(), Some(*value));
             }
         }
     }

@@ -2,6 +2,8 @@
 //!
 //! The code ends as early as it can: the decoder reads zeros after its end, and zeros at the end are not written.
 
+use std::hint::select_unpredictable;
+
 /// Writes bits, each with the probability that it is a one.
 #[derive(Debug)]
 pub(crate) struct Writer<'a> {
@@ -15,7 +17,9 @@ pub(crate) struct Writer<'a> {
 #[derive(Debug)]
 pub(crate) struct Reader<'a> {
     low: u32,
-    high: u32,
+    /// From `low` to the last code.
+    range: u32,
+    /// From `low` to the code.
     code: u32,
     rest: &'a [u8],
 }
@@ -65,13 +69,14 @@ impl<'a> Writer<'a> {
 }
 
 impl<'a> Reader<'a> {
+    #[inline(always)]
     pub(crate) fn new(bytes: &'a [u8]) -> Reader<'a> {
-        let mut reader = Reader { low: 0, high: u32::MAX, code: 0, rest: bytes };
+        let mut reader = Reader { low: 0, range: u32::MAX, code: 0, rest: bytes };
         (0..4).for_each(|_| reader.code = reader.code << 8 | reader.next());
         reader
     }
 
-    #[cold]
+    #[inline(always)]
     fn next(&mut self) -> u32 {
         match self.rest.split_first() {
             Some((&byte, rest)) => {
@@ -82,19 +87,41 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Takes bytes until `low` and the last code differ in the first.
     #[inline(always)]
-    pub(crate) fn bit(&mut self, one: u16) -> bool {
-        let middle = split(self.low, self.high, one);
-        let bit = self.code <= middle;
-        // Without a branch: most bits cannot be foreseen.
-        let ones = u32::from(bit).wrapping_neg();
-        self.high = (middle & ones) | (self.high & !ones);
-        self.low = (self.low & ones) | (middle.wrapping_add(1) & !ones);
-        while (self.low ^ self.high) >> 24 == 0 {
+    fn widen(&mut self) {
+        while (self.low ^ self.low.wrapping_add(self.range)) >> 24 == 0 {
             self.low <<= 8;
-            self.high = self.high << 8 | 0xff;
+            self.range = self.range << 8 | 0xff;
             self.code = self.code << 8 | self.next();
         }
+    }
+
+    /// A bit that is often as it is expected: what follows is computed meanwhile.
+    #[inline(always)]
+    pub(crate) fn bit(&mut self, one: u16) -> bool {
+        self.widen();
+        let ones = split(0, self.range, one);
+        if self.code <= ones {
+            self.range = ones;
+            return true;
+        }
+        self.low = self.low.wrapping_add(ones + 1);
+        self.range -= ones + 1;
+        self.code -= ones + 1;
+        false
+    }
+
+    /// The same for a bit that cannot be foreseen: without a branch.
+    #[inline(always)]
+    pub(crate) fn even_bit(&mut self, one: u16) -> bool {
+        self.widen();
+        let ones = split(0, self.range, one);
+        let bit = self.code <= ones;
+        let skipped = select_unpredictable(bit, 0, ones.wrapping_add(1));
+        self.low = self.low.wrapping_add(skipped);
+        self.range = select_unpredictable(bit, ones, self.range.wrapping_sub(skipped));
+        self.code = self.code.wrapping_sub(skipped);
         bit
     }
 }
@@ -114,8 +141,8 @@ mod tests {
             writer.finish();
             prop_assert_eq!(&code[..2], &[7, 0]);
             let mut reader = Reader::new(&code[2..]);
-            for &(one, bit) in &bits {
-                prop_assert_eq!(reader.bit(one), bit);
+            for (nth, &(one, bit)) in bits.iter().enumerate() {
+                prop_assert_eq!(if nth % 2 == 0 { reader.bit(one) } else { reader.even_bit(one) }, bit);
             }
         }
 
@@ -123,8 +150,8 @@ mod tests {
         fn reader_takes_any_bytes(bytes in prop::collection::vec(any::<u8>(), 0..40), ones in prop::collection::vec(1..=u16::MAX, 400)) {
             let mut reader = Reader::new(&bytes);
             for one in ones {
-                reader.bit(one);
-                prop_assert!(reader.low <= reader.high);
+                if one % 2 == 0 { reader.bit(one) } else { reader.even_bit(one) };
+                prop_assert!(reader.code <= reader.range && reader.low.checked_add(reader.range).is_some());
             }
         }
     }

@@ -124,6 +124,34 @@ proptest! {
     }
 }
 
+/// Files depend on it: positions from the first move to a full board, and codes of any bytes.
+#[test]
+fn decoded_numbers_are_the_same_in_every_release() {
+    let mut found = Vec::new();
+    for (side, steps) in [9, 19].into_iter().flat_map(|side| Steps::ALL.map(|steps| (side, steps))) {
+        let size = Size::new(side).expect("a size");
+        let tables = Tables::built_in(size, steps);
+        let (mut bits, mut decoded) = (Vec::new(), vec![0.0; size.moves()]);
+        for count in 0..40_u16 {
+            let moves: Vec<u16> = (0..count * count / 5).map(|k| k * (2 * count + 1) % 361).collect();
+            let view = View::new(&game(size, &moves), Symmetry::ALL[usize::from(count % 8)]);
+            let code: Vec<u8> = (0..3 * count).map(|k| ((u32::from(k + 99 * count) * 40_503) >> 7) as u8).collect();
+            let value = tables.decode(&view, &code, &mut decoded);
+            bits.extend(decoded.iter().chain([&value]).flat_map(|number| number.to_le_bytes()));
+        }
+        found.push(format!("{side} {steps} {:016x}", xxhash_rust::xxh3::xxh3_64(&bits)));
+    }
+    let expected = [
+        "9 256 a8535f651164acba",
+        "9 2048 37de42fb8d56c12d",
+        "9 exact 29e62327b0874529",
+        "19 256 f159871c5fa95b62",
+        "19 2048 94f970e5cb0789e9",
+        "19 exact 09227b9e1c326a89",
+    ];
+    assert_eq!(found, expected);
+}
+
 #[test]
 fn encode_refuses_what_is_no_evaluation() {
     let size = Size::MIN;
