@@ -2,32 +2,12 @@
 
 use crate::layout::{LogOdds, STAGES, given as fixed};
 use crate::view::{BEYOND, BORDER, CELLS, EMPTY, OTHER, OWN, RECENT, View, WIDTH, cell};
-use go::MAX_SIDE;
+use go::{MAX_AREA, MAX_SIDE};
 
 /// Contexts of a point.
 pub(crate) const CONTEXTS: usize = 11;
 
 const NO_DISTANCE: u32 = 190;
-
-/// Nothing, mover's, opponent's or beyond the border.
-const KINDS: [u8; 8] = [0, 3, 1, 1, 1, 2, 2, 2];
-
-/// How many of four cells are of each kind: 5 · mover's + opponent's, and in the upper bits cells beyond the border, up to 2.
-static COUNTS: [u8; 4096] = {
-    let mut table = [0; 4096];
-    let mut codes = 0;
-    while codes < table.len() {
-        let (mut counts, mut shift) = ([0; 4], 0);
-        while shift < 12 {
-            counts[KINDS[codes >> shift & 7] as usize] += 1;
-            shift += 3;
-        }
-        let beyond = if counts[3] < 2 { counts[3] } else { 2 };
-        table[codes] = 5 * counts[1] + counts[2] + 32 * beyond;
-        codes += 1;
-    }
-    table
-};
 
 /// The place of a distance among those that are turned and mirrored into one.
 static DISTANCES: [[u8; MAX_SIDE]; MAX_SIDE] = {
@@ -45,6 +25,35 @@ static DISTANCES: [[u8; MAX_SIDE]; MAX_SIDE] = {
     table
 };
 
+/// What a cell of the board's rows tells of a point there.
+#[derive(Clone, Copy)]
+struct Place {
+    /// Its distances to the two nearest sides, as a place of [`DISTANCES`].
+    sides: u8,
+    /// The lesser of them, up to 2.
+    side: u8,
+}
+
+/// For each size of the board, and for each cell.
+static PLACES: [[Place; CELLS]; MAX_SIDE + 1] = {
+    let mut table = [[Place { sides: 0, side: 0 }; CELLS]; MAX_SIDE + 1];
+    let mut size = 2;
+    while size <= MAX_SIDE {
+        let mut index = 0;
+        while index < size * size {
+            let (row, col) = (index / size, index % size);
+            let down = if row < size - 1 - row { row } else { size - 1 - row };
+            let across = if col < size - 1 - col { col } else { size - 1 - col };
+            let near = if down < across { down } else { across };
+            table[size][cell(row, col)] =
+                Place { sides: DISTANCES[down][across], side: if near < 2 { near as u8 } else { 2 } };
+            index += 1;
+        }
+        size += 1;
+    }
+    table
+};
+
 /// How many stones there are, in classes.
 pub(crate) fn stage(view: &View) -> u32 {
     let share = u32::from(view.stones) * 2 * STAGES as u32 / view.size().area() as u32;
@@ -53,15 +62,19 @@ pub(crate) fn stage(view: &View) -> u32 {
 
 /// Rows, and columns, that the difference of two points can be.
 const SPAN: usize = 2 * MAX_SIDE - 1;
+/// Places of differences, and unused ones up to a power of 2, so that none is outside.
+const SPANS: usize = (SPAN * SPAN).next_power_of_two();
 
 /// Classes of the distance to the last move.
 const NO_REPLY: u8 = 6;
+/// Contexts of each of them.
+const REPLIED: u32 = 625;
 
 /// The class of each difference to the last move.
-static REPLIES: [u8; SPAN * SPAN] = {
-    let mut table = [0; SPAN * SPAN];
+static REPLIES: [u8; SPANS] = {
+    let mut table = [0; SPANS];
     let mut place = 0;
-    while place < table.len() {
+    while place < SPAN * SPAN {
         let distance = DISTANCES[(place / SPAN).abs_diff(MAX_SIDE - 1)][(place % SPAN).abs_diff(MAX_SIDE - 1)];
         table[place] = if distance < NO_REPLY { distance } else { NO_REPLY };
         place += 1;
@@ -78,8 +91,8 @@ fn offset(row: u8, col: u8) -> usize {
 /// neighbours are side by side.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Offsets {
-    moves: [[i16; SPAN * SPAN]; RECENT],
-    nothing: [i16; SPAN * SPAN],
+    moves: [[i16; SPANS]; RECENT],
+    nothing: [i16; SPANS],
 }
 
 impl Offsets {
@@ -87,9 +100,10 @@ impl Offsets {
         let first = [fixed::LAST, fixed::SECOND, fixed::THIRD, fixed::FOURTH];
         let of = |k: usize, place: usize| {
             let (row, col) = ((place / SPAN).abs_diff(MAX_SIDE - 1), (place % SPAN).abs_diff(MAX_SIDE - 1));
-            log_odds[first[k] as usize + usize::from(DISTANCES[row][col])]
+            let distance = DISTANCES.get(row).map_or(0, |distances| distances[col]);
+            log_odds[first[k] as usize + usize::from(distance)]
         };
-        Offsets { moves: std::array::from_fn(|k| std::array::from_fn(|place| of(k, place))), nothing: [0; SPAN * SPAN] }
+        Offsets { moves: std::array::from_fn(|k| std::array::from_fn(|place| of(k, place))), nothing: [0; SPANS] }
     }
 }
 
@@ -106,16 +120,29 @@ pub(crate) struct Fixed<'a> {
     cells: Cells,
 }
 
-/// For each cell of the board's rows.
+/// For each cell of the board's rows, parts of its contexts.
 struct Cells {
     /// Codes of the four neighbours, in three bits each.
     four: [u16; CELLS],
     /// Codes of the four diagonal neighbours, in three bits each.
     diagonal: [u16; CELLS],
-    /// Kinds of the four cells at distance two in a straight line, in two bits each.
-    straight: [u8; CELLS],
-    /// Stones in the square of five points a side: the mover's in the lower byte.
+    /// How many of the eight neighbours are stones of each player, and how many of the four are beyond the border, up to 2:
+    /// 4 · (25 · (5 · mover's + opponent's of the four) + 5 · mover's + opponent's of the diagonal ones) + beyond.
+    counts: [u16; CELLS],
+    /// Kinds of the four cells at distance two in a straight line, in two bits each, times 3, and the distance to the side.
+    straight: [u16; CELLS],
+    /// Stones in the square of five points a side, up to nine of each player: 4 · (10 · mover's + opponent's).
     around: [u16; CELLS],
+}
+
+/// Bits for each of the numbers of cells that are the mover's, the opponent's and beyond the border. There are up to 25.
+const COUNT: u32 = 5;
+const COUNT_MASK: u16 = (1 << COUNT) - 1;
+
+/// 5 · mover's + opponent's.
+#[inline(always)]
+fn of_five(counts: u16) -> u16 {
+    5 * (counts & COUNT_MASK) + (counts >> COUNT & COUNT_MASK)
 }
 
 impl Cells {
@@ -123,13 +150,14 @@ impl Cells {
     fn new(view: &View) -> Cells {
         let side = view.size().side();
         let codes = &view.cells;
-        let mut cells = Cells { four: [0; CELLS], diagonal: [0; CELLS], straight: [0; CELLS], around: [0; CELLS] };
+        let nothing = [0; CELLS];
+        let mut cells = Cells { four: nothing, diagonal: nothing, counts: nothing, straight: nothing, around: nothing };
         let (mut stones, mut kinds, mut rows) = ([0_u16; CELLS], [0_u8; CELLS], [0_u16; CELLS]);
         // With two rows above and below the board, which its points see.
         let all = ..(side + 2 * BORDER) * WIDTH;
         for ((count, kind), &code) in stones[all].iter_mut().zip(&mut kinds[all]).zip(&codes[all]) {
             let (own, other) = (code.wrapping_sub(OWN) < OTHER - OWN, code >= OTHER);
-            *count = u16::from(own) | u16::from(other) << 8;
+            *count = u16::from(own) | u16::from(other) << COUNT | u16::from(code == BEYOND) << (2 * COUNT);
             *kind = if code == BEYOND { 3 } else { u8::from(own) | u8::from(other) << 1 };
         }
         let within = 2..(side + 2 * BORDER) * WIDTH - 2;
@@ -139,19 +167,28 @@ impl Cells {
         let board = cell(0, 0)..cell(side - 1, side);
         let (first, len) = (board.start, board.len());
         let shifted = |offset: usize| first + offset - 2 * WIDTH;
-        for (k, sum) in cells.around[board.clone()].iter_mut().enumerate() {
+        for (k, around) in cells.around[board.clone()].iter_mut().enumerate() {
             let at = first - 2 * WIDTH + k;
-            *sum = rows[at] + rows[at + WIDTH] + rows[at + 2 * WIDTH] + rows[at + 3 * WIDTH] + rows[at + 4 * WIDTH];
+            let sum = rows[at] + rows[at + WIDTH] + rows[at + 2 * WIDTH] + rows[at + 3 * WIDTH] + rows[at + 4 * WIDTH];
+            *around = 4 * (10 * (sum & COUNT_MASK).min(9) + (sum >> COUNT & COUNT_MASK).min(9));
         }
+        let (neighbours, diagonals) =
+            ([WIDTH, 2 * WIDTH + 1, 3 * WIDTH, 2 * WIDTH - 1], [WIDTH - 1, WIDTH + 1, 3 * WIDTH + 1, 3 * WIDTH - 1]);
         let code = |offset: usize| &codes[shifted(offset)..][..len];
-        let neighbours = [WIDTH, 2 * WIDTH + 1, 3 * WIDTH, 2 * WIDTH - 1].map(code);
-        let diagonals = [WIDTH - 1, WIDTH + 1, 3 * WIDTH + 1, 3 * WIDTH - 1].map(code);
-        packed(neighbours, 3, &mut cells.four[board.clone()]);
-        packed(diagonals, 3, &mut cells.diagonal[board.clone()]);
+        packed(neighbours.map(code), 3, &mut cells.four[board.clone()]);
+        packed(diagonals.map(code), 3, &mut cells.diagonal[board.clone()]);
+        let count = |offset: usize| &stones[shifted(offset)..][..len];
+        let ([a, b, c, d], [e, f, g, h]) = (neighbours.map(count), diagonals.map(count));
+        for (k, counts) in cells.counts[board.clone()].iter_mut().enumerate() {
+            let (near, far) = (a[k] + b[k] + c[k] + d[k], e[k] + f[k] + g[k] + h[k]);
+            *counts = 4 * (25 * of_five(near) + of_five(far)) + (near >> (2 * COUNT)).min(2);
+        }
         let kind = |offset: usize| &kinds[shifted(offset)..][..len];
         let [up, right, down, left] = [0, 2 * WIDTH + 2, 4 * WIDTH, 2 * WIDTH - 2].map(kind);
+        let places = &PLACES[side][board.clone()];
         for (k, straight) in cells.straight[board].iter_mut().enumerate() {
-            *straight = up[k] << 6 | right[k] << 4 | down[k] << 2 | left[k];
+            let four = up[k] << 6 | right[k] << 4 | down[k] << 2 | left[k];
+            *straight = 3 * u16::from(four) + u16::from(places[k].side);
         }
         cells
     }
@@ -175,31 +212,28 @@ impl<'a> Fixed<'a> {
     /// The contexts of a point.
     #[inline(always)]
     pub(crate) fn contexts(&self, row: usize, col: usize) -> [u32; CONTEXTS] {
-        let (at, side) = (cell(row, col), self.view.size().side());
-        let (four, diagonal) = (self.cells.four[at], self.cells.diagonal[at]);
-        // Codes have three bits.
-        let near_counts = u32::from(COUNTS[usize::from(four & 4095)]);
-        let far_counts = u32::from(COUNTS[usize::from(diagonal & 4095)]);
-        let counts = (near_counts & 31) * 25 + (far_counts & 31);
+        let at = cell(row, col);
         let [last, second, third, fourth] = self.view.recent;
         let last = distance(row, col, last);
-        let edge = |x: usize| x.min(side - 1 - x);
-        let (down, across) = (edge(row), edge(col));
-        let (around, stage) = (self.cells.around[at], self.stage);
-        let (ours, theirs) = (u32::from(around & 255).min(9), u32::from(around >> 8).min(9));
+        let counts = u32::from(self.cells.counts[at]);
         [
-            fixed::NEIGHBOURS + u32::from(four),
-            fixed::COUNTS + counts * 4 + (near_counts >> 5),
+            fixed::NEIGHBOURS + u32::from(self.cells.four[at]),
+            fixed::COUNTS + counts,
             fixed::LAST + last,
             fixed::SECOND + distance(row, col, second),
             fixed::THIRD + distance(row, col, third),
             fixed::FOURTH + distance(row, col, fourth),
-            fixed::PLACE + u32::from(DISTANCES[down][across]) * STAGES as u32 + stage,
-            fixed::STRAIGHT + u32::from(self.cells.straight[at]) * 3 + down.min(across).min(2) as u32,
-            fixed::REPLY + last.min(6) * 625 + counts,
-            fixed::AROUND + (ours * 10 + theirs) * 4 + stage.min(7) / 2,
-            fixed::DIAGONALS + u32::from(diagonal),
+            fixed::PLACE + u32::from(self.place(at).sides) * STAGES as u32 + self.stage,
+            fixed::STRAIGHT + u32::from(self.cells.straight[at]),
+            fixed::REPLY + last.min(NO_REPLY.into()) * REPLIED + counts / 4,
+            fixed::AROUND + u32::from(self.cells.around[at]) + self.stage.min(7) / 2,
+            fixed::DIAGONALS + u32::from(self.cells.diagonal[at]),
         ]
+    }
+
+    #[inline(always)]
+    fn place(&self, at: usize) -> Place {
+        PLACES[self.view.size().side()][at]
     }
 
     /// Calls `take` for each empty point with its index, its cell, and the log-odds of its contexts together.
@@ -209,7 +243,7 @@ impl<'a> Fixed<'a> {
         let of = |context: u32| i32::from(log_odds[usize::from(context as u16)]);
         let tables = [fixed::LAST, fixed::SECOND, fixed::THIRD, fixed::FOURTH];
         let mut absent = 0;
-        let moves: [(&[i16; SPAN * SPAN], usize); RECENT] = std::array::from_fn(|k| match self.view.recent[k] {
+        let moves: [(&[i16; SPANS], usize); RECENT] = std::array::from_fn(|k| match self.view.recent[k] {
             Some((row, col)) => (&offsets.moves[k], offset(row, col)),
             None => {
                 absent += of(tables[k] + NO_DISTANCE);
@@ -219,39 +253,34 @@ impl<'a> Fixed<'a> {
         let [last, second, third, fourth] = moves;
         let reply = match self.view.recent[0] {
             Some(_) => &REPLIES,
-            None => &[NO_REPLY; SPAN * SPAN],
+            None => &[NO_REPLY; SPANS],
         };
+        // Without a branch for each point: whether it is empty cannot be foreseen.
+        let (mut empty, mut len) = ([0_u64; MAX_AREA + 1], 0);
         for row in 0..side {
-            let down = row.min(side - 1 - row);
-            let line = &DISTANCES[down];
-            for col in 0..side {
-                let at = cell(row, col);
-                if self.view.cells[at] != EMPTY {
-                    continue;
-                }
-                let (four, diagonal) = (self.cells.four[at], self.cells.diagonal[at]);
-                let near_counts = u32::from(COUNTS[usize::from(four & 4095)]);
-                let far_counts = u32::from(COUNTS[usize::from(diagonal & 4095)]);
-                let counts = (near_counts & 31) * 25 + (far_counts & 31);
-                let across = col.min(side - 1 - col);
-                let around = self.cells.around[at];
-                let (ours, theirs) = (u32::from(around & 255).min(9), u32::from(around >> 8).min(9));
-                let place = row * SPAN + col;
-                let moves = i32::from(last.0[place + last.1])
-                    + i32::from(second.0[place + second.1])
-                    + i32::from(third.0[place + third.1])
-                    + i32::from(fourth.0[place + fourth.1]);
-                let sum = absent
-                    + moves
-                    + of(fixed::NEIGHBOURS + u32::from(four))
-                    + of(fixed::COUNTS + counts * 4 + (near_counts >> 5))
-                    + of(fixed::PLACE + u32::from(line[across]) * STAGES as u32 + self.stage)
-                    + of(fixed::STRAIGHT + u32::from(self.cells.straight[at]) * 3 + down.min(across).min(2) as u32)
-                    + of(fixed::REPLY + u32::from(reply[place + last.1]) * 625 + counts)
-                    + of(fixed::AROUND + (ours * 10 + theirs) * 4 + self.stage.min(7) / 2)
-                    + of(fixed::DIAGONALS + u32::from(diagonal));
-                take(row * side + col, at, sum);
+            let first = (row * side) as u64 | (cell(row, 0) as u64) << 16 | ((row * SPAN) as u64) << 32;
+            for (&code, col) in self.view.cells[cell(row, 0)..cell(row, side)].iter().zip(0..) {
+                empty[len] = first + col * (1 | 1 << 16 | 1 << 32);
+                len += usize::from(code == EMPTY);
             }
+        }
+        for numbers in &empty[..len] {
+            let [index, at, place] = [0, 16, 32].map(|shift| usize::from((numbers >> shift) as u16));
+            let counts = u32::from(self.cells.counts[at]);
+            let moves = i32::from(last.0[(place + last.1) % SPANS])
+                + i32::from(second.0[(place + second.1) % SPANS])
+                + i32::from(third.0[(place + third.1) % SPANS])
+                + i32::from(fourth.0[(place + fourth.1) % SPANS]);
+            let sum = absent
+                + moves
+                + of(fixed::NEIGHBOURS + u32::from(self.cells.four[at]))
+                + of(fixed::COUNTS + counts)
+                + of(fixed::PLACE + u32::from(self.place(at).sides) * STAGES as u32 + self.stage)
+                + of(fixed::STRAIGHT + u32::from(self.cells.straight[at]))
+                + of(fixed::REPLY + u32::from(reply[(place + last.1) % SPANS]) * REPLIED + counts / 4)
+                + of(fixed::AROUND + u32::from(self.cells.around[at]) + self.stage.min(7) / 2)
+                + of(fixed::DIAGONALS + u32::from(self.cells.diagonal[at]));
+            take(index, at, sum);
         }
     }
 
