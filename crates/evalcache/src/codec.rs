@@ -6,7 +6,7 @@ use crate::exact;
 use crate::fixed::Fixed;
 use crate::layout::LogOdds;
 use crate::range::{Reader, Writer};
-use crate::squash::squash;
+use crate::squash::{squash, squash_at_once};
 use crate::steps::quantise;
 use crate::tables::Tables;
 use crate::view::View;
@@ -146,12 +146,12 @@ impl Coder for Encoder<'_, '_> {
 impl Coder for Decoder<'_> {
     #[inline(always)]
     fn bit<const N: usize>(&mut self, contexts: [u32; N], _: bool) -> bool {
-        self.reader.bit(squash(sum(self.log_odds, contexts)))
+        self.reader.bit(squash_at_once(sum(self.log_odds, contexts)))
     }
 
     #[inline(always)]
     fn digit<const N: usize>(&mut self, first: [u32; N], second: [u32; N], is_second: bool, _: bool) -> bool {
-        let [first, second] = [first, second].map(|contexts| squash(sum(self.log_odds, contexts)));
+        let [first, second] = [first, second].map(|contexts| squash_at_once(sum(self.log_odds, contexts)));
         self.reader.even_bit(select_unpredictable(is_second, second, first))
     }
 

@@ -15,7 +15,8 @@ pub(crate) const fn halves(number: u32) -> usize {
         return number as usize;
     }
     let log = number.ilog2();
-    let class = 1 + 2 * log as usize + ((number >> (log - 1)) & 1) as usize;
+    // The two highest bits are 2 or 3.
+    let class = 2 * log as usize - 1 + (number >> (log - 1)) as usize;
     if class < HALVES { class } else { HALVES - 1 }
 }
 

@@ -35,6 +35,15 @@ pub(crate) fn squash(log_odds: i32) -> u16 {
     TABLE[(log_odds.clamp(-LIMIT, LIMIT) + LIMIT) as usize]
 }
 
+/// The same by a branch instead of two comparisons, for decoders, which wait for the probability: few log-odds are cut off.
+#[inline(always)]
+pub(crate) fn squash_at_once(log_odds: i32) -> u16 {
+    match TABLE.get((log_odds + LIMIT) as usize) {
+        Some(&one) => one,
+        None => TABLE[if log_odds < 0 { 0 } else { TABLE.len() - 1 }],
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -46,6 +55,7 @@ mod tests {
             let off = (f64::from(squash(x)) - exact).abs();
             assert!(off <= 20.0 + exact.min(65536.0 - exact) * 0.01, "{x}: {} instead of {exact}", squash(x));
             assert!(squash(x) >= squash(x - 1));
+            assert_eq!(squash_at_once(x), squash(x));
         }
         assert_eq!((squash(i32::MIN), squash(0), squash(i32::MAX)), (16, 32768, 65520));
     }

@@ -293,9 +293,9 @@ impl Progress {
         coder.bit(contexts, bit)
     }
 
-    /// Codes a number of steps from 1 to the remaining ones.
+    /// Codes a number of steps from 1 to the remaining ones. Returns it and its logarithm, which is known before.
     #[inline(always)]
-    fn size<C: Coder>(&self, coder: &mut C, class: u32, around: Around, steps: u32) -> u32 {
+    fn size<C: Coder>(&self, coder: &mut C, class: u32, around: Around, steps: u32) -> (u32, u32) {
         let most = self.rest.ilog2();
         let wanted = steps.max(1).ilog2();
         let (expected, excess, found) = (self.expected_class(), self.excess(), self.found.min(3));
@@ -315,7 +315,7 @@ impl Progress {
             }
             log += 1;
         }
-        self.digits(coder, class, log, most, steps)
+        (self.digits(coder, class, log, most, steps), log)
     }
 
     /// The digits below the highest.
@@ -378,8 +378,8 @@ pub(crate) fn policy<C: Coder>(coder: &mut C, candidates: &Candidates, total: u3
         let around = neighbours.0[at];
         let some = progress.some(coder, class, around, wanted > 0);
         if some {
-            let found = progress.size(coder, class, around, wanted);
-            let state = 2 + found.ilog2();
+            let (found, log) = progress.size(coder, class, around, wanted);
+            let state = 2 + log;
             steps[index] = found as u16;
             progress.rest -= found;
             progress.rest_class = halves(progress.rest) as u32;
