@@ -11,6 +11,7 @@
 #![allow(unsafe_code)]
 
 mod panel;
+mod plain;
 mod portable;
 mod products;
 mod sets;
@@ -21,6 +22,7 @@ mod transforms;
 mod x86;
 
 pub(crate) use panel::Panel;
+pub(crate) use plain::Plain;
 pub(crate) use products::Products;
 pub(crate) use simd::{Element, LARGEST_INPUT};
 pub(crate) use transforms::{Gather, Scatter};
@@ -53,12 +55,6 @@ macro_rules! run {
             set => unreachable!("{set} is available on x86-64 alone"),
         }
     };
-}
-
-/// Plain Rust to be compiled for each instruction set. Functions that it calls have to be inlined for that.
-pub(crate) trait Plain {
-    /// What it does; to be `#[inline(always)]`.
-    fn run(self);
 }
 
 impl Kernels {

@@ -5,8 +5,8 @@ macro_rules! set {
     ($name:ident, $simd:ty, $round:ty, $($features:literal)?) => {
         pub(super) mod $name {
             use crate::board::LANES;
-            use crate::kernels::Plain;
             use crate::kernels::panel::{self, Panel};
+            use crate::kernels::plain::Plain;
             use crate::kernels::products::{self, Products};
             use crate::kernels::simd::{Element, Floats};
             use crate::kernels::transforms::{self, Gather};
