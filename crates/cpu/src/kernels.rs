@@ -37,7 +37,7 @@ pub(crate) struct Kernels(InstructionSet);
 macro_rules! run {
     ($kernels:expr, $name:ident($($argument:ident),*)) => {
         match $kernels.0 {
-            // SAFETY: lengths were checked. The portable loops need no instruction set.
+            // SAFETY: lengths, where there are any, were checked. The portable loops need no instruction set.
             InstructionSet::Portable => unsafe { sets::portable::$name($($argument),*) },
             #[cfg(target_arch = "x86_64")]
             // SAFETY: lengths were checked. `Kernels::new` found that the processor has the instruction set.

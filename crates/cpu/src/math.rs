@@ -1,4 +1,4 @@
-//! Functions whose results have the same bits everywhere: unlike those of `std`, they are not the C library's.
+//! Functions whose results have the same bits on every x86-64 CPU: unlike those of `std`, they are not the C library's.
 
 /// e to the power of a number, to about 2e-7.
 #[inline(always)]

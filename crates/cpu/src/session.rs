@@ -72,7 +72,7 @@ impl Session {
     /// move, for each position.
     ///
     /// Where f32 is too small for a number on the way to them, the policy or value of the position is NaN, with the same bits
-    /// everywhere. In int16 that cannot happen: [`Model::new`] refuses such networks.
+    /// on every x86-64 CPU. In int16 that cannot happen: [`Model::new`] refuses such networks.
     ///
     /// # Panics
     /// When the lengths do not fit together.

@@ -41,6 +41,7 @@ pub(crate) struct After<'a> {
 pub(crate) fn group(board: Board, channels: usize) -> usize {
     let activations = 2 * board.len(channels) * size_of::<f32>();
     let transformed = FREQUENCIES * board.columns() * channels * size_of::<i16>();
+    // As if products of all tiles were kept, as they were when group sizes were measured (experiments/0095).
     let products = FREQUENCIES * board.columns() * PANEL * size_of::<f32>();
     let positions = GROUP_BYTES / (activations + transformed + products);
     // Columns of the tiles of an odd board fill blocks of six in pairs; with AVX-512, of twelve, half of the last one.
@@ -155,6 +156,7 @@ pub(crate) fn products(kernels: Kernels, matrix: &Matrix, rows: usize, inputs: &
         depth: *depth,
         width: *outputs,
         weights,
+        // The next row is multiplied by the same.
         next: weights,
         columns: rows,
         inputs,

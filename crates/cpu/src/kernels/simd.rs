@@ -18,7 +18,8 @@ pub(crate) trait Floats {
     unsafe fn add(a: Self::Vector, b: Self::Vector) -> Self::Vector;
     unsafe fn sub(a: Self::Vector, b: Self::Vector) -> Self::Vector;
     unsafe fn mul(a: Self::Vector, b: Self::Vector) -> Self::Vector;
-    /// `a * b + c` where `a * b` is exact, so that it does not matter how often it is rounded.
+    /// `a * b + c`, rounded once, where `a * b` has no more bits than an f32, though it may be beyond its range: factors are 0
+    /// and powers of two.
     unsafe fn exact(a: Self::Vector, b: Self::Vector, c: Self::Vector) -> Self::Vector;
 }
 

@@ -124,7 +124,7 @@ proptest! {
     }
 }
 
-/// Files depend on it: positions from the first move to a full board, and codes of any bytes.
+/// Files depend on it: positions after 0 to 304 moves, and codes of any bytes.
 #[test]
 fn decoded_numbers_are_the_same_in_every_release() {
     let mut found = Vec::new();
