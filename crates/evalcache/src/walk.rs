@@ -134,6 +134,7 @@ const WITH: u32 = 24;
 const SUM: u32 = 28;
 /// One bit for each state with steps.
 const LARGEST: u32 = 50;
+const _: () = assert!(LARGEST as usize + STATES <= 64, "the states fit the number");
 
 /// The cells around a move: their distance from the first of them, and where the move is in their numbers.
 const SPREAD: [(usize, u32); 8] = [
