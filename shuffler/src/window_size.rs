@@ -29,7 +29,7 @@ pub fn window_reach(settings: &Window, played: Played) -> (usize, bool) {
         // A slow window may grow faster than games arrive, and then reaches further back from model to model.
         Growth::None | Growth::Slow => most,
         // It grows by less than what arrives, since its slope is at most 1: its oldest game never gets older.
-        Growth::PowerLaw => power_law(if in_positions { played.positions } else { played.games }).min(most),
+        Growth::PowerLaw => power_law(settings, if in_positions { played.positions } else { played.games }).min(most),
     };
     (reach, in_positions)
 }
@@ -46,7 +46,7 @@ impl WindowSize {
             Growth::None | Growth::Slow => most,
             Growth::PowerLaw => {
                 let played = played()?;
-                power_law(if in_positions { played.positions } else { played.games }).min(most)
+                power_law(settings, if in_positions { played.positions } else { played.games }).min(most)
             }
         };
         Ok(WindowSize { size, in_positions, used: 0 })
@@ -62,18 +62,18 @@ impl WindowSize {
     }
 }
 
-/// W(n) = ((n − m + o)^e − o^e) / (e·o^(e − 1)) · k + m, and n up to m: KataGo, `python/shuffle.py`, whose defaults are m = o =
-/// 250,000, e = 0.65 and k = 0.4.
-fn power_law(n: usize) -> usize {
-    const START: usize = 250_000;
-    const SCALE: f64 = 250_000.0;
+/// W(n) = (n^e − m^e) / (e·m^(e − 1)) · k + m, and n up to m: KataGo, `python/shuffle.py`, whose defaults are m = 250,000,
+/// e = 0.65 and k = 0.4.
+fn power_law(settings: &Window, n: usize) -> usize {
     const EXPONENT: f64 = 0.65;
     const SLOPE: f64 = 0.4;
-    if n <= START {
+    let start = settings.growth_start;
+    if n <= start {
         return n;
     }
-    let power = ((n - START) as f64 + SCALE).powf(EXPONENT) - SCALE.powf(EXPONENT);
-    START + (power / (EXPONENT * SCALE.powf(EXPONENT - 1.0)) * SLOPE) as usize
+    let [n, m] = [n, start].map(|count| count as f64);
+    let power = n.powf(EXPONENT) - m.powf(EXPONENT);
+    start + (power / (EXPONENT * m.powf(EXPONENT - 1.0)) * SLOPE) as usize
 }
 
 #[cfg(test)]
@@ -138,6 +138,14 @@ mod tests {
                 }
             }
         }
+    }
+
+    /// By the formula: 1,500 + (10,000^0.65 − 1,500^0.65) / (0.65 · 1,500^−0.35) · 0.4, and so on.
+    #[test]
+    fn power_law_begins_where_it_is_told_to() {
+        let settings = settings(&["growth=power-law", "growth_start=1500"]);
+        let sizes = [1_000, 1_500, 10_000, 100_000].map(|games| size(&settings, 3, games, 0).0);
+        assert_eq!(sizes, [1_000, 1_500, 3_744, 14_727]);
     }
 
     #[test]

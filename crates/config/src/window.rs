@@ -26,6 +26,11 @@ pub struct Window {
     ///
     /// Worth it in long runs: the games of the first models leave early, and later windows hold more. Not measured here.
     pub growth: Growth,
+    /// Start m of the power law, in games or positions, until then everything; KataGo: 250000.
+    ///
+    /// Worth it below the games of the first minutes: the window is short while every model is far better than the last.
+    #[schemars(range(min = 1))]
+    pub growth_start: usize,
     /// Maximum examples per game of the window on average; Minigo: 4; 0: unbounded.
     #[schemars(range(min = 0.0))]
     pub samples_per_game: f32,
@@ -62,7 +67,7 @@ pub enum Growth {
     None,
     /// (model + 5) · 10,000: the first games leave it early (Minigo).
     Slow,
-    /// (n^e − m^e) / (e·m^(e − 1)) · 0.4 + m of all n games or positions, with m = 250,000 and e = 0.65 (KataGo).
+    /// (n^e − m^e) / (e·m^(e − 1)) · 0.4 + m of all n games or positions, with m = `growth_start` and e = 0.65 (KataGo).
     PowerLaw,
 }
 
