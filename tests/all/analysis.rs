@@ -6,6 +6,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use config::Preset;
+use go::sgf::point_to_sgf;
+use go::{Move, Size};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use testing::{Tool, require};
@@ -78,6 +80,64 @@ fn game_is_analysed_once_and_its_variation_mostly_known() {
     let variation = cached(&["variation.sgf"]);
     let [hits, all] = lookups(&variation);
     assert!(hits * 10 > all * 7 && hits < all, "{hits} of {all}");
+}
+
+/// A game up to a turn, and then the second of the moves that were not played.
+fn with_another_move(folder: &Path, turn: usize) -> String {
+    let (header, reports) = lines(&folder.join("game.analysis.jsonl"));
+    let size = Size::new(9).unwrap();
+    let point = |vertex: &str| point_to_sgf(size, Move::from_gtp(size, vertex).unwrap().point().unwrap());
+    let moves = header["moves"].as_array().unwrap();
+    let candidates = reports[turn]["moveInfos"].as_array().unwrap().iter().map(|info| &info["move"]);
+    let other = candidates.filter(|mv| **mv != moves[turn][1]).nth(1).unwrap();
+    let played = moves[..turn].iter().map(|one| (&one[0], &one[1]));
+    let node = |(color, vertex): (&Value, &Value)| {
+        format!(";{}[{}]", color.as_str().unwrap(), point(vertex.as_str().unwrap()))
+    };
+    let nodes: String = played.chain([(&moves[turn][0], other)]).map(node).collect();
+    format!("(;GM[1]SZ[9]KM[7]{nodes})")
+}
+
+/// Counted in evaluations: a search in a variation needs its own without `--candidates`, and none with it.
+#[test]
+fn search_after_a_candidate_of_an_analysed_game_needs_no_evaluation() {
+    let missing = |options: &[&str]| {
+        let folder = TempDir::new().unwrap();
+        fs::write(folder.path().join("game.sgf"), GAME).unwrap();
+        let cached = |game: &str, options: &[&str]| {
+            succeed(&mut analyze(folder.path(), &[&["--evalcache", "cache", game], options].concat()))
+        };
+        let first = cached("game.sgf", options);
+        assert_eq!(first.contains(" after candidates searched in "), !options.is_empty(), "{first}");
+        fs::write(folder.path().join("variation.sgf"), with_another_move(folder.path(), 4)).unwrap();
+        let [hits, all] = lookups(&cached("variation.sgf", &[]));
+        assert!(all > 60, "{all} lookups");
+        all - hits
+    };
+    let without = missing(&[]);
+    assert!((5..=31).contains(&without), "{without} evaluations");
+    assert_eq!(missing(&["--candidates", "2"]), 0);
+}
+
+#[test]
+fn candidates_of_known_positions_are_searched_and_change_no_result() {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("game.sgf"), GAME).unwrap();
+    let cached = |words: &[&str]| succeed(&mut analyze(folder.path(), &[&["--evalcache", "cache"], words].concat()));
+    cached(&["game.sgf"]);
+    let read = || fs::read(folder.path().join("game.analysis.jsonl")).unwrap();
+    let before = read();
+    let said = cached(&["game.sgf", "--candidates", "1"]);
+    assert!(said.contains("10 positions, 10 of them known"), "{said}");
+    assert!(said.contains("\n0 positions and 10 after candidates searched in "), "{said}");
+    assert!(read() == before, "the file has the positions of the game alone");
+    // They are searched again, and not evaluated.
+    let said = cached(&["game.sgf", "--candidates", "1"]);
+    let [hits, all] = lookups(&said);
+    assert!(said.contains("\n0 positions and 10 after candidates searched in ") && hits == all && all > 0, "{said}");
+
+    let (code, said) = fail(analyze(folder.path(), &["game.sgf"]).args(["--candidates", "1"]));
+    assert!(code == 2 && said.contains("9x9-demo-1 has none here; add --evalcache URL"), "{said}");
 }
 
 #[test]

@@ -8,6 +8,7 @@
 mod analysis;
 mod annotated;
 pub mod book;
+mod candidates;
 mod engine;
 mod file;
 pub mod katago;
@@ -19,6 +20,7 @@ mod running;
 
 pub use analysis::{Analysis, Candidate};
 pub use annotated::{Annotation, annotated, annotated_tree};
+pub use candidates::{candidates, position_after};
 pub use engine::{Engine, EngineOptions};
 pub use file::{AnalysisFile, FileError, Header};
 pub use queue::{Event, Listener, Task, TaskId};

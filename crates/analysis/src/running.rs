@@ -86,7 +86,7 @@ impl Running {
 }
 
 /// The position of a game after so many of its moves, with its past.
-fn position(game: &Game, turn: usize) -> Game {
+pub(crate) fn position(game: &Game, turn: usize) -> Game {
     let mut position = game.clone();
     while position.turn() > turn {
         position.undo();

@@ -6,10 +6,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use analysis::{AnalysisFile, Annotation, FileError, Header, Loss, Report, ReportStyle, annotated, losses};
+use analysis::{
+    AnalysisFile, Annotation, FileError, Header, Loss, Report, ReportStyle, annotated, candidates, losses,
+    position_after,
+};
 use anyhow::{Context, anyhow};
 use go::sgf::{self, Record, Tree};
-use go::{Game, Size};
+use go::{Game, Move, Size};
 use runtime::Classify;
 
 /// Losses of a game that are printed.
@@ -28,6 +31,8 @@ pub(super) struct Analyst {
     /// White's compensation in games that do not say.
     pub(super) komi: f32,
     pub(super) visits: u32,
+    /// Other candidate moves of each position whose positions are searched.
+    pub(super) candidates: usize,
     pub(super) style: ReportStyle,
 }
 
@@ -81,6 +86,18 @@ impl Work {
         let left: Vec<usize> = (0..reports.len()).filter(|turn| reports[*turn].is_none()).collect();
         self.open = Some(Open { file, known: reports.len() - left.len(), reports });
         Ok(left)
+    }
+
+    /// The candidates of a position beside the move that was played, `most` at most; `None` for a position without a report, and
+    /// once the game is finished.
+    pub(super) fn candidates(&self, turn: usize, most: usize) -> Option<Vec<Move>> {
+        let report = self.open.as_ref()?.reports[turn].as_ref()?;
+        Some(candidates(&self.game, report, most))
+    }
+
+    /// The game after so many of its moves and then another one; `None` when that is illegal.
+    pub(super) fn after(&self, turn: usize, mv: Move) -> Option<Game> {
+        position_after(&self.game, turn, mv)
     }
 
     /// Adds the report of a position of a game that has begun.
