@@ -1,5 +1,6 @@
 //! `tengen analyze` and `tengen analysis-server` as people and programs meet them.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;
 use std::path::Path;
@@ -8,6 +9,7 @@ use std::process::{Command, Stdio};
 use config::Preset;
 use go::sgf::point_to_sgf;
 use go::{Move, Size};
+use record::GameRecord;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use testing::{Tool, require};
@@ -352,6 +354,35 @@ fn book_grows_resumes_and_is_played() {
     fs::write(&file, "(;GM[1]SZ[9])\n").unwrap();
     let (code, said) = fail(&mut book(folder.path(), &[]));
     assert!(code == 2 && said.contains("book.jsonl: not a book of `tengen book`"), "{said}");
+}
+
+/// As a match that measures a book: random opening moves would lead out of it. Games differ by the symmetries of evaluations.
+#[test]
+fn book_is_played_in_a_match_from_the_empty_board() {
+    let store = TestStore::new();
+    succeed(&mut book(store.path(), &["--budget", "40", "--json", "book.json"]));
+    let json: Value = serde_json::from_slice(&fs::read(store.path().join("book.json")).unwrap()).unwrap();
+    let best = json["positions"][0]["best"].as_str().expect("a first move");
+    let run = store.run("empty-board");
+    run.create(&Preset::NineByNine.with(&["evaluate.opening_moves=0", "evaluate.visits=2"]).unwrap()).unwrap();
+    let (tengen, folder) = (program("tengen").get_program().to_str().unwrap().to_owned(), store.path().display());
+    let gtp = format!("exec {tengen} gtp --model 9x9-demo --device cpu --visits 2 --book {folder}/book.jsonl");
+    let engines = store.path().join("engines.toml");
+    let declared = format!("[[engine]]\nname = 'Book'\ncommand = ['sh', '-c', '{gtp} 2>> {folder}/book.log']\n");
+    fs::write(&engines, declared).unwrap();
+    let mut evaluator = store.program("evaluator");
+    evaluator.args(["--run", "empty-board", "--pair", "9x9-demo", "Book", "--games", "6", "--device", "cpu"]);
+    succeed(evaluator.arg("--engines").arg(&engines));
+
+    let files = run.matches().files().unwrap();
+    let games: Vec<GameRecord> = files.iter().flat_map(|file| run.matches().read(file).unwrap()).collect();
+    let line = |game: &GameRecord| game.turns.iter().map(|turn| turn.mv.to_gtp(game.size)).collect::<Vec<_>>();
+    let first: Vec<_> = games.iter().filter(|game| game.black == "Book").map(|game| line(game)[0].clone()).collect();
+    assert_eq!(first, [best; 3]);
+    let different: BTreeSet<Vec<String>> = games.iter().map(line).collect();
+    assert!(different.len() > 2, "{different:?}");
+    let log = fs::read_to_string(store.path().join("book.log")).unwrap();
+    assert!(log.matches("out of the opening book").count() >= 3, "{log}");
 }
 
 /// A position whose search and minimax differ is searched with four times the visits, until they agree or it has 16 times as many.
