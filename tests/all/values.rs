@@ -16,18 +16,23 @@ fn values_of_a_model_are_compared_with_a_file() {
     std::fs::write(&file, POSITIONS).unwrap();
     let command = |words: &[&str]| {
         let mut tengen = program("tengen");
-        tengen.args(["study", "values", "--model", "uniform", "--visits", "1,8", "--positions"]).arg(&file).args(words);
+        tengen
+            .args(["study", "values", "--model", "uniform", "--visits", "0,1,8", "--positions"])
+            .arg(&file)
+            .args(words);
         tengen
     };
     let text = succeed(&mut command(&["--json"]));
     let rows: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-    assert_eq!(rows.len(), 2);
+    assert_eq!(rows.len(), 3);
     // All values of the uniform model are 0: (0 + 0.25 + 0.25) / 3. Its policy has all points, since passing is no choice so early.
-    let number = |key: &str| rows[0][key]["mean"].as_f64().unwrap();
-    assert!((number("squared_error") - 0.5 / 3.0).abs() < 1e-6, "{text}");
     let nats = (81f64.ln() + 79f64.ln() + 80f64.ln()) / 3.0;
-    assert!((number("cross_entropy") - nats).abs() < 1e-3, "{text}");
-    assert_eq!(rows[1]["visits"], 8);
+    for (row, visits) in rows.iter().zip([0_u32, 1, 8]) {
+        let number = |key: &str| row[key]["mean"].as_f64().unwrap();
+        assert_eq!(row["visits"], visits);
+        assert!((number("squared_error") - 0.5 / 3.0).abs() < 1e-6, "{text}");
+        assert!((number("cross_entropy") - nats).abs() < 1e-3, "{text}");
+    }
     assert!(succeed(&mut command(&[])).contains("uniform on 3 positions"));
 
     std::fs::write(&file, "{\"moves\": [\"e5\", \"e5\"], \"value\": 0, \"visits\": [[\"c3\", 1]]}\n").unwrap();

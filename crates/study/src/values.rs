@@ -11,7 +11,7 @@ use anyhow::Context;
 use config::RunConfig;
 use go::{Game, Move, Size};
 use mcts::{Evaluator, Search, Settings, Value};
-use play::{Budget, SearchDriver};
+use play::Budget;
 use record::DeepPosition;
 use runtime::{Classify, Stop};
 use serde::Serialize;
@@ -29,8 +29,8 @@ pub struct Args {
     /// (for Black, -1 to 1) and visits (pairs of vertex and number)
     #[arg(long, value_name = "FILE")]
     positions: PathBuf,
-    /// Visits per position; may be repeated. With 1 visit the network alone is measured
-    #[arg(long, default_values = ["1", "4", "16", "100"], value_name = "N", value_delimiter = ',', allow_negative_numbers = true, value_parser = runtime::within(1_u32..))]
+    /// Visits below the root per position; may be repeated. 0: the network alone, without a search
+    #[arg(long, default_values = ["0", "1", "4", "16", "100"], value_name = "N", value_delimiter = ',', allow_negative_numbers = true, value_parser = runtime::within(0_u32..))]
     visits: Vec<u32>,
 }
 
@@ -39,11 +39,12 @@ pub struct Args {
 struct Measurement {
     /// Moves before the position.
     turn: usize,
-    /// Of the value under the policy of the search.
+    /// Of the value under the policy of the search; without visits that of the network, as is the next.
     squared_error: f64,
     /// Of the mean over all visits, which self-play records.
     squared_error_of_mean: f64,
-    /// Whether its move is the most visited one of the deep search, and one of its three most visited.
+    /// Whether its move is the most visited one of the deep search, and one of its three most visited. Without visits it is the
+    /// move with the highest prior.
     first: bool,
     among_three: bool,
     /// Of the shares of visits of the deep search relative to the network's policy, in nats.
@@ -136,19 +137,18 @@ fn searched(
     BatchedSearch { model, settings, budget, exploration: None, seed: config.seed }.on(
         &games,
         &mut |index, driver| {
-            seen[index] = Some(measure(&references[index], driver));
+            seen[index] = Some(measure(&references[index], driver.search()));
         },
     )?;
     Ok(seen.into_iter().map(|seen| seen.expect("every position was searched")).collect())
 }
 
-fn measure(reference: &DeepPosition, driver: &SearchDriver) -> Measurement {
-    let search: &Search = driver.search();
-    let size = search.game().size();
-    let mv = search.best_move().map_or(Move::Pass, |root| root.mv);
+fn measure(reference: &DeepPosition, search: &Search) -> Measurement {
+    let priors = priors(search);
+    let mv = search.best_move().map_or(priors[0].0, |root| root.mv);
     let squared = |value: Value| f64::from(value.black() - reference.value).powi(2);
-    let priors = driver.priors();
-    let nats = |(mv, share): (Move, f64)| -share * f64::from(priors[mv.index(size)].max(f32::MIN_POSITIVE)).ln();
+    let prior = |mv: Move| priors.iter().find(|(of, _)| *of == mv).map_or(0.0, |(_, prior)| *prior);
+    let nats = |(mv, share): (Move, f64)| -share * f64::from(prior(mv).max(f32::MIN_POSITIVE)).ln();
     Measurement {
         turn: reference.game.moves().len(),
         squared_error: squared(search.policy_value()),
@@ -157,6 +157,14 @@ fn measure(reference: &DeepPosition, driver: &SearchDriver) -> Measurement {
         among_three: reference.visits.iter().take(3).any(|&(of, _)| of == mv),
         cross_entropy: reference.shares().map(nats).sum(),
     }
+}
+
+/// The moves that a search considers, one at least, with the network's priors: the highest first, of equals the lowest move.
+fn priors(search: &Search) -> Vec<(Move, f32)> {
+    let size = search.game().size();
+    let mut priors = search.priors();
+    priors.sort_by(|(a, p), (b, q)| q.total_cmp(p).then(a.index(size).cmp(&b.index(size))));
+    priors
 }
 
 fn row(model: String, visits: u32, seen: &[Measurement]) -> Row {
