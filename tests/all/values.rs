@@ -32,8 +32,13 @@ fn values_of_a_model_are_compared_with_a_file() {
         assert_eq!(row["visits"], visits);
         assert!((number("squared_error") - 0.5 / 3.0).abs() < 1e-6, "{text}");
         assert!((number("cross_entropy") - nats).abs() < 1e-3, "{text}");
+        // The network is measured once, and where it is alone.
+        assert_eq!(row["network"].is_object(), visits == 0, "{text}");
     }
-    assert!(succeed(&mut command(&[])).contains("uniform on 3 positions"));
+    let spread = &rows[0]["network"]["symmetries"];
+    assert_eq!((spread["median"].as_f64(), spread["all"]["positions"].as_u64()), (Some(0.0), Some(3)), "{text}");
+    let table = succeed(&mut command(&[]));
+    assert!(table.contains("uniform on 3 positions") && table.contains("values in 8 symmetries"), "{table}");
 
     std::fs::write(&file, "{\"moves\": [\"e5\", \"e5\"], \"value\": 0, \"visits\": [[\"c3\", 1]]}\n").unwrap();
     let (code, said) = fail(&mut command(&[]));

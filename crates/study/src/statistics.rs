@@ -25,6 +25,11 @@ impl Estimate {
     }
 }
 
+/// A mean with half of its interval, as tables have it; a dash for none.
+pub(crate) fn three_places(of: Option<Estimate>) -> String {
+    of.map_or("–".to_owned(), |Estimate { mean, half }| format!("{mean:.3} ± {half:.3}"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -40,5 +45,6 @@ mod tests {
     fn one_number_has_no_error() {
         let of = |numbers: &[f64]| Estimate::of_any(numbers.iter().copied()).map(|of| of.mean);
         assert_eq!([of(&[]), of(&[1.0]), of(&[1.0, 2.0])], [None, None, Some(1.5)]);
+        assert_eq!([None, Some(Estimate { mean: 1.0, half: 0.25 })].map(three_places), ["–", "1.000 ± 0.250"]);
     }
 }

@@ -18,7 +18,15 @@ use serde::Serialize;
 
 use crate::batched_search::BatchedSearch;
 use crate::model::ModelArgs;
-use crate::statistics::Estimate;
+use crate::statistics::{Estimate, three_places};
+
+#[cfg(test)]
+mod made_up;
+mod network;
+mod outputs;
+mod spread;
+
+use network::NetworkReport;
 
 /// Arguments of `tengen study values`.
 #[derive(clap::Args, Debug)]
@@ -66,6 +74,9 @@ struct Row {
     first: Estimate,
     among_three: Estimate,
     cross_entropy: Estimate,
+    /// Of the network alone; none where it is searched with.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    network: Option<NetworkReport>,
 }
 
 /// First moves of the stages of a game of 9x9.
@@ -73,19 +84,18 @@ const STAGES: [usize; 3] = [0, 15, 27];
 
 impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let error = |of: &Estimate| format!("{:.3} ± {:.3}", of.mean, of.half);
         let percent = |of: &Estimate| format!("{:.1} ± {:.1} %", 100.0 * of.mean, 100.0 * of.half);
-        write!(f, "{:>6} {:>15}", self.visits, error(&self.squared_error))?;
-        for stage in &self.squared_error_by_move {
-            write!(f, " {:>15}", stage.as_ref().map_or("–".to_owned(), error))?;
+        write!(f, "{:>6} {:>15}", self.visits, three_places(Some(self.squared_error)))?;
+        for &stage in &self.squared_error_by_move {
+            write!(f, " {:>15}", three_places(stage))?;
         }
-        write!(f, " {:>15}", error(&self.squared_error_of_mean))?;
+        write!(f, " {:>15}", three_places(Some(self.squared_error_of_mean)))?;
         write!(f, " {:>14} {:>14}", percent(&self.first), percent(&self.among_three))?;
-        write!(f, " {:>15}", error(&self.cross_entropy))
+        write!(f, " {:>15}", three_places(Some(self.cross_entropy)))
     }
 }
 
-/// Searches the positions with each number of visits, and prints the table.
+/// Searches the positions with each number of visits, and prints the table; below it what is measured of the network alone.
 ///
 /// # Errors
 /// A model, a configuration or a file that cannot be used, or a device that fails.
@@ -105,15 +115,24 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
             "visits    value error       before 15        15 to 26         from 27  mean of visits       top move    among three   cross-entropy",
         )?;
     }
+    let mut network = None;
     for &visits in &args.visits {
         if stop.requested() {
             return Ok(());
         }
         let seen = searched(&config, visits, &references, &mut *evaluator)?;
-        let row = row(model.to_string(), visits, &seen);
-        if args.of.json { runtime::print(serde_json::to_string(&row)?)? } else { runtime::print(row)? }
+        let mut row = row(model.to_string(), visits, &seen);
+        if visits == 0 {
+            row.network = Some(NetworkReport::measure(&config, &references, &mut *evaluator)?);
+        }
+        if args.of.json {
+            runtime::print(serde_json::to_string(&row)?)?;
+        } else {
+            runtime::print(&row)?;
+            network = row.network.or(network);
+        }
     }
-    Ok(())
+    network.map_or(Ok(()), runtime::print)
 }
 
 fn read(path: &Path, config: &RunConfig) -> anyhow::Result<Vec<DeepPosition>> {
@@ -185,6 +204,7 @@ fn row(model: String, visits: u32, seen: &[Measurement]) -> Row {
         first: estimate(|seen| f64::from(u8::from(seen.first))),
         among_three: estimate(|seen| f64::from(u8::from(seen.among_three))),
         cross_entropy: estimate(|seen| seen.cross_entropy),
+        network: None,
     }
 }
 
