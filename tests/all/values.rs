@@ -35,10 +35,13 @@ fn values_of_a_model_are_compared_with_a_file() {
         // The network is measured once, and where it is alone.
         assert_eq!(row["network"].is_object(), visits == 0, "{text}");
     }
-    let spread = &rows[0]["network"]["symmetries"];
+    let network = &rows[0]["network"];
+    let spread = &network["symmetries"];
     assert_eq!((spread["median"].as_f64(), spread["all"]["positions"].as_u64()), (Some(0.0), Some(3)), "{text}");
+    assert_eq!(network["one_ply"]["differs"]["positions"], 0, "of equals the first: {text}");
     let table = succeed(&mut command(&[]));
     assert!(table.contains("uniform on 3 positions") && table.contains("values in 8 symmetries"), "{table}");
+    assert!(table.contains("one-ply search"), "{table}");
 
     std::fs::write(&file, "{\"moves\": [\"e5\", \"e5\"], \"value\": 0, \"visits\": [[\"c3\", 1]]}\n").unwrap();
     let (code, said) = fail(&mut command(&[]));

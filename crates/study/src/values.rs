@@ -23,6 +23,7 @@ use crate::statistics::{Estimate, three_places};
 #[cfg(test)]
 mod made_up;
 mod network;
+mod one_ply;
 mod outputs;
 mod spread;
 
@@ -163,7 +164,7 @@ fn searched(
 }
 
 fn measure(reference: &DeepPosition, search: &Search) -> Measurement {
-    let priors = priors(search);
+    let priors = outputs::priors(search);
     let mv = search.best_move().map_or(priors[0].0, |root| root.mv);
     let squared = |value: Value| f64::from(value.black() - reference.value).powi(2);
     let prior = |mv: Move| priors.iter().find(|(of, _)| *of == mv).map_or(0.0, |(_, prior)| *prior);
@@ -176,14 +177,6 @@ fn measure(reference: &DeepPosition, search: &Search) -> Measurement {
         among_three: reference.visits.iter().take(3).any(|&(of, _)| of == mv),
         cross_entropy: reference.shares().map(nats).sum(),
     }
-}
-
-/// The moves that a search considers, one at least, with the network's priors: the highest first, of equals the lowest move.
-fn priors(search: &Search) -> Vec<(Move, f32)> {
-    let size = search.game().size();
-    let mut priors = search.priors();
-    priors.sort_by(|(a, p), (b, q)| q.total_cmp(p).then(a.index(size).cmp(&b.index(size))));
-    priors
 }
 
 fn row(model: String, visits: u32, seen: &[Measurement]) -> Row {

@@ -7,16 +7,18 @@ use mcts::Evaluator;
 use record::DeepPosition;
 use serde::Serialize;
 
+use super::one_ply::OnePly;
 use super::spread::Spread;
 
 /// What is measured of a network once, whatever the visits.
 #[derive(Serialize)]
 pub(super) struct NetworkReport {
     symmetries: Spread,
+    one_ply: OnePly,
 }
 
 impl NetworkReport {
-    /// Evaluates the positions in all symmetries.
+    /// Evaluates the positions in all symmetries, and those after their moves.
     ///
     /// # Errors
     /// The model fails.
@@ -25,12 +27,13 @@ impl NetworkReport {
         references: &[DeepPosition],
         model: &mut dyn Evaluator,
     ) -> anyhow::Result<NetworkReport> {
-        Ok(NetworkReport { symmetries: Spread::measure(config.game.komi, references, model)? })
+        let symmetries = Spread::measure(config.game.komi, references, model)?;
+        Ok(NetworkReport { symmetries, one_ply: OnePly::measure(config, references, model)? })
     }
 }
 
 impl fmt::Display for NetworkReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "\n{}", self.symmetries)
+        write!(f, "\n{}\n\n{}", self.symmetries, self.one_ply)
     }
 }

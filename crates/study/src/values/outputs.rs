@@ -1,6 +1,15 @@
-//! Outputs of a network.
+//! Outputs of a network: priors of moves, and values.
 
-use mcts::{Evaluator, Request, Ticket, Value};
+use go::Move;
+use mcts::{Evaluator, Request, Search, Ticket, Value};
+
+/// The moves that a search considers, one at least, with the network's priors: the highest first, of equals the lowest move.
+pub(super) fn priors(search: &Search) -> Vec<(Move, f32)> {
+    let size = search.game().size();
+    let mut priors = search.priors();
+    priors.sort_by(|(a, p), (b, q)| q.total_cmp(p).then(a.index(size).cmp(&b.index(size))));
+    priors
+}
 
 /// The network's values of some positions, which are one batch.
 ///
