@@ -9,6 +9,7 @@ use runtime::{Reporter, Stop};
 use store::{Manifest, Run};
 
 use crate::dataset::{self, Dataset, Feed, RECALIBRATION_POSITIONS};
+use crate::example_stats::SearchGain;
 use crate::health_checks::HealthChecks;
 use crate::holdout::{HOLDOUT, holdout};
 use crate::journal::{Journal, Set};
@@ -176,6 +177,7 @@ impl<'a> GenerationTrainer<'a> {
             spread,
             sampled,
             diagnostics,
+            searches: SearchGain::of(&examples),
         };
         for alarm in health.alarms() {
             tracing::warn!(step, %alarm, "health check");

@@ -9,6 +9,8 @@ use config::Train;
 use net::{Losses, TensorDiagnostics};
 use store::SampleSummary;
 
+use crate::example_stats::SearchGain;
+
 /// Value error in training by that on the holdout, below which the network overfits.
 const OVERFITTING: f32 = 0.5;
 /// Spread of the values of one position between its symmetries, from 0 to 1, above which training on them fails.
@@ -20,6 +22,12 @@ const UPDATE: f32 = 0.1;
 const LEARNED: f32 = 0.15;
 /// … unless the searches themselves are nearly sure: nats of their policies.
 const UNSURE: f32 = 2.0;
+/// Divergence of search policies from their priors by the entropy of these, below which searches add nothing. A search
+/// that returns its prior has 0 to 0.004, by the rounding of policies, however sure the network is. The 107 models of two
+/// runs on 9x9 had 0.19 to 0.49 (`experiments/0097-run-to-80-models-avx2` and a longer one). While policies came to equal
+/// their targets in `experiments/0032-9x9-hour-one-command`, 0.03 to 0.05 of the policy loss was above the targets, and 0.3
+/// to 0.4 thereafter. The root noise of PUCT counts as something added, so there the alarm may stay silent.
+const ADDED: f32 = 0.05;
 /// How often a new position may be sampled on average.
 const SAMPLES: f64 = 16.0;
 
@@ -33,6 +41,8 @@ pub(crate) struct HealthChecks<'a> {
     pub(crate) spread: f32,
     pub(crate) sampled: &'a SampleSummary,
     pub(crate) diagnostics: Vec<TensorDiagnostics>,
+    /// What the searches of the holdout added to the networks that they were made with.
+    pub(crate) searches: Option<SearchGain>,
 }
 
 /// Something that is wrong.
@@ -56,6 +66,8 @@ pub(crate) enum Alarm {
     Collapsed { entropy: f32, target: f32 },
     /// Searches hardly change the policy.
     NothingToTrain { distance: f32, target: f32 },
+    /// Searches return the priors of a network, however well it is trained.
+    SearchAddsNothing { surprise: f32, entropy: f32 },
 }
 
 impl HealthChecks<'_> {
@@ -72,6 +84,9 @@ impl HealthChecks<'_> {
         let training = self.training.value_error;
         let samples = self.sampled.reuse;
         let distance = policy - target;
+        let nothing_to_train = distance < LEARNED && target > UNSURE;
+        // Both would tell of the same searches.
+        let unchanged = self.searches.filter(|gain| !nothing_to_train && gain.surprise < ADDED * gain.prior_entropy);
         let found = [
             (!self.train.augment_symmetries).then_some(Alarm::RotationOff),
             (training < OVERFITTING * error).then_some(Alarm::Overfitting { training, holdout: error }),
@@ -79,7 +94,8 @@ impl HealthChecks<'_> {
             (self.spread > SPREAD).then_some(Alarm::Spread { spread: self.spread }),
             (samples > SAMPLES).then_some(Alarm::Stale { samples }),
             (entropy < target / 4.0).then_some(Alarm::Collapsed { entropy, target }),
-            (distance < LEARNED && target > UNSURE).then_some(Alarm::NothingToTrain { distance, target }),
+            nothing_to_train.then_some(Alarm::NothingToTrain { distance, target }),
+            unchanged.map(|gain| Alarm::SearchAddsNothing { surprise: gain.surprise, entropy: gain.prior_entropy }),
         ];
         let tensors = self.diagnostics.iter().flat_map(|TensorDiagnostics { tensor, size, update_ratio }| {
             let dead = (*size == 0.0).then(|| Alarm::Dead { tensor: tensor.clone() });
@@ -105,6 +121,7 @@ impl Alarm {
             Alarm::Stale { .. } => "stale-data",
             Alarm::Collapsed { .. } => "policy-collapsed",
             Alarm::NothingToTrain { .. } => "nothing-to-train",
+            Alarm::SearchAddsNothing { .. } => "search-adds-nothing",
         }
     }
 }
@@ -143,6 +160,11 @@ impl fmt::Display for Alarm {
                 "searches return the prior: KL divergence {distance:.2} nats, entropy of the policy target {target:.2}; more visits, or \
                  a larger search.gumbel_c_scale, help"
             ),
+            Alarm::SearchAddsNothing { surprise, entropy } => write!(
+                f,
+                "searches add nothing to the policy: KL divergence {surprise:.3} nats from priors with an entropy of \
+                 {entropy:.2}; more search.visits, fewer search.gumbel_moves, or a larger search.gumbel_c_scale, help"
+            ),
         }
     }
 }
@@ -175,6 +197,7 @@ mod tests {
         spread: f32,
         sampled: SampleSummary,
         diagnostics: Vec<TensorDiagnostics>,
+        searches: Option<SearchGain>,
     }
 
     /// The names of the alarms after a change to a network that is well.
@@ -186,9 +209,10 @@ mod tests {
             spread: 0.1,
             sampled: SampleSummary { reuse: 2.0, ..SampleSummary::default() },
             diagnostics: vec![vital("stem.conv.weight", 0.1, 0.01), vital("policy.dense.bias", 0.0, 0.0)],
+            searches: Some(SearchGain { surprise: 0.65, prior_entropy: 2.0 }),
         };
         change(&mut known);
-        let Known { train, training, holdout, spread, sampled, diagnostics } = known;
+        let Known { train, training, holdout, spread, sampled, diagnostics, searches } = known;
         let health = HealthChecks {
             train: &train,
             training: &training,
@@ -196,6 +220,7 @@ mod tests {
             spread,
             sampled: &sampled,
             diagnostics,
+            searches,
         };
         let found = health.alarms();
         assert!(found.iter().all(|alarm| !alarm.to_string().is_empty()));
@@ -221,5 +246,21 @@ mod tests {
         assert_eq!(alarms(|known| known.sampled.reuse = 40.0), ["stale-data"]);
         assert_eq!(alarms(|known| known.diagnostics.push(bad(0.0, 0.0))), ["dead-tensor"]);
         assert_eq!(alarms(|known| known.diagnostics.push(bad(0.1, 0.5))), ["unsteady-tensor"]);
+    }
+
+    #[test]
+    fn searches_that_return_the_prior_raise_an_alarm_at_any_entropy() {
+        let with =
+            |surprise, prior_entropy| alarms(|known| known.searches = Some(SearchGain { surprise, prior_entropy }));
+        assert_eq!(with(0.1, 2.0), Vec::<&str>::new(), "at the bound");
+        assert_eq!(with(0.099, 2.0), ["search-adds-nothing"]);
+        assert_eq!(with(0.02, 0.3), Vec::<&str>::new(), "a network that is nearly sure");
+        assert_eq!(with(0.01, 0.3), ["search-adds-nothing"]);
+        assert_eq!(alarms(|known| known.searches = None), Vec::<&str>::new(), "few games");
+        let both = alarms(|known| {
+            known.holdout.policy = 2.5;
+            known.searches = Some(SearchGain { surprise: 0.0, prior_entropy: 2.0 });
+        });
+        assert_eq!(both, ["nothing-to-train"], "one alarm for one fault");
     }
 }

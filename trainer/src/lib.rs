@@ -17,6 +17,7 @@ mod dataset;
 mod driver;
 mod error;
 mod events;
+mod example_stats;
 mod files;
 mod generation;
 mod health_checks;

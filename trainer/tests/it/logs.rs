@@ -73,6 +73,33 @@ fn run_without_a_validation_set_is_not_searched_for_one() {
     assert!(!measured);
 }
 
+#[test]
+fn searches_of_the_validation_set_that_return_their_priors_raise_an_alarm() {
+    let raised = |surprise: f32| {
+        let run = run();
+        publish(&run, 1, &examples(1, 6 * 16), 40);
+        let held = games("w").map(|game| GameRecord { holdout: true, ..game });
+        let mut held: Vec<GameRecord> = held.take(20).collect();
+        for turn in held.iter_mut().flat_map(|game| game.turns.iter_mut()).filter(|turn| turn.is_searched()) {
+            turn.policy_surprise = Some(surprise);
+        }
+        run.games().publish(0, "w", &held).unwrap();
+        train(&run).unwrap();
+        alarms(&run)
+    };
+    let name = "search-adds-nothing".to_owned();
+    assert!(raised(0.0).contains(&name) && !raised(0.6).contains(&name));
+}
+
+/// The names of the alarms of a run.
+fn alarms(run: &Run) -> Vec<String> {
+    let logs = run.logs().list().unwrap();
+    let lines = logs.iter().filter(|name| name.ends_with(".jsonl")).map(|name| run.logs().read(name).unwrap());
+    let lines: String = lines.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).collect();
+    let lines = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    lines.filter(|line| line["set"] == "alarm").map(|line| line["alarm"].as_str().unwrap().to_owned()).collect()
+}
+
 /// The last line of a set, and the event files as text.
 pub(crate) fn newest(run: &Run, set: &str) -> (Value, String) {
     let text = |ending: &str| -> String {
