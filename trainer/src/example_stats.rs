@@ -1,4 +1,4 @@
-//! What examples tell of the searches that they come from, for the alarms.
+//! What examples tell of the searches and the games that they come from, for the alarms.
 
 use std::collections::HashSet;
 
@@ -6,6 +6,8 @@ use record::{Example, GameId};
 
 /// Games of the examples, at least. Where there are fewer, one or two of them decide the means.
 const LEAST_GAMES: usize = 16;
+/// Examples of which a share is known, at least: a trainer that resumes near the end of a model sees few.
+const LEAST_EXAMPLES: usize = 1_000;
 
 /// What searches added to the output of the network that they were made with: means over examples of self-play.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -26,6 +28,26 @@ impl SearchGain {
             surprise: mean(searched.iter().map(|&(_, surprise)| surprise)),
             prior_entropy: mean(searched.iter().map(|(example, _)| example.prior_entropy)),
         })
+    }
+}
+
+/// How many examples have a target for ownership or score, which those of resigned games lack.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Scored {
+    examples: usize,
+    scored: usize,
+}
+
+impl Scored {
+    /// Counts examples.
+    pub(crate) fn add(&mut self, examples: &[Example]) {
+        self.examples += examples.len();
+        self.scored += examples.iter().filter(|example| example.area.is_some() || example.score.is_some()).count();
+    }
+
+    /// The share of those with a target; `None` of few examples.
+    pub(crate) fn share(self) -> Option<f32> {
+        (self.examples >= LEAST_EXAMPLES).then(|| self.scored as f32 / self.examples as f32)
     }
 }
 
@@ -65,5 +87,19 @@ mod tests {
         let game = synthetic::game("a-1", "w", 0, go::Size::MIN, 4).examples().unwrap();
         assert_eq!(SearchGain::of(&vec![game; 100].concat()), None);
         assert_eq!(SearchGain::of(&[]), None);
+    }
+
+    #[test]
+    fn share_of_scored_examples_is_known_of_many_examples() {
+        let mut example = examples(1).swap_remove(0);
+        (example.score, example.area) = (None, None);
+        let resigned = example.clone();
+        let counted = Example { score: Some(2.5), ..example };
+        let mut scored = Scored::default();
+        scored.add(&vec![counted; 100]);
+        scored.add(&vec![resigned.clone(); LEAST_EXAMPLES - 101]);
+        assert_eq!(scored.share(), None);
+        scored.add(&[resigned]);
+        assert_eq!(scored.share(), Some(0.1));
     }
 }

@@ -9,7 +9,7 @@ use runtime::{Reporter, Stop};
 use store::{Manifest, Run};
 
 use crate::dataset::{self, Dataset, Feed, RECALIBRATION_POSITIONS};
-use crate::example_stats::SearchGain;
+use crate::example_stats::{Scored, SearchGain};
 use crate::health_checks::HealthChecks;
 use crate::holdout::{HOLDOUT, holdout};
 use crate::journal::{Journal, Set};
@@ -38,6 +38,8 @@ pub(crate) struct GenerationTrainer<'a> {
     reporter: &'a mut dyn Reporter<TrainerEvent>,
     /// Losses of the last batches.
     training_losses: Losses,
+    /// The examples that this process trained on.
+    scored: Scored,
 }
 
 impl<'a> GenerationTrainer<'a> {
@@ -49,7 +51,8 @@ impl<'a> GenerationTrainer<'a> {
         work: &'a mut Work,
         reporter: &'a mut dyn Reporter<TrainerEvent>,
     ) -> GenerationTrainer<'a> {
-        GenerationTrainer { run, config, references, shards, work, reporter, training_losses: Losses::default() }
+        let (training_losses, scored) = (Losses::default(), Scored::default());
+        GenerationTrainer { run, config, references, shards, work, reporter, training_losses, scored }
     }
 
     /// Trains until all batches are done or `stop` is requested, and saves.
@@ -113,6 +116,7 @@ impl<'a> GenerationTrainer<'a> {
             let losses = losses.map_err(|source| failed(generation, source))?;
             self.work.progress.batches += 1;
             let examples = batch.map(|batch| batch.examples).unwrap_or_default();
+            self.scored.add(&examples);
             batches.push((Example::total_weight(&examples), losses));
             read += examples.len();
             let (done, steps) = (self.work.progress.batches as u64, Some(steps as u64));
@@ -178,6 +182,7 @@ impl<'a> GenerationTrainer<'a> {
             sampled,
             diagnostics,
             searches: SearchGain::of(&examples),
+            scored: self.scored.share().filter(|_| trains_scores(self.config)),
         };
         for alarm in health.alarms() {
             tracing::warn!(step, %alarm, "health check");
@@ -216,6 +221,12 @@ impl<'a> GenerationTrainer<'a> {
         self.reporter.report(TrainerEvent::Human { generation, step, examples, losses, constant });
         Ok(())
     }
+}
+
+/// Whether a head of ownership or score is trained.
+fn trains_scores(config: &RunConfig) -> bool {
+    let RunConfig { network, train, .. } = config;
+    network.ownership && train.ownership_weight > 0.0 || network.score && train.score_weight > 0.0
 }
 
 fn failed(generation: u32, source: NetError) -> TrainerError {

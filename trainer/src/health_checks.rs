@@ -28,6 +28,11 @@ const UNSURE: f32 = 2.0;
 /// their targets in `experiments/0032-9x9-hour-one-command`, 0.03 to 0.05 of the policy loss was above the targets, and 0.3
 /// to 0.4 thereafter. The root noise of PUCT counts as something added, so there the alarm may stay silent.
 const ADDED: f32 = 0.05;
+/// Share of the examples with a target for ownership or score, below which their heads have too little to train on. The
+/// games of each model had 0.21 to 1 with the usual tenth of calibration games, in two runs on 9x9
+/// (`experiments/0097-run-to-80-models-avx2` and a longer one). As these are longer than resigned games, their share is
+/// above a tenth then, whatever the others do.
+const SCORED: f32 = 0.05;
 /// How often a new position may be sampled on average.
 const SAMPLES: f64 = 16.0;
 
@@ -43,6 +48,8 @@ pub(crate) struct HealthChecks<'a> {
     pub(crate) diagnostics: Vec<TensorDiagnostics>,
     /// What the searches of the holdout added to the networks that they were made with.
     pub(crate) searches: Option<SearchGain>,
+    /// Share of the examples trained on with a target for ownership or score, where one of these heads is trained.
+    pub(crate) scored: Option<f32>,
 }
 
 /// Something that is wrong.
@@ -68,6 +75,8 @@ pub(crate) enum Alarm {
     NothingToTrain { distance: f32, target: f32 },
     /// Searches return the priors of a network, however well it is trained.
     SearchAddsNothing { surprise: f32, entropy: f32 },
+    /// Nearly all games were resigned.
+    FewScores { share: f32 },
 }
 
 impl HealthChecks<'_> {
@@ -96,6 +105,7 @@ impl HealthChecks<'_> {
             (entropy < target / 4.0).then_some(Alarm::Collapsed { entropy, target }),
             nothing_to_train.then_some(Alarm::NothingToTrain { distance, target }),
             unchanged.map(|gain| Alarm::SearchAddsNothing { surprise: gain.surprise, entropy: gain.prior_entropy }),
+            self.scored.filter(|&share| share < SCORED).map(|share| Alarm::FewScores { share }),
         ];
         let tensors = self.diagnostics.iter().flat_map(|TensorDiagnostics { tensor, size, update_ratio }| {
             let dead = (*size == 0.0).then(|| Alarm::Dead { tensor: tensor.clone() });
@@ -122,6 +132,7 @@ impl Alarm {
             Alarm::Collapsed { .. } => "policy-collapsed",
             Alarm::NothingToTrain { .. } => "nothing-to-train",
             Alarm::SearchAddsNothing { .. } => "search-adds-nothing",
+            Alarm::FewScores { .. } => "few-scores",
         }
     }
 }
@@ -165,6 +176,12 @@ impl fmt::Display for Alarm {
                 "searches add nothing to the policy: KL divergence {surprise:.3} nats from priors with an entropy of \
                  {entropy:.2}; more search.visits, fewer search.gumbel_moves, or a larger search.gumbel_c_scale, help"
             ),
+            Alarm::FewScores { share } => write!(
+                f,
+                "{:.1} % of the examples have a target for ownership or score, which resigned games lack; a larger \
+                 resign.calibration_fraction helps",
+                100.0 * share
+            ),
         }
     }
 }
@@ -198,6 +215,7 @@ mod tests {
         sampled: SampleSummary,
         diagnostics: Vec<TensorDiagnostics>,
         searches: Option<SearchGain>,
+        scored: Option<f32>,
     }
 
     /// The names of the alarms after a change to a network that is well.
@@ -210,9 +228,10 @@ mod tests {
             sampled: SampleSummary { reuse: 2.0, ..SampleSummary::default() },
             diagnostics: vec![vital("stem.conv.weight", 0.1, 0.01), vital("policy.dense.bias", 0.0, 0.0)],
             searches: Some(SearchGain { surprise: 0.65, prior_entropy: 2.0 }),
+            scored: Some(0.25),
         };
         change(&mut known);
-        let Known { train, training, holdout, spread, sampled, diagnostics, searches } = known;
+        let Known { train, training, holdout, spread, sampled, diagnostics, searches, scored } = known;
         let health = HealthChecks {
             train: &train,
             training: &training,
@@ -221,6 +240,7 @@ mod tests {
             sampled: &sampled,
             diagnostics,
             searches,
+            scored,
         };
         let found = health.alarms();
         assert!(found.iter().all(|alarm| !alarm.to_string().is_empty()));
@@ -262,5 +282,13 @@ mod tests {
             known.searches = Some(SearchGain { surprise: 0.0, prior_entropy: 2.0 });
         });
         assert_eq!(both, ["nothing-to-train"], "one alarm for one fault");
+    }
+
+    #[test]
+    fn examples_of_resigned_games_alone_raise_an_alarm() {
+        let with = |scored| alarms(|known| known.scored = scored);
+        assert_eq!(with(Some(0.05)), Vec::<&str>::new(), "at the bound");
+        assert_eq!(with(Some(0.049)), ["few-scores"]);
+        assert_eq!(with(None), Vec::<&str>::new(), "no head is trained, or few examples were");
     }
 }
