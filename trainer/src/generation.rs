@@ -183,6 +183,7 @@ impl<'a> GenerationTrainer<'a> {
             diagnostics,
             searches: SearchGain::of(&examples),
             scored: self.scored.share().filter(|_| trains_scores(self.config)),
+            rates: self.rates(),
         };
         for alarm in health.alarms() {
             tracing::warn!(step, %alarm, "health check");
@@ -191,6 +192,18 @@ impl<'a> GenerationTrainer<'a> {
         let calibration_error = measured.calibration.error() as f32;
         self.reporter.report(TrainerEvent::Holdout { generation, examples: examples.len(), losses, calibration_error });
         Ok(())
+    }
+
+    /// The learning rates of the steps of this model, from the one before the first on; none where the network has grown, which
+    /// may want a higher rate.
+    fn rates(&self) -> Vec<f32> {
+        let generation = self.shards.generation;
+        if self.config.network_of(generation) != self.config.network_of(generation.saturating_sub(1)) {
+            return Vec::new();
+        }
+        let step = self.work.trainer.steps();
+        let first = step.saturating_sub(self.work.progress.batches as u64 + 1);
+        (first..step).map(|step| net::learning_rate(&self.config.train, step)).collect()
     }
 
     /// Measures the model on human games and on positions with results of deep searches, if there are any.

@@ -33,6 +33,10 @@ const ADDED: f32 = 0.05;
 /// (`experiments/0097-run-to-80-models-avx2` and a longer one). As these are longer than resigned games, their share is
 /// above a tenth then, whatever the others do.
 const SCORED: f32 = 0.05;
+/// Learning rate by that of the step before, above which it undoes what smaller steps have trained. Warm-up doubles it at
+/// most, and the rates of all presets fall. The runs that went on with a tenfold rate, as in
+/// `experiments/0051-95-percent-in-75-minutes`, began with a larger network.
+const JUMP: f32 = 3.0;
 /// How often a new position may be sampled on average.
 const SAMPLES: f64 = 16.0;
 
@@ -50,6 +54,8 @@ pub(crate) struct HealthChecks<'a> {
     pub(crate) searches: Option<SearchGain>,
     /// Share of the examples trained on with a target for ownership or score, where one of these heads is trained.
     pub(crate) scored: Option<f32>,
+    /// The learning rates of the steps, from the one before the first on; none where the network has grown.
+    pub(crate) rates: Vec<f32>,
 }
 
 /// Something that is wrong.
@@ -77,6 +83,8 @@ pub(crate) enum Alarm {
     SearchAddsNothing { surprise: f32, entropy: f32 },
     /// Nearly all games were resigned.
     FewScores { share: f32 },
+    /// The learning rate rises steeply.
+    RateJump { before: f32, rate: f32 },
 }
 
 impl HealthChecks<'_> {
@@ -96,6 +104,7 @@ impl HealthChecks<'_> {
         let nothing_to_train = distance < LEARNED && target > UNSURE;
         // Both would tell of the same searches.
         let unchanged = self.searches.filter(|gain| !nothing_to_train && gain.surprise < ADDED * gain.prior_entropy);
+        let jump = self.rates.windows(2).find(|pair| pair[1] > JUMP * pair[0]);
         let found = [
             (!self.train.augment_symmetries).then_some(Alarm::RotationOff),
             (training < OVERFITTING * error).then_some(Alarm::Overfitting { training, holdout: error }),
@@ -106,6 +115,7 @@ impl HealthChecks<'_> {
             nothing_to_train.then_some(Alarm::NothingToTrain { distance, target }),
             unchanged.map(|gain| Alarm::SearchAddsNothing { surprise: gain.surprise, entropy: gain.prior_entropy }),
             self.scored.filter(|&share| share < SCORED).map(|share| Alarm::FewScores { share }),
+            jump.map(|pair| Alarm::RateJump { before: pair[0], rate: pair[1] }),
         ];
         let tensors = self.diagnostics.iter().flat_map(|TensorDiagnostics { tensor, size, update_ratio }| {
             let dead = (*size == 0.0).then(|| Alarm::Dead { tensor: tensor.clone() });
@@ -133,6 +143,7 @@ impl Alarm {
             Alarm::NothingToTrain { .. } => "nothing-to-train",
             Alarm::SearchAddsNothing { .. } => "search-adds-nothing",
             Alarm::FewScores { .. } => "few-scores",
+            Alarm::RateJump { .. } => "learning-rate-jump",
         }
     }
 }
@@ -182,6 +193,11 @@ impl fmt::Display for Alarm {
                  resign.calibration_fraction helps",
                 100.0 * share
             ),
+            Alarm::RateJump { before, rate } => write!(
+                f,
+                "the learning rate rises from {before} to {rate} in one step, which undoes the training at the lower \
+                 rate; a train.learning_rate that falls helps"
+            ),
         }
     }
 }
@@ -216,6 +232,7 @@ mod tests {
         diagnostics: Vec<TensorDiagnostics>,
         searches: Option<SearchGain>,
         scored: Option<f32>,
+        rates: Vec<f32>,
     }
 
     /// The names of the alarms after a change to a network that is well.
@@ -229,9 +246,10 @@ mod tests {
             diagnostics: vec![vital("stem.conv.weight", 0.1, 0.01), vital("policy.dense.bias", 0.0, 0.0)],
             searches: Some(SearchGain { surprise: 0.65, prior_entropy: 2.0 }),
             scored: Some(0.25),
+            rates: vec![0.05, 0.05, 0.02],
         };
         change(&mut known);
-        let Known { train, training, holdout, spread, sampled, diagnostics, searches, scored } = known;
+        let Known { train, training, holdout, spread, sampled, diagnostics, searches, scored, rates } = known;
         let health = HealthChecks {
             train: &train,
             training: &training,
@@ -241,6 +259,7 @@ mod tests {
             diagnostics,
             searches,
             scored,
+            rates,
         };
         let found = health.alarms();
         assert!(found.iter().all(|alarm| !alarm.to_string().is_empty()));
@@ -290,5 +309,14 @@ mod tests {
         assert_eq!(with(Some(0.05)), Vec::<&str>::new(), "at the bound");
         assert_eq!(with(Some(0.049)), ["few-scores"]);
         assert_eq!(with(None), Vec::<&str>::new(), "no head is trained, or few examples were");
+    }
+
+    #[test]
+    fn learning_rate_that_jumps_raises_an_alarm() {
+        let with = |rates: &[f32]| alarms(|known| known.rates = rates.to_vec());
+        assert_eq!(with(&[0.25, 0.75]), Vec::<&str>::new(), "at the bound");
+        assert_eq!(with(&[0.25, 0.25, 0.76, 0.76]), ["learning-rate-jump"]);
+        assert_eq!(with(&[0.01, 0.02, 0.03, 0.04]), Vec::<&str>::new(), "warm-up");
+        assert_eq!(with(&[]), Vec::<&str>::new(), "a network that has grown");
     }
 }

@@ -138,6 +138,8 @@ pub use network::{Model, Network};
 pub use packing::Packing;
 #[cfg(feature = "torch")]
 pub use prepared::{Preparation, PreparedBatch};
+#[cfg(feature = "torch")]
+pub use schedule::rate as learning_rate;
 pub use shape::Shape;
 #[cfg(feature = "torch")]
 pub use targets::Targets;

@@ -2,8 +2,8 @@
 
 use config::{LearningRate, RatePath, Train};
 
-/// The rate in force at a step, counted from 0.
-pub(crate) fn rate(train: &Train, step: u64) -> f32 {
+/// The learning rate in force at a step, counted from 0.
+pub fn rate(train: &Train, step: u64) -> f32 {
     let warm = if step < train.warm_up { (step + 1) as f32 / train.warm_up as f32 } else { 1.0 };
     warm * scheduled(train, step)
 }

@@ -1,12 +1,13 @@
 //! What is written down.
 
+use config::LearningRate;
 use record::GameRecord;
 use runtime::Stop;
 use serde_json::Value;
 use store::Run;
 use trainer::TrainerEvent;
 
-use crate::{TRAIN_DEVICE, config, examples, games, publish, run, train, train_next, train_some};
+use crate::{TRAIN_DEVICE, config, examples, games, publish, publish_two, run, train, train_next, train_some};
 
 #[test]
 fn every_stretch_of_training_leaves_lines_and_events() {
@@ -89,6 +90,24 @@ fn searches_of_the_validation_set_that_return_their_priors_raise_an_alarm() {
     };
     let name = "search-adds-nothing".to_owned();
     assert!(raised(0.0).contains(&name) && !raised(0.6).contains(&name));
+}
+
+/// Of two models of six steps each, the step that begins the second has a hundred times the rate.
+#[test]
+fn schedule_that_rises_raises_one_alarm() {
+    let run = run();
+    publish_two(&run);
+    let held: Vec<GameRecord> = games("w").map(|game| GameRecord { holdout: true, ..game }).take(4).collect();
+    run.games().publish(0, "w", &held).unwrap();
+    let mut config = config();
+    let steps = [(0, 0.0001), (6, 0.01)];
+    config.train.learning_rate = steps.map(|(from_step, rate)| LearningRate { from_step, rate }).to_vec();
+    let raised = |model: usize| {
+        assert!(train_next(&run, &config, TRAIN_DEVICE, &Stop::never(), &mut |_| ()).unwrap().is_some());
+        let jumps = alarms(&run).into_iter().filter(|name| name == "learning-rate-jump").count();
+        assert_eq!(jumps, model - 1, "after model {model}");
+    };
+    [1, 2].into_iter().for_each(raised);
 }
 
 /// The names of the alarms of a run.
