@@ -16,6 +16,10 @@ pub(crate) struct SearchGain {
     pub(crate) surprise: f32,
     /// Entropy of the priors, in nats.
     pub(crate) prior_entropy: f32,
+    /// Squared error of the root value against the outcome.
+    pub(crate) root_error: f32,
+    /// The same of the network's own value.
+    pub(crate) network_error: f32,
 }
 
 impl SearchGain {
@@ -24,9 +28,12 @@ impl SearchGain {
         let searched = examples.iter().filter_map(|example| Some((example, example.policy_surprise?)));
         let searched: Vec<(&Example, f32)> = searched.collect();
         let games: HashSet<GameId> = searched.iter().map(|(example, _)| example.game).collect();
+        let error = |example: &Example, value: f32| (value - f32::from(example.outcome.as_i8())).powi(2);
         (games.len() >= LEAST_GAMES).then(|| SearchGain {
             surprise: mean(searched.iter().map(|&(_, surprise)| surprise)),
             prior_entropy: mean(searched.iter().map(|(example, _)| example.prior_entropy)),
+            root_error: mean(searched.iter().map(|(example, _)| error(example, example.root_value))),
+            network_error: mean(searched.iter().map(|(example, _)| error(example, example.network_value))),
         })
     }
 }
@@ -58,7 +65,7 @@ fn mean(numbers: impl ExactSizeIterator<Item = f32>) -> f32 {
 
 #[cfg(test)]
 mod tests {
-    use record::synthetic;
+    use record::{Outcome, synthetic};
 
     use super::*;
 
@@ -73,10 +80,11 @@ mod tests {
         let mut examples = examples(LEAST_GAMES as u64 + 1);
         for (example, surprise) in examples.iter_mut().zip((0..).map(|number| (number % 2) as f32)) {
             (example.policy_surprise, example.prior_entropy) = (Some(surprise), 2.0);
+            (example.outcome, example.root_value, example.network_value) = (Outcome::White, -0.5, 0.5);
         }
         examples[0].prior_entropy = 99.0;
         examples[0].policy_surprise = None;
-        let gain = SearchGain { surprise: 0.5, prior_entropy: 2.0 };
+        let gain = SearchGain { surprise: 0.5, prior_entropy: 2.0, root_error: 0.25, network_error: 2.25 };
         assert_eq!(SearchGain::of(&examples), Some(gain));
         examples[1].policy_surprise = None;
         assert_eq!(SearchGain::of(&examples), None, "a game fewer");

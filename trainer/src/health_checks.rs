@@ -28,6 +28,10 @@ const UNSURE: f32 = 2.0;
 /// their targets in `experiments/0032-9x9-hour-one-command`, 0.03 to 0.05 of the policy loss was above the targets, and 0.3
 /// to 0.4 thereafter. The root noise of PUCT counts as something added, so there the alarm may stay silent.
 const ADDED: f32 = 0.05;
+/// Squared error of root values against outcomes above that of the network's values for the same positions, from which
+/// searches spoil values. The models of those two runs had −0.06 to 0, with a deviation of 0.01 among those of 20 games. As
+/// it is no ratio, the small errors of decided positions do not raise the alarm.
+const WORSE: f32 = 0.05;
 /// Share of the examples with a target for ownership or score, below which their heads have too little to train on. The
 /// games of each model had 0.21 to 1 with the usual tenth of calibration games, in two runs on 9x9
 /// (`experiments/0097-run-to-80-models-avx2` and a longer one). As these are longer than resigned games, their share is
@@ -85,6 +89,8 @@ pub(crate) enum Alarm {
     FewScores { share: f32 },
     /// The learning rate rises steeply.
     RateJump { before: f32, rate: f32 },
+    /// Searches spoil values.
+    RootValueWorse { root: f32, network: f32 },
 }
 
 impl HealthChecks<'_> {
@@ -104,6 +110,7 @@ impl HealthChecks<'_> {
         let nothing_to_train = distance < LEARNED && target > UNSURE;
         // Both would tell of the same searches.
         let unchanged = self.searches.filter(|gain| !nothing_to_train && gain.surprise < ADDED * gain.prior_entropy);
+        let spoilt = self.searches.filter(|gain| gain.root_error > WORSE + gain.network_error);
         let jump = self.rates.windows(2).find(|pair| pair[1] > JUMP * pair[0]);
         let found = [
             (!self.train.augment_symmetries).then_some(Alarm::RotationOff),
@@ -116,6 +123,7 @@ impl HealthChecks<'_> {
             unchanged.map(|gain| Alarm::SearchAddsNothing { surprise: gain.surprise, entropy: gain.prior_entropy }),
             self.scored.filter(|&share| share < SCORED).map(|share| Alarm::FewScores { share }),
             jump.map(|pair| Alarm::RateJump { before: pair[0], rate: pair[1] }),
+            spoilt.map(|gain| Alarm::RootValueWorse { root: gain.root_error, network: gain.network_error }),
         ];
         let tensors = self.diagnostics.iter().flat_map(|TensorDiagnostics { tensor, size, update_ratio }| {
             let dead = (*size == 0.0).then(|| Alarm::Dead { tensor: tensor.clone() });
@@ -144,6 +152,7 @@ impl Alarm {
             Alarm::SearchAddsNothing { .. } => "search-adds-nothing",
             Alarm::FewScores { .. } => "few-scores",
             Alarm::RateJump { .. } => "learning-rate-jump",
+            Alarm::RootValueWorse { .. } => "root-value-worse",
         }
     }
 }
@@ -198,6 +207,12 @@ impl fmt::Display for Alarm {
                 "the learning rate rises from {before} to {rate} in one step, which undoes the training at the lower \
                  rate; a train.learning_rate that falls helps"
             ),
+            Alarm::RootValueWorse { root, network } => write!(
+                f,
+                "root values of searches predict outcomes worse than the network does: MSE {root:.3} against \
+                 {network:.3}; more search.visits or fewer search.gumbel_moves help, and train.outcome_fraction = 1 \
+                 keeps root values out of the targets"
+            ),
         }
     }
 }
@@ -222,6 +237,8 @@ mod tests {
         TensorDiagnostics { tensor: tensor.to_owned(), size, update_ratio }
     }
 
+    const GAIN: SearchGain = SearchGain { surprise: 0.65, prior_entropy: 2.0, root_error: 0.72, network_error: 0.75 };
+
     /// Statistics of a healthy network, as a base for tests.
     struct Known {
         train: Train,
@@ -244,7 +261,7 @@ mod tests {
             spread: 0.1,
             sampled: SampleSummary { reuse: 2.0, ..SampleSummary::default() },
             diagnostics: vec![vital("stem.conv.weight", 0.1, 0.01), vital("policy.dense.bias", 0.0, 0.0)],
-            searches: Some(SearchGain { surprise: 0.65, prior_entropy: 2.0 }),
+            searches: Some(GAIN),
             scored: Some(0.25),
             rates: vec![0.05, 0.05, 0.02],
         };
@@ -289,8 +306,9 @@ mod tests {
 
     #[test]
     fn searches_that_return_the_prior_raise_an_alarm_at_any_entropy() {
-        let with =
-            |surprise, prior_entropy| alarms(|known| known.searches = Some(SearchGain { surprise, prior_entropy }));
+        let with = |surprise, prior_entropy| {
+            alarms(|known| known.searches = Some(SearchGain { surprise, prior_entropy, ..GAIN }))
+        };
         assert_eq!(with(0.1, 2.0), Vec::<&str>::new(), "at the bound");
         assert_eq!(with(0.099, 2.0), ["search-adds-nothing"]);
         assert_eq!(with(0.02, 0.3), Vec::<&str>::new(), "a network that is nearly sure");
@@ -298,7 +316,7 @@ mod tests {
         assert_eq!(alarms(|known| known.searches = None), Vec::<&str>::new(), "few games");
         let both = alarms(|known| {
             known.holdout.policy = 2.5;
-            known.searches = Some(SearchGain { surprise: 0.0, prior_entropy: 2.0 });
+            known.searches = Some(SearchGain { surprise: 0.0, ..GAIN });
         });
         assert_eq!(both, ["nothing-to-train"], "one alarm for one fault");
     }
@@ -318,5 +336,15 @@ mod tests {
         assert_eq!(with(&[0.25, 0.25, 0.76, 0.76]), ["learning-rate-jump"]);
         assert_eq!(with(&[0.01, 0.02, 0.03, 0.04]), Vec::<&str>::new(), "warm-up");
         assert_eq!(with(&[]), Vec::<&str>::new(), "a network that has grown");
+    }
+
+    #[test]
+    fn root_values_that_are_worse_than_those_of_the_network_raise_an_alarm() {
+        let with = |root_error, network_error| {
+            alarms(|known| known.searches = Some(SearchGain { root_error, network_error, ..GAIN }))
+        };
+        assert_eq!(with(0.799, 0.75), Vec::<&str>::new(), "within the bound");
+        assert_eq!(with(0.801, 0.75), ["root-value-worse"]);
+        assert_eq!(with(0.04, 0.01), Vec::<&str>::new(), "decided positions");
     }
 }

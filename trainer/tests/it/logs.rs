@@ -1,7 +1,7 @@
 //! What is written down.
 
 use config::LearningRate;
-use record::GameRecord;
+use record::{GameRecord, Turn};
 use runtime::Stop;
 use serde_json::Value;
 use store::Run;
@@ -75,21 +75,33 @@ fn run_without_a_validation_set_is_not_searched_for_one() {
 }
 
 #[test]
-fn searches_of_the_validation_set_that_return_their_priors_raise_an_alarm() {
-    let raised = |surprise: f32| {
+fn searches_of_the_validation_set_that_add_nothing_raise_alarms() {
+    let raised = |change: fn(&mut GameRecord)| {
         let run = run();
         publish(&run, 1, &examples(1, 6 * 16), 40);
         let held = games("w").map(|game| GameRecord { holdout: true, ..game });
         let mut held: Vec<GameRecord> = held.take(20).collect();
-        for turn in held.iter_mut().flat_map(|game| game.turns.iter_mut()).filter(|turn| turn.is_searched()) {
-            turn.policy_surprise = Some(surprise);
+        for game in &mut held {
+            searched(game).for_each(|turn| turn.network_value = turn.root_value);
+            change(game);
         }
         run.games().publish(0, "w", &held).unwrap();
         train(&run).unwrap();
-        alarms(&run)
+        let alarms = alarms(&run);
+        ["search-adds-nothing", "root-value-worse"].map(|name| alarms.iter().any(|alarm| alarm == name))
     };
-    let name = "search-adds-nothing".to_owned();
-    assert!(raised(0.0).contains(&name) && !raised(0.6).contains(&name));
+    assert_eq!(raised(|_| ()), [false, false]);
+    assert_eq!(raised(|game| searched(game).for_each(|turn| turn.policy_surprise = Some(0.0))), [true, false]);
+    let knows = |game: &mut GameRecord| {
+        let outcome = f32::from(game.outcome.as_i8());
+        searched(game).for_each(|turn| turn.network_value = outcome);
+    };
+    assert_eq!(raised(knows), [false, true]);
+}
+
+/// The turns of a game that were searched.
+fn searched(game: &mut GameRecord) -> impl Iterator<Item = &mut Turn> {
+    game.turns.iter_mut().filter(|turn| turn.is_searched())
 }
 
 /// Of two models of six steps each, the step that begins the second has a hundred times the rate.
