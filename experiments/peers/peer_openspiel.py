@@ -12,6 +12,8 @@ import sys
 import time
 from pathlib import Path
 
+import measure
+
 NAME = "OpenSpiel"
 
 # `example`: the defaults of open_spiel/python/examples/alpha_zero.py, with Go instead of tic-tac-toe and without its
@@ -136,12 +138,14 @@ def speed(blocks, filters, simulations, seconds, form):
                                value=np.float32(0))
     batch = utils.TrainInput.stack([example] * settings["batch"])
     updates = calls_per_second(lambda: float(model.update(batch).policy))
-    positions = all_actors(settings, seconds, False)
+    with measure.PeakMemory(own=False) as memory:
+        positions = all_actors(settings, seconds, False)
     evaluations = positions * simulations
     return {"batch": 1, "positions_per_s": positions, "evaluations_per_s": evaluations,
             "network_evaluations_per_s": network, "share_of_network": evaluations / network,
             "examples_per_s": updates * settings["batch"],
-            "search_alone_per_s": all_actors(settings, seconds, True) * simulations}
+            "search_alone_per_s": all_actors(settings, seconds, True) * simulations,
+            "selfplay_bytes": memory.bytes}
 
 
 def newest_checkpoint(path):

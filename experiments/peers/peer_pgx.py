@@ -5,6 +5,8 @@ import sys
 import time
 from pathlib import Path
 
+import measure
+
 NAME = "pgx + mctx"
 
 # `example`: the settings of examples/alphazero in pgx's repository. `cpu`: chosen here; `tune` replaces `games` by the
@@ -267,10 +269,11 @@ def speed(blocks, filters, simulations, seconds, form):
     best = None
     for games in TRIED[form]:
         settings = {**ROWS["cpu"], "blocks": blocks, "filters": filters, "games": games, "simulations": simulations}
-        search, model, positions = play_rate(settings, seconds)
+        with measure.PeakMemory() as memory:
+            search, model, positions = play_rate(settings, seconds)
         if best is None or positions > best[3]:
-            best = settings, search, model, positions
-    settings, search, model, positions = best
+            best = settings, search, model, positions, memory.bytes
+    settings, search, model, positions, size = best
     games, batch = settings["games"], settings["batch"]
     planes = np.zeros((games, SIZE, SIZE, 17), bool)
     network = games * rate(lambda: search.evaluate(model, planes), seconds)
@@ -282,7 +285,8 @@ def speed(blocks, filters, simulations, seconds, form):
     evaluations = positions * (simulations + 1)
     return {"batch": games, "positions_per_s": positions, "evaluations_per_s": evaluations,
             "network_evaluations_per_s": network, "share_of_network": evaluations / network,
-            "examples_per_s": updates * batch, "search_alone_per_s": without * (simulations + 1)}
+            "examples_per_s": updates * batch, "search_alone_per_s": without * (simulations + 1),
+            "selfplay_bytes": size}
 
 
 def tune(form, seconds, folder):

@@ -12,6 +12,8 @@ import time
 import urllib.request
 from pathlib import Path
 
+import measure
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 PROGRAMS = Path(os.environ.get("TENGEN_PROGRAMS") or ROOT / "target" / "release")
 NAME = "Tengen"
@@ -50,7 +52,8 @@ def bench(*arguments):
 def speed(blocks, filters, simulations, seconds, form):
     """Self-play on all cores; search alone is without the evaluation cache's hits, per core times the cores."""
     network = ["--blocks", blocks, "--filters", filters, "--seconds", seconds]
-    [played] = bench("selfplay", *network, "--set", f"search.visits={simulations}", "--set", "search.phases=[]")
+    with measure.PeakMemory(own=False) as memory:
+        [played] = bench("selfplay", *network, "--set", f"search.visits={simulations}", "--set", "search.phases=[]")
     [without] = bench("selfplay", "--null-network", *network, "--set", f"search.visits={simulations}",
                       "--set", "search.phases=[]")
     [trained] = bench("train", *network)
@@ -58,7 +61,8 @@ def speed(blocks, filters, simulations, seconds, form):
             "evaluations_per_s": played["evaluations_per_s"],
             "network_evaluations_per_s": played["network_evaluations_per_s"], "share_of_network": played["share"],
             "examples_per_s": trained["examples_per_s"],
-            "search_alone_per_s": without["evaluations_per_s_per_core"] * played["threads"]}
+            "search_alone_per_s": without["evaluations_per_s_per_core"] * played["threads"],
+            "selfplay_bytes": memory.bytes}
 
 
 class Runs:

@@ -33,6 +33,7 @@ ROOT = HERE.parent.parent
 sys.path.insert(1, str(ROOT / "scripts"))
 
 import cache
+import measure
 import wheels
 
 
@@ -232,50 +233,9 @@ def install(folder):
         sys.exit("peers: pip could not install the packages; its error is above")
 
 
-def tree(root):
-    """The numbers of a process and of its descendants."""
-    children = {}
-    for entry in Path("/proc").iterdir():
-        if entry.name.isdigit():
-            with contextlib.suppress(OSError):
-                parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
-                children.setdefault(parent, []).append(int(entry.name))
-    found = [root]
-    for process in found:
-        found += children.get(process, [])
-    return found
-
-
-class Usage:
-    """Peak memory of a process and its descendants, and the share of the cores that other processes took."""
-
-    def __init__(self):
-        self.peak, self.ticks, self.busy, self.began = 0, {}, busy_ticks(), time.monotonic()
-
-    def sample(self, root):
-        size = 0
-        for process in tree(root):
-            with contextlib.suppress(OSError, IndexError):
-                rollup = Path("/proc", str(process), "smaps_rollup").read_text()
-                size += int(rollup.partition("\nPss:")[2].split()[0]) * 1024
-                fields = Path("/proc", str(process), "stat").read_text().rpartition(")")[2].split()
-                self.ticks[process] = int(fields[11]) + int(fields[12])
-        self.peak = max(self.peak, size)
-
-    def of_others(self):
-        whole = (time.monotonic() - self.began) * os.sysconf("SC_CLK_TCK") * os.cpu_count()
-        return max(0.0, (busy_ticks() - self.busy - sum(self.ticks.values())) / whole)
-
-
-def busy_ticks():
-    """Ticks in which a core of the machine was busy."""
-    user, nice, system, _, _, interrupts, soft = map(int, Path("/proc/stat").read_text().split()[1:8])
-    return user + nice + system + interrupts + soft
-
-
 def stop(process):
     """Ends a process and its descendants."""
-    found = tree(process.pid)
+    found = measure.tree(process.pid)
     process.terminate()
     process.wait()
     for each in found[1:]:
@@ -285,7 +245,7 @@ def stop(process):
 
 def run_unit(unit, results, environment):
     """Runs a unit in a process; its result, seconds, peak memory, and how busy others kept the machine."""
-    arguments, began, usage = unit.arguments(), time.monotonic(), Usage()
+    arguments, began, usage = unit.arguments(), time.monotonic(), measure.Usage()
     if unit.module == "matches":  # training includes the time to compile; players of many matches need not repeat it
         environment = {**environment, "JAX_COMPILATION_CACHE_DIR": str(results.folder / "jax")}
     output, log = results.path(unit.name).with_suffix(".output"), results.path(unit.name).with_suffix(".log")

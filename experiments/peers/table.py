@@ -41,6 +41,10 @@ def number(value):
     return f"{value:,.{digits}f}"
 
 
+def gibibytes(count):
+    return count and count / 2**30
+
+
 def markdown(head, rows):
     rows = list(rows)
     if not rows:
@@ -49,12 +53,15 @@ def markdown(head, rows):
     return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
 
 
-def winner(rates):
-    """The name with the highest rate, and by how much it leads."""
-    ranked = sorted(((value, name) for name, value in rates.items() if value), reverse=True)
-    if len(ranked) < 2:
-        return ranked[0][1] if ranked else "–"
-    return f"{ranked[0][1]}, {number(ranked[0][0] / ranked[1][0])} times {ranked[1][1]}"
+def ranked(rates, lowest=False):
+    """The values with their names, the best first, without those that were not measured."""
+    return sorted(((value, name) for name, value in rates.items() if value), reverse=not lowest)
+
+
+def winner(rates, lowest=False):
+    """The name with the highest rate, or with the lowest, and by how much it leads."""
+    best, *others = ranked(rates, lowest) or [(0, "–")]
+    return f"{best[1]}, {number(best[0] / others[0][0])} times {others[0][1]}" if others else best[1]
 
 
 def interval(points, games):
@@ -97,9 +104,11 @@ def speed_table(documents):
         for key, label in SPEEDS.items():
             rates = {names[peer]: result.get(key) for peer, result in results.items()}
             rows.append([network, label, *map(number, rates.values()), winner(rates)])
+        sizes = {names[peer]: gibibytes(result.get("selfplay_bytes")) for peer, result in results.items()}
+        rows.append([network, "memory of self-play, GiB", *map(number, sizes.values()), winner(sizes, lowest=True)])
         batches = (str(result.get("batch", "–")) for result in results.values())
         rows.append([network, "positions in a batch", *batches, ""])
-    return markdown(["network", "rate on all cores", *names.values(), "highest"], rows)
+    return markdown(["network", "on all cores", *names.values(), "best"], rows)
 
 
 def leelaz_table(documents):

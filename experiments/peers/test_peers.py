@@ -8,9 +8,11 @@ import io
 import os
 import random
 import socket
+import subprocess
 import sys
 import tempfile
 import threading
+import time
 import unittest
 from pathlib import Path
 from unittest import mock
@@ -20,6 +22,7 @@ sys.dont_write_bytecode = True  # keep the checkout clean
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
+import measure
 import peer_tengen
 import run
 
@@ -203,6 +206,20 @@ class TengenTest(unittest.TestCase):
             thread.join()
 
 
+class MeasureTest(unittest.TestCase):
+    def test_memory_of_descendants_is_that_of_the_process_that_needs_it(self):
+        child = "x = b'1' * (64 << 20)\nprint(flush=True)\ninput()"
+        with measure.PeakMemory() as whole, measure.PeakMemory(own=False) as descendants:
+            pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+            with subprocess.Popen([sys.executable, "-c", child], **pipes) as process:
+                process.stdout.readline()
+                deadline = time.monotonic() + 60
+                while not whole.bytes > descendants.bytes > 64 << 20 and time.monotonic() < deadline:
+                    time.sleep(0.05)
+                process.communicate(b"\n")
+        self.assertTrue(whole.bytes > descendants.bytes > 64 << 20, (whole.bytes, descendants.bytes))
+
+
 class ResumeTest(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -286,6 +303,8 @@ class TableTest(unittest.TestCase):
 
     def test_highest_rate_wins_whoever_has_it(self):
         self.assertEqual(table.winner({"Tengen": 10.0, "pgx": 25.0, "c": None}), "pgx, 2.50 times Tengen")
+        self.assertEqual(table.winner({"Tengen": 0.5, "pgx": 2.0, "c": None}, lowest=True), "Tengen, 0.250 times pgx")
+        self.assertEqual([table.winner(rates) for rates in ({"pgx": 1.0}, {"pgx": None})], ["pgx", "–"])
 
     def test_match_is_decided_only_outside_the_interval(self):
         level = ("GNU Go level 10", 0)
