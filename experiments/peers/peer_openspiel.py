@@ -248,6 +248,11 @@ class Player:
         return max(allowed, key=lambda child: child.explore_count).action
 
 
+def networks(folder, minute):
+    """What `engine` reads, relative to the folder of the training."""
+    return [f"checkpoint-{minute}"]
+
+
 def engine(settings, folder, minute, visits):
     """The command of a GTP program."""
     return [sys.executable, __file__, json.dumps(settings), str(folder), str(minute), str(visits)]

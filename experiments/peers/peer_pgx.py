@@ -342,6 +342,11 @@ class Player:
         return int(output.action[0])
 
 
+def networks(folder, minute):
+    """What `engine` reads, relative to the folder of the training."""
+    return [f"{minute}.msgpack"]
+
+
 def engine(settings, folder, minute, visits):
     """The command of a GTP program."""
     return [sys.executable, __file__, json.dumps(settings), str(Path(folder, f"{minute}.msgpack")), str(visits)]

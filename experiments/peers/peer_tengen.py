@@ -151,6 +151,12 @@ def train(settings, folder, minutes, seed):
     return {**counts, **rates, "seconds": elapsed, "seconds_to_end": finished, "checkpoints": saved}
 
 
+def networks(folder, minute):
+    """What `engine` reads, relative to the folder of the training: its model and the configuration of the run."""
+    run, _, number = json.loads(Path(folder, f"{minute}.json").read_text())["model"].rpartition("-")
+    return [f"{minute}.json", f"store/{run}/run.toml", f"store/{run}/models/{int(number):06}"]
+
+
 def engine(settings, folder, minute, visits):
     """The command of a GTP program."""
     model = json.loads(Path(folder, f"{minute}.json").read_text())["model"]

@@ -4,11 +4,13 @@
     make peers              # the short form: a trial
     PEERS=full make peers   # the full form, half a day
 
-Each unit of work writes one file, `target/peers/FORM/UNIT.json`, when it is complete. Run again, the command resumes
-after the last complete unit. The folder also gets `table.md` and `strength.svg`, which table.py makes of these files.
+Each unit of work is kept when it is complete: its result as `KEEP/UNIT.json`, and the networks that matches need as
+`KEEP/UNIT/`. Run again, the command resumes after the last complete unit, in another checkout and on another day, too.
+Units write in `target/peers/FORM`, which also gets `table.md` and `strength.svg`. table.py makes them of the results.
 TENGEN_PROGRAMS is the folder of Tengen's programs, target/release without it.
 """
 
+import argparse
 import contextlib
 import datetime
 import hashlib
@@ -33,6 +35,7 @@ ROOT = HERE.parent.parent
 sys.path.insert(1, str(ROOT / "scripts"))
 
 import cache
+import kept
 import measure
 import wheels
 
@@ -84,29 +87,6 @@ class Unit:
     needs: tuple = ()
 
 
-class Results:
-    """The results of complete units."""
-
-    def __init__(self, folder):
-        self.folder = Path(folder)
-        self.folder.mkdir(parents=True, exist_ok=True)
-
-    def path(self, name):
-        return self.folder / f"{name.replace(' ', '-')}.json"
-
-    def has(self, name):
-        return self.path(name).exists()
-
-    def read(self, name):
-        return json.loads(self.path(name).read_text())["result"]
-
-    def write(self, name, document):
-        """Publishes a result whole: an interrupted unit leaves no file."""
-        partial = self.path(name).with_suffix(".partial")
-        partial.write_text(json.dumps(document, indent=1) + "\n")
-        partial.replace(self.path(name))
-
-
 def peer(name):
     return importlib.import_module(f"peer_{name}")
 
@@ -122,24 +102,28 @@ def units(form, results):
                        lambda b=blocks, f=filters: {"blocks": b, "filters": f, "simulations": SIMULATIONS,
                                                     "seconds": form.seconds, "form": form.name})
     yield Unit("tune pgx", "peer_pgx", "tune", lambda: {"form": form.name, "seconds": form.seconds,
-                                                        "folder": fresh(results.folder / "tune")})
+                                                        "folder": folder("tune pgx")})
 
     def settings(row):
         name, key = row.split()
         return results.read("tune pgx")["settings"] if row == "pgx cpu" else peer(name).ROWS[key]
 
+    def folder(name):
+        return str(results.scratch(name))
+
     for row, minutes in form.minutes.items():
         for seed in form.seeds_of(row):
-            folder = results.folder / f"{row} {seed}".replace(" ", "-")
             yield Unit(f"train {row} {seed}", f"peer_{row.split()[0]}", "train",
-                       lambda r=row, m=minutes, s=seed, f=folder: {
-                           "settings": settings(r), "folder": fresh(f), "minutes": m, "seed": s},
+                       lambda r=row, m=minutes, s=seed: {
+                           "settings": settings(r), "folder": folder(f"train {r} {s}"), "minutes": m, "seed": s},
                        ("tune pgx",) if row == "pgx cpu" else ())
 
     def player(row, seed, minute):
-        saved = results.read(f"train {row} {seed}")["checkpoints"][form.minutes[row].index(minute)]
-        return {"name": row, "module": f"peer_{row.split()[0]}", "settings": settings(row), "minute": minute,
-                "folder": str(results.folder / f"{row} {seed}".replace(" ", "-")), "updates": saved["updates"]}
+        name = f"train {row} {seed}"
+        document = results.document(name)
+        saved = document["result"]["checkpoints"][form.minutes[row].index(minute)]
+        return {"name": row, "module": f"peer_{row.split()[0]}", "settings": document["arguments"]["settings"],
+                "minute": minute, "folder": str(results.networks(name)), "updates": saved["updates"]}
 
     def opponent(name):
         return {"name": name, "module": "peer_gnugo", "settings": peer("gnugo").OPPONENTS[name], "folder": "",
@@ -161,15 +145,8 @@ def units(form, results):
                     yield Unit(f"match {row} {seed} {minute} {home} {limit}", "matches", "play",
                                lambda r=row, s=seed, m=minute, k=limit, v=value: {
                                    "first": player(home, s, m), "second": player(r, s, m),
-                                   "games": form.games_of(r), "seed": s, k: v}, (f"train {home} {seed}", f"train {row} {seed}"))
-
-
-def fresh(folder):
-    """A new folder for a training unit: an interrupted one begins anew, as its clock cannot resume."""
-    if folder.exists():
-        shutil.rmtree(folder)
-    folder.mkdir(parents=True)
-    return str(folder)
+                                   "games": form.games_of(r), "seed": s, k: v},
+                               (f"train {home} {seed}", f"train {row} {seed}"))
 
 
 def missing(unit):
@@ -184,23 +161,13 @@ def missing(unit):
 
 def machine():
     """What the numbers depend on."""
-    model = [line.partition(":")[2].strip() for line in Path("/proc/cpuinfo").read_text().splitlines()
-             if line.startswith("model name")]
-    flags = Path("/proc/cpuinfo").read_text()
-    best = next((name for name in ("avx512_bf16", "avx512_vnni", "avx512f", "avx2") if f" {name}" in flags), "none")
-    return {"processor": (model or [platform.machine()])[0], "cores": len(os.sched_getaffinity(0)),
-            "instructions": best,
+    cpu = measure.processor()
+    known = ("avx512_bf16", "avx512_vnni", "avx512f", "avx2")
+    # Processors of one name differ in speed: "AMD EPYC" may be a Zen 4 (family 25) or a Zen 5 (family 26).
+    return {"processor": cpu.get("model name", platform.machine()), "family": cpu.get("cpu family"),
+            "model": cpu.get("model"), "cores": len(os.sched_getaffinity(0)),
+            "instructions": next((name for name in known if name in cpu.get("flags", "").split()), "none"),
             "memory_gib": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30, 1)}
-
-
-def foreign(results, here):
-    """A machine of earlier results that is not this one, or None: one table is of one machine."""
-    same = ("processor", "cores", "instructions")
-    for path in results.folder.glob("*.json"):
-        other = json.loads(path.read_text())["machine"]
-        if any(other[key] != here[key] for key in same):
-            return ", ".join(str(other[key]) for key in same)
-    return None
 
 
 def versions(packages):
@@ -246,9 +213,12 @@ def stop(process):
 def run_unit(unit, results, environment):
     """Runs a unit in a process; its result, seconds, peak memory, and how busy others kept the machine."""
     arguments, began, usage = unit.arguments(), time.monotonic(), measure.Usage()
+    if "folder" in arguments:  # an interrupted unit begins anew, as its clock cannot resume
+        shutil.rmtree(arguments["folder"], ignore_errors=True)
+        Path(arguments["folder"]).mkdir(parents=True)
     if unit.module == "matches":  # training includes the time to compile; players of many matches need not repeat it
         environment = {**environment, "JAX_COMPILATION_CACHE_DIR": str(results.folder / "jax")}
-    output, log = results.path(unit.name).with_suffix(".output"), results.path(unit.name).with_suffix(".log")
+    output, log = (results.scratch(unit.name).with_suffix(suffix) for suffix in (".json", ".log"))
     command = [sys.executable, "-B", HERE / "worker.py", unit.module, unit.function, json.dumps(arguments), output]
     with log.open("wb") as stream:
         process = subprocess.Popen(command, cwd=HERE, env=environment, stdout=stream, stderr=stream)
@@ -262,51 +232,74 @@ def run_unit(unit, results, environment):
                 stop(process)
     if process.returncode:
         raise RuntimeError(f"exit code {process.returncode}; see {log}")
-    document = {"unit": unit.name, "arguments": arguments, "result": json.loads(output.read_text()),
-                "seconds": time.monotonic() - began, "peak_bytes": usage.peak, "share_of_others": usage.of_others()}
-    output.unlink()
-    return document
+    return {"unit": unit.name, "arguments": arguments, "result": json.loads(output.read_text()),
+            "seconds": time.monotonic() - began, "peak_bytes": usage.peak, "share_of_others": usage.of_others()}
+
+
+def networks_of(unit, results, document):
+    """What matches need of a training, relative to its folder. A network without an update plays none."""
+    if unit.function != "train":
+        return []
+    saved = zip(document["arguments"]["minutes"], document["result"]["checkpoints"])
+    found = (importlib.import_module(unit.module).networks(results.scratch(unit.name), minute)
+             for minute, checkpoint in saved if checkpoint["updates"])
+    return list(dict.fromkeys(path for paths in found for path in paths))
 
 
 def run_all(todo, results, execute, about):
     """Runs the units without a result, in order. Returns those that failed or lack something, with the reason."""
     problems = {}
     for unit in todo:
-        if results.has(unit.name):
-            continue
-        reason = next((f"needs {need}" for need in unit.needs if not results.has(need)), None) or missing(unit)
+        reason = next((f"needs {need}" for need in unit.needs if not results.has(need)), None)
+        if not reason and results.has(unit.name):
+            keys = kept.changed(results, unit)
+            if not keys:
+                continue
+            print(f"{unit.name}: measured with other {', '.join(keys)}", flush=True)
+        reason = reason or missing(unit)
         if reason:
             problems[unit.name] = reason
             print(f"{unit.name}: skipped: {reason}", flush=True)
             continue
         print(f"{unit.name} …", flush=True)
+        results.forget(unit.name)
         try:
             document = execute(unit)
         except RuntimeError as error:
             problems[unit.name] = str(error)
             print(f"{unit.name}: failed: {error}", flush=True)
             continue
-        results.write(unit.name, {**document, **about})
+        results.write(unit.name, {**document, **about}, networks_of(unit, results, document))
         print(f"{unit.name}: {document['seconds']:.0f} s", flush=True)
     return problems
 
 
+def options():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("form", nargs="?", choices=FORMS, default="short")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER",
+                        help="results of complete units [default: full beside this file, or target/peers/short/kept]")
+    return parser.parse_args()
+
+
 def main():
-    name = sys.argv[1] if len(sys.argv) > 1 else "short"
-    if len(sys.argv) > 2 or name not in FORMS:
-        sys.exit(__doc__)
-    packages, form = prepare_site(), FORMS[name]
+    asked = options()
+    packages, form = prepare_site(), FORMS[asked.form]
     sys.path.append(str(packages))
     import table
-    results = Results(ROOT / "target" / "peers" / name)
+    keep = asked.keep or (HERE / "full" if form.name == "full" else None)
+    results = kept.Results(ROOT / "target" / "peers" / form.name, keep and keep.absolute())
     path = os.pathsep.join(filter(None, [str(HERE), str(packages), os.environ.get("PYTHONPATH")]))
     environment = {**os.environ, "PYTHONPATH": path, "JAX_PLATFORMS": "cpu", "PYTHONUNBUFFERED": "1"}
-    about = {"machine": machine(), "versions": versions(packages), "form": name,
+    about = {"machine": machine(), "versions": versions(packages), "form": form.name,
              "date": datetime.date.today().isoformat()}
-    if other := foreign(results, about["machine"]):
-        sys.exit(f"peers: {results.folder} has results of another machine ({other}); move it away to begin anew")
-    problems = run_all(units(form, results), results, lambda unit: run_unit(unit, results, environment), about)
-    print(table.publish(results.folder, results.folder, problems))
+    todo = list(units(form, results))
+    if reason := kept.refusal(todo, results, about["machine"]):
+        sys.exit(f"peers: {reason}")
+    problems = run_all(todo, results, lambda unit: run_unit(unit, results, environment), about)
+    print(table.publish(results.kept, results.folder, problems))
+    print(f"peers: {len(todo) - len(problems)} of {len(todo)} units are complete; {results.kept} has "
+          f"{results.size() / 1e6:.1f} MB")
     failed = [unit for unit, reason in problems.items() if reason.startswith("exit code")]
     if failed:
         sys.exit(f"peers: failed: {', '.join(failed)}; run the command again to retry")

@@ -1,14 +1,17 @@
-"""Makes `table.md`, `strength.svg` and `results.json` of the files of complete units.
+"""Makes `table.md` and `strength.svg` of the results of complete units.
 
-    python3 table.py RESULTS OUTPUT    # folders; RESULTS may hold the files of units, or a `results.json`
+    python3 table.py RESULTS OUTPUT    # folders
 """
 
 import importlib
 import json
 import math
+import re
 import sys
 from html import escape
 from pathlib import Path
+
+from kept import described
 
 ANCHOR = "GNU Go level 10"
 COLOURS = ["#b45309", "#7c3aed", "#0f766e", "#be185d", "#1d4ed8", "#4d7c0f"]
@@ -16,19 +19,12 @@ WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 760, 440, 70, 20, 76, 50
 
 
 def read(folder):
-    """The documents of all units, by name, without the records of games."""
-    whole = Path(folder, "results.json")
-    if whole.exists():
-        return json.loads(whole.read_text())
-    documents = {}
-    for path in sorted(Path(folder).glob("*.json")):
-        document = json.loads(path.read_text())
-        document["result"].pop("records", None)
-        for key in ("first", "second"):
-            document["arguments"].get(key, {}).pop("folder", None)
-        document["arguments"].pop("folder", None)
-        documents[document["unit"]] = document
-    return documents
+    """The documents of all units, by name; numbers in names are in the order of their values."""
+    def order(path):
+        return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", path.stem)]
+
+    documents = (json.loads(path.read_text()) for path in sorted(Path(folder).glob("*.json"), key=order))
+    return {document["unit"]: document for document in documents}
 
 
 def number(value):
@@ -257,8 +253,8 @@ def render(documents, problems):
     known = lambda match: match["second"]["module"] == "peer_gnugo"
     parts = [
         f"# Side by side{trial(documents)}",
-        f"{machine['processor']}, {machine['cores']} cores, {machine['instructions']}, {machine['memory_gib']} GiB; "
-        f"{' to '.join(dict.fromkeys((dates[0], dates[-1])))}.\n{wrapped('Versions: ' + versions + '.')}",
+        f"{described(machine)}, {machine['memory_gib']} GiB; {' to '.join(dict.fromkeys((dates[0], dates[-1])))}.\n"
+        f"{wrapped('Versions: ' + versions + '.')}",
         busy(documents),
         "## Inference, one thread, evaluations/s", inference_table(documents),
         "## Speed at equal networks and simulations", speed_table(documents),
@@ -306,8 +302,6 @@ def publish(folder, output, problems=()):
     (output / "table.md").write_text(text)
     if drawn:
         (output / "strength.svg").write_text(drawn)
-    if output != Path(folder):
-        (output / "results.json").write_text(json.dumps(documents, indent=1) + "\n")
     return text
 
 

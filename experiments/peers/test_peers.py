@@ -5,6 +5,7 @@ They need sgfmill of requirements.txt and skip without it. They start no peer.
 
 import contextlib
 import io
+import json
 import os
 import random
 import socket
@@ -22,7 +23,10 @@ sys.dont_write_bytecode = True  # keep the checkout clean
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
+import kept
 import measure
+import peer_openspiel
+import peer_pgx
 import peer_tengen
 import run
 
@@ -38,6 +42,9 @@ try:
     import table
 except ImportError as error:
     raise unittest.SkipTest(f"{error}; `make peers` installs it") from error
+
+HERE_NOW = {"processor": "AMD EPYC", "family": "25", "model": "17", "cores": 2, "instructions": "avx2",
+            "memory_gib": 8.0}
 
 # A GTP program that responds to genmove with the words of its arguments in turn and then passes; "exit" exits.
 SCRIPTED = """
@@ -224,22 +231,22 @@ class ResumeTest(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
-        self.results, self.executed = run.Results(folder.name), []
+        self.results, self.executed, self.asked = kept.Results(folder.name), [], {}
 
     def units(self):
         for name, needs in (("one", ()), ("two", ("one",)), ("three", ("two",))):
-            yield run.Unit(name, "inference", "measure", dict, needs)
+            yield run.Unit(name, "inference", "measure", lambda name=name: self.asked.get(name, {}), needs)
 
     def execute(self, unit):
         self.executed.append(unit.name)
         if unit.name == self.fails:
             raise RuntimeError("exit code 1")
-        return {"unit": unit.name, "arguments": {}, "result": 1, "seconds": 0.0}
+        return {"unit": unit.name, "arguments": unit.arguments(), "result": 1, "seconds": 0.0}
 
     def run_all(self, fails=None):
         self.fails, self.executed = fails, []
         with contextlib.redirect_stdout(io.StringIO()):
-            return run.run_all(self.units(), self.results, self.execute, {"date": "2026-01-01"})
+            return run.run_all(self.units(), self.results, self.execute, {"date": "2026-01-01", "machine": HERE_NOW})
 
     def test_failed_unit_runs_again_and_complete_ones_do_not(self):
         self.assertEqual(self.run_all(fails="two"), {"two": "exit code 1", "three": "needs two"})
@@ -253,6 +260,55 @@ class ResumeTest(unittest.TestCase):
         self.results.path("one").with_suffix(".partial").write_text("{")
         self.assertFalse(self.results.has("one"))
 
+    def test_unit_whose_arguments_changed_is_refused_or_measured_again(self):
+        self.asked = {"two": {"minutes": [5], "folder": "/checkout"}}
+        self.run_all()
+        self.asked = {"two": {"minutes": [5], "folder": "/another/checkout"}}
+        self.assertIsNone(kept.refusal(list(self.units()), self.results, HERE_NOW))
+        self.asked = {"two": {"minutes": [5, 25]}}
+        reason = kept.refusal(list(self.units()), self.results, HERE_NOW)
+        self.assertTrue(reason.endswith("two.json: measured with other minutes"), reason)
+        self.results.forget("one")  # `two` may change with it
+        self.assertIsNone(kept.refusal(list(self.units()), self.results, HERE_NOW))
+        self.run_all()
+        self.assertEqual(self.executed, ["one", "two"])
+
+    def test_result_of_no_unit_is_refused(self):
+        self.run_all()
+        [*fewer, _] = self.units()
+        self.assertIn("three.json: no unit of this form", kept.refusal(fewer, self.results, HERE_NOW))
+
+    def test_results_of_another_machine_are_refused(self):
+        self.run_all()
+        units = list(self.units())
+        self.assertIsNone(kept.refusal(units, self.results, {**HERE_NOW, "memory_gib": 7.9}))
+        for other in ({"cores": 4}, {"family": "26"}, {"model": "1"}):
+            reason = kept.refusal(units, self.results, {**HERE_NOW, **other})
+            self.assertIn("another machine (AMD EPYC, family 25, model 17, 2 cores, avx2; this is", reason)
+
+    def test_results_are_kept_without_games_and_folders(self):
+        first = {"folder": "/checkout", "minute": 5}
+        self.results.write("one", {"arguments": {"first": first}, "result": {"points": 1, "records": [1]}})
+        self.assertEqual(self.results.document("one"), {"arguments": {"first": {"minute": 5}}, "result": {"points": 1}})
+
+    def test_training_is_kept_with_the_networks_that_matches_need(self):
+        files = {peer_tengen: ["5.json", "store/9x9/run.toml", "store/9x9/models/000012/model.toml"],
+                 peer_pgx: ["5.msgpack"], peer_openspiel: ["checkpoint-5/d/data"]}
+        others = ["25.json", "25.msgpack", "log", "store/9x9/models/000013/model.toml", "checkpoint-25/d/data"]
+        for module, wanted in files.items():
+            unit = run.Unit(f"train {module.NAME}", module.__name__, "train", dict)
+            for path in [*wanted, *others]:
+                file = self.results.scratch(unit.name) / path
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text(json.dumps({"model": "9x9-12"}))
+            result = {"checkpoints": [{"updates": 1}, {"updates": 0}]}
+            document = {"arguments": {"minutes": [5, 25]}, "result": result}
+            for _ in range(2):  # the second time it replaces the first
+                self.results.write(unit.name, document, run.networks_of(unit, self.results, document))
+            networks = self.results.networks(unit.name)
+            found = sorted(str(path.relative_to(networks)) for path in networks.rglob("*") if path.is_file())
+            self.assertEqual(found, sorted(wanted))
+
     def test_forms_have_unique_units_whose_needs_come_first(self):
         for form in run.FORMS.values():
             seen = set()
@@ -260,13 +316,6 @@ class ResumeTest(unittest.TestCase):
                 self.assertTrue(set(unit.needs) <= seen, unit.name)
                 self.assertNotIn(unit.name, seen)
                 seen.add(unit.name)
-
-    def test_results_of_another_machine_are_found(self):
-        here = {"processor": "a", "cores": 2, "instructions": "avx2", "memory_gib": 8.0}
-        self.results.write("train x 1", {"machine": {**here, "memory_gib": 7.9}})
-        self.assertIsNone(run.foreign(self.results, here))
-        self.results.write("train x 2", {"machine": {**here, "cores": 4}})
-        self.assertEqual(run.foreign(self.results, here), "a, 4, avx2")
 
     def test_seeds_share_the_games_in_pairs(self):
         form = run.Form("form", 1.0, [], {}, [1, 2, 3], 100, 1, once=("alone",))
@@ -277,13 +326,20 @@ class ResumeTest(unittest.TestCase):
             for row, minutes in form.minutes.items():
                 for seed in form.seeds:
                     saved = [{"minutes": minute, "updates": 1} for minute in minutes]
-                    self.results.write(f"train {row} {seed}", {"result": {"checkpoints": saved}})
+                    self.results.write(f"train {row} {seed}", {"arguments": {"settings": {}},
+                                                               "result": {"checkpoints": saved}})
             self.results.write("tune pgx", {"result": {"settings": {}}})
             units = [unit for unit in run.units(form, self.results) if unit.module == "matches"]
             self.assertTrue(units)
             for unit in units:
                 first, second = (unit.arguments()[side] for side in ("first", "second"))
                 self.assertTrue(second["module"] == "peer_gnugo" or first["minute"] == second["minute"], unit.name)
+
+
+class KeptTest(unittest.TestCase):
+    def test_results_in_the_repository_are_small(self):
+        size = sum(path.stat().st_size for path in (HERE / "full").rglob("*") if path.is_file())
+        self.assertLess(size, 25e6)
 
 
 def match(first, second, points, games=10, **more):
