@@ -27,6 +27,7 @@ help:
 	@echo "make sanitize  tests of the CPU kernels under AddressSanitizer (x86-64)"
 	@echo "make fuzz   each fuzz target under AddressSanitizer for SECONDS=60 (x86-64)"
 	@echo "make peers  Tengen beside pgx, OpenSpiel and others: a trial; PEERS=full takes half a day"
+	@echo "            PEERS=full MINUTES=110 make peers does as much of it as fits"
 	@echo "make dist   programs without libtorch, as a tarball and a wheel, in target/dist"
 	@echo "make setup  set up libtorch for plain cargo commands"
 
@@ -79,11 +80,11 @@ deny:
 	@$(call install,cargo-deny)
 	PATH="$$PATH:$(CARGO_TOOLS)/bin" cargo deny --locked check
 
-# The short form, or with PEERS=full the full one. experiments/peers/README.md
+# The short form, or with PEERS=full the full one; with MINUTES=110 as much as fits. experiments/peers/README.md
 PEERS ?= short
 peers: setup
 	cargo build --locked --release --package tengen --package trainer
-	python3 -B experiments/peers/run.py $(PEERS)
+	python3 -B experiments/peers/run.py $(PEERS) $(if $(MINUTES),--minutes $(MINUTES))
 
 # In a folder of its own: with other features cargo would rebuild the workspace each time.
 dist: export CARGO_TARGET_DIR := $(abspath $(or $(CARGO_TARGET_DIR),target))/dist

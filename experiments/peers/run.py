@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Measures Tengen and its peers side by side, and writes a table and a picture.
 
-    make peers              # the short form: a trial
-    PEERS=full make peers   # the full form, half a day
+    make peers                          # the short form: a trial
+    PEERS=full make peers               # the full form, half a day
+    PEERS=full MINUTES=110 make peers   # as much of it as fits
 
 Each unit of work is kept when it is complete: its result as `KEEP/UNIT.json`, and the networks that matches need as
 `KEEP/UNIT/`. Run again, the command resumes after the last complete unit, in another checkout and on another day, too.
@@ -25,7 +26,6 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
 sys.dont_write_bytecode = True  # keep the checkout clean
@@ -38,115 +38,9 @@ import cache
 import kept
 import measure
 import wheels
+from units import FORMS, peer, units
 
-
-@dataclass(frozen=True)
-class Form:
-    """How much is measured."""
-
-    name: str
-    seconds: float  # per number of a benchmark
-    networks: list  # blocks and filters
-    minutes: dict  # minutes at which each row is saved; it trains until the last
-    seeds: list
-    games: int  # of a row and minute with an opponent, with all seeds together
-    heads: int  # of the last minutes of a row, as many have matches with Tengen
-    once: tuple = ()  # rows with the first seed only
-
-    def seeds_of(self, row):
-        return self.seeds[:1] if row in self.once else self.seeds
-
-    def games_of(self, row):
-        """Games of each seed, in pairs of both colours."""
-        return 2 * math.ceil(self.games / (2 * len(self.seeds_of(row))))
-
-
-FORMS = {
-    "short": Form("short", 1.0, [(4, 32)], {
-        "tengen 9x9": [1, 2], "pgx cpu": [2], "openspiel cpu": [2]}, [1], 2, 1),
-    # The examples of pgx and OpenSpiel are not made for CPUs: their first update takes hours.
-    "full": Form("full", 10.0, [(4, 32), (6, 64)], {
-        **dict.fromkeys(["tengen 9x9", "pgx cpu", "openspiel cpu"], [5, 25, 60]),
-        **dict.fromkeys(["pgx example", "openspiel example"], [5, 25])}, [1, 2], 100, 3,
-        once=("pgx example", "openspiel example")),
-}
-TRAINED = ["tengen", "pgx", "openspiel"]  # peer_NAME.py
-SIMULATIONS = 32  # of benchmarks, and of matches at equal visits
-SECONDS_PER_MOVE = 0.2  # of matches at equal time
 SITE_STAMP = f"{sys.implementation.cache_tag}\n{(HERE / 'requirements.txt').read_text()}"
-
-
-@dataclass(frozen=True)
-class Unit:
-    """A piece of work: a function of a module, its arguments from earlier results, and what it needs."""
-
-    name: str
-    module: str
-    function: str
-    arguments: callable
-    needs: tuple = ()
-
-
-def peer(name):
-    return importlib.import_module(f"peer_{name}")
-
-
-def units(form, results):
-    """All units of a form, in their order."""
-    for blocks, filters in form.networks:
-        yield Unit(f"inference {blocks}x{filters}", "inference", "measure",
-                   lambda b=blocks, f=filters: {"blocks": b, "filters": f, "seconds": form.seconds})
-    for name in [*TRAINED, "leelaz"]:
-        for blocks, filters in form.networks:
-            yield Unit(f"speed {name} {blocks}x{filters}", f"peer_{name}", "speed",
-                       lambda b=blocks, f=filters: {"blocks": b, "filters": f, "simulations": SIMULATIONS,
-                                                    "seconds": form.seconds, "form": form.name})
-    yield Unit("tune pgx", "peer_pgx", "tune", lambda: {"form": form.name, "seconds": form.seconds,
-                                                        "folder": folder("tune pgx")})
-
-    def settings(row):
-        name, key = row.split()
-        return results.read("tune pgx")["settings"] if row == "pgx cpu" else peer(name).ROWS[key]
-
-    def folder(name):
-        return str(results.scratch(name))
-
-    for row, minutes in form.minutes.items():
-        for seed in form.seeds_of(row):
-            yield Unit(f"train {row} {seed}", f"peer_{row.split()[0]}", "train",
-                       lambda r=row, m=minutes, s=seed: {
-                           "settings": settings(r), "folder": folder(f"train {r} {s}"), "minutes": m, "seed": s},
-                       ("tune pgx",) if row == "pgx cpu" else ())
-
-    def player(row, seed, minute):
-        name = f"train {row} {seed}"
-        document = results.document(name)
-        saved = document["result"]["checkpoints"][form.minutes[row].index(minute)]
-        return {"name": row, "module": f"peer_{row.split()[0]}", "settings": document["arguments"]["settings"],
-                "minute": minute, "folder": str(results.networks(name)), "updates": saved["updates"]}
-
-    def opponent(name):
-        return {"name": name, "module": "peer_gnugo", "settings": peer("gnugo").OPPONENTS[name], "folder": "",
-                "minute": 0}
-
-    for row, minutes in form.minutes.items():
-        for seed in form.seeds_of(row):
-            for minute in minutes:
-                for other in peer("gnugo").OPPONENTS:
-                    yield Unit(f"match {row} {seed} {minute} {other}", "matches", "play",
-                               lambda r=row, s=seed, m=minute, o=other: {
-                                   "first": player(r, s, m), "second": opponent(o), "games": form.games_of(r),
-                                   "seed": s, "visits": SIMULATIONS}, (f"train {row} {seed}",))
-    home, *others = form.minutes
-    for row in others:
-        for seed in form.seeds_of(row):
-            for minute in form.minutes[row][-form.heads:]:
-                for limit, value in (("visits", SIMULATIONS), ("seconds", SECONDS_PER_MOVE)):
-                    yield Unit(f"match {row} {seed} {minute} {home} {limit}", "matches", "play",
-                               lambda r=row, s=seed, m=minute, k=limit, v=value: {
-                                   "first": player(home, s, m), "second": player(r, s, m),
-                                   "games": form.games_of(r), "seed": s, k: v},
-                               (f"train {home} {seed}", f"train {row} {seed}"))
 
 
 def missing(unit):
@@ -246,9 +140,10 @@ def networks_of(unit, results, document):
     return list(dict.fromkeys(path for paths in found for path in paths))
 
 
-def run_all(todo, results, execute, about):
-    """Runs the units without a result, in order. Returns those that failed or lack something, with the reason."""
-    problems = {}
+def run_all(todo, results, execute, about, minutes=math.inf):
+    """Runs the units without a result, in order, but for those that would take longer than is left of the minutes.
+    Returns those that failed or lack something, with the reason."""
+    problems, deadline = {}, time.monotonic() + minutes * 60
     for unit in todo:
         reason = next((f"needs {need}" for need in unit.needs if not results.has(need)), None)
         if not reason and results.has(unit.name):
@@ -256,10 +151,12 @@ def run_all(todo, results, execute, about):
             if not keys:
                 continue
             print(f"{unit.name}: measured with other {', '.join(keys)}", flush=True)
-        reason = reason or missing(unit)
+        if not reason and unit.minutes * 60 > deadline - time.monotonic():
+            reason = f"takes about {unit.minutes} minutes, more than were left"
+        if not reason and (reason := missing(unit)):
+            print(f"{unit.name}: skipped: {reason}", flush=True)
         if reason:
             problems[unit.name] = reason
-            print(f"{unit.name}: skipped: {reason}", flush=True)
             continue
         print(f"{unit.name} …", flush=True)
         results.forget(unit.name)
@@ -279,11 +176,13 @@ def options():
     parser.add_argument("form", nargs="?", choices=FORMS, default="short")
     parser.add_argument("--keep", type=Path, metavar="FOLDER",
                         help="results of complete units [default: full beside this file, or target/peers/short/kept]")
+    parser.add_argument("--minutes", type=float, default=math.inf, metavar="N",
+                        help="begin no unit that would take longer than is left of them [default: no limit]")
     return parser.parse_args()
 
 
 def main():
-    asked = options()
+    asked, began = options(), time.monotonic()
     packages, form = prepare_site(), FORMS[asked.form]
     sys.path.append(str(packages))
     import table
@@ -296,7 +195,8 @@ def main():
     todo = list(units(form, results))
     if reason := kept.refusal(todo, results, about["machine"]):
         sys.exit(f"peers: {reason}")
-    problems = run_all(todo, results, lambda unit: run_unit(unit, results, environment), about)
+    left = asked.minutes - (time.monotonic() - began) / 60
+    problems = run_all(todo, results, lambda unit: run_unit(unit, results, environment), about, left)
     print(table.publish(results.kept, results.folder, problems))
     print(f"peers: {len(todo) - len(problems)} of {len(todo)} units are complete; {results.kept} has "
           f"{results.size() / 1e6:.1f} MB")

@@ -29,6 +29,7 @@ import peer_openspiel
 import peer_pgx
 import peer_tengen
 import run
+import units
 
 try:
     import sgfmill.boards
@@ -231,11 +232,12 @@ class ResumeTest(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
-        self.results, self.executed, self.asked = kept.Results(folder.name), [], {}
+        self.results, self.executed, self.asked, self.minutes = kept.Results(folder.name), [], {}, {}
 
     def units(self):
         for name, needs in (("one", ()), ("two", ("one",)), ("three", ("two",))):
-            yield run.Unit(name, "inference", "measure", lambda name=name: self.asked.get(name, {}), needs)
+            yield units.Unit(name, "inference", "measure", lambda name=name: self.asked.get(name, {}), needs,
+                             self.minutes.get(name, 0))
 
     def execute(self, unit):
         self.executed.append(unit.name)
@@ -243,10 +245,11 @@ class ResumeTest(unittest.TestCase):
             raise RuntimeError("exit code 1")
         return {"unit": unit.name, "arguments": unit.arguments(), "result": 1, "seconds": 0.0}
 
-    def run_all(self, fails=None):
+    def run_all(self, fails=None, **options):
         self.fails, self.executed = fails, []
+        about = {"date": "2026-01-01", "machine": HERE_NOW}
         with contextlib.redirect_stdout(io.StringIO()):
-            return run.run_all(self.units(), self.results, self.execute, {"date": "2026-01-01", "machine": HERE_NOW})
+            return run.run_all(self.units(), self.results, self.execute, about, **options)
 
     def test_failed_unit_runs_again_and_complete_ones_do_not(self):
         self.assertEqual(self.run_all(fails="two"), {"two": "exit code 1", "three": "needs two"})
@@ -255,6 +258,13 @@ class ResumeTest(unittest.TestCase):
         self.assertEqual(self.executed, ["two", "three"])
         self.run_all()
         self.assertEqual(self.executed, [])
+
+    def test_units_that_do_not_fit_in_the_minutes_are_not_begun(self):
+        self.minutes = {"one": 5, "two": 60}
+        problems = self.run_all(minutes=10)
+        self.assertEqual(self.executed, ["one"])
+        self.assertEqual(problems, {"two": "takes about 60 minutes, more than were left", "three": "needs two"})
+        self.assertEqual(self.run_all(minutes=61), {})
 
     def test_partial_file_is_no_result(self):
         self.results.path("one").with_suffix(".partial").write_text("{")
@@ -280,10 +290,10 @@ class ResumeTest(unittest.TestCase):
 
     def test_results_of_another_machine_are_refused(self):
         self.run_all()
-        units = list(self.units())
-        self.assertIsNone(kept.refusal(units, self.results, {**HERE_NOW, "memory_gib": 7.9}))
+        todo = list(self.units())
+        self.assertIsNone(kept.refusal(todo, self.results, {**HERE_NOW, "memory_gib": 7.9}))
         for other in ({"cores": 4}, {"family": "26"}, {"model": "1"}):
-            reason = kept.refusal(units, self.results, {**HERE_NOW, **other})
+            reason = kept.refusal(todo, self.results, {**HERE_NOW, **other})
             self.assertIn("another machine (AMD EPYC, family 25, model 17, 2 cores, avx2; this is", reason)
 
     def test_results_are_kept_without_games_and_folders(self):
@@ -296,7 +306,7 @@ class ResumeTest(unittest.TestCase):
                  peer_pgx: ["5.msgpack"], peer_openspiel: ["checkpoint-5/d/data"]}
         others = ["25.json", "25.msgpack", "log", "store/9x9/models/000013/model.toml", "checkpoint-25/d/data"]
         for module, wanted in files.items():
-            unit = run.Unit(f"train {module.NAME}", module.__name__, "train", dict)
+            unit = units.Unit(f"train {module.NAME}", module.__name__, "train", dict)
             for path in [*wanted, *others]:
                 file = self.results.scratch(unit.name) / path
                 file.parent.mkdir(parents=True, exist_ok=True)
@@ -310,28 +320,35 @@ class ResumeTest(unittest.TestCase):
             self.assertEqual(found, sorted(wanted))
 
     def test_forms_have_unique_units_whose_needs_come_first(self):
-        for form in run.FORMS.values():
+        for form in units.FORMS.values():
             seen = set()
-            for unit in run.units(form, self.results):
+            for unit in units.units(form, self.results):
                 self.assertTrue(set(unit.needs) <= seen, unit.name)
                 self.assertNotIn(unit.name, seen)
+                self.assertGreater(unit.minutes, 0)
                 seen.add(unit.name)
 
+    def test_rows_are_measured_one_after_the_other(self):
+        names = [unit.name for unit in units.units(units.FORMS["full"], self.results)]
+        beginnings = ["train tengen 9x9 1", "train tengen 9x9 2", "inference 4x32", "tune pgx", "train pgx cpu 1",
+                      "match pgx cpu 1 5 GNU Go level 1", "match pgx cpu 1 60 tengen 9x9 seconds", "train pgx cpu 2"]
+        self.assertEqual(sorted(beginnings, key=names.index), beginnings)
+
     def test_seeds_share_the_games_in_pairs(self):
-        form = run.Form("form", 1.0, [], {}, [1, 2, 3], 100, 1, once=("alone",))
+        form = units.Form("form", 1.0, [], {}, [1, 2, 3], 100, 1, once=("alone",))
         self.assertEqual([form.games_of(row) for row in ("all", "alone")], [34, 100])
 
     def test_matches_are_between_networks_that_were_saved(self):
-        for form in run.FORMS.values():
+        for form in units.FORMS.values():
             for row, minutes in form.minutes.items():
                 for seed in form.seeds:
                     saved = [{"minutes": minute, "updates": 1} for minute in minutes]
                     self.results.write(f"train {row} {seed}", {"arguments": {"settings": {}},
                                                                "result": {"checkpoints": saved}})
             self.results.write("tune pgx", {"result": {"settings": {}}})
-            units = [unit for unit in run.units(form, self.results) if unit.module == "matches"]
-            self.assertTrue(units)
-            for unit in units:
+            matches = [unit for unit in units.units(form, self.results) if unit.module == "matches"]
+            self.assertTrue(matches)
+            for unit in matches:
                 first, second = (unit.arguments()[side] for side in ("first", "second"))
                 self.assertTrue(second["module"] == "peer_gnugo" or first["minute"] == second["minute"], unit.name)
 
