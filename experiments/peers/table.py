@@ -71,18 +71,28 @@ def named(documents, prefix):
     return {name: document for name, document in documents.items() if name.startswith(prefix)}
 
 
-def inference_table(documents):
-    rows = []
+LIBRARIES = {"onnxruntime": "ONNX Runtime f32", "openvino": "OpenVINO f32", "openvino-bf16": "OpenVINO bf16"}
+
+
+def inference_rates(documents):
+    """The evaluations/s of each library, by network and batch; Tengen's are in the precision of play."""
     for name, document in named(documents, "inference ").items():
-        for batch in sorted({case["batch"] for case in document["result"]["cases"]}):
-            rates = {}
-            for case in document["result"]["cases"]:
-                engine = "Tengen" if case["engine"].startswith("int16") else case["engine"]
-                if case["batch"] == batch and engine.split()[0] in ("Tengen", "onnxruntime", "openvino"):
-                    rates[engine.split()[0]] = case["evaluations_per_s"]
-            rows.append([name.split()[1], str(batch), *(number(rates.get(engine)) for engine in
-                         ("Tengen", "onnxruntime", "openvino")), winner(rates)])
-    return markdown(["network", "batch", "Tengen", "ONNX Runtime", "OpenVINO", "fastest"], rows)
+        cases = document["result"]["cases"]
+        for batch in sorted({case["batch"] for case in cases}):
+            play, *others = [case for case in cases if case["batch"] == batch]
+            rates = {f"Tengen {play['engine'].split()[0]}": play["evaluations_per_s"]}
+            for case in others:
+                library = LIBRARIES.get(case["engine"].split()[0])
+                rates.update({library: case["evaluations_per_s"]} if library else {})
+            yield name.split()[1], batch, rates
+
+
+def inference_table(documents):
+    found = list(inference_rates(documents))
+    names = list(dict.fromkeys(name for _, _, rates in found for name in rates))
+    return markdown(["network", "batch", *names, "fastest"], (
+        [network, str(batch), *(number(rates.get(name)) for name in names), winner(rates)]
+        for network, batch, rates in found))
 
 
 SPEEDS = {"positions_per_s": "self-play, positions/s", "evaluations_per_s": "self-play, evaluations/s",

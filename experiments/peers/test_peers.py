@@ -23,6 +23,7 @@ sys.dont_write_bytecode = True  # keep the checkout clean
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE))
 
+import inference
 import kept
 import measure
 import peer_openspiel
@@ -378,6 +379,22 @@ class TableTest(unittest.TestCase):
         self.assertEqual(table.winner({"Tengen": 10.0, "pgx": 25.0, "c": None}), "pgx, 2.50 times Tengen")
         self.assertEqual(table.winner({"Tengen": 0.5, "pgx": 2.0, "c": None}, lowest=True), "Tengen, 0.250 times pgx")
         self.assertEqual([table.winner(rates) for rates in ({"pgx": 1.0}, {"pgx": None})], ["pgx", "–"])
+
+    def test_inference_table_has_a_column_for_each_precision(self):
+        engines = ["int16 avx512-vnni", "f32", "plain libtorch", "onnxruntime 1.32.0", "openvino 2026.4.1",
+                   "openvino-bf16 2026.4.1"]
+        cases = [{"engine": engine, "batch": batch, "evaluations_per_s": 100.0 * batch - index}
+                 for batch in (1, 64) for index, engine in enumerate(engines)]
+        text = table.inference_table({"inference 4x32": {"result": {"cases": cases}}})
+        head, _, one, _ = text.splitlines()
+        self.assertEqual(head, "| network | batch | Tengen int16 | ONNX Runtime f32 | OpenVINO f32 | OpenVINO bf16 "
+                               "| fastest |")
+        self.assertEqual(one, "| 4x32 | 1 | 100 | 97.0 | 96.0 | 95.0 | Tengen int16, 1.03 times ONNX Runtime f32 |")
+
+    def test_bf16_is_measured_where_the_processor_has_it(self):
+        for flags, libraries in (("avx512f avx512_bf16", 3), ("avx512f", 2), ("amx_bf16", 3)):
+            with mock.patch("inference.processor", return_value={"flags": flags}):
+                self.assertEqual(len(inference.libraries()), libraries, flags)
 
     def test_match_is_decided_only_outside_the_interval(self):
         level = ("GNU Go level 10", 0)
