@@ -65,7 +65,7 @@ def seconds_per_move(command, moves):
 
 def speed(blocks, filters, simulations, seconds, form):
     """Visits/s of one game on one thread, of Leela Zero and of Tengen with the same network."""
-    visits, moves = {"short": (200, 3), "full": (1600, 10)}[form]
+    visits, moves = {"short": (200, 3), "full": (800, 5)}[form]
     with tempfile.TemporaryDirectory() as store:
         weights = publish(store, blocks, filters)
         tengen = [peer_tengen.program("tengen"), "gtp", "--store", store, "--model", "lz-1", "--threads", 1]

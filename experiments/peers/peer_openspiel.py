@@ -155,14 +155,16 @@ def newest_checkpoint(path):
     return max(found, default=None)
 
 
-def progress(path):
-    """The last line of the trainer's log."""
-    log = Path(path, "learner.jsonl")
-    lines = log.read_text().splitlines() if log.exists() else []
-    try:
-        return json.loads(lines[-1]) if lines else {}
-    except ValueError:
-        return json.loads(lines[-2]) if len(lines) > 1 else {}
+def positions_of(path):
+    """Moves that the actors have played, those of games in progress included. The trainer counts finished games."""
+    logs = Path(path).glob("log-actor-*.txt")
+    return sum(log.read_text(errors="replace").count("sampled action") for log in logs)
+
+
+def minutes_to_first_update(settings, positions, seconds):
+    """Minutes from the start to the first update, which takes so many positions; None before the first."""
+    wanted = settings["buffer"] // settings["reuse"]
+    return seconds / 60 * wanted / positions if positions else None
 
 
 def compiled_config(fields):
@@ -186,11 +188,12 @@ def run(settings, path):
         uct_c=settings["uct_c"], max_simulations=settings["simulations"], policy_alpha=settings["alpha"],
         policy_epsilon=0.25, temperature=1, temperature_drop=settings["sampled_moves"], nn_model="resnet",
         nn_width=settings["filters"], nn_depth=settings["blocks"], observation_shape=None, output_size=None,
-        verbose=False, quiet=True, nn_api_version=API))
+        verbose=False, quiet=False, nn_api_version=API))
 
 
 def train(settings, folder, minutes, seed):
-    """Runs OpenSpiel for the time and copies its newest checkpoint at each of `minutes`. It takes no seed."""
+    """Runs OpenSpiel until the last of `minutes`, or until one where the first update would come after the last; copies
+    its newest checkpoint at each of them. It takes no seed."""
     began = time.monotonic()
     os.environ["XLA_FLAGS"] = ONE_THREAD
     path, saved = str(Path(folder, "run").absolute()), []
@@ -202,21 +205,21 @@ def train(settings, folder, minutes, seed):
                 if not process.is_alive():
                     raise RuntimeError(f"OpenSpiel exited with code {process.exitcode}")
                 time.sleep(min(left, 1))
-            log, newest = progress(path), newest_checkpoint(path)
+            elapsed, positions, newest = time.monotonic() - began, positions_of(path), newest_checkpoint(path)
             if newest:
                 shutil.copytree(newest[1], Path(folder, f"checkpoint-{minute}"))
-            saved.append({"minutes": (time.monotonic() - began) / 60, "positions": log.get("total_states", 0),
-                          "updates": newest[0] if newest else 0})
+            updates = newest[0] if newest else 0
+            saved.append({"minutes": elapsed / 60, "positions": positions, "updates": updates})
+            first_update = None if updates else minutes_to_first_update(settings, positions, elapsed)
+            if first_update and first_update > minutes[-1]:
+                break
     finally:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
         process.kill()
         process.join()
-    elapsed, log = time.monotonic() - began, progress(path)
-    positions = log.get("total_states", 0)
-    # The log says nothing about games that have not ended.
-    return {"positions": positions, "updates": saved[-1]["updates"], "iterations": log.get("step", 0),
-            "seconds": elapsed, "checkpoints": saved, "positions_per_s": positions / elapsed,
+    return {"positions": positions, "updates": updates, "seconds": elapsed, "checkpoints": saved,
+            "minutes_to_first_update": first_update, "positions_per_s": positions / elapsed,
             "evaluations_per_s": positions * settings["simulations"] / elapsed, "examples_per_s": None}
 
 

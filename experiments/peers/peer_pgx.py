@@ -20,11 +20,10 @@ ROWS = {
             "learning_rate": 0.003, "window": 8, "uses": 2, "symmetries": True, "restart": False},
 }
 # Numbers of games to try, by form.
-TRIED = {"short": [32, 128], "full": [16, 32, 64, 128, 256, 512]}
+TRIED = {"short": [32, 128], "full": [32, 64, 128, 256]}
 # Changes of `cpu` that are trained for some minutes each; the winner of duels at 16 simulations remains.
-CANDIDATES = {"short": [], "full": [{}, {"simulations": 8}, {"simulations": 32}, {"learning_rate": 0.001},
-                                    {"learning_rate": 0.01}, {"uses": 4}, {"moves": 128}]}
-CANDIDATE_MINUTES = 3
+CANDIDATES = {"short": [], "full": [{}, {"simulations": 8}, {"simulations": 32}, {"uses": 4}]}
+CANDIDATE_MINUTES = 2
 DUEL_GAMES = 64
 SIZE = 9
 
@@ -178,8 +177,19 @@ def symmetric(generator, planes, policy):
     return planes, np.concatenate([points.reshape((len(points), -1)), policy[:, -1:]], 1)
 
 
+def minutes_to_first_update(settings, positions, seconds, chunk, compiled):
+    """Minutes from the start to the first update, after an iteration, at the rate since the first `chunk` moves of each
+    game, which were played after `compiled` seconds; None before."""
+    if not positions:
+        return None
+    later = positions - chunk * settings["games"]
+    rate = later / (seconds - compiled) if later else positions / seconds
+    return (seconds + max(0, settings["games"] * settings["moves"] - positions) / rate) / 60
+
+
 def train(settings, folder, minutes, seed):
-    """Trains until the last of `minutes`; saves the network at each of them. The time includes compilation."""
+    """Trains until the last of `minutes`, or until one where the first update would come after the last; saves the
+    network at each of them. The time includes compilation."""
     import flax.serialization
     import jax
     import numpy as np
@@ -190,14 +200,19 @@ def train(settings, folder, minutes, seed):
     learner = Learner(search, settings, search.new_model(seed))
     buffer, due, saved = [], list(minutes), []
     count = {"positions": 0, "updates": 0, "selfplay_seconds": 0.0, "training_seconds": 0.0}
-    state, iteration, compiled = None, 0, None
+    state, iteration, compiled, first_update = None, 0, None, None
 
     def save_if_due():
+        nonlocal first_update
         elapsed = (time.monotonic() - began) / 60
         while due and elapsed >= due[0]:
             target = Path(folder, f"{due.pop(0)}.msgpack")
             target.write_bytes(flax.serialization.to_bytes(learner.model))
             saved.append({"minutes": elapsed, "positions": count["positions"], "updates": count["updates"]})
+            first_update = None if count["updates"] else minutes_to_first_update(
+                settings, count["positions"], elapsed * 60, chunk, compiled)
+            if first_update and first_update > minutes[-1]:
+                due.clear()
         return bool(due)
 
     # One move of a large batch takes minutes, so the clock is read after each; small ones are read after eight.
@@ -237,6 +252,7 @@ def train(settings, folder, minutes, seed):
     elapsed = time.monotonic() - began
     return {
         **count, "iterations": iteration, "seconds": elapsed, "seconds_to_first_moves": compiled, "checkpoints": saved,
+        "minutes_to_first_update": first_update,
         "positions_per_s": count["positions"] / elapsed,
         "evaluations_per_s": count["positions"] * (settings["simulations"] + 1) / elapsed,
         "examples_per_s": count["updates"] * settings["batch"] / elapsed,

@@ -125,13 +125,19 @@ def leelaz_table(documents):
     return markdown(["network, 19x19", "Tengen, visits/s", "Leela Zero, visits/s", "faster"], rows)
 
 
+def updates(result):
+    """The updates of a training, or when the first would have been made."""
+    first = result.get("minutes_to_first_update")
+    return f"0; the first after {number(first)} minutes" if first else number(result["updates"])
+
+
 def training_table(documents):
     rows = []
     for name, document in named(documents, "train ").items():
         result, last = document["result"], document["result"]["checkpoints"][-1]
         rows.append([name.removeprefix("train "), number(last["minutes"]), number(result["positions"]),
                      number(result["positions_per_s"]), number(result["evaluations_per_s"]),
-                     number(result["examples_per_s"]), number(result["updates"]),
+                     number(result["examples_per_s"]), updates(result),
                      f"{document['peak_bytes'] / 2**30:.2f}"])
     rates = {row[0]: named(documents, "train ")[f"train {row[0]}"]["result"]["positions_per_s"] for row in rows}
     table = markdown(["row, seed", "minutes", "positions", "positions/s", "evaluations/s", "examples/s", "updates",

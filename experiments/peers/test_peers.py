@@ -39,6 +39,7 @@ except ImportError:
 
 try:
     import gtp
+    import matches
     import referee
     import rules
     import table
@@ -215,6 +216,33 @@ class TengenTest(unittest.TestCase):
             thread.join()
 
 
+class FirstUpdateTest(unittest.TestCase):
+    def test_pgx_needs_an_iteration_at_the_rate_after_compilation(self):
+        def minutes(positions, seconds):
+            settings = {"games": 1000, "moves": 101}
+            return peer_pgx.minutes_to_first_update(settings, positions, seconds, chunk=1, compiled=120.0)
+
+        self.assertIsNone(minutes(0, 60.0))
+        self.assertEqual(minutes(1000, 120.0), 101 * 2, "with compilation, as no other move is known")
+        self.assertEqual(minutes(2000, 180.0), 2 + 100)
+        self.assertEqual(minutes(101_000, 180.0), 3, "the iteration is complete")
+
+    def test_openspiel_needs_a_share_of_its_buffer(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertEqual(peer_openspiel.positions_of(folder), 0)
+            for actor, moves in enumerate((3, 5)):
+                line = "[2026-01-01 00:00:00.000] Player 1 sampled action: W a1\n"
+                Path(folder, f"log-actor-{actor}.txt").write_text("actor started\n" + line * moves)
+            self.assertEqual(peer_openspiel.positions_of(folder), 8)
+        settings = {"buffer": 64, "reuse": 4}
+        self.assertEqual(peer_openspiel.minutes_to_first_update(settings, 8, 300.0), 10)
+        self.assertIsNone(peer_openspiel.minutes_to_first_update(settings, 0, 300.0))
+
+    def test_table_says_when_it_would_be(self):
+        for result, text in (((0, 312.4), "0; the first after 312 minutes"), ((80, None), "80.0")):
+            self.assertEqual(table.updates(dict(zip(("updates", "minutes_to_first_update"), result))), text)
+
+
 class MeasureTest(unittest.TestCase):
     def test_memory_of_descendants_is_that_of_the_process_that_needs_it(self):
         child = "x = b'1' * (64 << 20)\nprint(flush=True)\ninput()"
@@ -339,6 +367,15 @@ class ResumeTest(unittest.TestCase):
         form = units.Form("form", 1.0, [], {}, [1, 2, 3], 100, 1, once=("alone",))
         self.assertEqual([form.games_of(row) for row in ("all", "alone")], [34, 100])
 
+    def test_network_of_a_training_that_stopped_has_no_updates(self):
+        form = units.FORMS["full"]
+        self.results.write("train pgx example 1", {"arguments": {"settings": {}}, "result": {
+            "checkpoints": [{"minutes": 5.1, "updates": 0}]}})
+        found = [units.player(form, self.results, "pgx example", 1, minute) for minute in (5, 25)]
+        self.assertEqual([player["updates"] for player in found], [0, 0])
+        self.assertEqual(matches.play(found[1], {}, 100, 1, visits=32),
+                         {"games": 0, "reason": "pgx example had not trained yet"})
+
     def test_matches_are_between_networks_that_were_saved(self):
         for form in units.FORMS.values():
             for row, minutes in form.minutes.items():
@@ -347,9 +384,9 @@ class ResumeTest(unittest.TestCase):
                     self.results.write(f"train {row} {seed}", {"arguments": {"settings": {}},
                                                                "result": {"checkpoints": saved}})
             self.results.write("tune pgx", {"result": {"settings": {}}})
-            matches = [unit for unit in units.units(form, self.results) if unit.module == "matches"]
-            self.assertTrue(matches)
-            for unit in matches:
+            played = [unit for unit in units.units(form, self.results) if unit.module == "matches"]
+            self.assertTrue(played)
+            for unit in played:
                 first, second = (unit.arguments()[side] for side in ("first", "second"))
                 self.assertTrue(second["module"] == "peer_gnugo" or first["minute"] == second["minute"], unit.name)
 

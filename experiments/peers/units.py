@@ -29,18 +29,20 @@ class Form:
 FORMS = {
     "short": Form("short", 1.0, [(4, 32)], {
         "tengen 9x9": [1, 2], "pgx cpu": [2], "openspiel cpu": [2]}, [1], 2, 1),
-    # The examples of pgx and OpenSpiel are not made for CPUs: their first update takes hours.
-    "full": Form("full", 10.0, [(4, 32), (6, 64)], {
+    # The examples of pgx and OpenSpiel are not made for CPUs: where their first update takes longer than the last of
+    # their minutes, they stop after the first.
+    "full": Form("full", 5.0, [(4, 32), (6, 64)], {
         **dict.fromkeys(["tengen 9x9", "pgx cpu", "openspiel cpu"], [5, 25, 60]),
         **dict.fromkeys(["pgx example", "openspiel example"], [5, 25])}, [1, 2], 100, 3,
         once=("pgx example", "openspiel example")),
 }
 TRAINED = ["tengen", "pgx", "openspiel"]  # peer_NAME.py
 SIMULATIONS = 32  # of benchmarks, and of matches at equal visits
-SECONDS_PER_MOVE = 0.2  # of matches at equal time
+SECONDS_PER_MOVE = 0.1  # of matches at equal time
 TUNE = "tune pgx"
-# Minutes that a unit of the full form takes on two cores, by its kind. A training takes a minute more than its last.
-ESTIMATES = {"inference": 2, "speed": 5, "tune": 25, "GNU Go": 3, "visits": 3, "seconds": 8}
+# Minutes that a unit of the full form takes on two cores, by its kind. A training takes a little longer than its last
+# minute, an example longer than its first, since a move of 1,024 games takes a minute.
+ESTIMATES = {"inference": 2, "speed": 5, "tune": 20, "train": 1, "example": 4, "GNU Go": 3, "visits": 3, "seconds": 6}
 
 
 @dataclass(frozen=True)
@@ -96,16 +98,19 @@ def training(form, results, row, seed):
         settings = results.read(TUNE)["settings"] if tuned else peer(name).ROWS[key]
         return {"settings": settings, "folder": str(results.scratch(unit)), "minutes": form.minutes[row], "seed": seed}
 
-    return Unit(unit, f"peer_{name}", "train", arguments, (TUNE,) if tuned else (), form.minutes[row][-1] + 1)
+    first, last = form.minutes[row][0], form.minutes[row][-1]
+    minutes = first + ESTIMATES["example"] if key == "example" else last + ESTIMATES["train"]
+    return Unit(unit, f"peer_{name}", "train", arguments, (TUNE,) if tuned else (), minutes)
 
 
 def player(form, results, row, seed, minute):
     """The network of a row at a minute, as a player."""
     name = f"train {row} {seed}"
     document = results.document(name)
-    saved = document["result"]["checkpoints"][form.minutes[row].index(minute)]
+    # A training without an update may have stopped before this minute.
+    updates = {minute: saved["updates"] for minute, saved in zip(form.minutes[row], document["result"]["checkpoints"])}
     return {"name": row, "module": f"peer_{row.split()[0]}", "settings": document["arguments"]["settings"],
-            "minute": minute, "folder": str(results.networks(name)), "updates": saved["updates"]}
+            "minute": minute, "folder": str(results.networks(name)), "updates": updates.get(minute, 0)}
 
 
 def known_opponents(form, results, row, seed):
