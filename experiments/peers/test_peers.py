@@ -40,9 +40,12 @@ except ImportError:
 try:
     import gtp
     import matches
+    import picture
+    import rates
     import referee
     import rules
     import table
+    import wins
 except ImportError as error:
     raise unittest.SkipTest(f"{error}; `make peers` installs it") from error
 
@@ -400,7 +403,8 @@ class KeptTest(unittest.TestCase):
 def match(first, second, points, games=10, **more):
     documents = {}
     side = lambda name, minute: {"name": name, "minute": minute, "module": "peer_gnugo" if "Go" in name else "peer_x"}
-    arguments = {"first": side(*first), "second": side(*second), "seed": 1, "games": games, "visits": 32, **more}
+    limit = {"visits": 32} if "seconds" not in more else {}
+    arguments = {"first": side(*first), "second": side(*second), "seed": 1, "games": games, **limit, **more}
     result = {"games": games, "points": points, "void": 0, "visits": [32, 32], "seconds_per_move": [0.1, 0.2]}
     documents[f"match {first} {second}"] = {"unit": "match", "arguments": arguments, "result": result, "form": "short",
                                             "date": "2026-01-01", "seconds": 1.0}
@@ -409,13 +413,13 @@ def match(first, second, points, games=10, **more):
 
 class TableTest(unittest.TestCase):
     def test_numbers_have_three_digits(self):
-        self.assertEqual([table.number(value) for value in (12345.6, 12.345, 0.01234, 0, None)],
+        self.assertEqual([rates.number(value) for value in (12345.6, 12.345, 0.01234, 0, None)],
                          ["12,346", "12.3", "0.0123", "0", "–"])
 
     def test_highest_rate_wins_whoever_has_it(self):
-        self.assertEqual(table.winner({"Tengen": 10.0, "pgx": 25.0, "c": None}), "pgx, 2.50 times Tengen")
-        self.assertEqual(table.winner({"Tengen": 0.5, "pgx": 2.0, "c": None}, lowest=True), "Tengen, 0.250 times pgx")
-        self.assertEqual([table.winner(rates) for rates in ({"pgx": 1.0}, {"pgx": None})], ["pgx", "–"])
+        self.assertEqual(rates.winner({"Tengen": 10.0, "pgx": 25.0, "c": None}), "pgx, 2.50 times Tengen")
+        self.assertEqual(rates.winner({"Tengen": 0.5, "pgx": 2.0, "c": None}, lowest=True), "Tengen, 0.250 times pgx")
+        self.assertEqual([rates.winner(some) for some in ({"pgx": 1.0}, {"pgx": None})], ["pgx", "–"])
 
     def test_inference_table_has_a_column_for_each_precision(self):
         engines = ["int16 avx512-vnni", "f32", "plain libtorch", "onnxruntime 1.32.0", "openvino 2026.4.1",
@@ -436,7 +440,7 @@ class TableTest(unittest.TestCase):
     def test_match_is_decided_only_outside_the_interval(self):
         level = ("GNU Go level 10", 0)
         for points, ahead in ((1, "GNU Go level 10"), (5, "not decided"), (10, "x")):
-            [row] = table.match_rows(match(("x", 5), level, points), lambda arguments: True)
+            [row] = rates.match_rows(match(("x", 5), level, points), lambda arguments: True)
             self.assertEqual(row[-1], ahead)
 
     def test_games_of_all_seeds_count_together(self):
@@ -444,7 +448,7 @@ class TableTest(unittest.TestCase):
         seeds = {seed: match(("x", 5), level, points) for seed, points in ((1, 9), (2, 6.5), (3, 0))}
         both = {f"match {seed}": next(iter(documents.values())) for seed, documents in seeds.items()}
         both["match 3"]["result"] = {"games": 0, "reason": "x had not trained yet"}
-        [row] = table.match_rows(both, lambda arguments: True)
+        [row] = rates.match_rows(both, lambda arguments: True)
         self.assertEqual(row[:2] + row[3:5], ["x, 5 min", "GNU Go level 10", "15.5 of 20 (56%–90%)", "9; 6.5; –"])
         self.assertEqual(row[-1], "x")
 
@@ -454,12 +458,30 @@ class TableTest(unittest.TestCase):
         for name, games in (("match 1", 10), ("match 2", 0)):
             [both[name]] = match(("x", 5), level, 9).values()
             both[name]["result"].update(games=games, void=2)
-        [row] = table.match_rows(both, lambda arguments: True)
+        [row] = rates.match_rows(both, lambda arguments: True)
         self.assertEqual(row[3:5], ["9 of 10 (60%–98%), 4 void", "9; –"])
+
+    def test_rows_that_a_peer_won_have_their_paragraph_in_the_readme(self):
+        speed = {"share_of_network": 0.5, "positions_per_s": 10.0, "evaluations_per_s": 300.0, "selfplay_bytes": 2e9}
+        documents = {
+            "speed tengen 4x32": {"result": speed},
+            "speed pgx 4x32": {"result": {**speed, "positions_per_s": 15.0, "selfplay_bytes": 3e9}},
+            **match(("tengen 9x9", 5), ("pgx cpu", 5), 1, seconds=0.1),
+            **match(("tengen 9x9", 25), ("pgx cpu", 25), 9, seconds=0.1),
+            **match(("tengen 9x9", 5), ("GNU Go level 1", 0), 4),
+            **match(("pgx cpu", 5), ("GNU Go level 1", 0), 5),
+        }
+        readme = f"# A\n\n{wins.HEADING}\n\n**self-play, positions/s, pgx + mctx.** It has\nmore.\n\n## B\n\n**c.**\n"
+        found = wins.won(documents, readme)
+        self.assertEqual([(win.reason, win.row, win.lead, win.explained) for win in found], [
+            ("**self-play, positions/s, pgx + mctx.**", "4x32", "1.50 times Tengen's", True),
+            ("**points against GNU Go level 1, pgx cpu.**", "5 min", "1.25 times Tengen's", False),
+            ("**head to head at equal time, pgx cpu.**", "pgx cpu, 5 min", "Tengen has 1 of 10 (2%–40%)", False)])
+        self.assertEqual(wins.reasons(readme), {"**self-play, positions/s, pgx + mctx.**"})
 
     def test_ratings_have_the_order_of_the_results(self):
         level = ("GNU Go level 10", 0)
-        rated = table.ratings({**match(("strong", 5), level, 8), **match(("weak", 5), level, 2)})
+        rated = picture.ratings({**match(("strong", 5), level, 8), **match(("weak", 5), level, 2)})
         self.assertEqual(rated["GNU Go level 10", 0, 0], 0.0)
         self.assertGreater(rated["strong", 5, 1], 100)
         self.assertAlmostEqual(rated["strong", 5, 1], -rated["weak", 5, 1], places=3)

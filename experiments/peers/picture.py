@@ -1,0 +1,85 @@
+"""Elo of all networks, and the picture of it against minutes of training."""
+
+import math
+from html import escape
+
+from rates import named, trial
+
+ANCHOR = "GNU Go level 10"
+COLOURS = ["#b45309", "#7c3aed", "#0f766e", "#be185d", "#1d4ed8", "#4d7c0f"]
+WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 760, 440, 70, 20, 76, 50
+
+
+def ratings(documents):
+    """Elo of each player by Bradley-Terry, with a drawn game of each pair as prior; the anchor has 0."""
+    pairs = []
+    for document in named(documents, "match ").values():
+        arguments, result = document["arguments"], document["result"]
+        if result["games"] and "seconds" not in arguments:
+            first, second = (identity(arguments[key], arguments["seed"]) for key in ("first", "second"))
+            pairs.append((first, second, result["points"] + 0.5, result["games"] + 1))
+    strength = {name: 1.0 for pair in pairs for name in pair[:2]}
+    for _ in range(2000):
+        for name in strength:
+            won = sum(points if name == first else games - points
+                      for first, second, points, games in pairs if name in (first, second))
+            weight = sum(games / (strength[first] + strength[second])
+                         for first, second, _, games in pairs if name in (first, second))
+            strength[name] = won / weight
+    zero = strength.get((ANCHOR, 0, 0), 1.0)
+    return {name: 400 * math.log10(value / zero) for name, value in strength.items()}
+
+
+def identity(argument, seed):
+    return argument["name"], argument["minute"], seed if argument["minute"] else 0
+
+
+def picture(documents):
+    """Strength against minutes: a point for each checkpoint, a line for each row and seed."""
+    rated = ratings(documents)
+    curves = {}
+    for (name, minute, seed), elo in sorted(rated.items()):
+        if minute:
+            curves.setdefault((name, seed), []).append((minute, elo))
+    levels = {name: elo for (name, minute, _), elo in rated.items() if not minute}
+    every = [elo for points in curves.values() for _, elo in points] + list(levels.values())
+    minutes = [minute for points in curves.values() for minute, _ in points]
+    if not every or not minutes:
+        return None
+    low, high = math.floor(min(every) / 200) * 200 - 100, math.ceil(max(every) / 200) * 200 + 100
+    first, last = math.log(min(minutes) / 1.3), math.log(max(minutes) * 1.3)
+
+    def x(minute):
+        return LEFT + (math.log(minute) - first) / (last - first) * (WIDTH - LEFT - RIGHT)
+
+    def y(elo):
+        return TOP + (high - elo) / (high - low) * (HEIGHT - TOP - BOTTOM)
+
+    def text(px, py, words, anchor="start", colour="#1f2328", size=12):
+        return (f'<text x="{px:.1f}" y="{py:.1f}" font-size="{size}" text-anchor="{anchor}" '
+                f'fill="{colour}">{escape(words)}</text>')
+
+    lines = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
+             'font-family="system-ui, sans-serif">', f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#ffffff"/>',
+             text(LEFT, 22, f"Elo against minutes of training{trial(documents)}", size=15)]
+    for elo in range(math.ceil(low / 200) * 200, high + 1, 200):
+        lines.append(f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y(elo):.1f}" y2="{y(elo):.1f}" stroke="#e5e7eb"/>')
+        lines.append(text(LEFT - 8, y(elo) + 4, f"{elo:+d}" if elo else "0", "end", "#59636e"))
+    for name, elo in levels.items():
+        lines.append(f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y(elo):.1f}" y2="{y(elo):.1f}" stroke="#59636e" '
+                     'stroke-dasharray="4 4"/>')
+        lines.append(text(WIDTH - RIGHT, y(elo) - 4, name, "end", "#59636e", 11))
+    for minute in sorted(set(minutes)):
+        lines.append(text(x(minute), HEIGHT - BOTTOM + 20, f"{minute} min", "middle", "#59636e"))
+    names = sorted({name for name, _ in curves})
+    for (name, _), points in sorted(curves.items()):
+        colour = COLOURS[names.index(name) % len(COLOURS)]
+        path = " ".join(f"{x(minute):.1f},{y(elo):.1f}" for minute, elo in points)
+        lines.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
+        lines += [f'<circle cx="{x(minute):.1f}" cy="{y(elo):.1f}" r="4" fill="{colour}"/>' for minute, elo in points]
+    for index, name in enumerate(names):
+        px, py = LEFT + 170 * (index % 4), 44 + 18 * (index // 4)
+        lines.append(f'<circle cx="{px}" cy="{py - 4}" r="4" fill="{COLOURS[index % len(COLOURS)]}"/>')
+        lines.append(text(px + 10, py, name))
+    lines.append(text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 8, "minutes (logarithmic); GNU Go level 10 has 0", "middle"))
+    return "\n".join([*lines, "</svg>"]) + "\n"

@@ -1,0 +1,159 @@
+"""The numbers of complete units, as the rows of tables compare them."""
+
+import importlib
+import json
+import math
+import re
+from pathlib import Path
+
+
+def read(folder):
+    """The documents of all units, by name; numbers in names are in the order of their values."""
+    def order(path):
+        return [int(part) if part.isdigit() else part for part in re.split(r"(\d+)", path.stem)]
+
+    documents = (json.loads(path.read_text()) for path in sorted(Path(folder).glob("*.json"), key=order))
+    return {document["unit"]: document for document in documents}
+
+
+def trial(documents):
+    """What a title must say of the short form."""
+    return ": a trial, not a result" if any(each["form"] == "short" for each in documents.values()) else ""
+
+
+def number(value):
+    """Three significant digits, with separators."""
+    if value is None:
+        return "–"
+    if value == 0:
+        return "0"
+    digits = max(0, 2 - math.floor(math.log10(abs(value))))
+    return f"{value:,.{digits}f}"
+
+
+def gibibytes(count):
+    return count and count / 2**30
+
+
+def ranked(rates, lowest=False):
+    """The values with their names, the best first, without those that were not measured."""
+    return sorted(((value, name) for name, value in rates.items() if value), reverse=not lowest)
+
+
+def winner(rates, lowest=False):
+    """The name with the highest rate, or with the lowest, and by how much it leads."""
+    best, *others = ranked(rates, lowest) or [(0, "–")]
+    return f"{best[1]}, {number(best[0] / others[0][0])} times {others[0][1]}" if others else best[1]
+
+
+def interval(points, games):
+    """The 95 % interval of a share of points (Wilson)."""
+    z, share = 1.96, points / games
+    middle, half = share + z * z / (2 * games), z * math.sqrt(share * (1 - share) / games + z * z / (4 * games * games))
+    return (middle - half) / (1 + z * z / games), (middle + half) / (1 + z * z / games)
+
+
+def named(documents, prefix):
+    return {name: document for name, document in documents.items() if name.startswith(prefix)}
+
+
+LIBRARIES = {"onnxruntime": "ONNX Runtime f32", "openvino": "OpenVINO f32", "openvino-bf16": "OpenVINO bf16"}
+
+
+def inference_rates(documents):
+    """The evaluations/s of each library, by network and batch; Tengen's are in the precision of play."""
+    for name, document in named(documents, "inference ").items():
+        cases = document["result"]["cases"]
+        for batch in sorted({case["batch"] for case in cases}):
+            play, *others = [case for case in cases if case["batch"] == batch]
+            rates = {f"Tengen {play['engine'].split()[0]}": play["evaluations_per_s"]}
+            for case in others:
+                library = LIBRARIES.get(case["engine"].split()[0])
+                rates.update({library: case["evaluations_per_s"]} if library else {})
+            yield name.split()[1], batch, rates
+
+
+SPEEDS = {"positions_per_s": "self-play, positions/s", "evaluations_per_s": "self-play, evaluations/s",
+          "share_of_network": "share of its own bare network", "examples_per_s": "training, examples/s",
+          "search_alone_per_s": "search alone, evaluations/s"}
+
+
+
+def speed_results(documents):
+    """Results of the peers with a benchmark of self-play, by network and name, Tengen's first."""
+    found = {tuple(name.split()[1:]): document["result"] for name, document in named(documents, "speed ").items()
+             if "share_of_network" in document["result"]}
+    peers = dict.fromkeys(sorted((peer for peer, _ in found), key=lambda peer: (peer != "tengen", peer)))
+    names = {peer: importlib.import_module(f"peer_{peer}").NAME for peer in peers}
+    return {network: {name: found.get((peer, network), {}) for peer, name in names.items()}
+            for network in sorted({network for _, network in found})}
+
+
+def speed_rates(documents):
+    """The network, the label, the rate of each peer, and whether the lowest is best."""
+    for network, results in speed_results(documents).items():
+        for key, label in SPEEDS.items():
+            yield network, label, {name: result.get(key) for name, result in results.items()}, False
+        sizes = {name: gibibytes(result.get("selfplay_bytes")) for name, result in results.items()}
+        yield network, "memory of self-play, GiB", sizes, True
+
+
+def leelaz_rates(documents):
+    """The visits/s on 19x19, by network."""
+    for name, document in named(documents, "speed leelaz ").items():
+        result = document["result"]
+        yield name.split()[2], {"Tengen": result["tengen_visits_per_s"], "Leela Zero": result["visits_per_s"]}
+
+
+def training_rates(documents):
+    """The label, the number of each row and seed that made an update, and whether the lowest is best."""
+    found = {name.removeprefix("train "): document for name, document in named(documents, "train ").items()
+             if document["result"]["updates"]}
+    if found:
+        yield "positions/s", {name: each["result"]["positions_per_s"] for name, each in found.items()}, False
+        yield "memory, GiB", {name: gibibytes(each["peak_bytes"]) for name, each in found.items()}, True
+
+
+def known_shares(documents):
+    """The share of points of each row against a known opponent after some minutes of training, all seeds together."""
+    found = {}
+    for document in named(documents, "match ").values():
+        arguments, result = document["arguments"], document["result"]
+        first, second = arguments["first"], arguments["second"]
+        if second["module"] == "peer_gnugo" and result["games"]:
+            rows = found.setdefault((second["name"], first["minute"]), {})
+            points, games = rows.get(first["name"], (0, 0))
+            rows[first["name"]] = points + result["points"], games + result["games"]
+    for (opponent, minute), rows in found.items():
+        yield opponent, minute, {name: points / games for name, (points, games) in rows.items()}
+
+
+def player(argument):
+    return f"{argument['name']}, {argument['minute']} min" if argument["minute"] else argument["name"]
+
+
+def match_rows(documents, wanted):
+    """A row for each pair of players; the games of all seeds count together."""
+    pairs = {}
+    for document in named(documents, "match ").values():
+        arguments = document["arguments"]
+        if wanted(arguments):
+            pairs.setdefault((player(arguments["first"]), player(arguments["second"])), []).append(document)
+    for (first, second), matches in pairs.items():
+        played = [match for match in matches if match["result"]["games"]]
+        if not played:
+            yield [first, second, "–", matches[0]["result"].get("reason", "all games void"), "–", "–", "–"]
+            continue
+        points, games = (sum(match["result"][key] for match in played) for key in ("points", "games"))
+        # Those of a seed without a counted game, too; a match that was not played has none.
+        void = sum(match["result"].get("void", 0) for match in matches)
+        low, high = interval(points, games)
+        names = [played[0]["arguments"][key]["name"] for key in ("first", "second")]
+        ahead = names[0] if low > 0.5 else names[1] if high < 0.5 else "not decided"
+        of_gnugo = played[0]["arguments"]["second"]["module"] == "peer_gnugo"
+        visits = dict.fromkeys(" : ".join(map(str, match["result"]["visits"][:1 if of_gnugo else 2]))
+                               for match in played)
+        seconds = (sum(match["result"]["seconds_per_move"][k] for match in played) / len(played) for k in (0, 1))
+        text = f"{points:g} of {games} ({low:.0%}–{high:.0%})" + (f", {void} void" if void else "")
+        by_seed = "; ".join(f"{match['result']['points']:g}" if match in played else "–" for match in matches)
+        yield [first, second, "; ".join(visits), text, by_seed, " : ".join(f"{each:.2f}" for each in seconds), ahead]
