@@ -128,32 +128,29 @@ def known_shares(documents):
         yield opponent, minute, {name: points / games for name, (points, games) in rows.items()}
 
 
-def player(argument):
-    return f"{argument['name']}, {argument['minute']} min" if argument["minute"] else argument["name"]
-
-
 def match_rows(documents, wanted):
-    """A row for each pair of players; the games of all seeds count together."""
+    """A row for each pair of players; the games of all seeds count together, and visits are the mean of theirs."""
     pairs = {}
     for document in named(documents, "match ").values():
-        arguments = document["arguments"]
-        if wanted(arguments):
-            pairs.setdefault((player(arguments["first"]), player(arguments["second"])), []).append(document)
-    for (first, second), matches in pairs.items():
+        first, second = (document["arguments"][side] for side in ("first", "second"))
+        if wanted(document["arguments"]):
+            pairs.setdefault((str(first["minute"]), first["name"], second["name"]), []).append(document)
+    for (minute, *names), matches in pairs.items():
         played = [match for match in matches if match["result"]["games"]]
         if not played:
-            yield [first, second, "–", matches[0]["result"].get("reason", "all games void"), "–", "–", "–"]
+            reason = matches[0]["result"].get("reason", "all games void")
+            yield [minute, *names, "–", reason, "–", "–", "–"]
             continue
         points, games = (sum(match["result"][key] for match in played) for key in ("points", "games"))
         # Those of a seed without a counted game, too; a match that was not played has none.
         void = sum(match["result"].get("void", 0) for match in matches)
         low, high = interval(points, games)
-        names = [played[0]["arguments"][key]["name"] for key in ("first", "second")]
-        ahead = names[0] if low > 0.5 else names[1] if high < 0.5 else "not decided"
-        of_gnugo = played[0]["arguments"]["second"]["module"] == "peer_gnugo"
-        visits = dict.fromkeys(" : ".join(map(str, match["result"]["visits"][:1 if of_gnugo else 2]))
-                               for match in played)
-        seconds = (sum(match["result"]["seconds_per_move"][k] for match in played) / len(played) for k in (0, 1))
+        ahead = "player" if low > 0.5 else "opponent" if high < 0.5 else "not decided"
+        visits, seconds = ([sum(match["result"][key][side] for match in played) / len(played) for side in (0, 1)]
+                           for key in ("visits", "seconds_per_move"))
+        if played[0]["arguments"]["second"]["module"] == "peer_gnugo":
+            visits.pop()  # its level stands for them
         text = f"{points:g} of {games} ({low:.0%}–{high:.0%})" + (f", {void} void" if void else "")
         by_seed = "; ".join(f"{match['result']['points']:g}" if match in played else "–" for match in matches)
-        yield [first, second, "; ".join(visits), text, by_seed, " : ".join(f"{each:.2f}" for each in seconds), ahead]
+        yield [minute, *names, " : ".join(f"{each:.0f}" for each in visits), text, by_seed,
+               " : ".join(f"{each:.2f}" for each in seconds), ahead]

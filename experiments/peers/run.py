@@ -185,6 +185,7 @@ def main():
     asked, began = options(), time.monotonic()
     packages, form = prepare_site(), FORMS[asked.form]
     sys.path.append(str(packages))
+    import pages
     import table
     keep = asked.keep or (HERE / "full" if form.name == "full" else None)
     results = kept.Results(ROOT / "target" / "peers" / form.name, keep and keep.absolute())
@@ -200,6 +201,9 @@ def main():
     print(table.publish(results.kept, results.folder, problems))
     print(f"peers: {len(todo) - len(problems)} of {len(todo)} units are complete; {results.kept} has "
           f"{results.size() / 1e6:.1f} MB")
+    if not problems and results.kept == pages.FULL:
+        pages.publish(ROOT)
+        print(f"peers: {pages.PAGE} has the table; {pages.README} has it between its marks, if it has them")
     failed = [unit for unit, reason in problems.items() if reason.startswith("exit code")]
     if failed:
         sys.exit(f"peers: failed: {', '.join(failed)}; run the command again to retry")

@@ -30,14 +30,14 @@ def inference_table(documents):
 
 
 def speed_table(documents):
-    found, rows = speed_results(documents), []
-    names = list(next(iter(found.values()), ()))
-    for network, label, rates, lowest in speed_rates(documents):
-        rows.append([network, label, *map(number, rates.values()), winner(rates, lowest)])
+    rows, found = [], speed_results(documents)
     for network, results in found.items():
+        for other, label, rates, lowest in speed_rates(documents):
+            if other == network:
+                rows.append([network, label, *map(number, rates.values()), winner(rates, lowest)])
         batches = (str(result.get("batch", "–")) for result in results.values())
         rows.append([network, "positions in a batch", *batches, ""])
-    return markdown(["network", "on all cores", *names, "best"], rows)
+    return markdown(["network", "on all cores", *next(iter(found.values()), ()), "best"], rows)
 
 
 def leelaz_table(documents):
@@ -62,10 +62,10 @@ def training_table(documents):
     table = markdown(["row, seed", "minutes", "positions", "positions/s", "evaluations/s", "examples/s", "updates",
                       "GiB"], rows)
     best = (f"Best of {label}: {winner(rates, lowest)}." for label, rates, lowest in training_rates(documents))
-    return "\n\n".join([table, " ".join(best)]) if rows else table
+    return f"{table}\n\n{wrapped(' '.join(best))}" if rows else table
 
 
-MATCH_HEAD = ["player", "opponent", "visits", "points of the player", "by seed", "s/move", "ahead"]
+MATCH_HEAD = ["min", "player", "opponent", "visits", "points of the player", "by seed", "s/move", "ahead"]
 
 
 def wins_table(documents):
@@ -78,20 +78,34 @@ def wins_table(documents):
     return "\n\n".join(parts[:2] + ["\n".join(parts[2:])]).rstrip()
 
 
-def render(documents, problems):
-    """The tables as Markdown."""
-    some = next(iter(documents.values()))
-    machine, dates = some["machine"], sorted({document["date"] for document in documents.values()})
-    named_here = ("tengen", "pgx", "mctx", "jax", "open-spiel", "onnxruntime", "openvino", "GNU Go", "Leela Zero")
-    found = dict.fromkeys((name, version) for document in documents.values()
-                          for name, version in document["versions"].items() if name in named_here)
-    versions = ", ".join(f"{name} {version}" for name, version in found)
+PROGRAMS = ("tengen", "pgx", "mctx", "jax", "open-spiel", "onnxruntime", "openvino", "GNU Go", "Leela Zero")
+
+
+def versions_table(documents):
+    """Units may be of several versions of a program, as they are measured on several days."""
+    found = {}
+    for document in documents.values():
+        for name, version in document["versions"].items():
+            found.setdefault(name, {})[version] = None
+    return markdown(["program", "version"], ([name, ", ".join(found[name])] for name in PROGRAMS if name in found))
+
+
+def dates(documents):
+    days = sorted({document["date"] for document in documents.values()})
+    return " to ".join(dict.fromkeys((days[0], days[-1])))
+
+
+def render(documents, problems, image="strength.svg"):
+    """The tables as Markdown, with the picture."""
+    machine = next(iter(documents.values()))["machine"]
     known = lambda match: match["second"]["module"] == "peer_gnugo"
     parts = [
         f"# Side by side{trial(documents)}",
-        f"{described(machine)}, {machine['memory_gib']} GiB; {' to '.join(dict.fromkeys((dates[0], dates[-1])))}.\n"
-        f"{wrapped('Versions: ' + versions + '.')}",
-        busy(documents),
+        wrapped("`make peers` measures Tengen beside other programs, on one machine. `experiments/peers/README.md` has "
+                "settings, fairness, and the rules of the matches."),
+        f"{described(machine)}, {machine['memory_gib']} GiB; {dates(documents)}.\n{busy(documents)}",
+        versions_table(documents),
+        f"![Elo against minutes of training]({image})",
         "## Inference, one thread, evaluations/s", inference_table(documents),
         "## Speed at equal networks and simulations", speed_table(documents),
         "## Search on 19x19, one thread", leelaz_table(documents),

@@ -40,6 +40,7 @@ except ImportError:
 try:
     import gtp
     import matches
+    import pages
     import picture
     import rates
     import referee
@@ -394,6 +395,83 @@ class ResumeTest(unittest.TestCase):
                 self.assertTrue(second["module"] == "peer_gnugo" or first["minute"] == second["minute"], unit.name)
 
 
+def simulated(unit):
+    """A document as a unit of the full form may write it."""
+    arguments, rate = unit.arguments(), 12345.6
+    if unit.function == "play":
+        trained = arguments["first"]["updates"] and arguments["second"].get("updates", 1)
+        result = {"games": 0, "reason": "openspiel example had not trained yet"}
+        if trained:
+            result = {"games": arguments["games"], "points": arguments["games"] / 2 - 0.5, "void": 2,
+                      "visits": [1536, 1489], "seconds_per_move": [0.1, 0.1]}
+    elif unit.function == "train":
+        minutes, folder = arguments["minutes"], Path(arguments["folder"])
+        for path in ("store/9x9/models/000012/model.toml", "store/9x9/run.toml",
+                     *(f"{minute}.{suffix}" for minute in minutes for suffix in ("json", "msgpack")),
+                     *(f"checkpoint-{minute}/data" for minute in minutes)):
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            (folder / path).write_text(json.dumps({"model": "9x9-12"}))
+        updates = 0 if "example" in unit.name else 98765
+        saved = [{"minutes": minute + 0.05, "updates": updates} for minute in (minutes if updates else minutes[:1])]
+        result = {"checkpoints": saved, "updates": updates, "positions": rate, "positions_per_s": rate,
+                  "evaluations_per_s": rate, "examples_per_s": None,
+                  "minutes_to_first_update": None if updates else 312.5}
+    elif unit.function == "tune":
+        result = {"settings": peer_pgx.ROWS["cpu"]}
+    elif unit.function == "measure":
+        result = {"cases": [{"engine": engine, "batch": batch, "evaluations_per_s": rate} for batch in (1, 64)
+                            for engine in ("int16 avx2", "onnxruntime 1", "openvino 1", "openvino-bf16 1")]}
+    elif "leelaz" in unit.name:
+        result = {"visits_per_s": rate, "tengen_visits_per_s": rate / 2}
+    else:
+        result = {**dict.fromkeys(rates.SPEEDS, rate), "batch": 64, "selfplay_bytes": 1e9}
+    return {"unit": unit.name, "arguments": arguments, "result": result, "seconds": 1.0, "peak_bytes": 2e9,
+            "share_of_others": 0.2}
+
+
+class PagesTest(unittest.TestCase):
+    def complete(self, folder):
+        """The documents of a full form that was run in two parts."""
+        results = kept.Results(folder)
+        about = {"machine": HERE_NOW, "form": "full", "versions": dict.fromkeys(table.PROGRAMS, "2026.12.1")}
+        todo = list(units.units(units.FORMS["full"], results))
+        for part, date in ((todo[:40], "2026-12-01"), (todo, "2026-12-03")):
+            with contextlib.redirect_stdout(io.StringIO()), mock.patch("run.missing", return_value=None):
+                self.assertEqual(run.run_all(part, results, simulated, {**about, "date": date}), {})
+            self.assertIsNone(kept.refusal(todo, results, HERE_NOW))
+        documents = rates.read(results.kept)
+        self.assertEqual(len(documents), len(todo))
+        return documents
+
+    def test_outputs_of_complete_results_fit_the_rules_of_documents(self):
+        with tempfile.TemporaryDirectory() as folder:
+            documents = self.complete(Path(folder, "results"))
+            root = Path(folder)
+            for path in (pages.README, pages.SUMMARY, pages.PAGE, pages.PICTURE):
+                (root / path).parent.mkdir(parents=True, exist_ok=True)
+            (root / pages.SUMMARY).write_text((run.ROOT / pages.SUMMARY).read_text().replace(pages.LINE, ""))
+            readme = f"a\n{pages.BEGIN}old\n{pages.END}[b](experiments/peers/README.md)\n"
+            (root / pages.README).write_text(readme)
+            for _ in range(2):  # its own outputs do not change them
+                outputs = pages.outputs(documents, root)
+                for path, text in outputs.items():
+                    (root / path).write_text(text)
+        self.assertEqual(outputs[pages.SUMMARY].count(pages.LINE), 1)
+        self.assertNotIn("old", outputs[pages.README])
+        self.assertTrue(outputs[pages.README].endswith(f"{pages.END}[b](docs/guide/peers.md)\n"))
+        self.assertIn("| pgx cpu | 12,346 | 49% | 49% | 49% | 51% |", outputs[pages.README])
+        self.assertIn("2026-12-01 to 2026-12-03", outputs[pages.PAGE])
+        self.assertIn("| pgx example 1 | 5.05 |", outputs[pages.PAGE])
+        for path in (pages.README, pages.PAGE):
+            for line in outputs[path].splitlines():
+                self.assertLessEqual(len(line), 120, f"{path}: {line}")
+
+    def test_page_is_made_of_the_results_in_the_repository(self):
+        if (run.ROOT / pages.PAGE).exists():
+            for path, text in pages.outputs(rates.read(pages.FULL), run.ROOT).items():
+                self.assertEqual((run.ROOT / path).read_text(), text, f"{path}: run experiments/peers/pages.py")
+
+
 class KeptTest(unittest.TestCase):
     def test_results_in_the_repository_are_small(self):
         size = sum(path.stat().st_size for path in (HERE / "full").rglob("*") if path.is_file())
@@ -439,7 +517,7 @@ class TableTest(unittest.TestCase):
 
     def test_match_is_decided_only_outside_the_interval(self):
         level = ("GNU Go level 10", 0)
-        for points, ahead in ((1, "GNU Go level 10"), (5, "not decided"), (10, "x")):
+        for points, ahead in ((1, "opponent"), (5, "not decided"), (10, "player")):
             [row] = rates.match_rows(match(("x", 5), level, points), lambda arguments: True)
             self.assertEqual(row[-1], ahead)
 
@@ -449,8 +527,8 @@ class TableTest(unittest.TestCase):
         both = {f"match {seed}": next(iter(documents.values())) for seed, documents in seeds.items()}
         both["match 3"]["result"] = {"games": 0, "reason": "x had not trained yet"}
         [row] = rates.match_rows(both, lambda arguments: True)
-        self.assertEqual(row[:2] + row[3:5], ["x, 5 min", "GNU Go level 10", "15.5 of 20 (56%–90%)", "9; 6.5; –"])
-        self.assertEqual(row[-1], "x")
+        self.assertEqual(row[:6], ["5", "x", "GNU Go level 10", "32", "15.5 of 20 (56%–90%)", "9; 6.5; –"])
+        self.assertEqual(row[-1], "player")
 
     def test_void_games_count_though_no_game_of_their_seed_does(self):
         level = ("GNU Go level 10", 0)
@@ -459,7 +537,7 @@ class TableTest(unittest.TestCase):
             [both[name]] = match(("x", 5), level, 9).values()
             both[name]["result"].update(games=games, void=2)
         [row] = rates.match_rows(both, lambda arguments: True)
-        self.assertEqual(row[3:5], ["9 of 10 (60%–98%), 4 void", "9; –"])
+        self.assertEqual(row[4:6], ["9 of 10 (60%–98%), 4 void", "9; –"])
 
     def test_rows_that_a_peer_won_have_their_paragraph_in_the_readme(self):
         speed = {"share_of_network": 0.5, "positions_per_s": 10.0, "evaluations_per_s": 300.0, "selfplay_bytes": 2e9}
@@ -476,7 +554,7 @@ class TableTest(unittest.TestCase):
         self.assertEqual([(win.reason, win.row, win.lead, win.explained) for win in found], [
             ("**self-play, positions/s, pgx + mctx.**", "4x32", "1.50 times Tengen's", True),
             ("**points against GNU Go level 1, pgx cpu.**", "5 min", "1.25 times Tengen's", False),
-            ("**head to head at equal time, pgx cpu.**", "pgx cpu, 5 min", "Tengen has 1 of 10 (2%–40%)", False)])
+            ("**head to head at equal time, pgx cpu.**", "5 min", "Tengen has 1 of 10 (2%–40%)", False)])
         self.assertEqual(wins.reasons(readme), {"**self-play, positions/s, pgx + mctx.**"})
 
     def test_ratings_have_the_order_of_the_results(self):

@@ -73,9 +73,9 @@ def match_wins(documents):
         def wanted(arguments, limit=limit):
             return limit in arguments and arguments["second"]["module"] != "peer_gnugo"
 
-        for first, second, _, points, _, _, ahead in match_rows(documents, wanted):
-            if ahead == second.partition(",")[0]:
-                yield Win(kind, second, ahead, f"Tengen has {points}")
+        for minute, _, second, _, points, _, _, ahead in match_rows(documents, wanted):
+            if ahead == "opponent":
+                yield Win(kind, f"{minute} min", second, f"Tengen has {points}")
 
 
 def won(documents, readme=None):
