@@ -11,6 +11,7 @@
 #![allow(unsafe_code)]
 
 mod panel;
+mod peak;
 mod plain;
 mod portable;
 mod products;
@@ -22,6 +23,7 @@ mod transforms;
 mod x86;
 
 pub(crate) use panel::Panel;
+pub(crate) use peak::{OPERANDS, PRODUCTS, Repeated};
 pub(crate) use plain::Plain;
 pub(crate) use products::Products;
 pub(crate) use simd::{Element, LARGEST_INPUT};
@@ -89,6 +91,15 @@ impl Kernels {
     pub(crate) fn panel<T: Element>(self, job: Panel<'_, T>, out: &mut [f32]) {
         job.check(out.len());
         run!(self, panel(job, out));
+    }
+
+    /// Multiplies numbers in registers, and gives back the multiply-adds of each of the [`PRODUCTS`] of a round.
+    ///
+    /// # Panics
+    /// When a slice is too short.
+    pub(crate) fn peak<T: Element>(self, job: Repeated<'_, T>) -> usize {
+        job.check();
+        run!(self, peak(job))
     }
 
     /// Runs plain Rust.

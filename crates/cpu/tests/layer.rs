@@ -1,6 +1,6 @@
 //! Single convolutions against a direct one in f64, and against each other.
 
-use cpu::{Convolution, CpuError, InstructionSet, Layer};
+use cpu::{Convolution, CpuError, InstructionSet, Layer, Peak};
 
 /// Those that this machine has; the others are listed as skipped.
 fn instruction_sets() -> Vec<InstructionSet> {
@@ -303,4 +303,19 @@ fn numbers_that_do_not_fit_together_are_refused() {
         Layer::exact(&conv, 4, &[0.0; 16], InstructionSet::Portable),
         Err(CpuError::Description { found: 144, .. })
     ));
+}
+
+#[test]
+fn peak_counts_the_lanes_of_a_vector() {
+    for set in instruction_sets() {
+        let [exact, rounded] = [Peak::exact(set, 3).unwrap(), Peak::rounded(set, 3).unwrap()];
+        let lanes = match set {
+            InstructionSet::Portable => 4,
+            InstructionSet::Avx2 | InstructionSet::AvxVnni => 8,
+            InstructionSet::Avx512 | InstructionSet::Avx512Vnni => 16,
+        };
+        let vectors = 3 * 2 * 6 * 8;
+        assert_eq!(exact, Peak { vectors, multiply_adds: vectors * lanes }, "{set}");
+        assert_eq!(rounded, Peak { vectors, multiply_adds: 2 * vectors * lanes }, "{set}");
+    }
 }

@@ -96,6 +96,7 @@ macro_rules! unrolled {
         })*
     };
 }
+pub(super) use unrolled;
 
 /// The sums of `W` vectors of output channels and `B` columns, in registers.
 ///

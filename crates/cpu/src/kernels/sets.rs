@@ -1,4 +1,5 @@
-//! The loops of [`super::transforms`], [`super::products`] and [`super::panel`], compiled for each instruction set.
+//! The loops of [`super::transforms`], [`super::products`], [`super::panel`] and [`super::peak`], compiled for each instruction
+//! set.
 
 /// The vectors of `$simd` for all loops but one: `$round` are those of transformed inputs.
 macro_rules! set {
@@ -6,6 +7,7 @@ macro_rules! set {
         pub(super) mod $name {
             use crate::board::LANES;
             use crate::kernels::panel::{self, Panel};
+            use crate::kernels::peak::{self, Repeated};
             use crate::kernels::plain::Plain;
             use crate::kernels::products::{self, Products};
             use crate::kernels::simd::{Element, Floats};
@@ -38,6 +40,14 @@ macro_rules! set {
             pub(crate) unsafe fn panel<T: Element>(job: Panel<'_, T>, out: &mut [f32]) {
                 // SAFETY: the caller's promise.
                 unsafe { panel::panel::<$simd, T>(job, out) }
+            }
+
+            /// # Safety
+            /// The slices are as long as [`Repeated::check`] requires, and the processor has the instruction set.
+            $(#[target_feature(enable = $features)])?
+            pub(crate) unsafe fn peak<T: Element>(job: Repeated<'_, T>) -> usize {
+                // SAFETY: the caller's promise.
+                unsafe { peak::peak::<$simd, T>(job) }
             }
 
             /// # Safety
