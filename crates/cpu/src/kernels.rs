@@ -102,6 +102,11 @@ impl Kernels {
         run!(self, peak(job))
     }
 
+    /// Tiles that go through all frequencies together at most.
+    pub(crate) fn tiles(self) -> usize {
+        run!(self, tiles())
+    }
+
     /// Runs plain Rust.
     pub(crate) fn plain(self, work: impl Plain) {
         run!(self, plain(work));

@@ -9,6 +9,10 @@ use crate::scales::{Scales, factors, observe};
 use crate::workspace::{After, Workspace, group};
 use crate::{CpuError, InstructionSet, bound};
 
+mod work;
+
+pub use work::Work;
+
 /// A 3x3 convolution with a bias and ReLU, and the positions that it is applied to.
 pub struct Layer {
     board: Board,

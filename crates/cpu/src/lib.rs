@@ -40,7 +40,7 @@ pub use error::CpuError;
 pub use fold::EPSILON;
 pub use header::{FOLDED, Header, KEY, WEIGHTS};
 pub use isa::InstructionSet;
-pub use layer::Layer;
+pub use layer::{Layer, Work};
 pub use model::{Model, Precision};
 pub use peak::Peak;
 pub use scales::Scales;

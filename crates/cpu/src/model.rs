@@ -118,6 +118,16 @@ impl Model {
         1 + 2 * self.blocks.len()
     }
 
+    /// Multiply-adds of the 3x3 convolutions for a position, those of the zeros that boards and channels are padded by
+    /// included. Heads have few.
+    pub fn multiply_adds(&self) -> u64 {
+        let of_block = |block: &PackedBlock| {
+            let pooled = block.pooled.as_ref().map_or(0, |pooled| pooled.conv.multiply_adds(self.board));
+            block.first.multiply_adds(self.board) + pooled + block.second.multiply_adds(self.board)
+        };
+        self.stem.multiply_adds(self.board) + self.blocks.iter().map(of_block).sum::<u64>()
+    }
+
     /// Bytes of a position.
     pub fn position_len(&self) -> usize {
         self.planes * self.board.area()

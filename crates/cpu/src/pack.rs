@@ -1,6 +1,6 @@
 //! Kernels in the order in which the loops read them.
 
-use crate::board::{FREQUENCIES, PANEL, padded};
+use crate::board::{Board, FREQUENCIES, PANEL, padded};
 use crate::buffer::Buffer;
 use crate::description::{Convolution, Dense};
 use crate::kernels::LARGEST_INPUT;
@@ -73,6 +73,11 @@ impl Packed {
             Some(scales) => rounded(conv, &kernels, scales),
         };
         Packed { inputs, outputs, weights, bias: extended(&conv.bias, outputs) }
+    }
+
+    /// Multiply-adds of a position, those of the zeros that boards and channels are padded by included.
+    pub(crate) fn multiply_adds(&self, board: Board) -> u64 {
+        (FREQUENCIES * board.columns() * self.inputs * self.outputs) as u64
     }
 }
 

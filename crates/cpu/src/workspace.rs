@@ -87,6 +87,15 @@ impl Workspace {
         if scales.is_none() { &self.exact[..len] } else { &[] }
     }
 
+    /// How many times a convolution of so many positions reads its weights: once for each block of tiles.
+    pub(crate) fn passes(&self, positions: usize, conv: &Packed) -> usize {
+        let block = match conv.weights {
+            Weights::Exact(_) => block::<f32>(conv.inputs),
+            Weights::Rounded { .. } => block::<i16>(conv.inputs),
+        };
+        (positions * self.board.columns()).div_ceil(block.min(self.kernels.tiles()))
+    }
+
     /// Convolves the inputs that were gathered.
     pub(crate) fn convolve(&mut self, positions: usize, conv: &Packed, after: After<'_>, out: &mut [f32]) {
         let Workspace { kernels, board, exact, rounded, products } = self;

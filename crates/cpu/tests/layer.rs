@@ -319,3 +319,18 @@ fn peak_counts_the_lanes_of_a_vector() {
         assert_eq!(rounded, Peak { vectors, multiply_adds: 2 * vectors * lanes }, "{set}");
     }
 }
+
+#[test]
+fn work_counts_padding_and_blocks_of_tiles() {
+    let input = Noise(14).activations(4 * 31 * 81);
+    let layer = Layer::rounded(&convolution(31, 40, 15), 9, &input, &input, InstructionSet::Portable).unwrap();
+    let work = layer.work();
+    // 9 tiles of 25 numbers, 32 channels in, 48 out, in a panel of 32 and one of 16.
+    assert_eq!(work.multiply_adds, 9 * 25 * 32 * 48);
+    assert_eq!(work.packed, 25 * (2 * 32 * 48 + 4 * 48));
+    let tiles = 9 * work.group;
+    assert_eq!(work.weights, work.packed * tiles.div_ceil(12));
+    assert_eq!(work.planes, 4 * work.group * (11 * 11 * 32 + 9 * 9 * 48));
+    assert_eq!(work.tiles, 2 * 25 * tiles * 32 * 3);
+    assert_eq!(work.products, 2 * 4 * 25 * tiles * 48);
+}

@@ -261,3 +261,22 @@ fn number_that_is_not_finite_is_refused() {
     let found = Description::from_safetensors(&bytes).unwrap_err();
     assert!(matches!(found, CpuError::Number { .. }), "{found}");
 }
+
+#[test]
+fn multiply_adds_count_every_convolution_with_its_padding() {
+    for Fixture { name, description, .. } in fixtures() {
+        let model = Model::new(&description, Precision::F32, InstructionSet::Portable).unwrap();
+        let blocks = description.blocks.iter();
+        let convolutions = blocks.flat_map(|block| {
+            let pooled = block.pooled.as_ref().map(|(conv, _)| conv);
+            [Some(&block.first), pooled, Some(&block.second)].into_iter().flatten()
+        });
+        let padded = |channels: usize| channels.next_multiple_of(16);
+        let pairs: usize = std::iter::once(&description.stem)
+            .chain(convolutions)
+            .map(|conv| padded(conv.inputs) * padded(conv.outputs))
+            .sum();
+        let tiles = description.side.div_ceil(3).pow(2);
+        assert_eq!(model.multiply_adds(), (25 * tiles * pairs) as u64, "{name}");
+    }
+}

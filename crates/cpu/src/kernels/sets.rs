@@ -10,7 +10,7 @@ macro_rules! set {
             use crate::kernels::peak::{self, Repeated};
             use crate::kernels::plain::Plain;
             use crate::kernels::products::{self, Products};
-            use crate::kernels::simd::{Element, Floats};
+            use crate::kernels::simd::{Element, Floats, Simd};
             use crate::kernels::transforms::{self, Gather};
 
             // The loops go through padded channels and panels by whole vectors.
@@ -48,6 +48,12 @@ macro_rules! set {
             pub(crate) unsafe fn peak<T: Element>(job: Repeated<'_, T>) -> usize {
                 // SAFETY: the caller's promise.
                 unsafe { peak::peak::<$simd, T>(job) }
+            }
+
+            /// # Safety
+            /// It is safe, but called as the loops are.
+            pub(crate) unsafe fn tiles() -> usize {
+                <$simd as Simd>::TILES
             }
 
             /// # Safety
