@@ -1,20 +1,38 @@
-//! Evaluations a second of whole networks with each instruction set, on one thread. Paths take turns, and the best of
-//! several rounds counts. Results: `experiments/0063-integer-winograd`.
+//! Evaluations a second of whole networks with each instruction set, on one thread, and the share of the roof: of the rate at
+//! which this core multiplies numbers in registers, if nothing but the 3x3 convolutions is counted. Paths take turns, and the
+//! best of several rounds counts. Results: `experiments/0063-integer-winograd`.
 //!
 //! ```text
-//! cargo bench -p cpu --bench network
+//! cargo bench -p cpu --bench network [-- --csv]
 //! ```
 
 use std::time::{Duration, Instant};
 
 use cpu::{
-    Block, Convolution, CpuError, Dense, Description, Input, InstructionSet, Model, Policy, PolicyHead, Precision,
-    Session, Value,
+    Block, Convolution, CpuError, Dense, Description, Input, InstructionSet, Model, Peak, Policy, PolicyHead,
+    Precision, Scales, Session, Value,
 };
+
+#[path = "shared/peak.rs"]
+mod peak;
+
+use peak::Multiply;
 
 const ROUNDS: usize = 100;
 const ROUND: Duration = Duration::from_millis(10);
 const PLANES: usize = 31;
+
+/// A type of number, multiplied with an instruction set, and the best of its rounds.
+struct Path {
+    numbers: &'static str,
+    set: InstructionSet,
+    session: Session,
+    multiply: Multiply,
+    /// Evaluations a second in batches and one by one.
+    rates: [f64; 2],
+    /// Multiply-adds a second in registers.
+    peak: f64,
+}
 
 struct Noise(u64);
 
@@ -76,28 +94,63 @@ fn rate(session: &mut Session, planes: &[u8], positions: usize) -> f64 {
     (runs * positions) as f64 / start.elapsed().as_secs_f64()
 }
 
+fn paths(description: &Description, scales: &Scales) -> Result<Vec<Path>, CpuError> {
+    let mut paths = Vec::new();
+    for set in InstructionSet::available().skip(1) {
+        let int16 = ("int16", Precision::Int16(scales), Peak::rounded as Multiply);
+        for (numbers, precision, multiply) in [int16, ("f32", Precision::F32, Peak::exact as Multiply)] {
+            let session = Model::new(description, precision, set)?.session();
+            paths.push(Path { numbers, set, session, multiply, rates: [0.0; 2], peak: 0.0 });
+        }
+    }
+    Ok(paths)
+}
+
+impl Path {
+    fn round(&mut self, planes: &[u8], batch: usize) -> Result<(), CpuError> {
+        let [many, one] = self.rates;
+        self.peak = self.peak.max(peak::rate(self.multiply, self.set)?);
+        self.rates = [many.max(rate(&mut self.session, planes, batch)), one.max(rate(&mut self.session, planes, 1))];
+        Ok(())
+    }
+
+    /// The share of the roof in batches.
+    fn share(&self) -> f64 {
+        self.rates[0] * self.session.model().multiply_adds() as f64 / self.peak
+    }
+}
+
 fn main() -> Result<(), CpuError> {
+    let is_csv = std::env::args().any(|argument| argument == "--csv");
+    if is_csv {
+        println!("side,blocks,filters,batch,numbers,instructions,evaluations,evaluations_one,multiply_adds,share");
+    }
     for (side, blocks, filters, batch) in [(9, 4, 32, 64), (9, 6, 64, 64), (9, 6, 96, 64), (19, 10, 128, 16)] {
         let description = description(side, blocks, filters);
         let mut noise = Noise(2);
         let planes: Vec<u8> =
             (0..batch * PLANES * side * side).map(|_| u8::from(noise.next().is_multiple_of(8))).collect();
         let scales = Model::calibrate(&description, &planes)?;
-        let mut sessions = Vec::new();
-        for set in InstructionSet::available().skip(1) {
-            for (name, precision) in [("int16", Precision::Int16(&scales)), ("f32", Precision::F32)] {
-                sessions.push((format!("{name} {set}"), Model::new(&description, precision, set)?.session()));
-            }
-        }
-        let mut best = vec![[0.0f64; 2]; sessions.len()];
+        let mut paths = paths(&description, &scales)?;
         for _ in 0..ROUNDS {
-            for ((_, session), best) in sessions.iter_mut().zip(&mut best) {
-                *best = [best[0].max(rate(session, &planes, batch)), best[1].max(rate(session, &planes, 1))];
+            for path in &mut paths {
+                path.round(&planes, batch)?;
             }
         }
-        println!("{side}x{side}, {blocks} blocks of {filters}: evaluations/s in batches of {batch} and of 1");
-        for ((name, _), [many, one]) in sessions.iter().zip(best) {
-            println!("  {name:<18} {many:>7.0} {one:>7.0}");
+        if !is_csv {
+            println!("{side}x{side}, {blocks} blocks of {filters}: evaluations/s in batches of {batch} and of 1,");
+            println!("share of the roof in batches");
+        }
+        for path in &paths {
+            let (Path { numbers, set, rates: [many, one], .. }, share) = (path, path.share());
+            if is_csv {
+                let multiply_adds = path.session.model().multiply_adds();
+                let sizes = format!("{side},{blocks},{filters},{batch}");
+                println!("{sizes},{numbers},{set},{many:.0},{one:.0},{multiply_adds},{share:.3}");
+            } else {
+                let name = format!("{numbers} {set}");
+                println!("  {name:<18} {many:>7.0} {one:>7.0} {:>3.0} %", 100.0 * share);
+            }
         }
     }
     Ok(())
