@@ -26,8 +26,9 @@ pub struct Window {
     ///
     /// Worth it in long runs: the games of the first models leave early, and later windows hold more. Not measured here.
     pub growth: Growth,
-    /// Start m of the power law, in games or positions, until then everything; KataGo: 250000.
+    /// Start m of the power law, in games or positions; KataGo: 250000.
     ///
+    /// Until then the window holds everything.
     /// Worth it below the games of the first minutes: the window is short while every model is far better than the last.
     #[schemars(range(min = 1))]
     pub growth_start: usize,

@@ -53,22 +53,22 @@ fn shipped_configurations_hold_only_what_differs() {
 #[test]
 fn digests_of_shipped_configurations_are_stable() {
     let expected = [
-        ("tiny", "e243796b0c1b65a2"),
-        ("9x9", "aa9976a1a1e81be1"),
-        ("9x9-gpu", "3a458523bb7c3488"),
-        ("9x9-larger", "2f1e537e86356b3f"),
-        ("9x9-further", "eae3c736c771a54a"),
-        ("19x19-gpu", "a1a4299d9143b97a"),
-        ("19x19-supervised", "dbce4731eb7b6a20"),
-        ("minigo/base", "0a8d361f9c281009"),
-        ("minigo/v7", "36a7e21d242cadaa"),
-        ("minigo/v9", "b3a7fc775877419e"),
-        ("minigo/v10", "38238bba35001f08"),
-        ("minigo/v11", "e49d132a7982da17"),
-        ("minigo/v12", "18a8f83731c4fc0f"),
-        ("minigo/v13", "e4fd272bfa8cc2be"),
-        ("minigo/v14", "841e309640a99640"),
-        ("minigo/v15", "6083be02be6a8203"),
+        ("tiny", "b47df6f509f8266d"),
+        ("9x9", "8e539f9b9e4d8585"),
+        ("9x9-gpu", "4b2a9fd3da8cb387"),
+        ("9x9-larger", "2ebe897b31599495"),
+        ("9x9-further", "e296e85deecc66e9"),
+        ("19x19-gpu", "e9ff07854e9f96e5"),
+        ("19x19-supervised", "e12afe6ba1892730"),
+        ("minigo/base", "ad7f18f9553179dd"),
+        ("minigo/v7", "38a9aada2e9e5b50"),
+        ("minigo/v9", "fb5015115a005867"),
+        ("minigo/v10", "e368f99f7e89595a"),
+        ("minigo/v11", "ad3a82dcce521e51"),
+        ("minigo/v12", "2d2ff23f2a50a518"),
+        ("minigo/v13", "dbbf770288e87ede"),
+        ("minigo/v14", "aa33c27a173cae53"),
+        ("minigo/v15", "9b6fb052a94ae302"),
     ];
     let found = expected.map(|(name, _)| (name, load(Path::new(&format!("{CONFIGS}/{name}.toml"))).digest()));
     assert_eq!(found, expected.map(|(name, digest)| (name, digest.to_owned())));
