@@ -24,18 +24,18 @@ const LEARNED: f32 = 0.15;
 const UNSURE: f32 = 2.0;
 /// Divergence of search policies from their priors by the entropy of these, below which searches add nothing. A search
 /// that returns its prior has 0 to 0.004, by the rounding of policies, however sure the network is. The 107 models of two
-/// runs on 9x9 had 0.19 to 0.49 (`experiments/0097-run-to-80-models-avx2` and a longer one). While policies came to equal
-/// their targets in `experiments/0032-9x9-hour-one-command`, 0.03 to 0.05 of the policy loss was above the targets, and 0.3
-/// to 0.4 thereafter. The root noise of PUCT counts as something added, so there the alarm may stay silent.
+/// runs on 9x9 had 0.19 to 0.49 (`experiments/0097-run-to-80-models-avx2`, `experiments/0101-one-run-on-two-cores`). While
+/// policies came to equal their targets in `experiments/0032-9x9-hour-one-command`, 0.03 to 0.05 of the policy loss was
+/// above the targets, and 0.3 to 0.4 thereafter. The root noise of PUCT counts as something added, so there the alarm may
+/// stay silent.
 const ADDED: f32 = 0.05;
 /// Squared error of root values against outcomes above that of the network's values for the same positions, from which
 /// searches spoil values. The models of those two runs had −0.06 to 0, with a deviation of 0.01 among those of 20 games. As
 /// it is no ratio, the small errors of decided positions do not raise the alarm.
 const WORSE: f32 = 0.05;
 /// Share of the examples with a target for ownership or score, below which their heads have too little to train on. The
-/// games of each model had 0.21 to 1 with the usual tenth of calibration games, in two runs on 9x9
-/// (`experiments/0097-run-to-80-models-avx2` and a longer one). As these are longer than resigned games, their share is
-/// above a tenth then, whatever the others do.
+/// games of each model had 0.21 to 1 with the usual tenth of calibration games, in the same two runs. As these are longer
+/// than resigned games, their share is above a tenth then, whatever the others do.
 const SCORED: f32 = 0.05;
 /// Learning rate by that of the step before, above which it undoes what smaller steps have trained. Warm-up doubles it at
 /// most, and the rates of all presets fall. The runs that went on with a tenfold rate, as in

@@ -26,7 +26,7 @@ fn load(path: &Path) -> RunConfig {
 #[test]
 fn shipped_configurations_are_complete_and_in_range() {
     let files = files();
-    assert_eq!(files.len(), 8 + 9, "{files:?}");
+    assert_eq!(files.len(), 9 + 9, "{files:?}");
     for path in files {
         load(&path);
     }
@@ -58,6 +58,7 @@ fn digests_of_shipped_configurations_are_stable() {
         ("9x9-gpu", "4b2a9fd3da8cb387"),
         ("9x9-larger", "2ebe897b31599495"),
         ("9x9-further", "e296e85deecc66e9"),
+        ("9x9-strong", "a216166b05f22f80"),
         ("19x19-gpu", "e9ff07854e9f96e5"),
         ("19x19-supervised", "e12afe6ba1892730"),
         ("minigo/base", "ad7f18f9553179dd"),
