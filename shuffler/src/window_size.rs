@@ -142,7 +142,7 @@ mod tests {
 
     /// By the formula: 1,500 + (10,000^0.65 − 1,500^0.65) / (0.65 · 1,500^−0.35) · 0.4, and so on.
     #[test]
-    fn power_law_begins_where_it_is_told_to() {
+    fn power_law_begins_at_its_start() {
         let settings = settings(&["growth=power-law", "growth_start=1500"]);
         let sizes = [1_000, 1_500, 10_000, 100_000].map(|games| size(&settings, 3, games, 0).0);
         assert_eq!(sizes, [1_000, 1_500, 3_744, 14_727]);
