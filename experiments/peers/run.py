@@ -143,7 +143,7 @@ def networks_of(unit, results, document):
 def run_all(todo, results, execute, about, minutes=math.inf):
     """Runs the units without a result, in order, but for those that would take longer than is left of the minutes.
     Returns those that failed or lack something, with the reason."""
-    problems, deadline = {}, time.monotonic() + minutes * 60
+    todo, problems, deadline = list(todo), {}, time.monotonic() + minutes * 60
     for unit in todo:
         reason = next((f"needs {need}" for need in unit.needs if not results.has(need)), None)
         if not reason and results.has(unit.name):
@@ -160,6 +160,10 @@ def run_all(todo, results, execute, about, minutes=math.inf):
             continue
         print(f"{unit.name} …", flush=True)
         results.forget(unit.name)
+        # Matches of another training of the same networks are none of this one.
+        for later in todo:
+            if unit.name in later.needs:
+                results.forget(later.name)
         try:
             document = execute(unit)
         except RuntimeError as error:

@@ -212,7 +212,7 @@ impl Selfplay {
     /// How the present move is to be found.
     fn next_plan(&mut self) -> SearchPlan {
         let plan = self.spec.planner.next(self.turns.len(), &mut self.rng);
-        let is_decided = self.would_resign.is_some() && !self.spec.header.record.calibration;
+        let is_decided = self.spec.plays_on && self.would_resign.is_some() && !self.spec.header.record.calibration;
         if is_decided { self.spec.planner.decided() } else { plan }
     }
 
