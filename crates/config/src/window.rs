@@ -24,7 +24,8 @@ pub struct Window {
     pub positions: usize,
     /// Growth of the window.
     ///
-    /// Worth it in long runs: the games of the first models leave early, and later windows hold more. Not measured here.
+    /// Worth it in long runs: the games of the first models leave early, and later windows hold more. A part of
+    /// `experiments/0101-one-run-on-two-cores`, not measured alone.
     pub growth: Growth,
     /// Start m of the power law, in games or positions; KataGo: 250000.
     ///
