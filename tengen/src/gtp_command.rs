@@ -43,15 +43,15 @@ fn name(text: &str) -> Result<String, String> {
 /// The moves of a book. A game that it is not for is said once, until there is one again that it is for. Where a game leaves it,
 /// the number of its moves that were played is said.
 fn played(openings: Openings) -> impl Fn(&Game, f32) -> Option<Move> {
-    let (was_for, moves) = (Cell::new(true), Cell::new(0_usize));
+    let (was_for, last, moves) = (Cell::new(true), Cell::new(0), Cell::new(0_usize));
     move |game, komi| {
         let is_for = openings.fits(game.size(), komi);
         if was_for.replace(is_for) && !is_for {
             let (book, size) = (openings.game(), game.size().side());
             tracing::warn!(book, size, komi, "the opening book is for other games, and not used");
         }
-        // The first move of a player begins a game.
-        let before = if game.turn() < 2 { 0 } else { moves.get() };
+        // A turn that is not later than the last one is of another game.
+        let before = if game.turn() > last.replace(game.turn()) { moves.get() } else { 0 };
         let best = openings.best(game, komi);
         moves.set(if best.is_some() { before + 1 } else { 0 });
         if best.is_none() && before > 0 {
