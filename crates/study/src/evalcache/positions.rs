@@ -27,6 +27,22 @@ pub(crate) struct Sampled {
     pub(crate) games: Vec<(usize, Game)>,
 }
 
+impl Sampled {
+    /// Raises all probabilities to the power `1 / temperature`, so that a policy below 1 is surer; 1 changes nothing.
+    pub(crate) fn sharpen(&mut self, temperature: f32) {
+        if temperature == 1.0 {
+            return;
+        }
+        for Sample { policy, .. } in &mut self.samples {
+            // Relative to the largest, so that none of them vanishes that counts.
+            let largest = policy.iter().copied().fold(0.0, f32::max);
+            policy.iter_mut().for_each(|share| *share = (*share / largest).powf(1.0 / temperature));
+            let sum: f32 = policy.iter().sum();
+            policy.iter_mut().for_each(|share| *share /= sum);
+        }
+    }
+}
+
 /// A game that is not over.
 struct Line {
     game: Game,
