@@ -12,8 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use std::time::{Duration, Instant};
 
-use evalcache::segment::{self, Merged};
-use evalcache::{Key, KomiCoding, ReadError, Segment, Set, Source, SourceError, Symmetries, Tables, View};
+use evalcache::{Key, KomiCoding, ReadError, Segment, Set, Source, SourceError, Symmetries, Tables, View, segment};
 use metrics::{Counter, counter};
 use play::EvaluationStore;
 use store::{Evaluations, SegmentFile, Store, StoreError};
@@ -24,7 +23,8 @@ mod options;
 mod recent;
 
 pub use error::EvaluationCacheError;
-use merge::Mergeable;
+pub use merge::MergedSegments;
+use merge::{Mergeable, mergeable};
 pub use options::EvaluationCacheOptions;
 use recent::Recent;
 
@@ -37,19 +37,6 @@ const REFRESH_AFTER: Duration = Duration::from_secs(60);
 /// The writer of every eighth segment merges, if there are so many. Of hundreds of processes that share a set, most would merge the
 /// same segments at the same time otherwise.
 const MERGE: u32 = 8;
-
-/// The result of a compaction.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct MergedSegments {
-    /// Segments that were merged.
-    pub merged: usize,
-    /// Evaluations in the segments that were written.
-    pub evaluations: u64,
-    /// Segments deleted, those that another one stood for already included.
-    pub deleted: usize,
-    /// Blocks that could not be read, whose evaluations are lost.
-    pub damaged: usize,
-}
 
 /// Number of lookups.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -150,15 +137,6 @@ fn open_segment(segments: &Evaluations, number: u32) -> Result<Option<Segment<Se
             opened.map_err(|source| EvaluationCacheError::Segment { path: segments.name(number), source })
         }
     }
-}
-
-/// The segments that a merge takes: as many as fit together, in order of size.
-fn mergeable(open: &[OpenSegment], most: Mergeable) -> Vec<&OpenSegment> {
-    let mut all: Vec<&OpenSegment> = open.iter().collect();
-    all.sort_by_key(|one| (one.segment.head().entries, one.number));
-    let size = |one: &&OpenSegment| (one.segment.head().entries, one.segment.source().size());
-    let sizes: Vec<(u64, u64)> = all.iter().map(size).collect();
-    all[most.longest(&sizes)].to_vec()
 }
 
 /// The folder of a set and of tables.
@@ -351,92 +329,6 @@ impl EvaluationCache {
             self.merge(Mergeable::SIMILAR)?;
         }
         Ok(())
-    }
-
-    /// Merges segments into larger ones, and deletes those that another one stands for.
-    ///
-    /// The merged segment names those that it stands for and is published first, so that a process that is killed leaves
-    /// everything in one segment at least; the next compaction deletes what was left over.
-    ///
-    /// Before each merge, of which a large set takes many, `next` sees what was done, and ends the compaction where it returns
-    /// false.
-    ///
-    /// # Errors
-    /// A store that cannot be reached.
-    pub fn compact(&self, next: &dyn Fn(&MergedSegments) -> bool) -> Result<MergedSegments, EvaluationCacheError> {
-        self.merge_all(Mergeable::ALL, next)
-    }
-
-    fn merge_all(
-        &self,
-        most: Mergeable,
-        next: &dyn Fn(&MergedSegments) -> bool,
-    ) -> Result<MergedSegments, EvaluationCacheError> {
-        let mut all = MergedSegments::default();
-        while next(&all) {
-            let done = self.merge(most)?;
-            all.merged += done.merged;
-            all.evaluations += done.evaluations;
-            all.deleted += done.deleted;
-            all.damaged += done.damaged;
-            if done.merged == 0 {
-                break;
-            }
-        }
-        Ok(all)
-    }
-
-    /// Merges as many segments as fit together.
-    fn merge(&self, most: Mergeable) -> Result<MergedSegments, EvaluationCacheError> {
-        let mut done = MergedSegments { deleted: self.delete_replaced()?, ..MergedSegments::default() };
-        self.refresh()?;
-        let (mut merged, mut numbers) = (Merged::default(), Vec::new());
-        {
-            let open = self.opened();
-            let chosen = mergeable(&open, most);
-            if chosen.len() < 2 {
-                return Ok(done);
-            }
-            for one in chosen {
-                match merged.add(&one.segment) {
-                    // Another process merges them.
-                    Err(error) if is_gone(&error) => return Ok(done),
-                    added => added.map_err(|source| self.segment_error(one.number, source))?,
-                }
-                numbers.push(one.number);
-            }
-        }
-        done.damaged = merged.damaged.len();
-        for damage in &merged.damaged {
-            tracing::warn!(error = %damage, "block of the evaluation cache omitted");
-        }
-        done.merged = numbers.len();
-        let bytes = merged.write(self.set, &self.tables, &numbers)?;
-        done.evaluations = merged.entries() as u64;
-        counter!("tengen_evalcache_written_bytes_total").increment(bytes.len() as u64);
-        self.segments.publish(&bytes.into())?;
-        done.deleted += self.delete_replaced()?;
-        self.refresh()?;
-        Ok(done)
-    }
-
-    /// Deletes segments that a readable one stands for.
-    fn delete_replaced(&self) -> Result<usize, EvaluationCacheError> {
-        let numbers = self.segments.numbers()?;
-        let mut replaced = Vec::new();
-        for &number in &numbers {
-            match self.open_segment(number) {
-                Ok(segment) => replaced.extend(segment.into_iter().flat_map(|segment| segment.head().replaces.clone())),
-                Err(EvaluationCacheError::Segment { source: ReadError::NoSegment(_), .. }) => {}
-                Err(error) => return Err(error),
-            }
-        }
-        let mut deleted = 0;
-        for &number in numbers.iter().filter(|number| replaced.contains(number)) {
-            self.segments.delete(number)?;
-            deleted += 1;
-        }
-        Ok(deleted)
     }
 
     fn segment_error(&self, number: u32, source: ReadError) -> EvaluationCacheError {

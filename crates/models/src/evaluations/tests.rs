@@ -8,6 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use evalcache::Steps;
+use evalcache::segment::Merged;
 use go::{Game, Size, Symmetry};
 use tempfile::TempDir;
 use testing::s3::{Refusal, Server};
