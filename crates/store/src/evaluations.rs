@@ -110,7 +110,10 @@ impl Evaluations {
     pub fn numbers(&self) -> Result<Vec<u32>, StoreError> {
         let files = self.store.files(&self.folder())?;
         let number = |name: &String| parse_number(name.strip_suffix(SEGMENT)?.strip_suffix('.')?);
-        Ok(files.iter().filter_map(number).collect())
+        let mut numbers: Vec<u32> = files.iter().filter_map(number).collect();
+        // Names order so up to six digits.
+        numbers.sort_unstable();
+        Ok(numbers)
     }
 
     /// The size of a segment, and when it was written by the clock of the place, in milliseconds since 1970; `None` for one
@@ -315,6 +318,16 @@ mod tests {
     fn segment_that_may_not_be_read_is_no_refused_write() {
         let error = file_error(FilePath::new("/s/000001.segment"), &io::ErrorKind::PermissionDenied.into());
         assert!(matches!(error, StoreError::Unreachable { .. }), "{error}");
+    }
+
+    #[test]
+    fn numbers_ascend_beyond_six_digits() {
+        let segments = Store::in_memory().unwrap().evaluations("s", None).unwrap();
+        for number in [1_000_000, 999_999, 2] {
+            segments.store.publish(&segments.path(number), Bytes::from(vec![7])).unwrap();
+        }
+        assert_eq!(segments.numbers().unwrap(), [2, 999_999, 1_000_000]);
+        assert_eq!(segments.publish(&Bytes::from(vec![8])).unwrap(), 1_000_001);
     }
 
     #[test]
