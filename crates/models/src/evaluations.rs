@@ -34,6 +34,8 @@ const MOST_IN_MEMORY: usize = 200_000;
 const PUBLISH_AFTER: Duration = Duration::from_secs(60);
 /// How long segments of other processes are not seen.
 const REFRESH_AFTER: Duration = Duration::from_secs(60);
+/// Lists of a refresh at most. Each after the first means that a compaction deleted segments since the one before.
+const LISTS: u32 = 3;
 /// The writer of every eighth segment merges, if there are so many. Of hundreds of processes that share a set, most would merge the
 /// same segments at the same time otherwise.
 const MERGE: u32 = 8;
@@ -95,6 +97,15 @@ struct Counters {
 struct OpenSegment {
     number: u32,
     segment: Segment<SegmentSource>,
+}
+
+/// What a list of the store has.
+struct Listed {
+    numbers: Vec<u32>,
+    /// Those that were not open before.
+    found: Vec<OpenSegment>,
+    /// Whether a segment was gone before it was opened: it was merged into one that the next list has.
+    gone: bool,
 }
 
 /// The bytes of a segment in a store.
@@ -233,28 +244,41 @@ impl EvaluationCache {
     /// Lookups go on meanwhile.
     fn refresh_locked(&self, mut refreshed: MutexGuard<'_, Instant>) -> Result<(), EvaluationCacheError> {
         *refreshed = Instant::now();
+        let known: Vec<u32> = self.opened().iter().map(|one| one.number).collect();
+        let mut listed = self.list(&known)?;
+        for _ in 1..LISTS {
+            if !listed.gone {
+                break;
+            }
+            listed = self.list(&known)?;
+        }
+        let mut open = self.open.write().unwrap_or_else(PoisonError::into_inner);
+        open.retain(|old| listed.numbers.contains(&old.number));
+        open.extend(listed.found);
+        let replaced: Vec<u32> = open.iter().flat_map(|one| one.segment.head().replaces.clone()).collect();
+        open.retain(|one| !replaced.contains(&one.number));
+        // The newest first.
+        open.sort_by_key(|one| std::cmp::Reverse(one.number));
+        Ok(())
+    }
+
+    /// Lists the segments, and opens those that are not known.
+    fn list(&self, known: &[u32]) -> Result<Listed, EvaluationCacheError> {
         let numbers = self.segments.numbers()?;
         self.segments.keep_copies(&numbers);
-        let known: Vec<u32> = self.opened().iter().map(|one| one.number).collect();
-        let mut found = Vec::new();
+        let (mut found, mut gone) = (Vec::new(), false);
         for &number in numbers.iter().filter(|number| !known.contains(number)) {
-            match self.open_segment(number) {
-                Ok(Some(segment)) => found.push(OpenSegment { number, segment }),
-                Ok(None) => {}
+            match open_segment(&self.segments, number) {
+                Ok(None) => gone = true,
+                Ok(Some(segment)) if self.fits(number, &segment) => found.push(OpenSegment { number, segment }),
+                Ok(Some(_)) => {}
                 Err(error @ EvaluationCacheError::Segment { source: ReadError::NoSegment(_), .. }) => {
                     tracing::warn!(%error, "segment of the evaluation cache omitted");
                 }
                 Err(error) => return Err(error),
             }
         }
-        let mut open = self.open.write().unwrap_or_else(PoisonError::into_inner);
-        open.retain(|old| numbers.contains(&old.number));
-        open.extend(found);
-        let replaced: Vec<u32> = open.iter().flat_map(|one| one.segment.head().replaces.clone()).collect();
-        open.retain(|one| !replaced.contains(&one.number));
-        // The newest first.
-        open.sort_by_key(|one| std::cmp::Reverse(one.number));
-        Ok(())
+        Ok(Listed { numbers, found, gone })
     }
 
     fn opened(&self) -> RwLockReadGuard<'_, Vec<OpenSegment>> {
@@ -263,12 +287,16 @@ impl EvaluationCache {
 
     /// A segment; `None` when it is gone or of another set.
     fn open_segment(&self, number: u32) -> Result<Option<Segment<SegmentSource>>, EvaluationCacheError> {
-        let Some(segment) = open_segment(&self.segments, number)? else { return Ok(None) };
+        Ok(open_segment(&self.segments, number)?.filter(|segment| self.fits(number, segment)))
+    }
+
+    /// Whether a segment is of this set.
+    fn fits(&self, number: u32, segment: &Segment<SegmentSource>) -> bool {
         let fits = segment.head().set == self.set && segment.head().tables.digest() == self.tables.digest();
         if !fits {
             tracing::warn!(segment = self.segments.name(number), "segment of another set omitted");
         }
-        Ok(fits.then_some(segment))
+        fits
     }
 
     /// The origin of the evaluations.
