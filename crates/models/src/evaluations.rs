@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
 use evalcache::{Key, KomiCoding, ReadError, Segment, Set, Source, SourceError, Symmetries, Tables, View, segment};
 use metrics::{Counter, counter};
 use play::EvaluationStore;
@@ -255,10 +256,16 @@ impl EvaluationCache {
         let mut open = self.open.write().unwrap_or_else(PoisonError::into_inner);
         open.retain(|old| listed.numbers.contains(&old.number));
         open.extend(listed.found);
-        let replaced: Vec<u32> = open.iter().flat_map(|one| one.segment.head().replaces.clone()).collect();
-        open.retain(|one| !replaced.contains(&one.number));
-        // The newest first.
+        // The newest first. One that is replaced itself stands for nothing: see `delete_replaced`.
         open.sort_by_key(|one| std::cmp::Reverse(one.number));
+        let mut replaced: Vec<u32> = Vec::new();
+        open.retain(|one| {
+            let stays = !replaced.contains(&one.number);
+            if stays {
+                replaced.extend(&one.segment.head().replaces);
+            }
+            stays
+        });
         Ok(())
     }
 
@@ -346,10 +353,8 @@ impl EvaluationCache {
             }
             (segment::write(self.set, &self.tables, &[], &recent.sorted())?, recent.bytes())
         };
-        counter!("tengen_evalcache_written_bytes_total").increment(bytes.len() as u64);
-        let number = self.segments.publish(&bytes.into())?;
+        let number = self.publish_segment(&bytes.into())?;
         *published = Instant::now();
-        self.refresh()?;
         self.recent.write().unwrap_or_else(PoisonError::into_inner).forget(written);
         self.due.store(MOST_IN_MEMORY, Ordering::Relaxed);
         tracing::debug!(segment = number, "published evaluations");
@@ -357,6 +362,32 @@ impl EvaluationCache {
             self.merge(Mergeable::SIMILAR)?;
         }
         Ok(())
+    }
+
+    /// Publishes a segment under a number that none has had before, opens it, and returns the number.
+    ///
+    /// A number is free again when its segment was merged and deleted. A writer that listed the segments before that number was
+    /// taken, and is late with its put, then gets it, and others take its segment for the one that was merged: they ignore and
+    /// delete it. So the segments are listed again after the put, and the segment is published again if the number was used.
+    ///
+    /// How that shows: the highest number of all times is always in use, since only a segment with a higher number replaces one.
+    /// So a merged segment names only lower numbers than its own. If the number was used, a segment that names it was there before
+    /// the put. It is there still, or one that names it, and so on; in any case one that names this number or a higher one.
+    /// If there is none, no process has a reason to delete this number.
+    ///
+    /// A segment that is merged right after its put is taken for such a one, too, and published twice: the next merge has each
+    /// evaluation once. Numbers in names that are never used again, such as random ones, would need another format.
+    fn publish_segment(&self, bytes: &Bytes) -> Result<u32, EvaluationCacheError> {
+        loop {
+            let number = self.segments.publish(bytes)?;
+            counter!("tengen_evalcache_written_bytes_total").increment(bytes.len() as u64);
+            self.refresh()?;
+            let is_used = |one: &OpenSegment| one.segment.head().replaces.iter().any(|&replaced| replaced >= number);
+            if !self.opened().iter().any(is_used) {
+                return Ok(number);
+            }
+            tracing::debug!(segment = number, "segment published again: its number was used before");
+        }
     }
 
     fn segment_error(&self, number: u32, source: ReadError) -> EvaluationCacheError {

@@ -5,7 +5,6 @@ use std::ops::Range;
 
 use evalcache::segment::Merged;
 use evalcache::{ReadError, Source};
-use metrics::counter;
 
 use super::{EvaluationCache, EvaluationCacheError, OpenSegment, is_gone};
 
@@ -128,18 +127,23 @@ impl EvaluationCache {
         done.merged = numbers.len();
         let bytes = merged.write(self.set, &self.tables, &numbers)?;
         done.evaluations = merged.entries() as u64;
-        counter!("tengen_evalcache_written_bytes_total").increment(bytes.len() as u64);
-        self.segments.publish(&bytes.into())?;
+        self.publish_segment(&bytes.into())?;
         done.deleted += self.delete_replaced()?;
         self.refresh()?;
         Ok(done)
     }
 
-    /// Deletes segments that a readable one stands for.
+    /// Deletes segments that a readable one stands for which is not replaced itself.
+    ///
+    /// A merged segment that got a used number is replaced by one that does not have its evaluations. If its process is killed
+    /// before it publishes it again, those that it stands for have to stay.
     fn delete_replaced(&self) -> Result<usize, EvaluationCacheError> {
         let numbers = self.segments.numbers()?;
-        let mut replaced = Vec::new();
-        for &number in &numbers {
+        let mut replaced: Vec<u32> = Vec::new();
+        for &number in numbers.iter().rev() {
+            if replaced.contains(&number) {
+                continue;
+            }
             match self.open_segment(number) {
                 Ok(segment) => replaced.extend(segment.into_iter().flat_map(|segment| segment.head().replaces.clone())),
                 Err(EvaluationCacheError::Segment { source: ReadError::NoSegment(_), .. }) => {}

@@ -30,3 +30,61 @@ fn segments_that_are_merged_before_they_are_opened_are_found_in_the_merged_one()
     }));
     assert_eq!((reader.segments(), found(&reader, 0..3)), (1, 3));
 }
+
+/// The writer lists no segments, and its put of the first is late.
+#[test]
+fn segment_that_gets_a_used_number_is_published_again() {
+    // Segment 3 replaces 1 and 2; in the second round 5 replaces 3 and 4, so that none names 1.
+    for rounds in 1..=2 {
+        let store = Store::in_memory().unwrap();
+        let writer = open(&late(&store, Access::Put, move |others| {
+            publish(others, 0..1);
+            for round in 1..=rounds {
+                publish(others, round..round + 1);
+                open(others).compact(&|_| true).unwrap();
+            }
+        }));
+        put(&writer, 9);
+        writer.publish().unwrap();
+        let all = || {
+            let reader = open(&store);
+            (found(&reader, 0..rounds + 1), found(&reader, 9..10))
+        };
+        assert_eq!(all(), (rounds + 1, 1), "round {rounds}");
+        // As a compaction does that knew segment 3.
+        writer.segments.delete(1).unwrap();
+        assert_eq!(all(), (rounds + 1, 1), "round {rounds}");
+        open(&store).compact(&|_| true).unwrap();
+        assert_eq!(all(), (rounds + 1, 1), "round {rounds}");
+    }
+}
+
+/// A compaction merges segments 1 and 2, and its put of 3 is late: others have merged 3 and 4 into 5 meanwhile.
+fn late_compaction(others: &Store) {
+    publish(others, 100..101);
+    publish(others, 101..102);
+    let merged = open(others).merge(Mergeable { entries: 50, ..Mergeable::ALL }).unwrap();
+    assert_eq!((merged.evaluations, merged.deleted), (2, 2));
+}
+
+#[test]
+fn merged_segment_that_gets_a_used_number_replaces_nothing_before_it_is_published_again() {
+    for killed in [false, true] {
+        let store = Store::in_memory().unwrap();
+        publish(&store, 0..50);
+        publish(&store, 50..100);
+        let (others, put_done) = (store.clone(), AtomicBool::new(false));
+        let behind = with_guard(&store, move |access| {
+            let first = access == Access::Put && !put_done.swap(true, Ordering::Relaxed);
+            if first {
+                late_compaction(&others);
+            }
+            first || !killed || !put_done.load(Ordering::Relaxed)
+        });
+        assert_eq!(open(&behind).compact(&|_| true).is_err(), killed);
+        let reader = open(&store);
+        assert_eq!(found(&reader, 0..102), 102, "killed: {killed}");
+        reader.compact(&|_| true).unwrap();
+        assert_eq!((reader.segments(), found(&reader, 0..102)), (1, 102), "killed: {killed}");
+    }
+}
