@@ -358,8 +358,12 @@ impl EvaluationCache {
         self.recent.write().unwrap_or_else(PoisonError::into_inner).forget(written);
         self.due.store(MOST_IN_MEMORY, Ordering::Relaxed);
         tracing::debug!(segment = number, "published evaluations");
-        if number.is_multiple_of(MERGE) && mergeable(&self.opened(), Mergeable::SIMILAR).len() >= MERGE as usize {
-            self.merge(Mergeable::SIMILAR)?;
+        let many =
+            number.is_multiple_of(MERGE) && mergeable(&self.opened(), Mergeable::SIMILAR).len() >= MERGE as usize;
+        // The evaluations are published, and a later merge takes the same segments.
+        if many && let Err(error) = self.merge(Mergeable::SIMILAR) {
+            self.counters.errors.increment(1);
+            tracing::warn!(%error, "segments of the evaluation cache cannot be merged; no evaluations are lost");
         }
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Processes that are late, while others change the segments.
+//! Processes that are late while others change the segments, and processes that stop.
 
 use testing::{Access, with_guard};
 
@@ -87,4 +87,14 @@ fn merged_segment_that_gets_a_used_number_replaces_nothing_before_it_is_publishe
         reader.compact(&|_| true).unwrap();
         assert_eq!((reader.segments(), found(&reader, 0..102)), (1, 102), "killed: {killed}");
     }
+}
+
+#[test]
+fn merge_that_fails_is_no_failed_publication() {
+    let store = Store::in_memory().unwrap();
+    (0..7).for_each(|number| publish(&store, number..number + 1));
+    let writer = open(&with_guard(&store, |access| access != Access::Delete));
+    put(&writer, 7);
+    writer.publish().unwrap();
+    assert_eq!((writer.segments(), found(&open(&store), 0..8)), (1, 8));
 }
