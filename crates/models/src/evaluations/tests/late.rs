@@ -98,3 +98,22 @@ fn merge_that_fails_is_no_failed_publication() {
     writer.publish().unwrap();
     assert_eq!((writer.segments(), found(&open(&store), 0..8)), (1, 8));
 }
+
+/// The segment that replaces four others is published; then the process is killed, before or between the deletions of these.
+#[test]
+fn compaction_that_is_killed_between_its_steps_leaves_every_evaluation() {
+    for deletions in 0..=4 {
+        let store = Store::in_memory().unwrap();
+        (0..4).for_each(|number| publish(&store, number..number + 1));
+        let (early, deleted) = (open(&store), AtomicUsize::new(0));
+        let killed = with_guard(&store, move |access| {
+            access != Access::Delete || deleted.fetch_add(1, Ordering::Relaxed) < deletions
+        });
+        assert_eq!(open(&killed).compact(&|_| true).is_err(), deletions < 4);
+        assert_eq!(early.segments.numbers().unwrap().len(), 5 - deletions);
+        let reader = open(&store);
+        assert_eq!((reader.segments(), found(&reader, 0..4), found(&early, 0..4)), (1, 4, 4), "{deletions} deletions");
+        reader.compact(&|_| true).unwrap();
+        assert_eq!((early.segments.numbers().unwrap(), found(&reader, 0..4)), (vec![5], 4), "{deletions} deletions");
+    }
+}
