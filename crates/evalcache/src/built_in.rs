@@ -1,6 +1,6 @@
 //! Tables that come with the program, fitted by `tengen study evalcache --out`.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use go::Size;
 
@@ -22,12 +22,12 @@ static LARGE: [&[u8]; 3] = tables!("19-256", "19-2048", "19-exact");
 
 impl Tables {
     /// The tables for new files of this board.
-    pub fn built_in(size: Size, steps: Steps) -> &'static Tables {
-        static READ: [OnceLock<Tables>; 6] = [const { OnceLock::new() }; 6];
+    pub fn built_in(size: Size, steps: Steps) -> &'static Arc<Tables> {
+        static READ: [OnceLock<Arc<Tables>>; 6] = [const { OnceLock::new() }; 6];
         let large = size.side() > LAST_SMALL;
         let bytes = if large { LARGE } else { SMALL }[steps as usize];
         READ[steps as usize + 3 * usize::from(large)]
-            .get_or_init(|| Tables::from_bytes(bytes).expect("a test reads them"))
+            .get_or_init(|| Tables::from_bytes(bytes).expect("a test reads them").into())
     }
 }
 

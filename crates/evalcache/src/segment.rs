@@ -13,11 +13,12 @@
 //! block and every filter has a checksum, so damage costs one block; the head is there twice.
 
 use std::ops::Range;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::Key;
+use crate::{Key, Tables};
 
 mod ahead;
 mod bits;
@@ -138,10 +139,20 @@ impl<S: Source> Segment<S> {
         &self.source
     }
 
-    /// Bytes of memory that it takes while it is open, but for its tables.
+    /// Uses these tables for its own where they are the same, so that the segments of a set have them in memory once.
+    pub fn share_tables(&mut self, tables: &Arc<Tables>) {
+        if self.head.tables == *tables {
+            self.head.tables = tables.clone();
+        }
+    }
+
+    /// Bytes of memory that it takes while it is open, but for tables that it shares.
     pub fn memory(&self) -> usize {
         let blocks = self.head.blocks.len();
-        self.filters.len() + blocks * (size_of::<head::BlockRef>() + size_of::<u32>()) + self.damaged.len() * 8
+        let own = Arc::strong_count(&self.head.tables) == 1;
+        let tables = if own { self.head.tables.memory() } else { 0 };
+        let blocks = blocks * (size_of::<head::BlockRef>() + size_of::<u32>()) + self.damaged.len() * 8;
+        self.filters.len() + blocks + tables
     }
 
     /// Reads the block that may have a key into `bytes`, and returns the range of them that is the code of the key, if the

@@ -52,6 +52,11 @@ impl Tables {
         self.digest
     }
 
+    /// Bytes of memory.
+    pub(crate) fn memory(&self) -> usize {
+        size_of::<Tables>() + size_of::<LogOdds>() + size_of::<Offsets>()
+    }
+
     pub(crate) fn log_odds(&self) -> &LogOdds {
         &self.log_odds
     }

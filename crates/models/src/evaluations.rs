@@ -9,7 +9,7 @@
 use std::fmt;
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -69,7 +69,7 @@ impl fmt::Display for Lookups {
 pub struct EvaluationCache {
     segments: Evaluations,
     set: Set,
-    tables: Tables,
+    tables: Arc<Tables>,
     open: RwLock<Vec<OpenSegment>>,
     recent: RwLock<Recent>,
     /// When the last evaluations were published; the thread that publishes holds it.
@@ -196,7 +196,7 @@ impl EvaluationCache {
         Err(EvaluationCacheError::Unreadable { set: name.to_owned(), problems })
     }
 
-    fn of(segments: Evaluations, set: Set, tables: Tables) -> Result<EvaluationCache, EvaluationCacheError> {
+    fn of(segments: Evaluations, set: Set, tables: Arc<Tables>) -> Result<EvaluationCache, EvaluationCacheError> {
         let cache = EvaluationCache {
             segments,
             set,
@@ -277,7 +277,10 @@ impl EvaluationCache {
         for &number in numbers.iter().filter(|number| !known.contains(number)) {
             match open_segment(&self.segments, number) {
                 Ok(None) => gone = true,
-                Ok(Some(segment)) if self.fits(number, &segment) => found.push(OpenSegment { number, segment }),
+                Ok(Some(mut segment)) if self.fits(number, &segment) => {
+                    segment.share_tables(&self.tables);
+                    found.push(OpenSegment { number, segment });
+                }
                 Ok(Some(_)) => {}
                 Err(error @ EvaluationCacheError::Segment { source: ReadError::NoSegment(_), .. }) => {
                     tracing::warn!(%error, "segment of the evaluation cache omitted");

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::hint::black_box;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
@@ -14,7 +15,7 @@ use models::{ModelName, Models, Player, SegmentSource};
 use play::{game_seed, generator};
 use runtime::{Classify, DeviceArgs, Progress, Stop, thread_time};
 use serde::Serialize;
-use store::Store;
+use store::{Evaluations, Store};
 
 use crate::batched_search::BATCH;
 use crate::positions::recorded;
@@ -201,7 +202,7 @@ fn case(
 ) -> anyhow::Result<Case> {
     let size = samples[0].view.size();
     let tables = Tables::built_in(size, steps);
-    let rungs = ladder::ladder(fitted, measured, steps, Some(tables));
+    let rungs = ladder::ladder(fitted, measured, steps, Some(&**tables));
     let Fidelity { kl, top_1, value_rms, bytes, .. } = ladder::fidelity(measured, tables);
     let mut code = Vec::new();
     let encode_ns = nanoseconds(measured.len(), |nth| {
@@ -272,7 +273,7 @@ struct Disk {
 
 impl Disk {
     /// The games have their own keys; the other samples have some, as hashes are.
-    fn new(samples: &[Sample], games: &[(usize, Game)], tables: &Tables) -> anyhow::Result<Disk> {
+    fn new(samples: &[Sample], games: &[(usize, Game)], tables: &Arc<Tables>) -> anyhow::Result<Disk> {
         let mut rng = generator(1);
         let mut keys: Vec<Key> = samples.iter().map(|_| Key::from_bits(rand::RngExt::random(&mut rng))).collect();
         games.iter().for_each(|(place, game)| keys[*place] = Key::canonical(game, None).1);
@@ -286,7 +287,7 @@ impl Disk {
         let segments = Store::open(at)?.evaluations("study", None)?;
         let len = bytes.len();
         let number = segments.publish(&bytes.into())?;
-        Ok(Disk { segment: Segment::open(SegmentSource(segments.open(number)?))?, bytes: len, _folder: folder })
+        Ok(Disk { segment: open_segment(&segments, number, tables)?, bytes: len, _folder: folder })
     }
 
     fn look_up(&self, game: &Game, tables: &Tables, policy: &mut [f32], bytes: &mut Vec<u8>) {
@@ -295,6 +296,13 @@ impl Disk {
         let code = found.expect("the segment has all samples");
         black_box(tables.decode(&View::new(game, symmetry), &bytes[code], policy));
     }
+}
+
+/// Opens a segment with the tables of all others, as a cache does.
+fn open_segment(segments: &Evaluations, number: u32, tables: &Arc<Tables>) -> anyhow::Result<Segment<SegmentSource>> {
+    let mut segment = Segment::open(SegmentSource(segments.open(number)?))?;
+    segment.share_tables(tables);
+    Ok(segment)
 }
 
 /// Times the opening of segments of random entries, which are in the page cache as they were just written.
@@ -319,7 +327,7 @@ fn opened(entries: u32, size: Size) -> anyhow::Result<Opened> {
     }
     let numbers = segments.numbers()?;
     let began = Instant::now();
-    let open = numbers.iter().map(|&number| Ok(Segment::open(SegmentSource(segments.open(number)?))?));
+    let open = numbers.iter().map(|&number| open_segment(&segments, number, tables));
     let open: Vec<Segment<SegmentSource>> = open.collect::<anyhow::Result<_>>()?;
     let open_ms = 1e3 * began.elapsed().as_secs_f64();
     let (memory, mut bytes_read) = (open.iter().map(Segment::memory).sum::<usize>(), Vec::new());

@@ -1,5 +1,7 @@
 //! The origin of a segment's evaluations, and the offsets of its blocks.
 
+use std::sync::Arc;
+
 use go::Size;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -83,7 +85,7 @@ pub struct Head {
     /// The origin of the evaluations.
     pub set: Set,
     /// The models that they were coded with.
-    pub tables: Tables,
+    pub tables: Arc<Tables>,
     /// Evaluations.
     pub entries: u64,
     /// The numbers of the files that this one stands for.
@@ -213,7 +215,7 @@ impl Head {
         let ordered = blocks.windows(2).all(|pair| pair[0].end <= pair[1].end);
         let head = Head {
             set,
-            tables,
+            tables: Arc::new(tables),
             entries,
             replaces,
             wide: wide == 1,

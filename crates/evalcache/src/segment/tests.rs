@@ -97,11 +97,27 @@ fn keys_that_differ_in_any_bit_are_different() {
 
 #[test]
 fn memory_of_an_entry_is_below_1_2_bytes() {
+    let tables = Arc::new(Tables::flat(Steps::S256));
     for count in [120_000, 170_000, 245_000] {
-        let segment = Segment::open(bytes(&entries(count, 1))).expect("a segment");
+        let mut segment = Segment::open(bytes(&entries(count, 1))).expect("a segment");
+        segment.share_tables(&tables);
         let each = segment.memory() as f64 / count as f64;
         assert!(each <= 1.2, "{each} bytes for each of {count}");
     }
+}
+
+#[test]
+fn segments_share_tables_that_are_the_same() {
+    let mut segments = [1, 2].map(|seed| Segment::open(bytes(&entries(500, seed))).expect("a segment"));
+    let alone = segments.each_ref().map(Segment::memory);
+    let (same, other) = (Arc::new(Tables::flat(Steps::S256)), Arc::new(Tables::flat(Steps::S2048)));
+    for (segment, alone) in segments.iter_mut().zip(alone) {
+        segment.share_tables(&same);
+        segment.share_tables(&other);
+        assert!(Arc::ptr_eq(&segment.head().tables, &same));
+        assert_eq!(segment.memory(), alone - same.memory());
+    }
+    assert!(same.memory() > 100_000);
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Writing and merging segments.
 
+use std::sync::Arc;
+
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::error::{ReadError, SegmentError};
@@ -27,7 +29,7 @@ pub fn write(set: Set, tables: &Tables, replaces: &[u32], entries: &[(Key, &[u8]
     let wide = entries.iter().any(|(_, code)| code.len() > usize::from(u8::MAX));
     let mut head = Head {
         set,
-        tables: tables.clone(),
+        tables: Arc::new(tables.clone()),
         entries: entries.len() as u64,
         replaces: replaces.to_vec(),
         wide,

@@ -161,6 +161,17 @@ fn segments_of_other_sets_are_not_mixed() {
 }
 
 #[test]
+fn segments_share_the_tables_of_the_cache() {
+    let store = Store::in_memory().unwrap();
+    for number in 0..2 {
+        put(&open(&store), number);
+    }
+    let cache = open(&store);
+    assert_eq!(cache.segments(), 2);
+    assert!(cache.opened().iter().all(|one| Arc::ptr_eq(&one.segment.head().tables, &cache.tables)));
+}
+
+#[test]
 fn compaction_keeps_everything_and_deletes_what_it_merged() {
     on_both(|store, _, _| {
         for nth in 0..5 {
