@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, anyhow};
-use evalcache::{Key, KomiCoding, Set, Symmetries, View};
+use evalcache::{Key, KomiCoding, ReadError, Set, Symmetries, View};
 use go::{Game, sgf};
 use mcts::Value;
 use models::{EvaluationCache, EvaluationCacheError};
@@ -102,6 +102,16 @@ fn contents(cache: &EvaluationCache) -> String {
     format!("evaluations: {evaluations}; segments: {segments}; bytes: {bytes}, {each:.1} each")
 }
 
+/// A problem, with the remedy where there is one.
+fn advised(problem: &EvaluationCacheError) -> String {
+    match problem {
+        EvaluationCacheError::Segment { source: ReadError::NoSegment(_), .. } => {
+            format!("{problem}; delete this file unless a newer release wrote it: the other segments do not need it")
+        }
+        _ => problem.to_string(),
+    }
+}
+
 fn check(store: &Store, stop: &Stop) -> anyhow::Result<()> {
     let mut problems = 0;
     on_each(store, stop, |name, opened| {
@@ -110,7 +120,7 @@ fn check(store: &Store, stop: &Stop) -> anyhow::Result<()> {
             Err(found) => (found, None),
         };
         problems += found.len();
-        found.into_iter().try_for_each(runtime::print)?;
+        found.iter().try_for_each(|problem| runtime::print(advised(problem)))?;
         runtime::print(described(name, cache.as_ref()))
     })?;
     if problems == 0 {

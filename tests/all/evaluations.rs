@@ -101,7 +101,7 @@ fn sets_that_cannot_be_read_are_named() {
         code == 1 && found.contains("one of the two copies of its head is damaged; the other one is used"),
         "{found}"
     );
-    assert!(!found.contains("not a segment"), "{found}");
+    assert!(!found.contains("not a segment") && !found.contains("delete this file"), "{found}");
 
     std::fs::write(&segment, &whole[..5000]).unwrap();
     let listed = succeed(&mut evalcache(folder.path(), &["list"]));
@@ -109,6 +109,7 @@ fn sets_that_cannot_be_read_are_named() {
     succeed(&mut evalcache(folder.path(), &["compact"]));
     let (code, found) = damage(folder.path());
     assert!(code == 1 && found.contains("000001.segment: not a segment"), "{found}");
+    assert!(found.contains("delete this file"), "{found}");
     let set = listed.split(':').next().unwrap();
     let (code, said) = fail(&mut evalcache(folder.path(), &["export", set, "--sgf", "game.sgf", "--out", "table"]));
     assert!(code == 1 && said.contains("none of its 1 segments can be read"), "{said}");

@@ -78,6 +78,8 @@ pub struct EvaluationCache {
     due: AtomicUsize,
     /// When segments were last looked for; the thread that looks holds it.
     refreshed: Mutex<Instant>,
+    /// Segments that are not used: unreadable ones, and those of other sets. They are not opened again while they are listed.
+    omitted: Mutex<Vec<u32>>,
     /// Whether a segment is gone since.
     outdated: AtomicBool,
     /// Whether a failure of the store was logged.
@@ -206,6 +208,7 @@ impl EvaluationCache {
             published: Mutex::new(Instant::now()),
             due: AtomicUsize::new(MOST_IN_MEMORY),
             refreshed: Mutex::new(Instant::now()),
+            omitted: Mutex::default(),
             outdated: AtomicBool::new(false),
             failed: AtomicBool::new(false),
             hits: AtomicU64::new(0),
@@ -273,17 +276,23 @@ impl EvaluationCache {
     fn list(&self, known: &[u32]) -> Result<Listed, EvaluationCacheError> {
         let numbers = self.segments.numbers()?;
         self.segments.keep_copies(&numbers);
+        let mut omitted = self.omitted.lock().unwrap_or_else(PoisonError::into_inner);
+        omitted.retain(|number| numbers.contains(number));
         let (mut found, mut gone) = (Vec::new(), false);
         for &number in numbers.iter().filter(|number| !known.contains(number)) {
+            if omitted.contains(&number) {
+                continue;
+            }
             match open_segment(&self.segments, number) {
                 Ok(None) => gone = true,
                 Ok(Some(mut segment)) if self.fits(number, &segment) => {
                     segment.share_tables(&self.tables);
                     found.push(OpenSegment { number, segment });
                 }
-                Ok(Some(_)) => {}
+                Ok(Some(_)) => omitted.push(number),
                 Err(error @ EvaluationCacheError::Segment { source: ReadError::NoSegment(_), .. }) => {
                     tracing::warn!(%error, "segment of the evaluation cache omitted");
+                    omitted.push(number);
                 }
                 Err(error) => return Err(error),
             }
@@ -388,6 +397,8 @@ impl EvaluationCache {
         loop {
             let number = self.segments.publish(bytes)?;
             counter!("tengen_evalcache_written_bytes_total").increment(bytes.len() as u64);
+            // An unreadable segment of this number was deleted by hand.
+            self.omitted.lock().unwrap_or_else(PoisonError::into_inner).retain(|&other| other != number);
             self.refresh()?;
             let is_used = |one: &OpenSegment| one.segment.head().replaces.iter().any(|&replaced| replaced >= number);
             if !self.opened().iter().any(is_used) {

@@ -314,6 +314,25 @@ fn set_without_a_readable_segment_names_them() {
 }
 
 #[test]
+fn unreadable_segment_is_opened_once() {
+    let server = Server::start().unwrap();
+    let store = Store::open_with(&server.url(), &server.options()).unwrap();
+    let cache = open(&store);
+    cache.segments.publish(&vec![0; 5000].into()).unwrap();
+    let opens = || {
+        server.asked();
+        cache.refresh().unwrap();
+        server.asked().iter().any(|line| line.ends_with("000001.segment"))
+    };
+    assert_eq!([opens(), opens()], [true, false]);
+    // Once it is deleted, its number is that of another segment.
+    cache.segments.delete(1).unwrap();
+    put(&cache, 7);
+    cache.publish().unwrap();
+    assert_eq!((cache.segments(), found(&cache, 7..8)), (1, 1));
+}
+
+#[test]
 fn damaged_copies_are_replaced_from_the_bucket() {
     let server = Server::start().unwrap();
     let store = Store::open_with(&server.url(), &server.options()).unwrap();
