@@ -13,6 +13,7 @@ mod demo;
 mod error;
 mod evaluation_set;
 mod evaluations;
+mod first;
 mod model;
 mod name;
 mod named_weights;

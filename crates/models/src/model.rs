@@ -1,6 +1,6 @@
 //! A model, ready for any number of threads.
 
-use std::sync::{Arc, Once};
+use std::sync::Arc;
 
 use config::ModelId;
 use evalcache::{Set, Steps, Symmetries};
@@ -11,6 +11,7 @@ use sha2::{Digest, Sha256};
 use store::{ModelMetadata, Run};
 
 use crate::evaluation_set::{evaluations_digest, komi_coding};
+use crate::first::is_first;
 use crate::{EvaluationCache, EvaluationCacheOptions, ModelError, Place, RemoteModel};
 
 /// A model that is open.
@@ -107,14 +108,15 @@ impl Model {
         name: &str,
         options: &EvaluationCacheOptions,
     ) -> Result<Option<Arc<EvaluationCache>>, ModelError> {
-        // Matches open their players often.
-        static SAID: Once = Once::new();
         let Some(set) = self.set(options.steps, options.symmetries) else {
             let reason = match self {
                 Model::Remote(_) => "no inference server has responded",
                 _ => "built-in models have no evaluations to keep",
             };
-            SAID.call_once(|| tracing::warn!(model = name, reason, "--evalcache is ignored"));
+            // Matches open their players often.
+            if is_first(reason) {
+                tracing::warn!(model = name, reason, "--evalcache is ignored");
+            }
             return Ok(None);
         };
         let kept = EvaluationCache::open(options, set)?;

@@ -1,0 +1,20 @@
+//! Warnings that a process gives once, however often its models are opened.
+
+use std::collections::BTreeSet;
+use std::sync::{Mutex, PoisonError};
+
+/// Whether this process has not warned of this yet.
+pub(crate) fn is_first(warning: &'static str) -> bool {
+    static GIVEN: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+    GIVEN.lock().unwrap_or_else(PoisonError::into_inner).insert(warning)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_warning_is_given_once_and_hides_no_other() {
+        assert_eq!(["one reason", "another reason", "one reason"].map(is_first), [true, true, false]);
+    }
+}
