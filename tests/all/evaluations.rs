@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
+use testing::s3::Server;
 use tests::{fail, program, succeed};
 
 const SCRIPT: &[u8] = b"boardsize 9\nkomi 7\nplay b E5\ngenmove w\ngenmove b\nshowboard\nquit\n";
@@ -157,21 +158,39 @@ fn export_refuses_games_that_it_cannot_look_up() {
     assert!(said.starts_with("1 of 2 positions"), "{said}");
 }
 
+/// What `tengen gtp` logs during a short game.
+fn log(mut tengen: Command, model: &str, options: &[&str]) -> String {
+    tengen.args(["gtp", "--model", model, "--visits", "4", "--device", "cpu"]).args(options);
+    let mut tengen = tengen.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    tengen.stdin.take().unwrap().write_all(SCRIPT).unwrap();
+    String::from_utf8(tengen.wait_with_output().unwrap().stderr).unwrap()
+}
+
 #[test]
 fn hits_are_logged_at_the_end_and_models_without_evaluations_at_the_beginning() {
     let folder = TempDir::new().unwrap();
-    let log = |model: &str| {
-        let mut tengen = program("tengen");
-        tengen.args(["gtp", "--model", model, "--visits", "4", "--device", "cpu", "--evalcache"]).arg(folder.path());
-        let mut tengen = tengen.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-        tengen.stdin.take().unwrap().write_all(SCRIPT).unwrap();
-        String::from_utf8(tengen.wait_with_output().unwrap().stderr).unwrap()
-    };
+    let log = |model: &str| log(program("tengen"), model, &["--evalcache", folder.path().to_str().unwrap()]);
     log("9x9-demo");
     let second = log("9x9-demo");
     assert!(second.contains("evaluation cache closed") && second.contains("lookups found, 100.0 %"), "{second}");
     let uniform = log("uniform");
     assert!(uniform.contains("--evalcache is ignored") && uniform.contains("built-in models"), "{uniform}");
+}
+
+#[test]
+fn bucket_without_local_copies_is_warned_of() {
+    let (server, copies) = (Server::start().unwrap(), TempDir::new().unwrap());
+    let url = server.url();
+    let log = |options: &[&str]| {
+        let mut tengen = program("tengen");
+        tengen.envs(server.env());
+        log(tengen, "9x9-demo", &[&["--evalcache", url.as_str()][..], options].concat())
+    };
+    let warning = "is a request to the bucket; set --evalcache-copies";
+    let slow = log(&[]);
+    assert!(slow.contains(warning), "{slow}");
+    let fast = log(&["--evalcache-copies", copies.path().to_str().unwrap()]);
+    assert!(fast.contains("lookups found") && !fast.contains(warning), "{fast}");
 }
 
 #[test]

@@ -18,6 +18,8 @@ use metrics::{Counter, counter};
 use play::EvaluationStore;
 use store::{Evaluations, SegmentFile, Store, StoreError};
 
+use crate::first::is_first;
+
 mod error;
 mod merge;
 mod options;
@@ -172,6 +174,13 @@ impl EvaluationCache {
     pub fn open(options: &EvaluationCacheOptions, set: Set) -> Result<EvaluationCache, EvaluationCacheError> {
         let tables = Tables::built_in(set.size, set.steps).clone();
         let segments = options.store.evaluations(&name(&set, &tables), options.copies.as_deref())?;
+        if segments.reads_are_requests() && is_first("no copies") {
+            let set = segments.set();
+            tracing::warn!(
+                set,
+                "each cached evaluation is a request to the bucket; set --evalcache-copies to a folder"
+            );
+        }
         EvaluationCache::of(segments, set, tables)
     }
 

@@ -201,6 +201,11 @@ impl Evaluations {
         self.store.name(&self.path(number))
     }
 
+    /// Whether each read is a request: to a bucket of which no copies are kept.
+    pub fn reads_are_requests(&self) -> bool {
+        self.store.folder().is_none() && self.copies.is_none()
+    }
+
     /// The name of the set.
     pub fn set(&self) -> &str {
         &self.set

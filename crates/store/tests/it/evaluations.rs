@@ -85,6 +85,14 @@ fn copies_of_a_bucket_serve_what_was_read_before() {
     assert_eq!(part(150_000, 60_000).unwrap(), content[150_000..210_000]);
 }
 
+#[test]
+fn reads_of_a_bucket_without_copies_are_requests() {
+    let (server, folder) = (testing::s3::Server::start().unwrap(), TempDir::new().unwrap());
+    let (bucket, local) = (on_server(&server), Store::open(folder.path().to_str().unwrap()).unwrap());
+    let requests = |store: &Store, copies| store.evaluations("s", copies).unwrap().reads_are_requests();
+    assert!(requests(&bucket, None) && !requests(&bucket, Some(folder.path())) && !requests(&local, None));
+}
+
 /// The folders of the copies of segments.
 fn copied(copies: &std::path::Path) -> Vec<std::path::PathBuf> {
     let folders = |at: &std::path::Path| std::fs::read_dir(at).unwrap().map(|found| found.unwrap().path());
