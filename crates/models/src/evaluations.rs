@@ -14,18 +14,20 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use evalcache::{Key, KomiCoding, ReadError, Segment, Set, Source, SourceError, Symmetries, Tables, View, segment};
-use metrics::{Counter, counter};
+use metrics::counter;
 use play::EvaluationStore;
 use store::{Evaluations, SegmentFile, Store, StoreError};
 
 use crate::first::is_first;
 
 mod error;
+mod measured;
 mod merge;
 mod options;
 mod recent;
 
 pub use error::EvaluationCacheError;
+use measured::{Held, Metrics};
 pub use merge::MergedSegments;
 use merge::{Mergeable, mergeable};
 pub use options::EvaluationCacheOptions;
@@ -88,14 +90,7 @@ pub struct EvaluationCache {
     failed: AtomicBool,
     hits: AtomicU64,
     misses: AtomicU64,
-    counters: Counters,
-}
-
-/// The metrics of lookups. To find one by its name allocates.
-struct Counters {
-    hits: Counter,
-    misses: Counter,
-    errors: Counter,
+    metrics: Metrics,
 }
 
 /// A segment of the store.
@@ -222,11 +217,7 @@ impl EvaluationCache {
             failed: AtomicBool::new(false),
             hits: AtomicU64::new(0),
             misses: AtomicU64::new(0),
-            counters: Counters {
-                hits: counter!("tengen_evalcache_hits_total"),
-                misses: counter!("tengen_evalcache_misses_total"),
-                errors: counter!("tengen_evalcache_errors_total"),
-            },
+            metrics: Metrics::new(),
         };
         cache.refresh()?;
         Ok(cache)
@@ -248,7 +239,7 @@ impl EvaluationCache {
         }
         let done = self.refresh_locked(refreshed);
         if let Err(error) = &done {
-            self.counters.errors.increment(1);
+            self.metrics.errors.increment(1);
             tracing::warn!(%error, "segments of the evaluation cache cannot be listed");
         }
         done.is_ok()
@@ -266,6 +257,7 @@ impl EvaluationCache {
             listed = self.list(&known)?;
         }
         let mut open = self.open.write().unwrap_or_else(PoisonError::into_inner);
+        let before = Held::of(&open);
         open.retain(|old| listed.numbers.contains(&old.number));
         open.extend(listed.found);
         // The newest first. One that is replaced itself stands for nothing: see `delete_replaced`.
@@ -278,6 +270,7 @@ impl EvaluationCache {
             }
             stays
         });
+        self.metrics.hold(before, Held::of(&open));
         Ok(())
     }
 
@@ -334,12 +327,12 @@ impl EvaluationCache {
 
     /// Evaluations in the open segments, those that several of them have counted several times.
     pub fn evaluations(&self) -> u64 {
-        self.opened().iter().map(|one| one.segment.head().entries).sum()
+        Held::of(&self.opened()).evaluations
     }
 
     /// Bytes of the open segments.
     pub fn bytes(&self) -> u64 {
-        self.opened().iter().map(|one| one.segment.source().size()).sum()
+        Held::of(&self.opened()).bytes
     }
 
     /// Lookups since it was opened.
@@ -383,7 +376,7 @@ impl EvaluationCache {
             number.is_multiple_of(MERGE) && mergeable(&self.opened(), Mergeable::SIMILAR).len() >= MERGE as usize;
         // The evaluations are published, and a later merge takes the same segments.
         if many && let Err(error) = self.merge(Mergeable::SIMILAR) {
-            self.counters.errors.increment(1);
+            self.metrics.errors.increment(1);
             tracing::warn!(%error, "segments of the evaluation cache cannot be merged; no evaluations are lost");
         }
         Ok(())
@@ -468,7 +461,7 @@ impl EvaluationCache {
             self.outdated.store(true, Ordering::Relaxed);
             return;
         }
-        self.counters.errors.increment(1);
+        self.metrics.errors.increment(1);
         match error {
             ReadError::Damaged { reason: segment::KNOWN, .. } => {}
             ReadError::Source(_) if self.failed.swap(true, Ordering::Relaxed) => {}
@@ -497,11 +490,11 @@ impl EvaluationStore for EvaluationCache {
             found = self.find(key, buffer);
         }
         let Some(code) = found else {
-            self.counters.misses.increment(1);
+            self.metrics.misses.increment(1);
             self.misses.fetch_add(1, Ordering::Relaxed);
             return None;
         };
-        self.counters.hits.increment(1);
+        self.metrics.hits.increment(1);
         self.hits.fetch_add(1, Ordering::Relaxed);
         Some(self.tables.decode(view, &buffer[code], policy))
     }
@@ -532,7 +525,7 @@ impl EvaluationStore for EvaluationCache {
 impl EvaluationCache {
     /// Evaluations that cannot be published are dropped when there are too many; games do not need them.
     fn give_up(&self, error: &EvaluationCacheError) {
-        self.counters.errors.increment(1);
+        self.metrics.errors.increment(1);
         tracing::warn!(%error, "evaluations cannot be published");
         // No other thread publishes meanwhile: it would forget what is added after this.
         let mut published = self.published.lock().unwrap_or_else(PoisonError::into_inner);
@@ -564,6 +557,7 @@ impl Drop for EvaluationCache {
         if let Err(error) = self.publish() {
             tracing::warn!(%error, "evaluations cannot be published");
         }
+        self.metrics.hold(Held::of(&self.opened()), Held::default());
     }
 }
 

@@ -113,6 +113,8 @@ metrics! {
     Counter EVALCACHE_MISSES = "tengen_evalcache_misses_total": "Evaluations that the stored cache (--evalcache) lacked";
     Counter EVALCACHE_WRITTEN = "tengen_evalcache_written_bytes_total": "Bytes of segments that were published to the stored cache, those of merged segments included";
     Counter EVALCACHE_ERRORS = "tengen_evalcache_errors_total": "Lookups in damaged blocks or unreadable segments of the stored cache, which count as misses, and publications, lists and merges of segments that failed";
+    Gauge EVALCACHE_EVALUATIONS = "tengen_evalcache_evaluations": "Evaluations in open segments of the stored cache, those in several segments counted several times";
+    Gauge EVALCACHE_BYTES = "tengen_evalcache_bytes": "Bytes of open segments of the stored cache";
 
     Counter GAMES = "tengen_games_total": "Self-play games finished";
     Counter GAMES_DISCARDED = "tengen_games_discarded_total": "Self-play games in progress that were discarded on shutdown";

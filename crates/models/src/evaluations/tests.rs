@@ -16,6 +16,7 @@ use testing::s3::{Refusal, Server};
 use super::*;
 
 mod late;
+mod recorder;
 
 /// Where the writer writes, the options of that place, and its first segment: the test is only a writer where these are set.
 const PLACE: &str = "EVALCACHE_TEST_PLACE";
