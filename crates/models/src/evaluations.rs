@@ -1,7 +1,8 @@
 //! Evaluations of a model that outlive the process: segments of a store, and what was added since the last.
 //!
-//! New evaluations are in memory until there are many, or the last were published a while ago, and when the program ends; then they
-//! are published as a segment. Many small segments are merged into one. A process that is killed loses what was in memory.
+//! New evaluations are in memory first. They are published as a segment when there are many, with the first that is added a while
+//! after the last publication, and when the program ends. So an idle process has those of a minute in memory, until it adds another.
+//! Many small segments are merged into one. A process that is killed loses what was in memory.
 //!
 //! A lookup and a new evaluation allocate nothing, once the buffers have grown to the largest block and to the evaluations of a
 //! segment. Reads from a bucket do: a response each, or a copy of a part of the segment.
@@ -35,7 +36,7 @@ use recent::Recent;
 
 /// Evaluations in memory that make a segment.
 const MOST_IN_MEMORY: usize = 200_000;
-/// How long evaluations are in memory at most, when others are added.
+/// How long evaluations are in memory at most while others are added.
 const PUBLISH_AFTER: Duration = Duration::from_secs(60);
 /// How long segments of other processes are not seen.
 const REFRESH_AFTER: Duration = Duration::from_secs(60);

@@ -127,6 +127,18 @@ fn evaluations_outlive_the_process_once_published() {
 }
 
 #[test]
+fn evaluations_are_published_with_the_first_one_after_a_minute() {
+    let store = Store::in_memory().unwrap();
+    let cache = open(&store);
+    put(&cache, 1);
+    *cache.published.lock().unwrap() -= 2 * PUBLISH_AFTER;
+    // Lookups publish nothing, so that an idle process does not either.
+    assert_eq!((found(&cache, 1..2), found(&open(&store), 1..2)), (1, 0));
+    put(&cache, 2);
+    assert_eq!(found(&open(&store), 1..3), 2);
+}
+
+#[test]
 fn store_that_refuses_writes_is_not_tried_with_every_evaluation() {
     let server = Server::start().unwrap();
     let store = Store::open_with(&server.url(), &server.options()).unwrap();
