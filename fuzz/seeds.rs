@@ -114,7 +114,7 @@ fn book() -> String {
         let turned = symmetry.apply_move(size, mv).to_gtp(size);
         let to_move = if game.turn() == 0 { "B" } else { "W" }.to_owned();
         let moves = vec![BookMove { r#move: turned, prior: 0.5, visits: visits / 2, value: 0.25 }];
-        let entry = Entry { key, to_move, visits, value: 0.125, moves };
+        let entry = Entry { key, to_move, visits, value: 0.125, full: false, moves };
         lines.push(serde_json::to_string(&entry).expect("plain fields are JSON"));
         game.play(mv).expect("the move is legal");
     }

@@ -157,7 +157,7 @@ impl Growing<'_> {
                 let _ = sender.send((number, event));
             };
             self.engine.submit(task, Box::new(listener));
-            open.push(game);
+            open.push((game, visits));
         }
         let mut left = open.len();
         while left > 0 {
@@ -165,7 +165,8 @@ impl Growing<'_> {
             left -= 1;
             match event {
                 Event::Done(analysis) if !self.stop.requested() => {
-                    self.add(Entry::new(&open[number], &analysis))?;
+                    let (game, visits) = &open[number];
+                    self.add(Entry::new(game, &analysis, *visits))?;
                     progress.set(self.entries.len() as u64);
                 }
                 Event::Failed(error) => {
@@ -233,6 +234,16 @@ fn summarise(book: &Growing<'_>, graph: &Graph) -> anyhow::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::thread;
+    use std::time::Duration;
+
+    use analysis::EngineOptions;
+    use analysis::book::BookMove;
+    use config::Preset;
+    use go::Move;
+    use mcts::Settings;
+    use play::Uniform;
+
     use super::*;
 
     #[test]
@@ -257,15 +268,56 @@ mod tests {
         assert_eq!([room(1000, 40, width), room(1000, 990, width), room(1000, 1001, width)], [16, 10, 0]);
     }
 
+    /// The search of the empty board differs from the position after B2 for ever, and ends before the visits that it is to have.
+    #[test]
+    fn position_whose_tree_is_full_is_searched_again_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, size) = (folder.path().join("book.jsonl"), Size::new(3).unwrap());
+        let header = BookHeader::new("uniform", size, 0.5);
+        let (empty, mv) = (Game::new(size), Move::from_gtp(size, "B2").unwrap());
+        let mut after = empty.clone();
+        after.play(mv).unwrap();
+        let key = BookKey::new(&empty).1;
+        let moves = vec![BookMove { r#move: "B2".to_owned(), prior: 0.5, visits: 90, value: -1.0 }];
+        let root = Entry { key, to_move: "B".to_owned(), visits: 100, value: -1.0, full: false, moves };
+        let won = Entry { key: BookKey::new(&after).1, to_move: "W".to_owned(), visits: 0, value: 1.0, ..root.clone() };
+        let (mut file, _) = BookFile::open(&path, &header).unwrap();
+        file.add(&root).unwrap();
+        file.add(&Entry { moves: Vec::new(), ..won }).unwrap();
+
+        let config = Preset::Minigo.config();
+        let settings = Settings::new(&config.search, &config.game);
+        let options = EngineOptions { settings, leaves: 4, threads: 1, positions: 4, tree: 10_000, seed: 1 };
+        let stop = Stop::never();
+        let late = stop.clone();
+        thread::spawn(move || {
+            thread::sleep(Duration::from_secs(20));
+            late.request();
+        });
+        let grow = || {
+            let (file, entries) = BookFile::open(&path, &header).unwrap();
+            let engine = Engine::start(options, || Box::new(Uniform::new())).unwrap();
+            let (scoring, visits, stop) = (settings.scoring, 100, &stop);
+            let mut book =
+                Growing { size, komi: 0.5, scoring, visits, file, entries, engine, width: 4, again: 0, stop };
+            book.grow(2).unwrap();
+            (book.again, book.entries[&key].clone())
+        };
+        let (again, found) = grow();
+        assert!(again == 1 && found.full && (9..400).contains(&found.visits), "{again} times, {found:?}");
+        let text = fs::read_to_string(&path).unwrap();
+        assert_eq!(grow(), (0, found), "what was full is full when the book is continued");
+        assert_eq!(fs::read_to_string(&path).unwrap(), text);
+    }
+
     #[test]
     fn columns_of_the_table_are_the_fields_of_the_rows() {
-        use analysis::book::BookMove;
         use arrow_array::cast::AsArray;
         use arrow_array::types::{Float32Type, UInt32Type};
 
         let key = BookKey::new(&Game::new(Size::MIN)).1;
         let moves = vec![BookMove { r#move: "A1".to_owned(), prior: 0.75, visits: 30, value: 0.25 }];
-        let entry = Entry { key, to_move: "B".to_owned(), visits: 40, value: 0.5, moves };
+        let entry = Entry { key, to_move: "B".to_owned(), visits: 40, value: 0.5, full: false, moves };
         let graph = Graph::new(Size::MIN, BTreeMap::from([(key, entry)]));
         let (rows, table) = (book_rows(&graph), table(&graph));
         let row = &rows[0];

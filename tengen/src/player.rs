@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
-use analysis::{Engine, EngineOptions};
+use analysis::{Engine, EngineOptions, LARGEST_TREE};
 use anyhow::Context;
 use config::RunName;
 use models::{EvaluationCacheOptions, ModelError, ModelName, Models, Place, Player, Priority, Searcher};
@@ -49,7 +49,8 @@ impl PlayerArgs {
     pub(crate) fn start_engine(&self, searcher: &Arc<Searcher>, seed: u64) -> anyhow::Result<(Engine, EngineOptions)> {
         let leaves = searcher.budget().leaves;
         let (threads, positions) = (self.resources.threads(), (BATCH / leaves).max(1));
-        let options = EngineOptions { settings: searcher.settings(), leaves, threads, positions, seed };
+        let (settings, tree) = (searcher.settings(), LARGEST_TREE);
+        let options = EngineOptions { settings, leaves, threads, positions, tree, seed };
         let (opened, cache) = (Arc::clone(searcher), self.cache());
         let engine = Engine::start(options, move || opened.evaluator(cache)).context("cannot start a thread")?;
         Ok((engine, options))

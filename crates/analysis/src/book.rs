@@ -86,8 +86,16 @@ pub struct Entry {
     pub visits: u32,
     /// Mean value of the search, for Black.
     pub value: f32,
+    /// Whether its search ended before its visits, with a tree that was as large as it may be: another would end there, too.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub full: bool,
     /// The most visited moves, the best first.
     pub moves: Vec<BookMove>,
+}
+
+/// Lines of most positions do not say it.
+fn is_false(full: &bool) -> bool {
+    !full
 }
 
 /// A move of a position of a book.
@@ -104,8 +112,8 @@ pub struct BookMove {
 }
 
 impl Entry {
-    /// The entry of a position that was searched.
-    pub fn new(game: &Game, analysis: &Analysis) -> Entry {
+    /// The entry of a position whose search was to have so many visits.
+    pub fn new(game: &Game, analysis: &Analysis, visits: u32) -> Entry {
         let (symmetry, key) = BookKey::new(game);
         let size = game.size();
         let turned = |mv: Move| symmetry.apply_move(size, mv).to_gtp(size);
@@ -115,6 +123,7 @@ impl Entry {
             to_move: letter(game.to_move()).to_owned(),
             visits: analysis.visits,
             value: analysis.value.black(),
+            full: analysis.visits < visits,
             moves: moves
                 .map(|one| BookMove {
                     r#move: turned(one.mv),
@@ -130,7 +139,7 @@ impl Entry {
     pub fn ended(game: &Game, scoring: Scoring, komi: f32) -> Entry {
         let value = Value::of_margin(game.score(scoring) as f32 - komi).black();
         let to_move = letter(game.to_move()).to_owned();
-        Entry { key: BookKey::new(game).1, to_move, visits: 0, value, moves: Vec::new() }
+        Entry { key: BookKey::new(game).1, to_move, visits: 0, value, full: false, moves: Vec::new() }
     }
 
     /// The player to move.

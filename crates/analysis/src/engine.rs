@@ -16,6 +16,9 @@ use crate::running::Running;
 /// More searches than these for urgent tasks.
 const SPARE: usize = 8;
 
+/// Bytes of a tree above which a search stops.
+pub const LARGEST_TREE: usize = 1 << 30;
+
 /// How an engine searches.
 #[derive(Clone, Copy, Debug)]
 pub struct EngineOptions {
@@ -27,6 +30,8 @@ pub struct EngineOptions {
     pub threads: usize,
     /// Positions that each thread searches at the same time, so that their leaves share batches.
     pub positions: usize,
+    /// Bytes of a tree above which its search stops: [`LARGEST_TREE`], or less in a test.
+    pub tree: usize,
     /// Seed of the draws of evaluations, which networks do not depend on.
     pub seed: u64,
 }
@@ -176,7 +181,7 @@ impl Worker {
 
     /// Searches until there is nothing to search, or a new generation begins; whether the evaluator can be used again.
     fn search(&self, evaluator: &mut dyn Evaluator, games: &mut Vec<Running>, generation: u64) -> bool {
-        let EngineOptions { settings, leaves, positions, seed, .. } = self.options;
+        let EngineOptions { positions, .. } = self.options;
         let urgent = Rc::new(Cell::new(i64::MIN));
         let priorities: RefCell<Vec<i64>> = RefCell::default();
         for game in games.iter() {
@@ -194,7 +199,7 @@ impl Worker {
             drop(state);
             priorities.borrow_mut().push(job.task.priority);
             update();
-            Some(Running::new(job, settings, leaves, seed, Rc::clone(&urgent)))
+            Some(Running::new(job, self.options, Rc::clone(&urgent)))
         };
         let mut finish = |(id, priority)| {
             let mut open = priorities.borrow_mut();

@@ -21,7 +21,7 @@ mod running;
 pub use analysis::{Analysis, Candidate};
 pub use annotated::{Annotation, annotated, annotated_tree};
 pub use candidates::{candidates, position_after};
-pub use engine::{Engine, EngineOptions};
+pub use engine::{Engine, EngineOptions, LARGEST_TREE};
 pub use file::{AnalysisFile, FileError, Header};
 pub use queue::{Event, Listener, Task, TaskId};
 pub use report::{MoveInfo, Perspective, Report, ReportStyle, RootInfo};

@@ -9,19 +9,18 @@ use mcts::{Evaluator, Settings};
 use play::{BatchedGame, Budget, SearchDriver, Seed, generator};
 
 use crate::queue::{Event, Job, TaskId};
-use crate::{Analysis, Task};
+use crate::{Analysis, EngineOptions, Task};
 
 /// Visits after which a search whose evaluations are all cached polls for events. Rounds end at its multiples, cached or
 /// not, so that caches change no result.
 const STEP: u32 = 128;
 
-/// Bytes of a tree above which its search stops.
-const LARGEST_TREE: usize = 1 << 30;
-
 /// A position that a worker searches.
 pub(crate) struct Running {
     job: Job,
     driver: SearchDriver,
+    /// Bytes of the tree above which the search stops.
+    largest: usize,
     rng: Seed,
     began: Instant,
     next_report: Option<Instant>,
@@ -30,7 +29,8 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    pub(crate) fn new(job: Job, settings: Settings, leaves: usize, seed: u64, urgent: Rc<Cell<i64>>) -> Running {
+    pub(crate) fn new(job: Job, options: EngineOptions, urgent: Rc<Cell<i64>>) -> Running {
+        let EngineOptions { settings, leaves, tree: largest, seed, .. } = options;
         let Task { game, turn, komi, avoid, progress, .. } = &job.task;
         let budget = Budget { visits: 0, leaves };
         let settings = Settings { komi: *komi, ..settings };
@@ -39,7 +39,7 @@ impl Running {
         driver.set_endless(true);
         let began = Instant::now();
         let next_report = progress.map(|[first, _]| began + first);
-        Running { driver, rng: generator(seed), began, next_report, urgent, job }
+        Running { driver, largest, rng: generator(seed), began, next_report, urgent, job }
     }
 
     pub(crate) fn priority(&self) -> i64 {
@@ -62,7 +62,7 @@ impl Running {
             || search.is_expanded()
                 && (search.visits() >= task.visits
                     || task.time.is_some_and(|time| self.began.elapsed() >= time)
-                    || search.bytes() >= LARGEST_TREE)
+                    || search.bytes() >= self.largest)
     }
 
     fn report_when_due(&mut self) {

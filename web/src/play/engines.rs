@@ -4,7 +4,7 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::thread;
 
-use analysis::{Engine, EngineOptions};
+use analysis::{Engine, EngineOptions, LARGEST_TREE};
 use config::{ModelId, ModelIdError, ModelRef};
 use cpu::CpuError;
 use go::{Scoring, Size, SizeError};
@@ -283,6 +283,7 @@ impl Engines {
             leaves,
             threads: self.options.threads,
             positions: (BATCH / leaves).max(1),
+            tree: LARGEST_TREE,
             seed: config.seed,
         };
         let (evaluators, cache) = (Arc::clone(&searcher), self.options.cache);

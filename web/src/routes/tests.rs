@@ -227,7 +227,7 @@ fn book() -> Book {
         line.split_whitespace().for_each(|text| game.play(Move::from_gtp(size, text).unwrap()).unwrap());
         let (key, visits) = (BookKey::new(&game).1, 40 * moves.len() as u32);
         let moves = moves.iter().map(one).collect();
-        file.add(&Entry { key, to_move: to_move.to_owned(), visits, value, moves }).unwrap();
+        file.add(&Entry { key, to_move: to_move.to_owned(), visits, value, full: false, moves }).unwrap();
     };
     add("", "B", 0.5, &[("C3", 0.75, 0.5), ("C2", 0.125, -0.5)]);
     add("C3", "W", 0.5, &[("C2", 0.5, 0.5)]);

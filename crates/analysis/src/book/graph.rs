@@ -267,10 +267,12 @@ impl Graph {
         open.into_iter().filter_map(play).take(most).collect()
     }
 
-    /// Positions where search and minimax differ by more than `most`, and that were searched with fewer than so many visits.
+    /// Positions where search and minimax differ by more than `most`, and that were searched with fewer than so many visits,
+    /// where more of them are possible.
     pub fn disputed(&self, most: f64, visits: u32) -> impl Iterator<Item = &Spot> {
         let differs = move |spot: &&Spot| (f64::from(spot.entry.value) - spot.bounds.value).abs() > most;
-        self.spots.iter().filter(move |spot| (1..visits).contains(&spot.entry.visits)).filter(differs)
+        let fewer = move |spot: &&Spot| (1..visits).contains(&spot.entry.visits) && !spot.entry.full;
+        self.spots.iter().filter(fewer).filter(differs)
     }
 }
 

@@ -33,6 +33,7 @@ fn entry(game: &Game, visits: u32, value: f32, moves: &[(&str, f32, u32, f32)]) 
         to_move: letter(game.to_move()).to_owned(),
         visits,
         value,
+        full: false,
         moves: moves.iter().map(one).collect(),
     }
 }
@@ -168,6 +169,8 @@ fn values_are_minimax_and_what_was_not_searched_counts_less() {
     assert_eq!(best(&found), None, "the corner is not in the book");
     assert_eq!(found.disputed(0.1, 101).count(), 1);
     assert_eq!((found.disputed(0.1, 100).count(), found.disputed(0.3, 101).count()), (0, 0));
+    let full = Entry { full: true, ..root.clone() };
+    assert_eq!(graph(&[full, centre.clone()]).disputed(0.1, 101).count(), 0, "no more visits are possible");
     let corner = entry(&game("C3"), 50, 0.4, &[]);
     let found = graph(&[root, centre, corner]);
     assert_eq!(best(&found), Some(mv("A1")), "an image of what is in the book");
@@ -205,7 +208,7 @@ fn grown(entries: usize) -> Graph {
                         search.expand(leaf, Evaluation { policy: &[0.1; 10], value: Value::ZERO });
                     }
                 }
-                Entry::new(&game, &Analysis::of(&search).expect("a search"))
+                Entry::new(&game, &Analysis::of(&search).expect("a search"), 50)
             };
             book.insert(entry.key, entry);
         }
@@ -273,6 +276,7 @@ fn book_file_resumes_and_plays() {
     graph.spots().iter().for_each(|spot| file.add(&spot.entry).expect("it can be written"));
     drop(file);
     let text = std::fs::read_to_string(&path).expect("the file");
+    assert!(!text.contains("full"), "{text}");
     std::fs::write(&path, text.clone() + "{\"key\":\"00").expect("the file");
     let (_, entries) = BookFile::open(&path, &header).expect("a file");
     assert_eq!(entries.len(), graph.spots().len());

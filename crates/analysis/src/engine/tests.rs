@@ -11,7 +11,8 @@ use crate::Analysis;
 
 fn options(threads: usize) -> EngineOptions {
     let config = Preset::Minigo.config();
-    EngineOptions { settings: Settings::new(&config.search, &config.game), leaves: 4, threads, positions: 4, seed: 1 }
+    let settings = Settings::new(&config.search, &config.game);
+    EngineOptions { settings, leaves: 4, threads, positions: 4, tree: LARGEST_TREE, seed: 1 }
 }
 
 fn game(moves: usize) -> Arc<Game> {
@@ -109,6 +110,13 @@ fn gated() -> (Engine, Receiver<usize>, Sender<()>) {
         }
     };
     (Engine::start(options(1), make).expect("threads"), see, open)
+}
+
+#[test]
+fn search_ends_before_its_visits_where_the_tree_is_as_large_as_it_may_be() {
+    let engine = Engine::start(EngineOptions { tree: 100_000, ..options(1) }, || Box::new(Uniform::new()));
+    let found = analyse(&engine.expect("threads"), 100_000);
+    assert!(found.iter().all(|analysis| (100..10_000).contains(&analysis.visits)), "{found:?}");
 }
 
 #[test]

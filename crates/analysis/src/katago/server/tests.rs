@@ -6,7 +6,7 @@ use mcts::Settings;
 use play::Uniform;
 
 use super::*;
-use crate::EngineOptions;
+use crate::{EngineOptions, LARGEST_TREE};
 
 /// Hands out lines as they are written.
 struct Lines(Sender<Value>);
@@ -26,7 +26,7 @@ impl Write for Lines {
 fn server() -> (Server<Lines>, Receiver<Value>) {
     let config = Preset::Minigo.config();
     let settings = Settings::new(&config.search, &config.game);
-    let options = EngineOptions { settings, leaves: 1, threads: 1, positions: 8, seed: 0 };
+    let options = EngineOptions { settings, leaves: 1, threads: 1, positions: 8, tree: LARGEST_TREE, seed: 0 };
     let engine = Engine::start(options, || Box::new(Uniform::new())).expect("threads");
     let (sender, lines) = mpsc::channel();
     let options = ServerOptions {
