@@ -327,6 +327,12 @@ fn best_edge(priors: &[f32], moves: &[u16]) -> Option<usize> {
 mod tests {
     use super::*;
 
+    /// docs/guide/analysis.md calculates the memory of a search from these, and six bytes for each edge.
+    #[test]
+    fn nodes_and_statistics_have_the_sizes_of_the_guide() {
+        assert_eq!((size_of::<Node>(), size_of::<Child>()), (36, 16));
+    }
+
     #[test]
     #[should_panic(expected = "a tree has fewer than 2^32 edges")]
     fn edges_beyond_32_bits_do_not_take_the_place_of_others() {
