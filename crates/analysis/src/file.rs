@@ -174,7 +174,7 @@ impl AnalysisFile {
 }
 
 /// Whether a file without a whole line is the beginning of one with this header.
-fn could_begin(bytes: &[u8], header: &Header) -> bool {
+pub(crate) fn could_begin(bytes: &[u8], header: &impl Serialize) -> bool {
     serde_json::to_string(header).is_ok_and(|header| header.as_bytes().starts_with(bytes))
 }
 

@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use super::{BookHeader, BookKey, Entry, FORMAT, VERSION};
 use crate::FileError;
+use crate::file::could_begin;
 
 /// A book that grows.
 #[derive(Debug)]
@@ -19,7 +20,7 @@ pub struct BookFile {
 }
 
 impl BookFile {
-    /// Opens a book, or begins one. Half a line at the end, of a process that was killed, is dropped.
+    /// Opens a book, or begins one. Half a line at the end, of a process that was killed, is dropped; it may be the header.
     ///
     /// # Errors
     /// The file cannot be used, or is of another model, board or komi.
@@ -30,8 +31,9 @@ impl BookFile {
             bytes => bytes.map_err(io)?,
         };
         let open = || OpenOptions::new().append(true).create(true).open(path);
-        if bytes.is_empty() {
+        if !bytes.contains(&b'\n') && could_begin(&bytes, header) {
             let mut book = BookFile { path: path.to_owned(), file: open().map_err(io)? };
+            book.file.set_len(0).map_err(io)?;
             book.write(header)?;
             return Ok((book, BTreeMap::new()));
         }

@@ -281,6 +281,15 @@ fn book_file_resumes_and_plays() {
     let (_, entries) = BookFile::open(&path, &header).expect("a file");
     assert_eq!(entries.len(), graph.spots().len());
     assert_eq!(std::fs::read_to_string(&path).expect("the file"), text, "half a line is dropped");
+    // Cut in its header, it begins anew.
+    let end = text.find('\n').expect("a header");
+    for cut in 0..=end {
+        std::fs::write(&path, &text[..cut]).expect("the file");
+        let (_, entries) = BookFile::open(&path, &header).expect("a file");
+        assert!(entries.is_empty());
+        assert_eq!(std::fs::read_to_string(&path).expect("the file"), text[..=end], "cut at {cut}");
+    }
+    std::fs::write(&path, &text).expect("the file");
     let other = BookFile::open(&path, &BookHeader::new("other", size(), 0.5)).expect_err("another model");
     assert!(other.to_string().contains("a book of model flat, not of model other;"), "{other}");
     let other = BookFile::open(&path, &BookHeader::new("flat", size(), 1.5)).expect_err("another komi");
