@@ -5,6 +5,7 @@ mod run_seeds;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use analysis::Origin;
 use analysis::book::{BookHeader, BookKey, BookMove, Entry};
 use cpu::Description;
 use evalcache::segment::{KomiCoding, Set, Symmetries, write};
@@ -105,7 +106,7 @@ fn game() -> Game {
 /// A book of the empty board and one move.
 fn book() -> String {
     let size = Size::new(5).expect("5 is a size");
-    let header = serde_json::to_string(&BookHeader::new("v15-330", size, 7.0));
+    let header = serde_json::to_string(&BookHeader::new(Origin::of("v15-330"), size, 7.0));
     let mut game = Game::new(size);
     let mut lines = vec![header.expect("plain fields are JSON")];
     for (visits, next) in [(90, "C3"), (40, "B3")] {

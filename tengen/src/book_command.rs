@@ -10,11 +10,11 @@ use std::sync::Arc;
 use std::sync::mpsc;
 
 use analysis::book::{BookFile, BookHeader, BookKey, BookRow, Entry, Graph, book_json, book_rows, book_sgf};
-use analysis::{Engine, Event, Task};
+use analysis::{Engine, Event, Origin, Task};
 use anyhow::{Context, anyhow};
 use arrow_array::{ArrayRef, Float32Array, RecordBatch, StringArray, UInt32Array};
 use go::{Game, Scoring, Size};
-use models::Player;
+use models::{EvaluationCache, Player};
 use runtime::{Classify, Progress, Stop};
 
 use crate::player::{BATCH, PlayerArgs, receive};
@@ -90,7 +90,10 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     }
     let size = Size::new(side).misconfigured()?;
     let komi = args.komi.unwrap_or(config.game.komi);
-    let header = BookHeader::new(searcher.name(), size, komi);
+    let weights = args.model.weights(store, &searcher)?;
+    let evaluations = searcher.kept().map(EvaluationCache::name);
+    let origin = Origin { model: searcher.name(), weights: weights.as_deref(), evaluations };
+    let header = BookHeader::new(origin, size, komi);
     let (file, entries) = BookFile::open(&args.file, &header).misconfigured()?;
     let searcher = Arc::new(searcher);
     let (engine, options) = args.model.start_engine(&searcher, config.seed)?;
@@ -273,7 +276,7 @@ mod tests {
     fn position_whose_tree_is_full_is_searched_again_once() {
         let folder = tempfile::tempdir().unwrap();
         let (path, size) = (folder.path().join("book.jsonl"), Size::new(3).unwrap());
-        let header = BookHeader::new("uniform", size, 0.5);
+        let header = BookHeader::new(Origin::of("uniform"), size, 0.5);
         let (empty, mv) = (Game::new(size), Move::from_gtp(size, "B2").unwrap());
         let mut after = empty.clone();
         after.play(mv).unwrap();

@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 use config::Preset;
 use go::sgf::point_to_sgf;
 use go::{Move, Size};
+use net::{Shape, Weights};
 use record::GameRecord;
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -308,6 +309,37 @@ fn book(folder: &Path, words: &[&str]) -> Command {
     tengen.current_dir(folder).args(["book", "book.jsonl", "--model", "9x9-demo", "--device", "cpu", "--visits", "20"]);
     tengen.args(words);
     tengen
+}
+
+/// A file of weights keeps its name when another network takes its place.
+#[test]
+fn files_are_not_continued_with_other_weights_or_evaluations() {
+    let folder = TempDir::new().unwrap();
+    let shape = Shape { blocks: 1, filters: 8, value_hidden: 16, ..Shape::plain(Size::new(9).unwrap()) };
+    let write = |seed| {
+        fs::write(folder.path().join("net.safetensors"), Weights::synthetic(shape, seed).to_bytes()).unwrap();
+    };
+    fs::write(folder.path().join("game.sgf"), "(;GM[1]SZ[9]KM[7];B[ee])").unwrap();
+    let run = |words: &[&str]| {
+        let mut tengen = program("tengen");
+        tengen.current_dir(folder.path()).args(words);
+        tengen.args(["--model", "net.safetensors", "--device", "cpu", "--visits", "4"]);
+        tengen
+    };
+    let analyze = || run(&["analyze", "game.sgf"]);
+    let cached = ["--evalcache", "cache", "--evalcache-steps"];
+    let book = |steps| run(&[&["book", "book.jsonl", "--budget", "2"], &cached[..], &[steps]].concat());
+    write(1);
+    succeed(&mut analyze());
+    succeed(&mut book("2048"));
+    let (code, said) = fail(&mut book("256"));
+    assert!(code == 2 && said.contains("-2048-") && said.contains("not of evaluations of the cache "), "{said}");
+    succeed(&mut book("2048"));
+    write(2);
+    let (code, said) = fail(&mut analyze());
+    assert!(code == 2 && said.contains("(the SHA-256 of its weights differs); write to another folder"), "{said}");
+    let (code, said) = fail(&mut book("2048"));
+    assert!(code == 2 && said.contains("a book of model net.safetensors with weights "), "{said}");
 }
 
 /// What `tengen gtp` with a book says to a script, and what it logs.

@@ -15,8 +15,9 @@ use go::{Color, Game, Move, Scoring, Size, Symmetry};
 use mcts::Value;
 use serde::{Deserialize, Serialize};
 
+use crate::origin::differ;
 use crate::report::letter;
-use crate::{Analysis, FileError};
+use crate::{Analysis, FileError, Origin};
 
 pub use export::{BookRow, book_json, book_rows, book_sgf};
 pub use file::BookFile;
@@ -29,6 +30,9 @@ const MOVES: usize = 12;
 const FORMAT: &str = "tengen-book";
 const VERSION: u32 = 1;
 
+/// The evaluations of a book that is searched without an evaluation cache.
+const NO_CACHE: &str = "no cache";
+
 /// Model, board and komi of a book.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -37,6 +41,12 @@ pub struct BookHeader {
     version: u32,
     /// The model that searched.
     pub model: String,
+    /// The SHA-256 of its weights; `None` for a built-in model, and in books of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weights: Option<String>,
+    /// The set of the evaluation cache, or `no cache`; `None` in books of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub evaluations: Option<String>,
     /// The side of the board.
     pub board_size: usize,
     /// White's compensation.
@@ -44,12 +54,15 @@ pub struct BookHeader {
 }
 
 impl BookHeader {
-    /// The header of a book of a model.
-    pub fn new(model: &str, size: Size, komi: f32) -> BookHeader {
+    /// The header of a book.
+    pub fn new(origin: Origin<'_>, size: Size, komi: f32) -> BookHeader {
+        let Origin { model, weights, evaluations } = origin;
         BookHeader {
             format: FORMAT.to_owned(),
             version: VERSION,
             model: model.to_owned(),
+            weights: weights.map(str::to_owned),
+            evaluations: Some(evaluations.unwrap_or(NO_CACHE).to_owned()),
             board_size: size.side(),
             komi,
         }
@@ -64,12 +77,23 @@ impl BookHeader {
     fn difference(&self, other: &BookHeader) -> Option<(String, String)> {
         let side = |header: &BookHeader| format!("{0}x{0}", header.board_size);
         let komi = |header: &BookHeader| format!("komi {}", header.komi);
+        let model = |header: &BookHeader| format!("model {}", header.model);
+        let weights = |header: &BookHeader| {
+            let all = header.weights.as_deref().unwrap_or_default();
+            format!("{} with weights {}", model(header), all.get(..12).unwrap_or(all))
+        };
+        let evaluations = |header: &BookHeader| match header.evaluations.as_deref() {
+            None | Some(NO_CACHE) => "evaluations without a cache".to_owned(),
+            Some(set) => format!("evaluations of the cache {set}"),
+        };
+        let both = |of: &dyn Fn(&BookHeader) -> String| Some((of(self), of(other)));
         match () {
-            () if self.model != other.model => {
-                Some((format!("model {}", self.model), format!("model {}", other.model)))
-            }
-            () if self.board_size != other.board_size => Some((side(self), side(other))),
-            () => (self.komi.to_bits() != other.komi.to_bits()).then(|| (komi(self), komi(other))),
+            () if self.model != other.model => both(&model),
+            () if differ(self.weights.as_ref(), other.weights.as_ref()) => both(&weights),
+            () if self.board_size != other.board_size => both(&side),
+            () if self.komi.to_bits() != other.komi.to_bits() => both(&komi),
+            () if differ(self.evaluations.as_ref(), other.evaluations.as_ref()) => both(&evaluations),
+            () => None,
         }
     }
 }

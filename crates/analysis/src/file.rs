@@ -11,6 +11,8 @@ use go::Color;
 use go::sgf::Record;
 use serde::{Deserialize, Serialize};
 
+use crate::Origin;
+use crate::origin::differ;
 use crate::report::{Report, letter};
 
 const FORMAT: &str = "tengen-analysis";
@@ -24,6 +26,9 @@ pub struct Header {
     version: u32,
     /// The model.
     pub model: String,
+    /// The SHA-256 of its weights; `None` for a built-in model, and in files of older versions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub weights: Option<String>,
     /// The set of the evaluation cache, which rounds evaluations; `None` without a cache.
     pub evaluations: Option<String>,
     /// Visits below the root.
@@ -43,8 +48,9 @@ pub struct Header {
 }
 
 impl Header {
-    /// The header of the analysis of a game by a model.
-    pub fn new(record: &Record, model: &str, evaluations: Option<&str>, visits: u32, points: f32, komi: f32) -> Header {
+    /// The header of the analysis of a game.
+    pub fn new(record: &Record, origin: Origin<'_>, visits: u32, points: f32, komi: f32) -> Header {
+        let Origin { model, weights, evaluations } = origin;
         let size = record.size;
         let pair = |color: Color, mv: go::Move| [letter(color).to_owned(), mv.to_gtp(size)];
         let stones = |color: Color| record.setup.of(color).iter().map(move |point| pair(color, go::Move::Play(point)));
@@ -52,6 +58,7 @@ impl Header {
             format: FORMAT.to_owned(),
             version: VERSION,
             model: model.to_owned(),
+            weights: weights.map(str::to_owned),
             evaluations: evaluations.map(str::to_owned),
             visits,
             points,
@@ -180,11 +187,14 @@ pub(crate) fn could_begin(bytes: &[u8], header: &impl Serialize) -> bool {
 
 fn check(path: &Path, line: &[u8], header: &Header) -> Result<(), FileError> {
     let other = |what| Err(FileError::Other { path: path.to_owned(), what });
-    let Ok(found) = serde_json::from_slice::<Header>(line) else { return other("its first line") };
+    let Ok(mut found) = serde_json::from_slice::<Header>(line) else { return other("its first line") };
+    let other_weights = differ(found.weights.as_ref(), header.weights.as_ref());
+    found.weights.clone_from(&header.weights);
     let game = |header: &Header| (header.board_size, header.initial_player.clone(), header.initial_stones.clone());
     match () {
-        () if found == *header => Ok(()),
         () if found.model != header.model => other("the model"),
+        () if other_weights => other("the SHA-256 of its weights"),
+        () if found == *header => Ok(()),
         () if found.visits != header.visits => other("the number of visits"),
         () if found.evaluations != header.evaluations => other("the evaluation cache"),
         () if game(&found) != game(header) || found.moves != header.moves => other("the game"),
@@ -199,7 +209,7 @@ mod tests {
     use crate::review::tests::reports;
 
     fn header(sgf: &str, visits: u32) -> Header {
-        Header::new(&Record::parse(sgf.as_bytes()).expect("a game"), "v1-2", None, visits, 10.0, 7.5)
+        Header::new(&Record::parse(sgf.as_bytes()).expect("a game"), Origin::of("v1-2"), visits, 10.0, 7.5)
     }
 
     const GAME: &str = "(;SZ[2]AB[aa];W[bb];B[])";
@@ -213,6 +223,28 @@ mod tests {
             "moves": [["W", "B1"], ["B", "pass"]],
         });
         assert_eq!(found, expected);
+    }
+
+    /// Files of older versions do not say the weights.
+    #[test]
+    fn other_weights_under_the_name_of_a_model_are_refused_where_both_are_known() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let of = |weights: Option<&str>| Header { weights: weights.map(str::to_owned), ..header(GAME, 30) };
+        for (first, second, is_refused) in [
+            (Some("ab"), Some("cd"), true),
+            (Some("ab"), Some("ab"), false),
+            (None, Some("cd"), false),
+            (Some("ab"), None, false),
+        ] {
+            let path = folder.path().join(format!("{first:?}-{second:?}.jsonl"));
+            drop(AnalysisFile::open(&path, &of(first)).expect("a file"));
+            let opened = AnalysisFile::open(&path, &of(second)).map(|(_, reports)| reports.len());
+            let opened = opened.map_err(|error| error.to_string());
+            match is_refused {
+                true => assert!(opened.is_err_and(|error| error.contains("(the SHA-256 of its weights differs)"))),
+                false => assert_eq!(opened, Ok(3), "{first:?} and {second:?}"),
+            }
+        }
     }
 
     /// Cut at every byte, the file is continued, and nothing that was whole is lost.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use analysis::{
-    AnalysisFile, Annotation, FileError, Header, Loss, Report, ReportStyle, annotated, candidates, losses,
+    AnalysisFile, Annotation, FileError, Header, Loss, Origin, Report, ReportStyle, annotated, candidates, losses,
     position_after,
 };
 use anyhow::{Context, anyhow};
@@ -24,6 +24,8 @@ const LEAST_LOSS: f64 = 0.01;
 /// Who analyses, and how.
 pub(super) struct Analyst {
     pub(super) model: String,
+    /// The SHA-256 of its weights.
+    pub(super) weights: Option<String>,
     /// The set of the evaluation cache.
     pub(super) evaluations: Option<String>,
     /// The only board, if there is only one.
@@ -80,8 +82,9 @@ impl Work {
     /// # Errors
     /// The file cannot be used, or is of another analysis.
     pub(super) fn begin(&mut self, analyst: &Analyst) -> Result<Vec<usize>, FileError> {
-        let Analyst { model, evaluations, visits, style, .. } = analyst;
-        let header = Header::new(&self.record, model, evaluations.as_deref(), *visits, style.points, self.komi);
+        let Analyst { model, weights, evaluations, visits, style, .. } = analyst;
+        let origin = Origin { model, weights: weights.as_deref(), evaluations: evaluations.as_deref() };
+        let header = Header::new(&self.record, origin, *visits, style.points, self.komi);
         let (file, reports) = AnalysisFile::open(&self.place.with_added_extension("analysis.jsonl"), &header)?;
         let left: Vec<usize> = (0..reports.len()).filter(|turn| reports[*turn].is_none()).collect();
         self.open = Some(Open { file, known: reports.len() - left.len(), reports });

@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use analysis::Origin;
 use analysis::book::{BookFile, BookHeader, BookKey, BookMove, Entry};
 use axum::body::Body;
 use axum::http::{Method, Request, StatusCode, header};
@@ -219,7 +220,7 @@ fn book() -> Book {
     let size = Size::new(5).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("book.jsonl");
-    let (mut file, _) = BookFile::open(&path, &BookHeader::new("<b>m</b>", size, 7.0)).unwrap();
+    let (mut file, _) = BookFile::open(&path, &BookHeader::new(Origin::of("<b>m</b>"), size, 7.0)).unwrap();
     let one =
         |&(r#move, prior, value): &(&str, f32, f32)| BookMove { r#move: r#move.to_owned(), prior, visits: 40, value };
     let mut add = |line: &str, to_move: &str, value: f32, moves: &[(&str, f32, f32)]| {

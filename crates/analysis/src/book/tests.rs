@@ -126,7 +126,7 @@ fn editor_is_shown_the_best_move_first() {
     let root = entry(&game(""), 100, 0.2, &[("B2", 0.5, 64, 0.3), ("A1", 0.4, 36, 0.25)]);
     let found = graph(&[root, entry(&game("B2"), 50, -0.5, &[]), entry(&game("A1"), 50, 0.4, &[])]);
     assert_eq!(found.spots()[0].best().map(|edge| edge.mv), Some(mv("A1")));
-    let text = book_sgf(&BookHeader::new("flat", size(), 0.5), &found);
+    let text = book_sgf(&BookHeader::new(Origin::of("flat"), size(), 0.5), &found);
     let tree = &go::sgf::parse(text.as_bytes()).expect("SGF")[0];
     let moves: Vec<String> = tree.nodes().iter().filter_map(|node| Some(node.value("B")?.text())).collect();
     assert_eq!(moves, ["ac", "bb"], "{text}");
@@ -228,7 +228,7 @@ fn grown_book_is_reached_whole_and_its_exports_agree() {
         );
         assert_eq!(BookKey::new(&graph.game(spot)).1, spot.entry.key);
     }
-    let header = BookHeader::new("flat", size(), 0.5);
+    let header = BookHeader::new(Origin::of("flat"), size(), 0.5);
     let text = book_sgf(&header, &graph);
     let tree = &go::sgf::parse(text.as_bytes()).expect("SGF")[0];
     assert_eq!(tree.nodes().len(), graph.spots().len(), "each position once");
@@ -249,7 +249,7 @@ fn positions_of_a_graph_hold_no_games() {
 fn files_that_are_no_books_are_named_so() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("book.jsonl");
-    let header = serde_json::to_string(&BookHeader::new("flat", size(), 0.5)).expect("JSON");
+    let header = serde_json::to_string(&BookHeader::new(Origin::of("flat"), size(), 0.5)).expect("JSON");
     let refused = |text: &[u8]| {
         std::fs::write(&path, text).expect("the file");
         BookFile::read(&path).expect_err("no book").to_string()
@@ -266,11 +266,40 @@ fn files_that_are_no_books_are_named_so() {
     assert!(refused((header + "\n{}\n").as_bytes()).contains("line 2 is damaged"));
 }
 
+/// Books of older versions say neither.
+#[test]
+fn book_of_other_weights_or_evaluations_is_refused_where_both_are_known() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("book.jsonl");
+    let digests = ["0123456789abcdef", "fedcba9876543210"];
+    let header = |weights, evaluations| BookHeader::new(Origin { model: "net", weights, evaluations }, size(), 0.5);
+    let refused = |header: &BookHeader| BookFile::open(&path, header).err().map(|error| error.to_string());
+    let first = header(Some(digests[0]), Some("set-2048"));
+    assert_eq!(refused(&first), None, "it begins");
+    assert_eq!(refused(&first), None, "it is continued");
+    let said = refused(&header(Some(digests[1]), Some("set-2048"))).expect("other weights");
+    assert!(
+        said.contains("a book of model net with weights 0123456789ab, not of model net with weights fedcba987654;"),
+        "{said}"
+    );
+    let said = refused(&header(Some(digests[0]), Some("set-256"))).expect("other evaluations");
+    let cache = "evaluations of the cache set-";
+    assert!(said.contains(&format!("a book of {cache}2048, not of {cache}256; continue it with the same")), "{said}");
+    let said = refused(&header(Some(digests[0]), None)).expect("no cache");
+    assert!(said.contains("not of evaluations without a cache;"), "{said}");
+    assert_eq!(refused(&header(None, Some("set-2048"))), None, "the weights are not known");
+    let old = BookHeader { weights: None, evaluations: None, ..first };
+    let line = serde_json::to_string(&old).expect("JSON") + "\n";
+    assert!(!line.contains("weights") && !line.contains("evaluations"), "{line}");
+    std::fs::write(&path, line).expect("the file");
+    assert_eq!(refused(&header(Some(digests[1]), Some("set-256"))), None, "an older book");
+}
+
 #[test]
 fn book_file_resumes_and_plays() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("book.jsonl");
-    let (header, graph) = (BookHeader::new("flat", size(), 0.5), grown(40));
+    let (header, graph) = (BookHeader::new(Origin::of("flat"), size(), 0.5), grown(40));
     let (mut file, entries) = BookFile::open(&path, &header).expect("a file");
     assert!(entries.is_empty());
     graph.spots().iter().for_each(|spot| file.add(&spot.entry).expect("it can be written"));
@@ -290,9 +319,9 @@ fn book_file_resumes_and_plays() {
         assert_eq!(std::fs::read_to_string(&path).expect("the file"), text[..=end], "cut at {cut}");
     }
     std::fs::write(&path, &text).expect("the file");
-    let other = BookFile::open(&path, &BookHeader::new("other", size(), 0.5)).expect_err("another model");
+    let other = BookFile::open(&path, &BookHeader::new(Origin::of("other"), size(), 0.5)).expect_err("another model");
     assert!(other.to_string().contains("a book of model flat, not of model other;"), "{other}");
-    let other = BookFile::open(&path, &BookHeader::new("flat", size(), 1.5)).expect_err("another komi");
+    let other = BookFile::open(&path, &BookHeader::new(Origin::of("flat"), size(), 1.5)).expect_err("another komi");
     assert!(other.to_string().contains("a book of komi 0.5, not of komi 1.5;"), "{other}");
 
     let openings = Openings::read(&path).expect("a book");

@@ -1,0 +1,24 @@
+//! What searches come from.
+
+/// What the searches of a file come from. A file is continued only by searches with the same.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Origin<'a> {
+    /// The model.
+    pub model: &'a str,
+    /// The SHA-256 of its weights in hexadecimal digits; `None` for a built-in model, which has none.
+    pub weights: Option<&'a str>,
+    /// The set of the evaluation cache, which rounds evaluations; `None` without a cache.
+    pub evaluations: Option<&'a str>,
+}
+
+impl<'a> Origin<'a> {
+    /// A model without weights and without a cache.
+    pub fn of(model: &'a str) -> Origin<'a> {
+        Origin { model, ..Origin::default() }
+    }
+}
+
+/// Whether both are known and not the same. Files of older versions do not know all.
+pub(crate) fn differ(one: Option<&String>, other: Option<&String>) -> bool {
+    one.zip(other).is_some_and(|(one, other)| one != other)
+}
