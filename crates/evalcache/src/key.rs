@@ -3,8 +3,8 @@
 use go::{Color, Game, PointSet, Stones, Symmetry};
 use xxhash_rust::xxh3::xxh3_128;
 
-/// Boards that a network sees at most: the present one and seven before it.
-const BOARDS: usize = 8;
+/// Boards of a key: the present one and seven before it. No network may see more.
+pub const BOARDS: usize = 8;
 /// Bytes of the network's input on the largest board: seven, and two sets of points for each board.
 const INPUT: usize = 7 + BOARDS * 2 * size_of::<PointSet>();
 /// Bits of a key that files keep.
@@ -123,6 +123,35 @@ mod tests {
             Key::requested(&games[0], None, Symmetry::Flip),
             Key::requested(&games[0], None, Symmetry::Identity)
         );
+    }
+
+    /// Twelve moves on points that do not touch. Two of them are exchanged, so that the board between them is another: the one so
+    /// many moves ago.
+    fn exchanged(ago: Option<usize>) -> Game {
+        const MOVES: usize = 12;
+        let color = |nth: usize| if nth.is_multiple_of(2) { Color::Black } else { Color::White };
+        let mut moves: Vec<(Color, usize)> = (0..=MOVES).map(|nth| (color(nth), 2 * nth)).collect();
+        if let Some(ago) = ago {
+            moves.swap(MOVES - 1 - ago, MOVES - ago);
+        }
+        let mut game = Game::new(size());
+        for &(color, index) in &moves[..MOVES] {
+            game.set_to_move(color);
+            game.play(Move::from_index(size(), index).expect("a move")).expect("a legal move");
+        }
+        game.set_to_move(Color::Black);
+        game
+    }
+
+    #[test]
+    fn key_depends_on_each_of_the_last_eight_boards_and_on_no_other() {
+        let (key, plain) = (|game: &Game| Key::requested(game, None, Symmetry::Identity), exchanged(None));
+        for ago in 0..=8 {
+            let other = exchanged(Some(ago));
+            let differs = |k: &usize| plain.stones_ago(*k) != other.stones_ago(*k);
+            assert_eq!((0..=plain.turn()).filter(differs).collect::<Vec<_>>(), [ago]);
+            assert_eq!(key(&plain) == key(&other), ago == 8, "the board {ago} moves ago");
+        }
     }
 
     /// Files depend on it.

@@ -23,7 +23,7 @@ mod view;
 mod walk;
 
 pub use fit::fit;
-pub use key::Key;
+pub use key::{BOARDS, Key};
 pub use sample::Sample;
 pub use segment::{Head, KomiCoding, ReadError, Segment, SegmentError, Set, Source, SourceError, Symmetries};
 pub use steps::Steps;

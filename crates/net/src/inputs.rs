@@ -29,6 +29,24 @@ pub enum Inputs {
 impl Inputs {
     const ALL: [Inputs; 4] = [Inputs::History, Inputs::LeelaZero, Inputs::Features, Inputs::Tactics];
 
+    /// Boards that a network sees at most, the present one included: keys of evaluations need as many.
+    pub const MOST_BOARDS: usize = {
+        let (mut most, mut nth) = (0, 0);
+        while nth < Inputs::ALL.len() {
+            let boards = Inputs::ALL[nth].boards();
+            most = if boards > most { boards } else { most };
+            nth += 1;
+        }
+        most
+    };
+
+    const fn boards(self) -> usize {
+        match self {
+            Inputs::History | Inputs::LeelaZero => planes::BOARDS,
+            Inputs::Features | Inputs::Tactics => features::BOARDS,
+        }
+    }
+
     /// Whether the planes tell where the board is, and komi.
     pub(crate) const fn tell_the_board(self) -> bool {
         matches!(self, Inputs::Features | Inputs::Tactics)

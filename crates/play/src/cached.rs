@@ -1,5 +1,6 @@
 //! An evaluator with an in-memory cache.
 
+use evalcache::BOARDS;
 use go::{Color, PointSet, Size, Stones, Symmetry};
 use mcts::{EvaluateError, Evaluation, Evaluator, Request, Ticket, Value};
 use std::hash::Hash;
@@ -7,9 +8,6 @@ use std::hash::Hash;
 use xxhash_rust::xxh3::Xxh3Default;
 
 use crate::batches::{Batches, Ready};
-
-/// Boards that a network sees at most: the present one and seven before it.
-const BOARDS: usize = 8;
 
 /// Remembers evaluations, so that an equal request is ready at once.
 ///
