@@ -27,8 +27,13 @@ fn evaluator_pairs_the_demo_with_gnugo_in_an_empty_store() {
 
 #[test]
 fn selfplay_of_the_demo_begins_its_run() {
-    let store = TestStore::new();
-    succeed(store.program("selfplay").args(["--model", "9x9-demo-1", "--games", "1"]));
+    let (store, cache) = (TestStore::new(), tempfile::tempdir().unwrap());
+    let mut selfplay = store.program("selfplay");
+    succeed(selfplay.args(["--model", "9x9-demo-1", "--games", "1", "--evalcache"]).arg(cache.path()));
+    // Others would change the games.
+    let sets = fs::read_dir(cache.path().join("evalcache")).unwrap();
+    let sets: Vec<String> = sets.map(|set| set.unwrap().file_name().into_string().unwrap()).collect();
+    assert!(sets.len() == 1 && sets[0].contains("-9x9-komi-requested-exact-"), "{sets:?}");
     let run = store.run("9x9-demo");
     assert_eq!((run.models().list().unwrap(), run.games().files(1).unwrap().len()), (vec![1], 1));
     // It is a run as any other now, and keeps the results of its matches.

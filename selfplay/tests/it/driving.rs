@@ -5,9 +5,9 @@ use evalcache::{Steps, Symmetries};
 use models::EvaluationCacheOptions;
 use net::Device;
 use record::GameRecord;
-use runtime::{Driver as _, Silent, Step, Stop, drive};
+use runtime::{Driver as _, EvalcacheStoreArgs, Silent, Step, Stop, drive};
 use selfplay::{Driver, Event, Games, Options};
-use store::{Run, Store};
+use store::Run;
 use tempfile::TempDir;
 
 use crate::handoff::trained;
@@ -108,8 +108,10 @@ fn games_that_a_stop_discards_are_reported_once() {
 #[test]
 fn evaluations_that_outlive_the_process_change_no_game() {
     let folder = TempDir::new().unwrap();
-    let store = Store::open(folder.path().to_str().unwrap()).unwrap();
-    let kept = EvaluationCacheOptions { store, steps: Steps::Exact, symmetries: Symmetries::Requested, copies: None };
+    let place = folder.path().to_str().unwrap().to_owned();
+    let args = EvalcacheStoreArgs { evalcache: Some(place), evalcache_copies: None };
+    let kept = EvaluationCacheOptions::exact(&args).unwrap().expect("there is a store");
+    assert_eq!((kept.steps, kept.symmetries), (Steps::Exact, Symmetries::Requested));
     let games = |evaluations| {
         let (_folder, run) = a_run();
         trained(&run, 1);
