@@ -16,6 +16,7 @@ use tempfile::TempDir;
 use testing::{Tool, require};
 use tests::{TestStore, fail, program, repository, succeed};
 
+use crate::gtp::sabaki;
 use crate::inference::{address, publish, serve};
 
 const GAME: &str = "(;GM[1]SZ[9]KM[7]PB[a]PW[b];B[ee]C[centre];W[eg];B[cf];W[gf];B[gd];W[cd];B[aa];W[];B[dc])";
@@ -302,6 +303,18 @@ fn katrains_own_code_analyses_with_the_server_and_reads_analysed_games() {
     python.arg(server).args(["analysis-server", "--model", "9x9-demo", "--device", "cpu", "--threads", "2"]);
     let said = succeed(&mut python);
     assert!(said.contains("KaTrain analysed 10 positions and read 10"), "{said}");
+}
+
+#[test]
+fn sabakis_own_reader_finds_what_sabaki_shows_of_an_analysed_game() {
+    let Some(packages) = require(Tool::Sabaki) else { return };
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("game.sgf"), GAME).unwrap();
+    succeed(&mut analyze(folder.path(), &["game.sgf"]));
+    let mut node = sabaki(&packages, "sabaki-sgf.js");
+    node.current_dir(folder.path()).args(["game.analysis.sgf", "game.analysis.jsonl"]);
+    let said = succeed(&mut node);
+    assert!(said.starts_with("Sabaki reads 10 positions, "), "{said}");
 }
 
 fn book(folder: &Path, words: &[&str]) -> Command {

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
 
@@ -84,15 +85,20 @@ fn cgos_client_sends_the_password_of_a_file() {
     assert_eq!(server.join().unwrap(), "a secret\nready\n");
 }
 
+/// Node.js with Sabaki's packages, ready for the arguments of a script of tests/gtp.
+pub(crate) fn sabaki(packages: &Path, script: &str) -> Command {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders = [packages.join("bin")].into_iter().chain(std::env::split_paths(&path));
+    let mut node = Command::new("node");
+    node.env("PATH", std::env::join_paths(folders).unwrap()).env("NODE_PATH", packages.join("node_modules"));
+    node.arg(repository().join("tests/gtp").join(script));
+    node
+}
+
 /// Three games with analysis between two processes, taken back moves, handicap stones, and analyses that are ended.
 #[test]
 fn sabakis_client_plays_whole_games() {
-    let Some(client) = require(Tool::Sabaki) else { return };
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let folders = [client.join("bin")].into_iter().chain(std::env::split_paths(&path));
-    let mut node = Command::new("node");
-    node.env("PATH", std::env::join_paths(folders).unwrap()).env("NODE_PATH", client.join("node_modules"));
-    node.arg(repository().join("tests/gtp/sabaki.js")).args(gtp()).args(["--visits", "20"]);
-    let said = succeed(&mut node);
+    let Some(packages) = require(Tool::Sabaki) else { return };
+    let said = succeed(sabaki(&packages, "sabaki.js").args(gtp()).args(["--visits", "20"]));
     assert!(said.contains("games of ") && said.contains(" lines of analysis"), "{said}");
 }

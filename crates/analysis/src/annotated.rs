@@ -165,6 +165,8 @@ mod tests {
     use go::sgf::parse;
 
     use super::*;
+    use crate::ReportStyle;
+    use crate::report::tests::analysis;
     use crate::review::tests::reports;
 
     #[test]
@@ -193,6 +195,57 @@ mod tests {
         assert_eq!(nodes.iter().map(|node| tree.children(node).count()).collect::<Vec<_>>(), [2, 1, 1, 0]);
         let better = tree.children(nodes[0]).nth(1).expect("a variation");
         assert_eq!(better.value("C").expect("a comment").text(), "Better: Black wins 70.0 %, 9 visits");
+    }
+
+    /// A candidate move as Lizzie shows it.
+    #[derive(Debug, PartialEq)]
+    struct Shown {
+        coordinate: String,
+        visits: u32,
+        winrate: f64,
+        line: String,
+    }
+
+    /// The property as Lizzie reads it (`SGFParser.parse` and `MoveData.fromInfo`): the winrate of the player to move in percent,
+    /// visits, and the candidates. The first line has the program, the winrate of the other player and visits. The second has
+    /// pairs of a key and a value for each move, of which unknown ones are omitted, and `pv` with all that follows it.
+    fn read_by_lizzie(text: &str) -> (f64, u32, Vec<Shown>) {
+        let (first, second) = text.split_once('\n').expect("two lines");
+        let [_, winrate, visits] = first.split(' ').collect::<Vec<_>>()[..] else { panic!("{first}") };
+        let shown = |info: &str| {
+            let (pairs, line) = info.trim().split_once(" pv ").expect("a line of moves");
+            let words: Vec<&str> = pairs.split(' ').collect();
+            let value = |key: &str| words.chunks_exact(2).find(|pair| pair[0] == key).expect("a key")[1];
+            Shown {
+                coordinate: value("move").to_owned(),
+                visits: value("visits").parse().expect("an integer"),
+                winrate: f64::from(value("winrate").parse::<u32>().expect("an integer")) / 100.0,
+                line: line.to_owned(),
+            }
+        };
+        let winrate = 100.0 - winrate.parse::<f64>().expect("a number");
+        (winrate, visits.parse().expect("an integer"), second.split(" info ").map(shown).collect())
+    }
+
+    #[test]
+    fn lizzie_reads_winrates_of_the_player_to_move() {
+        let shown = |coordinate: &str, visits, winrate, line: &str| Shown {
+            coordinate: coordinate.to_owned(),
+            visits,
+            winrate,
+            line: line.to_owned(),
+        };
+        let moves = ["move R5 visits 38 winrate 5404 prior 1200 pv R5 Q5", "move C3 visits 2 winrate 9 pv C3"];
+        let own = format!("Lizzie-0.7 45.5 1500\n{}", moves.join(" info "));
+        let moves = vec![shown("R5", 38, 54.04, "R5 Q5"), shown("C3", 2, 0.09, "C3")];
+        assert_eq!(read_by_lizzie(&own), (54.5, 1500, moves));
+        // Black wins 75 %, and 70 % or 90 % after the moves.
+        let mut report = Report::new(&analysis(), false, &ReportStyle::STANDARD);
+        let moves = vec![shown("B1", 9, 30.0, "B1 pass A2"), shown("pass", 3, 10.0, "pass")];
+        assert_eq!(read_by_lizzie(&for_lizzie(&report)), (25.0, 13, moves));
+        report.root_info.current_player = "B".to_owned();
+        let moves = vec![shown("B1", 9, 70.0, "B1 pass A2"), shown("pass", 3, 90.0, "pass")];
+        assert_eq!(read_by_lizzie(&for_lizzie(&report)), (75.0, 13, moves));
     }
 
     #[test]

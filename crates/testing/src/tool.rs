@@ -24,7 +24,7 @@ pub enum Tool {
     Python,
     /// A Python interpreter with PyTorch.
     PyTorch,
-    /// Sabaki's GTP client and Node.js.
+    /// Sabaki's GTP client and SGF reader, and Node.js.
     Sabaki,
     /// TypeScript's compiler and Node.js.
     TypeScript,
@@ -90,7 +90,8 @@ impl Tool {
             Tool::PyTorch => {
                 ["python3", "/usr/bin/python3"].map(PathBuf::from).into_iter().find(|path| has_torch(path))
             }
-            Tool::Sabaki => holder(".venv/node", "node_modules/@sabaki/gtp"),
+            // Older installations have the GTP client alone.
+            Tool::Sabaki => holder(".venv/node", "node_modules/@sabaki/sgf"),
             Tool::TypeScript => holder(".venv/node", "node_modules/typescript"),
         }
     }
