@@ -8,8 +8,9 @@ use go::Game;
 use mcts::{Evaluator, Settings};
 use play::{BatchedGame, Budget, SearchDriver, Seed, generator};
 
+use crate::engine_options::EngineOptions;
 use crate::queue::{Event, Job, TaskId};
-use crate::{Analysis, EngineOptions, Task};
+use crate::{Analysis, Task};
 
 /// Visits after which a search whose evaluations are all cached polls for events. Rounds end at its multiples, cached or
 /// not, so that caches change no result.

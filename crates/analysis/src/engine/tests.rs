@@ -3,11 +3,11 @@ use std::time::Duration;
 
 use config::Preset;
 use go::{Game, Move, Size};
-use mcts::{EvaluateError, Evaluation, Request, Ticket};
+use mcts::{EvaluateError, Evaluation, Request, Settings, Ticket};
 use play::{RandomModel, Uniform};
 
 use super::*;
-use crate::Analysis;
+use crate::{Analysis, LARGEST_TREE};
 
 fn options(threads: usize) -> EngineOptions {
     let config = Preset::Minigo.config();
