@@ -81,10 +81,8 @@ pub struct EvaluationCache {
     published: Mutex<Instant>,
     /// Evaluations in memory with which they are published next.
     due: AtomicUsize,
-    /// When segments were last looked for; the thread that looks holds it.
-    refreshed: Mutex<Instant>,
-    /// Segments that are not used: unreadable ones, and those of other sets. They are not opened again while they are listed.
-    omitted: Mutex<Vec<u32>>,
+    /// The thread that looks for segments holds it.
+    refreshed: Mutex<Refreshed>,
     /// Whether a segment is gone since.
     outdated: AtomicBool,
     /// Whether a failure of the store was logged.
@@ -100,10 +98,19 @@ struct OpenSegment {
     segment: Segment<SegmentSource>,
 }
 
-/// What a list of the store has.
+/// What is known of segments that are not open.
+struct Refreshed {
+    /// When they were last looked for.
+    at: Instant,
+    /// Those that are not used: unreadable ones, and those of other sets. They are not opened again while they are listed.
+    omitted: Vec<u32>,
+}
+
+/// What the last of several lists of the store has.
+#[derive(Default)]
 struct Listed {
     numbers: Vec<u32>,
-    /// Those that were not open before.
+    /// Those that were not open before the first list.
     found: Vec<OpenSegment>,
     /// Whether a segment was gone before it was opened: it was merged into one that the next list has.
     gone: bool,
@@ -212,8 +219,7 @@ impl EvaluationCache {
             recent: RwLock::default(),
             published: Mutex::new(Instant::now()),
             due: AtomicUsize::new(MOST_IN_MEMORY),
-            refreshed: Mutex::new(Instant::now()),
-            omitted: Mutex::default(),
+            refreshed: Mutex::new(Refreshed { at: Instant::now(), omitted: Vec::new() }),
             outdated: AtomicBool::new(false),
             failed: AtomicBool::new(false),
             hits: AtomicU64::new(0),
@@ -235,7 +241,7 @@ impl EvaluationCache {
     /// The same after a while, or when a segment is gone, unless another thread does it. Returns whether it was done.
     fn refresh_when_due(&self) -> bool {
         let Ok(refreshed) = self.refreshed.try_lock() else { return false };
-        if !self.outdated.swap(false, Ordering::Relaxed) && refreshed.elapsed() < REFRESH_AFTER {
+        if !self.outdated.load(Ordering::Relaxed) && refreshed.at.elapsed() < REFRESH_AFTER {
             return false;
         }
         let done = self.refresh_locked(refreshed);
@@ -247,15 +253,19 @@ impl EvaluationCache {
     }
 
     /// Lookups go on meanwhile.
-    fn refresh_locked(&self, mut refreshed: MutexGuard<'_, Instant>) -> Result<(), EvaluationCacheError> {
-        *refreshed = Instant::now();
+    fn refresh_locked(&self, mut refreshed: MutexGuard<'_, Refreshed>) -> Result<(), EvaluationCacheError> {
+        refreshed.at = Instant::now();
+        self.outdated.store(false, Ordering::Relaxed);
         let known: Vec<u32> = self.opened().iter().map(|one| one.number).collect();
-        let mut listed = self.list(&known)?;
-        for _ in 1..LISTS {
+        let mut listed = Listed::default();
+        for _ in 0..LISTS {
+            self.list(&known, &mut refreshed.omitted, &mut listed)?;
             if !listed.gone {
                 break;
             }
-            listed = self.list(&known)?;
+        }
+        if listed.gone {
+            self.outdated.store(true, Ordering::Relaxed);
         }
         let mut open = self.open.write().unwrap_or_else(PoisonError::into_inner);
         let before = Held::of(&open);
@@ -275,22 +285,22 @@ impl EvaluationCache {
         Ok(())
     }
 
-    /// Lists the segments, and opens those that are not known.
-    fn list(&self, known: &[u32]) -> Result<Listed, EvaluationCacheError> {
+    /// Lists the segments, and opens those that are neither known nor opened by the list before.
+    fn list(&self, known: &[u32], omitted: &mut Vec<u32>, listed: &mut Listed) -> Result<(), EvaluationCacheError> {
         let numbers = self.segments.numbers()?;
         self.segments.keep_copies(&numbers);
-        let mut omitted = self.omitted.lock().unwrap_or_else(PoisonError::into_inner);
         omitted.retain(|number| numbers.contains(number));
-        let (mut found, mut gone) = (Vec::new(), false);
+        listed.found.retain(|one| numbers.contains(&one.number));
+        listed.gone = false;
         for &number in numbers.iter().filter(|number| !known.contains(number)) {
-            if omitted.contains(&number) {
+            if omitted.contains(&number) || listed.found.iter().any(|one| one.number == number) {
                 continue;
             }
             match open_segment(&self.segments, number) {
-                Ok(None) => gone = true,
+                Ok(None) => listed.gone = true,
                 Ok(Some(mut segment)) if self.fits(number, &segment) => {
                     segment.share_tables(&self.tables);
-                    found.push(OpenSegment { number, segment });
+                    listed.found.push(OpenSegment { number, segment });
                 }
                 Ok(Some(_)) => omitted.push(number),
                 Err(error @ EvaluationCacheError::Segment { source: ReadError::NoSegment(_), .. }) => {
@@ -300,7 +310,8 @@ impl EvaluationCache {
                 Err(error) => return Err(error),
             }
         }
-        Ok(Listed { numbers, found, gone })
+        listed.numbers = numbers;
+        Ok(())
     }
 
     fn opened(&self) -> RwLockReadGuard<'_, Vec<OpenSegment>> {
@@ -401,8 +412,9 @@ impl EvaluationCache {
             let number = self.segments.publish(bytes)?;
             counter!("tengen_evalcache_written_bytes_total").increment(bytes.len() as u64);
             // An unreadable segment of this number was deleted by hand.
-            self.omitted.lock().unwrap_or_else(PoisonError::into_inner).retain(|&other| other != number);
-            self.refresh()?;
+            let mut refreshed = self.refreshed.lock().unwrap_or_else(PoisonError::into_inner);
+            refreshed.omitted.retain(|&other| other != number);
+            self.refresh_locked(refreshed)?;
             let is_used = |one: &OpenSegment| one.segment.head().replaces.iter().any(|&replaced| replaced >= number);
             if !self.opened().iter().any(is_used) {
                 return Ok(number);

@@ -308,7 +308,7 @@ fn misses_find_the_segments_of_others_after_a_while() {
     put(&writer, 1);
     drop(writer);
     assert_eq!(found(&reader, 1..2), 0);
-    *reader.refreshed.lock().unwrap() -= 2 * REFRESH_AFTER;
+    reader.refreshed.lock().unwrap().at -= 2 * REFRESH_AFTER;
     assert_eq!(found(&reader, 1..2), 1);
 }
 

@@ -31,6 +31,45 @@ fn segments_that_are_merged_before_they_are_opened_are_found_in_the_merged_one()
     assert_eq!((reader.segments(), found(&reader, 0..3)), (1, 3));
 }
 
+#[test]
+fn further_lists_of_a_refresh_open_only_what_is_new() {
+    let store = Store::in_memory().unwrap();
+    (0..3).for_each(|number| publish(&store, number..number + 1));
+    let requests = Arc::new(AtomicUsize::new(0));
+    // Before this request, segment 3 is replaced by segment 4.
+    let opened = |replaced: usize| {
+        let (others, counted) = (store.clone(), requests.clone());
+        requests.store(0, Ordering::Relaxed);
+        let reader = open(&with_guard(&store, move |_| {
+            if counted.fetch_add(1, Ordering::Relaxed) == replaced {
+                publish(&others, 3..4);
+                open(&others).segments.delete(3).unwrap();
+            }
+            true
+        }));
+        assert_eq!(reader.segments(), 3);
+        requests.load(Ordering::Relaxed)
+    };
+    let all = opened(usize::MAX);
+    assert_eq!(opened(all / 3 * 2), all + 1);
+}
+
+#[test]
+fn refresh_that_never_opens_all_is_repeated_at_the_next_miss() {
+    let store = Store::in_memory().unwrap();
+    publish(&store, 0..1);
+    let (others, requests) = (store.clone(), AtomicUsize::new(0));
+    let reader = open(&with_guard(&store, move |_| {
+        let nth = requests.fetch_add(1, Ordering::Relaxed);
+        if nth < LISTS as usize {
+            publish(&others, 0..1);
+            open(&others).segments.delete(nth as u32 + 1).unwrap();
+        }
+        true
+    }));
+    assert_eq!((reader.segments(), found(&reader, 0..1), reader.segments()), (0, 1, 1));
+}
+
 /// The writer lists no segments, and its put of the first is late.
 #[test]
 fn segment_that_gets_a_used_number_is_published_again() {
