@@ -75,7 +75,7 @@ pub struct EvaluationCache {
     segments: Evaluations,
     set: Set,
     tables: Arc<Tables>,
-    open: RwLock<Vec<OpenSegment>>,
+    open: RwLock<Vec<Arc<OpenSegment>>>,
     recent: RwLock<Recent>,
     /// When the last evaluations were published; the thread that publishes holds it.
     published: Mutex<Instant>,
@@ -111,7 +111,7 @@ struct Refreshed {
 struct Listed {
     numbers: Vec<u32>,
     /// Those that were not open before the first list.
-    found: Vec<OpenSegment>,
+    found: Vec<Arc<OpenSegment>>,
     /// Whether a segment was gone before it was opened: it was merged into one that the next list has.
     gone: bool,
 }
@@ -300,7 +300,7 @@ impl EvaluationCache {
                 Ok(None) => listed.gone = true,
                 Ok(Some(mut segment)) if self.fits(number, &segment) => {
                     segment.share_tables(&self.tables);
-                    listed.found.push(OpenSegment { number, segment });
+                    listed.found.push(Arc::new(OpenSegment { number, segment }));
                 }
                 Ok(Some(_)) => omitted.push(number),
                 Err(error @ EvaluationCacheError::Segment { source: ReadError::NoSegment(_), .. }) => {
@@ -314,7 +314,7 @@ impl EvaluationCache {
         Ok(())
     }
 
-    fn opened(&self) -> RwLockReadGuard<'_, Vec<OpenSegment>> {
+    fn opened(&self) -> RwLockReadGuard<'_, Vec<Arc<OpenSegment>>> {
         self.open.read().unwrap_or_else(PoisonError::into_inner)
     }
 

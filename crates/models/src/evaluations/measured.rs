@@ -1,5 +1,7 @@
 //! What a monitor knows of a cache.
 
+use std::sync::Arc;
+
 use evalcache::Source;
 use metrics::{Counter, Gauge, counter, gauge};
 
@@ -42,7 +44,7 @@ pub(super) struct Held {
 }
 
 impl Held {
-    pub(super) fn of(open: &[OpenSegment]) -> Held {
+    pub(super) fn of(open: &[Arc<OpenSegment>]) -> Held {
         Held {
             evaluations: open.iter().map(|one| one.segment.head().entries).sum(),
             bytes: open.iter().map(|one| one.segment.source().size()).sum(),

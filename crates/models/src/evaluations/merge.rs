@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::ops::Range;
+use std::sync::Arc;
 
 use evalcache::segment::Merged;
 use evalcache::{ReadError, Source};
@@ -58,10 +59,10 @@ impl Mergeable {
 }
 
 /// The segments that a merge takes: as many as fit together, in order of size.
-pub(super) fn mergeable(open: &[OpenSegment], most: Mergeable) -> Vec<&OpenSegment> {
-    let mut all: Vec<&OpenSegment> = open.iter().collect();
+pub(super) fn mergeable(open: &[Arc<OpenSegment>], most: Mergeable) -> Vec<Arc<OpenSegment>> {
+    let mut all = open.to_vec();
     all.sort_by_key(|one| (one.segment.head().entries, one.number));
-    let size = |one: &&OpenSegment| (one.segment.head().entries, one.segment.source().size());
+    let size = |one: &Arc<OpenSegment>| (one.segment.head().entries, one.segment.source().size());
     let sizes: Vec<(u64, u64)> = all.iter().map(size).collect();
     all[most.longest(&sizes)].to_vec()
 }
@@ -104,21 +105,19 @@ impl EvaluationCache {
     pub(super) fn merge(&self, most: Mergeable) -> Result<MergedSegments, EvaluationCacheError> {
         let mut done = MergedSegments { deleted: self.delete_replaced()?, ..MergedSegments::default() };
         self.refresh()?;
+        // The lock is not held while they are read: a refresh would wait for it, and all lookups for the refresh.
+        let chosen = mergeable(&self.opened(), most);
+        if chosen.len() < 2 {
+            return Ok(done);
+        }
         let (mut merged, mut numbers) = (Merged::default(), Vec::new());
-        {
-            let open = self.opened();
-            let chosen = mergeable(&open, most);
-            if chosen.len() < 2 {
-                return Ok(done);
+        for one in chosen {
+            match merged.add(&one.segment) {
+                // Another process merges them.
+                Err(error) if is_gone(&error) => return Ok(done),
+                added => added.map_err(|source| self.segment_error(one.number, source))?,
             }
-            for one in chosen {
-                match merged.add(&one.segment) {
-                    // Another process merges them.
-                    Err(error) if is_gone(&error) => return Ok(done),
-                    added => added.map_err(|source| self.segment_error(one.number, source))?,
-                }
-                numbers.push(one.number);
-            }
+            numbers.push(one.number);
         }
         done.damaged = merged.damaged.len();
         for damage in &merged.damaged {

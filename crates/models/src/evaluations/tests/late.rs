@@ -1,5 +1,7 @@
 //! Processes that are late while others change the segments, and processes that stop.
 
+use std::sync::{OnceLock, Weak};
+
 use testing::{Access, with_guard};
 
 use super::*;
@@ -126,6 +128,21 @@ fn merged_segment_that_gets_a_used_number_replaces_nothing_before_it_is_publishe
         reader.compact(&|_| true).unwrap();
         assert_eq!((reader.segments(), found(&reader, 0..102)), (1, 102), "killed: {killed}");
     }
+}
+
+#[test]
+fn lookups_go_on_while_segments_are_merged() {
+    let store = Store::in_memory().unwrap();
+    (0..3).for_each(|number| publish(&store, number..number + 1));
+    let merging = Arc::new(OnceLock::<Weak<EvaluationCache>>::new());
+    let seen = merging.clone();
+    // A request is refused where a refresh would wait, and lookups for it.
+    let cache = Arc::new(open(&with_guard(&store, move |_| {
+        let cache = seen.get().and_then(Weak::upgrade);
+        cache.as_ref().is_none_or(|cache| cache.open.try_write().is_ok())
+    })));
+    merging.set(Arc::downgrade(&cache)).unwrap();
+    assert_eq!(cache.compact(&|_| true).unwrap().merged, 3);
 }
 
 #[test]
