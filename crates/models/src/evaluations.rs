@@ -30,7 +30,7 @@ mod recent;
 pub use error::EvaluationCacheError;
 use measured::{Held, Metrics};
 pub use merge::MergedSegments;
-use merge::{Mergeable, mergeable};
+use merge::{Mergeable, mergeable, replaced_by};
 pub use options::EvaluationCacheOptions;
 use recent::Recent;
 
@@ -277,7 +277,7 @@ impl EvaluationCache {
         open.retain(|one| {
             let stays = !replaced.contains(&one.number);
             if stays {
-                replaced.extend(&one.segment.head().replaces);
+                replaced.extend(replaced_by(one.number, &one.segment));
             }
             stays
         });
@@ -415,7 +415,7 @@ impl EvaluationCache {
             let mut refreshed = self.refreshed.lock().unwrap_or_else(PoisonError::into_inner);
             refreshed.omitted.retain(|&other| other != number);
             self.refresh_locked(refreshed)?;
-            let is_used = |one: &OpenSegment| one.segment.head().replaces.iter().any(|&replaced| replaced >= number);
+            let is_used = |one: &Arc<OpenSegment>| replaced_by(one.number, &one.segment).any(|other| other >= number);
             if !self.opened().iter().any(is_used) {
                 return Ok(number);
             }

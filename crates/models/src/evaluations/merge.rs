@@ -5,9 +5,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use evalcache::segment::Merged;
-use evalcache::{ReadError, Source};
+use evalcache::{ReadError, Segment, Source};
 
-use super::{EvaluationCache, EvaluationCacheError, OpenSegment, is_gone};
+use super::{EvaluationCache, EvaluationCacheError, OpenSegment, SegmentSource, is_gone, open_segment};
 
 /// The result of a compaction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -65,6 +65,12 @@ pub(super) fn mergeable(open: &[Arc<OpenSegment>], most: Mergeable) -> Vec<Arc<O
     let size = |one: &Arc<OpenSegment>| (one.segment.head().entries, one.segment.source().size());
     let sizes: Vec<(u64, u64)> = all.iter().map(size).collect();
     all[most.longest(&sizes)].to_vec()
+}
+
+/// The segments that one of this number stands for: older ones only. It names others where its set was deleted before its put, or
+/// by error.
+pub(super) fn replaced_by(number: u32, segment: &Segment<SegmentSource>) -> impl Iterator<Item = u32> {
+    segment.head().replaces.iter().copied().filter(move |&other| other < number)
 }
 
 impl EvaluationCache {
@@ -135,7 +141,8 @@ impl EvaluationCache {
     /// Deletes segments that a readable one stands for which is not replaced itself.
     ///
     /// A merged segment that got a used number is replaced by one that does not have its evaluations. If its process is killed
-    /// before it publishes it again, those that it stands for have to stay.
+    /// before it publishes it again, those that it stands for have to stay. So nothing is deleted where a listed segment cannot
+    /// be asked, since it is gone: it may be one that replaced another.
     fn delete_replaced(&self) -> Result<usize, EvaluationCacheError> {
         let numbers = self.segments.numbers()?;
         let mut replaced: Vec<u32> = Vec::new();
@@ -143,8 +150,10 @@ impl EvaluationCache {
             if replaced.contains(&number) {
                 continue;
             }
-            match self.open_segment(number) {
-                Ok(segment) => replaced.extend(segment.into_iter().flat_map(|segment| segment.head().replaces.clone())),
+            match open_segment(&self.segments, number) {
+                Ok(None) => return Ok(0),
+                Ok(Some(segment)) if self.fits(number, &segment) => replaced.extend(replaced_by(number, &segment)),
+                Ok(Some(_)) => {}
                 Err(EvaluationCacheError::Segment { source: ReadError::NoSegment(_), .. }) => {}
                 Err(error) => return Err(error),
             }

@@ -130,6 +130,43 @@ fn merged_segment_that_gets_a_used_number_replaces_nothing_before_it_is_publishe
     }
 }
 
+/// As where its set was deleted while a compaction read these segments.
+#[test]
+fn segment_that_names_higher_numbers_replaces_nothing() {
+    let store = Store::in_memory().unwrap();
+    let cache = open(&store);
+    put(&cache, 0);
+    let bytes = {
+        let recent = cache.recent.read().unwrap();
+        segment::write(set(), &cache.tables, &[2, 47, u32::MAX], &recent.sorted()).unwrap()
+    };
+    cache.segments.publish(&bytes.into()).unwrap();
+    (1..3).for_each(|number| publish(&store, number..number + 1));
+    let reader = open(&store);
+    let done = reader.compact(&|_| true).unwrap();
+    assert_eq!(done, MergedSegments { merged: 3, evaluations: 3, deleted: 3, damaged: 0 });
+    assert_eq!((cache.segments.numbers().unwrap(), found(&reader, 0..3)), (vec![4], 3));
+}
+
+#[test]
+fn segment_that_is_gone_once_it_is_opened_delays_deletions() {
+    let store = Store::in_memory().unwrap();
+    (0..2).for_each(|number| publish(&store, number..number + 1));
+    assert!(open(&with_guard(&store, |access| access != Access::Delete)).compact(&|_| true).is_err());
+    publish(&store, 2..3);
+    let listed = Arc::new(AtomicBool::new(false));
+    let (others, first) = (store.clone(), listed.clone());
+    let cache = open(&with_guard(&store, move |_| {
+        if first.swap(false, Ordering::Relaxed) {
+            open(&others).segments.delete(4).unwrap();
+        }
+        true
+    }));
+    listed.store(true, Ordering::Relaxed);
+    let deleted = [(); 2].map(|()| cache.compact(&|_| true).unwrap().deleted);
+    assert_eq!((deleted, found(&cache, 0..2)), ([0, 2], 2));
+}
+
 #[test]
 fn lookups_go_on_while_segments_are_merged() {
     let store = Store::in_memory().unwrap();
