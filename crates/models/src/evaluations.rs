@@ -235,7 +235,7 @@ impl EvaluationCache {
     /// # Errors
     /// A store that cannot be reached.
     pub fn refresh(&self) -> Result<(), EvaluationCacheError> {
-        self.refresh_locked(self.refreshed.lock().unwrap_or_else(PoisonError::into_inner))
+        self.refresh_locked(self.refreshed.lock().unwrap_or_else(PoisonError::into_inner), None)
     }
 
     /// The same after a while, or when a segment is gone, unless another thread does it. Returns whether it was done.
@@ -244,7 +244,7 @@ impl EvaluationCache {
         if !self.outdated.load(Ordering::Relaxed) && refreshed.at.elapsed() < REFRESH_AFTER {
             return false;
         }
-        let done = self.refresh_locked(refreshed);
+        let done = self.refresh_locked(refreshed, None);
         if let Err(error) = &done {
             self.metrics.errors.increment(1);
             tracing::warn!(%error, "segments of the evaluation cache cannot be listed");
@@ -252,11 +252,17 @@ impl EvaluationCache {
         done.is_ok()
     }
 
-    /// Lookups go on meanwhile.
-    fn refresh_locked(&self, mut refreshed: MutexGuard<'_, Refreshed>) -> Result<(), EvaluationCacheError> {
+    /// Lookups go on meanwhile. If the number of the segment just `published` is known, that one was deleted by hand.
+    fn refresh_locked(
+        &self,
+        mut refreshed: MutexGuard<'_, Refreshed>,
+        published: Option<u32>,
+    ) -> Result<(), EvaluationCacheError> {
         refreshed.at = Instant::now();
         self.outdated.store(false, Ordering::Relaxed);
-        let known: Vec<u32> = self.opened().iter().map(|one| one.number).collect();
+        let is_other = |number: &u32| Some(*number) != published;
+        refreshed.omitted.retain(is_other);
+        let known: Vec<u32> = self.opened().iter().map(|one| one.number).filter(is_other).collect();
         let mut listed = Listed::default();
         for _ in 0..LISTS {
             self.list(&known, &mut refreshed.omitted, &mut listed)?;
@@ -269,7 +275,7 @@ impl EvaluationCache {
         }
         let mut open = self.open.write().unwrap_or_else(PoisonError::into_inner);
         let before = Held::of(&open);
-        open.retain(|old| listed.numbers.contains(&old.number));
+        open.retain(|old| is_other(&old.number) && listed.numbers.contains(&old.number));
         open.extend(listed.found);
         // The newest first. One that is replaced itself stands for nothing: see `delete_replaced`.
         open.sort_by_key(|one| std::cmp::Reverse(one.number));
@@ -316,11 +322,6 @@ impl EvaluationCache {
 
     fn opened(&self) -> RwLockReadGuard<'_, Vec<Arc<OpenSegment>>> {
         self.open.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// A segment; `None` when it is gone or of another set.
-    fn open_segment(&self, number: u32) -> Result<Option<Segment<SegmentSource>>, EvaluationCacheError> {
-        Ok(open_segment(&self.segments, number)?.filter(|segment| self.fits(number, segment)))
     }
 
     /// Whether a segment is of this set.
@@ -401,26 +402,43 @@ impl EvaluationCache {
     /// delete it. So the segments are listed again after the put, and the segment is published again if the number was used.
     ///
     /// How that shows: the highest number of all times is always in use, since only a segment with a higher number replaces one.
-    /// So a merged segment names only lower numbers than its own. If the number was used, a segment that names it was there before
+    /// So this number is new if the list has no higher one. Otherwise, if it was used, a segment that names it was there before
     /// the put. It is there still, or one that names it, and so on; in any case one that names this number or a higher one.
     /// If there is none, no process has a reason to delete this number.
     ///
-    /// A segment that is merged right after its put is taken for such a one, too, and published twice: the next merge has each
-    /// evaluation once. Numbers in names that are never used again, such as random ones, would need another format.
+    /// A new number counts as used, too, where others publish and merge later segments before that list. Its segment is then
+    /// published twice, and the next merge has each evaluation once. Numbers that are never used again, such as random ones, would
+    /// need another format.
     fn publish_segment(&self, bytes: &Bytes) -> Result<u32, EvaluationCacheError> {
         loop {
             let number = self.segments.publish(bytes)?;
             counter!("tengen_evalcache_written_bytes_total").increment(bytes.len() as u64);
-            // An unreadable segment of this number was deleted by hand.
-            let mut refreshed = self.refreshed.lock().unwrap_or_else(PoisonError::into_inner);
-            refreshed.omitted.retain(|&other| other != number);
-            self.refresh_locked(refreshed)?;
-            let is_used = |one: &Arc<OpenSegment>| replaced_by(one.number, &one.segment).any(|other| other >= number);
-            if !self.opened().iter().any(is_used) {
-                return Ok(number);
+            match self.open_published(number) {
+                Ok(true) => return Ok(number),
+                Ok(false) => tracing::debug!(segment = number, "segment published again: its number was used before"),
+                // If its number was used, which is rare, its evaluations are made again. The next miss opens it.
+                Err(error) => {
+                    self.metrics.errors.increment(1);
+                    self.outdated.store(true, Ordering::Relaxed);
+                    tracing::warn!(%error, segment = number, "segment of the evaluation cache published, but not opened");
+                    return Ok(number);
+                }
             }
-            tracing::debug!(segment = number, "segment published again: its number was used before");
         }
+    }
+
+    /// Opens a segment that was just published, and returns whether none has had its number before.
+    fn open_published(&self, number: u32) -> Result<bool, EvaluationCacheError> {
+        let is_last = self.segments.numbers()?.last() == Some(&number);
+        self.refresh_locked(self.refreshed.lock().unwrap_or_else(PoisonError::into_inner), Some(number))?;
+        if is_last {
+            return Ok(true);
+        }
+        if self.outdated.load(Ordering::Relaxed) {
+            self.refresh()?;
+        }
+        let is_used = |one: &Arc<OpenSegment>| replaced_by(one.number, &one.segment).any(|other| other >= number);
+        Ok(!self.opened().iter().any(is_used))
     }
 
     fn segment_error(&self, number: u32, source: ReadError) -> EvaluationCacheError {
@@ -434,15 +452,15 @@ impl EvaluationCache {
     pub fn check(&self) -> Result<Vec<EvaluationCacheError>, EvaluationCacheError> {
         let mut found = Vec::new();
         for number in self.segments.numbers()? {
-            match self.open_segment(number) {
-                Ok(None) => {}
-                Ok(Some(segment)) => match segment.check() {
+            match open_segment(&self.segments, number) {
+                Ok(Some(segment)) if self.fits(number, &segment) => match segment.check() {
                     Err(error) if is_gone(&error) => {}
                     damage => {
                         let damage = damage.map_err(|source| self.segment_error(number, source))?;
                         found.extend(damage.into_iter().map(|source| self.segment_error(number, source)));
                     }
                 },
+                Ok(_) => {}
                 Err(error @ EvaluationCacheError::Segment { source: ReadError::NoSegment(_), .. }) => found.push(error),
                 Err(error) => return Err(error),
             }

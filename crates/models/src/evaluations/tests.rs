@@ -346,6 +346,17 @@ fn unreadable_segment_is_opened_once() {
 }
 
 #[test]
+fn open_segment_whose_number_is_published_anew_is_opened_again() {
+    let store = Store::in_memory().unwrap();
+    put(&open(&store), 0);
+    let cache = open(&store);
+    cache.segments.delete(1).unwrap();
+    put(&cache, 7);
+    cache.publish().unwrap();
+    assert_eq!((cache.segments(), found(&cache, 7..8), found(&cache, 0..1)), (1, 1, 0));
+}
+
+#[test]
 fn damaged_copies_are_replaced_from_the_bucket() {
     let server = Server::start().unwrap();
     let store = Store::open_with(&server.url(), &server.options()).unwrap();

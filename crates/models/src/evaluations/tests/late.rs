@@ -100,6 +100,34 @@ fn segment_that_gets_a_used_number_is_published_again() {
     }
 }
 
+#[test]
+fn segment_that_is_merged_right_after_its_put_is_published_once() {
+    let store = Store::in_memory().unwrap();
+    // The writer opens its own segment as the first.
+    let writer = open(&late(&store, Access::Get, |others| {
+        publish(others, 0..1);
+        open(others).compact(&|_| true).unwrap();
+    }));
+    put(&writer, 9);
+    writer.publish().unwrap();
+    assert_eq!((writer.segments.numbers().unwrap(), found(&writer, 0..1), found(&writer, 9..10)), (vec![3], 1, 1));
+}
+
+#[test]
+fn segment_that_cannot_be_opened_after_its_put_is_published_once() {
+    let store = Store::in_memory().unwrap();
+    let readable = Arc::new(AtomicBool::new(false));
+    let allowed = readable.clone();
+    let writer = open(&with_guard(&store, move |access| access != Access::Get || allowed.load(Ordering::Relaxed)));
+    put(&writer, 9);
+    writer.publish().unwrap();
+    assert_eq!((writer.segments(), writer.recent.read().unwrap().len()), (0, 0));
+    readable.store(true, Ordering::Relaxed);
+    assert_eq!(found(&writer, 9..10), 1);
+    drop(writer);
+    assert_eq!((open(&store).segments(), found(&open(&store), 9..10)), (1, 1));
+}
+
 /// A compaction merges segments 1 and 2, and its put of 3 is late: others have merged 3 and 4 into 5 meanwhile.
 fn late_compaction(others: &Store) {
     publish(others, 100..101);
