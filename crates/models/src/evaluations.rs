@@ -586,6 +586,7 @@ impl Drop for EvaluationCache {
             tracing::info!(set = self.name(), hits = %lookups, "evaluation cache closed");
         }
         if let Err(error) = self.publish() {
+            self.metrics.errors.increment(1);
             tracing::warn!(%error, "evaluations cannot be published");
         }
         self.metrics.hold(Held::of(&self.opened()), Held::default());

@@ -86,6 +86,8 @@ fn metrics_have_lookups_bytes_errors_and_what_is_open() {
         refused.due.store(1, Ordering::Relaxed);
         put(&refused, 999);
         assert_eq!((numbers.count("errors"), numbers.count("written_bytes")), (lost + 1, bytes));
+        drop(refused);
+        assert_eq!(numbers.count("errors"), lost + 2, "the last publication");
     });
     assert_eq!(open_now(), (0.0, 0.0));
 }
