@@ -109,7 +109,7 @@ fn contents(cache: &EvaluationCache) -> String {
 fn advised(problem: &EvaluationCacheError) -> String {
     match problem {
         EvaluationCacheError::Segment { source: ReadError::NoSegment(_), .. } => {
-            format!("{problem}; delete this file unless a newer release wrote it: the other segments do not need it")
+            format!("{problem}; delete this file while no program uses the set, unless a newer release wrote it")
         }
         _ => problem.to_string(),
     }
