@@ -66,7 +66,7 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let visits = args.visits.unwrap_or(config.search.visits);
     let analyst = Analyst {
         model: searcher.name().to_owned(),
-        weights: args.model.weights(store, &searcher)?,
+        weights: searcher.weights(),
         evaluations: searcher.kept().map(|kept| kept.name().to_owned()),
         size: if any_size { None } else { Some(Size::new(config.game.size).misconfigured()?) },
         komi: config.game.komi,

@@ -90,7 +90,7 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     }
     let size = Size::new(side).misconfigured()?;
     let komi = args.komi.unwrap_or(config.game.komi);
-    let weights = args.model.weights(store, &searcher)?;
+    let weights = searcher.weights();
     let evaluations = searcher.kept().map(EvaluationCache::name);
     let origin = Origin { model: searcher.name(), weights: weights.as_deref(), evaluations };
     let header = BookHeader::new(origin, size, komi);

@@ -6,10 +6,9 @@ use std::time::Duration;
 
 use analysis::{Engine, EngineOptions, LARGEST_TREE};
 use anyhow::Context;
-use config::{ModelId, RunName};
-use models::{EvaluationCacheOptions, ModelError, ModelName, Models, NamedWeights, Place, Player, Priority, Searcher};
+use config::RunName;
+use models::{EvaluationCacheOptions, ModelError, ModelName, Models, Place, Player, Priority, Searcher};
 use runtime::{EvalcacheArgs, InferenceArgs, ResourceArgs, Stop};
-use sha2::{Digest, Sha256};
 use store::Store;
 
 /// Positions that an evaluator of an analysis takes at a time.
@@ -44,21 +43,6 @@ impl PlayerArgs {
         let player = Player::open(&models, &self.model, self.run.as_ref(), &place, batch)?;
         let evaluations = EvaluationCacheOptions::of(&self.evalcache).map_err(ModelError::from)?;
         Ok(Player { searcher: player.searcher.keeping(evaluations.as_ref())?, ..player })
-    }
-
-    /// The SHA-256 of the weights of the model that was opened; `None` for a built-in model, which has none.
-    pub(crate) fn weights(&self, store: &str, opened: &Searcher) -> anyhow::Result<Option<String>> {
-        let id = match &self.model {
-            ModelName::File(path) => {
-                let bytes = NamedWeights::of_file(path)?.bytes;
-                return Ok(Some(format!("{:x}", Sha256::digest(&bytes))));
-            }
-            // The newest model of the run may be another by now.
-            ModelName::Model(_) => opened.name().parse::<ModelId>()?,
-        };
-        let ModelId::Trained { run, number } = id else { return Ok(None) };
-        let run = Models::new(Store::open_or_empty(store)?).run(&run)?;
-        Ok(Some(run.models().described(number)?.1))
     }
 
     /// Starts the analysis engine of a model that was opened for batches of [`BATCH`] positions.

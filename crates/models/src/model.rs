@@ -7,7 +7,7 @@ use evalcache::{Set, Steps, Symmetries};
 use mcts::Evaluator;
 use net::{Backend, Devices, NetError, Precision};
 use play::{Cached, EvaluationStore, RandomModel, Stored, Uniform};
-use sha2::{Digest, Sha256};
+use remote::Digest;
 use store::{ModelMetadata, Run};
 
 use crate::evaluation_set::{evaluations_digest, komi_coding};
@@ -29,6 +29,7 @@ pub enum Model {
 /// A network on a device.
 pub struct Trained {
     model: net::Model,
+    weights: Digest,
     /// Of the weights, and of the arithmetic that evaluates them.
     digest: [u8; 32],
 }
@@ -42,8 +43,9 @@ impl Trained {
         precision: Precision,
     ) -> Result<Trained, NetError> {
         let precision = Backend::open_all(devices, precision)?.precision;
-        let digest = evaluations_digest(Sha256::digest(weights).into(), &precision);
-        Ok(Trained { model, digest })
+        let weights = Digest::of(weights);
+        let digest = evaluations_digest(weights.bytes(), &precision);
+        Ok(Trained { model, weights, digest })
     }
 
     /// What evaluations of it are of, when they are kept in this way.
@@ -86,6 +88,15 @@ impl Model {
         let trained = opened.and_then(|model| Trained::new(model, &weights, place.devices(), precision));
         let trained = trained.map_err(|source| ModelError::unusable(&id.to_string(), source))?;
         Ok((metadata, Model::Trained(Box::new(trained))))
+    }
+
+    /// The digest of its weights, as they were opened; `None` for built-in models, which have none.
+    pub(crate) fn weights(&self) -> Option<Digest> {
+        match self {
+            Model::Uniform | Model::Random => None,
+            Model::Trained(trained) => Some(trained.weights),
+            Model::Remote(remote) => remote.weights(),
+        }
     }
 
     /// What evaluations of it are of, when they are kept in this way; `None` for built-in models, and while no inference server

@@ -64,6 +64,11 @@ impl RemoteModel {
         }
     }
 
+    /// The digest of its weights, as the store had it.
+    pub(crate) fn weights(&self) -> Option<Digest> {
+        self.key.digest
+    }
+
     /// What evaluations of it are of, when they are kept in this way: of the precision of the first server that responds. They are
     /// another set than those of a device of this machine. `None` when no server responds in time.
     pub(crate) fn set(&self, steps: Steps, symmetries: Symmetries) -> Option<Set> {

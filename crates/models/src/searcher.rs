@@ -114,6 +114,11 @@ impl Searcher {
         &self.name
     }
 
+    /// The SHA-256 of the weights that were opened, in hexadecimal digits; `None` for a built-in model, which has none.
+    pub fn weights(&self) -> Option<String> {
+        Some(self.model.weights()?.to_string())
+    }
+
     /// Its search settings.
     pub fn settings(&self) -> Settings {
         self.settings
@@ -139,7 +144,8 @@ fn same_board(model: &str, found: usize, config: &RunConfig) -> Result<(), Model
 mod tests {
     use config::Preset;
     use evalcache::{Steps, Symmetries};
-    use net::Device;
+    use net::{Device, Shape, Weights};
+    use sha2::{Digest, Sha256};
     use store::Store;
 
     use super::*;
@@ -157,6 +163,34 @@ mod tests {
         assert!(matches!(open(&"precision=f64".parse().unwrap()), Err(ModelError::Precision { .. })));
         assert!(matches!(open(&"evalcache=on".parse().unwrap()), Err(ModelError::EvaluationCache { .. })));
         assert!(matches!(open(&"visitz=7".parse().unwrap()), Err(ModelError::Settings { .. })));
+    }
+
+    /// A file may be replaced at any time, and its name stays.
+    #[test]
+    fn digest_is_that_of_the_weights_that_search() {
+        let models = Models::new(Store::in_memory().unwrap());
+        let config = Preset::NineByNine.config();
+        let open = |model: &ModelSource| Searcher::open(&models, &config, model, &Device::Cpu.into(), 8).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("net.safetensors");
+        let shape = Shape { blocks: 1, filters: 8, ..Shape::plain(go::Size::new(9).unwrap()) };
+        let write = |seed| {
+            let bytes = Weights::synthetic(shape, seed).to_bytes();
+            std::fs::write(&path, &bytes).unwrap();
+            format!("{:x}", Sha256::digest(&bytes))
+        };
+        let first = write(1);
+        let found = ModelSource::File(WeightsFile::read(&path).unwrap());
+        assert_ne!(write(2), first);
+        let opened = open(&found);
+        write(3);
+        assert_eq!(opened.weights(), Some(first));
+
+        let demo = "9x9-demo".parse().unwrap();
+        let bytes = models.weights(&demo).unwrap().bytes;
+        let expected = format!("{:x}", Sha256::digest(&bytes));
+        assert_eq!(open(&models.find(&demo).unwrap()).weights(), Some(expected));
+        assert_eq!(open(&models.find(&"uniform".parse().unwrap()).unwrap()).weights(), None);
     }
 
     #[test]
