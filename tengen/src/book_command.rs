@@ -119,29 +119,31 @@ impl Growing<'_> {
     fn grow(&mut self, budget: usize) -> anyhow::Result<()> {
         let progress = Progress::new("book", Some(budget as u64));
         progress.skip(self.entries.len() as u64);
-        while !self.stop.requested() {
-            progress.set(self.entries.len() as u64);
-            let graph = Graph::new(self.size, self.entries.clone());
-            let most = self.visits.saturating_mul(MOST_AGAIN);
-            // A difference of 2 is the way from loss to win.
-            let disputed: Vec<(Game, u32)> = graph
-                .disputed(2.0 * DISPUTED, most)
-                .map(|spot| (graph.game(spot), spot.entry.visits.saturating_mul(AGAIN).min(most)))
-                .collect();
-            self.again += disputed.len();
-            let room = room(budget, self.entries.len(), self.width);
-            let fresh = match graph.spots().is_empty() {
-                true => vec![Game::new(self.size)],
-                false => graph.cheapest(room),
-            };
-            let games: Vec<(Game, u32)> =
-                disputed.into_iter().chain(fresh.into_iter().map(|game| (game, self.visits))).collect();
-            if games.is_empty() {
-                return Ok(());
-            }
-            self.search(games, &progress)?;
-        }
+        while !self.stop.requested() && self.round(budget, &progress)? {}
         Ok(())
+    }
+
+    /// Searches the positions of one round; whether there were any.
+    fn round(&mut self, budget: usize, progress: &Progress) -> anyhow::Result<bool> {
+        progress.set(self.entries.len() as u64);
+        let graph = Graph::new(self.size, self.entries.clone());
+        let most = self.visits.saturating_mul(MOST_AGAIN);
+        // A difference of 2 is the way from loss to win.
+        let disputed: Vec<(Game, u32)> = graph
+            .disputed(2.0 * DISPUTED, most)
+            .map(|spot| (graph.game(spot), spot.entry.visits.saturating_mul(AGAIN).min(most)))
+            .collect();
+        self.again += disputed.len();
+        let room = room(budget, self.entries.len(), self.width);
+        let fresh = match graph.spots().is_empty() {
+            true => vec![Game::new(self.size)],
+            false => graph.cheapest(room),
+        };
+        let games: Vec<(Game, u32)> =
+            disputed.into_iter().chain(fresh.into_iter().map(|game| (game, self.visits))).collect();
+        let any = !games.is_empty();
+        self.search(games, progress)?;
+        Ok(any)
     }
 
     /// Searches positions and adds them.
@@ -237,9 +239,6 @@ fn summarise(book: &Growing<'_>, graph: &Graph) -> anyhow::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use std::thread;
-    use std::time::Duration;
-
     use analysis::EngineOptions;
     use analysis::book::BookMove;
     use config::Preset;
@@ -292,24 +291,21 @@ mod tests {
         let settings = Settings::new(&config.search, &config.game);
         let options = EngineOptions { settings, leaves: 4, threads: 1, positions: 4, tree: 10_000, seed: 1 };
         let stop = Stop::never();
-        let late = stop.clone();
-        thread::spawn(move || {
-            thread::sleep(Duration::from_secs(20));
-            late.request();
-        });
         let grow = || {
             let (file, entries) = BookFile::open(&path, &header).unwrap();
             let engine = Engine::start(options, || Box::new(Uniform::new())).unwrap();
             let (scoring, visits, stop) = (settings.scoring, 100, &stop);
             let mut book =
                 Growing { size, komi: 0.5, scoring, visits, file, entries, engine, width: 4, again: 0, stop };
-            book.grow(2).unwrap();
-            (book.again, book.entries[&key].clone())
+            let progress = Progress::new("book", None);
+            let rounds = (0..3).take_while(|_| book.round(2, &progress).unwrap()).count();
+            (rounds, book.again, book.entries[&key].clone())
         };
-        let (again, found) = grow();
-        assert!(again == 1 && found.full && (9..400).contains(&found.visits), "{again} times, {found:?}");
+        let (rounds, again, found) = grow();
+        assert_eq!((rounds, again), (1, 1), "{found:?}");
+        assert!(found.full && (9..400).contains(&found.visits), "{found:?}");
         let text = fs::read_to_string(&path).unwrap();
-        assert_eq!(grow(), (0, found), "what was full is full when the book is continued");
+        assert_eq!(grow(), (0, 0, found), "what was full is full when the book is continued");
         assert_eq!(fs::read_to_string(&path).unwrap(), text);
     }
 
