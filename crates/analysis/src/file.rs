@@ -145,7 +145,7 @@ impl AnalysisFile {
         let mut lines = bytes[..whole].split_inclusive(|byte| *byte == b'\n').enumerate();
         let opened = AnalysisFile { path: path.to_owned() };
         match lines.next() {
-            None if could_begin(&bytes, header) => {
+            None if is_cut_header(&bytes, FORMAT) => {
                 fs::write(path, "").map_err(io)?;
                 opened.write(header)?;
                 return Ok((opened, reports));
@@ -180,9 +180,11 @@ impl AnalysisFile {
     }
 }
 
-/// Whether a file without a whole line is the beginning of one with this header.
-pub(crate) fn could_begin(bytes: &[u8], header: &impl Serialize) -> bool {
-    serde_json::to_string(header).is_ok_and(|header| header.as_bytes().starts_with(bytes))
+/// Whether a file without a whole line is a header of a format, or its beginning: of a process that was killed before it
+/// searched anything.
+pub(crate) fn is_cut_header(bytes: &[u8], format: &str) -> bool {
+    let start = format!("{{\"format\":\"{format}\"");
+    start.as_bytes().starts_with(bytes) || bytes.starts_with(start.as_bytes())
 }
 
 fn check(path: &Path, line: &[u8], header: &Header) -> Result<(), FileError> {
@@ -274,6 +276,24 @@ mod tests {
         }
     }
 
+    /// That of an older version has no weights.
+    #[test]
+    fn file_that_is_cut_in_another_header_begins_anew() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("game.jsonl");
+        let header = Header { weights: Some("ab".to_owned()), ..header(GAME, 30) };
+        let others = [Header { weights: None, ..header.clone() }, Header { visits: 31, ..header.clone() }];
+        let whole = serde_json::to_string(&header).expect("JSON") + "\n";
+        for other in others.map(|other| serde_json::to_string(&other).expect("JSON")) {
+            for cut in [1, other.len() / 2, other.len() - 1, other.len()] {
+                fs::write(&path, &other[..cut]).expect("the file");
+                let (_, found) = AnalysisFile::open(&path, &header).expect("a file");
+                assert_eq!(found, [None, None, None]);
+                assert_eq!(fs::read_to_string(&path).expect("the file"), whole, "{other} cut at {cut}");
+            }
+        }
+    }
+
     #[test]
     fn files_of_other_analyses_are_refused_and_left_alone() {
         let folder = tempfile::tempdir().expect("a folder");
@@ -285,9 +305,11 @@ mod tests {
         assert!(refused(&header("(;SZ[2];B[aa])", 30)).contains("the game differs"));
         assert!(refused(&Header { evaluations: Some("set".to_owned()), ..header(GAME, 30) }).contains("cache"));
         assert_eq!(fs::read(&path).expect("the file"), before);
-        fs::write(&path, "a shopping list").expect("the file");
-        assert!(refused(&header(GAME, 30)).contains("its first line"));
-        assert_eq!(fs::read(&path).expect("the file"), b"a shopping list");
+        for text in ["a shopping list", "{\"format\":\"tengen-book\",\"version\":1"] {
+            fs::write(&path, text).expect("the file");
+            assert!(refused(&header(GAME, 30)).contains("its first line"));
+            assert_eq!(fs::read_to_string(&path).expect("the file"), text);
+        }
         let damaged = [&before[..], b"{}\n"].concat();
         fs::write(&path, damaged).expect("the file");
         assert!(refused(&header(GAME, 30)).contains("line 2 is damaged"));

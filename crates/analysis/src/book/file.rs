@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::{BookHeader, BookKey, Entry, FORMAT, VERSION};
 use crate::FileError;
-use crate::file::could_begin;
+use crate::file::is_cut_header;
 
 /// A book that grows.
 #[derive(Debug)]
@@ -31,7 +31,7 @@ impl BookFile {
             bytes => bytes.map_err(io)?,
         };
         let open = || OpenOptions::new().append(true).create(true).open(path);
-        if !bytes.contains(&b'\n') && could_begin(&bytes, header) {
+        if !bytes.contains(&b'\n') && is_cut_header(&bytes, FORMAT) {
             let mut book = BookFile { path: path.to_owned(), file: open().map_err(io)? };
             book.file.set_len(0).map_err(io)?;
             book.write(header)?;
