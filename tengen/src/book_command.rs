@@ -14,7 +14,7 @@ use analysis::{Engine, Event, Origin, Task};
 use anyhow::{Context, anyhow};
 use arrow_array::{ArrayRef, Float32Array, RecordBatch, StringArray, UInt32Array};
 use go::{Game, Scoring, Size};
-use models::{EvaluationCache, Player};
+use models::Player;
 use runtime::{Classify, Progress, Stop};
 
 use crate::player::{BATCH, PlayerArgs, receive};
@@ -91,8 +91,9 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let size = Size::new(side).misconfigured()?;
     let komi = args.komi.unwrap_or(config.game.komi);
     let weights = searcher.weights();
-    let evaluations = searcher.kept().map(EvaluationCache::name);
-    let origin = Origin { model: searcher.name(), weights: weights.as_deref(), evaluations };
+    // The rest of the set's name has what a pool of servers or a new release may change without harm: arithmetic and tables.
+    let evaluations = searcher.kept().map(|kept| format!("{} {}", kept.set().symmetries, kept.set().steps));
+    let origin = Origin { model: searcher.name(), weights: weights.as_deref(), evaluations: evaluations.as_deref() };
     let header = BookHeader::new(origin, size, komi);
     let (file, entries) = BookFile::open(&args.file, &header).misconfigured()?;
     let searcher = Arc::new(searcher);

@@ -30,9 +30,6 @@ const MOVES: usize = 12;
 const FORMAT: &str = "tengen-book";
 const VERSION: u32 = 1;
 
-/// The evaluations of a book that is searched without an evaluation cache.
-const NO_CACHE: &str = "no cache";
-
 /// Model, board and komi of a book.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -44,7 +41,7 @@ pub struct BookHeader {
     /// The SHA-256 of its weights; `None` for a built-in model, and in books of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weights: Option<String>,
-    /// The set of the evaluation cache, or `no cache`; `None` in books of older versions.
+    /// What rounds evaluations; `None` for a book that was begun without an evaluation cache, and in books of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evaluations: Option<String>,
     /// The side of the board.
@@ -62,7 +59,7 @@ impl BookHeader {
             version: VERSION,
             model: model.to_owned(),
             weights: weights.map(str::to_owned),
-            evaluations: Some(evaluations.unwrap_or(NO_CACHE).to_owned()),
+            evaluations: evaluations.map(str::to_owned),
             board_size: size.side(),
             komi,
         }
@@ -82,10 +79,8 @@ impl BookHeader {
             let all = header.weights.as_deref().unwrap_or_default();
             format!("{} with weights {}", model(header), all.get(..12).unwrap_or(all))
         };
-        let evaluations = |header: &BookHeader| match header.evaluations.as_deref() {
-            None | Some(NO_CACHE) => "evaluations without a cache".to_owned(),
-            Some(set) => format!("evaluations of the cache {set}"),
-        };
+        let evaluations =
+            |header: &BookHeader| format!("cached evaluations ({})", header.evaluations.as_deref().unwrap_or_default());
         let both = |of: &dyn Fn(&BookHeader) -> String| Some((of(self), of(other)));
         match () {
             () if self.model != other.model => both(&model),

@@ -7,7 +7,7 @@ pub struct Origin<'a> {
     pub model: &'a str,
     /// The SHA-256 of its weights in hexadecimal digits; `None` for a built-in model, which has none.
     pub weights: Option<&'a str>,
-    /// The set of the evaluation cache, which rounds evaluations; `None` without a cache.
+    /// What rounds evaluations: the set of the evaluation cache, or a part of its name; `None` without a cache.
     pub evaluations: Option<&'a str>,
 }
 

@@ -274,25 +274,26 @@ fn book_of_other_weights_or_evaluations_is_refused_where_both_are_known() {
     let digests = ["0123456789abcdef", "fedcba9876543210"];
     let header = |weights, evaluations| BookHeader::new(Origin { model: "net", weights, evaluations }, size(), 0.5);
     let refused = |header: &BookHeader| BookFile::open(&path, header).err().map(|error| error.to_string());
-    let first = header(Some(digests[0]), Some("set-2048"));
+    let first = header(Some(digests[0]), Some("canonical 2048"));
     assert_eq!(refused(&first), None, "it begins");
     assert_eq!(refused(&first), None, "it is continued");
-    let said = refused(&header(Some(digests[1]), Some("set-2048"))).expect("other weights");
+    let said = refused(&header(Some(digests[1]), Some("canonical 2048"))).expect("other weights");
     assert!(
         said.contains("a book of model net with weights 0123456789ab, not of model net with weights fedcba987654;"),
         "{said}"
     );
-    let said = refused(&header(Some(digests[0]), Some("set-256"))).expect("other evaluations");
-    let cache = "evaluations of the cache set-";
-    assert!(said.contains(&format!("a book of {cache}2048, not of {cache}256; continue it with the same")), "{said}");
-    let said = refused(&header(Some(digests[0]), None)).expect("no cache");
-    assert!(said.contains("not of evaluations without a cache;"), "{said}");
-    assert_eq!(refused(&header(None, Some("set-2048"))), None, "the weights are not known");
+    let said = refused(&header(Some(digests[0]), Some("canonical 256"))).expect("other evaluations");
+    let book = |steps: &str| format!("of cached evaluations (canonical {steps})");
+    let [found, asked] = ["2048", "256"].map(book);
+    assert!(said.contains(&format!("a book {found}, not {asked}; continue it with the same")), "{said}");
+    assert_eq!(refused(&header(Some(digests[0]), None)), None, "it is continued without a cache");
+    assert_eq!(refused(&header(None, Some("canonical 2048"))), None, "the weights are not known");
     let old = BookHeader { weights: None, evaluations: None, ..first };
+    assert_eq!(old, header(None, None), "one without a cache says no more");
     let line = serde_json::to_string(&old).expect("JSON") + "\n";
     assert!(!line.contains("weights") && !line.contains("evaluations"), "{line}");
     std::fs::write(&path, line).expect("the file");
-    assert_eq!(refused(&header(Some(digests[1]), Some("set-256"))), None, "an older book");
+    assert_eq!(refused(&header(Some(digests[1]), Some("canonical 256"))), None, "an older book");
 }
 
 #[test]
