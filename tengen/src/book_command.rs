@@ -79,7 +79,7 @@ struct Growing<'a> {
 /// Searches a book until it has its budget of positions, and exports it.
 ///
 /// # Errors
-/// No such model, or one that cannot be opened; a book that cannot be used, or is of another model.
+/// No such model, or one that cannot be opened; a book that cannot be used, or is of another origin, board or komi.
 pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     [&args.sgf, &args.parquet, &args.json].into_iter().flatten().try_for_each(|path| runtime::check_output(path))?;
     let Player { config, searcher, any_size } = args.model.open(store, "book", BATCH, stop)?;

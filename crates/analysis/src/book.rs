@@ -30,7 +30,7 @@ const MOVES: usize = 12;
 const FORMAT: &str = "tengen-book";
 const VERSION: u32 = 1;
 
-/// Model, board and komi of a book.
+/// What a book is of: the origin of its searches, board and komi.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct BookHeader {

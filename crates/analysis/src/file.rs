@@ -18,7 +18,7 @@ use crate::report::{Report, letter};
 const FORMAT: &str = "tengen-analysis";
 const VERSION: u32 = 1;
 
-/// What was analysed, and how. A file is continued only by an analysis with the same.
+/// What was analysed, and how. A file is continued only by an analysis with the same; weights may be unknown.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Header {

@@ -1,6 +1,6 @@
 //! What searches come from.
 
-/// What the searches of a file come from. A file is continued only by searches with the same.
+/// What the searches of a file come from. A file is continued only by searches with the same, as far as both are known.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Origin<'a> {
     /// The model.

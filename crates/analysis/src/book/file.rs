@@ -23,7 +23,7 @@ impl BookFile {
     /// Opens a book, or begins one. Half a line at the end, of a process that was killed, is dropped; it may be the header.
     ///
     /// # Errors
-    /// The file cannot be used, or is of another model, board, komi, or set of evaluations.
+    /// The file cannot be used, or is of another model, board or komi, or of other weights or evaluations where both are known.
     pub fn open(path: &Path, header: &BookHeader) -> Result<(BookFile, BTreeMap<BookKey, Entry>), FileError> {
         let io = |source| FileError::Io { path: path.to_owned(), source };
         let bytes = match fs::read(path) {
