@@ -14,25 +14,29 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use evalcache::{Key, KomiCoding, ReadError, Segment, Set, Source, SourceError, Symmetries, Tables, View, segment};
+use evalcache::{Key, KomiCoding, ReadError, Segment, Set, Symmetries, Tables, View, segment};
 use metrics::counter;
 use play::EvaluationStore;
-use store::{Evaluations, SegmentFile, Store, StoreError};
+use store::{Evaluations, Store};
 
 use crate::first::is_first;
 
 mod error;
 mod measured;
 mod merge;
+mod mergeable;
 mod options;
 mod recent;
+mod segments;
 
 pub use error::EvaluationCacheError;
 use measured::{Held, Metrics};
-pub use merge::MergedSegments;
-use merge::{Mergeable, mergeable, replaced_by};
+pub use mergeable::MergedSegments;
+use mergeable::{Mergeable, mergeable, replaced_by};
 pub use options::EvaluationCacheOptions;
 use recent::Recent;
+pub use segments::SegmentSource;
+use segments::{OpenSegment, is_gone, open_segment};
 
 /// Evaluations in memory that make a segment.
 const MOST_IN_MEMORY: usize = 200_000;
@@ -92,12 +96,6 @@ pub struct EvaluationCache {
     metrics: Metrics,
 }
 
-/// A segment of the store.
-struct OpenSegment {
-    number: u32,
-    segment: Segment<SegmentSource>,
-}
-
 /// What is known of segments that are not open.
 struct Refreshed {
     /// When they were last looked for.
@@ -114,48 +112,6 @@ struct Listed {
     found: Vec<Arc<OpenSegment>>,
     /// Whether a segment was gone before it was opened: it was merged into one that the next list has.
     gone: bool,
-}
-
-/// The bytes of a segment in a store.
-pub struct SegmentSource(pub SegmentFile);
-
-impl Source for SegmentSource {
-    fn size(&self) -> u64 {
-        self.0.size()
-    }
-
-    fn read(&self, at: u64, into: &mut [u8]) -> Result<(), SourceError> {
-        Ok(self.0.read(at, into)?)
-    }
-
-    fn drop_copies(&self, bytes: Range<u64>) -> bool {
-        let dropped = self.0.drop_copies(bytes);
-        if dropped {
-            tracing::warn!("damaged local copies of a segment dropped; the bucket is read again");
-        }
-        dropped
-    }
-}
-
-/// Whether a segment was deleted since it was listed or opened: a compaction merged it.
-fn is_gone(error: &ReadError) -> bool {
-    let ReadError::Source(source) = error else { return false };
-    matches!(source.downcast_ref(), Some(StoreError::NotFound { .. }))
-}
-
-/// A segment; `None` when it is gone.
-fn open_segment(segments: &Evaluations, number: u32) -> Result<Option<Segment<SegmentSource>>, EvaluationCacheError> {
-    let file = match segments.open(number) {
-        Err(StoreError::NotFound { .. }) => return Ok(None),
-        file => file?,
-    };
-    match Segment::open(SegmentSource(file)) {
-        Err(error) if is_gone(&error) => Ok(None),
-        opened => {
-            let opened = opened.map(Some);
-            opened.map_err(|source| EvaluationCacheError::Segment { path: segments.name(number), source })
-        }
-    }
 }
 
 /// The folder of a set and of tables.

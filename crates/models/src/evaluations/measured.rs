@@ -5,7 +5,7 @@ use std::sync::Arc;
 use evalcache::Source;
 use metrics::{Counter, Gauge, counter, gauge};
 
-use super::OpenSegment;
+use super::segments::OpenSegment;
 
 /// The metrics. To find one by its name allocates.
 pub(super) struct Metrics {

@@ -1,0 +1,91 @@
+//! Which segments are merged, and which a merged one stands for.
+
+use std::cmp::Reverse;
+use std::ops::Range;
+use std::sync::Arc;
+
+use evalcache::{Segment, Source};
+
+use super::segments::{OpenSegment, SegmentSource};
+
+/// The result of a compaction.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MergedSegments {
+    /// Segments that were merged.
+    pub merged: usize,
+    /// Evaluations in the segments that were written.
+    pub evaluations: u64,
+    /// Segments deleted, those that another one stood for already included.
+    pub deleted: usize,
+    /// Blocks that could not be read, whose evaluations are lost.
+    pub damaged: usize,
+}
+
+/// Which segments are merged.
+#[derive(Clone, Copy)]
+pub(super) struct Mergeable {
+    /// The next segment has at most so many times as many evaluations as those before together.
+    pub(super) ratio: u64,
+    /// Evaluations of a merged segment, and its bytes. A merge has both in memory; a segment has at most 4 GiB.
+    pub(super) entries: u64,
+    pub(super) bytes: u64,
+}
+
+impl Mergeable {
+    /// All that are small enough.
+    pub(super) const ALL: Mergeable = Mergeable { ratio: u64::MAX, entries: 4_000_000, bytes: 1 << 30 };
+    /// Those that are merged of their own accord, so that evaluations are written again only a few times.
+    pub(super) const SIMILAR: Mergeable = Mergeable { ratio: 2, ..Mergeable::ALL };
+
+    /// The longest run of segments that one may replace; of equal runs the first. The sizes are evaluations, which ascend,
+    /// and bytes.
+    pub(super) fn longest(self, sizes: &[(u64, u64)]) -> Range<usize> {
+        let runs = (0..sizes.len()).map(|start| start..start + self.fitting(&sizes[start..]));
+        runs.min_by_key(|run| Reverse(run.len())).unwrap_or_default()
+    }
+
+    /// How many of these, from the first on, one may replace.
+    fn fitting(self, sizes: &[(u64, u64)]) -> usize {
+        let (mut entries, mut bytes) = (0, 0);
+        let fits = |&&(more, size): &&(u64, u64)| {
+            let is_similar = entries == 0 || more <= self.ratio.saturating_mul(entries);
+            entries += more;
+            bytes += size;
+            is_similar && entries <= self.entries && bytes <= self.bytes
+        };
+        sizes.iter().take_while(fits).count()
+    }
+}
+
+/// The segments that a merge takes: as many as fit together, in order of size.
+pub(super) fn mergeable(open: &[Arc<OpenSegment>], most: Mergeable) -> Vec<Arc<OpenSegment>> {
+    let mut all = open.to_vec();
+    all.sort_by_key(|one| (one.segment.head().entries, one.number));
+    let size = |one: &Arc<OpenSegment>| (one.segment.head().entries, one.segment.source().size());
+    let sizes: Vec<(u64, u64)> = all.iter().map(size).collect();
+    all[most.longest(&sizes)].to_vec()
+}
+
+/// The segments that one of this number stands for: older ones only. It names others where its set was deleted before its put, or
+/// by error.
+pub(super) fn replaced_by(number: u32, segment: &Segment<SegmentSource>) -> impl Iterator<Item = u32> {
+    segment.head().replaces.iter().copied().filter(move |&other| other < number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn segments_that_cannot_grow_hinder_no_merge() {
+        let of = |entries: u64| (entries, 64 * entries);
+        let full = vec![of(3_900_000); 25];
+        let longest = |small: &[(u64, u64)]| Mergeable::SIMILAR.longest(&[small, full.as_slice()].concat());
+        assert_eq!(longest(&[of(200_000); 2]), 0..2);
+        assert_eq!(longest(&[of(200_000); 8]), 0..8);
+        assert_eq!(longest(&[]).len(), 1);
+        // One that is much smaller waits for others like it.
+        assert_eq!(longest(&[&[of(10)][..], &[of(200_000); 8]].concat()), 1..9);
+        assert_eq!(Mergeable::SIMILAR.longest(&[]), 0..0);
+    }
+}
