@@ -45,9 +45,10 @@ pub struct Args {
     /// Games whose positions are evaluated: .sgf or .sgf.gz; may be repeated [default: games drawn from the policy]
     #[arg(long, value_name = "FILE")]
     sgf: Vec<PathBuf>,
-    /// Temperature of the policies before they are coded: below 1 as if the network were surer, as a stronger one is
-    #[arg(long, default_value = "1", value_name = "T", allow_negative_numbers = true, value_parser = runtime::within(0.1..=1.0_f32))]
-    temperature: f32,
+    /// Temperature of the policies before they are coded, from 0.1 to 1: below 1 as if the network were surer; may be
+    /// repeated, for evaluations in turn [default: 1]
+    #[arg(long, value_name = "T", allow_negative_numbers = true, value_parser = runtime::within(0.1..=1.0_f32))]
+    temperature: Vec<f32>,
     /// Folder for tables that are fitted to the first half of the sample [default: none]
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
@@ -187,7 +188,7 @@ fn sample(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<Sampled> {
             !stop.requested()
         });
     let mut sampled = sampled.map_err(|error| anyhow::anyhow!(error))?;
-    sampled.sharpen(args.temperature);
+    sampled.sharpen(&args.temperature);
     anyhow::ensure!(sampled.samples.len() >= 2, "no positions of a {size}x{size} board; name other games with --sgf");
     Ok(sampled)
 }
@@ -376,15 +377,17 @@ mod tests {
     #[test]
     fn sharpened_policies_keep_their_order_and_sum() {
         let mut sampled = samples(Games::Drawn(Size::MIN), 8);
-        sampled.samples.truncate(2);
-        sampled.samples[0].policy = vec![0.1, 0.2, 0.3, 0.4, 0.0];
-        sampled.samples[1].policy = vec![0.0, 0.0, 0.0, 1e-30, 0.0];
-        sampled.sharpen(0.5);
+        let policies = [[0.1, 0.2, 0.3, 0.4, 0.0], [0.5, 0.5, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1e-30, 0.0]];
+        for (sample, policy) in sampled.samples.iter_mut().zip(policies) {
+            sample.policy = policy.to_vec();
+        }
+        sampled.sharpen(&[0.5, 1.0]);
         let expected = [0.01, 0.04, 0.09, 0.16, 0.0].map(|square: f32| square / 0.3);
         for (found, expected) in sampled.samples[0].policy.iter().zip(expected) {
             assert!((found - expected).abs() < 1e-6, "{found} {expected}");
         }
-        assert_eq!(sampled.samples[1].policy, [0.0, 0.0, 0.0, 1.0, 0.0]);
+        assert_eq!(sampled.samples[1].policy, policies[1]);
+        assert_eq!(sampled.samples[2].policy, [0.0, 0.0, 0.0, 1.0, 0.0]);
     }
 
     #[test]

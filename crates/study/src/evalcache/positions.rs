@@ -28,12 +28,10 @@ pub(crate) struct Sampled {
 }
 
 impl Sampled {
-    /// Raises all probabilities to the power `1 / temperature`, so that a policy below 1 is surer; 1 changes nothing.
-    pub(crate) fn sharpen(&mut self, temperature: f32) {
-        if temperature == 1.0 {
-            return;
-        }
-        for Sample { policy, .. } in &mut self.samples {
+    /// Raises the probabilities of a policy to the power `1 / temperature`, so that it is surer below 1; policies have the
+    /// temperatures in turn.
+    pub(crate) fn sharpen(&mut self, temperatures: &[f32]) {
+        for (Sample { policy, .. }, temperature) in self.samples.iter_mut().zip(temperatures.iter().cycle()) {
             // Relative to the largest, so that none of them vanishes that counts.
             let largest = policy.iter().copied().fold(0.0, f32::max);
             policy.iter_mut().for_each(|share| *share = (*share / largest).powf(1.0 / temperature));
