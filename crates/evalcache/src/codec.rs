@@ -4,13 +4,13 @@ use std::hint::select_unpredictable;
 
 use crate::exact;
 use crate::fixed::Fixed;
-use crate::layout::LogOdds;
+use crate::layout::{CLASSES, LogOdds};
 use crate::range::{Reader, Writer};
 use crate::squash::{squash, squash_at_once};
 use crate::steps::quantise;
 use crate::tables::Tables;
 use crate::view::View;
-use crate::walk::{self, Candidates, Coder, Model};
+use crate::walk::{self, Candidates, Coded, Coder, Model};
 use go::MAX_MOVES;
 
 impl Tables {
@@ -65,14 +65,15 @@ impl Tables {
         // Nothing that is not inlined refers to it, so that its numbers stay in registers.
         let mut coder = Decoder { log_odds: self.log_odds(), reader: Reader::new(code) };
         let mut steps = [0; MAX_MOVES];
-        let largest = walk::policy(&mut coder, &candidates, count, &mut steps[..policy.len()]);
+        let Coded { largest, found } = walk::policy(&mut coder, &candidates, count, &mut steps[..policy.len()]);
         let value = walk::value(&mut coder, candidates.stage, largest, count, 0).min(2 * count);
         policy.fill(0.0);
+        let floors = self.floors(found);
         let mut sum = 0_u32;
         for candidate in candidates.list() {
             let index = candidate.index();
             // In 1/65536 of a step: whole numbers below 2^27 and a bit, so that the sum has no rounding.
-            let (steps, floor) = (u32::from(steps[index]), self.floors()[usize::from(candidate.class())]);
+            let (steps, floor) = (u32::from(steps[index]), floors[usize::from(candidate.class()) % CLASSES]);
             let share = select_unpredictable(steps > 0, steps << 16, floor.into());
             sum += share;
             policy[index] = share as f32;
@@ -97,7 +98,7 @@ pub(crate) fn code_steps<C: Coder>(
     steps: &mut [u16],
     value: Option<u32>,
 ) {
-    let largest = walk::policy(coder, candidates, count, steps);
+    let Coded { largest, .. } = walk::policy(coder, candidates, count, steps);
     if let Some(value) = value {
         walk::value(coder, candidates.stage, largest, count, value);
     }

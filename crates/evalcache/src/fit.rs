@@ -8,13 +8,13 @@ use crate::Steps;
 use crate::codec::{code_steps, quantise_value};
 use crate::exact;
 use crate::fixed::Fixed;
-use crate::layout::{CLASSES, given as places};
+use crate::layout::{CLASSES, FOUND, given as places, halves};
 use crate::parts::Parts;
 use crate::sample::Sample;
 use crate::squash::ONE;
 use crate::steps::{moves, quantise};
-use crate::tables::Tables;
-use crate::walk::{Candidates, Coder, Model};
+use crate::tables::{Floors, MAX_FLOOR, Tables, no_floors};
+use crate::walk::{Candidate, Candidates, Coder, Model};
 
 /// How many times the samples are gone through; the rate halves each time.
 const EPOCHS: u32 = 4;
@@ -108,7 +108,8 @@ pub(crate) fn fit_parts(samples: &[Sample], steps: Steps, parts: Parts) -> Table
             }
         }
     }
-    let floors = floors(samples, &quantised, &fixed, steps.count().unwrap_or(2048));
+    // Exact evaluations have no use for them.
+    let floors = count.map_or_else(no_floors, |count| floors(samples, &quantised, &fixed, count));
     Tables::new(steps, learner.weights.rounded(), floors)
 }
 
@@ -144,22 +145,40 @@ fn fit_fixed(samples: &[Sample], quantised: &Quantised) -> Vec<i16> {
     weights.rounded()
 }
 
-/// What moves without steps had on average, by class.
-fn floors(samples: &[Sample], quantised: &Quantised, fixed: &[i16], count: u32) -> [u16; CLASSES] {
+/// How many moves the mean of the floor before counts for.
+const PRIOR: f64 = 8.0;
+
+/// What moves without steps had on average, by how many moves have steps and by class. Few moves are averaged with what the
+/// class has where fewer moves have steps, and, for the fewest, with all of the class.
+fn floors(samples: &[Sample], quantised: &Quantised, fixed: &[i16], count: u32) -> Box<Floors> {
     let learner = Fitter { fixed, weights: Weights::new(0), parts: Parts::ALL };
-    let mut sums = [(0.0_f64, 0.0_f64); CLASSES];
+    let mut sums = [[(0.0_f64, 0.0_f64); CLASSES]; FOUND];
     for (sample, shares) in samples.iter().zip(quantised) {
         let Some((steps, _)) = shares else { continue };
         let candidates = Candidates::new(&learner, &sample.view);
         let share = |index: usize| f64::from(sample.policy[index]);
-        let with: f64 = candidates.list().iter().filter(|c| steps[c.index()] > 0).map(|c| share(c.index())).sum();
-        for candidate in candidates.list().iter().filter(|c| steps[c.index()] == 0) {
+        let (with, without): (Vec<Candidate>, Vec<Candidate>) =
+            candidates.list().iter().copied().partition(|c: &Candidate| steps[c.index()] > 0);
+        let sums = &mut sums[halves(with.len() as u32)];
+        let with: f64 = with.iter().map(|c| share(c.index())).sum();
+        for candidate in without {
             let (sum, number) = &mut sums[usize::from(candidate.class())];
             *sum += share(candidate.index()) * f64::from(count) / with;
             *number += 1.0;
         }
     }
-    sums.map(|(sum, number)| if number > 0.0 { (sum / number * 65536.0).round().min(65535.0) as u16 } else { 0 })
+    let mut floors = no_floors();
+    for class in 0..CLASSES {
+        let (sum, number) =
+            sums.iter().fold((0.0, 0.0), |(sum, number), row| (sum + row[class].0, number + row[class].1));
+        let mut mean = sum / f64::max(number, 1.0);
+        for (row, floors) in sums.iter().zip(floors.iter_mut()) {
+            let (sum, number) = row[class];
+            mean = (sum + PRIOR * mean) / (number + PRIOR);
+            floors[class] = (mean * 65536.0).round().min(MAX_FLOOR.into()) as u16;
+        }
+    }
+    floors
 }
 
 const _: () = assert!(MAX_MOVES < u16::MAX as usize);

@@ -9,6 +9,7 @@ use crate::fit::{fit, fit_parts};
 use crate::parts::Parts;
 use crate::sample::Sample;
 use crate::steps::{moves, quantise};
+use crate::view::View;
 use crate::{Steps, Tables};
 
 mod prefix_code;
@@ -99,6 +100,10 @@ pub struct Fidelity {
     pub samples: usize,
     /// Mean Kullback–Leibler divergence of the decoded policy from the network's over the moves that there is room for, in nats.
     pub kl: f64,
+    /// The same if moves without steps had what the network gave them: what is due to rounding alone.
+    pub kl_of_rounding: f64,
+    /// Mean probability of all moves without steps together.
+    pub below: f64,
     /// Share of samples whose most likely move stays the same.
     pub top_1: f64,
     /// Root of the mean squared difference of values.
@@ -125,6 +130,9 @@ pub fn fidelity(samples: &[Sample], tables: &Tables) -> Fidelity {
             .filter(|&(p, _)| p > 0.0)
             .map(|(p, q)| p * (p / q.max(1e-12)).ln())
             .sum::<f64>();
+        let (kl_of_rounding, below) = rounding(view, policy, tables);
+        sum.kl_of_rounding += kl_of_rounding;
+        sum.below += below;
         let best = |policy: &[f32]| {
             moves(view).fold(policy.len() - 1, |best, i| if policy[i] > policy[best] { i } else { best })
         };
@@ -136,9 +144,28 @@ pub fn fidelity(samples: &[Sample], tables: &Tables) -> Fidelity {
     let number = sum.samples.max(1) as f64;
     Fidelity {
         kl: sum.kl / number,
+        kl_of_rounding: sum.kl_of_rounding / number,
+        below: sum.below / number,
         top_1: sum.top_1 / number,
         value_rms: (sum.value_rms / number).sqrt(),
         bytes: sum.bytes / number,
         ..sum
     }
+}
+
+/// The divergence that is due to rounding moves with steps, and the probability of all others.
+fn rounding(view: &View, policy: &[f32], tables: &Tables) -> (f64, f64) {
+    let Some(count) = tables.steps().count() else { return (0.0, 0.0) };
+    let mut steps = vec![0; policy.len()];
+    quantise(view, policy, count, &mut steps).expect("it was encoded");
+    let share = |index: usize| f64::from(policy[index]);
+    let room: f64 = moves(view).map(share).sum();
+    let with: f64 = moves(view).filter(|&index| steps[index] > 0).map(share).sum();
+    // Of the moves with steps; what the others have is theirs.
+    let of_steps = |index: usize| f64::from(steps[index]) / f64::from(count) * with;
+    let kl = moves(view)
+        .filter(|&index| steps[index] > 0 && share(index) > 0.0)
+        .map(|index| share(index) / room * (share(index) / of_steps(index)).ln())
+        .sum();
+    (kl, 1.0 - with / room)
 }

@@ -22,6 +22,8 @@ pub(crate) const fn halves(number: u32) -> usize {
 
 /// Classes of how likely a move is to have steps.
 pub(crate) const CLASSES: usize = 64;
+/// Classes of how many moves of a policy have steps, by [`halves`].
+pub(crate) const FOUND: usize = halves(go::MAX_MOVES as u32) + 1;
 /// Distances of two points, turned and mirrored into one, and one for no point.
 pub(crate) const DISTANCES: usize = 191;
 /// Classes of how many stones there are.

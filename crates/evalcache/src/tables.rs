@@ -2,7 +2,19 @@
 
 use crate::Steps;
 use crate::fixed::Offsets;
-use crate::layout::{CLASSES, CONTEXTS, LogOdds, bits as exact, given as fixed, shares as policy};
+use crate::layout::{CLASSES, CONTEXTS, FOUND, LogOdds, bits as exact, given as fixed, halves, shares as policy};
+
+/// The probability of a move without steps, in 1/65536 of a step and below half of one: by how many moves of the policy have
+/// steps, and by its class. The first tells how flat the policy is.
+pub(crate) type Floors = [[u16; CLASSES]; FOUND];
+
+/// Floors of 0.
+pub(crate) fn no_floors() -> Box<Floors> {
+    Box::new([[0; CLASSES]; FOUND])
+}
+
+/// No floor is larger.
+pub(crate) const MAX_FLOOR: u16 = i16::MAX as u16;
 
 /// The models of one kind of evaluations: log-odds for each context, and what moves without steps had on average.
 ///
@@ -13,8 +25,7 @@ pub struct Tables {
     log_odds: Box<LogOdds>,
     /// Those of distances again, for a position at a time.
     offsets: Box<Offsets>,
-    /// For each class of moves: the probability of those that have no steps, in 1/65536 of a step.
-    floors: [u16; CLASSES],
+    floors: Box<Floors>,
     digest: u64,
 }
 
@@ -29,10 +40,10 @@ impl Tables {
 
     /// Tables that know nothing.
     pub fn flat(steps: Steps) -> Tables {
-        Tables::new(steps, vec![0; Tables::len(steps)], [0; CLASSES])
+        Tables::new(steps, vec![0; Tables::len(steps)], no_floors())
     }
 
-    pub(crate) fn new(steps: Steps, log_odds: Vec<i16>, floors: [u16; CLASSES]) -> Tables {
+    pub(crate) fn new(steps: Steps, log_odds: Vec<i16>, floors: Box<Floors>) -> Tables {
         assert_eq!(log_odds.len(), Tables::len(steps), "one number for each context");
         let mut padded = Box::new([0; CONTEXTS]);
         padded[..log_odds.len()].copy_from_slice(&log_odds);
@@ -54,7 +65,7 @@ impl Tables {
 
     /// Bytes of memory.
     pub(crate) fn memory(&self) -> usize {
-        size_of::<Tables>() + size_of::<LogOdds>() + size_of::<Offsets>()
+        size_of::<Tables>() + size_of::<LogOdds>() + size_of::<Offsets>() + size_of::<Floors>()
     }
 
     pub(crate) fn log_odds(&self) -> &LogOdds {
@@ -65,16 +76,18 @@ impl Tables {
         &self.offsets
     }
 
-    pub(crate) fn floors(&self) -> &[u16; CLASSES] {
-        &self.floors
+    /// The floors of a policy of which `found` moves have steps.
+    pub(crate) fn floors(&self, found: u32) -> &[u16; CLASSES] {
+        &self.floors[halves(found).min(FOUND - 1)]
     }
 
     /// The bytes in a file: the code of the steps, the floors and the log-odds, each of two bytes, the lower first. Runs of
     /// contexts that never occurred are short: 0x8000 and how many zeros there are.
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut words = vec![self.steps.code()];
-        words.extend(&self.floors);
-        let mut rest = &self.log_odds[..Tables::len(self.steps)];
+        let floors = self.floors.as_flattened().iter().map(|&floor| floor.min(MAX_FLOOR) as i16);
+        let numbers: Vec<i16> = floors.chain(self.log_odds[..Tables::len(self.steps)].iter().copied()).collect();
+        let mut rest = &numbers[..];
         while let Some((&first, others)) = rest.split_first() {
             let zeros = rest.iter().take(usize::from(u16::MAX)).take_while(|&&number| number == 0).count();
             if zeros >= 2 {
@@ -95,23 +108,25 @@ impl Tables {
             return None;
         }
         let steps = Steps::of_code(words.next()?)?;
-        let mut floors = [0; CLASSES];
-        for floor in &mut floors {
-            *floor = words.next()?;
-        }
-        let len = Tables::len(steps);
-        let mut log_odds = Vec::with_capacity(len);
-        while log_odds.len() < len {
+        let mut floors = no_floors();
+        let places = floors.as_flattened_mut();
+        let len = places.len() + Tables::len(steps);
+        let mut numbers: Vec<i16> = Vec::with_capacity(len);
+        while numbers.len() < len {
             match words.next()? {
                 0x8000 => {
                     let zeros = usize::from(words.next()?);
-                    if zeros < 2 || zeros > len - log_odds.len() {
+                    if zeros < 2 || zeros > len - numbers.len() {
                         return None;
                     }
-                    log_odds.resize(log_odds.len() + zeros, 0);
+                    numbers.resize(numbers.len() + zeros, 0);
                 }
-                number => log_odds.push(number as i16),
+                number => numbers.push(number as i16),
             }
+        }
+        let log_odds = numbers.split_off(places.len());
+        for (place, number) in places.iter_mut().zip(numbers) {
+            *place = number.try_into().ok()?;
         }
         words.next().is_none().then(|| Tables::new(steps, log_odds, floors))
     }
@@ -138,7 +153,9 @@ mod tests {
             let mut log_odds: Vec<i16> = (0..Tables::len(steps)).map(|i| (i % 700) as i16 - 350).collect();
             log_odds[100..5000].fill(0);
             log_odds[6000] = i16::MIN + 1;
-            let tables = Tables::new(steps, log_odds, [7; CLASSES]);
+            let mut floors = Box::new([[7; CLASSES]; FOUND]);
+            floors[3][5] = MAX_FLOOR;
+            let tables = Tables::new(steps, log_odds, floors);
             let bytes = tables.to_bytes();
             assert_eq!(Tables::from_bytes(&bytes), Some(tables.clone()));
             assert_ne!(tables.digest(), Tables::flat(steps).digest());

@@ -354,9 +354,18 @@ impl Progress {
     }
 }
 
-/// Codes the steps of a policy, `total` of them, and returns the logarithm of the largest, and 1.
+/// What is known of a policy that has been coded.
+#[derive(Default)]
+pub(crate) struct Coded {
+    /// The logarithm of the largest number of steps, and 2.
+    pub(crate) largest: u32,
+    /// How many moves have steps.
+    pub(crate) found: u32,
+}
+
+/// Codes the steps of a policy, `total` of them.
 #[inline(always)]
-pub(crate) fn policy<C: Coder>(coder: &mut C, candidates: &Candidates, total: u32, steps: &mut [u16]) -> u32 {
+pub(crate) fn policy<C: Coder>(coder: &mut C, candidates: &Candidates, total: u32, steps: &mut [u16]) -> Coded {
     let list = candidates.list();
     let expected = list.iter().map(|candidate| candidate.likely()).sum();
     let mut progress = Progress {
@@ -369,10 +378,10 @@ pub(crate) fn policy<C: Coder>(coder: &mut C, candidates: &Candidates, total: u3
         largest: 0,
     };
     let mut neighbours = Neighbours::new();
-    let Some((last, others)) = list.split_last() else { return 0 };
+    let Some((last, others)) = list.split_last() else { return Coded::default() };
     for candidate in others {
         if progress.rest == 0 {
-            return progress.largest;
+            return Coded { largest: progress.largest, found: progress.found };
         }
         let (index, at, class) = (candidate.index(), candidate.cell(), u32::from(candidate.class()) % CLASSES as u32);
         let wanted = u32::from(steps[index]);
@@ -397,8 +406,9 @@ pub(crate) fn policy<C: Coder>(coder: &mut C, candidates: &Candidates, total: u3
     if progress.rest > 0 {
         steps[last.index()] = progress.rest as u16;
         progress.largest = progress.largest.max(2 + progress.rest.ilog2());
+        progress.found += 1;
     }
-    progress.largest
+    Coded { largest: progress.largest, found: progress.found }
 }
 
 /// Codes a value of `2 * total + 1` possible ones; garbage may decode to one above.

@@ -81,6 +81,10 @@ struct Case {
     disk_bytes_without_tables: f64,
     memory_bytes: f64,
     policy_kl: f64,
+    /// What of it is due to rounding moves with steps.
+    policy_kl_of_rounding: f64,
+    /// Probability of all moves without steps together.
+    below: f64,
     top_1: f64,
     value_rms: f64,
     encode_ns: f64,
@@ -107,11 +111,12 @@ impl fmt::Display for Case {
         )?;
         writeln!(
             f,
-            "  policy KL {:.2e} nats, same top move {:.3} %, value error {:.5} rms",
+            "  policy KL {:.2e} nats, {:.2e} of it rounding, {:.2} % in moves without steps",
             self.policy_kl,
-            100.0 * self.top_1,
-            self.value_rms
+            self.policy_kl_of_rounding,
+            100.0 * self.below
         )?;
+        writeln!(f, "  same top move {:.3} %, value error {:.5} rms", 100.0 * self.top_1, self.value_rms)?;
         write!(
             f,
             "  encode {:.0} ns, decode {:.0} ns, {:.0} lookups/s",
@@ -204,7 +209,7 @@ fn case(
     let size = samples[0].view.size();
     let tables = Tables::built_in(size, steps);
     let rungs = ladder::ladder(fitted, measured, steps, Some(&**tables));
-    let Fidelity { kl, top_1, value_rms, bytes, .. } = ladder::fidelity(measured, tables);
+    let Fidelity { kl, kl_of_rounding, below, top_1, value_rms, bytes, .. } = ladder::fidelity(measured, tables);
     let mut code = Vec::new();
     let encode_ns = nanoseconds(measured.len(), |nth| {
         let Sample { view, policy, value } = &measured[nth];
@@ -238,6 +243,8 @@ fn case(
             / disk.segment.head().entries as f64,
         memory_bytes: disk.segment.memory() as f64 / disk.segment.head().entries as f64,
         policy_kl: kl,
+        policy_kl_of_rounding: kl_of_rounding,
+        below,
         top_1,
         value_rms,
         encode_ns,
