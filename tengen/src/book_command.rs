@@ -287,6 +287,7 @@ mod tests {
         let (mut file, _) = BookFile::open(&path, &header).unwrap();
         file.add(&root).unwrap();
         file.add(&Entry { moves: Vec::new(), ..won }).unwrap();
+        drop(file);
 
         let config = Preset::Minigo.config();
         let settings = Settings::new(&config.search, &config.game);

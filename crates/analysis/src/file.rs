@@ -3,8 +3,8 @@
 //! The first line is a [`Header`], each other line the [`Report`] of a position, in the order in which they were finished. A
 //! process that is killed leaves half a line at the end, at most; it is dropped when the file is opened again.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 
 use go::Color;
@@ -72,7 +72,7 @@ impl Header {
 }
 
 /// The file of an analysis. It is closed between two positions, since collections have more games than processes may have open
-/// files.
+/// files, and locked only while it is opened or written: half a line is then of a process that was killed.
 #[derive(Debug)]
 pub struct AnalysisFile {
     path: PathBuf,
@@ -117,6 +117,12 @@ pub enum FileError {
         /// What was asked for.
         asked: String,
     },
+    /// It is a book that another process has open.
+    #[error("{path}: another process writes this book; wait until it ends, or name another file", path = .path.display())]
+    Locked {
+        /// The file.
+        path: PathBuf,
+    },
     /// A line in its middle is damaged.
     #[error("{path}: line {line} is damaged: {reason}; delete the line, and the position is searched again", path = .path.display())]
     Damaged {
@@ -136,18 +142,16 @@ impl AnalysisFile {
     /// The file cannot be used, or is of another analysis.
     pub fn open(path: &Path, header: &Header) -> Result<(AnalysisFile, Vec<Option<Report>>), FileError> {
         let io = |source| FileError::Io { path: path.to_owned(), source };
-        let bytes = match fs::read(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-            read => read.map_err(io)?,
-        };
+        let mut file = open_to_extend(path).map(locked).map_err(io)?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).map_err(io)?;
         let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
         let mut reports = vec![None; header.moves.len() + 1];
         let mut lines = bytes[..whole].split_inclusive(|byte| *byte == b'\n').enumerate();
         let opened = AnalysisFile { path: path.to_owned() };
         match lines.next() {
             None if is_cut_header(&bytes, FORMAT) => {
-                fs::write(path, "").map_err(io)?;
-                opened.write(header)?;
+                file.set_len(0).and_then(|()| add_line(&mut file, header)).map_err(io)?;
                 return Ok((opened, reports));
             }
             first => check(path, first.map_or(&bytes, |(_, line)| line), header)?,
@@ -159,7 +163,7 @@ impl AnalysisFile {
             *place.ok_or_else(|| damaged("the game has no such turn".to_owned()))? = Some(report);
         }
         if whole < bytes.len() {
-            OpenOptions::new().write(true).open(path).and_then(|file| file.set_len(whole as u64)).map_err(io)?;
+            file.set_len(whole as u64).map_err(io)?;
         }
         Ok((opened, reports))
     }
@@ -169,15 +173,27 @@ impl AnalysisFile {
     /// # Errors
     /// The file cannot be written.
     pub fn add(&self, report: &Report) -> Result<(), FileError> {
-        self.write(report)
-    }
-
-    fn write(&self, what: &impl Serialize) -> Result<(), FileError> {
-        let line = serde_json::to_string(what).expect("plain fields are JSON") + "\n";
-        let written = OpenOptions::new().append(true).open(&self.path);
-        let written = written.and_then(|mut file| file.write_all(line.as_bytes()));
+        let file = OpenOptions::new().append(true).open(&self.path).map(locked);
+        let written = file.and_then(|mut file| add_line(&mut file, report));
         written.map_err(|source| FileError::Io { path: self.path.clone(), source })
     }
+}
+
+/// Opens a file to read it and to add lines to it; an empty one where there is none.
+pub(crate) fn open_to_extend(path: &Path) -> io::Result<File> {
+    OpenOptions::new().read(true).append(true).create(true).open(path)
+}
+
+/// The file, once no other process reads or writes a line of it.
+fn locked(file: File) -> File {
+    // Where the file system has no locks, the file is used without.
+    let _ = file.lock();
+    file
+}
+
+fn add_line(file: &mut File, what: &impl Serialize) -> io::Result<()> {
+    let line = serde_json::to_string(what).expect("plain fields are JSON") + "\n";
+    file.write_all(line.as_bytes())
 }
 
 /// Whether a file without a whole line is a header of a format, or its beginning: of a process that was killed before it
@@ -207,6 +223,11 @@ fn check(path: &Path, line: &[u8], header: &Header) -> Result<(), FileError> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::sync::mpsc::{self, RecvTimeoutError};
+    use std::thread;
+    use std::time::Duration;
+
     use super::*;
     use crate::review::tests::reports;
 
@@ -274,6 +295,30 @@ mod tests {
             }
             assert!(fs::read(&path).expect("the file") == whole, "cut at {cut}");
         }
+    }
+
+    /// Half a line at the end may be one that another process is writing.
+    #[test]
+    fn file_that_another_process_writes_is_opened_after_its_line() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("game.jsonl");
+        let (header, reports) = (header(GAME, 30), reports(&[Some(0.5), Some(0.6), Some(0.7)]));
+        drop(AnalysisFile::open(&path, &header).expect("a file"));
+        let line = serde_json::to_string(reports[2].as_ref().expect("a report")).expect("JSON") + "\n";
+        let (start, end) = line.as_bytes().split_at(line.len() / 2);
+        let mut other = locked(open_to_extend(&path).expect("the file"));
+        other.write_all(start).expect("it can be written");
+        let (sender, opened) = mpsc::channel();
+        let opening = thread::spawn(move || {
+            let (_, found) = AnalysisFile::open(&path, &header).expect("a file");
+            sender.send(found.iter().map(Option::is_some).collect::<Vec<_>>()).expect("the test waits");
+        });
+        let early = opened.recv_timeout(Duration::from_millis(100));
+        assert_eq!(early, Err(RecvTimeoutError::Timeout), "it waits for the other process");
+        other.write_all(end).expect("it can be written");
+        drop(other);
+        assert_eq!(opened.recv(), Ok(vec![false, false, true]));
+        opening.join().expect("it has opened the file");
     }
 
     /// That of an older version has no weights.

@@ -1,8 +1,8 @@
 //! The file of a book: a header, then a line for each position that was searched.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::fs::{self, File, TryLockError};
+use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
 use go::Size;
@@ -10,9 +10,9 @@ use serde::Serialize;
 
 use super::{BookHeader, BookKey, Entry, FORMAT, VERSION};
 use crate::FileError;
-use crate::file::is_cut_header;
+use crate::file::{is_cut_header, open_to_extend};
 
-/// A book that grows.
+/// A book that grows. Its file is locked: another process that opens it would cut off what this one adds meanwhile.
 #[derive(Debug)]
 pub struct BookFile {
     path: PathBuf,
@@ -23,16 +23,17 @@ impl BookFile {
     /// Opens a book, or begins one. Half a line at the end, of a process that was killed, is dropped; it may be the header.
     ///
     /// # Errors
-    /// The file cannot be used, or is of another model, board or komi, or of other weights or evaluations where both are known.
+    /// The file cannot be used, is open in another process, or is of another model, board or komi, or of other weights or
+    /// evaluations where both are known.
     pub fn open(path: &Path, header: &BookHeader) -> Result<(BookFile, BTreeMap<BookKey, Entry>), FileError> {
         let io = |source| FileError::Io { path: path.to_owned(), source };
-        let bytes = match fs::read(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Vec::new(),
-            bytes => bytes.map_err(io)?,
-        };
-        let open = || OpenOptions::new().append(true).create(true).open(path);
+        let mut file = open_to_extend(path).map_err(io)?;
+        // Before it is read, so that nothing is added after that.
+        lock(path, &file)?;
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).map_err(io)?;
+        let mut book = BookFile { path: path.to_owned(), file };
         if !bytes.contains(&b'\n') && is_cut_header(&bytes, FORMAT) {
-            let mut book = BookFile { path: path.to_owned(), file: open().map_err(io)? };
             book.file.set_len(0).map_err(io)?;
             book.write(header)?;
             return Ok((book, BTreeMap::new()));
@@ -42,9 +43,10 @@ impl BookFile {
             return Err(FileError::OtherBook { path: path.to_owned(), found, asked });
         }
         let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-        let file = open().map_err(io)?;
-        file.set_len(whole as u64).map_err(io)?;
-        Ok((BookFile { path: path.to_owned(), file }, entries))
+        if whole < bytes.len() {
+            book.file.set_len(whole as u64).map_err(io)?;
+        }
+        Ok((book, entries))
     }
 
     /// Reads a book.
@@ -67,6 +69,27 @@ impl BookFile {
     fn write(&mut self, what: &impl Serialize) -> Result<(), FileError> {
         let line = serde_json::to_string(what).expect("plain fields are JSON") + "\n";
         self.file.write_all(line.as_bytes()).map_err(|source| FileError::Io { path: self.path.clone(), source })
+    }
+}
+
+impl Drop for BookFile {
+    /// Processes that other threads start have the file for a moment, and would keep its lock.
+    fn drop(&mut self) {
+        // Where it could not be locked, there is nothing to release.
+        let _ = self.file.unlock();
+    }
+}
+
+/// Locks a book against other processes that would write it. Those that only read it need no lock.
+fn lock(path: &Path, file: &File) -> Result<(), FileError> {
+    match file.try_lock() {
+        Ok(()) => Ok(()),
+        Err(TryLockError::WouldBlock) => Err(FileError::Locked { path: path.to_owned() }),
+        // File systems without locks do not all say so with the same error.
+        Err(TryLockError::Error(error)) => {
+            tracing::warn!(file = %path.display(), %error, "book cannot be locked; let no other process write it");
+            Ok(())
+        }
     }
 }
 

@@ -296,6 +296,23 @@ fn book_of_other_weights_or_evaluations_is_refused_where_both_are_known() {
     assert_eq!(refused(&header(Some(digests[1]), Some("canonical 256"))), None, "an older book");
 }
 
+/// Two processes would each drop lines of the other.
+#[test]
+fn book_that_one_process_writes_is_refused_to_others_and_can_be_read() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("book.jsonl");
+    let (header, graph) = (BookHeader::new(Origin::of("flat"), size(), 0.5), grown(40));
+    let (mut file, _) = BookFile::open(&path, &header).expect("a file");
+    let second = BookFile::open(&path, &header).expect_err("it is open").to_string();
+    assert!(second.contains("book.jsonl: another process writes this book; wait until it ends"), "{second}");
+    for spot in graph.spots().iter().take(2) {
+        file.add(&spot.entry).expect("it can be written");
+    }
+    assert_eq!(BookFile::read(&path).expect("a book").1.len(), 2, "reading needs no lock");
+    drop(file);
+    assert_eq!(BookFile::open(&path, &header).expect("a file").1.len(), 2, "nothing was dropped");
+}
+
 #[test]
 fn book_file_resumes_and_plays() {
     let folder = tempfile::tempdir().expect("a folder");
