@@ -148,32 +148,47 @@ fn export(store: &Store, args: &ExportArgs) -> anyhow::Result<()> {
     }
     runtime::check_output(&args.out)?;
     let (mut rows, mut positions) = (Vec::new(), 0);
-    for (nth, (game, komi)) in games(args, cache.set()).misconfigured()?.into_iter().enumerate() {
-        positions += game.turn() + 1;
-        rows.extend(of_game(&cache, nth as u32, game, komi));
+    for listed in games(args, cache.set()).misconfigured()? {
+        positions += listed.game.turn() + 1;
+        rows.extend(of_game(&cache, listed));
     }
     std::fs::write(&args.out, evaluation_table(&rows)).with_context(|| args.out.display().to_string())?;
     runtime::print(format!("{} of {positions} positions are in {}", rows.len(), args.out.display()))
 }
 
-/// The games of the board of a set, each with its komi where the network sees that.
-fn games(args: &ExportArgs, set: &Set) -> anyhow::Result<Vec<(Game, Option<f32>)>> {
-    let mut games = Vec::new();
+/// A game of the board of a set.
+struct Listed {
+    /// Its place among all games of the files, from 0.
+    place: u32,
+    game: Game,
+    /// Its komi, where the network sees that.
+    komi: Option<f32>,
+}
+
+/// The games of the board of a set. Those that are omitted are logged.
+fn games(args: &ExportArgs, set: &Set) -> anyhow::Result<Vec<Listed>> {
+    let (mut games, mut places) = (Vec::new(), 0_u32..);
     for path in &args.sgf {
         let name = path.display();
         let file = std::fs::read(path).with_context(|| name.to_string())?;
         let unpacked = record::unpacked_sgf(&file).map_err(|reason| anyhow!("{name}: {reason}"))?;
         let before = games.len();
-        for (game, komi) in sgf::games(&unpacked, set.size) {
-            let komi =
-                match set.komi {
-                    KomiCoding::Unseen => None,
-                    // A guess would find none of the evaluations.
-                    KomiCoding::Seen => Some(args.komi.or(komi).with_context(|| {
-                        format!("{name}: game {} has no komi; use --komi", games.len() - before + 1)
-                    })?),
-                };
-            games.push((game, komi));
+        for ((number, found), place) in (1_u32..).zip(sgf::games(&unpacked, set.size)).zip(&mut places) {
+            let (game, komi) = match found {
+                Ok(game) => game,
+                Err(reason) => {
+                    tracing::warn!(file = %name, game = number, reason, "game omitted");
+                    continue;
+                }
+            };
+            let komi = match set.komi {
+                KomiCoding::Unseen => None,
+                // A guess would find none of the evaluations.
+                KomiCoding::Seen => {
+                    Some(args.komi.or(komi).with_context(|| format!("{name}: game {number} has no komi; use --komi"))?)
+                }
+            };
+            games.push(Listed { place, game, komi });
         }
         if games.len() == before {
             return Err(anyhow!("{name}: no legal game on {0}x{0}", set.size.side()));
@@ -183,7 +198,8 @@ fn games(args: &ExportArgs, set: &Set) -> anyhow::Result<Vec<(Game, Option<f32>)
 }
 
 /// The evaluations of the positions of a game, the last first.
-fn of_game(cache: &EvaluationCache, number: u32, mut game: Game, komi: Option<f32>) -> Vec<EvaluationRow> {
+fn of_game(cache: &EvaluationCache, listed: Listed) -> Vec<EvaluationRow> {
+    let Listed { place, mut game, komi } = listed;
     let (mut rows, mut buffer, size) = (Vec::new(), Vec::new(), game.size());
     loop {
         let (symmetry, key) = Key::canonical(&game, komi);
@@ -194,11 +210,38 @@ fn of_game(cache: &EvaluationCache, number: u32, mut game: Game, komi: Option<f3
             let mut bytes = [0; 10];
             bytes.copy_from_slice(&key.bits().to_be_bytes()[6..]);
             let value = Value::for_mover(game.to_move(), value).black();
-            rows.push(EvaluationRow { game: number, turn: game.turn() as u32, key: bytes, value, policy });
+            rows.push(EvaluationRow { game: place, turn: game.turn() as u32, key: bytes, value, policy });
         }
         if game.undo().is_none() {
             rows.reverse();
             return rows;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use evalcache::Steps;
+    use go::Size;
+
+    use super::*;
+
+    #[test]
+    fn games_have_their_places_among_those_that_are_omitted() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            std::fs::write(&path, text).unwrap();
+            path
+        };
+        let first = "(;SZ[9];B[ee];W[ee])\n(;SZ[19])\n(;SZ[9];B[aa\n(;SZ[9]KM[7];B[ee])\n(;SZ[9])\n(;SZ[5])";
+        let sgf = vec![file("a.sgf", first), file("b.sgf", "(;SZ[9]KM[7])")];
+        let args = ExportArgs { set: String::new(), sgf, komi: None, out: PathBuf::new() };
+        let (size, komi) = (Size::new(9).unwrap(), KomiCoding::Unseen);
+        let set = Set { model: [0; 32], size, komi, symmetries: Symmetries::Canonical, steps: Steps::S2048 };
+        let found = games(&args, &set).unwrap();
+        assert_eq!(found.iter().map(|listed| listed.place).collect::<Vec<_>>(), [3, 4, 6]);
+        let refused = games(&args, &Set { komi: KomiCoding::Seen, ..set }).err().unwrap().to_string();
+        assert!(refused.ends_with("a.sgf: game 5 has no komi; use --komi"), "{refused}");
     }
 }

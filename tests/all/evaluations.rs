@@ -148,6 +148,7 @@ fn export_refuses_games_that_it_cannot_look_up() {
     };
     for (sgf, problem) in [
         ("(;GM[1]SZ[9]KM[7];B[ee])(;GM[1]SZ[9];B[ee])", "game 2 has no komi; use --komi"),
+        ("(;GM[1]SZ[9]KM[7];B[ee];W[ee])(;GM[1]SZ[9];B[ee])", "game 2 has no komi; use --komi"),
         ("(;GM[1]SZ[19]KM[7];B[ee])", "no legal game on 9x9"),
         ("garbage", "no legal game on 9x9"),
     ] {
@@ -156,6 +157,13 @@ fn export_refuses_games_that_it_cannot_look_up() {
     }
     let said = succeed(&mut export("(;GM[1]SZ[9];B[ee])", &["--komi", "7"]));
     assert!(said.starts_with("1 of 2 positions"), "{said}");
+    let omitted = "(;GM[1]SZ[19])\n(;GM[1]SZ[9];B[ee];W[ee])\n(;GM[1]SZ[9]KM[7];B[ee])";
+    let output = export(omitted, &[]).output().unwrap();
+    assert!(output.status.success() && output.stdout.starts_with(b"1 of 2 positions"), "{output:?}");
+    let log = String::from_utf8_lossy(&output.stderr);
+    for problem in ["the board is 19x19, not 9x9", "move 2 (white E5): the point is occupied"] {
+        assert!(log.contains("game omitted") && log.contains(problem), "{log}");
+    }
 }
 
 /// What `tengen gtp` logs during a short game.

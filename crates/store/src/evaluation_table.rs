@@ -15,7 +15,7 @@ const KEY: usize = 10;
 /// The evaluation of one position of a game.
 #[derive(Clone, Debug, PartialEq)]
 pub struct EvaluationRow {
-    /// The place of the game in its collection.
+    /// The place of the game in its collection, from 0; games that are omitted have places, too.
     pub game: u32,
     /// Moves before the position.
     pub turn: u32,

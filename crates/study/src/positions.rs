@@ -62,7 +62,7 @@ pub(crate) fn recorded(paths: &[PathBuf], size: Size) -> anyhow::Result<Vec<Game
     for path in paths {
         let file = fs::read(path).with_context(|| path.display().to_string()).misconfigured()?;
         let text = unpacked_sgf(&file).map_err(|reason| anyhow!("{}: {reason}", path.display())).misconfigured()?;
-        games.extend(sgf::games(&text, size).map(|(game, _)| game));
+        games.extend(sgf::games(&text, size).flatten().map(|(game, _)| game));
     }
     Ok(games)
 }

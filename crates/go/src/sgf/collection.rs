@@ -40,11 +40,19 @@ fn each(found: Result<Vec<Tree>, String>) -> std::vec::IntoIter<Result<Tree, Str
     games.into_iter()
 }
 
-/// The games of a collection on boards of this size, with their komi. Those that are broken or break the rules are left out.
-pub fn games(bytes: &[u8], size: Size) -> impl Iterator<Item = (Game, Option<f32>)> {
-    let records = collection(bytes).flatten().filter_map(|tree| Record::from_tree(&tree).ok());
-    let played = records.filter_map(|record| Some((record.replay().ok()?, record.komi)));
-    played.filter(move |(game, _)| game.size() == size)
+/// Every game of a collection with its komi, or why it is none on a board of this size: it is broken, on another board, or
+/// breaks the rules.
+pub fn games(bytes: &[u8], size: Size) -> impl Iterator<Item = Result<(Game, Option<f32>), String>> {
+    collection(bytes).map(move |tree| played(&tree?, size))
+}
+
+fn played(tree: &Tree, size: Size) -> Result<(Game, Option<f32>), String> {
+    let record = Record::from_tree(tree).map_err(|error| error.to_string())?;
+    if record.size != size {
+        return Err(format!("the board is {0}x{0}, not {size}x{size}", record.size));
+    }
+    let game = record.replay().map_err(|error| error.to_string())?;
+    Ok((game, record.komi))
 }
 
 /// The games that begin at the first of `starts`, and how many of these lines they take.
@@ -96,5 +104,16 @@ mod tests {
         assert_eq!(readable("(;SZ[9]&&)\n(;SZ[9])(;SZ[9])"), [false, true, true]);
         assert_eq!(readable("nothing"), [false]);
         assert_eq!(readable(""), [false]);
+    }
+
+    #[test]
+    fn games_that_are_omitted_keep_their_places_and_say_why() {
+        let text = b"(;SZ[9]KM[7];B[ee])\n(;SZ[9];B[aa\n(;SZ[5];B[aa])\n(;SZ[9];B[ee];W[ee])\n(;SZ[9];W[aa])";
+        let found: Vec<_> = games(text, Size::new(9).unwrap()).map(|game| game.map(|(_, komi)| komi)).collect();
+        assert_eq!([&found[0], &found[4]], [&Ok(Some(7.0)), &Ok(None)]);
+        assert!(found[1].is_err(), "{found:?}");
+        assert_eq!(found[2], Err("the board is 5x5, not 9x9".to_owned()));
+        assert_eq!(found[3], Err("move 2 (white E5): the point is occupied".to_owned()));
+        assert_eq!(found.len(), 5);
     }
 }
