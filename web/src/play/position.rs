@@ -22,7 +22,7 @@ impl GameMessage {
         let size = size(self.size)?;
         let komi = komi(self.komi, size)?;
         let start = Position::from_stones(size, &stones(size, &self.initial_stones)?, self.initial_player.into());
-        let start = start.map_err(|error| format!("the first stones make no position: {error}"))?;
+        let start = start.map_err(|error| format!("the first stones make no position: {}", error.on(size)))?;
         let mut game = Game::from_position(start);
         for (number, (player, vertex)) in self.moves.iter().enumerate() {
             let number = number + 1;

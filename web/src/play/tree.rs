@@ -84,7 +84,8 @@ enum Cut {
 impl<'a> Walk<'a> {
     fn new(record: &Record, tree: &'a Tree) -> Result<Walk<'a>, String> {
         let start = Position::from_stones(record.size, &record.setup, record.first);
-        let game = Game::from_position(start.map_err(|error| format!("the first stones make no position: {error}"))?);
+        let start = start.map_err(|error| format!("the first stones make no position: {}", error.on(record.size)))?;
+        let game = Game::from_position(start);
         Ok(Walk { tree, start: game.mark(), game, found: Vec::new(), marks: Vec::new() })
     }
 

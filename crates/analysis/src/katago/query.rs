@@ -250,7 +250,7 @@ fn game(fields: &mut Fields<'_>, size: Size) -> Result<Game, Refusal> {
     };
     let start = match go::Position::from_stones(size, &stones, first) {
         Ok(start) => start,
-        Err(error) => return refuse("initialStones", error.to_string()),
+        Err(error) => return refuse("initialStones", error.on(size)),
     };
     let mut game = Game::from_position(start);
     for (number, (color, mv)) in moves.into_iter().enumerate() {

@@ -1,6 +1,7 @@
 //! Why stones make no position.
 
-use crate::point::Point;
+use crate::point::{Move, Point};
+use crate::size::Size;
 
 /// Stones that make no position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -14,4 +15,17 @@ pub enum PositionError {
     /// The chain at this point has no liberty.
     #[error("the chain at point {} has no liberty", .0.index())]
     NoLiberties(Point),
+}
+
+impl PositionError {
+    /// The error in words that name the vertex, for a board of this size.
+    pub fn on(self, size: Size) -> String {
+        match self {
+            PositionError::NoLiberties(point) => {
+                format!("the chain at {} has no liberty", Move::Play(point).to_gtp(size))
+            }
+            // Such a point may be off the board, where no vertex is.
+            PositionError::Overlap(_) | PositionError::OffBoard(_) => self.to_string(),
+        }
+    }
 }

@@ -12,7 +12,8 @@ impl Record {
     /// # Errors
     /// When the stones set up make no position, or at the first illegal move.
     pub fn replay(&self) -> Result<Game, ReplayError> {
-        let start = Position::from_stones(self.size, &self.setup, self.first).map_err(ReplayError::Setup)?;
+        let start = Position::from_stones(self.size, &self.setup, self.first)
+            .map_err(|reason| ReplayError::Setup { described: reason.on(self.size), reason })?;
         let mut game = Game::from_position(start);
         for (i, turn) in self.turns.iter().enumerate() {
             game.set_to_move(turn.color);
@@ -31,8 +32,13 @@ impl Record {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ReplayError {
     /// The stones set up make no position.
-    #[error("set-up: {0}")]
-    Setup(#[source] PositionError),
+    #[error("set-up: {described}")]
+    Setup {
+        /// The reason, with the vertex as GTP writes it.
+        described: String,
+        /// Why.
+        reason: PositionError,
+    },
     /// A move is illegal.
     #[error("move {number} ({color} {vertex}): {reason}")]
     Move {

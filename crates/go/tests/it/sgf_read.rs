@@ -207,7 +207,10 @@ fn replaying_keeps_superko() {
 #[test]
 fn replaying_names_setup_without_liberties() {
     let record = read("(;SZ[5]AB[aa]AW[ab][ba])");
-    assert_eq!(record.replay().unwrap_err(), ReplayError::Setup(PositionError::NoLiberties(point("A5"))));
+    let (described, reason) = ("the chain at A5 has no liberty".into(), PositionError::NoLiberties(point("A5")));
+    let expected = ReplayError::Setup { described, reason };
+    assert_eq!(record.replay().unwrap_err(), expected);
+    assert_eq!(expected.to_string(), "set-up: the chain at A5 has no liberty");
 }
 
 #[test]

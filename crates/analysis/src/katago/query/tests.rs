@@ -130,6 +130,11 @@ fn refusals_name_the_field() {
         (json!({ "moves": [["G", "C3"]] }), "moves", "is none"),
         (json!({ "moves": "C3" }), "moves", "list"),
         (json!({ "initialStones": [["B", "pass"]] }), "initialStones", "pass"),
+        (
+            json!({ "initialStones": [["W", "B1"], ["B", "A1"], ["B", "C1"], ["B", "B2"]] }),
+            "initialStones",
+            "the chain at B1 has no liberty",
+        ),
         (json!({ "initialPlayer": "X" }), "initialPlayer", "\"B\" or \"W\""),
         (json!({ "analyzeTurns": [3] }), "analyzeTurns", "from 0 to 2"),
         (json!({ "analyzeTurns": [-1] }), "analyzeTurns", "from 0 to 2"),
