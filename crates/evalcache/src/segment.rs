@@ -10,7 +10,8 @@
 //! ```
 //!
 //! All numbers have their lowest byte first. A block has the keys that begin with its number, some 120 to 240 of them. Every
-//! block and every filter has a checksum, so damage costs one block; the head is there twice.
+//! block and every filter has a checksum, so damage costs one block; the head is there twice. Where the first one is whole, a file
+//! of another length is read that has all blocks.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -61,6 +62,8 @@ pub struct Segment<S> {
     filter_at: Vec<u32>,
     blocks_at: u64,
     head_copies: u8,
+    /// The length of the file by its head.
+    len: u64,
     /// Blocks that were found damaged, one bit each, so that each is reported once.
     damaged: Vec<AtomicU64>,
 }
@@ -72,6 +75,7 @@ struct Parts {
     filter_at: Vec<u32>,
     blocks_at: u64,
     head_copies: u8,
+    len: u64,
     /// Whether the checksum of all filters is right.
     filters_are_right: bool,
 }
@@ -79,7 +83,8 @@ struct Parts {
 impl Parts {
     fn read(source: &impl Source) -> Result<Parts, ReadError> {
         let (first, second) = (head::read_first(source), head::read_second(source));
-        let head_copies = u8::from(first.is_ok()) + u8::from(second.is_ok());
+        let has_first = first.is_ok();
+        let head_copies = u8::from(has_first) + u8::from(second.is_ok());
         let (head, head_len) = match (first, second) {
             (Err(error @ ReadError::Source(_)), Err(_)) | (Err(error), Err(ReadError::NoSegment(_))) => {
                 return Err(error);
@@ -88,16 +93,20 @@ impl Parts {
             (_, Err(error)) => return Err(error),
         };
         let filter_at = head.filters();
-        let len = filter_at.last().copied().unwrap_or(0);
+        let filters_len = filter_at.last().copied().unwrap_or(0);
         let filters_at = PRELUDE as u64 + u64::from(head_len);
-        let blocks_at = filters_at + u64::from(len);
-        if source.size() != blocks_at + head.blocks_len() + u64::from(head_len) + FOOTER as u64 {
+        let blocks_at = filters_at + u64::from(filters_len);
+        let blocks_end = blocks_at + head.blocks_len();
+        let len = blocks_end + u64::from(head_len) + FOOTER as u64;
+        // The first head has the offsets from the beginning. The second one is found by the length alone.
+        let fits = if has_first { source.size() >= blocks_end } else { source.size() == len };
+        if !fits {
             return Err(ReadError::NoSegment("length differs from the head"));
         }
-        let mut filters = vec![0; len as usize];
+        let mut filters = vec![0; filters_len as usize];
         source.read(filters_at, &mut filters).map_err(ReadError::Source)?;
         let filters_are_right = xxh3_64(&filters) == head.filters_sum;
-        Ok(Parts { head, filters, filter_at, blocks_at, head_copies, filters_are_right })
+        Ok(Parts { head, filters, filter_at, blocks_at, head_copies, len, filters_are_right })
     }
 }
 
@@ -105,16 +114,16 @@ impl<S: Source> Segment<S> {
     /// Opens a segment: reads its head, and the filters.
     ///
     /// # Errors
-    /// The bytes cannot be read, or are no segment: damage in both copies of the head included.
+    /// The bytes cannot be read, or are no segment: damage in both copies of the head included, and a missing block.
     pub fn open(source: S) -> Result<Segment<S>, ReadError> {
         let mut opened = Parts::read(&source);
         let whole = opened.as_ref().is_ok_and(|parts| parts.head_copies == 2 && parts.filters_are_right);
         if !whole && source.drop_copies(0..source.size()) {
             opened = Parts::read(&source);
         }
-        let Parts { head, filters, filter_at, blocks_at, head_copies, filters_are_right } = opened?;
+        let Parts { head, filters, filter_at, blocks_at, head_copies, len, filters_are_right } = opened?;
         let damaged = (0..head.blocks.len().div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
-        let segment = Segment { source, head, filters, filter_at, blocks_at, head_copies, damaged };
+        let segment = Segment { source, head, filters, filter_at, blocks_at, head_copies, len, damaged };
         if !filters_are_right {
             segment.mark_damaged_filters();
         }
@@ -257,15 +266,21 @@ impl<S: Source> Segment<S> {
         self.head.blocks.len()
     }
 
-    /// Reads everything, and reports damage: blocks, and a copy of the head.
+    /// The damage outside of filters and blocks, which costs no evaluation: another length, or else a copy of the head.
+    pub fn head_damage(&self) -> Option<ReadError> {
+        let found = self.source.size();
+        if found != self.len {
+            return Some(ReadError::Length { found, expected: self.len });
+        }
+        (self.head_copies < 2).then_some(ReadError::Head)
+    }
+
+    /// Reads everything, and reports damage: blocks, and a copy of the head or the length of the file.
     ///
     /// # Errors
     /// The bytes cannot be read.
     pub fn check(&self) -> Result<Vec<ReadError>, ReadError> {
-        let mut found = Vec::new();
-        if self.head_copies < 2 {
-            found.push(ReadError::Head);
-        }
+        let mut found: Vec<ReadError> = self.head_damage().into_iter().collect();
         self.read_all(&mut |_, _| (), &mut |error| found.push(error))?;
         Ok(found)
     }

@@ -13,6 +13,14 @@ pub enum ReadError {
     /// A copy of the head is damaged; the segment is in use nevertheless.
     #[error("one of the two copies of its head is damaged; the other one is used")]
     Head,
+    /// The file is longer than its head says, or lacks bytes after its blocks; the segment is in use nevertheless.
+    #[error("it has {found} bytes instead of {expected}; all blocks are there and in use")]
+    Length {
+        /// Bytes that it has.
+        found: u64,
+        /// Bytes by its head.
+        expected: u64,
+    },
     /// A block cannot be used; the others can.
     #[error("block {block} of {blocks} is damaged: {reason}")]
     Damaged {

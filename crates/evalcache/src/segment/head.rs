@@ -296,7 +296,7 @@ fn length_and_sum(bytes: &[u8]) -> (u32, u64) {
 }
 
 fn read_head(source: &impl Source, at: u64, len: u32, sum: u64) -> Result<(Head, u32), ReadError> {
-    if len > MAX_HEAD || u64::from(len) > source.size() {
+    if len > MAX_HEAD || at + u64::from(len) > source.size() {
         return Err(ReadError::NoSegment("its head is longer than itself"));
     }
     let mut bytes = vec![0; len as usize];

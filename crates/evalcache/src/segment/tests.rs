@@ -192,12 +192,40 @@ fn flipped_bit_costs_one_block_and_is_reported() {
     assert!(lost > 0, "no block was hit");
 }
 
+/// The length of the head, and where the blocks end.
+fn head_and_blocks(bytes: &[u8]) -> (usize, usize) {
+    let head = u32::from_le_bytes([bytes[8], bytes[9], bytes[10], bytes[11]]) as usize;
+    (head, bytes.len() - FOOTER - head)
+}
+
 #[test]
-fn truncated_files_are_refused() {
+fn files_that_lack_blocks_are_refused() {
     let bytes = bytes(&entries(300, 1));
-    for len in (0..bytes.len()).step_by(97) {
+    let (head, blocks) = head_and_blocks(&bytes);
+    for len in (0..blocks).step_by(97).chain([head, PRELUDE + head - 1, blocks - 1]) {
         let opened = Segment::open(bytes[..len].to_vec());
         assert!(matches!(opened, Err(ReadError::NoSegment(_))), "{len} bytes of {}", bytes.len());
+    }
+}
+
+#[test]
+fn files_of_another_length_with_all_blocks_are_read_and_reported() {
+    let entries = entries(300, 1);
+    let bytes = bytes(&entries);
+    let (_, blocks) = head_and_blocks(&bytes);
+    let longer = [bytes.as_slice(), &[0]].concat();
+    for damaged in [longer.as_slice(), &bytes[..bytes.len() - 100], &bytes[..blocks]] {
+        let segment = Segment::open(damaged.to_vec()).expect("all blocks are there");
+        for (key, code) in &entries {
+            assert_eq!(get(&segment, *key).expect("no damage").as_ref(), Some(code));
+        }
+        let found = segment.check().expect("bytes");
+        let expected = bytes.len() as u64;
+        assert!(matches!(found[..], [ReadError::Length { expected: len, .. }] if len == expected), "{found:?}");
+        // The second head alone does not tell where the blocks are.
+        let mut headless = damaged.to_vec();
+        headless[PRELUDE] ^= 1;
+        assert!(matches!(Segment::open(headless), Err(ReadError::NoSegment(_))));
     }
 }
 
