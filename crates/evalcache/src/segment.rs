@@ -118,7 +118,9 @@ impl<S: Source> Segment<S> {
     pub fn open(source: S) -> Result<Segment<S>, ReadError> {
         let mut opened = Parts::read(&source);
         let whole = opened.as_ref().is_ok_and(|parts| parts.head_copies == 2 && parts.filters_are_right);
-        if !whole && source.drop_copies(0..source.size()) {
+        let failed = matches!(opened, Err(ReadError::Source(_)));
+        // A copy may be wrong, or a response.
+        if !whole && (source.drop_copies(0..source.size()) || !failed) {
             opened = Parts::read(&source);
         }
         let Parts { head, filters, filter_at, blocks_at, head_copies, len, filters_are_right } = opened?;
@@ -182,7 +184,7 @@ impl<S: Source> Segment<S> {
         found.code(rank).map(Some).ok_or_else(|| self.damage(block, BEYOND))
     }
 
-    /// Reads a block into `bytes` and compares its checksum.
+    /// Reads a block into `bytes` and compares its checksum; a wrong one is read again.
     fn block<'a>(&self, block: usize, bytes: &'a mut Vec<u8>) -> Result<Block<'a>, ReadError> {
         self.block_by(None, block, bytes)
     }
@@ -203,18 +205,18 @@ impl<S: Source> Segment<S> {
             None => self.source.read(at, bytes),
         };
         read.map_err(ReadError::Source)?;
-        let mut right = block::sum(block, bytes) == entry.sum;
-        if !right && self.source.drop_copies(at..at + bytes.len() as u64) {
-            // The part has the bytes of the copies.
-            if let Some(ahead) = ahead {
+        if block::sum(block, bytes) != entry.sum {
+            // A copy may be wrong, whose bytes the part has, or a response: a merge would lose the block for ever.
+            if self.source.drop_copies(at..at + bytes.len() as u64)
+                && let Some(ahead) = ahead
+            {
                 ahead.forget();
             }
             self.source.read(at, bytes).map_err(ReadError::Source)?;
-            right = block::sum(block, bytes) == entry.sum;
-        }
-        if !right {
-            self.mark(block);
-            return Err(self.damage(block, "wrong checksum"));
+            if block::sum(block, bytes) != entry.sum {
+                self.mark(block);
+                return Err(self.damage(block, "wrong checksum"));
+            }
         }
         let found = Block::new(bytes, entry.entries.into(), self.head.rest_bits(), self.head.wide);
         found.ok_or_else(|| self.damage(block, "shorter than its entries"))

@@ -262,6 +262,44 @@ proptest! {
     }
 }
 
+/// Bytes of which one read has a wrong bit.
+struct WrongOnce {
+    bytes: Vec<u8>,
+    reads: AtomicUsize,
+    /// The number of this read.
+    wrong: usize,
+}
+
+impl Source for WrongOnce {
+    fn size(&self) -> u64 {
+        self.bytes.size()
+    }
+
+    fn read(&self, at: u64, into: &mut [u8]) -> Result<(), SourceError> {
+        Source::read(&self.bytes, at, into)?;
+        if self.reads.fetch_add(1, Ordering::Relaxed) == self.wrong {
+            into[into.len() / 2] ^= 1;
+        }
+        Ok(())
+    }
+}
+
+/// Both ends of the file, both heads and the filters are a read each, and so are all blocks of a merge.
+#[test]
+fn wrong_response_costs_nothing() {
+    let entries = entries(300, 1);
+    let bytes = bytes(&entries);
+    for wrong in 0..6 {
+        let source = WrongOnce { bytes: bytes.clone(), reads: AtomicUsize::new(0), wrong };
+        let segment = Segment::open(source).expect("the second response is whole");
+        let mut merged = Merged::default();
+        merged.add(&segment).expect("bytes");
+        assert_eq!((merged.entries(), merged.damaged.len()), (300, 0), "read {wrong}");
+        assert!(segment.head_damage().is_none(), "read {wrong}");
+        assert!(segment.source().reads.load(Ordering::Relaxed) > 6, "read {wrong} was not repeated");
+    }
+}
+
 /// A source whose reads come from a copy until that is dropped.
 struct Copied {
     original: Vec<u8>,
