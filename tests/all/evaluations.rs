@@ -186,6 +186,27 @@ fn hits_are_logged_at_the_end_and_models_without_evaluations_at_the_beginning() 
 }
 
 #[test]
+fn damage_that_costs_no_lookup_or_many_is_warned_of_once() {
+    let folder = TempDir::new().unwrap();
+    let place = folder.path().to_str().unwrap();
+    game(&["--evalcache", place]);
+    let segment = segment(folder.path());
+    let whole = std::fs::read(&segment).unwrap();
+    // The filters are behind the first head, which begins at 20 and whose length is in the bytes from 8 on.
+    let filters = 20 + u32::from_le_bytes(whole[8..12].try_into().unwrap()) as usize;
+    let (head, filter) = ("is damaged, and in use", "have damaged filters, and are not used");
+    for (at, heads, blocks) in [(None, 0, 0), (Some(30), 1, 0), (Some(filters), 0, 1)] {
+        let mut bytes = whole.clone();
+        if let Some(at) = at {
+            bytes[at] ^= 1;
+        }
+        std::fs::write(&segment, bytes).unwrap();
+        let said = log(program("tengen"), "9x9-demo", &["--evalcache", place]);
+        assert_eq!((said.matches(head).count(), said.matches(filter).count()), (heads, blocks), "{said}");
+    }
+}
+
+#[test]
 fn bucket_without_local_copies_is_warned_of() {
     let (server, copies) = (Server::start().unwrap(), TempDir::new().unwrap());
     let url = server.url();

@@ -277,6 +277,11 @@ impl<S: Source> Segment<S> {
         (self.head_copies < 2).then_some(ReadError::Head)
     }
 
+    /// Blocks that were found damaged so far: right after [`Segment::open`] those with a damaged filter.
+    pub fn damaged_blocks(&self) -> u32 {
+        self.damaged.iter().map(|bits| bits.load(Ordering::Relaxed).count_ones()).sum()
+    }
+
     /// Reads everything, and reports damage: blocks, and a copy of the head or the length of the file.
     ///
     /// # Errors

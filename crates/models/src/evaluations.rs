@@ -262,6 +262,7 @@ impl EvaluationCache {
                 Ok(None) => listed.gone = true,
                 Ok(Some(mut segment)) if self.fits(number, &segment) => {
                     segment.share_tables(&self.tables);
+                    self.log_opened(number, &segment);
                     listed.found.push(Arc::new(OpenSegment { number, segment }));
                 }
                 Ok(Some(_)) => omitted.push(number),
@@ -440,6 +441,19 @@ impl EvaluationCache {
             }
         }
         None
+    }
+
+    /// Logs the damage that a segment shows when it is opened. No lookup reports it: those in blocks with damaged filters are misses.
+    fn log_opened(&self, number: u32, segment: &Segment<SegmentSource>) {
+        if let Some(error) = segment.head_damage() {
+            let segment = self.segments.name(number);
+            tracing::warn!(segment, %error, "segment of the evaluation cache is damaged, and in use");
+        }
+        let blocks = segment.damaged_blocks();
+        if blocks > 0 {
+            let segment = self.segments.name(number);
+            tracing::warn!(segment, blocks, "blocks of the evaluation cache have damaged filters, and are not used");
+        }
     }
 
     /// Logs damage once a block, and a store that cannot be read once. Notes a segment that is gone.
