@@ -57,7 +57,11 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     match &args.command {
         Command::List => on_each(&store, stop, |name, opened| runtime::print(described(name, opened.as_ref().ok()))),
         Command::Compact => on_each(&store, stop, |name, opened| {
-            let Ok(cache) = opened else { return runtime::print(described(name, None)) };
+            let Ok(cache) = opened else {
+                // The only writer so far may have been killed.
+                store.evaluations(name, None)?.sweep()?;
+                return runtime::print(described(name, None));
+            };
             let progress = Progress::new(format!("merged segments of {name}"), None);
             let done = cache.compact(&|done| {
                 progress.set(done.merged as u64);

@@ -211,7 +211,11 @@ impl Evaluations {
         &self.set
     }
 
-    fn folder(&self) -> Path {
+    pub(crate) fn store(&self) -> &Store {
+        &self.store
+    }
+
+    pub(crate) fn folder(&self) -> Path {
         Path::from_iter([FOLDER, self.set.as_str()])
     }
 

@@ -5,7 +5,12 @@ use std::io;
 use std::time::{Duration, SystemTime};
 
 use crate::error::StoreError;
+use crate::evaluations::Evaluations;
 use crate::pruning::Pruning;
+use crate::store::Store;
+
+/// Segments are at most 1 GiB or so: none is written for as long as this.
+const ABANDONED_SEGMENT: Duration = Duration::from_secs(24 * 3600);
 
 impl Pruning {
     /// Deletes what writers that were killed abandoned in a local folder, where it is older than `age`, and returns
@@ -14,14 +19,30 @@ impl Pruning {
     /// # Errors
     /// A folder that cannot be listed, or a file that cannot be deleted.
     pub fn sweep(&self, age: Duration) -> Result<usize, StoreError> {
-        match self.at.store.folder() {
-            Some(root) => {
-                let folder = root.join(self.at.name.as_str());
-                sweep(&folder, age).map_err(|e| StoreError::of_file_system("sweep", &folder, &e))
-            }
-            None => Ok(0),
-        }
+        sweep_in(&self.at.store, self.at.name.as_str(), age)
     }
+}
+
+impl Evaluations {
+    /// Deletes the segments that killed writers abandoned a day ago or earlier while they wrote them, and returns how many files
+    /// that were, as [`Pruning::sweep`] does for a run.
+    ///
+    /// # Errors
+    /// A folder that cannot be listed, or a file that cannot be deleted.
+    pub fn sweep(&self) -> Result<usize, StoreError> {
+        let swept = sweep_in(self.store(), self.folder().as_ref(), ABANDONED_SEGMENT)?;
+        if swept > 0 {
+            tracing::info!(set = self.set(), files = swept, "deleted segments of killed writers");
+        }
+        Ok(swept)
+    }
+}
+
+/// Sweeps a folder of a store, if the store is on this machine.
+fn sweep_in(store: &Store, folder: &str, age: Duration) -> Result<usize, StoreError> {
+    let Some(root) = store.folder() else { return Ok(0) };
+    let folder = root.join(folder);
+    sweep(&folder, age).map_err(|e| StoreError::of_file_system("sweep", &folder, &e))
 }
 
 fn sweep(folder: &std::path::Path, age: Duration) -> io::Result<usize> {

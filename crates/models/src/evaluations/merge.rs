@@ -41,8 +41,12 @@ impl EvaluationCache {
         Ok(all)
     }
 
-    /// Merges as many segments as fit together.
+    /// Merges as many segments as fit together, and deletes what killed writers abandoned.
     pub(super) fn merge(&self, most: Mergeable) -> Result<MergedSegments, EvaluationCacheError> {
+        // No merge needs it.
+        if let Err(error) = self.segments.sweep() {
+            tracing::warn!(%error, "segments of killed writers cannot be deleted");
+        }
         let mut done = MergedSegments { deleted: self.delete_replaced()?, ..MergedSegments::default() };
         self.refresh()?;
         // The lock is not held while they are read: a refresh would wait for it, and all lookups for the refresh.

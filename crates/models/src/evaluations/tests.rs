@@ -1,11 +1,12 @@
 //! Writers that are killed, bits that are flipped, and segments that are merged: on a folder and on an S3 server.
 
 use std::env;
+use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use evalcache::Steps;
 use evalcache::segment::Merged;
@@ -202,6 +203,19 @@ fn compaction_keeps_everything_and_deletes_what_it_merged() {
         reader.refresh().unwrap();
         assert_eq!((reader.segments(), found(&reader, 0..260)), (1, 260));
     });
+}
+
+#[test]
+fn compaction_deletes_what_a_killed_writer_abandoned() {
+    let folder = TempDir::new().unwrap();
+    let cache = open(&Store::open(folder.path().to_str().unwrap()).unwrap());
+    put(&cache, 1);
+    cache.publish().unwrap();
+    let staged = folder.path().join("evalcache").join(cache.name()).join("000002.segment#1");
+    let written = SystemTime::now() - Duration::from_secs(25 * 3600);
+    File::create(&staged).unwrap().set_modified(written).unwrap();
+    assert_eq!(cache.compact(&|_| true).unwrap(), MergedSegments::default());
+    assert!(!staged.exists());
 }
 
 #[test]

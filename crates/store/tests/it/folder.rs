@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use exit_class::{Classified, ExitClass};
@@ -30,6 +30,23 @@ fn partial_file_of_killed_writer_is_invisible_and_deleted() {
     assert_eq!(run.pruning().sweep(Duration::ZERO).unwrap(), 1);
     assert_eq!(fs::read_dir(&games).unwrap().count(), 1);
     assert_eq!(run.games().files(1).unwrap().len(), 1);
+}
+
+#[test]
+fn segment_of_a_killed_writer_is_invisible_and_deleted_after_a_day() {
+    let (folder, run) = in_folder();
+    let segments = run.store().evaluations("set", None).unwrap();
+    assert_eq!(segments.sweep().unwrap(), 0);
+    assert_eq!(segments.publish(&Bytes::from("whole")).unwrap(), 1);
+    let set = folder.path().join("evalcache/set");
+    for (name, hours) in [("000001.segment", 25), ("000002.segment#1", 25), ("000003.segment#1", 23)] {
+        let file = fs::OpenOptions::new().create(true).append(true).open(set.join(name)).unwrap();
+        file.set_modified(SystemTime::now() - Duration::from_secs(hours * 3600)).unwrap();
+    }
+    assert_eq!(segments.numbers().unwrap(), [1]);
+    assert_eq!([(); 2].map(|()| segments.sweep().unwrap()), [1, 0]);
+    assert!(!set.join("000002.segment#1").exists() && set.join("000003.segment#1").exists());
+    assert_eq!(segments.numbers().unwrap(), [1]);
 }
 
 #[test]
