@@ -162,8 +162,13 @@ fn encode_refuses_what_is_no_evaluation() {
     for (policy, value) in [([0.0; 5], 0.0), ([f32::NAN; 5], 0.0), ([0.2; 5], f32::NAN)] {
         assert_eq!(tables.encode(&view, &policy, value, &mut code), None);
     }
-    assert_eq!(tables.encode(&view, &[0.5; 4], 0.0, &mut code), None);
+    // With every bit of every number, only the length can be wrong.
+    let exact = Tables::flat(Steps::Exact);
+    for tables in [&tables, &exact] {
+        assert_eq!(tables.encode(&view, &[0.5; 4], 0.0, &mut code), None);
+    }
     assert!(code.is_empty());
+    assert_eq!(exact.encode(&view, &[f32::NAN; 5], f32::NAN, &mut code), Some(()));
 }
 
 /// Policies that like points beside the last move, so that there is something to fit.
