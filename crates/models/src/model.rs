@@ -42,9 +42,9 @@ impl Trained {
         devices: &Devices,
         precision: Precision,
     ) -> Result<Trained, NetError> {
-        let precision = Backend::open_all(devices, precision)?.precision;
+        let arithmetic = Backend::open_all(devices, precision)?.arithmetic();
         let weights = Digest::of(weights);
-        let digest = evaluations_digest(weights.bytes(), &precision);
+        let digest = evaluations_digest(weights.bytes(), &arithmetic);
         Ok(Trained { model, weights, digest })
     }
 

@@ -86,6 +86,12 @@ impl Backend {
         self.device == "cpu"
     }
 
+    /// What outputs of a network depend on beside its weights: the precision, and whether it is a GPU, which sums up in another
+    /// order.
+    pub fn arithmetic(&self) -> String {
+        if self.is_cpu() { self.precision.clone() } else { format!("cuda-{}", self.precision) }
+    }
+
     /// Logs it for `work` (inference or training), as a stage does when it starts.
     pub fn log(&self, work: &str, threads: usize) {
         let Backend { device, precision, instruction_set, cpu_instruction_set, libtorch } = self;
@@ -129,5 +135,12 @@ mod tests {
         assert!(backend.libtorch.starts_with("2."), "{backend:?}");
         assert!(backend.labels().iter().all(|(_, value)| !value.is_empty()), "{backend:?}");
         assert!(Backend::open(Device::Cuda(1 << 20), Precision::Auto).unwrap_err().is_of_the_device());
+    }
+
+    #[test]
+    fn arithmetic_of_gpus_is_another_than_that_of_cpus() {
+        let cpu = Backend::open(Device::Cpu, Precision::F32).unwrap();
+        let gpus = Backend { device: "cuda:0,cuda:1".to_owned(), ..cpu.clone() };
+        assert_eq!([cpu.arithmetic(), gpus.arithmetic()], ["f32", "cuda-f32"]);
     }
 }
