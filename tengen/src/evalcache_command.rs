@@ -115,6 +115,9 @@ fn advised(problem: &EvaluationCacheError) -> String {
         EvaluationCacheError::Segment { source: ReadError::NoSegment(_), .. } => {
             format!("{problem}; delete this file while no program uses the set, unless a newer release wrote it")
         }
+        EvaluationCacheError::OtherSet { .. } => {
+            format!("{problem}; move this file out of the folder while no program uses the set")
+        }
         _ => problem.to_string(),
     }
 }

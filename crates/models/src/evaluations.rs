@@ -143,18 +143,22 @@ impl EvaluationCache {
         EvaluationCache::of(segments, set, tables)
     }
 
-    /// Opens the evaluations in a folder of a store, whatever their tables.
+    /// Opens the evaluations in a folder of a store, whatever their tables: those of the set that has the name of the folder, or
+    /// else of the first segment.
     ///
     /// # Errors
     /// A store that cannot be reached; [`EvaluationCacheError::Unreadable`] when the set has no segment that can be read.
-    pub fn open_named(store: &Store, name: &str) -> Result<EvaluationCache, EvaluationCacheError> {
-        let segments = store.evaluations(name, None)?;
-        let mut problems = Vec::new();
+    pub fn open_named(store: &Store, folder: &str) -> Result<EvaluationCache, EvaluationCacheError> {
+        let segments = store.evaluations(folder, None)?;
+        let (mut first, mut problems) = (None, Vec::new());
         for number in segments.numbers()? {
             match open_segment(&segments, number) {
                 Ok(Some(segment)) => {
-                    let head = segment.head();
-                    return EvaluationCache::of(segments, head.set, head.tables.clone());
+                    let (set, tables) = (segment.head().set, segment.head().tables.clone());
+                    if name(&set, &tables) == folder {
+                        return EvaluationCache::of(segments, set, tables);
+                    }
+                    first.get_or_insert((set, tables));
                 }
                 Ok(None) => {}
                 Err(error @ EvaluationCacheError::Segment { source: ReadError::NoSegment(_), .. }) => {
@@ -163,7 +167,10 @@ impl EvaluationCache {
                 Err(error) => return Err(error),
             }
         }
-        Err(EvaluationCacheError::Unreadable { set: name.to_owned(), problems })
+        match first {
+            Some((set, tables)) => EvaluationCache::of(segments, set, tables),
+            None => Err(EvaluationCacheError::Unreadable { set: folder.to_owned(), problems }),
+        }
     }
 
     fn of(segments: Evaluations, set: Set, tables: Arc<Tables>) -> Result<EvaluationCache, EvaluationCacheError> {
@@ -282,8 +289,13 @@ impl EvaluationCache {
     }
 
     /// Whether a segment is of this set.
+    fn is_own(&self, segment: &Segment<SegmentSource>) -> bool {
+        segment.head().set == self.set && segment.head().tables.digest() == self.tables.digest()
+    }
+
+    /// The same; others are logged.
     fn fits(&self, number: u32, segment: &Segment<SegmentSource>) -> bool {
-        let fits = segment.head().set == self.set && segment.head().tables.digest() == self.tables.digest();
+        let fits = self.is_own(segment);
         if !fits {
             tracing::warn!(segment = self.segments.name(number), "segment of another set omitted");
         }
@@ -402,7 +414,7 @@ impl EvaluationCache {
         EvaluationCacheError::Segment { path: self.segments.name(number), source }
     }
 
-    /// Reads all segments and returns the damage, each with the name of its segment.
+    /// Reads all segments and returns the damage, each with the name of its segment, and the segments of other sets.
     ///
     /// # Errors
     /// A store that cannot be reached.
@@ -410,14 +422,17 @@ impl EvaluationCache {
         let mut found = Vec::new();
         for number in self.segments.numbers()? {
             match open_segment(&self.segments, number) {
-                Ok(Some(segment)) if self.fits(number, &segment) => match segment.check() {
+                Ok(Some(segment)) if !self.is_own(&segment) => {
+                    found.push(EvaluationCacheError::OtherSet { path: self.segments.name(number) });
+                }
+                Ok(Some(segment)) => match segment.check() {
                     Err(error) if is_gone(&error) => {}
                     damage => {
                         let damage = damage.map_err(|source| self.segment_error(number, source))?;
                         found.extend(damage.into_iter().map(|source| self.segment_error(number, source)));
                     }
                 },
-                Ok(_) => {}
+                Ok(None) => {}
                 Err(error @ EvaluationCacheError::Segment { source: ReadError::NoSegment(_), .. }) => found.push(error),
                 Err(error) => return Err(error),
             }

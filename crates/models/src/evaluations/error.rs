@@ -18,6 +18,12 @@ pub enum EvaluationCacheError {
         /// The problem with it.
         source: ReadError,
     },
+    /// A segment in the folder of another set.
+    #[error("{path}: a segment of another set than that of its folder, which is not used")]
+    OtherSet {
+        /// The segment.
+        path: String,
+    },
     /// No segment of a set can be read.
     #[error("set {set}: none of its {} segments can be read; `tengen evalcache check` says why", problems.len())]
     Unreadable {
@@ -40,6 +46,7 @@ impl Classified for EvaluationCacheError {
             EvaluationCacheError::Store(error) => error.class(),
             EvaluationCacheError::Option(_) => ExitClass::Configuration,
             EvaluationCacheError::Segment { .. }
+            | EvaluationCacheError::OtherSet { .. }
             | EvaluationCacheError::Unreadable { .. }
             | EvaluationCacheError::Write(_) => ExitClass::Failure,
         }

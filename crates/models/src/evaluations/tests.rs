@@ -174,6 +174,27 @@ fn segments_of_other_sets_are_not_mixed() {
     assert_eq!(open(&store).segments(), 1);
 }
 
+/// As where a file was copied into the folder of another set.
+#[test]
+fn segment_of_another_set_neither_names_the_folder_nor_passes_the_check() {
+    let store = Store::in_memory().unwrap();
+    let cache = open(&store);
+    let folder = cache.name().to_owned();
+    let other = Set { model: [4; 32], ..set() };
+    let bytes = segment::write(other, &cache.tables, &[], &[]).unwrap();
+    assert_eq!(cache.segments.publish(&bytes.into()).unwrap(), 1);
+    let set_of = || *EvaluationCache::open_named(&store, &folder).unwrap().set();
+    assert_eq!(set_of(), other, "there is no other segment");
+    put(&cache, 1);
+    drop(cache);
+    assert_eq!(set_of(), set());
+    let named = EvaluationCache::open_named(&store, &folder).unwrap();
+    assert_eq!((named.segments(), found(&named, 1..2)), (1, 1));
+    let found = named.check().unwrap();
+    let [EvaluationCacheError::OtherSet { path }] = &found[..] else { panic!("{found:?}") };
+    assert!(path.ends_with("000001.segment"), "{path}");
+}
+
 #[test]
 fn segments_share_the_tables_of_the_cache() {
     let store = Store::in_memory().unwrap();
