@@ -64,7 +64,7 @@ pub struct Segment<S> {
     head_copies: u8,
     /// The length of the file by its head.
     len: u64,
-    /// Blocks that were found damaged, one bit each, so that each is reported once.
+    /// Blocks that were found damaged, one bit each, so that lookups report each once.
     damaged: Vec<AtomicU64>,
 }
 
@@ -108,6 +108,16 @@ impl Parts {
         let filters_are_right = xxh3_64(&filters) == head.filters_sum;
         Ok(Parts { head, filters, filter_at, blocks_at, head_copies, len, filters_are_right })
     }
+
+    /// Whether all of it was read, of a file of this size. One of another length has no second head, however often it is read.
+    fn is_whole(&self, size: u64) -> bool {
+        self.filters_are_right && (self.head_copies == 2 || self.len != size)
+    }
+
+    /// Where the blocks are. Heads and filters are before and behind.
+    fn blocks(&self) -> Range<u64> {
+        self.blocks_at..self.blocks_at + self.head.blocks_len()
+    }
 }
 
 impl<S: Source> Segment<S> {
@@ -116,12 +126,21 @@ impl<S: Source> Segment<S> {
     /// # Errors
     /// The bytes cannot be read, or are no segment: damage in both copies of the head included, and a missing block.
     pub fn open(source: S) -> Result<Segment<S>, ReadError> {
-        let mut opened = Parts::read(&source);
-        let whole = opened.as_ref().is_ok_and(|parts| parts.head_copies == 2 && parts.filters_are_right);
-        let failed = matches!(opened, Err(ReadError::Source(_)));
-        // A copy may be wrong, or a response.
-        if !whole && (source.drop_copies(0..source.size()) || !failed) {
-            opened = Parts::read(&source);
+        let (mut opened, size) = (Parts::read(&source), source.size());
+        let blocks = match &opened {
+            Ok(parts) if parts.is_whole(size) => None,
+            Ok(parts) => Some(parts.blocks()),
+            Err(_) => Some(0..0),
+        };
+        // A copy may be wrong, or a response. Copies of blocks are not: each block has a checksum of its own.
+        if let Some(blocks) = blocks {
+            let dropped = [0..blocks.start, blocks.end..size].map(|bytes| source.drop_copies(bytes)).contains(&true);
+            if dropped || !matches!(opened, Err(ReadError::Source(_))) {
+                let again = Parts::read(&source);
+                if again.is_ok() || opened.is_err() {
+                    opened = again;
+                }
+            }
         }
         let Parts { head, filters, filter_at, blocks_at, head_copies, len, filters_are_right } = opened?;
         let damaged = (0..head.blocks.len().div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
@@ -134,10 +153,14 @@ impl<S: Source> Segment<S> {
 
     fn mark_damaged_filters(&self) {
         for block in 0..self.head.blocks.len() {
-            if filter::sum(self.filter_bytes(block)) != self.head.blocks[block].filter_sum {
+            if !self.filter_is_right(block) {
                 self.mark(block);
             }
         }
+    }
+
+    fn filter_is_right(&self, block: usize) -> bool {
+        filter::sum(self.filter_bytes(block)) == self.head.blocks[block].filter_sum
     }
 
     /// The origin of the evaluations.
@@ -225,6 +248,9 @@ impl<S: Source> Segment<S> {
     /// All entries in order of key: calls `take` with each key and its code, and `damaged` for each block that is damaged. They are
     /// read in long parts, since a request to a bucket takes about as long for one block as for hundreds.
     ///
+    /// A block that a lookup found damaged is read again, and lookups use it if it is right: the merge that omits a block deletes the
+    /// original.
+    ///
     /// # Errors
     /// The bytes cannot be read.
     pub(crate) fn read_all(
@@ -248,11 +274,16 @@ impl<S: Source> Segment<S> {
         ahead: &mut Ahead<'_, S>,
         take: &mut dyn FnMut(Key, &[u8]),
     ) -> Result<(), ReadError> {
-        if self.is_marked(block) {
+        let is_marked = self.is_marked(block);
+        // Filters are read only when a segment is opened.
+        if is_marked && !self.filter_is_right(block) {
             return Err(self.damage(block, KNOWN));
         }
         let mut bytes = Vec::new();
         let found = self.block_by(Some(ahead), block, &mut bytes)?;
+        if is_marked {
+            self.unmark(block);
+        }
         let filter = self.filter(block);
         let mut entries = Vec::with_capacity(found.entries);
         for (rank, (slot, mark)) in filter.all().into_iter().enumerate() {
@@ -277,7 +308,7 @@ impl<S: Source> Segment<S> {
         (self.head_copies < 2).then_some(ReadError::Head)
     }
 
-    /// Blocks that were found damaged so far: right after [`Segment::open`] those with a damaged filter.
+    /// Blocks that were found damaged and not right since: right after [`Segment::open`] those with a damaged filter.
     pub fn damaged_blocks(&self) -> u32 {
         self.damaged.iter().map(|bits| bits.load(Ordering::Relaxed).count_ones()).sum()
     }
@@ -302,6 +333,10 @@ impl<S: Source> Segment<S> {
 
     fn mark(&self, block: usize) {
         self.damaged[block / 64].fetch_or(1 << (block % 64), Ordering::Relaxed);
+    }
+
+    fn unmark(&self, block: usize) {
+        self.damaged[block / 64].fetch_and(!(1 << (block % 64)), Ordering::Relaxed);
     }
 
     fn is_marked(&self, block: usize) -> bool {

@@ -31,7 +31,7 @@ fn bytes(entries: &BTreeMap<Key, Vec<u8>>) -> Vec<u8> {
     write(set(), &Tables::flat(Steps::S256), &[3, 4], &entries).expect("entries in order")
 }
 
-fn get(segment: &Segment<Vec<u8>>, key: Key) -> Result<Option<Vec<u8>>, ReadError> {
+fn get(segment: &Segment<impl Source>, key: Key) -> Result<Option<Vec<u8>>, ReadError> {
     let mut bytes = vec![9; 20];
     Ok(segment.get(key, &mut bytes)?.map(|code| bytes[code].to_vec()))
 }
@@ -262,22 +262,33 @@ proptest! {
     }
 }
 
-/// Bytes of which one read has a wrong bit.
-struct WrongOnce {
+/// Bytes of which some reads have a wrong bit, and some fail.
+struct Faulty {
     bytes: Vec<u8>,
     reads: AtomicUsize,
-    /// The number of this read.
-    wrong: usize,
+    /// The numbers of these reads.
+    wrong: Range<usize>,
+    failing: Range<usize>,
 }
 
-impl Source for WrongOnce {
+impl Faulty {
+    fn new(entries: &BTreeMap<Key, Vec<u8>>, wrong: Range<usize>, failing: Range<usize>) -> Faulty {
+        Faulty { bytes: bytes(entries), reads: AtomicUsize::new(0), wrong, failing }
+    }
+}
+
+impl Source for Faulty {
     fn size(&self) -> u64 {
         self.bytes.size()
     }
 
     fn read(&self, at: u64, into: &mut [u8]) -> Result<(), SourceError> {
+        let number = self.reads.fetch_add(1, Ordering::Relaxed);
+        if self.failing.contains(&number) {
+            return Err("no connection".into());
+        }
         Source::read(&self.bytes, at, into)?;
-        if self.reads.fetch_add(1, Ordering::Relaxed) == self.wrong {
+        if self.wrong.contains(&number) {
             into[into.len() / 2] ^= 1;
         }
         Ok(())
@@ -288,9 +299,8 @@ impl Source for WrongOnce {
 #[test]
 fn wrong_response_costs_nothing() {
     let entries = entries(300, 1);
-    let bytes = bytes(&entries);
     for wrong in 0..6 {
-        let source = WrongOnce { bytes: bytes.clone(), reads: AtomicUsize::new(0), wrong };
+        let source = Faulty::new(&entries, wrong..wrong + 1, 0..0);
         let segment = Segment::open(source).expect("the second response is whole");
         let mut merged = Merged::default();
         merged.add(&segment).expect("bytes");
@@ -300,18 +310,55 @@ fn wrong_response_costs_nothing() {
     }
 }
 
+/// The first head is wrong, and then both ends of the file cannot be read.
+#[test]
+fn segment_that_could_be_read_is_open_where_the_second_try_fails() {
+    let entries = entries(300, 1);
+    let segment = Segment::open(Faulty::new(&entries, 1..2, 5..7)).expect("the first try suffices");
+    assert_eq!(segment.source().reads.load(Ordering::Relaxed), 7);
+    let found = segment.check().expect("bytes");
+    assert!(matches!(found[..], [ReadError::Head]), "{found:?}");
+}
+
+/// As where a lookup met two wrong responses, and the process merges hours later.
+#[test]
+fn block_that_a_lookup_found_damaged_is_read_again_by_a_merge() {
+    let entries = entries(300, 1);
+    let segment = Segment::open(Faulty::new(&entries, 5..7, 0..0)).expect("a segment");
+    let (key, code) = entries.first_key_value().expect("an entry");
+    for reason in ["wrong checksum", KNOWN] {
+        let found = get(&segment, *key);
+        assert!(matches!(&found, Err(ReadError::Damaged { reason: why, .. }) if *why == reason), "{found:?}");
+    }
+    assert_eq!((segment.damaged_blocks(), segment.source().reads.load(Ordering::Relaxed)), (1, 7));
+    let mut merged = Merged::default();
+    merged.add(&segment).expect("bytes");
+    assert_eq!((merged.entries(), merged.damaged.len(), segment.damaged_blocks()), (300, 0, 0));
+    assert_eq!(get(&segment, *key).expect("no damage").as_ref(), Some(code));
+}
+
 /// A source whose reads come from a copy until that is dropped.
 struct Copied {
     original: Vec<u8>,
     copy: Mutex<Vec<u8>>,
-    drops: AtomicUsize,
+    drops: Mutex<Vec<Range<u64>>>,
 }
 
 impl Copied {
-    fn new(original: &[u8], bit: usize) -> Copied {
-        let mut copy = original.to_vec();
-        copy[bit / 8] ^= 1 << (bit % 8);
-        Copied { original: original.to_vec(), copy: Mutex::new(copy), drops: AtomicUsize::new(0) }
+    fn new(original: &[u8]) -> Copied {
+        let copy = Mutex::new(original.to_vec());
+        Copied { original: original.to_vec(), copy, drops: Mutex::default() }
+    }
+
+    fn flipped(original: &[u8], bit: usize) -> Copied {
+        let copied = Copied::new(original);
+        copied.copy.lock().expect("no panic")[bit / 8] ^= 1 << (bit % 8);
+        copied
+    }
+
+    /// What was dropped, without empty ranges.
+    fn dropped(&self) -> Vec<Range<u64>> {
+        self.drops.lock().expect("no panic").iter().filter(|bytes| !bytes.is_empty()).cloned().collect()
     }
 }
 
@@ -325,9 +372,9 @@ impl Source for Copied {
     }
 
     fn drop_copies(&self, bytes: Range<u64>) -> bool {
+        self.drops.lock().expect("no panic").push(bytes.clone());
         let bytes = bytes.start as usize..bytes.end as usize;
         self.copy.lock().expect("no panic")[bytes.clone()].copy_from_slice(&self.original[bytes]);
-        self.drops.fetch_add(1, Ordering::Relaxed);
         true
     }
 }
@@ -338,8 +385,30 @@ fn wrong_copies_are_dropped_and_cost_nothing() {
     let bytes = bytes(&entries);
     let bits = bytes.len() * 8;
     for bit in (0..60).map(|nth| nth * (bits / 60) + nth % 8) {
-        let segment = Segment::open(Copied::new(&bytes, bit)).expect("the original is whole");
+        let segment = Segment::open(Copied::flipped(&bytes, bit)).expect("the original is whole");
         assert!(segment.check().expect("bytes").is_empty(), "bit {bit}");
-        assert_eq!(segment.source().drops.load(Ordering::Relaxed), 1, "bit {bit}");
+        let dropped = segment.source().dropped();
+        let times = dropped.iter().filter(|bytes| bytes.contains(&(bit as u64 / 8))).count();
+        assert_eq!(times, 1, "bit {bit}: {dropped:?}");
     }
+}
+
+#[test]
+fn damaged_original_costs_no_copy_of_a_block() {
+    let bytes = bytes(&entries(2000, 1));
+    let mut headless = bytes.clone();
+    headless[PRELUDE] ^= 1;
+    let longer = [bytes.as_slice(), &[0]].concat();
+    for (original, drops) in [(&headless, 2), (&longer, 0), (&bytes, 0)] {
+        let segment = Segment::open(Copied::new(original)).expect("all blocks are there");
+        let blocks = segment.blocks_at..segment.blocks_at + segment.head.blocks_len();
+        let dropped = segment.source().dropped();
+        assert_eq!(dropped.len(), drops, "{dropped:?}");
+        let spared = |bytes: &Range<u64>| bytes.end <= blocks.start || bytes.start >= blocks.end;
+        assert!(dropped.iter().all(spared), "{dropped:?} of {blocks:?}");
+        assert!(segment.damaged_blocks() == 0 && segment.check().expect("bytes").len() <= 1);
+    }
+    // The first head, both ends of the file, and the filters: nothing is read again.
+    let segment = Segment::open(Counted(longer, AtomicUsize::new(0))).expect("all blocks are there");
+    assert_eq!(segment.source().1.load(Ordering::Relaxed), 4);
 }
