@@ -288,14 +288,9 @@ impl EvaluationCache {
         self.open.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether a segment is of this set.
-    fn is_own(&self, segment: &Segment<SegmentSource>) -> bool {
-        segment.head().set == self.set && segment.head().tables.digest() == self.tables.digest()
-    }
-
-    /// The same; others are logged.
+    /// Whether a segment is of this set; others are logged.
     fn fits(&self, number: u32, segment: &Segment<SegmentSource>) -> bool {
-        let fits = self.is_own(segment);
+        let fits = segment.head().set == self.set && segment.head().tables.digest() == self.tables.digest();
         if !fits {
             tracing::warn!(segment = self.segments.name(number), "segment of another set omitted");
         }
@@ -414,7 +409,8 @@ impl EvaluationCache {
         EvaluationCacheError::Segment { path: self.segments.name(number), source }
     }
 
-    /// Reads all segments and returns the damage, each with the name of its segment, and the segments of other sets.
+    /// Reads all segments and returns the damage, each with the name of its segment, and the segments of other sets than that of
+    /// which the folder has the name.
     ///
     /// # Errors
     /// A store that cannot be reached.
@@ -422,7 +418,8 @@ impl EvaluationCache {
         let mut found = Vec::new();
         for number in self.segments.numbers()? {
             match open_segment(&self.segments, number) {
-                Ok(Some(segment)) if !self.is_own(&segment) => {
+                // Not by the set of this cache: that may be one of a foreign segment, where the folder has no others.
+                Ok(Some(segment)) if name(&segment.head().set, &segment.head().tables) != self.name() => {
                     found.push(EvaluationCacheError::OtherSet { path: self.segments.name(number) });
                 }
                 Ok(Some(segment)) => match segment.check() {

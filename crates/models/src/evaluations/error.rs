@@ -19,7 +19,7 @@ pub enum EvaluationCacheError {
         source: ReadError,
     },
     /// A segment in the folder of another set.
-    #[error("{path}: a segment of another set than that of its folder, which is not used")]
+    #[error("{path}: segment belongs to another set than its folder and is not used")]
     OtherSet {
         /// The segment.
         path: String,

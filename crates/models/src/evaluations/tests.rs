@@ -183,16 +183,18 @@ fn segment_of_another_set_neither_names_the_folder_nor_passes_the_check() {
     let other = Set { model: [4; 32], ..set() };
     let bytes = segment::write(other, &cache.tables, &[], &[]).unwrap();
     assert_eq!(cache.segments.publish(&bytes.into()).unwrap(), 1);
-    let set_of = || *EvaluationCache::open_named(&store, &folder).unwrap().set();
-    assert_eq!(set_of(), other, "there is no other segment");
+    let named = || EvaluationCache::open_named(&store, &folder).unwrap();
+    let check = || {
+        let problems = named().check().unwrap();
+        let [EvaluationCacheError::OtherSet { path }] = &problems[..] else { panic!("{problems:?}") };
+        assert!(path.ends_with("000001.segment"), "{path}");
+    };
+    assert_eq!(named().set(), &other, "there is no other segment");
+    check();
     put(&cache, 1);
     drop(cache);
-    assert_eq!(set_of(), set());
-    let named = EvaluationCache::open_named(&store, &folder).unwrap();
-    assert_eq!((named.segments(), found(&named, 1..2)), (1, 1));
-    let found = named.check().unwrap();
-    let [EvaluationCacheError::OtherSet { path }] = &found[..] else { panic!("{found:?}") };
-    assert!(path.ends_with("000001.segment"), "{path}");
+    assert_eq!((named().set(), named().segments(), found(&named(), 1..2)), (&set(), 1, 1));
+    check();
 }
 
 #[test]
