@@ -274,7 +274,9 @@ impl EvaluationCache {
                 }
                 Ok(Some(_)) => omitted.push(number),
                 Err(error @ EvaluationCacheError::Segment { source: ReadError::NoSegment(_), .. }) => {
-                    tracing::warn!(%error, "segment of the evaluation cache omitted");
+                    if is_first(error.to_string()) {
+                        tracing::warn!(%error, "segment of the evaluation cache omitted");
+                    }
                     omitted.push(number);
                 }
                 Err(error) => return Err(error),
@@ -291,8 +293,9 @@ impl EvaluationCache {
     /// Whether a segment is of this set; others are logged.
     fn fits(&self, number: u32, segment: &Segment<SegmentSource>) -> bool {
         let fits = segment.head().set == self.set && segment.head().tables.digest() == self.tables.digest();
-        if !fits {
-            tracing::warn!(segment = self.segments.name(number), "segment of another set omitted");
+        let segment = self.segments.name(number);
+        if !fits && is_first(format!("set of {segment}")) {
+            tracing::warn!(segment, "segment of another set omitted");
         }
         fits
     }
@@ -455,15 +458,17 @@ impl EvaluationCache {
         None
     }
 
-    /// Logs the damage that a segment shows when it is opened. No lookup reports it: those in blocks with damaged filters are misses.
-    fn log_opened(&self, number: u32, segment: &Segment<SegmentSource>) {
-        if let Some(error) = segment.head_damage() {
-            let segment = self.segments.name(number);
+    /// Logs the damage that a segment shows when it is opened, once a process: matches open their players often. No lookup reports
+    /// it: those in blocks with damaged filters are misses.
+    fn log_opened(&self, number: u32, opened: &Segment<SegmentSource>) {
+        let segment = self.segments.name(number);
+        if let Some(error) = opened.head_damage()
+            && is_first(format!("head of {segment}"))
+        {
             tracing::warn!(segment, %error, "segment of the evaluation cache is damaged, and in use");
         }
-        let blocks = segment.damaged_blocks();
-        if blocks > 0 {
-            let segment = self.segments.name(number);
+        let blocks = opened.damaged_blocks();
+        if blocks > 0 && is_first(format!("filters of {segment}")) {
             tracing::warn!(segment, blocks, "blocks of the evaluation cache have damaged filters, and are not used");
         }
     }

@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
 /// Whether this process has not warned of this yet.
-pub(crate) fn is_first(warning: &'static str) -> bool {
-    static GIVEN: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
-    GIVEN.lock().unwrap_or_else(PoisonError::into_inner).insert(warning)
+pub(crate) fn is_first(warning: impl Into<String>) -> bool {
+    static GIVEN: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    GIVEN.lock().unwrap_or_else(PoisonError::into_inner).insert(warning.into())
 }
 
 #[cfg(test)]
@@ -16,5 +16,7 @@ mod tests {
     #[test]
     fn each_warning_is_given_once_and_hides_no_other() {
         assert_eq!(["one reason", "another reason", "one reason"].map(is_first), [true, true, false]);
+        let of = |segment: u32| is_first(format!("head of segment {segment}"));
+        assert_eq!([of(1), of(2), of(1)], [true, true, false]);
     }
 }
