@@ -58,8 +58,10 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
         Command::List => on_each(&store, stop, |name, opened| runtime::print(described(name, opened.as_ref().ok()))),
         Command::Compact => on_each(&store, stop, |name, opened| {
             let Ok(cache) = opened else {
-                // The only writer so far may have been killed.
-                store.evaluations(name, None)?.sweep()?;
+                // The only writer so far may have been killed. The other sets are compacted even if this fails.
+                if let Err(error) = store.evaluations(name, None)?.sweep() {
+                    tracing::warn!(%error, "segments of killed writers cannot be deleted");
+                }
                 return runtime::print(described(name, None));
             };
             let progress = Progress::new(format!("merged segments of {name}"), None);
@@ -115,6 +117,9 @@ fn advised(problem: &EvaluationCacheError) -> String {
         EvaluationCacheError::Segment { source: ReadError::NoSegment(_), .. } => {
             format!("{problem}; delete this file while no program uses the set, unless a newer release wrote it")
         }
+        EvaluationCacheError::Segment { source: ReadError::Head | ReadError::Length { .. }, .. } => {
+            format!("{problem}; harmless: `tengen evalcache compact` replaces this file once the set has another")
+        }
         EvaluationCacheError::OtherSet { .. } => {
             format!("{problem}; move this file out of the folder while no program uses the set")
         }
@@ -136,7 +141,7 @@ fn check(store: &Store, stop: &Stop) -> anyhow::Result<()> {
     if problems == 0 {
         Ok(())
     } else {
-        Err(anyhow!("{problems} damaged parts; their evaluations are made again when needed"))
+        Err(anyhow!("{problems} problems found; evaluations that they cost are made again when needed"))
     }
 }
 

@@ -68,7 +68,7 @@ fn damage_is_listed_and_the_game_continues() {
     std::fs::write(&segment, bytes).unwrap();
     let (code, said) = fail(&mut evalcache(folder.path(), &["check"]));
     assert_eq!(code, 1, "{said}");
-    assert!(said.contains("1 damaged parts"), "{said}");
+    assert!(said.contains("1 problems found"), "{said}");
     assert_eq!(game(&options), first);
 }
 
@@ -103,6 +103,7 @@ fn sets_that_cannot_be_read_are_named() {
         "{found}"
     );
     assert!(!found.contains("not a segment") && !found.contains("delete this file"), "{found}");
+    assert!(found.contains("`tengen evalcache compact` replaces this file once the set has another"), "{found}");
 
     std::fs::write(&segment, &whole[..5000]).unwrap();
     let listed = succeed(&mut evalcache(folder.path(), &["list"]));
