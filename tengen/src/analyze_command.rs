@@ -17,7 +17,7 @@ use go::Size;
 use models::{Player, Searcher};
 use runtime::{Classify, Stop, format};
 
-use crate::player::{BATCH, PlayerArgs};
+use crate::player::{BATCH, PlayerArgs, rounding};
 use searches::Done;
 use work::Analyst;
 
@@ -67,7 +67,7 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let analyst = Analyst {
         model: searcher.name().to_owned(),
         weights: searcher.weights(),
-        evaluations: searcher.kept().map(|kept| kept.name().to_owned()),
+        evaluations: rounding(&searcher),
         size: if any_size { None } else { Some(Size::new(config.game.size).misconfigured()?) },
         komi: config.game.komi,
         visits,

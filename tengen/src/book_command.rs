@@ -17,7 +17,7 @@ use go::{Game, Scoring, Size};
 use models::Player;
 use runtime::{Classify, Progress, Stop};
 
-use crate::player::{BATCH, PlayerArgs, receive};
+use crate::player::{BATCH, PlayerArgs, receive, rounding};
 
 /// A position is searched again when search and minimax differ by more than this of the way from loss to win.
 const DISPUTED: f64 = 0.1;
@@ -91,8 +91,7 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let size = Size::new(side).misconfigured()?;
     let komi = args.komi.unwrap_or(config.game.komi);
     let weights = searcher.weights();
-    // The rest of the set's name has what a pool of servers or a new release may change without harm: arithmetic and tables.
-    let evaluations = searcher.kept().map(|kept| format!("{} {}", kept.set().symmetries, kept.set().steps));
+    let evaluations = rounding(&searcher);
     let origin = Origin { model: searcher.name(), weights: weights.as_deref(), evaluations: evaluations.as_deref() };
     let header = BookHeader::new(origin, size, komi);
     let (file, entries) = BookFile::open(&args.file, &header).misconfigured()?;

@@ -62,6 +62,12 @@ impl PlayerArgs {
     }
 }
 
+/// What rounds the evaluations of a file of searches: symmetry and steps of the evaluation cache; `None` without a cache. The rest
+/// of the set's name has what a pool of servers or a new release may change without harm: arithmetic and tables.
+pub(crate) fn rounding(searcher: &Searcher) -> Option<String> {
+    searcher.kept().map(|kept| format!("{} {}", kept.set().symmetries, kept.set().steps))
+}
+
 /// The next position that is over; all of them soon after a request to stop.
 pub(crate) fn receive<T>(finished: &Receiver<T>, engine: &Engine, stop: &Stop) -> Option<T> {
     if stop.requested() {

@@ -64,6 +64,7 @@ fn game_is_analysed_once_and_its_variation_mostly_known() {
     assert!(all > 200 && hits < all / 2, "{hits} of {all}");
     let (header, reports) = lines(&folder.path().join("game.analysis.jsonl"));
     assert_eq!((&header["model"], &header["visits"], &header["komi"]), (&json!("9x9-demo-1"), &json!(30), &json!(7.0)));
+    assert_eq!(header["evaluations"], json!("canonical 2048"));
     assert_eq!(header["moves"].as_array().unwrap().len() + 1, reports.len());
     let turns: Vec<_> = reports.iter().map(|report| report["turnNumber"].as_u64().unwrap()).collect();
     assert_eq!(turns, (0..POSITIONS as u64).collect::<Vec<_>>());

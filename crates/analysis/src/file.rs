@@ -29,7 +29,8 @@ pub struct Header {
     /// The SHA-256 of its weights; `None` for a built-in model, and in files of older versions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weights: Option<String>,
-    /// The set of the evaluation cache, which rounds evaluations; `None` without a cache.
+    /// What rounds evaluations: symmetry and steps of the evaluation cache; in files of older versions the name of its set. `None`
+    /// without a cache.
     pub evaluations: Option<String>,
     /// Visits below the root.
     pub visits: u32,
@@ -208,17 +209,25 @@ fn check(path: &Path, line: &[u8], header: &Header) -> Result<(), FileError> {
     let Ok(mut found) = serde_json::from_slice::<Header>(line) else { return other("its first line") };
     let other_weights = differ(found.weights.as_ref(), header.weights.as_ref());
     found.weights.clone_from(&header.weights);
+    let other_evaluations = !same_rounding(found.evaluations.as_deref(), header.evaluations.as_deref());
+    found.evaluations.clone_from(&header.evaluations);
     let game = |header: &Header| (header.board_size, header.initial_player.clone(), header.initial_stones.clone());
     match () {
         () if found.model != header.model => other("the model"),
         () if other_weights => other("the SHA-256 of its weights"),
+        () if other_evaluations => other("the evaluation cache"),
         () if found == *header => Ok(()),
         () if found.visits != header.visits => other("the number of visits"),
-        () if found.evaluations != header.evaluations => other("the evaluation cache"),
         () if game(&found) != game(header) || found.moves != header.moves => other("the game"),
         () if found.komi != header.komi => other("komi"),
         () => other("a setting"),
     }
+}
+
+/// Whether evaluations are rounded in the same way. The name of a set, as in files of older versions, has `-canonical-2048-`.
+fn same_rounding(found: Option<&str>, asked: Option<&str>) -> bool {
+    let in_name = |(name, asked): (&str, &str)| name.contains(&format!("-{}-", asked.replace(' ', "-")));
+    found == asked || found.zip(asked).is_some_and(in_name)
 }
 
 #[cfg(test)]
@@ -266,6 +275,23 @@ mod tests {
             match is_refused {
                 true => assert!(opened.is_err_and(|error| error.contains("(the SHA-256 of its weights differs)"))),
                 false => assert_eq!(opened, Ok(3), "{first:?} and {second:?}"),
+            }
+        }
+    }
+
+    /// Files of older versions have the whole name of the set, with the digest of tables that a new version replaces.
+    #[test]
+    fn file_is_continued_with_the_same_symmetry_and_steps_alone() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("game.jsonl");
+        let of = |evaluations: Option<&str>| Header { evaluations: evaluations.map(str::to_owned), ..header(GAME, 30) };
+        for first in ["canonical 2048", "000102030405060708090a0b-9x9-komi-canonical-2048-89abcdef"] {
+            fs::write(&path, "").expect("the file");
+            drop(AnalysisFile::open(&path, &of(Some(first))).expect("a file"));
+            assert!(AnalysisFile::open(&path, &of(Some("canonical 2048"))).is_ok(), "{first}");
+            for other in [Some("canonical 256"), Some("mean8 2048"), Some("canonical exact"), None] {
+                let refused = AnalysisFile::open(&path, &of(other)).expect_err("another").to_string();
+                assert!(refused.contains("(the evaluation cache differs)"), "{first} and {other:?}: {refused}");
             }
         }
     }

@@ -7,7 +7,7 @@ pub struct Origin<'a> {
     pub model: &'a str,
     /// The SHA-256 of its weights in hexadecimal digits; `None` for a built-in model, which has none.
     pub weights: Option<&'a str>,
-    /// What rounds evaluations: the set of the evaluation cache, or a part of its name; `None` without a cache.
+    /// What rounds evaluations: symmetry and steps of the evaluation cache, as `canonical 2048`; `None` without a cache.
     pub evaluations: Option<&'a str>,
 }
 

@@ -26,7 +26,7 @@ pub(super) struct Analyst {
     pub(super) model: String,
     /// The SHA-256 of its weights.
     pub(super) weights: Option<String>,
-    /// The set of the evaluation cache.
+    /// Symmetry and steps of the evaluation cache.
     pub(super) evaluations: Option<String>,
     /// The only board, if there is only one.
     pub(super) size: Option<Size>,
