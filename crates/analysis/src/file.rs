@@ -3,8 +3,8 @@
 //! The first line is a [`Header`], each other line the [`Report`] of a position, in the order in which they were finished. A
 //! process that is killed leaves half a line at the end, at most; it is dropped when the file is opened again.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::fs::{File, OpenOptions, TryLockError};
+use std::io::{self, ErrorKind, Read, Write};
 use std::path::{Path, PathBuf};
 
 use go::Color;
@@ -137,13 +137,31 @@ pub enum FileError {
 }
 
 impl AnalysisFile {
-    /// Opens a file, or begins one, and returns the reports that it has, by their turns.
+    /// Opens a file, or begins one, and returns the reports that it has, by their turns. One with all reports need not be writable.
     ///
     /// # Errors
     /// The file cannot be used, or is of another analysis.
     pub fn open(path: &Path, header: &Header) -> Result<(AnalysisFile, Vec<Option<Report>>), FileError> {
+        let refused = match open_to_extend(path) {
+            Ok(file) => return AnalysisFile::read(path, header, file, None),
+            Err(refused) => refused,
+        };
+        let may_be_read = matches!(refused.kind(), ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem);
+        match File::open(path) {
+            Ok(file) if may_be_read => AnalysisFile::read(path, header, file, Some(refused)),
+            _ => Err(FileError::Io { path: path.to_owned(), source: refused }),
+        }
+    }
+
+    /// Reads an open file, and prepares it for more reports. `refused` says why it cannot be written, if it cannot.
+    fn read(
+        path: &Path,
+        header: &Header,
+        file: File,
+        refused: Option<io::Error>,
+    ) -> Result<(AnalysisFile, Vec<Option<Report>>), FileError> {
         let io = |source| FileError::Io { path: path.to_owned(), source };
-        let mut file = open_to_extend(path).map(locked).map_err(io)?;
+        let mut file = locked(path, file);
         let mut bytes = Vec::new();
         file.read_to_end(&mut bytes).map_err(io)?;
         let whole = bytes.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
@@ -152,6 +170,7 @@ impl AnalysisFile {
         let opened = AnalysisFile { path: path.to_owned() };
         match lines.next() {
             None if is_cut_header(&bytes, FORMAT) => {
+                refused.map_or(Ok(()), Err).map_err(io)?;
                 file.set_len(0).and_then(|()| add_line(&mut file, header)).map_err(io)?;
                 return Ok((opened, reports));
             }
@@ -163,7 +182,13 @@ impl AnalysisFile {
             let place = reports.get_mut(report.turn_number);
             *place.ok_or_else(|| damaged("the game has no such turn".to_owned()))? = Some(report);
         }
-        if whole < bytes.len() {
+        let is_cut = whole < bytes.len();
+        if let Some(refused) = refused
+            && (is_cut || reports.iter().any(Option::is_none))
+        {
+            return Err(io(refused));
+        }
+        if is_cut {
             file.set_len(whole as u64).map_err(io)?;
         }
         Ok((opened, reports))
@@ -174,8 +199,8 @@ impl AnalysisFile {
     /// # Errors
     /// The file cannot be written.
     pub fn add(&self, report: &Report) -> Result<(), FileError> {
-        let file = OpenOptions::new().append(true).open(&self.path).map(locked);
-        let written = file.and_then(|mut file| add_line(&mut file, report));
+        let file = OpenOptions::new().append(true).open(&self.path);
+        let written = file.and_then(|file| add_line(&mut locked(&self.path, file), report));
         written.map_err(|source| FileError::Io { path: self.path.clone(), source })
     }
 }
@@ -185,10 +210,13 @@ pub(crate) fn open_to_extend(path: &Path) -> io::Result<File> {
     OpenOptions::new().read(true).append(true).create(true).open(path)
 }
 
-/// The file, once no other process reads or writes a line of it.
-fn locked(file: File) -> File {
-    // Where the file system has no locks, the file is used without.
-    let _ = file.lock();
+/// The file, once no other process reads or writes a line of it. That takes a moment, unless the process was suspended meanwhile.
+fn locked(path: &Path, file: File) -> File {
+    if let Err(TryLockError::WouldBlock) = file.try_lock() {
+        tracing::warn!(file = %path.display(), "another process has locked the analysis; waiting for it");
+        // Where the file system has no locks, the file is used without.
+        let _ = file.lock();
+    }
     file
 }
 
@@ -323,6 +351,32 @@ mod tests {
         }
     }
 
+    /// As in an archive. Every file can be written by root, so the refusal is made up.
+    #[test]
+    fn finished_file_need_not_be_writable() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("game.jsonl");
+        let (header, reports) = (header(GAME, 30), reports(&[Some(0.5), Some(0.6), Some(0.7)]));
+        let open = || {
+            let file = File::open(&path).expect("the file");
+            let opened = AnalysisFile::read(&path, &header, file, Some(ErrorKind::PermissionDenied.into()));
+            opened.map(|(_, found)| found).map_err(|error| error.to_string())
+        };
+        let is_refused = || open().is_err_and(|error| error.ends_with("game.jsonl: permission denied"));
+        File::create(&path).expect("the file");
+        assert!(is_refused(), "it lacks the header");
+        let (file, _) = AnalysisFile::open(&path, &header).expect("a file");
+        for report in reports.iter().flatten() {
+            assert!(is_refused(), "it lacks a report");
+            file.add(report).expect("it can be written");
+        }
+        assert_eq!(open().map(|found| found.iter().flatten().count()), Ok(3));
+        open_to_extend(&path).expect("the file").write_all(b"{").expect("it can be written");
+        assert!(is_refused(), "it has half a line");
+        let missing = AnalysisFile::open(&folder.path().join("no/game.jsonl"), &header).expect_err("no such folder");
+        assert!(matches!(missing, FileError::Io { source, .. } if source.kind() == ErrorKind::NotFound));
+    }
+
     /// Half a line at the end may be one that another process is writing.
     #[test]
     fn file_that_another_process_writes_is_opened_after_its_line() {
@@ -332,7 +386,7 @@ mod tests {
         drop(AnalysisFile::open(&path, &header).expect("a file"));
         let line = serde_json::to_string(reports[2].as_ref().expect("a report")).expect("JSON") + "\n";
         let (start, end) = line.as_bytes().split_at(line.len() / 2);
-        let mut other = locked(open_to_extend(&path).expect("the file"));
+        let mut other = locked(&path, open_to_extend(&path).expect("the file"));
         other.write_all(start).expect("it can be written");
         let (sender, opened) = mpsc::channel();
         let opening = thread::spawn(move || {
