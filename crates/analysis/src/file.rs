@@ -119,7 +119,7 @@ pub enum FileError {
         asked: String,
     },
     /// It is a book that another process has open.
-    #[error("{path}: another process writes this book; wait until it ends, or name another file", path = .path.display())]
+    #[error("{path}: another process writes this book; wait until it has finished, or name another file", path = .path.display())]
     Locked {
         /// The file.
         path: PathBuf,

@@ -304,7 +304,7 @@ fn book_that_one_process_writes_is_refused_to_others_and_can_be_read() {
     let (header, graph) = (BookHeader::new(Origin::of("flat"), size(), 0.5), grown(40));
     let (mut file, _) = BookFile::open(&path, &header).expect("a file");
     let second = BookFile::open(&path, &header).expect_err("it is open").to_string();
-    assert!(second.contains("book.jsonl: another process writes this book; wait until it ends"), "{second}");
+    assert!(second.contains("book.jsonl: another process writes this book; wait until it has finished"), "{second}");
     for spot in graph.spots().iter().take(2) {
         file.add(&spot.entry).expect("it can be written");
     }
