@@ -199,7 +199,7 @@ impl fmt::Display for Alarm {
             Alarm::FewScores { share } => write!(
                 f,
                 "{:.1} % of the examples have a target for ownership or score, which resigned games lack; \
-                 resign.play_on_visits or a larger resign.calibration_fraction helps",
+                 a larger resign.calibration_fraction helps",
                 100.0 * share
             ),
             Alarm::RateJump { before, rate } => write!(

@@ -24,12 +24,6 @@ pub struct Resign {
     /// Calibration games before the first resignation; at most `games`.
     #[schemars(range(min = 1))]
     pub min_games: usize,
-    /// Visits of each later move instead of resignation; 0: resign.
-    ///
-    /// These moves give no examples. Every game is played to its end, so that its positions have targets of ownership and score, and
-    /// its outcome is that of the board. Not measured here.
-    #[schemars(range(max = 10_000_000))]
-    pub play_on_visits: u32,
 }
 
 impl Resign {

@@ -26,7 +26,6 @@ pub(crate) struct SearchPlanner {
     drawn: SearchPlan,
     full: SearchPlan,
     fast: SearchPlan,
-    decided: SearchPlan,
     full_search_fraction: f32,
 }
 
@@ -35,7 +34,6 @@ impl SearchPlanner {
     pub(crate) fn new(config: &PlayConfig, opening: usize) -> SearchPlanner {
         let selfplay = &config.selfplay;
         let exploration = Exploration::new(selfplay, config.game.size * config.game.size);
-        let fast = |visits| SearchPlan { kind: SearchKind::Fast, visits, exploration: None, weight: 0.0 };
         SearchPlanner {
             opening,
             drawn: SearchPlan { kind: SearchKind::Policy, visits: 0, exploration: None, weight: 0.0 },
@@ -45,8 +43,7 @@ impl SearchPlanner {
                 exploration: Some(exploration),
                 weight: 1.0,
             },
-            fast: fast(selfplay.fast_visits),
-            decided: fast(config.resign.play_on_visits),
+            fast: SearchPlan { kind: SearchKind::Fast, visits: selfplay.fast_visits, exploration: None, weight: 0.0 },
             full_search_fraction: selfplay.full_search_fraction,
         }
     }
@@ -61,11 +58,6 @@ impl SearchPlanner {
         }
         let fast = self.full_search_fraction < 1.0 && rng.random::<f32>() >= self.full_search_fraction;
         if fast { self.fast } else { self.full }
-    }
-
-    /// The plan of every move of a game that a player would have resigned (`resign.play_on_visits`).
-    pub(crate) fn decided(&self) -> SearchPlan {
-        self.decided
     }
 }
 

@@ -27,8 +27,6 @@ pub struct SelfplaySpec {
     move_limit: usize,
     /// The mover resigns when its root value is below this; `None`: no resignation.
     threshold: Option<f32>,
-    /// Whether a game is played on with short searches instead.
-    plays_on: bool,
 }
 
 impl SelfplaySpec {
@@ -66,7 +64,6 @@ impl SelfplaySpec {
             choice_exponent: selfplay.choice_exponent,
             move_limit: config.game.move_limit,
             threshold,
-            plays_on: resign.play_on_visits > 0,
         }
     }
 
@@ -126,7 +123,7 @@ impl Selfplay {
     pub fn take_over(&mut self, model: &str) {
         let turn = self.turns.len() as u16;
         self.rng = generator(seed_from(self.spec.header.record.seed, turn));
-        self.plan = self.next_plan();
+        self.plan = self.spec.planner.next(self.turns.len(), &mut self.rng);
         self.driver.reset();
         self.driver.begin(self.plan.visits, self.plan.exploration);
         self.handoffs.retain(|handoff| handoff.turn < turn);
@@ -203,21 +200,13 @@ impl Selfplay {
         };
         self.driver.advance(turn.mv).expect("the search holds legal moves only");
         self.turns.push(turn);
-        self.plan = self.next_plan();
+        self.plan = self.spec.planner.next(self.turns.len(), &mut self.rng);
         self.driver.begin(self.plan.visits, self.plan.exploration);
         let Settings { scoring, komi, .. } = self.spec.settings;
         Ending::of_board(self.driver.search().game(), scoring, komi, self.spec.move_limit)
     }
 
-    /// How the present move is to be found.
-    fn next_plan(&mut self) -> SearchPlan {
-        let plan = self.spec.planner.next(self.turns.len(), &mut self.rng);
-        let is_decided = self.spec.plays_on && self.would_resign.is_some() && !self.spec.header.record.calibration;
-        if is_decided { self.spec.planner.decided() } else { plan }
-    }
-
-    /// The mover, if it resigns. In calibration games resignation is disabled, and in all where they are played on; the turn of
-    /// a would-be resignation is recorded.
+    /// The mover, if it resigns. In calibration games resignation is disabled; the turn of a would-be resignation is recorded.
     fn resigns(&mut self) -> Option<Color> {
         let search = self.driver.search();
         let mover = search.game().to_move();
@@ -226,7 +215,7 @@ impl Selfplay {
             return None;
         }
         self.would_resign.get_or_insert(self.turns.len() as u16);
-        (!self.spec.header.record.calibration && !self.spec.plays_on).then_some(mover)
+        (!self.spec.header.record.calibration).then_some(mover)
     }
 
     /// A board point drawn from the network's own policy; a pass when it gives no point anything.

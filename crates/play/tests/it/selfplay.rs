@@ -185,24 +185,6 @@ fn fast_searches_have_no_noise_whatever_came_before() {
 }
 
 #[test]
-fn lost_games_that_are_played_on_end_on_the_board() {
-    let config = config(&["resign.calibration_fraction=0.25", "resign.play_on_visits=2", "search.visits=16"]);
-    let start = |index| Selfplay::new(SelfplaySpec::new(&config.at(0), "uniform", "0", index, Some(-0.8)));
-    for record in play(&mut [&mut Opinion::new(-0.9)], 4, (0..8).map(start)) {
-        assert_ne!(record.end, EndReason::Resignation);
-        assert_eq!((record.would_resign_turn, record.score.is_some()), (Some(0), true));
-        let (first, rest) = record.turns.split_first().expect("a game has moves");
-        assert_eq!(
-            (first.kind, first.weight),
-            (SearchKind::Full, 1.0),
-            "it was searched before the threshold was reached"
-        );
-        let kind = if record.calibration { SearchKind::Full } else { SearchKind::Fast };
-        assert!(rest.iter().all(|turn| turn.kind == kind && turn.is_example() == record.calibration));
-    }
-}
-
-#[test]
 fn side_that_is_lost_resigns_except_in_calibration_games() {
     let config = config(&["resign.calibration_fraction=0.25"]);
     let start = |index| Selfplay::new(SelfplaySpec::new(&config.at(0), "uniform", "0", index, Some(-0.8)));
