@@ -141,7 +141,7 @@ fn check(store: &Store, stop: &Stop) -> anyhow::Result<()> {
     if problems == 0 {
         Ok(())
     } else {
-        Err(anyhow!("{problems} problems found; evaluations that they cost are made again when needed"))
+        Err(anyhow!("problems found: {problems}; evaluations that they cost are made again when needed"))
     }
 }
 

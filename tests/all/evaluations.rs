@@ -68,7 +68,7 @@ fn damage_is_listed_and_the_game_continues() {
     std::fs::write(&segment, bytes).unwrap();
     let (code, said) = fail(&mut evalcache(folder.path(), &["check"]));
     assert_eq!(code, 1, "{said}");
-    assert!(said.contains("1 problems found"), "{said}");
+    assert!(said.contains("problems found: 1;"), "{said}");
     assert_eq!(game(&options), first);
 }
 
