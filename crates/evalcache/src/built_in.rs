@@ -17,8 +17,8 @@ macro_rules! tables {
 
 /// Fitted to `9x9-demo` (experiments/0106-means-of-moves-without-steps).
 static SMALL: [&[u8]; 3] = tables!("9-256", "9-2048", "9-exact");
-/// Fitted to a network of 6x64 that was trained on human games, and to the same with surer policies
-/// (experiments/0105-evaluation-cache-19x19; what moves without steps have, 0106).
+/// Fitted to a network of 6x64 that was trained on human games, and to the same with surer policies: log-odds in
+/// experiments/0105-evaluation-cache-19x19, means of moves without steps in 0106.
 static LARGE: [&[u8]; 3] = tables!("19-256", "19-2048", "19-exact");
 
 impl Tables {
