@@ -74,7 +74,7 @@ fn publish(run: &Run) -> Result<(), store::StoreError> {
     run.create(&config)?;
     let [first, second] = ["seed-1", "random"].map(|name| name.parse().expect("the names are a model and a built-in one"));
     run.pairings().remember(1, 0, &Pairing { first, second, games: 16 })?;
-    run.pruning().prune_sgf(&[], 1)?;
+    run.pruning().prune_sgf(&[], 1, &|_| false)?;
     run.models().publish(&ModelMetadata::new(run.name(), 1, 125, &config), vec![1; 64].into())?;
     let examples: Vec<_> = games.iter().flat_map(|game| game.examples().expect("made-up games are played by the rules")).collect();
     run.shards().publish([ExampleRows::from_examples(&examples)], manifest(&config, examples.len()))?;

@@ -12,7 +12,7 @@ mod policy;
 use std::str::FromStr;
 
 use config::{Keep, Retention, RunName};
-use runtime::{Classify, Stop, format};
+use runtime::{Classify, Progress, Stop, format};
 use store::{LeaseName, Store};
 
 use plan::Plan;
@@ -72,7 +72,15 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     }
     // Two at once would do no harm, and count files twice.
     let lease = LeaseName { stage: "prune", name: "prune".to_owned(), remedy: "wait until it has finished" };
-    let deleted = runtime::leased(&run, lease, stop, || plan.delete(&run, &|| stop.requested()))?;
+    let deleted = runtime::leased(&run, lease, stop, || {
+        // How many files there are of the games is not known before they are listed.
+        let progress = Progress::new("deleted files", None);
+        plan.delete(&run, &|done| {
+            progress.set(done.files as u64);
+            progress.note(format::bytes(done.bytes));
+            stop.requested()
+        })
+    })?;
     let Some(deleted) = deleted else { return Ok(()) };
     runtime::print(format!("deleted {} files, {}", deleted.files, format::bytes(deleted.bytes)))
 }

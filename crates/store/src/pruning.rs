@@ -131,11 +131,12 @@ impl Pruning {
     }
 
     /// Deletes the games of models before `games_before`, with everything that was published with them, and continues what
-    /// an earlier call that was killed left. `pause` is called between files, and ends the work early when it returns true.
+    /// an earlier call that was killed left. `pause` is called between files with what is deleted so far, and ends the
+    /// work early when it returns true.
     ///
     /// # Errors
     /// A store that cannot be used.
-    pub fn prune_games(&self, goal: &Pruned, pause: &dyn Fn() -> bool) -> Result<DeletedFiles, StoreError> {
+    pub fn prune_games(&self, goal: &Pruned, pause: &dyn Fn(DeletedFiles) -> bool) -> Result<DeletedFiles, StoreError> {
         let first_archive = match self.first_archive(goal.games_before)? {
             0 => goal.first_archive,
             first => first,
@@ -145,7 +146,7 @@ impl Pruning {
         let is_old = |found: &Listed| self.model_of(found).is_some_and(|model| model < pruned.games_before);
         let mut stems = BTreeSet::new();
         for found in self.at.store.files_below(&self.at.path([GAMES]))?.iter().filter(|found| is_old(found)) {
-            if pause() {
+            if pause(deleted) {
                 return Ok(deleted);
             }
             self.delete(found, &mut deleted)?;
@@ -158,7 +159,7 @@ impl Pruning {
                 files.iter().map(|found| found.written).max().unwrap_or_default().max(self.at.store.now() as i64);
             for found in files.iter().filter(|found| is_old(found)) {
                 let of_set = self.stem_of(found).is_some_and(|stem| stems.contains(&stem));
-                if pause() {
+                if pause(deleted) {
                     return Ok(deleted);
                 }
                 if of_set || newest - found.written > LEFT_OVER {
@@ -179,11 +180,11 @@ impl Pruning {
         &self,
         pruned: &Pruned,
         deleted: &mut DeletedFiles,
-        pause: &dyn Fn() -> bool,
+        pause: &dyn Fn(DeletedFiles) -> bool,
     ) -> Result<(), StoreError> {
         for folder in [GAMES, EXAMPLES, HOLDOUT, SGF] {
             for found in self.at.store.files_below(&self.at.path([folder, ARCHIVE]))? {
-                if pause() {
+                if pause(*deleted) {
                     return Ok(());
                 }
                 let name = found.path.filename().unwrap_or_default();
@@ -196,27 +197,45 @@ impl Pruning {
         Ok(())
     }
 
-    /// Deletes SGF records, those of archives before `sgf_from_archive` included.
+    /// Deletes SGF records, those of archives before `sgf_from_archive` included. `pause` is that of
+    /// [`Pruning::prune_games`].
     ///
     /// # Errors
     /// A store that cannot be used.
-    pub fn prune_sgf(&self, files: &[StoredFile], sgf_from_archive: u32) -> Result<DeletedFiles, StoreError> {
+    pub fn prune_sgf(
+        &self,
+        files: &[StoredFile],
+        sgf_from_archive: u32,
+        pause: &dyn Fn(DeletedFiles) -> bool,
+    ) -> Result<DeletedFiles, StoreError> {
         self.archives.marks.raise(&Pruned { sgf_from_archive, ..Pruned::default() })?;
-        self.delete_below(SGF, files)
+        self.delete_below(SGF, files, pause)
     }
 
-    /// Deletes files in quarantine.
+    /// Deletes files in quarantine. `pause` is that of [`Pruning::prune_games`].
     ///
     /// # Errors
     /// A store that cannot be used.
-    pub fn prune_quarantine(&self, files: &[StoredFile]) -> Result<DeletedFiles, StoreError> {
-        self.delete_below(QUARANTINE, files)
+    pub fn prune_quarantine(
+        &self,
+        files: &[StoredFile],
+        pause: &dyn Fn(DeletedFiles) -> bool,
+    ) -> Result<DeletedFiles, StoreError> {
+        self.delete_below(QUARANTINE, files, pause)
     }
 
     /// Deletes those of the files that are in a folder, for nothing else may be deleted one by one.
-    fn delete_below(&self, folder: &str, files: &[StoredFile]) -> Result<DeletedFiles, StoreError> {
+    fn delete_below(
+        &self,
+        folder: &str,
+        files: &[StoredFile],
+        pause: &dyn Fn(DeletedFiles) -> bool,
+    ) -> Result<DeletedFiles, StoreError> {
         let mut deleted = DeletedFiles::default();
         for file in files.iter().filter(|file| file.path.split('/').next() == Some(folder)) {
+            if pause(deleted) {
+                break;
+            }
             let path: Path = self.at.path([]).parts().chain(Path::from(file.path.as_str()).parts()).collect();
             self.at.store.delete(&path)?;
             deleted.files += 1;

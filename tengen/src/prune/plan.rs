@@ -122,44 +122,48 @@ impl Plan {
         self.rows.iter().all(|row| row.gone.count == 0)
     }
 
-    /// Deletes all of it, until `pause` says so. The rest is in the next plan.
+    /// Deletes all of it, until `pause` says so. The rest is in the next plan. `pause` is called between files with what is
+    /// deleted so far.
     ///
     /// # Errors
     /// A store that cannot be used.
-    pub(super) fn delete(&self, run: &Run, pause: &dyn Fn() -> bool) -> Result<DeletedFiles, StoreError> {
-        let mut all = DeletedFiles::default();
-        let mut add = |files: usize, bytes: u64| {
-            all.files += files;
-            all.bytes += bytes;
-        };
+    pub(super) fn delete(&self, run: &Run, pause: &dyn Fn(DeletedFiles) -> bool) -> Result<DeletedFiles, StoreError> {
+        let mut work = Work { deleted: DeletedFiles::default(), pause };
         if self.games.games_before > 0 {
-            let done = run.pruning().prune_games(&self.games, pause)?;
-            add(done.files, done.bytes);
+            let done = run.pruning().prune_games(&self.games, &|done| work.pauses_after(done))?;
+            work.add(done);
         }
         let sgf: Vec<StoredFile> = self.sgf.iter().map(|((file, _), _)| file.clone()).collect();
         let archive = self.sgf.iter().filter_map(|((_, archive), _)| *archive).max();
-        if !pause() && !sgf.is_empty() {
-            let done = run.pruning().prune_sgf(&sgf, archive.map_or(0, |number| number + 1))?;
-            add(done.files, done.bytes);
+        if !work.pauses() && !sgf.is_empty() {
+            let first = archive.map_or(0, |number| number + 1);
+            let done = run.pruning().prune_sgf(&sgf, first, &|done| work.pauses_after(done))?;
+            work.add(done);
         }
         let quarantine: Vec<StoredFile> = self.quarantine.iter().map(|(file, _)| file.clone()).collect();
-        if !pause() {
-            let done = run.pruning().prune_quarantine(&quarantine)?;
-            add(done.files, done.bytes);
+        if !work.pauses() {
+            let done = run.pruning().prune_quarantine(&quarantine, &|done| work.pauses_after(done))?;
+            work.add(done);
         }
-        for (number, item) in self.weights.iter().take_while(|_| !pause()) {
+        for (number, item) in &self.weights {
+            if work.pauses() {
+                break;
+            }
             run.models().delete_weights(*number)?;
-            add(1, item.bytes);
+            work.add(DeletedFiles { files: 1, bytes: item.bytes });
         }
-        if let Some((last, _)) = self.shards.last().filter(|_| !pause()) {
+        if let Some((last, _)) = self.shards.last().filter(|_| !work.pauses()) {
             run.shards().prune(last + 1)?;
-            add(self.shards.len(), bytes(&self.shards));
+            work.add(DeletedFiles { files: self.shards.len(), bytes: bytes(&self.shards) });
         }
-        if !self.checkpoints.is_empty() && !pause() {
+        if !self.checkpoints.is_empty() && !work.pauses() {
             run.checkpoints().prune(self.keep_checkpoints)?;
-            add(self.checkpoints.len(), bytes(&self.checkpoints));
+            work.add(DeletedFiles { files: self.checkpoints.len(), bytes: bytes(&self.checkpoints) });
         }
-        for (sets, item) in self.evaluations.iter().take_while(|_| !pause()) {
+        for (sets, item) in &self.evaluations {
+            if work.pauses() {
+                break;
+            }
             let mut files = 0;
             for set in sets {
                 let segments = run.store().evaluations(set, None)?;
@@ -167,9 +171,35 @@ impl Plan {
                 numbers.iter().try_for_each(|&number| segments.delete(number))?;
                 files += numbers.len();
             }
-            add(files, item.bytes);
+            work.add(DeletedFiles { files, bytes: item.bytes });
         }
-        Ok(all)
+        Ok(work.deleted)
+    }
+}
+
+/// A deletion, kind after kind.
+struct Work<'a> {
+    /// What is deleted of the kinds before.
+    deleted: DeletedFiles,
+    pause: &'a dyn Fn(DeletedFiles) -> bool,
+}
+
+impl Work<'_> {
+    fn add(&mut self, done: DeletedFiles) {
+        self.deleted = self.with(done);
+    }
+
+    fn with(&self, done: DeletedFiles) -> DeletedFiles {
+        DeletedFiles { files: self.deleted.files + done.files, bytes: self.deleted.bytes + done.bytes }
+    }
+
+    fn pauses(&self) -> bool {
+        (self.pause)(self.deleted)
+    }
+
+    /// Whether to pause where so much of a kind is deleted.
+    fn pauses_after(&self, done: DeletedFiles) -> bool {
+        (self.pause)(self.with(done))
     }
 }
 
@@ -192,5 +222,51 @@ impl fmt::Display for Plan {
             note.iter().try_for_each(|note| write!(f, " ({note})"))?;
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use store::Store;
+
+    use super::*;
+
+    #[test]
+    fn deletion_reports_the_files_of_all_kinds_and_pauses_between_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = Store::open(&folder.path().to_string_lossy()).unwrap().run(&"r".parse().unwrap());
+        for path in ["sgf/000001/a.sgf", "sgf/000001/b.sgf", "quarantine/c.parquet", "quarantine/d.parquet"] {
+            let at = folder.path().join("r").join(path);
+            std::fs::create_dir_all(at.parent().unwrap()).unwrap();
+            std::fs::write(at, [0; 10]).unwrap();
+        }
+        let delete = |most: usize| {
+            let plan = Plan {
+                rows: Vec::new(),
+                games: Pruned::default(),
+                sgf: kinds::sgf(&run, &Pruned::default()).unwrap(),
+                weights: Vec::new(),
+                shards: Vec::new(),
+                checkpoints: Vec::new(),
+                keep_checkpoints: 1,
+                evaluations: Vec::new(),
+                quarantine: kinds::quarantine(&run).unwrap(),
+            };
+            let reported = RefCell::new(Vec::new());
+            let pause = |done: DeletedFiles| {
+                reported.borrow_mut().push((done.files, done.bytes));
+                done.files >= most
+            };
+            let done = plan.delete(&run, &pause).unwrap();
+            let mut reported = reported.into_inner();
+            reported.dedup();
+            (reported, done.files)
+        };
+        assert_eq!(delete(1), (vec![(0, 0), (1, 10)], 1));
+        // One file of SGF and two of the quarantine are there.
+        assert_eq!(delete(9), (vec![(0, 0), (1, 10), (2, 20)], 3));
+        assert_eq!(delete(9), (vec![(0, 0)], 0));
     }
 }

@@ -1,10 +1,10 @@
 //! Games that are deleted on request: readers see all others, wherever the deletion is killed.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 
 use record::GameRecord;
-use store::{Checkpoint, FileRef, Pruned, Run, Stem, StoreError};
+use store::{Checkpoint, DeletedFiles, FileRef, Pruned, Run, Stem, StoreError};
 
 use crate::{in_folder, on_every_run, some_games, stored};
 
@@ -34,7 +34,7 @@ fn goal(games_before: u32) -> Pruned {
     Pruned { games_before, games: 7, positions: 70, ..Pruned::default() }
 }
 
-fn never() -> bool {
+fn never(_: DeletedFiles) -> bool {
     false
 }
 
@@ -66,8 +66,16 @@ fn games_of_old_models_are_deleted_with_all_that_belongs_to_them() {
         publish(run, 0..4 * FILES);
         let reader = fresh(run);
         assert_eq!(reader.games().models().unwrap(), [0, 1, 2, 3]);
-        let done = run.pruning().prune_games(&goal(2), &never).unwrap();
+        let reported = RefCell::new(Vec::new());
+        let report = |so_far: DeletedFiles| {
+            reported.borrow_mut().push(so_far.files);
+            false
+        };
+        let done = run.pruning().prune_games(&goal(2), &report).unwrap();
         assert!(done.files >= 3 * 2 * FILES as usize && done.bytes > 10_000, "{done:?}");
+        let mut reported = reported.into_inner();
+        reported.dedup();
+        assert!(reported.into_iter().eq(0..done.files), "each deletion is reported");
         for run in [run, &fresh(run), &reader] {
             assert_eq!(run.games().models().unwrap(), [2, 3]);
             check_readers(run, 2 * FILES, 4 * FILES);
@@ -127,7 +135,7 @@ fn killed_deletion_is_continued_and_harms_no_reader() {
         let reader = fresh(&run);
         reader.games().files_since(0).unwrap();
         let steps = Cell::new(0);
-        let killed = || {
+        let killed = |_: DeletedFiles| {
             steps.set(steps.get() + 1);
             steps.get() > kill
         };
@@ -176,14 +184,14 @@ fn readable_games_of_archives_are_missed_by_none() {
         let old: Vec<_> =
             files.into_iter().filter(|file| archives[..2].iter().any(|a| a.sgf.as_ref() == Some(&file.path))).collect();
         assert_eq!(old.len(), 2);
-        let done = run.pruning().prune_sgf(&old, 3).unwrap();
+        let done = run.pruning().prune_sgf(&old, 3, &never).unwrap();
         assert_eq!((done.files, done.bytes), (2, old.iter().map(|file| file.bytes).sum()));
         assert_eq!(left(run, "sgf").len() as u64, 1 + FILES);
         check_readers(run, 0, 4 * FILES);
         // Nothing else is deleted file by file.
         let others = run.pruning().files("games").unwrap();
-        assert_eq!(run.pruning().prune_sgf(&others, 0).unwrap().files, 0);
-        assert_eq!(run.pruning().prune_quarantine(&others).unwrap().files, 0);
+        assert_eq!(run.pruning().prune_sgf(&others, 0, &never).unwrap().files, 0);
+        assert_eq!(run.pruning().prune_quarantine(&others, &never).unwrap().files, 0);
         check_readers(run, 0, 4 * FILES);
     });
 }
@@ -198,7 +206,7 @@ fn compaction_ends_what_an_archive_without_readable_games_replaces() {
     run.archives().compact(1, 1000).unwrap();
     std::fs::create_dir_all(games(0).parent().unwrap()).unwrap();
     std::fs::write(games(0), source).unwrap();
-    assert_eq!(run.pruning().prune_sgf(&run.pruning().files("sgf").unwrap(), 2).unwrap().files, 1);
+    assert_eq!(run.pruning().prune_sgf(&run.pruning().files("sgf").unwrap(), 2, &never).unwrap().files, 1);
     let run = fresh(&run);
     assert_eq!(run.archives().compact(1, 1000).unwrap().deleted, 1);
     assert!(run.archives().loose_files().unwrap().is_empty() && !games(0).exists());
