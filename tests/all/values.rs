@@ -87,3 +87,28 @@ fn positions_are_searched_by_an_engine_of_katagos_protocol() {
         std::fs::write(&out, "kept").unwrap();
     }
 }
+
+#[test]
+fn games_that_study_positions_omits_are_named_and_counted() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("games.sgf");
+    let whole = "(;SZ[9]KM[7];B[ee];W[ce];B[dc];W[gc];B[gd];W[fd];B[fc];W[ge])\n";
+    let omitted = "(;SZ[19])\n(;SZ[9];B[ee];W[ee])\n(;SZ[9];B[aa\n".repeat(3);
+    let refused = |text: &str| {
+        std::fs::write(&file, text).unwrap();
+        let mut command = program("tengen");
+        command.args(["study", "positions", "--out"]).arg(folder.path().join("positions.jsonl")).arg(&file);
+        let (code, said) = fail(command.args(["--", "/absent/katago"]));
+        assert_eq!(code, 2, "{said}");
+        said
+    };
+    let said = refused(&format!("{whole}{omitted}"));
+    assert_eq!(said.matches("WARN game omitted").count(), 5, "{said}");
+    for words in ["game=2 reason=\"the board is 19x19, not 9x9\"", "game=3 ", "more games omitted", "games=4"] {
+        assert!(said.contains(words), "{words}: {said}");
+    }
+    assert!(said.contains("cannot start the engine"), "the others are searched: {said}");
+    let said = refused(&omitted);
+    assert!(said.contains("no legal game on 9x9 among 9; name other files"), "{said}");
+    assert!(!refused(whole).contains("omitted"));
+}
