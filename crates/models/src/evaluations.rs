@@ -140,6 +140,12 @@ impl EvaluationCache {
                 "each cached evaluation is a request to the bucket; set --evalcache-copies to a folder"
             );
         }
+        // No lookup needs it.
+        if let Err(error) = segments.sweep_copies()
+            && is_first(error.to_string())
+        {
+            tracing::warn!(%error, "copies of killed processes cannot be deleted");
+        }
         EvaluationCache::of(segments, set, tables)
     }
 

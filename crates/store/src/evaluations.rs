@@ -31,6 +31,8 @@ const FOLDER: &str = "evalcache";
 const SEGMENT: &str = "segment";
 /// Bytes of a read from a bucket, where copies are kept.
 const CHUNK: u64 = 128 << 10;
+/// How the name of a copy ends while it is written.
+const PARTIAL: &str = "part";
 
 /// The segments of one set of evaluations.
 #[derive(Clone, Debug)]
@@ -215,6 +217,11 @@ impl Evaluations {
         &self.store
     }
 
+    /// The folder of the copies, if there are any.
+    pub(crate) fn copies(&self) -> Option<&FilePath> {
+        self.copies.as_deref()
+    }
+
     pub(crate) fn folder(&self) -> Path {
         Path::from_iter([FOLDER, self.set.as_str()])
     }
@@ -314,9 +321,16 @@ fn fill(store: &Store, path: &Path, at: u64, into: &mut [u8]) -> Result<(), Stor
 /// Writes a copy aside and renames it, so that it is whole where it is.
 fn keep(folder: &FilePath, copy: &FilePath, bytes: &[u8]) -> io::Result<()> {
     std::fs::create_dir_all(folder)?;
-    let aside = copy.with_extension(format!("{}.part", std::process::id()));
+    let aside = copy.with_extension(format!("{}.{PARTIAL}", std::process::id()));
     std::fs::write(&aside, bytes)?;
     std::fs::rename(&aside, copy)
+}
+
+/// Whether a copy has such a name while it is written: the number of its part, and that of the process.
+pub(crate) fn is_partial_copy(name: &str) -> bool {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let numbers = name.strip_suffix(PARTIAL).and_then(|name| name.strip_suffix('.')?.split_once('.'));
+    numbers.is_some_and(|(part, process)| is_number(part) && is_number(process))
 }
 
 #[cfg(test)]

@@ -2,14 +2,15 @@
 
 use std::fs;
 use std::io;
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use crate::error::StoreError;
-use crate::evaluations::Evaluations;
+use crate::evaluations::{Evaluations, is_partial_copy};
 use crate::pruning::Pruning;
 use crate::store::Store;
 
-/// Segments are at most 1 GiB or so: none is written for as long as this.
+/// Segments are at most 1 GiB or so: neither one of them nor a copy of a part is written for as long as this.
 const ABANDONED_SEGMENT: Duration = Duration::from_secs(24 * 3600);
 
 impl Pruning {
@@ -36,31 +37,43 @@ impl Evaluations {
         }
         Ok(swept)
     }
+
+    /// Deletes the copies that killed processes abandoned a day ago or earlier while they wrote them, and returns how many
+    /// files that were.
+    ///
+    /// # Errors
+    /// A folder that cannot be listed, or a file that cannot be deleted.
+    pub fn sweep_copies(&self) -> Result<usize, StoreError> {
+        self.copies().map_or(Ok(0), |copies| sweep_folder(copies, ABANDONED_SEGMENT, is_partial_copy))
+    }
 }
 
 /// Sweeps a folder of a store, if the store is on this machine.
 fn sweep_in(store: &Store, folder: &str, age: Duration) -> Result<usize, StoreError> {
-    let Some(root) = store.folder() else { return Ok(0) };
-    let folder = root.join(folder);
-    sweep(&folder, age).map_err(|e| StoreError::of_file_system("sweep", &folder, &e))
+    store.folder().map_or(Ok(0), |root| sweep_folder(&root.join(folder), age, is_staged))
 }
 
-fn sweep(folder: &std::path::Path, age: Duration) -> io::Result<usize> {
+/// Sweeps a folder of files that are `partial` by their names.
+fn sweep_folder(folder: &Path, age: Duration, partial: fn(&str) -> bool) -> Result<usize, StoreError> {
+    sweep(folder, age, partial).map_err(|e| StoreError::of_file_system("sweep", folder, &e))
+}
+
+fn sweep(folder: &Path, age: Duration, partial: fn(&str) -> bool) -> io::Result<usize> {
     let entries = match fs::read_dir(folder) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(0),
         entries => entries?,
     };
-    entries.map(|entry| sweep_entry(&entry?, age)).sum()
+    entries.map(|entry| sweep_entry(&entry?, age, partial)).sum()
 }
 
 /// Sweeps a folder, or deletes a file that was abandoned. A file that is gone since it was listed is no error: its writer has
 /// finished, or another process sweeps, too.
-fn sweep_entry(entry: &fs::DirEntry, age: Duration) -> io::Result<usize> {
+fn sweep_entry(entry: &fs::DirEntry, age: Duration, partial: fn(&str) -> bool) -> io::Result<usize> {
     let swept = || -> io::Result<usize> {
         if entry.file_type()?.is_dir() {
-            return sweep(&entry.path(), age);
+            return sweep(&entry.path(), age, partial);
         }
-        let is_abandoned = is_staged(&entry.file_name().to_string_lossy()) && is_older(entry, age)?;
+        let is_abandoned = partial(&entry.file_name().to_string_lossy()) && is_older(entry, age)?;
         if is_abandoned {
             fs::remove_file(entry.path())?;
         }
@@ -95,7 +108,7 @@ mod tests {
         }
         let entries: Vec<fs::DirEntry> = fs::read_dir(folder.path()).unwrap().map(Result::unwrap).collect();
         fs::remove_file(folder.path().join("a.toml#1")).unwrap();
-        let swept = entries.iter().map(|entry| sweep_entry(entry, Duration::ZERO).unwrap()).sum::<usize>();
+        let swept = entries.iter().map(|entry| sweep_entry(entry, Duration::ZERO, is_staged).unwrap()).sum::<usize>();
         assert_eq!(swept, 1);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
     }

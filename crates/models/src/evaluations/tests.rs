@@ -393,6 +393,32 @@ fn open_segment_whose_number_is_published_anew_is_opened_again() {
     assert_eq!((cache.segments(), found(&cache, 7..8), found(&cache, 0..1)), (1, 1, 0));
 }
 
+/// The copies of parts of segments.
+fn copied(copies: &Path) -> Vec<PathBuf> {
+    let inside = |at: PathBuf| std::fs::read_dir(at).unwrap().map(|found| found.unwrap().path());
+    let mut found = vec![copies.to_owned()];
+    (0..4).for_each(|_| found = found.drain(..).flat_map(inside).collect());
+    found.sort();
+    found
+}
+
+#[test]
+fn opening_deletes_a_copy_that_a_killed_process_abandoned() {
+    let server = Server::start().unwrap();
+    let store = Store::open_with(&server.url(), &server.options()).unwrap();
+    let copies = TempDir::new().unwrap();
+    let options = options_with(&store, copies.path());
+    let cache = EvaluationCache::open(&options, set()).unwrap();
+    put(&cache, 1);
+    cache.publish().unwrap();
+    let whole = copied(copies.path());
+    let partial = whole[0].with_file_name("7.4711.part");
+    let written = SystemTime::now() - Duration::from_secs(25 * 3600);
+    File::create(&partial).unwrap().set_modified(written).unwrap();
+    EvaluationCache::open(&options, set()).unwrap();
+    assert_eq!(copied(copies.path()), whole);
+}
+
 #[test]
 fn damaged_copies_are_replaced_from_the_bucket() {
     let server = Server::start().unwrap();
@@ -403,12 +429,7 @@ fn damaged_copies_are_replaced_from_the_bucket() {
     (0..2000).for_each(|number| drop(put(&cache, number)));
     cache.publish().unwrap();
     assert_eq!(found(&cache, 0..2000), 2000);
-    let files = || {
-        let inside = |at: PathBuf| std::fs::read_dir(at).unwrap().map(|found| found.unwrap().path());
-        let mut found = vec![copies.path().to_owned()];
-        (0..4).for_each(|_| found = found.drain(..).flat_map(inside).collect());
-        found
-    };
+    let files = || copied(copies.path());
     assert!(!files().is_empty());
     for file in files() {
         let mut bytes = std::fs::read(&file).unwrap();

@@ -1,5 +1,8 @@
 //! Segments of evaluation caches.
 
+use std::fs::File;
+use std::time::{Duration, SystemTime};
+
 use bytes::Bytes;
 use store::{Store, StoreError};
 use tempfile::TempDir;
@@ -129,6 +132,25 @@ fn copies_belong_to_one_store_and_one_object() {
     first.keep_copies(&[2]);
     second.keep_copies(&[2]);
     assert!(copied(copies.path()).is_empty());
+}
+
+#[test]
+fn copies_that_killed_processes_abandoned_are_deleted_after_a_day() {
+    let server = testing::s3::Server::start().unwrap();
+    let copies = TempDir::new().unwrap();
+    let segments = on_server(&server).evaluations("s", Some(copies.path())).unwrap();
+    assert_eq!(segments.sweep_copies().unwrap(), 0, "there is no folder");
+    segments.publish(&bytes(1000)).unwrap();
+    assert_eq!(read(&segments, 1, 0, 1000).unwrap(), bytes(1000));
+    let [folder] = copied(copies.path()).try_into().unwrap();
+    let names = ["0", "1.4711.part", "2.4711.part", "3.part", "notes.4711.part"];
+    for (name, hours) in names.into_iter().zip([25, 25, 23, 25, 25]) {
+        let file = File::options().create(true).append(true).open(folder.join(name)).unwrap();
+        file.set_modified(SystemTime::now() - Duration::from_secs(hours * 3600)).unwrap();
+    }
+    assert_eq!([(); 2].map(|()| segments.sweep_copies().unwrap()), [1, 0]);
+    let there = names.map(|name| folder.join(name).exists());
+    assert_eq!(there, [true, false, true, true, true]);
 }
 
 #[test]
