@@ -12,10 +12,10 @@
 //!
 //! The format is that of crate `evalcache`; this module knows numbers and bytes.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io;
 use std::ops::Range;
-use std::os::unix::fs::FileExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path as FilePath, PathBuf};
 
 use bytes::Bytes;
@@ -53,7 +53,7 @@ pub struct SegmentFile {
 #[derive(Debug)]
 enum Place {
     File { file: File, path: PathBuf },
-    Bucket { store: Store, path: Path, copies: Option<PathBuf> },
+    Bucket { store: Store, path: Path, version: String, copies: Option<PathBuf> },
 }
 
 impl Store {
@@ -97,11 +97,10 @@ fn digest(parts: &[&str]) -> String {
     format!("{:.16x}", hash.finalize())
 }
 
-/// The folder of the copies of an object. A set that is deleted and begun anew has other objects under the same numbers.
-fn copies_name(number: u32, object: &ObjectMeta) -> String {
+/// The version of an object. A set that is deleted and begun anew has other objects under the same numbers.
+fn version(object: &ObjectMeta) -> String {
     let (size, written) = (object.size.to_string(), object.last_modified.timestamp_millis().to_string());
-    let version = object.e_tag.as_deref().unwrap_or(&written);
-    format!("{}-{}", number_name(number), digest(&[&size, version]))
+    digest(&[&size, object.e_tag.as_deref().unwrap_or(&written)])
 }
 
 impl Evaluations {
@@ -159,12 +158,13 @@ impl Evaluations {
             return Ok(SegmentFile { len, place: Place::File { file, path } });
         }
         let object = self.store.object(&path)?;
+        let version = version(&object);
         let copies = self.copies.as_ref().map(|copies| {
-            let name = copies_name(number, &object);
+            let name = format!("{}-{version}", number_name(number));
             self.drop_copies(|other, folder| other != number || folder == name);
             copies.join(name)
         });
-        Ok(SegmentFile { len: object.size, place: Place::Bucket { store: self.store.clone(), path, copies } })
+        Ok(SegmentFile { len: object.size, place: Place::Bucket { store: self.store.clone(), path, version, copies } })
     }
 
     /// Deletes the copies of segments with other numbers than these.
@@ -237,6 +237,29 @@ impl SegmentFile {
         self.len
     }
 
+    /// Whether the store still has it. Another segment may have its number since it was opened.
+    ///
+    /// # Errors
+    /// A store that cannot be reached.
+    pub fn is_current(&self) -> Result<bool, StoreError> {
+        let current = match &self.place {
+            Place::File { file, path } => {
+                // While it is open no other file has its number of the file system.
+                let identity = |of: &Metadata| (of.dev(), of.ino());
+                let own = file.metadata().map_err(|e| file_error(path, &e))?;
+                let is_own = |found: Metadata| identity(&found) == identity(&own) && found.len() == self.len;
+                std::fs::metadata(path).map(is_own).map_err(|e| file_error(path, &e))
+            }
+            Place::Bucket { store, path, version: own, .. } => {
+                store.object(path).map(|object| version(&object) == *own)
+            }
+        };
+        match current {
+            Err(StoreError::NotFound { .. }) => Ok(false),
+            current => current,
+        }
+    }
+
     /// Fills `into` with the bytes from `at` on.
     ///
     /// # Errors
@@ -244,8 +267,8 @@ impl SegmentFile {
     pub fn read(&self, at: u64, into: &mut [u8]) -> Result<(), StoreError> {
         match &self.place {
             Place::File { file, path } => file.read_exact_at(into, at).map_err(|e| file_error(path, &e)),
-            Place::Bucket { store, path, copies: None } => fill(store, path, at, into),
-            Place::Bucket { store, path, copies: Some(copies) } => {
+            Place::Bucket { store, path, copies: None, .. } => fill(store, path, at, into),
+            Place::Bucket { store, path, copies: Some(copies), .. } => {
                 let mut done = 0;
                 while done < into.len() {
                     let (from, into) = (at + done as u64, &mut into[done..]);

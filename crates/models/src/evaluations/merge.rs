@@ -81,11 +81,22 @@ impl EvaluationCache {
     /// A merged segment that got a used number is replaced by one that does not have its evaluations. If its process is killed
     /// before it publishes it again, those that it stands for have to stay. So nothing is deleted where a listed segment cannot
     /// be asked, since it is gone: it may be one that replaced another.
+    ///
+    /// Opening one reads its filters, which are megabytes. Of one that is open it is enough that the store still has it: where
+    /// a set was deleted and begun anew, another one has its number.
     fn delete_replaced(&self) -> Result<usize, EvaluationCacheError> {
         let numbers = self.segments.numbers()?;
+        // The lock is not held during requests.
+        let open = self.opened().to_vec();
         let mut replaced: Vec<u32> = Vec::new();
         for &number in numbers.iter().rev() {
             if replaced.contains(&number) {
+                continue;
+            }
+            if let Some(one) = open.iter().find(|one| one.number == number)
+                && one.segment.source().0.is_current()?
+            {
+                replaced.extend(replaced_by(number, &one.segment));
                 continue;
             }
             match open_segment(&self.segments, number) {

@@ -31,6 +31,13 @@ fn segments_get_consecutive_numbers_and_are_read_in_parts() {
         assert_eq!(segments.open(1).unwrap().size(), 300_000);
         assert_eq!(read(&segments, 1, 131_000, 500).unwrap(), content[131_000..131_500]);
         assert!(read(&segments, 2, 5, 6).is_err());
+        let open = segments.open(2).unwrap();
+        assert!(open.is_current().unwrap());
+        segments.delete(2).unwrap();
+        assert!(!open.is_current().unwrap(), "it is gone");
+        assert_eq!(segments.publish(&bytes(11)).unwrap(), 2);
+        assert!(!open.is_current().unwrap(), "another one has its number");
+        assert!(segments.open(2).unwrap().is_current().unwrap());
         segments.delete(1).unwrap();
         segments.delete(1).unwrap();
         assert_eq!(segments.numbers().unwrap(), [2]);

@@ -196,6 +196,35 @@ fn segment_that_is_gone_once_it_is_opened_delays_deletions() {
 }
 
 #[test]
+fn merge_opens_no_segment_that_is_open() {
+    let store = Store::in_memory().unwrap();
+    (0..3).for_each(|number| publish(&store, number..number + 1));
+    let reads = Arc::new(AtomicUsize::new(0));
+    let counted = reads.clone();
+    let cache = open(&with_guard(&store, move |access| {
+        counted.fetch_add(usize::from(access == Access::Get), Ordering::Relaxed);
+        true
+    }));
+    reads.store(0, Ordering::Relaxed);
+    // No two of them fit together.
+    let done = cache.merge(Mergeable { entries: 1, ..Mergeable::ALL }).unwrap();
+    assert_eq!((done, reads.load(Ordering::Relaxed)), (MergedSegments::default(), 3));
+}
+
+/// The open segment 3 replaced 1 and 2 of the set before.
+#[test]
+fn open_segment_of_a_set_that_is_begun_anew_replaces_nothing() {
+    let store = Store::in_memory().unwrap();
+    (0..2).for_each(|number| publish(&store, number..number + 1));
+    let cache = open(&store);
+    assert_eq!(cache.compact(&|_| true).unwrap().deleted, 2);
+    cache.segments.delete(3).unwrap();
+    (0..3).for_each(|number| publish(&store, number..number + 1));
+    assert_eq!(cache.compact(&|_| true).unwrap().deleted, 0);
+    assert_eq!((cache.segments.numbers().unwrap(), found(&open(&store), 0..3)), (vec![1, 2, 3], 3));
+}
+
+#[test]
 fn lookups_go_on_while_segments_are_merged() {
     let store = Store::in_memory().unwrap();
     (0..3).for_each(|number| publish(&store, number..number + 1));
