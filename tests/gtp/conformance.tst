@@ -137,6 +137,8 @@
 #? [? nothing to say]
 
 # Moves that the program makes
+79 set_random_seed 42
+#? []
 80 genmove black
 #? [[A-HJ]\d]
 81 reg_genmove white

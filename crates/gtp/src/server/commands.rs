@@ -29,7 +29,7 @@ enum Perform {
 use Perform::{Now, Thinking};
 
 /// In the order in which `list_commands` shows them.
-const COMMANDS: [(&str, Perform); 57] = [
+const COMMANDS: [(&str, Perform); 58] = [
     ("protocol_version", Now(|_, arguments| none(arguments).map(|()| "2".to_owned()))),
     ("name", Now(|session, arguments| none(arguments).map(|()| session.setup.name.clone()))),
     ("version", Now(|session, arguments| none(arguments).map(|()| session.setup.version.clone()))),
@@ -39,6 +39,7 @@ const COMMANDS: [(&str, Perform); 57] = [
     ("boardsize", Now(setup::boardsize)),
     ("clear_board", Now(setup::clear_board)),
     ("clear_cache", Now(setup::clear_cache)),
+    ("set_random_seed", Now(setup::set_random_seed)),
     ("komi", Now(setup::komi)),
     ("get_komi", Now(|session, arguments| none(arguments).map(|()| session.komi.to_string()))),
     ("loadsgf", Now(setup::loadsgf)),

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use go::{Game, Move, Scoring};
 use mcts::{Algorithm, EvaluateError, Evaluator, Search, Settings};
-use play::{Budget, SearchDriver, Seed};
+use play::{Budget, SearchDriver, Seed, generator};
 
 use super::player::{Decision, Player, PlayerError, Task, Watch};
 use super::playouts;
@@ -137,6 +137,11 @@ impl Player for EnginePlayer {
 
     fn new_game(&mut self) {
         self.open = None;
+    }
+
+    fn reseed(&mut self, seed: u64) {
+        self.new_game();
+        self.rng = generator(seed);
     }
 }
 

@@ -53,4 +53,7 @@ pub trait Player {
 
     /// What follows has nothing to do with what was before.
     fn new_game(&mut self) {}
+
+    /// What follows draws its random numbers from this seed, and has nothing to do with what was before.
+    fn reseed(&mut self, _: u64) {}
 }

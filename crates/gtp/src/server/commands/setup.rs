@@ -32,6 +32,13 @@ pub(super) fn clear_cache(session: &mut Session<'_>, arguments: &[&str]) -> Answ
     done()
 }
 
+/// GNU Go's: the random numbers that follow are drawn from an integer.
+pub(super) fn set_random_seed(session: &mut Session<'_>, arguments: &[&str]) -> Answer {
+    let seed: i64 = number(one(arguments)?)?;
+    session.player.reseed(seed as u64);
+    done()
+}
+
 pub(super) fn komi(session: &mut Session<'_>, arguments: &[&str]) -> Answer {
     let komi: f32 = number(one(arguments)?)?;
     // The protocol wants every komi to be accepted, however ridiculous; infinity is not a number of points.

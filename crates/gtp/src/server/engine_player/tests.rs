@@ -2,9 +2,10 @@ use std::ops::ControlFlow;
 
 use go::Size;
 use mcts::{Evaluation, Gumbel, Request, Ticket, Tickets, Value};
-use play::{Uniform, generator};
+use play::{RandomModel, Uniform};
 
 use super::*;
+use crate::server::tests::{First, check_with, setup, talk_with};
 
 /// The model `uniform` with the settings of the 9x9 run, but for the algorithm and that passes are allowed.
 pub(in crate::server) fn engine_player(algorithm: &str, visits: u32) -> EnginePlayer {
@@ -218,4 +219,48 @@ fn other_positions_begin_anew() {
             if search.visits() > 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })
         .expect("it thinks");
+}
+
+/// The model gives another evaluation for each number that is drawn.
+#[test]
+fn same_seed_gives_the_same_moves() {
+    let moves = |before: &str, seed: &str| -> Vec<String> {
+        let mut player = engine_player_with(Box::new(RandomModel::new()), "gumbel", 20);
+        let input = format!("{before}set_random_seed {seed}\n{}", "genmove b\ngenmove w\n".repeat(3));
+        let said = talk_with(&mut player, setup(5), input.as_bytes());
+        let skipped = before.lines().count();
+        let responses = said.split("\n\n").filter(|response| !response.is_empty()).skip(skipped);
+        responses.map(str::to_owned).collect()
+    };
+    let fresh = moves("", "7");
+    assert_eq!((fresh.len(), fresh[0].as_str()), (7, "="));
+    // Neither what was drawn before nor what was thought about the same position counts.
+    for before in ["reg_genmove b\n", "set_random_seed 8\nreg_genmove b\nreg_genmove w\n"] {
+        assert_eq!(moves(before, "7"), fresh, "{before}");
+    }
+    assert!(["8", "-7", "0"].map(|seed| moves("", seed)).iter().all(|other| *other != fresh));
+}
+
+#[test]
+fn seed_is_one_integer() {
+    check_with(
+        &mut First::default(),
+        setup(5),
+        "> known_command set_random_seed
+         = true
+         > 1 set_random_seed 2147483647
+         =1
+         > set_random_seed -1
+         =
+         > set_random_seed
+         ? syntax error
+         > set_random_seed 1 2
+         ? syntax error
+         > set_random_seed 1.5
+         ? syntax error
+         > set_random_seed seed
+         ? syntax error
+         > set_random_seed 9223372036854775808
+         ? syntax error",
+    );
 }
