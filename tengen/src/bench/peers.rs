@@ -91,14 +91,8 @@ impl Loaded {
     pub(super) fn measure(&mut self, time: Duration) -> anyhow::Result<Rate> {
         writeln!(self.input, "{}", time.as_secs_f64()).with_context(|| format!("{} has ended", self.peer))?;
         let line = self.line()?;
-        let mut numbers = line.split(' ').map(str::parse::<f64>);
-        match (numbers.next(), numbers.next()) {
-            (Some(Ok(batches)), Some(Ok(seconds))) if seconds > 0.0 => {
-                let wall = Duration::from_secs_f64(seconds);
-                Ok(Rate { count: batches * f64::from(self.batch), spent: Spent { wall, core: wall } })
-            }
-            _ => bail!("{} printed {line:?} instead of batches and seconds", self.peer),
-        }
+        rate(&line, self.batch)
+            .ok_or_else(|| anyhow!("{} printed {line:?} instead of batches, seconds and seconds on a core", self.peer))
     }
 
     fn line(&mut self) -> anyhow::Result<String> {
@@ -109,6 +103,16 @@ impl Loaded {
         }
         Ok(line.trim().to_owned())
     }
+}
+
+/// The rate that a line of the script states: batches, seconds, and seconds of the process on a core, which our rates are
+/// by, too. On a busy machine a rate by the wall would make a library seem slower than it is.
+fn rate(line: &str, batch: u32) -> Option<Rate> {
+    let number = |word: &str| word.parse::<f64>().ok().filter(|&number| number.is_finite() && number > 0.0);
+    let numbers = line.split(' ').map(number).collect::<Option<Vec<_>>>()?;
+    let [batches, wall, core] = numbers[..] else { return None };
+    let time = |seconds| Duration::try_from_secs_f64(seconds).ok();
+    Some(Rate { count: batches * f64::from(batch), spent: Spent { wall: time(wall)?, core: time(core)? } })
 }
 
 impl Drop for Loaded {
@@ -128,5 +132,23 @@ impl fmt::Display for Peer {
             Peer::Openvino => "openvino",
             Peer::OpenvinoBf16 => "openvino-bf16",
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rate_of_a_library_on_a_core_is_by_the_time_of_its_process() {
+        let rate = rate("10 4.0 2.5", 8).unwrap();
+        assert_eq!((rate.per_second(), rate.per_core()), (20.0, 32.0));
+    }
+
+    #[test]
+    fn line_without_three_positive_numbers_is_no_rate() {
+        for line in ["", "10 4.0", "10 4.0 2.5 1", "10 4.0 x", "10 inf 2.5", "10 4.0 NaN", "10 4.0 0", "-1 4.0 2.5"] {
+            assert!(rate(line, 8).is_none(), "{line:?}");
+        }
     }
 }
