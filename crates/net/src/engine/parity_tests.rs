@@ -1,6 +1,6 @@
 //! Crate `cpu` against libtorch, over everything that a network may be.
 //!
-//! `PROPTEST_CASES=2000 PROPTEST_RNG_SEED=7` runs more cases, and others.
+//! Cases are always the same: [`CASES`] of a fixed seed. `PROPTEST_CASES=2000 PROPTEST_RNG_SEED=7` runs more, and others.
 
 use std::ops::Range;
 
@@ -15,7 +15,7 @@ use tch::Kind;
 
 use super::*;
 use crate::layout::Role;
-use crate::{Inputs, Shape};
+use crate::{Inputs, Shape, features};
 
 /// Cases without `PROPTEST_CASES`.
 const CASES: u32 = 120;
@@ -138,7 +138,18 @@ impl Case {
 
     fn planes(&self) -> Vec<u8> {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(!self.seed);
-        (0..self.batch * self.position()).map(|_| u8::from(rng.random::<f32>() < 0.3)).collect()
+        let mut planes: Vec<u8> =
+            (0..self.batch * self.position()).map(|_| u8::from(rng.random::<f32>() < 0.3)).collect();
+        if self.shape.inputs.tell_komi() {
+            // As `features` writes it, up to a komi of all points of the board.
+            let area = self.shape.size.area();
+            let most = (2 * area).min(127) as u8;
+            for position in planes.chunks_exact_mut(self.position()) {
+                let komi = rng.random_range(128 - most..=128 + most);
+                position[features::KOMI * area..][..area].fill(komi);
+            }
+        }
+        planes
     }
 
     /// Bytes of a position.
