@@ -25,11 +25,24 @@ const WORK: usize = 40_000_000;
 const FEW: usize = 3;
 /// What f32 differs by from libtorch's, relative to 1 and the largest difference of two logits.
 pub(super) const TOLERANCE: f32 = 1e-5;
+/// What a probability or value in int16 differs by from f32, with small heads and scales of the same positions.
+///
+/// The root of the mean square of a layer's error is 0.0007 of that of its outputs, so 0.0025 after 13 layers. Logits of
+/// small heads have a standard deviation of 2 at most, and the largest of some thousand errors is four to five times their
+/// deviation: 0.02, of which a probability has half. Values of a trained network were 0.024 apart at most, over 4,032
+/// positions with scales of 4,096 (experiment 0067). A plane or channel with a wrong scale makes larger errors.
+const ROUNDING: f32 = 0.03;
+/// What small heads are multiplied by: the last layers of 6x64 would have logits with a standard deviation of 15.
+const SMALL: f32 = 0.125;
+/// The weights before policy and value.
+const LAST: [&str; 4] = ["policy.dense.weight", "policy.board.weight", "policy.pass.weight", "value.out.weight"];
 
 /// What is done to weights that are as after He's initialisation.
 #[derive(Clone, Copy, Debug)]
 enum Extreme {
     Nothing,
+    /// The last layers are small, as after training: otherwise policies are on one move, and values are 1 and -1.
+    SmallHeads,
     /// The inside of each block is scaled by a power of two: the network computes the same function.
     Scaled(i32),
     /// Whole tensors, or single output channels, are 0.
@@ -60,6 +73,7 @@ fn config() -> ProptestConfig {
 fn extremes() -> impl Strategy<Value = Extreme> {
     prop_oneof![
         2 => Just(Extreme::Nothing),
+        2 => Just(Extreme::SmallHeads),
         2 => prop_oneof![-40..-10, 10..40].prop_map(Extreme::Scaled),
         1 => Just(Extreme::Zeros),
         1 => (2.0f32..100.0).prop_map(Extreme::Dominated),
@@ -119,6 +133,10 @@ impl Case {
             let outputs = spec.dimensions[0];
             match self.extreme {
                 Extreme::Nothing => {}
+                Extreme::SmallHeads => {
+                    let factor = if LAST.contains(&spec.name.as_str()) { SMALL } else { 1.0 };
+                    numbers.iter_mut().for_each(|number| *number *= factor);
+                }
                 Extreme::Scaled(power) => {
                     let factor = scale(&spec.name, spec.role, power);
                     numbers.iter_mut().for_each(|number| *number *= factor);
@@ -225,7 +243,8 @@ fn check_bits(
     }
 }
 
-/// f32 is within the tolerance of libtorch's, and both precisions have the same bits with every instruction set.
+/// f32 is within the tolerance of libtorch's, int16 with small heads within [`ROUNDING`] of f32, and both precisions have
+/// the same bits with every instruction set.
 fn check(case: &Case) {
     let (weights, planes) = (case.weights(), case.planes());
     let description = weights.description().unwrap();
@@ -237,9 +256,13 @@ fn check(case: &Case) {
     assert!(apart < bound, "{apart} of {bound}");
     check_bits(case, &description, None, &planes, &exact);
 
-    let scales = cpu::Model::calibrate(&description, &planes[..case.batch.min(8) * case.position()]).unwrap();
+    let is_near = matches!(case.extreme, Extreme::SmallHeads);
+    let calibrated = if is_near { case.batch } else { case.batch.min(8) };
+    let scales = cpu::Model::calibrate(&description, &planes[..calibrated * case.position()]).unwrap();
     let rounded = answers(&engine(cpu::Precision::Int16(&scales)), case.shape, &planes, case.batch);
     assert!(rounded.iter().flatten().all(|number| number.is_finite()));
+    let apart = largest(&rounded, &exact);
+    assert!(!is_near || apart < ROUNDING, "int16: {apart}");
     check_bits(case, &description, Some(&scales), &planes, &rounded);
 }
 
@@ -249,7 +272,7 @@ fn large_networks_in_whole_batches_equal_libtorch() {
     for (side, blocks, filters, batch) in [(9, 6, 64, 256), (19, 4, 32, 64)] {
         let plain = Shape::plain(Size::new(side).unwrap());
         let shape = Shape { inputs: Inputs::Tactics, blocks, filters, value_hidden: 64, ..plain };
-        check(&Case { shape, batch, extreme: Extreme::Nothing, seed: 1 });
+        check(&Case { shape, batch, extreme: Extreme::SmallHeads, seed: 1 });
     }
 }
 
