@@ -35,15 +35,24 @@ run: setup
 	cargo run --locked --release --package tengen -- run $(CONFIG) --serve
 
 # The fastest checks first.
-lint: setup
+lint: lint-all lint-cpu
+
+lint-all: setup
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	cargo clippy --locked --workspace --test control_plane -- -D warnings
 
+# The programs of make dist, without the feature torch. In a folder of its own, as there. No part of make test, which would
+# compile all dependencies a second time.
+lint-cpu: export CARGO_TARGET_DIR := $(abspath $(or $(CARGO_TARGET_DIR),target))/lint-cpu
+lint-cpu:
+	cargo clippy --locked --no-default-features --package net --package selfplay --package stages --package evaluator \
+		--package inference --package web --package tengen -- -D warnings
+
 check: lint
 	RUST_TEST_THREADS=$(TEST_THREADS) cargo test --locked --workspace --lib --no-fail-fast
 
-test: python node tools lint
+test: python node tools lint-all
 	scripts/setup-cluster $(firstword $(KUBERNETES))
 	python3 -B scripts/test_setup.py
 	python3 -B scripts/test_cluster.py
@@ -130,4 +139,4 @@ control-plane:
 	@scripts/setup-cluster
 
 .PHONY: help run lint check test test-cluster cluster cluster-stop doc book deny dist sanitize fuzz setup python node tools
-.PHONY: control-plane peers
+.PHONY: control-plane peers lint-all lint-cpu
