@@ -12,10 +12,12 @@ use tests::{program, repository, succeed};
 const TUTORIAL: [&str; 5] = ["first-run", "notebook", "bootstrap", "play", "cluster"];
 
 /// Commands of the blocks that are checked without being run, with the reason. All others run.
-const NOT_RUN: [(&str, &str); 3] = [
+const NOT_RUN: [(&str, &str); 5] = [
     ("make run", "trains for more than 20 minutes; a dry run checks the target"),
     ("make test", "would run this test; a dry run checks the target"),
     ("cargo build --release", "compiles for minutes; the programs of this build are used instead"),
+    ("make dist", "compiles for minutes; a dry run checks the target"),
+    ("pip install target/dist/tengen-*.whl", "needs the wheel, which scripts/try-dist tries"),
 ];
 
 /// The code blocks of a document: language and text.
@@ -37,11 +39,11 @@ fn checkout() -> tempfile::TempDir {
     for name in ["selfplay", "shuffler", "trainer", "evaluator", "tengen"] {
         symlink(program(name).get_program(), release.join(name)).unwrap();
     }
-    // `make` and `cargo` of the page: what must not run is checked, and everything else runs in the repository.
+    // `make`, `cargo` and `pip` of the page: what must not run is checked, and everything else runs in the repository.
     let tools = folder.path().join("tools");
     fs::create_dir(&tools).unwrap();
     let root = repository().display().to_string();
-    for name in ["make", "cargo"] {
+    for name in ["make", "cargo", "pip"] {
         let mut script = "#!/bin/sh\ncase \"$*\" in\n".to_owned();
         for (command, _) in NOT_RUN {
             let Some(arguments) = command.strip_prefix(name) else { continue };
