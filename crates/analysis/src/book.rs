@@ -15,7 +15,6 @@ use go::{Color, Game, Move, Scoring, Size, Symmetry};
 use mcts::Value;
 use serde::{Deserialize, Serialize};
 
-use crate::origin::differ;
 use crate::report::letter;
 use crate::{Analysis, FileError, Origin};
 
@@ -38,10 +37,10 @@ pub struct BookHeader {
     version: u32,
     /// The model that searched.
     pub model: String,
-    /// The SHA-256 of its weights; `None` for a built-in model, and in books of older versions.
+    /// The SHA-256 of its weights; `None` for a built-in model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weights: Option<String>,
-    /// What rounds evaluations; `None` for a book that was begun without an evaluation cache, and in books of older versions.
+    /// What rounds evaluations; `None` for a book that was begun without an evaluation cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evaluations: Option<String>,
     /// The side of the board.
@@ -75,19 +74,21 @@ impl BookHeader {
         let side = |header: &BookHeader| format!("{0}x{0}", header.board_size);
         let komi = |header: &BookHeader| format!("komi {}", header.komi);
         let model = |header: &BookHeader| format!("model {}", header.model);
-        let weights = |header: &BookHeader| {
-            let all = header.weights.as_deref().unwrap_or_default();
-            format!("{} with weights {}", model(header), all.get(..12).unwrap_or(all))
+        let weights = |header: &BookHeader| match header.weights.as_deref() {
+            Some(all) => format!("{} with weights {}", model(header), all.get(..12).unwrap_or(all)),
+            None => format!("{} without weights", model(header)),
         };
         let evaluations =
             |header: &BookHeader| format!("cached evaluations ({})", header.evaluations.as_deref().unwrap_or_default());
+        // A run whose inference servers do not respond in time has no cache, and continues the book.
+        let rounded_otherwise = self.evaluations.iter().zip(&other.evaluations).any(|(one, other)| one != other);
         let both = |of: &dyn Fn(&BookHeader) -> String| Some((of(self), of(other)));
         match () {
             () if self.model != other.model => both(&model),
-            () if differ(self.weights.as_ref(), other.weights.as_ref()) => both(&weights),
+            () if self.weights != other.weights => both(&weights),
             () if self.board_size != other.board_size => both(&side),
             () if self.komi.to_bits() != other.komi.to_bits() => both(&komi),
-            () if differ(self.evaluations.as_ref(), other.evaluations.as_ref()) => both(&evaluations),
+            () if rounded_otherwise => both(&evaluations),
             () => None,
         }
     }

@@ -12,13 +12,12 @@ use go::sgf::Record;
 use serde::{Deserialize, Serialize};
 
 use crate::Origin;
-use crate::origin::differ;
 use crate::report::{Report, letter};
 
 const FORMAT: &str = "tengen-analysis";
 const VERSION: u32 = 1;
 
-/// What was analysed, and how. A file is continued only by an analysis with the same; weights may be unknown.
+/// What was analysed, and how. A file is continued only by an analysis with the same.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Header {
@@ -26,11 +25,10 @@ pub struct Header {
     version: u32,
     /// The model.
     pub model: String,
-    /// The SHA-256 of its weights; `None` for a built-in model, and in files of older versions.
+    /// The SHA-256 of its weights; `None` for a built-in model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub weights: Option<String>,
-    /// What rounds evaluations: symmetry and steps of the evaluation cache; in files of older versions the name of its set. `None`
-    /// without a cache.
+    /// What rounds evaluations: symmetry and steps of the evaluation cache. `None` without a cache.
     pub evaluations: Option<String>,
     /// Visits below the root.
     pub visits: u32,
@@ -234,28 +232,18 @@ pub(crate) fn is_cut_header(bytes: &[u8], format: &str) -> bool {
 
 fn check(path: &Path, line: &[u8], header: &Header) -> Result<(), FileError> {
     let other = |what| Err(FileError::Other { path: path.to_owned(), what });
-    let Ok(mut found) = serde_json::from_slice::<Header>(line) else { return other("its first line") };
-    let other_weights = differ(found.weights.as_ref(), header.weights.as_ref());
-    found.weights.clone_from(&header.weights);
-    let other_evaluations = !same_rounding(found.evaluations.as_deref(), header.evaluations.as_deref());
-    found.evaluations.clone_from(&header.evaluations);
+    let Ok(found) = serde_json::from_slice::<Header>(line) else { return other("its first line") };
     let game = |header: &Header| (header.board_size, header.initial_player.clone(), header.initial_stones.clone());
     match () {
-        () if found.model != header.model => other("the model"),
-        () if other_weights => other("the SHA-256 of its weights"),
-        () if other_evaluations => other("the evaluation cache"),
         () if found == *header => Ok(()),
+        () if found.model != header.model => other("the model"),
+        () if found.weights != header.weights => other("the SHA-256 of its weights"),
+        () if found.evaluations != header.evaluations => other("the evaluation cache"),
         () if found.visits != header.visits => other("the number of visits"),
         () if game(&found) != game(header) || found.moves != header.moves => other("the game"),
         () if found.komi != header.komi => other("komi"),
         () => other("a setting"),
     }
-}
-
-/// Whether evaluations are rounded in the same way. The name of a set, as in files of older versions, has `-canonical-2048-`.
-fn same_rounding(found: Option<&str>, asked: Option<&str>) -> bool {
-    let in_name = |(name, asked): (&str, &str)| name.contains(&format!("-{}-", asked.replace(' ', "-")));
-    found == asked || found.zip(asked).is_some_and(in_name)
 }
 
 #[cfg(test)]
@@ -285,42 +273,29 @@ mod tests {
         assert_eq!(found, expected);
     }
 
-    /// Files of older versions do not say the weights.
     #[test]
-    fn other_weights_under_the_name_of_a_model_are_refused_where_both_are_known() {
+    fn other_weights_under_the_name_of_a_model_are_refused() {
         let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("game.jsonl");
         let of = |weights: Option<&str>| Header { weights: weights.map(str::to_owned), ..header(GAME, 30) };
-        for (first, second, is_refused) in [
-            (Some("ab"), Some("cd"), true),
-            (Some("ab"), Some("ab"), false),
-            (None, Some("cd"), false),
-            (Some("ab"), None, false),
-        ] {
-            let path = folder.path().join(format!("{first:?}-{second:?}.jsonl"));
-            drop(AnalysisFile::open(&path, &of(first)).expect("a file"));
-            let opened = AnalysisFile::open(&path, &of(second)).map(|(_, reports)| reports.len());
-            let opened = opened.map_err(|error| error.to_string());
-            match is_refused {
-                true => assert!(opened.is_err_and(|error| error.contains("(the SHA-256 of its weights differs)"))),
-                false => assert_eq!(opened, Ok(3), "{first:?} and {second:?}"),
-            }
+        drop(AnalysisFile::open(&path, &of(Some("ab"))).expect("a file"));
+        assert!(AnalysisFile::open(&path, &of(Some("ab"))).is_ok());
+        for other in [Some("cd"), None] {
+            let refused = AnalysisFile::open(&path, &of(other)).expect_err("another").to_string();
+            assert!(refused.contains("(the SHA-256 of its weights differs)"), "{other:?}: {refused}");
         }
     }
 
-    /// Files of older versions have the whole name of the set, with the digest of tables that a new version replaces.
     #[test]
     fn file_is_continued_with_the_same_symmetry_and_steps_alone() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("game.jsonl");
         let of = |evaluations: Option<&str>| Header { evaluations: evaluations.map(str::to_owned), ..header(GAME, 30) };
-        for first in ["canonical 2048", "000102030405060708090a0b-9x9-komi-canonical-2048-89abcdef"] {
-            fs::write(&path, "").expect("the file");
-            drop(AnalysisFile::open(&path, &of(Some(first))).expect("a file"));
-            assert!(AnalysisFile::open(&path, &of(Some("canonical 2048"))).is_ok(), "{first}");
-            for other in [Some("canonical 256"), Some("mean8 2048"), Some("canonical exact"), None] {
-                let refused = AnalysisFile::open(&path, &of(other)).expect_err("another").to_string();
-                assert!(refused.contains("(the evaluation cache differs)"), "{first} and {other:?}: {refused}");
-            }
+        drop(AnalysisFile::open(&path, &of(Some("canonical 2048"))).expect("a file"));
+        assert!(AnalysisFile::open(&path, &of(Some("canonical 2048"))).is_ok());
+        for other in [Some("canonical 256"), Some("mean8 2048"), Some("canonical exact"), None] {
+            let refused = AnalysisFile::open(&path, &of(other)).expect_err("another").to_string();
+            assert!(refused.contains("(the evaluation cache differs)"), "{other:?}: {refused}");
         }
     }
 
@@ -401,13 +376,13 @@ mod tests {
         opening.join().expect("it has opened the file");
     }
 
-    /// That of an older version has no weights.
     #[test]
     fn file_that_is_cut_in_another_header_begins_anew() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = folder.path().join("game.jsonl");
         let header = Header { weights: Some("ab".to_owned()), ..header(GAME, 30) };
-        let others = [Header { weights: None, ..header.clone() }, Header { visits: 31, ..header.clone() }];
+        let others =
+            [Header { weights: Some("cd".to_owned()), ..header.clone() }, Header { visits: 31, ..header.clone() }];
         let whole = serde_json::to_string(&header).expect("JSON") + "\n";
         for other in others.map(|other| serde_json::to_string(&other).expect("JSON")) {
             for cut in [1, other.len() / 2, other.len() - 1, other.len()] {

@@ -1,6 +1,6 @@
 //! What searches come from.
 
-/// What the searches of a file come from. A file is continued only by searches with the same, as far as both are known.
+/// What the searches of a file come from. A file is continued only by searches with the same.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Origin<'a> {
     /// The model.
@@ -16,9 +16,4 @@ impl<'a> Origin<'a> {
     pub fn of(model: &'a str) -> Origin<'a> {
         Origin { model, ..Origin::default() }
     }
-}
-
-/// Whether both are known and not the same. Files of older versions do not know all.
-pub(crate) fn differ(one: Option<&String>, other: Option<&String>) -> bool {
-    one.zip(other).is_some_and(|(one, other)| one != other)
 }
