@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::anyhow;
 use clap::Parser;
-use config::{ModelRef, QInit, RunConfig, RunName};
+use config::{ModelRef, RunConfig, RunName};
 use exit_class::{Classifier, classify};
 use models::{EvaluationCacheOptions, ModelError, Models, Place, Priority};
 use net::NetError;
@@ -38,9 +38,6 @@ pub struct Args {
     worker: String,
     #[command(flatten)]
     config: runtime::ConfigArgs,
-    /// Initial value of an edge: loss, parent, zero, or a penalty from 0 to 2 [default: the run's]
-    #[arg(long, value_name = "RULE")]
-    q_init: Option<QInit>,
     /// Games in progress at shutdown: discard them, or hand them off to the next worker. With handoff the worker also
     /// resumes such games
     #[arg(long, env = "TENGEN_ON_SHUTDOWN", value_enum, default_value_t = OnShutdown::Discard, value_name = "WHAT")]
@@ -94,10 +91,7 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let place = Place::open(&args.resources, &args.inference, &client, Priority::Selfplay, stop)?;
     let models = Models::new(Store::open(&args.store.store)?);
     let run = models.store().run(&name);
-    let mut config = configuration(args, &models, &run)?;
-    if let Some(q_init) = args.q_init {
-        config.search.q_init = q_init;
-    }
+    let config = configuration(args, &models, &run)?;
     let options = Options {
         model: args.model.clone(),
         worker: args.worker.clone(),

@@ -76,7 +76,7 @@ const NUMBERS: &[(&str, &[&str])] = &[
 const WORDS: &str = "against against-anchors allow-host anchor book client-ca config device engines eval-positions eval-sgf evalcache \
     evalcache-copies evalcache-steps evalcache-symmetry format from inference inference-ca \
     inference-cert inference-encoding inference-key inference-token-file json keep listen log-format log-level metrics-addr model model-file name new-model objective \
-    on-shutdown out pair parquet perspective precision prior python q-init run serve set sgf store times tls-cert tls-key token-file where with worker";
+    on-shutdown out pair parquet perspective precision prior python run serve set sgf store times tls-cert tls-key token-file where with worker";
 
 /// A file in one command, and a number in others.
 const FILE: &str = "study values positions";
