@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use analysis::katago::{Server, ServerOptions};
-use analysis::{Perspective, ReportStyle};
+use analysis::{BATCH, Perspective, ReportStyle};
 use anyhow::Context;
 use go::Size;
 use models::Player;
 use runtime::{Classify, Lines, Stop};
 
 use crate::analyze_command::POINTS;
-use crate::player::{BATCH, PlayerArgs};
+use crate::player::PlayerArgs;
 
 /// Bytes of a line. A query of 1,000 moves has 20,000. A longer line is cut, so that it is no JSON.
 const LONGEST_LINE: usize = 1 << 24;

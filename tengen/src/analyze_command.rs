@@ -11,13 +11,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use analysis::ReportStyle;
+use analysis::{BATCH, ReportStyle};
 use anyhow::anyhow;
 use go::Size;
 use models::{Player, Searcher};
 use runtime::{Classify, Stop, format};
 
-use crate::player::{BATCH, PlayerArgs, rounding};
+use crate::player::{PlayerArgs, rounding};
 use searches::Done;
 use work::Analyst;
 

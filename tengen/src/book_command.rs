@@ -10,14 +10,14 @@ use std::sync::Arc;
 use std::sync::mpsc;
 
 use analysis::book::{BookFile, BookHeader, BookKey, BookRow, Entry, Graph, book_json, book_rows, book_sgf};
-use analysis::{Engine, Event, Origin, Task};
+use analysis::{BATCH, Engine, Event, Origin, Task};
 use anyhow::{Context, anyhow};
 use arrow_array::{ArrayRef, Float32Array, RecordBatch, StringArray, UInt32Array};
 use go::{Game, Scoring, Size};
 use models::Player;
 use runtime::{Classify, Progress, Stop};
 
-use crate::player::{BATCH, PlayerArgs, receive, rounding};
+use crate::player::{PlayerArgs, receive, rounding};
 
 /// A position is searched again when search and minimax differ by more than this of the way from loss to win.
 const DISPUTED: f64 = 0.1;
@@ -239,7 +239,7 @@ fn summarise(book: &Growing<'_>, graph: &Graph) -> anyhow::Result<()> {
 
 #[cfg(test)]
 mod tests {
-    use analysis::EngineOptions;
+    use analysis::AnalysisOptions;
     use analysis::book::BookMove;
     use config::Preset;
     use go::Move;
@@ -290,7 +290,7 @@ mod tests {
 
         let config = Preset::Minigo.config();
         let settings = Settings::new(&config.search, &config.game);
-        let options = EngineOptions { settings, leaves: 4, threads: 1, positions: 4, tree: 10_000, seed: 1 };
+        let options = AnalysisOptions { settings, leaves: 4, threads: 1, positions: 4, tree: 10_000, seed: 1 };
         let stop = Stop::never();
         let grow = || {
             let (file, entries) = BookFile::open(&path, &header).unwrap();

@@ -4,15 +4,12 @@ use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
 
-use analysis::{Engine, EngineOptions, LARGEST_TREE};
+use analysis::{AnalysisOptions, Engine};
 use anyhow::Context;
 use config::RunName;
 use models::{EvaluationCacheOptions, ModelError, ModelName, Models, Place, Player, Priority, Searcher};
 use runtime::{EvalcacheArgs, InferenceArgs, ResourceArgs, Stop};
 use store::Store;
-
-/// Positions that an evaluator of an analysis takes at a time.
-pub(crate) const BATCH: usize = 32;
 
 /// How soon a request to stop is noticed.
 const PATIENCE: Duration = Duration::from_millis(100);
@@ -45,12 +42,13 @@ impl PlayerArgs {
         Ok(Player { searcher: player.searcher.keeping(evaluations.as_ref())?, ..player })
     }
 
-    /// Starts the analysis engine of a model that was opened for batches of [`BATCH`] positions.
-    pub(crate) fn start_engine(&self, searcher: &Arc<Searcher>, seed: u64) -> anyhow::Result<(Engine, EngineOptions)> {
-        let leaves = searcher.budget().leaves;
-        let (threads, positions) = (self.resources.threads(), (BATCH / leaves).max(1));
-        let (settings, tree) = (searcher.settings(), LARGEST_TREE);
-        let options = EngineOptions { settings, leaves, threads, positions, tree, seed };
+    /// Starts the analysis engine of a model that was opened for batches of [`analysis::BATCH`] positions.
+    pub(crate) fn start_engine(
+        &self,
+        searcher: &Arc<Searcher>,
+        seed: u64,
+    ) -> anyhow::Result<(Engine, AnalysisOptions)> {
+        let options = AnalysisOptions::new(searcher.settings(), searcher.budget(), self.resources.threads(), seed);
         let (opened, cache) = (Arc::clone(searcher), self.cache());
         let engine = Engine::start(options, move || opened.evaluator(cache)).context("cannot start a thread")?;
         Ok((engine, options))

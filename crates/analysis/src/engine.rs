@@ -10,7 +10,7 @@ use std::thread::{self, JoinHandle};
 
 use mcts::Evaluator;
 
-use crate::engine_options::EngineOptions;
+use crate::analysis_options::AnalysisOptions;
 use crate::queue::{Event, Listener, Queue, Task, TaskId};
 use crate::running::Running;
 
@@ -51,7 +51,7 @@ impl Engine {
     /// # Errors
     /// There can be no thread.
     pub fn start(
-        options: EngineOptions,
+        options: AnalysisOptions,
         open: impl Fn() -> Box<dyn Evaluator> + Send + Sync + 'static,
     ) -> io::Result<Engine> {
         let shared = Arc::new(Shared {
@@ -132,7 +132,7 @@ impl Shared {
 
 struct Worker {
     shared: Arc<Shared>,
-    options: EngineOptions,
+    options: AnalysisOptions,
 }
 
 impl Worker {
@@ -162,7 +162,7 @@ impl Worker {
 
     /// Searches until there is nothing to search, or a new generation begins; whether the evaluator can be used again.
     fn search(&self, evaluator: &mut dyn Evaluator, games: &mut Vec<Running>, generation: u64) -> bool {
-        let EngineOptions { positions, .. } = self.options;
+        let AnalysisOptions { positions, .. } = self.options;
         let urgent = Rc::new(Cell::new(i64::MIN));
         let priorities: RefCell<Vec<i64>> = RefCell::default();
         for game in games.iter() {

@@ -6,11 +6,11 @@
 //! [`katago::Server`] speaks the protocol with front ends.
 
 mod analysis;
+mod analysis_options;
 mod annotated;
 pub mod book;
 mod candidates;
 mod engine;
-mod engine_options;
 mod file;
 pub mod katago;
 mod katrain;
@@ -21,10 +21,10 @@ mod review;
 mod running;
 
 pub use analysis::{Analysis, Candidate};
+pub use analysis_options::{AnalysisOptions, BATCH};
 pub use annotated::{Annotation, annotated, annotated_tree};
 pub use candidates::{candidates, position_after};
 pub use engine::Engine;
-pub use engine_options::{EngineOptions, LARGEST_TREE};
 pub use file::{AnalysisFile, FileError, Header};
 pub use origin::Origin;
 pub use queue::{Event, Listener, Task, TaskId};

@@ -8,7 +8,7 @@ use go::Game;
 use mcts::{Evaluator, Settings};
 use play::{BatchedGame, Budget, SearchDriver, Seed, generator};
 
-use crate::engine_options::EngineOptions;
+use crate::analysis_options::AnalysisOptions;
 use crate::queue::{Event, Job, TaskId};
 use crate::{Analysis, Task};
 
@@ -30,8 +30,8 @@ pub(crate) struct Running {
 }
 
 impl Running {
-    pub(crate) fn new(job: Job, options: EngineOptions, urgent: Rc<Cell<i64>>) -> Running {
-        let EngineOptions { settings, leaves, tree: largest, seed, .. } = options;
+    pub(crate) fn new(job: Job, options: AnalysisOptions, urgent: Rc<Cell<i64>>) -> Running {
+        let AnalysisOptions { settings, leaves, tree: largest, seed, .. } = options;
         let Task { game, turn, komi, avoid, progress, .. } = &job.task;
         let budget = Budget { visits: 0, leaves };
         let settings = Settings { komi: *komi, ..settings };

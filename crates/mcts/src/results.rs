@@ -9,6 +9,9 @@ use crate::target::shares;
 use crate::tree::{Child, NodeId, View};
 use crate::{Depth, Value, math};
 
+/// Bytes of a tree, by [`Search::bytes`], above which GTP and analyses stop a search.
+pub const LARGEST_TREE: usize = 1 << 30;
+
 /// A followed edge of the root.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct RootMove {

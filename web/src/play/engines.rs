@@ -4,7 +4,7 @@ use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::thread;
 
-use analysis::{Engine, EngineOptions, LARGEST_TREE};
+use analysis::{AnalysisOptions, BATCH, Engine};
 use config::{ModelId, ModelIdError, ModelRef};
 use cpu::CpuError;
 use go::{Scoring, Size, SizeError};
@@ -15,8 +15,6 @@ use net::{Inputs, Shape};
 use super::files::OfferedFile;
 use super::predictor::Predictor;
 
-/// Positions that an evaluator takes at a time.
-const BATCH: usize = 32;
 /// Bytes of the cache of an evaluator that estimates dead stones.
 const SMALL_CACHE: usize = 1 << 20;
 
@@ -277,15 +275,7 @@ impl Engines {
         let config = models.configuration(&model, None, &[])?;
         let searcher = Searcher::open(models, &config, &model, &self.options.place, BATCH)?;
         let searcher = Arc::new(searcher.keeping(self.options.kept.as_ref())?);
-        let leaves = searcher.budget().leaves;
-        let options = EngineOptions {
-            settings: searcher.settings(),
-            leaves,
-            threads: self.options.threads,
-            positions: (BATCH / leaves).max(1),
-            tree: LARGEST_TREE,
-            seed: config.seed,
-        };
+        let options = AnalysisOptions::new(searcher.settings(), searcher.budget(), self.options.threads, config.seed);
         let (evaluators, cache) = (Arc::clone(&searcher), self.options.cache);
         let engine = Engine::start(options, move || evaluators.evaluator(cache));
         let engine = engine.map_err(|source| EnginesError::Thread { model: name.to_owned(), source })?;

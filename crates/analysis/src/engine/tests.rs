@@ -3,16 +3,16 @@ use std::time::Duration;
 
 use config::Preset;
 use go::{Game, Move, Size};
-use mcts::{EvaluateError, Evaluation, Request, Settings, Ticket};
+use mcts::{EvaluateError, Evaluation, LARGEST_TREE, Request, Settings, Ticket};
 use play::{RandomModel, Uniform};
 
 use super::*;
-use crate::{Analysis, LARGEST_TREE};
+use crate::Analysis;
 
-fn options(threads: usize) -> EngineOptions {
+fn options(threads: usize) -> AnalysisOptions {
     let config = Preset::Minigo.config();
     let settings = Settings::new(&config.search, &config.game);
-    EngineOptions { settings, leaves: 4, threads, positions: 4, tree: LARGEST_TREE, seed: 1 }
+    AnalysisOptions { settings, leaves: 4, threads, positions: 4, tree: LARGEST_TREE, seed: 1 }
 }
 
 fn game(moves: usize) -> Arc<Game> {
@@ -59,7 +59,7 @@ fn analyses_do_not_depend_on_threads_or_neighbours() {
     assert!(found[0] != found[1] && found[3].moves.len() > 2);
     let three = Engine::start(options(3), || Box::new(RandomModel::new())).expect("threads");
     assert_eq!(analyse(&three, 300), found);
-    let alone = { EngineOptions { positions: 1, ..options(1) } };
+    let alone = { AnalysisOptions { positions: 1, ..options(1) } };
     let alone = Engine::start(alone, || Box::new(RandomModel::new())).expect("threads");
     assert_eq!(analyse(&alone, 300), found);
 }
@@ -114,7 +114,7 @@ fn gated() -> (Engine, Receiver<usize>, Sender<()>) {
 
 #[test]
 fn search_ends_before_its_visits_where_the_tree_is_as_large_as_it_may_be() {
-    let engine = Engine::start(EngineOptions { tree: 100_000, ..options(1) }, || Box::new(Uniform::new()));
+    let engine = Engine::start(AnalysisOptions { tree: 100_000, ..options(1) }, || Box::new(Uniform::new()));
     let found = analyse(&engine.expect("threads"), 100_000);
     assert!(found.iter().all(|analysis| (100..10_000).contains(&analysis.visits)), "{found:?}");
 }

@@ -4,14 +4,11 @@ use std::thread;
 use std::time::Duration;
 
 use go::{Game, Move, Scoring};
-use mcts::{Algorithm, EvaluateError, Evaluator, Search, Settings};
+use mcts::{Algorithm, EvaluateError, Evaluator, LARGEST_TREE, Search, Settings};
 use play::{Budget, SearchDriver, Seed, generator};
 
 use super::player::{Decision, Player, PlayerError, Task, Watch};
 use super::playouts;
-
-/// Bytes that a tree may take; when an analysis has filled them it continues to show what it knows.
-const LARGEST_TREE: usize = 1 << 30;
 
 /// Poll interval of the analysis output.
 const PAUSE: Duration = Duration::from_millis(10);
@@ -86,6 +83,7 @@ impl EnginePlayer {
             if enough || stopped {
                 break;
             }
+            // An analysis that has filled its tree continues to show what it knows.
             match (search.bytes() >= LARGEST_TREE, visits) {
                 (false, _) => self.round(&mut open)?,
                 (true, Some(_)) => break,

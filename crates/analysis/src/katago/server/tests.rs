@@ -2,11 +2,11 @@ use std::io;
 use std::sync::mpsc::{self, Receiver, Sender};
 
 use config::Preset;
-use mcts::Settings;
+use mcts::{LARGEST_TREE, Settings};
 use play::Uniform;
 
 use super::*;
-use crate::{EngineOptions, LARGEST_TREE};
+use crate::AnalysisOptions;
 
 /// Hands out lines as they are written.
 struct Lines(Sender<Value>);
@@ -26,7 +26,7 @@ impl Write for Lines {
 fn server() -> (Server<Lines>, Receiver<Value>) {
     let config = Preset::Minigo.config();
     let settings = Settings::new(&config.search, &config.game);
-    let options = EngineOptions { settings, leaves: 1, threads: 1, positions: 8, tree: LARGEST_TREE, seed: 0 };
+    let options = AnalysisOptions { settings, leaves: 1, threads: 1, positions: 8, tree: LARGEST_TREE, seed: 0 };
     let engine = Engine::start(options, || Box::new(Uniform::new())).expect("threads");
     let (sender, lines) = mpsc::channel();
     let options = ServerOptions {
