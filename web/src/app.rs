@@ -18,6 +18,7 @@ use crate::download::keeping;
 use crate::error::{Page, PageError};
 use crate::live_games::LiveGames;
 use crate::run_list::RunList;
+use crate::view::{Navigation, Section, View};
 use crate::watch::{self, IDLE, MOST_RUNS, OpenRun, Snapshot, Watches};
 
 /// Pages that are made at the same time; others wait.
@@ -41,6 +42,7 @@ type KeptOpenings = LruCache<(RunName, u32), ((usize, Option<FileRef>), Arc<Open
 struct Shared {
     store: Store,
     access: Access,
+    navigation: Navigation,
     readers: Arc<Semaphore>,
     exporters: Arc<Semaphore>,
     files: Arc<Semaphore>,
@@ -59,11 +61,18 @@ struct Shared {
 
 impl App {
     /// An application that reads this store until `stopped` turns true, for so many streams and WebSockets at the same time.
-    pub(crate) fn new(store: Store, access: Access, streams: usize, stopped: Receiver<bool>) -> App {
+    pub(crate) fn new(
+        store: Store,
+        access: Access,
+        navigation: Navigation,
+        streams: usize,
+        stopped: Receiver<bool>,
+    ) -> App {
         let (watches, run_list) = (Watches::default(), RunList::default());
         App(Arc::new(Shared {
             store,
             access,
+            navigation,
             readers: Arc::new(Semaphore::new(READERS)),
             exporters: Arc::new(Semaphore::new(EXPORTERS)),
             files: Arc::new(Semaphore::new(FILES)),
@@ -82,8 +91,15 @@ impl App {
     /// An application with an empty store.
     #[cfg(test)]
     pub(crate) fn in_memory() -> App {
+        App::of_runs(Store::in_memory().expect("memory"))
+    }
+
+    /// An application with the pages of runs alone.
+    #[cfg(test)]
+    fn of_runs(store: Store) -> App {
         let (_, stopped) = tokio::sync::watch::channel(false);
-        App::new(Store::in_memory().expect("memory"), Access::new(crate::hosts::Hosts::default()), 8, stopped)
+        let navigation = Navigation { has_players: false, has_book: false };
+        App::new(store, Access::new(crate::hosts::Hosts::default()), navigation, 8, stopped)
     }
 
     /// The store. Its calls block: see [`App::read`].
@@ -172,6 +188,16 @@ impl App {
     /// The rules of access.
     pub(crate) fn access(&self) -> &Access {
         &self.0.access
+    }
+
+    /// The pages beside those of runs.
+    pub(crate) fn navigation(&self) -> Navigation {
+        self.0.navigation
+    }
+
+    /// A page before it has content, with the navigation of the application.
+    pub(crate) fn view(&self, title: impl Into<String>, section: Section) -> View {
+        View::new(self.navigation(), title, section)
     }
 
     /// Whether play and analysis are absent.
@@ -357,8 +383,7 @@ mod tests {
     fn requests_of_a_run_open_its_archives_once() {
         let folder = tempfile::tempdir().unwrap();
         let store = Store::open(folder.path().to_str().unwrap()).unwrap();
-        let (_, stopped) = tokio::sync::watch::channel(false);
-        let app = App::new(store, Access::new(crate::hosts::Hosts::default()), 8, stopped);
+        let app = App::of_runs(store);
         assert!(matches!(app.run("r"), Err(PageError::NotFound(_))));
         let run = app.store().run(&"r".parse().unwrap());
         run.create(&Preset::Tiny.config()).unwrap();

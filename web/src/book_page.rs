@@ -14,11 +14,11 @@ use maud::{Markup, html};
 use page::number::{percent, whole};
 use serde::Deserialize;
 
-use crate::PageError;
 use crate::error::Page;
 use crate::games_page::escaped;
 use crate::query::Query;
-use crate::view::{self, Section, View};
+use crate::view::Section;
+use crate::{App, PageError};
 
 /// A book that is served, as it was when the server started.
 #[derive(Debug)]
@@ -65,17 +65,17 @@ impl Book {
 }
 
 /// The page of a book.
-pub(crate) fn routes<S: Clone + Send + Sync + 'static>(book: Book) -> Router<S> {
-    view::link_to_book();
-    Router::new().route("/book", get(page)).with_state(Arc::new(book))
+pub(crate) fn routes(book: Book) -> Router<App> {
+    let book = Arc::new(book);
+    Router::new().route("/book", get(move |State(app): State<App>, Query(shown)| page(app, book, shown)))
 }
 
 /// Nothing here reads a file, so it takes no turn of those that do.
-async fn page(State(book): State<Arc<Book>>, Query(shown): Query<Shown>) -> Page {
+async fn page(app: App, book: Arc<Book>, shown: Shown) -> Page {
     let absent = || PageError::NotFound(format!("position after \"{}\" in the book", shown.line));
     let game = book.game(&shown.line).ok_or_else(absent)?;
     let (spot, edges) = book.graph.at(&game).ok_or_else(absent)?;
-    Ok(View::new("Opening book", Section::Book).page(&content(&book, &game, spot, &edges)))
+    Ok(app.view("Opening book", Section::Book).page(&content(&book, &game, spot, &edges)))
 }
 
 fn content(book: &Book, game: &Game, spot: &Spot, edges: &[Edge]) -> Markup {

@@ -76,7 +76,7 @@ pub(crate) async fn page(State(app): State<App>, RawQuery(query): RawQuery) -> P
     let runs = snapshots(&app, &choice).await?;
     app.page(move |app| {
         let all = app.run_list().list(app.store())?.0.iter().map(|run| run.name.to_string()).collect::<Vec<_>>();
-        let mut view = View::new("Compare runs", Section::Compare);
+        let mut view = app.view("Compare runs", Section::Compare);
         let begin = Instant::now();
         let content = content(&all, &runs, &choice);
         if runs.len() > 1 {

@@ -8,7 +8,7 @@ use store::Run;
 
 use crate::download::file;
 use crate::error::Page;
-use crate::view::{Section, View};
+use crate::view::Section;
 use crate::{App, PageError};
 
 /// The configuration of a run. Call it in [`App::read`].
@@ -32,9 +32,8 @@ pub(crate) async fn page(State(app): State<App>, Path(run): Path<String>) -> Pag
                 a href=(format!("/compare?run={}", run.name())) { "Compare with another run" } }
             section { pre.scroll tabindex="0" { code { (toml) } } }
         };
-        Ok(View::new(format!("Configuration of {}", run.name()), Section::Runs)
-            .of_run(run.name(), "config")
-            .page(&content))
+        let view = app.view(format!("Configuration of {}", run.name()), Section::Runs).of_run(run.name(), "config");
+        Ok(view.page(&content))
     })
     .await
 }

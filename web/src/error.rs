@@ -3,7 +3,9 @@
 use std::io;
 use std::path::PathBuf;
 
+use axum::extract::{Request, State};
 use axum::http::{HeaderValue, StatusCode, header};
+use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use exit_class::{Classified, ExitClass};
 use maud::{Markup, html};
@@ -11,7 +13,7 @@ use models::ModelError;
 use runtime::TokenError;
 use store::StoreError;
 
-use crate::view::{Section, View};
+use crate::view::{Navigation, Section, View};
 
 /// Why the server does not start.
 #[derive(Debug, thiserror::Error)]
@@ -82,7 +84,7 @@ impl Classified for WebError {
 /// A page, or why there is none.
 pub(crate) type Page = Result<Response, PageError>;
 
-/// Why a page is not shown. It becomes a page.
+/// Why a page is not shown. [`framed`] makes a page of it.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PageError {
     /// There is no such thing.
@@ -131,17 +133,29 @@ impl PageError {
     }
 }
 
+/// What is shown of an error, in a response without content.
+#[derive(Clone)]
+struct Explanation(Markup);
+
 impl IntoResponse for PageError {
     fn into_response(self) -> Response {
         let status = self.status();
         if status.is_server_error() && !matches!(self, PageError::Busy) {
             tracing::warn!(error = %self, "page not served");
         }
-        let page = View::new("Error", Section::None).page(&self.content());
-        let mut response = (status, page).into_response();
+        let mut response = status.into_response();
+        response.extensions_mut().insert(Explanation(self.content()));
         if matches!(self, PageError::Busy) {
             response.headers_mut().insert(header::RETRY_AFTER, HeaderValue::from_static("5"));
         }
         response
     }
+}
+
+/// The middleware that puts errors into pages of the application, whose navigation they do not know.
+pub(crate) async fn framed(State(navigation): State<Navigation>, request: Request, next: Next) -> Response {
+    let mut response = next.run(request).await;
+    let Some(Explanation(content)) = response.extensions_mut().remove() else { return response };
+    let page = View::new(navigation, "Error", Section::None).page(&content);
+    (response.status(), std::mem::take(response.headers_mut()), page).into_response()
 }

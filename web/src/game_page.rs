@@ -14,7 +14,7 @@ use crate::error::Page;
 use crate::games_page::escaped;
 use crate::plots::format_of;
 use crate::query::Query;
-use crate::view::{Section, View};
+use crate::view::Section;
 use crate::{App, PageError, download};
 
 /// Which position is shown.
@@ -91,7 +91,7 @@ async fn show(app: App, run: String, place: String, row: String, shown: Shown) -
         }
         let address = format!("/runs/{run}/{place}/{number}");
         let section = if matches!(of, Place::Match(_)) { "matches" } else { "games" };
-        let view = View::new(format!("{} – {}", game.black, game.white), Section::Runs).of_run(stored.name(), section);
+        let view = app.view(format!("{} – {}", game.black, game.white), Section::Runs).of_run(stored.name(), section);
         Ok(view.page(&content(&game, &address, &shown, !app.is_read_only())))
     })
     .await

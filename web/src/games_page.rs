@@ -14,7 +14,7 @@ use serde::Deserialize;
 use crate::config_page::board;
 use crate::error::Page;
 use crate::query::Query;
-use crate::view::{Section, View};
+use crate::view::Section;
 use crate::{App, PageError};
 
 /// Games of a page.
@@ -123,12 +123,12 @@ pub(crate) fn escaped(text: &str) -> String {
 /// The page.
 pub(crate) async fn page(State(app): State<App>, Path(run): Path<String>, Query(query): Query<Wanted>) -> Page {
     let snapshot = app.snapshot(&run).await?;
-    app.page(move |_| {
+    app.page(move |app| {
         let run = &snapshot.run;
         let wanted = query.search(board(&snapshot.facts.config)?)?;
         let (begin, from) = (Instant::now(), query.from());
         let found = search(run, &wanted, from.as_ref(), MOST, &|| begin.elapsed() < PATIENCE)?;
-        let mut view = View::new(format!("Games of {}", run.name()), Section::Runs).of_run(run.name(), "games");
+        let mut view = app.view(format!("Games of {}", run.name()), Section::Runs).of_run(run.name(), "games");
         // What is new comes first, and the pages after the first stay as they are.
         if from.is_none() {
             view = view.live(snapshot.events_for(begin.elapsed()), false);

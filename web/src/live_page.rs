@@ -14,7 +14,7 @@ use crate::events::{Shown, polled};
 use crate::game_page::{after, thousandths};
 use crate::live_games::{FRESH, MOST};
 use crate::query::Query;
-use crate::view::{Section, View};
+use crate::view::Section;
 
 /// The boards of the workers that publish a game as it is played.
 pub(crate) async fn page(State(app): State<App>, Path(run): Path<String>) -> Page {
@@ -22,7 +22,7 @@ pub(crate) async fn page(State(app): State<App>, Path(run): Path<String>) -> Pag
         let run = app.run(&run)?;
         let shown = app.live().of(&run)?;
         let events = format!("/runs/{}/live/events?version={}", run.name(), shown.version);
-        let view = View::new(format!("Live games of run {}", run.name()), Section::Runs).of_run(run.name(), "live");
+        let view = app.view(format!("Live games of run {}", run.name()), Section::Runs).of_run(run.name(), "live");
         Ok(view.live(events, true).page(&content(&shown.games, shown.workers)))
     })
     .await

@@ -15,7 +15,7 @@ use crate::games_page::escaped;
 use crate::paging::pages;
 use crate::plots;
 use crate::query::Query;
-use crate::view::{Section, View};
+use crate::view::Section;
 use crate::watch::Snapshot;
 
 /// Players of the matrix.
@@ -35,10 +35,10 @@ pub(crate) struct Options {
 /// The page.
 pub(crate) async fn page(State(app): State<App>, Path(run): Path<String>, Query(options): Query<Options>) -> Page {
     let snapshot = app.snapshot(&run).await?;
-    app.page(move |_| {
+    app.page(move |app| {
         let begin = Instant::now();
         let content = content(&snapshot, &options);
-        let view = View::new(format!("Matches of {run}"), Section::Runs).of_run(snapshot.run.name(), "matches");
+        let view = app.view(format!("Matches of {run}"), Section::Runs).of_run(snapshot.run.name(), "matches");
         Ok(view.live(snapshot.events_for(begin.elapsed()), snapshot.is_incomplete()).page(&content))
     })
     .await

@@ -17,7 +17,7 @@ use crate::error::Page;
 use crate::exports::FORMATS;
 use crate::paging::{pages, place};
 use crate::query::Query;
-use crate::view::{Section, View};
+use crate::view::Section;
 use crate::watch::Snapshot;
 use crate::{App, PageError};
 
@@ -149,10 +149,10 @@ fn chosen(snapshot: &Snapshot, options: &Options) -> Vec<Row> {
 /// The table.
 pub(crate) async fn table(State(app): State<App>, Path(run): Path<String>, Query(options): Query<Options>) -> Page {
     let snapshot = app.snapshot(&run).await?;
-    app.page(move |_| {
+    app.page(move |app| {
         let begin = Instant::now();
         let content = content(&snapshot, &chosen(&snapshot, &options), &options);
-        let view = View::new(format!("Models of {run}"), Section::Runs).of_run(snapshot.run.name(), "models");
+        let view = app.view(format!("Models of {run}"), Section::Runs).of_run(snapshot.run.name(), "models");
         Ok(view.live(snapshot.events_for(begin.elapsed()), snapshot.is_incomplete()).page(&content))
     })
     .await
@@ -250,7 +250,7 @@ pub(crate) async fn page(State(app): State<App>, Path((run, number)): Path<(Stri
                 table.facts { tbody { (flat("", &details)) tr { th scope="row" { "weights, SHA-256" } td { code { (digest) } } } } }
             }
         };
-        let view = View::new(format!("Model {name}"), Section::Runs).of_run(snapshot.run.name(), "models");
+        let view = app.view(format!("Model {name}"), Section::Runs).of_run(snapshot.run.name(), "models");
         Ok(view.live(snapshot.events_for(begin.elapsed()), snapshot.is_incomplete()).page(&content))
     })
     .await

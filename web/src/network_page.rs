@@ -12,7 +12,7 @@ use study::inspect::{self, Inspection};
 use crate::models_page::model_number;
 use crate::plots::format_of;
 use crate::query::Query;
-use crate::view::{Section, View};
+use crate::view::Section;
 use crate::watch::Snapshot;
 use crate::{App, PageError};
 
@@ -56,7 +56,7 @@ pub(crate) async fn of_model(
         let query =
             if against.is_empty() { String::new() } else { format!("?against={}", number_of("against", against, 0)?) };
         let data = format!("/runs/{run}/models/{number}/network/");
-        page(&snapshot, &form, &found, &|file| format!("{data}{file}{query}"), false)
+        page(app, &snapshot, &form, &found, &|file| format!("{data}{file}{query}"), false)
     })
     .await
 }
@@ -103,7 +103,7 @@ pub(crate) async fn of_run(
             } }
         };
         let address = |file: &str| format!("/runs/{run}/networks/{file}?from={first}&to={last}&count={count}");
-        page(&snapshot, &form, &found, &address, range.to.trim().is_empty())
+        page(app, &snapshot, &form, &found, &address, range.to.trim().is_empty())
     })
     .await
 }
@@ -191,6 +191,7 @@ fn failed(error: impl std::fmt::Display) -> PageError {
 
 /// A page of networks; one that follows the run changes with its newest model.
 fn page(
+    app: &App,
     snapshot: &Snapshot,
     form: &Markup,
     found: &Inspection,
@@ -212,7 +213,7 @@ fn page(
         (found.body(&links))
         (facts_element(&facts))
     };
-    let mut view = View::new(found.title(), Section::Runs).of_run(snapshot.run.name(), "models");
+    let mut view = app.view(found.title(), Section::Runs).of_run(snapshot.run.name(), "models");
     if follows {
         view = view.live(snapshot.model_events(), false);
     }

@@ -19,7 +19,7 @@ use crate::error::Page;
 use crate::games_page::escaped;
 use crate::plots::format_of;
 use crate::query::Query;
-use crate::view::{Section, View};
+use crate::view::Section;
 use crate::{App, PageError};
 
 /// Models whose games are counted, evenly from the first to the newest.
@@ -47,7 +47,7 @@ pub(crate) async fn page(State(app): State<App>, Path(run): Path<String>, Query(
         let (run, size) = (&snapshot.run, config_page::board(&snapshot.facts.config)?);
         let counted = app.openings(run, &chosen(&run.games().models()?), GAMES)?;
         let content = content(run, size, &counted, &shown)?;
-        let view = View::new(format!("Openings of {}", run.name()), Section::Runs).of_run(run.name(), "openings");
+        let view = app.view(format!("Openings of {}", run.name()), Section::Runs).of_run(run.name(), "openings");
         Ok(view.live(snapshot.events_for(begin.elapsed()), false).page(&content))
     })
     .await

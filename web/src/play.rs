@@ -51,22 +51,21 @@ use state::Play;
 use crate::error::Page;
 use crate::listen::Connection;
 use crate::query::Query;
-use crate::{App, PageError, WebError, view};
+use crate::{App, PageError, WebError};
 
 /// The pages at `/play` and below. They are not there with `--read-only`.
 ///
 /// # Errors
 /// Models or threads that cannot be started.
 pub(crate) fn routes(app: &App, args: &PlayArgs) -> Result<Router<App>, WebError> {
-    view::link_to_players();
     let play = Arc::new(args.open(app.store())?);
     let [models, last] = [&play; 2].map(Arc::clone);
     // Models end their threads and publish evaluations, for which async threads cannot wait.
     app.at_end(move || last.engines.close());
     let most = args.most_visits;
     Ok(Router::new()
-        .route("/play", get(move || pages::play(most)))
-        .route("/play/review", get(move || pages::review(most)))
+        .route("/play", get(move |State(app): State<App>| pages::play(app, most)))
+        .route("/play/review", get(move |State(app): State<App>| pages::review(app, most)))
         .route("/play/watch", get(pages::watch))
         .route("/play/values/{file}", post(values::file))
         .route("/play/models", get(move |State(app): State<App>| choices(app, models)))

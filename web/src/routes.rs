@@ -13,7 +13,7 @@ use crate::book_page::{self, Book};
 use crate::guard::{self, MOST_BODY};
 use crate::play::{self, PlayArgs};
 use crate::{
-    App, PageError, WebError, assets, bulk, compare, config_page, events, game_page, games_page, live_page,
+    App, PageError, WebError, assets, bulk, compare, config_page, error, events, game_page, games_page, live_page,
     matches_page, models_page, network_page, openings_page, plots, run_page, runs, sign_in,
 };
 
@@ -66,6 +66,7 @@ pub(crate) fn routes(app: &App, args: Option<&PlayArgs>, book: Option<Book>) -> 
     // Outermost last: the guard sees a request before everything else does.
     Ok(pages
         .fallback(absent)
+        .layer(from_fn_with_state(app.navigation(), error::framed))
         .layer(DefaultBodyLimit::max(MOST_BODY))
         .layer(CatchPanicLayer::new())
         .layer(CompressionLayer::new())

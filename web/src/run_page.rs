@@ -41,18 +41,18 @@ impl Options {
 /// Everything that is known of a run.
 pub(crate) async fn page(State(app): State<App>, Path(name): Path<String>, Query(options): Query<Options>) -> Page {
     let snapshot = app.snapshot(&name).await?;
-    app.page(move |_| {
+    app.page(move |app| {
         let begin = Instant::now();
         let content = content(&snapshot, &options);
-        Ok(view(&snapshot, begin.elapsed()).page(&content))
+        Ok(view(app, &snapshot, begin.elapsed()).page(&content))
     })
     .await
 }
 
 /// A page that shows what is new, and takes so long to make.
-fn view(snapshot: &Snapshot, took: Duration) -> View {
+fn view(app: &App, snapshot: &Snapshot, took: Duration) -> View {
     let (run, events) = (snapshot.run.name(), snapshot.events_for(took));
-    View::new(format!("Run {run}"), Section::Runs).of_run(run, "").live(events, snapshot.is_incomplete())
+    app.view(format!("Run {run}"), Section::Runs).of_run(run, "").live(events, snapshot.is_incomplete())
 }
 
 fn content(snapshot: &Snapshot, options: &Options) -> Markup {

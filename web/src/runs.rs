@@ -11,7 +11,7 @@ use crate::error::Page;
 use crate::events::{Shown, polled};
 use crate::query::Query;
 use crate::run_list::Entry;
-use crate::view::{Section, View};
+use crate::view::Section;
 use crate::{App, PageError};
 
 /// Time between two looks for runs and models.
@@ -32,7 +32,7 @@ pub(crate) async fn list(State(app): State<App>) -> Page {
                 }
             }
         };
-        let view = View::new("Runs", Section::Runs).live(format!("/events?version={version}"), false);
+        let view = app.view("Runs", Section::Runs).live(format!("/events?version={version}"), false);
         Ok::<_, PageError>(view.page(&content))
     })
     .await

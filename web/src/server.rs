@@ -19,6 +19,7 @@ use crate::hosts::Hosts;
 use crate::listen::{self, Front, PATIENCE};
 use crate::play::PlayArgs;
 use crate::routes::routes;
+use crate::view::Navigation;
 
 /// Threads that talk to browsers; pages are made on others.
 const IO_THREADS: usize = 2;
@@ -104,7 +105,8 @@ impl Server {
         let is_tls = tls.is_some();
         // The others stay free for requests that end.
         let streams = connections - connections / 4;
-        let app = App::new(store.clone(), access, streams, stopped.clone());
+        let navigation = Navigation { has_players: pages.play.is_some(), has_book: pages.book.is_some() };
+        let app = App::new(store.clone(), access, navigation, streams, stopped.clone());
         let router = routes(&app, pages.play, pages.book)?;
         let front = Front { router, tls, connections, patience: PATIENCE, stopped };
         let listener = {

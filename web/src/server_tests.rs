@@ -5,8 +5,11 @@ use std::net::{SocketAddr, TcpStream};
 use std::thread;
 use std::time::Duration;
 
+use analysis::Origin;
+use analysis::book::{BookFile, BookHeader, Entry};
 use clap::Parser;
 use config::Preset;
+use go::{Game, Scoring, Size};
 use store::{RatingRow, Run, Store};
 
 use crate::server::LOCAL_CONNECTIONS;
@@ -14,6 +17,18 @@ use crate::{ServeArgs, Server, WebError};
 
 /// Longer than anything takes: the tests do not depend on it.
 const PATIENCE: Duration = Duration::from_secs(60);
+
+#[derive(Parser)]
+struct Program {
+    #[command(flatten)]
+    web: ServeArgs,
+}
+
+/// A server of an empty store, with the pages for players.
+fn serve_players(arguments: &[&str]) -> Server {
+    let all = [&["web", "--listen", "127.0.0.1:0", "--device", "cpu", "--threads", "1"], arguments].concat();
+    Server::start(&Program::parse_from(all).web, Store::in_memory().unwrap()).unwrap()
+}
 
 fn serve() -> (Server, Run) {
     let store = Store::in_memory().unwrap();
@@ -104,13 +119,7 @@ fn streams_leave_places_for_pages() {
 
 #[test]
 fn sockets_are_connections_and_leave_places_for_pages() {
-    #[derive(Parser)]
-    struct Program {
-        #[command(flatten)]
-        web: ServeArgs,
-    }
-    let arguments = ["web", "--listen", "127.0.0.1:0", "--connections", "4", "--device", "cpu", "--threads", "1"];
-    let server = Server::start(&Program::parse_from(arguments).web, Store::in_memory().unwrap()).unwrap();
+    let server = serve_players(&["--connections", "4"]);
     let address = server.address();
     let socket = || {
         let mut stream = TcpStream::connect(address).unwrap();
@@ -139,6 +148,28 @@ fn sockets_are_connections_and_leave_places_for_pages() {
     waiting.set_read_timeout(Some(PATIENCE)).unwrap();
     assert!(head(&waiting).starts_with("HTTP/1.1 200"));
     assert!(server.stop(PATIENCE));
+}
+
+/// Of two servers in one process, each page leads to what its own server has; so do errors.
+#[test]
+fn pages_lead_to_those_of_their_own_server() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, size) = (folder.path().join("book.jsonl"), Size::new(5).unwrap());
+    let (mut file, _) = BookFile::open(&path, &BookHeader::new(Origin::of("uniform"), size, 7.0)).unwrap();
+    file.add(&Entry::ended(&Game::new(size), Scoring::Area, 7.0)).unwrap();
+    let whole = serve_players(&["--book", path.to_str().unwrap()]);
+    let (of_runs, _) = serve();
+    let players = serve_players(&[]);
+    for path in ["/", "/sign-in", "/nothing"] {
+        let found = [&whole, &of_runs, &players].map(|server| {
+            let page = get(server.address(), path);
+            ["/play", "/book"].map(|link| page.contains(&format!("<a href=\"{link}\"")))
+        });
+        assert_eq!(found, [[true, true], [false, false], [true, false]], "{path}");
+    }
+    for server in [whole, of_runs, players] {
+        assert!(server.stop(PATIENCE));
+    }
 }
 
 #[test]

@@ -7,7 +7,7 @@ use maud::html;
 use serde::Deserialize;
 
 use crate::App;
-use crate::view::{Section, View};
+use crate::view::Section;
 
 /// The address of the form.
 pub(crate) const PATH: &str = "/sign-in";
@@ -22,8 +22,8 @@ pub(crate) struct Credentials {
 }
 
 /// The form.
-pub(crate) async fn form() -> Response {
-    page(StatusCode::OK, None)
+pub(crate) async fn form(State(app): State<App>) -> Response {
+    page(&app, StatusCode::OK, None)
 }
 
 /// Checks the token. A wrong one leads back to the form.
@@ -34,7 +34,7 @@ pub(crate) async fn submit(
 ) -> Response {
     let access = app.access();
     let Some(session) = access.session_of(credentials.token.trim()) else {
-        return page(StatusCode::FORBIDDEN, Some("This is not the token of this server."));
+        return page(&app, StatusCode::FORBIDDEN, Some("This is not the token of this server."));
     };
     // Behind a proxy the page is encrypted and this request is not.
     let is_encrypted = headers.get(header::ORIGIN).is_some_and(|origin| origin.as_bytes().starts_with(b"https://"));
@@ -43,7 +43,7 @@ pub(crate) async fn submit(
     ([(header::SET_COOKIE, cookie)], Redirect::to("/")).into_response()
 }
 
-fn page(status: StatusCode, error: Option<&str>) -> Response {
+fn page(app: &App, status: StatusCode, error: Option<&str>) -> Response {
     let content = html! {
         h1 { "Sign in" }
         p { "The token is the first line of the file that the server was started with (" code { "--token-file" } ")." }
@@ -54,5 +54,5 @@ fn page(status: StatusCode, error: Option<&str>) -> Response {
             button { "Sign in" }
         }
     };
-    (status, View::new("Sign in", Section::None).page(&content)).into_response()
+    (status, app.view("Sign in", Section::None).page(&content)).into_response()
 }

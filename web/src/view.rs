@@ -1,7 +1,5 @@
 //! Pages in the frame of the application.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use axum::response::{Html, IntoResponse, Response};
 use config::RunName;
 use maud::Markup;
@@ -9,19 +7,13 @@ use page::{Frame, Link};
 
 use crate::assets::asset;
 
-/// Whether this process serves pages for players: then all pages lead to them.
-static HAS_PLAYERS: AtomicBool = AtomicBool::new(false);
-/// Whether this process serves a book: then all pages lead to it.
-static HAS_BOOK: AtomicBool = AtomicBool::new(false);
-
-/// Makes all pages lead to those for players.
-pub(crate) fn link_to_players() {
-    HAS_PLAYERS.store(true, Ordering::Relaxed);
-}
-
-/// Makes all pages lead to the book.
-pub(crate) fn link_to_book() {
-    HAS_BOOK.store(true, Ordering::Relaxed);
+/// The pages beside those of runs that a server has; all of its pages lead to them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Navigation {
+    /// The pages for players.
+    pub(crate) has_players: bool,
+    /// The opening book.
+    pub(crate) has_book: bool,
 }
 
 /// The part of the application that a page belongs to.
@@ -45,17 +37,17 @@ pub(crate) struct View(Frame);
 
 impl View {
     /// A page with the navigation of the application.
-    pub(crate) fn new(title: impl Into<String>, section: Section) -> View {
+    pub(crate) fn new(navigation: Navigation, title: impl Into<String>, section: Section) -> View {
         let link = |text: &str, href: &str, of: Section| Link::new(text, href).current(section == of);
         let mut site = vec![
             Link::new("Tengen", "/"),
             link("Runs", "/", Section::Runs),
             link("Compare", "/compare", Section::Compare),
         ];
-        if HAS_PLAYERS.load(Ordering::Relaxed) {
+        if navigation.has_players {
             site.push(link("Play", "/play", Section::Play));
         }
-        if HAS_BOOK.load(Ordering::Relaxed) {
+        if navigation.has_book {
             site.push(link("Book", "/book", Section::Book));
         }
         View(Frame {

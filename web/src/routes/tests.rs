@@ -17,6 +17,7 @@ use tower::ServiceExt;
 use super::*;
 use crate::Access;
 use crate::hosts::Hosts;
+use crate::view::Navigation;
 
 const HOST: &str = "localhost:8080";
 const OWN: &str = "http://localhost:8080";
@@ -37,7 +38,8 @@ fn with_book(access: Access, book: Option<Book>) -> Router {
     let store = Store::in_memory().unwrap();
     // It must not be dropped inside of a runtime.
     std::mem::forget(store.clone());
-    let app = App::new(store, access, 8, stopped);
+    let navigation = Navigation { has_players: true, has_book: book.is_some() };
+    let app = App::new(store, access, navigation, 8, stopped);
     routes(&app, Some(&Program::parse_from(["web"]).web.play), book).unwrap()
 }
 

@@ -4,10 +4,11 @@ use axum::response::Response;
 use maud::{Markup, html};
 
 use super::parts::{heading, models, status, visits};
-use crate::view::{Section, View};
+use crate::App;
+use crate::view::Section;
 
 /// Play against a model, or watch two models. A search has at most so many visits.
-pub(crate) async fn play(most_visits: u32) -> Response {
+pub(crate) async fn play(app: App, most_visits: u32) -> Response {
     let content = html! {
         (heading("Play", &[("Review a game", "/play/review"), ("Watch self-play", "/play/watch")]))
         .room #room {
@@ -50,7 +51,7 @@ pub(crate) async fn play(most_visits: u32) -> Response {
             }
         }
     };
-    View::new("Play", Section::Play).style("play.css").script("play.js").page(&content)
+    app.view("Play", Section::Play).style("play.css").script("play.js").page(&content)
 }
 
 fn new_game(most_visits: u32) -> Markup {

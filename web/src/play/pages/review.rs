@@ -4,10 +4,11 @@ use axum::response::Response;
 use maud::{Markup, html};
 
 use super::parts::{heading, models, status, visits};
-use crate::view::{Section, View};
+use crate::App;
+use crate::view::Section;
 
 /// Review games. A search has at most so many visits.
-pub(crate) async fn review(most_visits: u32) -> Response {
+pub(crate) async fn review(app: App, most_visits: u32) -> Response {
     let content = html! {
         (heading("Review", &[("Play a game", "/play"), ("Watch self-play", "/play/watch")]))
         .room #room {
@@ -19,7 +20,7 @@ pub(crate) async fn review(most_visits: u32) -> Response {
             }
         }
     };
-    View::new("Review", Section::Play).style("play.css").script("review.js").page(&content)
+    app.view("Review", Section::Play).style("play.css").script("review.js").page(&content)
 }
 
 /// The board and the way through the game.

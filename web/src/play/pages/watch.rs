@@ -1,13 +1,15 @@
 //! The page that replays the newest games of a run.
 
+use axum::extract::State;
 use axum::response::Response;
 use maud::html;
 
 use super::parts::{heading, status};
-use crate::view::{Section, View};
+use crate::App;
+use crate::view::Section;
 
 /// Watch the newest games of a run.
-pub(crate) async fn watch() -> Response {
+pub(crate) async fn watch(State(app): State<App>) -> Response {
     let content = html! {
         (heading("Watch", &[("Play a game", "/play"), ("Review a game", "/play/review")]))
         .room {
@@ -40,5 +42,5 @@ pub(crate) async fn watch() -> Response {
             }
         }
     };
-    View::new("Watch", Section::Play).style("play.css").script("watch.js").page(&content)
+    app.view("Watch", Section::Play).style("play.css").script("watch.js").page(&content)
 }
