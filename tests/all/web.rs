@@ -3,8 +3,8 @@
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
-use std::time::Duration;
 
+use testing::PATIENCE;
 use tests::{Stage, TestStore, fail, repository, succeed};
 
 /// What a process logs when it serves.
@@ -18,7 +18,7 @@ fn address(stage: &mut Stage) -> String {
 /// The status code and the rest of a response; nothing without one.
 fn get(address: &str, path: &str, headers: &str) -> Option<(u16, String)> {
     let mut stream = TcpStream::connect(address).ok()?;
-    stream.set_read_timeout(Some(Duration::from_secs(60))).ok()?;
+    stream.set_read_timeout(Some(PATIENCE)).ok()?;
     write!(stream, "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n{headers}\r\n").ok()?;
     let mut response = Vec::new();
     stream.read_to_end(&mut response).ok()?;

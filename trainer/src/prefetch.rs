@@ -53,7 +53,8 @@ impl<T, E> Drop for Prefetch<T, E> {
 mod tests {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
-    use std::time::{Duration, Instant};
+
+    use testing::wait_until;
 
     use super::*;
 
@@ -80,11 +81,7 @@ mod tests {
         let asked = Arc::new(AtomicUsize::new(0));
         let counter = Arc::clone(&asked);
         let ahead = Prefetch::<_, ()>::new(move || Ok(Some(counter.fetch_add(1, Ordering::SeqCst))));
-        let patience = Instant::now();
-        while asked.load(Ordering::SeqCst) < READY + 1 {
-            assert!(patience.elapsed() < Duration::from_secs(60), "no batch is prepared ahead");
-            thread::yield_now();
-        }
+        wait_until("batches that are prepared ahead", || asked.load(Ordering::SeqCst) > READY);
         for taken in 0..100 {
             assert!(asked.load(Ordering::SeqCst) <= taken + READY + 1, "one waits to be handed over");
             assert_eq!(ahead.next(), Ok(Some(taken)));

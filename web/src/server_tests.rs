@@ -11,12 +11,10 @@ use clap::Parser;
 use config::Preset;
 use go::{Game, Scoring, Size};
 use store::{RatingRow, Run, Store};
+use testing::PATIENCE;
 
 use crate::server::LOCAL_CONNECTIONS;
 use crate::{ServeArgs, Server, WebError};
-
-/// Longer than anything takes: the tests do not depend on it.
-const PATIENCE: Duration = Duration::from_secs(60);
 
 #[derive(Parser)]
 struct Program {

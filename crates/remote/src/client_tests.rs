@@ -14,6 +14,7 @@ use go::Size;
 use half::f16;
 use net::{Inputs, NetError, PlaneEvaluator, Shape};
 use runtime::{InferenceArgs, Stop};
+use testing::PATIENCE;
 use tokio::sync::oneshot;
 use tokio_stream::wrappers::TcpListenerStream;
 use tokio_stream::wrappers::UnixListenerStream;
@@ -247,7 +248,7 @@ fn evaluations_of_other_precisions_and_of_this_process_are_noted() {
     let server = Running::start(loopback(2), Control { precision: "int16", ..Control::default() }, None);
     let args = args(&format!("{};local", server.url()));
     let client = Client::open(&args, "test", Priority::Selfplay, &Stop::never()).unwrap().unwrap();
-    let (precision, encoding) = client.arithmetic(Duration::from_secs(60)).expect("the server is up");
+    let (precision, encoding) = client.arithmetic(PATIENCE).expect("the server is up");
     assert_eq!((&*precision, encoding.name()), ("int16", "f32"));
     let noting = |precision: &str| {
         let seen = Arc::new(AtomicBool::new(false));
@@ -318,9 +319,6 @@ fn responses_of_a_wrong_length_are_refused_and_another_server_evaluates() {
     assert_eq!(evaluate(&mut session, 1, 9), Ok(false));
     assert_eq!([&first, &second].map(Running::evaluated), [1, 1]);
 }
-
-/// More than servers need to be found again, on a machine that does five other things.
-const PATIENCE: Duration = Duration::from_secs(600);
 
 /// Evaluates until a condition holds; returns for how long, and the longest time that a batch took.
 fn evaluate_until(session: &mut RemoteSession, mut holds: impl FnMut(bool) -> bool) -> [Duration; 2] {

@@ -1,7 +1,6 @@
 //! A server with models of its own, and a client that a test scripts.
 
 use std::sync::{Arc, Condvar, Mutex};
-use std::time::Duration;
 
 use config::{Preset, RunConfig, RunName};
 use go::{Game, Move, Size, Symmetry};
@@ -15,13 +14,11 @@ use remote::proto::v1::{self, ClientMessage, Hello, Welcome};
 use remote::{Answer, Batch, Digest, Encoding, ModelKey, Output, Refusal};
 use runtime::Health;
 use store::{ModelMetadata, Store};
+use testing::PATIENCE;
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc::{Sender, channel};
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Status, Streaming};
-
-/// Nothing in these tests takes nearly as long.
-pub(crate) const LONG: Duration = Duration::from_secs(60);
 
 /// With a thread for connections, so that a test may block.
 pub(crate) fn runtime() -> Runtime {
@@ -164,7 +161,7 @@ impl Client {
     }
 
     async fn message(&mut self) -> Option<FromServer> {
-        let message = tokio::time::timeout(LONG, self.messages.message()).await.expect("a message or an end");
+        let message = tokio::time::timeout(PATIENCE, self.messages.message()).await.expect("a message or an end");
         Some(message.expect("no error")?.message.expect("a message"))
     }
 

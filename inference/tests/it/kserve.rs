@@ -13,9 +13,10 @@ use remote::proto::kserve::{
     DataType, InferParameter, InferTensorContents, ModelConfigRequest, ModelInferRequest, ModelMetadataRequest,
     ModelReadyRequest, ModelTensorReshape, ServerLiveRequest, ServerMetadataRequest, ServerReadyRequest,
 };
+use testing::PATIENCE;
 use tonic::{Code, Request};
 
-use crate::fixture::{KOMI, LONG, connect, local, options, planes, runtime, serve, serve_gated, shapes};
+use crate::fixture::{KOMI, connect, local, options, planes, runtime, serve, serve_gated, shapes};
 
 fn request(input: &str, shape: &[i64], bytes: Vec<u8>) -> ModelInferRequest {
     let tensor = InferInputTensor {
@@ -104,7 +105,7 @@ async fn wait_for(server: &Server, positions: usize) {
             tokio::task::yield_now().await;
         }
     };
-    tokio::time::timeout(LONG, waits).await.expect("positions wait");
+    tokio::time::timeout(PATIENCE, waits).await.expect("positions wait");
 }
 
 #[test]

@@ -5,8 +5,9 @@ use std::time::Duration;
 use inference::Limits;
 use remote::Batch;
 use remote::proto::v1::Status;
+use testing::PATIENCE;
 
-use crate::fixture::{Client, LONG, batch, runtime, serve_loading};
+use crate::fixture::{Client, batch, runtime, serve_loading};
 
 #[test]
 fn positions_that_wait_for_a_model_fill_the_queue() {
@@ -42,7 +43,7 @@ fn batches_expire_and_clients_leave_while_a_model_is_loaded() {
                 tokio::task::yield_now().await;
             }
         };
-        tokio::time::timeout(LONG, freed).await.expect("a client that is gone waits for no model");
+        tokio::time::timeout(PATIENCE, freed).await.expect("a client that is gone waits for no model");
         store.open();
     });
 }

@@ -5,9 +5,10 @@ use std::time::Duration;
 use inference::Limits;
 use remote::proto::v1::Status;
 use remote::{Batch, Priority};
+use testing::PATIENCE;
 use tonic::transport::Channel;
 
-use crate::fixture::{Client, LONG, batch, marked, runtime, serve_gated};
+use crate::fixture::{Client, batch, marked, runtime, serve_gated};
 
 #[test]
 fn expired_batches_are_dropped_unevaluated() {
@@ -17,7 +18,7 @@ fn expired_batches_are_dropped_unevaluated() {
         client.send(batch(1, 1, 4)).await;
         gate.wait_until_reached();
         client.send(Batch { deadline: Some(Duration::from_micros(1)), ..batch(2, 1, 4) }).await;
-        client.send(Batch { deadline: Some(LONG), ..batch(3, 1, 4) }).await;
+        client.send(Batch { deadline: Some(PATIENCE), ..batch(3, 1, 4) }).await;
         let mut ticks = tokio::time::interval(Duration::from_millis(1));
         // A device that is stuck does not keep clients from learning that their time is up.
         let expired = loop {
@@ -132,7 +133,7 @@ fn drain_evaluates_what_waits_and_closes_the_streams() {
     while server.waiting() == 0 {
         std::thread::yield_now();
     }
-    let draining = std::thread::spawn(move || server.drain(LONG));
+    let draining = std::thread::spawn(move || server.drain(PATIENCE));
     runtime.block_on(async {
         gate.open();
         assert_eq!([client.answer().await.id, client.answer().await.id], [1, 2]);

@@ -12,9 +12,10 @@ use remote::proto::v1::{self, ClientMessage, Hello, Status};
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
+use testing::PATIENCE;
 use tonic::Code;
 
-use crate::fixture::{Client, LONG, batch, connect, options, runtime, serve};
+use crate::fixture::{Client, batch, connect, options, runtime, serve};
 use crate::security::Keys;
 
 /// The beginning of an HTTP/2 connection with empty settings.
@@ -43,7 +44,7 @@ fn garbage() -> Vec<Vec<u8>> {
 /// Sends bytes and reads until the server closes the connection.
 fn send_garbage(address: &str, bytes: &[u8]) {
     let mut stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(LONG)).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
     // The server may have closed the connection already.
     drop(stream.write_all(bytes));
     drop(stream.shutdown(Shutdown::Write));
@@ -97,7 +98,7 @@ fn tls(keys: &Keys) -> ClientConnection {
 
 fn send_within_tls(keys: &Keys, address: &str, bytes: &[u8]) {
     let stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(LONG)).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
     let mut stream = StreamOwned::new(tls(keys), stream);
     drop(stream.write_all(bytes));
     assert!(!stream.conn.is_handshaking(), "the garbage comes after the handshake");
@@ -159,7 +160,7 @@ fn message_of_four_gigabytes_is_refused_by_its_length() {
         data,
     ];
     let mut stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(LONG)).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
     stream.write_all(&frames.concat()).unwrap();
     read_until_end(&mut stream);
     runtime().block_on(async { Client::connect(server.address()).await.check(1, 2).await });

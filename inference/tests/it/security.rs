@@ -14,10 +14,11 @@ use remote::proto::v1::evaluation_client::EvaluationClient;
 use remote::{ServerIdentity, Token, client_tls};
 use runtime::Health;
 use tempfile::TempDir;
+use testing::PATIENCE;
 use tonic::transport::Channel;
 use tonic::{Code, Request, Status};
 
-use crate::fixture::{Client, Gate, GatedSource, LONG, options, runtime, serve};
+use crate::fixture::{Client, Gate, GatedSource, options, runtime, serve};
 use crate::refusing::HTTP2;
 
 /// An authority, and certificates of a server and of a client.
@@ -123,7 +124,7 @@ const PINGS: u32 = 100_000;
 fn ping_until_closed(address: &str) {
     const PING: [u8; 17] = [0, 0, 8, 6, 0, 0, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8];
     let mut stream = TcpStream::connect(address).unwrap();
-    stream.set_read_timeout(Some(LONG)).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
     stream.write_all(HTTP2).unwrap();
     let mut is_answered = || match stream.write_all(&PING).and_then(|()| stream.read(&mut [0; 1000])) {
         Err(error) if error.kind() == ErrorKind::WouldBlock => panic!("neither an answer nor the end"),
@@ -149,7 +150,7 @@ fn connections_without_a_call_are_closed_and_others_are_not() {
                 }
             }
         };
-        let mut client = tokio::time::timeout(LONG, client).await.expect("a call in time");
+        let mut client = tokio::time::timeout(PATIENCE, client).await.expect("a call in time");
         client.check(1, 3).await;
         // Calls without the token do not count. The channel connects again when it is closed.
         let mut stranger = EvaluationClient::new(channel());

@@ -87,7 +87,7 @@ fn unix_socket_serves_like_a_port() {
     runtime().block_on(async {
         Client::connect(&address).await.check(1, 5).await;
     });
-    assert!(server.drain(crate::fixture::LONG));
+    assert!(server.drain(testing::PATIENCE));
     assert!(!path.exists(), "the socket goes with the server");
 }
 
@@ -100,7 +100,7 @@ fn server_leaves_the_socket_of_its_successor() {
     // As when the first has closed its listener and still finishes batches.
     std::fs::remove_file(&path).unwrap();
     let second = serve(on_socket());
-    assert!(first.drain(crate::fixture::LONG));
+    assert!(first.drain(testing::PATIENCE));
     let address = second.address().to_owned();
     runtime().block_on(async {
         Client::connect(&address).await.check(1, 5).await;

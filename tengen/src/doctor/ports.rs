@@ -56,8 +56,7 @@ impl fmt::Display for Port {
 
 #[cfg(test)]
 mod tests {
-    use std::thread;
-    use std::time::{Duration, Instant};
+    use testing::wait_until;
 
     use super::*;
 
@@ -69,11 +68,7 @@ mod tests {
         assert_eq!(of("metrics", address.clone()).state, "in use");
         drop(taken);
         // A process that another test starts at this moment has the listener until its program runs.
-        let patience = Instant::now();
-        while of("metrics", address.clone()).state == "in use" {
-            assert!(patience.elapsed() < Duration::from_secs(60), "{address} stays in use");
-            thread::yield_now();
-        }
+        wait_until("an address that is not in use", || of("metrics", address.clone()).state != "in use");
         assert_eq!(of("metrics", address.clone()).to_string(), format!("metrics {address}: free"));
         assert!(of("metrics", "nowhere".to_owned()).state.len() > 5);
         assert_eq!(of("inference", "unix:///run/tengen.sock".to_owned()).state, "not tried");

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use go::Move;
 use play::{EvaluatorStats, Instrumented, Uniform};
 use runtime::{Line, Lines, Stop};
-use testing::wait_until;
+use testing::{PATIENCE, wait_until};
 
 use super::engine_player::tests::{engine_player, engine_player_with};
 use super::serve::serve;
@@ -84,7 +84,7 @@ impl Conversation {
                 self.said = rest;
                 return line;
             }
-            let more = self.output.recv_timeout(Duration::from_secs(60)).expect("an answer comes within a minute");
+            let more = self.output.recv_timeout(PATIENCE).expect("a response in time");
             self.said.push_str(&more);
         }
     }
@@ -323,7 +323,7 @@ fn stop_request_stops_everything() {
         stop.request();
         talk.rest();
         // The session is over: there is no writer.
-        let left = talk.output.recv_timeout(Duration::from_secs(60));
+        let left = talk.output.recv_timeout(PATIENCE);
         assert_eq!(left, Err(mpsc::RecvTimeoutError::Disconnected));
     }
 }
