@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use remote::proto::DESCRIPTORS;
 use remote::proto::kserve::grpc_inference_service_server::GrpcInferenceServiceServer;
 use remote::proto::v1::evaluation_server::EvaluationServer;
-use remote::{ServerIdentity, Token, server_tls};
+use remote::{FRAME, ServerIdentity, Token, server_tls};
 use runtime::{Health, metrics};
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
@@ -33,8 +33,6 @@ use crate::worker::work;
 
 /// Bytes that may be under way to the server on a stream, and on a connection.
 const WINDOWS: [u32; 2] = [4 << 20, 16 << 20];
-/// Bytes of an HTTP/2 frame at most.
-const FRAME: u32 = 256 << 10;
 /// Time of a TLS handshake.
 const HANDSHAKE: Duration = Duration::from_secs(5);
 /// Time between two looks at a drain.

@@ -19,8 +19,9 @@ use crate::{Answer, Batch, Output, PROTOCOL, Refusal, Token};
 
 /// Flow-control windows: what a server may send before the client has read it. More than the responses to a usual credit.
 const WINDOW: u32 = 8 << 20;
-/// Bytes of an HTTP/2 frame at most. Servers write each frame by itself, and a response of 64 positions on 19x19 has 93 KB.
-const FRAME: u32 = 256 << 10;
+/// Bytes of an HTTP/2 frame at most, of clients and servers. Servers write each frame by itself, and a response of 64 positions
+/// on 19x19 has 93 KB.
+pub const FRAME: u32 = 256 << 10;
 /// The largest message that is taken.
 const MESSAGE: usize = 64 << 20;
 /// A connection that was silent for this time is tested …

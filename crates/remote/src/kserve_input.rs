@@ -7,7 +7,8 @@ use net::Packing;
 use crate::proto::kserve::ModelInferRequest;
 use crate::proto::kserve::model_infer_request::InferInputTensor;
 
-const BYTES: &str = "UINT8";
+/// The type of bytes in the words of the protocol.
+pub const UINT8: &str = "UINT8";
 
 /// The positions of a request, packed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,7 +31,7 @@ pub enum KserveInputError {
     #[error("the input is neither planes nor packed")]
     Name,
     /// A tensor of another type or shape.
-    #[error("{name} is {BYTES} of [n, {expected:?}] for a network of {size}x{size}")]
+    #[error("{name} is {UINT8} of [n, {expected:?}] for a network of {size}x{size}")]
     Shape {
         /// The tensor.
         name: String,
@@ -61,7 +62,7 @@ pub enum KserveInputError {
     #[error("planes are 0 or 1, and constant where the model's are")]
     Planes,
     /// Numbers that are no bytes.
-    #[error("UINT8 contents are 0 to 255")]
+    #[error("{UINT8} contents are 0 to 255")]
     Numbers,
     /// No contents, or several.
     #[error("the input has no contents, or those of several inputs")]
@@ -86,7 +87,7 @@ impl KserveInput {
             "packed" => (true, vec![packed_len(packing) as i64], packed_len(packing)),
             _ => return Err(KserveInputError::Name),
         };
-        let dimensions = tensor.shape.split_first().filter(|(_, rest)| **rest == of_one && tensor.datatype == BYTES);
+        let dimensions = tensor.shape.split_first().filter(|(_, rest)| **rest == of_one && tensor.datatype == UINT8);
         let Some((&found, _)) = dimensions else {
             return Err(KserveInputError::Shape { name: tensor.name.clone(), expected: of_one, size });
         };

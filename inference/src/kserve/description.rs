@@ -1,6 +1,7 @@
 //! What a model takes and gives, for clients that ask.
 
 use net::Shape;
+use remote::UINT8;
 use remote::proto::kserve::model_config::SchedulingChoice;
 use remote::proto::kserve::model_metadata_response::TensorMetadata;
 use remote::proto::kserve::{
@@ -14,7 +15,6 @@ use crate::network::Network;
 /// The only version of a model: another one has another name.
 pub(super) const VERSION: &str = "1";
 pub(super) const PLATFORM: &str = "tengen";
-const BYTES: &str = "UINT8";
 pub(super) const NUMBERS: &str = "FP32";
 /// Bytes of a message beside its planes at most.
 const AROUND: usize = 4096;
@@ -30,7 +30,7 @@ pub(super) fn metadata(name: String, network: &Network) -> ModelMetadataResponse
         name,
         versions: vec![VERSION.to_owned()],
         platform: PLATFORM.to_owned(),
-        inputs: vec![tensor("planes", BYTES, planes(network))],
+        inputs: vec![tensor("planes", UINT8, planes(network))],
         outputs: vec![tensor("policy", NUMBERS, vec![moves(&network.shape)]), tensor("value", NUMBERS, Vec::new())],
     }
 }
