@@ -51,7 +51,7 @@ pub use outcome::Outcome;
 pub use projection::GameProjection;
 pub use ratings::RatingRow;
 pub use replay::Replay;
-pub use sgf_import::Converter;
+pub use sgf_import::{Converter, HUMAN};
 pub use summary::GameSummary;
 pub use table::VERSION_KEY;
 pub use totals::Totals;

@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use crate::{EndReason, GameId, GameRecord, Outcome, SearchKind, Turn};
 
 /// Who plays the human games, as the store knows players.
-const HUMAN: &str = "human";
+pub const HUMAN: &str = "human";
 
 /// Rules by which the stated score is Black's area minus White's.
 const AREA_RULES: [&str; 6] = ["chinese", "cn", "aga", "nz", "new zealand", "tromp-taylor"];

@@ -4,10 +4,7 @@ use config::{Algorithm, ModelId, RunConfig};
 use go::{Game, Move};
 use mcts::{Search, Settings};
 use record::calibration::winner_min_value;
-use record::{EndReason, GameId, GameRecord, Outcome, Turn};
-
-/// The player of human games: they end by agreement, with agreed scores.
-const HUMAN: &str = "human";
+use record::{EndReason, GameId, GameRecord, HUMAN, Outcome, Turn};
 
 /// Whether this player plays games of model 0.
 pub(super) fn plays_model_0(player: &str) -> bool {
@@ -19,6 +16,7 @@ pub(super) fn check(game: &GameRecord, config: &RunConfig) -> Vec<String> {
     let mut problems = header(game, config);
     match replay(game, config) {
         Err(problem) => problems.push(problem),
+        // Human games end by agreement, with agreed scores.
         Ok(_) if game.black == HUMAN => {}
         Ok(board) => {
             problems.extend(ending(game, &board, config));
