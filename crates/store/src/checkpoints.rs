@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::StoreError;
 use crate::folder::RunFolder;
+use crate::names::MANIFEST;
 use crate::parts::Part;
 
 const CHECKPOINTS: &str = "checkpoints";
-const MANIFEST: &str = "manifest.toml";
 
 /// Checkpoints that are kept: the one a trainer resumes from, and the one before it, which others may be reading.
 const KEPT: usize = 2;

@@ -15,10 +15,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::StoreError;
 use crate::folder::RunFolder;
+use crate::names::TOML;
 use crate::parts::sha256;
 
 const CLAIMS: &str = "claims";
-const TOML: &str = ".toml";
 
 /// Games in progress, without results yet.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -33,12 +33,11 @@ use std::time::Duration;
 use crate::backoff::jittered;
 use crate::error::StoreError;
 use crate::folder::RunFolder;
-use crate::names::{Stem, number_name, parse_number};
+use crate::names::{Stem, TOML, number_name, parse_number};
 use holder::{Holder, State};
 use object_store::path::Path;
 
 const LEASES: &str = "leases";
-const TOML: &str = ".toml";
 const ASKED: &str = ".asked.toml";
 
 /// How often a holder polls for a probe, plus or minus a quarter.

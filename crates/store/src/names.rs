@@ -16,6 +16,11 @@ pub struct Stem {
     time: u64,
 }
 
+/// How names of metadata end.
+pub(crate) const TOML: &str = ".toml";
+/// The file that commits a folder of parts.
+pub(crate) const MANIFEST: &str = "manifest.toml";
+
 /// Thirteen digits last until the year 2286.
 const TIME_DIGITS: usize = 13;
 const LATEST: u64 = 10_u64.pow(TIME_DIGITS as u32) - 1;

@@ -8,11 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::StoreError;
 use crate::folder::RunFolder;
-use crate::names::{number_name, parse_number};
+use crate::names::{TOML, number_name, parse_number};
 use crate::numbers;
 
 const RESIGN: &str = "resign";
-const TOML: &str = ".toml";
 
 /// A published threshold, and the games it comes from.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -7,12 +7,11 @@ use serde::{Deserialize, Serialize};
 use crate::error::StoreError;
 use crate::files::PARQUET;
 use crate::folder::RunFolder;
-use crate::names::parse_number;
+use crate::names::{MANIFEST, parse_number};
 use crate::parts::Part;
 use crate::projection::{self, encode};
 
 const SHARDS: &str = "shards";
-const MANIFEST: &str = "manifest.toml";
 
 /// What to do about damaged shards.
 const REMEDY: &str = "delete its folder, and the shuffler samples these shards again";

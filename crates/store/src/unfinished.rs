@@ -20,12 +20,11 @@ use crate::error::StoreError;
 use crate::files::{FileRef, PARQUET};
 use crate::folder::RunFolder;
 use crate::games::Games;
-use crate::names::{Stem, number_name, parse_number};
+use crate::names::{Stem, TOML, number_name, parse_number};
 use crate::quarantine::Quarantine;
 
 const UNFINISHED: &str = "unfinished";
 const BY: &str = "by";
-const TOML: &str = "toml";
 const TAKEN: &str = "taken.toml";
 
 /// Handed-off games, for the taker to resume.
@@ -297,7 +296,7 @@ impl UnfinishedGames {
         let mut there = Listing::default();
         for (folder, names) in self.at.store.after(&self.at.path([UNFINISHED]), None)? {
             if folder == BY {
-                there.intents.extend(names.iter().filter_map(|name| Stem::of_file(name, TOML)));
+                there.intents.extend(names.iter().filter_map(|name| name.strip_suffix(TOML)?.parse::<Stem>().ok()));
             }
             let Some(model) = parse_number(&folder) else { continue };
             there.files.extend(FileRef::all_in(&folder, &names));
@@ -319,7 +318,7 @@ impl UnfinishedGames {
     }
 
     fn intent_path(&self, intent: &Stem) -> Path {
-        self.at.path([UNFINISHED, BY]).join(format!("{intent}.{TOML}"))
+        self.at.path([UNFINISHED, BY]).join(format!("{intent}{TOML}"))
     }
 }
 

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::holder::{Holder, State};
-use super::{ASKED, LEASES, Leases, TOML};
+use super::{ASKED, LEASES, Leases};
 use crate::error::StoreError;
-use crate::names::parse_number;
+use crate::names::{TOML, parse_number};
 
 /// A lease that a process holds, or held when it was killed.
 #[derive(Clone, Debug, PartialEq, Eq)]
