@@ -27,7 +27,8 @@ pub enum Inputs {
 }
 
 impl Inputs {
-    const ALL: [Inputs; 4] = [Inputs::History, Inputs::LeelaZero, Inputs::Features, Inputs::Tactics];
+    /// All sets.
+    pub(crate) const ALL: [Inputs; 4] = [Inputs::History, Inputs::LeelaZero, Inputs::Features, Inputs::Tactics];
 
     /// Boards that a network sees at most, the present one included: keys of evaluations need as many.
     pub const MOST_BOARDS: usize = {

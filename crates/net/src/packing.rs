@@ -181,8 +181,6 @@ mod tests {
 
     use super::*;
 
-    const ALL: [Inputs; 4] = [Inputs::History, Inputs::LeelaZero, Inputs::Features, Inputs::Tactics];
-
     fn round_trip(inputs: Inputs, size: Size, planes: &[u8]) -> Vec<u8> {
         let packing = inputs.packing(size);
         let (mut bits, mut scalars) = (Vec::new(), Vec::new());
@@ -212,11 +210,11 @@ mod tests {
         #[test]
         fn unpacked_planes_are_those_that_were_packed(
             side in 2..=19_usize,
-            kind in 0..ALL.len(),
+            kind in 0..Inputs::ALL.len(),
             komi in -400.0..400.0_f32,
             moves in prop::collection::vec(any::<u16>(), 1..60),
         ) {
-            let (inputs, size) = (ALL[kind], Size::new(side).unwrap());
+            let (inputs, size) = (Inputs::ALL[kind], Size::new(side).unwrap());
             let mut game = Game::new(size);
             let mut planes = Vec::new();
             for (turn, drawn) in moves.into_iter().enumerate() {
@@ -237,8 +235,8 @@ mod tests {
 
         /// Any bits and any scalars, not only those of a game.
         #[test]
-        fn any_bits_and_scalars_survive(side in 2..=19_usize, kind in 0..ALL.len(), seed: u64) {
-            let (inputs, size) = (ALL[kind], Size::new(side).unwrap());
+        fn any_bits_and_scalars_survive(side in 2..=19_usize, kind in 0..Inputs::ALL.len(), seed: u64) {
+            let (inputs, size) = (Inputs::ALL[kind], Size::new(side).unwrap());
             let constant = inputs.packing(size).constant;
             let mut state = seed;
             let mut next = || {
@@ -257,8 +255,8 @@ mod tests {
 
         /// Whatever a client sends as the dense form, unpacking it ends with planes that can be packed.
         #[test]
-        fn any_bytes_can_be_unpacked(side in 2..=19_usize, kind in 2..ALL.len(), byte: u8, seed: u64) {
-            let (inputs, size) = (ALL[kind], Size::new(side).unwrap());
+        fn any_bytes_can_be_unpacked(side in 2..=19_usize, kind in 2..Inputs::ALL.len(), byte: u8, seed: u64) {
+            let (inputs, size) = (Inputs::ALL[kind], Size::new(side).unwrap());
             let packing = inputs.packing(size);
             let mixed = |nth: usize| byte ^ (seed.rotate_left(nth as u32 % 64).wrapping_mul(nth as u64 | 1) >> 56) as u8;
             let bits: Vec<u8> = (0..packing.dense_bits()).map(mixed).collect();
@@ -302,9 +300,10 @@ mod tests {
     #[test]
     fn packing_takes_known_bytes_on_19x19() {
         let size = Size::new(19).unwrap();
-        let bytes = ALL.map(|inputs| inputs.packing(size)).map(|packing| packing.bits() + packing.scalars());
+        let packings = Inputs::ALL.map(|inputs| inputs.packing(size));
+        let bytes = packings.each_ref().map(|packing| packing.bits() + packing.scalars());
         assert_eq!(bytes, [723, 723, 634, 1311]);
-        let dense = ALL.map(|inputs| inputs.packing(size)).map(|packing| packing.dense_bits() + packing.scalars());
+        let dense = packings.map(|packing| packing.dense_bits() + packing.scalars());
         assert_eq!(dense, [723, 723, 198, 612]);
     }
 }
