@@ -18,12 +18,10 @@ use store::{Backoff, Checkpoint, Run, Source};
 use crate::dataset::{CALIBRATION_POSITIONS, RECALIBRATION_POSITIONS};
 use crate::init::{publish_first, refuse_models};
 use crate::journal::{Journal, Set};
-use crate::resume::{BOOTSTRAP, WEIGHTS, restore, unusable};
+use crate::resume::{BOOTSTRAP, SAVE_EVERY, WEIGHTS, restore, unusable};
 use crate::supervised::{Order, squared_error};
 use crate::{HumanGames, InitialWeights, TrainerError, TrainerEvent};
 
-/// How often it is saved, so that a kill costs no more.
-const SAVE_EVERY: Duration = Duration::from_secs(600);
 /// Held-out positions of an evaluation. The standard error of an accuracy is then below 1 %.
 const HOLDOUT: usize = 4096;
 

@@ -13,13 +13,11 @@ use crate::example_stats::{Scored, SearchGain};
 use crate::health_checks::HealthChecks;
 use crate::holdout::{HOLDOUT, holdout};
 use crate::journal::{Journal, Set};
-use crate::resume::{Work, save};
+use crate::resume::{SAVE_EVERY, Work, save};
 use crate::{Reference, References, TrainerError, TrainerEvent};
 
 /// Steps whose mean is one line of the log.
 const STEPS_PER_LINE: usize = 10;
-/// Long generations are saved as often as this, so that a kill costs no more.
-const SAVE_EVERY: Duration = Duration::from_secs(600);
 /// Examples of the holdout that are measured for each model, at least, where there are so many.
 const LEAST_HOLDOUT: usize = 4_096;
 /// Examples trained on for each that is measured between those bounds. A step goes three ways through the network where measuring goes one,

@@ -17,6 +17,7 @@
 //! are what counts then, and training continues from them with the momentum at rest.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use bytes::Bytes;
 use config::RunConfig;
@@ -26,6 +27,8 @@ use store::{Checkpoint, Run};
 
 use crate::TrainerError;
 
+/// How often long training is saved, so that a kill costs no more.
+pub(crate) const SAVE_EVERY: Duration = Duration::from_secs(600);
 /// The file of the trainer's state.
 pub(crate) const WEIGHTS: &str = "trainer.safetensors";
 /// The file that only the checkpoint of a bootstrap has, and none of a generation.
