@@ -4,10 +4,8 @@ use std::str::FromStr;
 
 use config::{ModelId, RunName};
 
+use super::args::MOST_ELO;
 use crate::RatedRun;
-
-/// Elo by which a model can be behind.
-const MOST_ELO: f64 = 10_000.0;
 
 /// Arguments of `evaluator retire`.
 #[derive(clap::Args, Debug)]

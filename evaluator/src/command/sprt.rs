@@ -4,15 +4,12 @@ use config::{ModelRef, PlayerRef};
 use ratings::sprt::Sprt;
 use runtime::{Stop, drive, within};
 
-use super::args::{CommonArgs, arena, run_of_any};
+use super::args::{CommonArgs, MOST_ELO, arena, run_of_any};
 use super::matches::even;
 use crate::comparison::Test;
 use crate::driver::Schedule;
 use crate::gate::Gate;
 use crate::{Arena, Console, Matches};
-
-/// Elo that players may differ by in a question.
-const MOST_ELO: f64 = 10_000.0;
 
 /// Maximum games without a verdict, earlier ones included; even
 const MOST_GAMES: &str = "20000";
