@@ -17,8 +17,6 @@ use crate::{Limits, Listen, Options, Server, ServerError, StoreSource};
 
 /// Time between two reports of metrics, and adaptations of the credit.
 const TICK: Duration = Duration::from_millis(100);
-/// What a shutdown keeps of its time for the end of the process.
-const RESERVE: Duration = Duration::from_millis(500);
 /// Batches that a GPU has in flight: one is evaluated while the planes of the other are unpacked.
 const IN_FLIGHT: usize = 2;
 /// Positions in a batch, of a CPU and of a GPU.
@@ -121,8 +119,7 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
             break;
         }
     }
-    let within = Duration::from_secs(args.service.drain_seconds).saturating_sub(RESERVE);
-    let drained = server.drain(within);
+    let drained = server.drain(args.service.drain_time());
     tracing::info!(drained, "inference server stopped");
     Ok(())
 }

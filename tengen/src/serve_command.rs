@@ -8,8 +8,6 @@ use web::Server;
 
 /// Time between two signs that the process is well.
 const HEARTBEAT: Duration = Duration::from_secs(10);
-/// What a shutdown keeps of its time for the end of the process.
-const RESERVE: Duration = Duration::from_millis(500);
 
 /// Arguments of `tengen serve`.
 #[derive(clap::Args, Debug)]
@@ -35,7 +33,7 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     while !stop.wait(HEARTBEAT) {
         stop.health().heartbeat();
     }
-    let drained = server.stop(Duration::from_secs(args.service.drain_seconds).saturating_sub(RESERVE));
+    let drained = server.stop(args.service.drain_time());
     tracing::info!(drained, "web application stopped");
     Ok(())
 }

@@ -50,6 +50,8 @@ pub struct ServiceArgs {
 
 /// Connections served at the same time; others wait.
 const CONNECTIONS: usize = 16;
+/// What a shutdown keeps of its time for the end of the process.
+const RESERVE: Duration = Duration::from_millis(500);
 /// Idle connection timeout.
 const PATIENCE: Duration = Duration::from_secs(5);
 
@@ -69,6 +71,11 @@ impl ServiceArgs {
         metrics::STORE_REFUSES.set(0);
         tracing::info!(%address, "serving /metrics, /healthz and /readyz");
         Ok(())
+    }
+
+    /// How long a shutdown may wait for work, so that the process ends within `--drain-seconds`.
+    pub fn drain_time(&self) -> Duration {
+        Duration::from_secs(self.drain_seconds).saturating_sub(RESERVE)
     }
 }
 
