@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 use anyhow::anyhow;
 use config::RunName;
-use facts::search::Place;
+use facts::search::GamesFile;
 use record::GameId;
 use runtime::{Classify, Progress, Stop, within};
 use store::{Run, Store, StoreError};
@@ -111,7 +111,7 @@ impl Search {
     }
 
     /// Searches a file, and returns how many games it has. Nothing is put out of a file that turns out to be damaged.
-    fn file(&mut self, run: &Run, file: &Place) -> anyhow::Result<usize> {
+    fn file(&mut self, run: &Run, file: &GamesFile) -> anyhow::Result<usize> {
         let Some(table) = source::columns(run, file, &self.filter.columns())? else { return Ok(0) };
         let rows = self.filter.rows(&table, source::model(file))?;
         if rows.is_empty() {

@@ -8,7 +8,7 @@ use axum::extract::{Path, State};
 use axum::http::{HeaderName, HeaderValue};
 use axum::response::Response;
 use config::RunName;
-use facts::search::{Place, search};
+use facts::search::{GamesFile, search};
 use record::{GameRecord, games};
 use store::Run;
 use zip::write::SimpleFileOptions;
@@ -74,7 +74,7 @@ struct Rest {
     /// Games that it found.
     games: usize,
     /// The file that it would read next.
-    place: Place,
+    place: GamesFile,
 }
 
 impl fmt::Display for Rest {
@@ -114,7 +114,7 @@ fn each_file(
     let found = search(run, &query.search(size)?, None, MOST_OF_FILE, &|| begin.elapsed() < patience)?;
     let mut rest = found.games.as_slice();
     while let Some(first) = rest.first() {
-        let place: &Place = &first.place;
+        let place: &GamesFile = &first.place;
         let (these, others) = rest.split_at(rest.iter().take_while(|game| game.place == *place).count());
         let mut games: Vec<Option<GameRecord>> = place.games(run)?.into_iter().map(Some).collect();
         take(these.iter().filter_map(|game| games.get_mut(game.row)?.take()).collect())?;
@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn incomplete_file_says_so_in_its_name_a_header_and_a_text() {
         let run: RunName = "r".parse().unwrap();
-        let rest = Rest { games: 7, place: Place::parse("games/3/w-0000000000005").unwrap() };
+        let rest = Rest { games: 7, place: GamesFile::parse("games/3/w-0000000000005").unwrap() };
         let of =
             |rest: Option<&Rest>| marked(packed_file(Vec::new(), "application/zip", &games_name(&run, rest)), rest);
         let incomplete = of(Some(&rest));

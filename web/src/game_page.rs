@@ -2,7 +2,7 @@
 
 use axum::extract::{Path, State};
 use facts::board;
-use facts::search::Place;
+use facts::search::GamesFile;
 use go::{Game, Move};
 use maud::{Markup, html};
 use page::{Axis, DataLinks, Mark, Plot, Point, Series};
@@ -71,9 +71,9 @@ async fn data(app: App, run: String, place: String, row: String, file: String) -
 }
 
 /// A game by its file and its row there, and what kind it is of.
-fn find(run: &Run, place: &str, row: &str) -> Result<(Place, GameRecord), PageError> {
+fn find(run: &Run, place: &str, row: &str) -> Result<(GamesFile, GameRecord), PageError> {
     let absent = || PageError::NotFound(format!("game {place}/{row} of run \"{}\"", run.name()));
-    let of = Place::parse(place).ok_or_else(absent)?;
+    let of = GamesFile::parse(place).ok_or_else(absent)?;
     let number: usize = row.parse().map_err(|_| absent())?;
     let game = of.games(run)?.into_iter().nth(number).ok_or_else(absent)?;
     Ok((of, game))
@@ -90,7 +90,7 @@ async fn show(app: App, run: String, place: String, row: String, shown: Shown) -
             return Ok(download::file(game.to_sgf(), "application/x-go-sgf; charset=utf-8", &name));
         }
         let address = format!("/runs/{run}/{place}/{number}");
-        let section = if matches!(of, Place::Match(_)) { "matches" } else { "games" };
+        let section = if matches!(of, GamesFile::Match(_)) { "matches" } else { "games" };
         let view = app.view(format!("{} – {}", game.black, game.white), Section::Runs).of_run(stored.name(), section);
         Ok(view.page(&content(&game, &address, &shown, !app.is_read_only())))
     })

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use axum::extract::{Path, State};
 use facts::openings;
-use facts::search::{Found, FoundGames, Kind, Place, Search, search};
+use facts::search::{Found, FoundGames, GamesFile, Kind, Search, search};
 use go::{Move, Size};
 use maud::{Markup, html};
 use page::number::whole;
@@ -82,8 +82,8 @@ impl Wanted {
         })
     }
 
-    fn from(&self) -> Option<(Place, usize)> {
-        let place = Place::parse(&self.after)?;
+    fn from(&self) -> Option<(GamesFile, usize)> {
+        let place = GamesFile::parse(&self.after)?;
         Some((place, self.rows.parse().unwrap_or(usize::MAX)))
     }
 

@@ -95,22 +95,22 @@ fn begins_with(size: Size, moves: &[u16], wanted: &[Move]) -> bool {
 
 /// A file of games: of self-play, or of matches.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum GamesFile {
     /// Of self-play by a model.
     SelfPlay(FileRef),
     /// Of matches.
     Match(Stem),
 }
 
-impl Place {
+impl GamesFile {
     /// Reads what is written; `None` for a text that names no file of games.
-    pub fn parse(text: &str) -> Option<Place> {
+    pub fn parse(text: &str) -> Option<GamesFile> {
         let mut parts = text.split('/');
         let place = match (parts.next()?, parts.next()?, parts.next()) {
             ("games", model, Some(stem)) => {
-                Place::SelfPlay(FileRef { model: model.parse().ok()?, stem: stem.parse().ok()? })
+                GamesFile::SelfPlay(FileRef { model: model.parse().ok()?, stem: stem.parse().ok()? })
             }
-            ("matches", stem, None) => Place::Match(stem.parse().ok()?),
+            ("matches", stem, None) => GamesFile::Match(stem.parse().ok()?),
             _ => return None,
         };
         parts.next().is_none().then_some(place)
@@ -118,8 +118,8 @@ impl Place {
 
     fn outlines(&self, run: &Run) -> Result<Vec<GameProjection>, StoreError> {
         match self {
-            Place::SelfPlay(file) => run.games().outlines(file),
-            Place::Match(stem) => run.matches().outlines(stem),
+            GamesFile::SelfPlay(file) => run.games().outlines(file),
+            GamesFile::Match(stem) => run.matches().outlines(stem),
         }
     }
 
@@ -129,17 +129,17 @@ impl Place {
     /// They cannot be read.
     pub fn games(&self, run: &Run) -> Result<Vec<GameRecord>, StoreError> {
         match self {
-            Place::SelfPlay(file) => run.games().read(file),
-            Place::Match(stem) => run.matches().read(stem),
+            GamesFile::SelfPlay(file) => run.games().read(file),
+            GamesFile::Match(stem) => run.matches().read(stem),
         }
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for GamesFile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Place::SelfPlay(file) => write!(f, "games/{}/{}", file.model, file.stem),
-            Place::Match(stem) => write!(f, "matches/{stem}"),
+            GamesFile::SelfPlay(file) => write!(f, "games/{}/{}", file.model, file.stem),
+            GamesFile::Match(stem) => write!(f, "matches/{stem}"),
         }
     }
 }
@@ -148,7 +148,7 @@ impl fmt::Display for Place {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Found {
     /// Its file.
-    pub place: Place,
+    pub place: GamesFile,
     /// Its row in the file.
     pub row: usize,
     /// What is known of it.
@@ -161,7 +161,7 @@ pub struct FoundGames {
     /// The games, newest first.
     pub games: Vec<Found>,
     /// Where the search continues: the file, and the rows of it that are left. `None` where everything was searched.
-    pub next: Option<(Place, usize)>,
+    pub next: Option<(GamesFile, usize)>,
     /// Games that were searched.
     pub searched: usize,
 }
@@ -174,7 +174,7 @@ pub struct FoundGames {
 pub fn search(
     run: &Run,
     search: &Search,
-    from: Option<&(Place, usize)>,
+    from: Option<&(GamesFile, usize)>,
     most: usize,
     may_continue: &dyn Fn() -> bool,
 ) -> Result<FoundGames, StoreError> {
@@ -212,13 +212,13 @@ pub fn search(
 }
 
 /// The models to search, newest first; one that is none for matches.
-fn models(run: &Run, search: &Search, from: Option<&(Place, usize)>) -> Result<Vec<u32>, StoreError> {
+fn models(run: &Run, search: &Search, from: Option<&(GamesFile, usize)>) -> Result<Vec<u32>, StoreError> {
     match (search.kind, search.model) {
         (Kind::Match, _) => Ok(vec![0]),
         (Kind::SelfPlay, Some(model)) => Ok(vec![model]),
         (Kind::SelfPlay, None) => {
             let mut models = run.games().models()?;
-            if let Some((Place::SelfPlay(file), _)) = from {
+            if let Some((GamesFile::SelfPlay(file), _)) = from {
                 models.retain(|&model| model <= file.model);
             }
             models.reverse();
@@ -228,18 +228,18 @@ fn models(run: &Run, search: &Search, from: Option<&(Place, usize)>) -> Result<V
 }
 
 /// The files to search, newest first.
-fn places(run: &Run, kind: Kind, model: u32) -> Result<Vec<Place>, StoreError> {
+fn places(run: &Run, kind: Kind, model: u32) -> Result<Vec<GamesFile>, StoreError> {
     Ok(match kind {
-        Kind::Match => run.matches().files()?.into_iter().rev().map(Place::Match).collect(),
-        Kind::SelfPlay => run.games().files(model)?.into_iter().rev().map(Place::SelfPlay).collect(),
+        Kind::Match => run.matches().files()?.into_iter().rev().map(GamesFile::Match).collect(),
+        Kind::SelfPlay => run.games().files(model)?.into_iter().rev().map(GamesFile::SelfPlay).collect(),
     })
 }
 
 /// Whether a file comes before another one in a search.
-fn is_newer(one: &Place, other: &Place) -> bool {
+fn is_newer(one: &GamesFile, other: &GamesFile) -> bool {
     match (one, other) {
-        (Place::SelfPlay(one), Place::SelfPlay(other)) => one > other,
-        (Place::Match(one), Place::Match(other)) => one > other,
+        (GamesFile::SelfPlay(one), GamesFile::SelfPlay(other)) => one > other,
+        (GamesFile::Match(one), GamesFile::Match(other)) => one > other,
         _ => false,
     }
 }
@@ -309,8 +309,8 @@ mod tests {
         let models: Vec<u32> = whole
             .iter()
             .map(|game| match &game.place {
-                Place::SelfPlay(file) => file.model,
-                Place::Match(_) => panic!("there are no matches"),
+                GamesFile::SelfPlay(file) => file.model,
+                GamesFile::Match(_) => panic!("there are no matches"),
             })
             .collect();
         assert!(models.is_sorted_by(|one, other| one >= other));
@@ -345,7 +345,7 @@ mod tests {
         let found = search(&run, &any(), None, usize::MAX, &|| true).unwrap();
         let ids: HashSet<_> = found.games.iter().map(|game| game.listing.summary.id).collect();
         assert_eq!((found.games.len(), ids.len(), found.searched), (60, 60, 67));
-        let of_newest = found.games.iter().filter(|game| game.place == Place::SelfPlay(newest.clone()));
+        let of_newest = found.games.iter().filter(|game| game.place == GamesFile::SelfPlay(newest.clone()));
         assert_eq!(of_newest.count(), 7);
     }
 
@@ -397,13 +397,13 @@ mod tests {
 
     #[test]
     fn places_are_read_as_they_are_written() {
-        let file = Place::SelfPlay(FileRef { model: 7, stem: Stem::new("w-1", 5).unwrap() });
-        let of_match = Place::Match(Stem::new("e", 9).unwrap());
+        let file = GamesFile::SelfPlay(FileRef { model: 7, stem: Stem::new("w-1", 5).unwrap() });
+        let of_match = GamesFile::Match(Stem::new("e", 9).unwrap());
         for place in [file, of_match] {
-            assert_eq!(Place::parse(&place.to_string()), Some(place));
+            assert_eq!(GamesFile::parse(&place.to_string()), Some(place));
         }
         for text in ["", "games/1", "games/x/w-0000000000005", "matches/../run.toml", "games/1/../2", "sgf/1/w-5"] {
-            assert_eq!(Place::parse(text), None, "{text}");
+            assert_eq!(GamesFile::parse(text), None, "{text}");
         }
     }
 }
