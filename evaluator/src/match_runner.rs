@@ -116,8 +116,8 @@ impl MatchRunner<'_> {
         let searchers = players.map(Player::searcher);
         let instrumented = |searcher: &Searcher| Instrumented::new(searcher.evaluator(self.cache), Arc::clone(stats));
         let mut models: Vec<_> = searchers.iter().flatten().map(|searcher| instrumented(searcher)).collect();
-        let places = [0, usize::from(searchers[0].is_some())];
-        let (first, second) = (self.first.side(places[0]), self.second.side(places[1]));
+        let indices = [0, usize::from(searchers[0].is_some())];
+        let (first, second) = (self.first.side(indices[0]), self.second.side(indices[1]));
         let heard = Cell::new(true);
         let retries = RefCell::new(Retries::new(games));
         let played = play::run(

@@ -73,10 +73,10 @@ impl Player {
         }
     }
 
-    /// The player as a side of a match, where its model, if it has one, is the one at `place`.
-    pub(crate) fn side(&self, place: usize) -> Side {
+    /// The player as a side of a match, where its model, if it has one, is the one at this index of the list of [`play::run`].
+    pub(crate) fn side(&self, model: usize) -> Side {
         let by = match &self.kind {
-            Kind::Model(searcher) => By::Model { place, settings: searcher.settings(), budget: searcher.budget() },
+            Kind::Model(searcher) => By::Model { model, settings: searcher.settings(), budget: searcher.budget() },
             Kind::Engine(_) => By::ExternalPlayer,
         };
         Side { name: self.id.to_string(), by }

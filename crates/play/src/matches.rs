@@ -25,8 +25,8 @@ pub struct Side {
 pub enum By {
     /// A model.
     Model {
-        /// Its place in the list of models given to [`crate::run`].
-        place: usize,
+        /// Its index in the list of models given to [`crate::run`].
+        model: usize,
         /// How it searches.
         settings: Settings,
         /// Visits for each move, and leaves that may wait for the same batch.
@@ -135,7 +135,7 @@ pub struct Finish {
 /// Who sits at one side of the board.
 #[derive(Debug)]
 enum Seat {
-    Model { place: usize, driver: Box<SearchDriver> },
+    Model { model: usize, driver: Box<SearchDriver> },
     ExternalPlayer { external: Box<dyn ExternalPlayer>, asked: Asked },
 }
 
@@ -164,8 +164,8 @@ impl Match {
         spec.header.begin();
         let game = opening(Game::new(spec.header.record.size), spec.opening_moves, &mut generator(spec.opening));
         let mut seat = |color: Color, side: &Side| match side.by {
-            By::Model { place, settings, budget } => {
-                Seat::Model { place, driver: Box::new(SearchDriver::new(game.clone(), settings, budget, None)) }
+            By::Model { model, settings, budget } => {
+                Seat::Model { model, driver: Box::new(SearchDriver::new(game.clone(), settings, budget, None)) }
             }
             By::ExternalPlayer => Seat::ExternalPlayer { external: externals(&spec, color), asked: Asked::Nothing },
         };
@@ -290,7 +290,7 @@ impl BatchedGame for Match {
 
     fn model(&self) -> Option<usize> {
         match &self.seats[self.game.to_move().index()] {
-            Seat::Model { place, .. } if self.ending.is_none() => Some(*place),
+            Seat::Model { model, .. } if self.ending.is_none() => Some(*model),
             _ => None,
         }
     }
@@ -300,7 +300,7 @@ impl BatchedGame for Match {
             return;
         }
         match &mut self.seats[self.game.to_move().index()] {
-            Seat::Model { place, driver } => driver.submit(models[*place], &mut self.rng),
+            Seat::Model { model, driver } => driver.submit(models[*model], &mut self.rng),
             Seat::ExternalPlayer { external, asked } if *asked == Asked::Nothing => {
                 external.ask_move(&self.game);
                 *asked = Asked::Move;
@@ -312,8 +312,8 @@ impl BatchedGame for Match {
     fn take(&mut self, models: &[&mut dyn Evaluator]) -> Option<Result<Finish, Void>> {
         if self.ending.is_none() {
             let mover = self.game.to_move();
-            if let Seat::Model { place, driver } = &mut self.seats[mover.index()] {
-                driver.take(models[*place]);
+            if let Seat::Model { model, driver } = &mut self.seats[mover.index()] {
+                driver.take(models[*model]);
             }
             let decided = self.decision()?;
             match decided.and_then(|turn| self.play(turn)) {

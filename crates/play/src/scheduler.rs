@@ -126,8 +126,8 @@ fn choose(models: &[&mut dyn Evaluator], all: bool, due: &mut [bool]) {
 }
 
 fn choose_fullest(models: &[&mut dyn Evaluator], due: &mut [bool]) {
-    let waiting = (0..models.len()).filter(|&place| models[place].pending() > 0);
-    if let Some(fullest) = waiting.max_by_key(|&place| models[place].pending()) {
+    let waiting = (0..models.len()).filter(|&model| models[model].pending() > 0);
+    if let Some(fullest) = waiting.max_by_key(|&model| models[model].pending()) {
         due[fullest] = true;
     }
 }

@@ -53,7 +53,7 @@ impl ExternalPlayer for Scripted {
 fn against(external: &Scripted, games: u64) -> Vec<Result<Finish, Void>> {
     let config = config(&["evaluate.opening_moves=2"]);
     let settings = Settings::new(&config.search, &config.game);
-    let model = By::Model { place: 0, settings, budget: Budget { visits: 8, leaves: 1 } };
+    let model = By::Model { model: 0, settings, budget: Budget { visits: 8, leaves: 1 } };
     let (externals, uniform) = (
         Side { name: "ExternalPlayer".to_owned(), by: By::ExternalPlayer },
         Side { name: "uniform".to_owned(), by: model },

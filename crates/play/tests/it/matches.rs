@@ -10,8 +10,8 @@ use crate::{Opinion, config, play, sorted};
 fn pair_of_match_games_shares_its_opening_and_swaps_the_colours() {
     let config = config(&["evaluate.opening_moves=4"]);
     let settings = Settings::new(&config.search, &config.game);
-    let by = |place| By::Model { place, settings, budget: Budget { visits: 20, leaves: 2 } };
-    let side = |name: &str, place| Side { name: name.to_owned(), by: by(place) };
+    let by = |model| By::Model { model, settings, budget: Budget { visits: 20, leaves: 2 } };
+    let side = |name: &str, model| Side { name: name.to_owned(), by: by(model) };
     let (first, second) = (side("uniform", 0), side("random", 1));
     let none = &mut |_: &MatchSpec, _| panic!("models are no external players");
     let game = |index| Match::new(MatchSpec::new(&(&config).into(), &first, &second, index), none);
@@ -73,8 +73,8 @@ impl Evaluator for Batched {
 fn two_models_with_games_enough_have_full_batches() {
     let config = config(&["evaluate.opening_moves=2", "search.leaves=1"]);
     let settings = Settings::new(&config.search, &config.game);
-    let side = |name: &str, place| {
-        let by = By::Model { place, settings, budget: Budget { visits: 8, leaves: 1 } };
+    let side = |name: &str, model| {
+        let by = By::Model { model, settings, budget: Budget { visits: 8, leaves: 1 } };
         Side { name: name.to_owned(), by }
     };
     let none = &mut |_: &MatchSpec, _| panic!("models are no external players");

@@ -397,7 +397,7 @@ fn timed_games_differ_from_others_in_their_times_alone() {
     assert_eq!(games, selfplay(&config, 1, 0..4, None));
 
     let by = By::Model {
-        place: 0,
+        model: 0,
         settings: Settings::new(&config.search, &config.game),
         budget: Budget { visits: 4, leaves: 1 },
     };
