@@ -37,7 +37,7 @@ pub(crate) const FORMAT: u32 = 1;
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Contents {
     pub(crate) format: u32,
-    /// Each a [`Source`]. Of an opened archive none: they are parsed.
+    /// Each a [`ArchivedFile`]. Of an opened archive none: they are parsed.
     pub(crate) sources: Vec<String>,
     /// The file of the examples; none when no source has any.
     pub(crate) examples: Option<Part>,
@@ -49,7 +49,7 @@ pub(crate) struct Contents {
 
 /// A file of games in an archive, and where its rows are.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Source {
+pub(crate) struct ArchivedFile {
     pub(crate) file: FileRef,
     pub(crate) games: RowRange,
     pub(crate) examples: RowRange,
@@ -69,7 +69,7 @@ pub(crate) struct RowRange {
 pub(crate) struct Archive {
     pub(crate) number: u32,
     pub(crate) contents: Contents,
-    pub(crate) sources: BTreeMap<FileRef, Source>,
+    pub(crate) sources: BTreeMap<FileRef, ArchivedFile>,
 }
 
 /// Where the table of an archive lies in a folder.
@@ -97,7 +97,7 @@ impl Archive {
     }
 }
 
-impl Source {
+impl ArchivedFile {
     pub(crate) fn range(&self, folder: &str) -> RowRange {
         match folder {
             GAMES => self.games,
@@ -108,7 +108,7 @@ impl Source {
     }
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for ArchivedFile {
     /// The file, and for its games, examples and holdout examples the row group, the first row and the rows.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.file)?;
@@ -117,10 +117,10 @@ impl fmt::Display for Source {
     }
 }
 
-impl FromStr for Source {
+impl FromStr for ArchivedFile {
     type Err = StoreError;
 
-    fn from_str(text: &str) -> Result<Source, StoreError> {
+    fn from_str(text: &str) -> Result<ArchivedFile, StoreError> {
         let bad = || StoreError::BadName(text.to_owned());
         let mut words = text.split(' ');
         let file = words.next().ok_or_else(bad)?.parse()?;
@@ -129,7 +129,7 @@ impl FromStr for Source {
         if numbers.len() != 9 || numbers.iter().any(|&number| number > u32::MAX as usize) {
             return Err(bad());
         }
-        Ok(Source { file, games: range(0), examples: range(3), holdout: range(6) })
+        Ok(ArchivedFile { file, games: range(0), examples: range(3), holdout: range(6) })
     }
 }
 
@@ -140,13 +140,13 @@ mod tests {
     #[test]
     fn sources_read_and_print() {
         let text = "000330/w0-1700000000000 1 0 200 3 40 5 0 0 0";
-        let source: Source = text.parse().unwrap();
+        let source: ArchivedFile = text.parse().unwrap();
         assert_eq!((source.to_string().as_str(), source.file.model), (text, 330));
         assert_eq!(source.examples, RowRange { group: 3, first: 40, rows: 5 });
         for other in
             ["", "000330/w0-1700000000000", "x 1 0 200 3 40 5 0 0 0", &text.replace("40", "-4"), &format!("{text} 1")]
         {
-            assert!(other.parse::<Source>().is_err(), "{other}");
+            assert!(other.parse::<ArchivedFile>().is_err(), "{other}");
         }
     }
 }

@@ -9,7 +9,7 @@ use lru::LruCache;
 use object_store::path::Path;
 use record::RecordError;
 
-use crate::archive::{Archive, CONTENTS, Contents, FORMAT, Source, archive_path};
+use crate::archive::{Archive, ArchivedFile, CONTENTS, Contents, FORMAT, archive_path};
 use crate::error::StoreError;
 use crate::files::{FileRef, GAMES, PARQUET};
 use crate::folder::RunFolder;
@@ -121,8 +121,8 @@ impl Archives {
         if contents.format != FORMAT {
             return Err(damaged(format!("it has format {}, and this program reads {FORMAT}", contents.format)));
         }
-        let sources = contents.sources.iter().map(|line| line.parse::<Source>());
-        let sources: Result<BTreeMap<FileRef, Source>, StoreError> =
+        let sources = contents.sources.iter().map(|line| line.parse::<ArchivedFile>());
+        let sources: Result<BTreeMap<FileRef, ArchivedFile>, StoreError> =
             sources.map(|source| source.map(|source| (source.file.clone(), source))).collect();
         let sources = sources.map_err(|e| damaged(e.to_string()))?;
         contents.sources = Vec::new();

@@ -8,7 +8,7 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use object_store::path::Path;
 
-use crate::archive::{ARCHIVE, CONTENTS, Contents, FORMAT, RowRange, Source, archive_path};
+use crate::archive::{ARCHIVE, ArchivedFile, CONTENTS, Contents, FORMAT, RowRange, archive_path};
 use crate::error::StoreError;
 use crate::files::{EXAMPLES, FileRef, GAMES, HOLDOUT, PARQUET, SGF};
 use crate::folder::RunFolder;
@@ -40,7 +40,7 @@ pub(crate) struct Weighed {
 /// An archive in the making.
 #[derive(Default)]
 pub(crate) struct Builder {
-    pub(crate) sources: Vec<Source>,
+    pub(crate) sources: Vec<ArchivedFile>,
     pub(crate) games: Table,
     examples: Table,
     holdout: Table,
@@ -94,7 +94,7 @@ impl Builder {
         let games = self.games.put(loaded.games);
         let examples = loaded.examples.map(|table| self.examples.put(table)).unwrap_or_default();
         let holdout = loaded.holdout.map(|table| self.holdout.put(table)).unwrap_or_default();
-        self.sources.push(Source { file: file.clone(), games, examples, holdout });
+        self.sources.push(ArchivedFile { file: file.clone(), games, examples, holdout });
         Ok(())
     }
 
@@ -107,7 +107,7 @@ impl Builder {
         let sgf = self.sgf.map(|sgf| sgf.finish().expect("writing to memory does not fail").into());
         let contents = Contents {
             format: FORMAT,
-            sources: self.sources.iter().map(Source::to_string).collect(),
+            sources: self.sources.iter().map(ArchivedFile::to_string).collect(),
             examples: part(EXAMPLES, PARQUET, self.examples.finish(&[]))?,
             holdout: part(HOLDOUT, PARQUET, self.holdout.finish(&[]))?,
             sgf: part(SGF, "sgf.gz", sgf)?,
