@@ -26,7 +26,7 @@ mod walk;
 pub use fit::fit;
 pub use key::{BOARDS, Key};
 pub use sample::Sample;
-pub use segment::{Head, KomiCoding, ReadError, Segment, SegmentError, Set, Source, SourceError, Symmetries};
+pub use segment::{Head, KomiCoding, ReadError, Segment, SegmentBytes, SegmentError, Set, SourceError, Symmetries};
 pub use steps::Steps;
 pub use tables::Tables;
 pub use view::View;

@@ -44,7 +44,7 @@ pub use error::{ReadError, SegmentError};
 use filter::Filter;
 use format::{FOOTER, PRELUDE};
 pub use head::{Head, KomiCoding, Set, Symmetries};
-pub use source::{Source, SourceError};
+pub use source::{SegmentBytes, SourceError};
 pub use write::{Merged, write};
 
 /// Why a block is refused that was found damaged before.
@@ -81,7 +81,7 @@ struct Parts {
 }
 
 impl Parts {
-    fn read(source: &impl Source) -> Result<Parts, ReadError> {
+    fn read(source: &impl SegmentBytes) -> Result<Parts, ReadError> {
         let (first, second) = (head::read_first(source), head::read_second(source));
         let has_first = first.is_ok();
         let head_copies = u8::from(has_first) + u8::from(second.is_ok());
@@ -120,7 +120,7 @@ impl Parts {
     }
 }
 
-impl<S: Source> Segment<S> {
+impl<S: SegmentBytes> Segment<S> {
     /// Opens a segment: reads its head, and the filters.
     ///
     /// # Errors

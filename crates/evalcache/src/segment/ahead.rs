@@ -1,6 +1,6 @@
 //! Reading a segment from one end to the other.
 
-use super::source::{Source, SourceError};
+use super::source::{SegmentBytes, SourceError};
 
 /// Bytes of a read.
 const PART: u64 = 4 << 20;
@@ -15,7 +15,7 @@ pub(super) struct Ahead<'a, S> {
     part: Vec<u8>,
 }
 
-impl<'a, S: Source> Ahead<'a, S> {
+impl<'a, S: SegmentBytes> Ahead<'a, S> {
     pub(super) fn new(source: &'a S, end: u64) -> Ahead<'a, S> {
         Ahead { source, end, at: 0, part: Vec::new() }
     }

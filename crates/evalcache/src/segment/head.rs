@@ -8,7 +8,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::error::ReadError;
 use super::filter::{self, MARK_BITS, SLOT_BITS};
 use super::format::{FOOTER, MAGIC, MAGIC_END, PRELUDE, VERSION};
-use super::source::Source;
+use super::source::SegmentBytes;
 use crate::key::KEY_BITS;
 use crate::{Key, Steps, Tables};
 
@@ -258,7 +258,7 @@ pub(super) fn footer(head: &[u8], len: u64) -> [u8; FOOTER] {
 }
 
 /// The head from the beginning, and its length.
-pub(super) fn read_first(source: &impl Source) -> Result<(Head, u32), ReadError> {
+pub(super) fn read_first(source: &impl SegmentBytes) -> Result<(Head, u32), ReadError> {
     if source.size() < (PRELUDE + FOOTER) as u64 {
         return Err(ReadError::NoSegment("too short"));
     }
@@ -275,7 +275,7 @@ pub(super) fn read_first(source: &impl Source) -> Result<(Head, u32), ReadError>
 }
 
 /// The head from the end, and its length.
-pub(super) fn read_second(source: &impl Source) -> Result<(Head, u32), ReadError> {
+pub(super) fn read_second(source: &impl SegmentBytes) -> Result<(Head, u32), ReadError> {
     let Some(at) = source.size().checked_sub(FOOTER as u64) else {
         return Err(ReadError::NoSegment("too short"));
     };
@@ -295,7 +295,7 @@ fn length_and_sum(bytes: &[u8]) -> (u32, u64) {
     (u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]), u64::from_le_bytes(sum))
 }
 
-fn read_head(source: &impl Source, at: u64, len: u32, sum: u64) -> Result<(Head, u32), ReadError> {
+fn read_head(source: &impl SegmentBytes, at: u64, len: u32, sum: u64) -> Result<(Head, u32), ReadError> {
     if len > MAX_HEAD || at + u64::from(len) > source.size() {
         return Err(ReadError::NoSegment("its head is longer than itself"));
     }

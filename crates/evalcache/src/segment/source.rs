@@ -6,7 +6,7 @@ use std::ops::Range;
 pub type SourceError = Box<dyn std::error::Error + Send + Sync>;
 
 /// The bytes of a segment, wherever they are.
-pub trait Source: Send + Sync {
+pub trait SegmentBytes: Send + Sync {
     /// How many there are.
     fn size(&self) -> u64;
 
@@ -23,7 +23,7 @@ pub trait Source: Send + Sync {
     }
 }
 
-impl Source for Vec<u8> {
+impl SegmentBytes for Vec<u8> {
     fn size(&self) -> u64 {
         self.len() as u64
     }

@@ -31,7 +31,7 @@ fn bytes(entries: &BTreeMap<Key, Vec<u8>>) -> Vec<u8> {
     write(set(), &Tables::flat(Steps::S256), &[3, 4], &entries).expect("entries in order")
 }
 
-fn get(segment: &Segment<impl Source>, key: Key) -> Result<Option<Vec<u8>>, ReadError> {
+fn get(segment: &Segment<impl SegmentBytes>, key: Key) -> Result<Option<Vec<u8>>, ReadError> {
     let mut bytes = vec![9; 20];
     Ok(segment.get(key, &mut bytes)?.map(|code| bytes[code].to_vec()))
 }
@@ -57,14 +57,14 @@ fn segments_have_exactly_what_was_written() {
 /// Bytes that count how often they are read.
 struct Counted(Vec<u8>, AtomicUsize);
 
-impl Source for Counted {
+impl SegmentBytes for Counted {
     fn size(&self) -> u64 {
         self.0.size()
     }
 
     fn read(&self, at: u64, into: &mut [u8]) -> Result<(), SourceError> {
         self.1.fetch_add(1, Ordering::Relaxed);
-        Source::read(&self.0, at, into)
+        SegmentBytes::read(&self.0, at, into)
     }
 }
 
@@ -277,7 +277,7 @@ impl Faulty {
     }
 }
 
-impl Source for Faulty {
+impl SegmentBytes for Faulty {
     fn size(&self) -> u64 {
         self.bytes.size()
     }
@@ -287,7 +287,7 @@ impl Source for Faulty {
         if self.failing.contains(&number) {
             return Err("no connection".into());
         }
-        Source::read(&self.bytes, at, into)?;
+        SegmentBytes::read(&self.bytes, at, into)?;
         if self.wrong.contains(&number) {
             into[into.len() / 2] ^= 1;
         }
@@ -362,7 +362,7 @@ impl Copied {
     }
 }
 
-impl Source for Copied {
+impl SegmentBytes for Copied {
     fn size(&self) -> u64 {
         self.original.size()
     }

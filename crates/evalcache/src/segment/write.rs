@@ -7,7 +7,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::error::{ReadError, SegmentError};
 use super::format::FOOTER;
 use super::head::{self, BlockRef, Head, Set};
-use super::source::Source;
+use super::source::SegmentBytes;
 use super::{Segment, bits, block, filter};
 use crate::{Key, Tables};
 
@@ -102,7 +102,7 @@ impl Merged {
     ///
     /// # Errors
     /// The segment cannot be read.
-    pub fn add<S: Source>(&mut self, segment: &Segment<S>) -> Result<(), ReadError> {
+    pub fn add<S: SegmentBytes>(&mut self, segment: &Segment<S>) -> Result<(), ReadError> {
         let mut damaged = Vec::new();
         segment.read_all(&mut |key, code| self.put(key, code), &mut |error| damaged.push(error))?;
         self.damaged.extend(damaged);

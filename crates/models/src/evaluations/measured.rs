@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use evalcache::Source;
+use evalcache::SegmentBytes;
 use metrics::{Counter, Gauge, counter, gauge};
 
 use super::segments::OpenSegment;

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::ops::Range;
 use std::sync::Arc;
 
-use evalcache::{Segment, Source};
+use evalcache::{Segment, SegmentBytes};
 
 use super::segments::{OpenSegment, SegmentSource};
 

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use evalcache::{ReadError, Segment, Source, SourceError};
+use evalcache::{ReadError, Segment, SegmentBytes, SourceError};
 use store::{Evaluations, SegmentFile, StoreError};
 
 use super::error::EvaluationCacheError;
@@ -16,7 +16,7 @@ pub(super) struct OpenSegment {
 /// The bytes of a segment in a store.
 pub struct SegmentSource(pub SegmentFile);
 
-impl Source for SegmentSource {
+impl SegmentBytes for SegmentSource {
     fn size(&self) -> u64 {
         self.0.size()
     }
