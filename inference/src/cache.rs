@@ -15,8 +15,8 @@ use runtime::{format, metrics};
 use tokio::sync::{Semaphore, watch};
 
 use crate::network::Network;
+use crate::provider::{Found, ModelProvider, ProviderError};
 use crate::queue::NetworkId;
-use crate::source::{Found, Source, SourceError};
 
 /// Models that are read and made ready at the same time. A store that hangs holds up this many of them before it holds up others.
 const LOADS: usize = 8;
@@ -27,7 +27,7 @@ type Loaded = Result<Arc<Network>, Refusal>;
 
 /// The networks in memory.
 pub(crate) struct Cache {
-    source: Arc<dyn Source>,
+    provider: Arc<dyn ModelProvider>,
     /// Bytes of all networks.
     bound: u64,
     /// Positions of the batch that warms a network up.
@@ -58,10 +58,10 @@ struct Ready {
 }
 
 impl Cache {
-    pub(crate) fn new(source: Arc<dyn Source>, bound: u64, batch: usize) -> Cache {
+    pub(crate) fn new(provider: Arc<dyn ModelProvider>, bound: u64, batch: usize) -> Cache {
         let ids = AtomicU64::default();
         let (state, opened, loading) = (Mutex::default(), Condvar::new(), Semaphore::new(LOADS));
-        Cache { source, bound, batch, state, ids, opened, loading }
+        Cache { provider, bound, batch, state, ids, opened, loading }
     }
 
     /// Networks in memory.
@@ -138,7 +138,7 @@ impl Cache {
     }
 
     fn load_blocking(&self, key: &ModelKey) -> Loaded {
-        let found = self.source.find(&key.run, key.number).map_err(refusal)?;
+        let found = self.provider.find(&key.run, key.number).map_err(refusal)?;
         let Found { digest, bytes, open } = found;
         if let Some(wanted) = key.digest.filter(|wanted| *wanted != digest) {
             let other = format!("{key} has the digest {digest} in this server's store, and the client wants {wanted}");
@@ -260,12 +260,12 @@ fn warm_up(network: &Network, batch: usize) -> Result<(), Refusal> {
     warm.map_err(|error| refusal(error.into()))
 }
 
-fn refusal(error: SourceError) -> Refusal {
+fn refusal(error: ProviderError) -> Refusal {
     match error {
-        SourceError::Missing(message) => Refusal::new(Status::NotFound, message),
-        SourceError::Net(error) if error.is_of_the_device() => Refusal::new(Status::Internal, error.to_string()),
-        SourceError::Net(error) => Refusal::new(Status::NotFound, format!("the weights cannot be used: {error}")),
-        SourceError::Store(message) => Refusal::new(Status::Unavailable, message).retry_after(FAILED),
+        ProviderError::Missing(message) => Refusal::new(Status::NotFound, message),
+        ProviderError::Net(error) if error.is_of_the_device() => Refusal::new(Status::Internal, error.to_string()),
+        ProviderError::Net(error) => Refusal::new(Status::NotFound, format!("the weights cannot be used: {error}")),
+        ProviderError::Store(message) => Refusal::new(Status::Unavailable, message).retry_after(FAILED),
     }
 }
 

@@ -13,7 +13,7 @@ use remote::ServerIdentity;
 use runtime::{Classify, Stop, within};
 use store::Store;
 
-use crate::{Limits, Listen, Options, Server, ServerError, StoreSource};
+use crate::{Limits, Listen, Options, Server, ServerError, StoreProvider};
 
 /// Time between two reports of metrics, and adaptations of the credit.
 const TICK: Duration = Duration::from_millis(100);
@@ -107,9 +107,9 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
     backend.log("inference", options.threads);
     runtime::metrics::DEVICE.inform(&backend.labels());
     let models = Models::new(Store::open(&args.store.store)?);
-    let source = StoreSource::new(models, devices, options.limits.batch, options.threads);
+    let provider = StoreProvider::new(models, devices, options.limits.batch, options.threads);
     let Limits { batch, wait, .. } = options.limits;
-    let server = Server::start(options, Arc::new(source), stop.health().clone())?;
+    let server = Server::start(options, Arc::new(provider), stop.health().clone())?;
     let wait = wait.as_micros();
     tracing::info!(address = server.address(), batch, wait_micros = wait, "serving inference");
     stop.health().set_ready();

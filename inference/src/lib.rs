@@ -2,9 +2,9 @@
 //!
 //! The cast: clients send batches over a stream (`stream`) or by single calls of the Open Inference Protocol (`kserve`), to an
 //! address with bounds on what a connection may do (`listen`). A batch finds its network in memory or waits until it is loaded
-//! (`cache`, `source`), and is queued (`scheduler`, `queue`). Threads of the device take rows of many batches at once (`worker`)
-//! and hand the output to the batches (`job`), whose responses go out in the order in which they are done. [`Server`] puts it
-//! together.
+//! (`cache`, `provider`), and is queued (`scheduler`, `queue`). Threads of the device take rows of many batches at once
+//! (`worker`) and hand the output to the batches (`job`), whose responses go out in the order in which they are done.
+//! [`Server`] puts it together.
 
 mod cache;
 pub mod command;
@@ -15,11 +15,11 @@ mod limits;
 mod listen;
 mod network;
 mod peer;
+mod provider;
 mod queue;
 mod scheduler;
 mod server;
 mod shared;
-mod source;
 mod stream;
 mod worker;
 
@@ -27,5 +27,5 @@ pub use error::ServerError;
 pub use limits::Limits;
 pub use listen::{Listen, NoAddress};
 pub use network::{OpenSession, Opened};
+pub use provider::{Found, ModelProvider, ProviderError, StoreProvider};
 pub use server::{Options, Server};
-pub use source::{Found, Source, SourceError, StoreSource};

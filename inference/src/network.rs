@@ -41,7 +41,7 @@ impl Network {
     }
 }
 
-/// What a source of models hands out.
+/// What a provider of models hands out.
 pub struct Opened {
     /// The shape of the network.
     pub shape: Shape,

@@ -25,9 +25,9 @@ use crate::error::ServerError;
 use crate::kserve::KserveService;
 use crate::limits::Limits;
 use crate::listen::{Bound, IDLE, Incoming, Listen, SocketFile, connections};
+use crate::provider::ModelProvider;
 use crate::scheduler::Scheduler;
 use crate::shared::{Shared, peer};
-use crate::source::Source;
 use crate::stream::EvaluationService;
 use crate::worker::work;
 
@@ -114,11 +114,11 @@ impl Options {
 }
 
 impl Server {
-    /// Opens the address and begins to serve the models of a source. Evaluated batches are progress for `process`.
+    /// Opens the address and begins to serve the models of a provider. Evaluated batches are progress for `process`.
     ///
     /// # Errors
     /// An address, a certificate or a token that cannot be used, or an address that any user could use.
-    pub fn start(options: Options, source: Arc<dyn Source>, process: Health) -> Result<Server, ServerError> {
+    pub fn start(options: Options, provider: Arc<dyn ModelProvider>, process: Health) -> Result<Server, ServerError> {
         options.check()?;
         let Options { listen, identity, client_ca, token, threads, io_threads, limits, precision } = options;
         let tls = identity.as_ref().map(|identity| server_tls(identity, client_ca.as_deref())).transpose()?;
@@ -134,7 +134,7 @@ impl Server {
         let bound = runtime.block_on(async { listen.bind() }).map_err(address)?;
         let url = url(&listen, &bound, tls.is_some());
         let socket = listen.socket();
-        let cache = Arc::new(Cache::new(source, limits.memory, limits.batch));
+        let cache = Arc::new(Cache::new(provider, limits.memory, limits.batch));
         let scheduler = Arc::new(Scheduler::new(limits.batch, limits.wait, limits.queue, threads));
         let workers = spawn(threads, &scheduler, limits.batch, &process)?;
         let closing = Closing(Arc::clone(&scheduler));

@@ -256,15 +256,15 @@ mod tests {
     use super::*;
     use crate::cache::Cache;
     use crate::limits::Limits;
+    use crate::provider::{Found, ModelProvider, ProviderError};
     use crate::queue::ClientId;
     use crate::scheduler::Scheduler;
-    use crate::source::{Found, Source, SourceError};
 
     struct NoModels;
 
-    impl Source for NoModels {
-        fn find(&self, _: &RunName, _: u32) -> Result<Found, SourceError> {
-            Err(SourceError::Missing("there are none".to_owned()))
+    impl ModelProvider for NoModels {
+        fn find(&self, _: &RunName, _: u32) -> Result<Found, ProviderError> {
+            Err(ProviderError::Missing("there are none".to_owned()))
         }
     }
 

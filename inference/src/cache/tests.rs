@@ -21,10 +21,10 @@ impl PlaneEvaluator for Nothing {
     }
 }
 
-impl Source for Made {
-    fn find(&self, run: &RunName, number: u32) -> Result<Found, SourceError> {
+impl ModelProvider for Made {
+    fn find(&self, run: &RunName, number: u32) -> Result<Found, ProviderError> {
         if number > 10 {
-            return Err(SourceError::Missing(format!("there is no model {number}")));
+            return Err(ProviderError::Missing(format!("there is no model {number}")));
         }
         let opened = Arc::clone(&self.opened);
         let may_open = Arc::clone(&self.may_open);
@@ -58,8 +58,8 @@ type Slow = (Arc<Cache>, Arc<AtomicUsize>, Arc<(Mutex<bool>, Condvar)>);
 fn slow_cache(bound: u64) -> Slow {
     let opened = Arc::new(AtomicUsize::default());
     let may_open = Arc::new((Mutex::new(false), Condvar::new()));
-    let source = Made { opened: Arc::clone(&opened), may_open: Arc::clone(&may_open) };
-    (Arc::new(Cache::new(Arc::new(source), bound, 4)), opened, may_open)
+    let provider = Made { opened: Arc::clone(&opened), may_open: Arc::clone(&may_open) };
+    (Arc::new(Cache::new(Arc::new(provider), bound, 4)), opened, may_open)
 }
 
 fn allow(may_open: &(Mutex<bool>, Condvar)) {

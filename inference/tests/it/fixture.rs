@@ -4,7 +4,7 @@ use std::sync::{Arc, Condvar, Mutex};
 
 use config::{Preset, RunConfig, RunName};
 use go::{Game, Move, Size, Symmetry};
-use inference::{Found, Limits, Opened, Options, Server, Source, SourceError, StoreSource};
+use inference::{Found, Limits, ModelProvider, Opened, Options, ProviderError, Server, StoreProvider};
 use models::Models;
 use net::{Device, Model, NetError, PlaneEvaluator, Precision, Shape, Weights};
 use remote::proto::v1::client_message::Message as FromClient;
@@ -65,8 +65,8 @@ pub(crate) fn options() -> Options {
 
 /// A server of the models of [`models`].
 pub(crate) fn serve(options: Options) -> Server {
-    let source = StoreSource::new(models(), Device::Cpu, options.limits.batch, options.threads);
-    Server::start(options, Arc::new(source), Health::default()).unwrap()
+    let provider = StoreProvider::new(models(), Device::Cpu, options.limits.batch, options.threads);
+    Server::start(options, Arc::new(provider), Health::default()).unwrap()
 }
 
 /// Planes of so many positions of a game.
@@ -272,22 +272,22 @@ impl PlaneEvaluator for Gated {
 }
 
 /// Any model of any run, with the shape of [`shapes`]'s first, behind a gate, and behind another one that opens it.
-pub(crate) struct GatedSource {
+pub(crate) struct GatedProvider {
     pub(crate) device: Gate,
     pub(crate) store: Gate,
 }
 
-impl GatedSource {
+impl GatedProvider {
     /// Models that are opened at once.
-    pub(crate) fn new(device: Gate) -> GatedSource {
+    pub(crate) fn new(device: Gate) -> GatedProvider {
         let store = Gate::default();
         store.open();
-        GatedSource { device, store }
+        GatedProvider { device, store }
     }
 }
 
-impl Source for GatedSource {
-    fn find(&self, _: &RunName, number: u32) -> Result<Found, SourceError> {
+impl ModelProvider for GatedProvider {
+    fn find(&self, _: &RunName, number: u32) -> Result<Found, ProviderError> {
         let (gate, store) = (self.device.clone(), self.store.clone());
         let digest = key(number).digest.unwrap();
         let opened = Opened {
@@ -308,17 +308,17 @@ impl Source for GatedSource {
 /// A server with one thread whose device waits at a gate, and evaluates batches of four positions.
 pub(crate) fn serve_gated(limits: Limits) -> (Server, Gate) {
     let gate = Gate::default();
-    (start(limits, GatedSource::new(gate.clone())), gate)
+    (start(limits, GatedProvider::new(gate.clone())), gate)
 }
 
 /// The same where a model is loaded when a test opens the gate, and batches are evaluated at once.
 pub(crate) fn serve_loading(limits: Limits) -> (Server, Gate) {
     let (device, store) = (Gate::default(), Gate::default());
     device.open();
-    (start(limits, GatedSource { device, store: store.clone() }), store)
+    (start(limits, GatedProvider { device, store: store.clone() }), store)
 }
 
-fn start(limits: Limits, source: GatedSource) -> Server {
+fn start(limits: Limits, provider: GatedProvider) -> Server {
     let options = Options { threads: 1, limits: Limits { batch: 4, ..limits }, ..options() };
-    Server::start(options, Arc::new(source), Health::default()).unwrap()
+    Server::start(options, Arc::new(provider), Health::default()).unwrap()
 }

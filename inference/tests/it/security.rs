@@ -18,7 +18,7 @@ use testing::PATIENCE;
 use tonic::transport::Channel;
 use tonic::{Code, Request, Status};
 
-use crate::fixture::{Client, Gate, GatedSource, options, runtime, serve};
+use crate::fixture::{Client, Gate, GatedProvider, options, runtime, serve};
 use crate::refusing::HTTP2;
 
 /// An authority, and certificates of a server and of a client.
@@ -169,7 +169,7 @@ fn connections_without_a_call_are_closed_and_others_are_not() {
 fn other_addresses_than_loopback_need_certificate_and_client_check() {
     let keys = Keys::new();
     let everywhere = || Options { listen: "0.0.0.0:0".parse().unwrap(), ..options() };
-    let start = |options| Server::start(options, Arc::new(GatedSource::new(Gate::default())), Health::default());
+    let start = |options| Server::start(options, Arc::new(GatedProvider::new(Gate::default())), Health::default());
     let (identity, token) = (Some(keys.identity("server")), Some(keys.path("token")));
     for options in [
         everywhere(),
@@ -191,7 +191,7 @@ fn other_addresses_than_loopback_need_certificate_and_client_check() {
 #[test]
 fn files_that_are_no_certificates_or_tokens_are_refused() {
     let keys = Keys::new();
-    let start = |options| Server::start(options, Arc::new(GatedSource::new(Gate::default())), Health::default());
+    let start = |options| Server::start(options, Arc::new(GatedProvider::new(Gate::default())), Health::default());
     let missing = Some(Path::new("/no/such/token").to_owned());
     for options in [
         Options { token: missing, ..options() },

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use config::RunName;
-use inference::{Found, Opened, Source, SourceError};
+use inference::{Found, ModelProvider, Opened, ProviderError};
 use net::{PlaneEvaluator, Shape};
 use remote::Digest;
 
@@ -13,8 +13,8 @@ pub(super) struct OneNetwork {
     pub(super) open: Arc<dyn Fn() -> Box<dyn PlaneEvaluator> + Send + Sync>,
 }
 
-impl Source for OneNetwork {
-    fn find(&self, _: &RunName, _: u32) -> Result<Found, SourceError> {
+impl ModelProvider for OneNetwork {
+    fn find(&self, _: &RunName, _: u32) -> Result<Found, ProviderError> {
         let (shape, open) = (self.shape, Arc::clone(&self.open));
         let opened = move || Ok(Opened { shape, open: Box::new(move || open()) });
         Ok(Found { digest: digest(), bytes: 0, open: Box::new(opened) })

@@ -12,12 +12,12 @@ use crate::network::Opened;
 const ACTIVATION_BYTES: u64 = 16;
 
 /// Where networks come from: a store, or something made up for a benchmark.
-pub trait Source: Send + Sync {
+pub trait ModelProvider: Send + Sync {
     /// Finds a model and says what it takes.
     ///
     /// # Errors
     /// The model cannot be had.
-    fn find(&self, run: &RunName, number: u32) -> Result<Found, SourceError>;
+    fn find(&self, run: &RunName, number: u32) -> Result<Found, ProviderError>;
 }
 
 /// A model that was found.
@@ -27,12 +27,12 @@ pub struct Found {
     /// Memory that it takes on the device, estimated.
     pub bytes: u64,
     /// Opens it.
-    pub open: Box<dyn FnOnce() -> Result<Opened, SourceError> + Send>,
+    pub open: Box<dyn FnOnce() -> Result<Opened, ProviderError> + Send>,
 }
 
 /// A model that cannot be had.
 #[derive(Debug, thiserror::Error)]
-pub enum SourceError {
+pub enum ProviderError {
     /// It is not in the store, or its weights are deleted.
     #[error("{0}")]
     Missing(String),
@@ -45,17 +45,17 @@ pub enum SourceError {
 }
 
 /// The models of a store.
-pub struct StoreSource {
+pub struct StoreProvider {
     models: Models,
     devices: Devices,
     batch: usize,
     threads: usize,
 }
 
-impl StoreSource {
+impl StoreProvider {
     /// The models of a store, for devices with so many threads that evaluate `batch` positions at a time.
-    pub fn new(models: Models, devices: impl Into<Devices>, batch: usize, threads: usize) -> StoreSource {
-        StoreSource { models, devices: devices.into(), batch, threads }
+    pub fn new(models: Models, devices: impl Into<Devices>, batch: usize, threads: usize) -> StoreProvider {
+        StoreProvider { models, devices: devices.into(), batch, threads }
     }
 
     /// Weights as read, and as made ready on each device, and the activations of all batches in flight.
@@ -75,8 +75,8 @@ impl StoreSource {
     }
 }
 
-impl Source for StoreSource {
-    fn find(&self, run: &RunName, number: u32) -> Result<Found, SourceError> {
+impl ModelProvider for StoreProvider {
+    fn find(&self, run: &RunName, number: u32) -> Result<Found, ProviderError> {
         let (_, bytes) = self.models.published(&run.model(number))?;
         let weights = Weights::from_bytes(&bytes)?;
         let shape = weights.shape();
@@ -89,14 +89,14 @@ impl Source for StoreSource {
     }
 }
 
-impl From<ModelError> for SourceError {
-    fn from(error: ModelError) -> SourceError {
+impl From<ModelError> for ProviderError {
+    fn from(error: ModelError) -> ProviderError {
         match error {
             ModelError::Store(StoreError::NotFound { .. } | StoreError::Deleted { .. })
             | ModelError::NoRun { .. }
             | ModelError::NoModel { .. }
-            | ModelError::Missing { .. } => SourceError::Missing(error.to_string()),
-            error => SourceError::Store(error.to_string()),
+            | ModelError::Missing { .. } => ProviderError::Missing(error.to_string()),
+            error => ProviderError::Store(error.to_string()),
         }
     }
 }
