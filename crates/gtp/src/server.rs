@@ -30,7 +30,7 @@ pub use playouts::{WIDTH, play_on};
 pub(crate) use response::Failure;
 pub use serve::run;
 pub use session::{Session, Setup};
-pub use status::{Fate, Status, fates, is_certain};
+pub use status::{ChainStatus, Status, chain_statuses, is_certain};
 
 #[cfg(test)]
 mod analysis_stream_tests;

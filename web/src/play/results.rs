@@ -2,7 +2,7 @@
 
 use go::sgf::{Margin, Outcome};
 use go::{Color, Game, Move, PointSet, Position, Scoring, Stones, Symmetry};
-use gtp::server::{Status, fates, is_certain, play_on};
+use gtp::server::{Status, chain_statuses, is_certain, play_on};
 use net::Inputs;
 use play::generator;
 
@@ -50,8 +50,8 @@ fn estimated(model: Option<&OpenModel>, game: &Game, komi: f32) -> Result<PointS
                 .map_err(|error| format!("the model failed: {error}"))?
         }
     };
-    let dead = fates(game, &ends).into_iter().filter(|fate| fate.status == Status::Dead);
-    Ok(dead.fold(PointSet::EMPTY, |dead, fate| dead | fate.stones))
+    let dead = chain_statuses(game, &ends).into_iter().filter(|chain| chain.status == Status::Dead);
+    Ok(dead.fold(PointSet::EMPTY, |dead, chain| dead | chain.stones))
 }
 
 fn scored(game: &Game, komi: f32, dead: PointSet) -> Result<ScoreMessage, String> {

@@ -9,7 +9,7 @@ use super::analysis::{AnalysisRequest, Ticker};
 use super::clock::{Clock, System};
 use super::controller::Controller;
 use super::response::Failure;
-use super::status::Fate;
+use super::status::ChainStatus;
 use super::{Decision, Player, PlayerError, Task};
 
 /// Settings of a session.
@@ -43,7 +43,7 @@ pub struct Session<'a> {
     pub(super) over: bool,
     /// The status of stones of a board, after so many moves: so that all requests about one board get the same
     /// response.
-    pub(super) judged: Option<((Stones, usize), Vec<Fate>)>,
+    pub(super) judged: Option<((Stones, usize), Vec<ChainStatus>)>,
     /// The time of day, for the clocks of the players.
     pub(super) now: Box<dyn Fn() -> Instant>,
     /// Whether we have moved and the opponent has not.

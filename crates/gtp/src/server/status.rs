@@ -20,7 +20,7 @@ pub enum Status {
 
 /// A chain and its status.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Fate {
+pub struct ChainStatus {
     /// The player of the chain.
     pub color: Color,
     /// Its stones.
@@ -34,12 +34,12 @@ pub fn is_certain(game: &Game) -> bool {
     game.position().stones().both().is_subset(&game.pass_alive().both())
 }
 
-/// The fate of every chain, by its first stone.
-pub fn fates(game: &Game, ends: &[Game]) -> Vec<Fate> {
+/// The status of every chain, by its first stone.
+pub fn chain_statuses(game: &Game, ends: &[Game]) -> Vec<ChainStatus> {
     let alive = game.pass_alive();
     let ends: Vec<End> = ends.iter().map(End::of).collect();
     let mut left = game.position().stones().both();
-    let mut fates = Vec::new();
+    let mut chains = Vec::new();
     while let Some(first) = left.first() {
         let stones = game.position().chain(first);
         left -= stones;
@@ -51,9 +51,9 @@ pub fn fates(game: &Game, ends: &[Game]) -> Vec<Fate> {
         } else {
             likely(color, &stones, &ends)
         };
-        fates.push(Fate { color, stones, status });
+        chains.push(ChainStatus { color, stones, status });
     }
-    fates
+    chains
 }
 
 fn likely(color: Color, stones: &PointSet, ends: &[End]) -> Status {
@@ -110,10 +110,10 @@ mod tests {
         let position = testing::position(size, diagram, Color::Black);
         let game = Game::from_position(position);
         let ends = play_on(&game, &mut Uniform::new(), scoring, 7.0, &mut generator(5)).expect("nothing can fail");
-        let fates = fates(&game, &ends);
+        let chains = chain_statuses(&game, &ends);
         for (vertex, status) in expected {
             let point = Move::from_gtp(size, vertex).and_then(Move::point).expect("a point");
-            let found = fates.iter().find(|fate| fate.stones.contains(point)).expect("there is a stone");
+            let found = chains.iter().find(|chain| chain.stones.contains(point)).expect("there is a stone");
             assert_eq!(found.status, *status, "{vertex}");
         }
     }
@@ -136,8 +136,8 @@ mod tests {
                      O . X O X
                      . . X O .
                      . . X O .";
-        let fates = [("C3", Status::Alive), ("D3", Status::Alive), ("E3", Status::Dead), ("A3", Status::Dead)];
-        check(board, Scoring::PassAlive, &fates);
+        let expected = [("C3", Status::Alive), ("D3", Status::Alive), ("E3", Status::Dead), ("A3", Status::Dead)];
+        check(board, Scoring::PassAlive, &expected);
     }
 
     /// The chains in the middle share the liberties D7 and D1; who fills one is captured.
@@ -161,6 +161,6 @@ mod tests {
         let size = Size::new(5).expect("a size");
         let game = Game::from_position(testing::position(size, "X", Color::Black));
         assert!(!is_certain(&game));
-        assert_eq!(fates(&game, &[])[0].status, Status::Alive);
+        assert_eq!(chain_statuses(&game, &[])[0].status, Status::Alive);
     }
 }

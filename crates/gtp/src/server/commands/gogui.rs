@@ -89,8 +89,8 @@ pub(super) fn pass_alive(session: &mut Session<'_>, arguments: &[&str]) -> Answe
 /// The status of stones.
 pub(super) fn status(session: &mut Session<'_>, arguments: &[&str]) -> Answer {
     none(arguments)?;
-    let fates = estimate(session)?;
-    Ok(board(&session.game, |point| fates.iter().find(|fate| fate.stones.contains(point)).map_or('.', letter)))
+    let chains = estimate(session)?;
+    Ok(board(&session.game, |point| chains.iter().find(|chain| chain.stones.contains(point)).map_or('.', letter)))
 }
 
 /// Shows `see` a search with the visits of a move.

@@ -8,7 +8,7 @@ use crate::server::board;
 use crate::server::controller::Controller;
 use crate::server::parse::color;
 use crate::server::session::failed;
-use crate::server::status::{Fate, Status, fates, is_certain};
+use crate::server::status::{ChainStatus, Status, chain_statuses, is_certain};
 use crate::server::{Failure, Session};
 
 /// The score of the board as it stands, whether the game has ended or not.
@@ -27,25 +27,25 @@ pub(super) fn final_status_list(session: &mut Session<'_>, arguments: &[&str]) -
         "dead" => Status::Dead,
         _ => return Err(Failure::Syntax),
     };
-    let fates = estimate(session)?;
-    let chains = fates.iter().filter(|fate| fate.status == wanted);
-    Ok(chains.map(|fate| board::names(session.game.size(), fate.stones)).collect::<Vec<_>>().join("\n"))
+    let chains = estimate(session)?;
+    let listed = chains.iter().filter(|chain| chain.status == wanted);
+    Ok(listed.map(|chain| board::names(session.game.size(), chain.stones)).collect::<Vec<_>>().join("\n"))
 }
 
 /// The status of every chain, the same for every request about a board.
-pub(super) fn estimate(session: &mut Session<'_>) -> Result<Vec<Fate>, Failure> {
+pub(super) fn estimate(session: &mut Session<'_>) -> Result<Vec<ChainStatus>, Failure> {
     let here = (*session.game.position().stones(), session.game.turn());
-    if let Some((_, fates)) = session.judged.as_ref().filter(|(board, _)| *board == here) {
-        return Ok(fates.clone());
+    if let Some((_, chains)) = session.judged.as_ref().filter(|(board, _)| *board == here) {
+        return Ok(chains.clone());
     }
     let ends = if is_certain(&session.game) {
         Vec::new()
     } else {
         session.player.play_on(&session.game, session.komi).map_err(|error| failed(&error))?
     };
-    let fates = fates(&session.game, &ends);
-    session.judged = Some((here, fates.clone()));
-    Ok(fates)
+    let chains = chain_statuses(&session.game, &ends);
+    session.judged = Some((here, chains.clone()));
+    Ok(chains)
 }
 
 /// KGS's: a move where the players did not agree on dead stones. As long as the opponent has dead stones, one that
@@ -56,9 +56,9 @@ pub(super) fn genmove_cleanup(
     controller: &mut dyn Controller,
 ) -> Answer {
     let player = color(one(arguments)?)?;
-    let fates = estimate(session)?;
-    let dead = fates.iter().filter(|fate| fate.color != player && fate.status == Status::Dead);
-    let dead = dead.fold(PointSet::EMPTY, |dead, fate| dead | fate.stones);
+    let chains = estimate(session)?;
+    let dead = chains.iter().filter(|chain| chain.color != player && chain.status == Status::Dead);
+    let dead = dead.fold(PointSet::EMPTY, |dead, chain| dead | chain.stones);
     let game = session.seen_by(Some(player));
     let mv = match capture(&game, dead) {
         Some(point) => Move::Play(point),
@@ -86,9 +86,9 @@ fn capture(game: &Game, dead: PointSet) -> Option<Point> {
     candidates.iter().filter_map(|point| Some((worth(point)?, point))).max_by_key(|&(worth, _)| worth).map(|(_, at)| at)
 }
 
-/// The letter of a fate on a board.
-pub(super) fn letter(fate: &Fate) -> char {
-    match (fate.status, fate.color) {
+/// The letter of a chain on a board.
+pub(super) fn letter(chain: &ChainStatus) -> char {
+    match (chain.status, chain.color) {
         (Status::Alive, Color::Black) => 'X',
         (Status::Alive, Color::White) => 'O',
         (Status::Seki, _) => 's',
