@@ -106,6 +106,7 @@ impl Store {
     }
 
     /// The same store with a decorator around its objects, which every request goes through.
+    #[cfg(any(test, feature = "testing"))]
     pub fn with_objects(&self, decorate: impl FnOnce(Arc<dyn ObjectStore>) -> Arc<dyn ObjectStore>) -> Store {
         let mut inner = Inner::clone(&self.0);
         inner.location.objects = decorate(inner.location.objects);
@@ -115,6 +116,7 @@ impl Store {
     }
 
     /// The same store in a process with this clock, in milliseconds since 1970.
+    #[cfg(any(test, feature = "testing"))]
     pub fn with_clock(&self, clock: impl Fn() -> u64 + Send + Sync + 'static) -> Store {
         Store(Arc::new(Inner { clock: Arc::new(clock), ..Inner::clone(&self.0) }))
     }
