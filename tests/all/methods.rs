@@ -1,7 +1,7 @@
 //! No type has many public methods.
 //!
 //! They are counted as the source shows them: in the inherent `impl` blocks of all files of a crate, by the name of the type.
-//! Those that a macro writes are not counted: `store::Run` has one more for each of its repositories.
+//! Those that a macro writes are counted by the entries of its invocation, as the repositories of `store::Run`.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -46,6 +46,22 @@ fn of_file(text: &str, methods: &mut Methods) {
             block = type_of(code).map(|name| (name, format!("{indent}}}")));
         }
     }
+    of_macros(text, methods);
+}
+
+/// A macro with a block writes its methods for each entry of an invocation: a line with a comma at its end.
+fn of_macros(text: &str, methods: &mut Methods) {
+    for definition in text.split("\nmacro_rules! ").skip(1) {
+        let (name, rest) = definition.split_once(' ').unwrap_or_default();
+        let body = rest.split("\n}\n").next().unwrap_or_default();
+        let Some(of) = body.lines().find_map(|line| type_of(line.trim_start())) else { continue };
+        let entries = |invocation: &str| {
+            let lines = invocation.split("\n}").next().unwrap_or_default().lines().map(str::trim);
+            lines.filter(|line| line.ends_with(',') && !line.starts_with("//")).count()
+        };
+        let entries: usize = text.split(&format!("\n{name}! {{\n")).skip(1).map(entries).sum();
+        *methods.entry(of).or_default() += entries * body.matches("pub fn $").count();
+    }
 }
 
 /// The name of the type, if an inherent block begins here.
@@ -86,6 +102,10 @@ fn methods_are_counted_across_blocks_and_files() {
         &mut methods,
     );
     of_file("mod inner {\n    impl<'a> Run<'a> {\n        pub fn f() {}\n    }\n}\n", &mut methods);
+    let start = "\nmacro_rules! parts {\n    ($($name:ident,)*) => {\n        impl Run {\n";
+    let end = "            $(pub fn $name() {})*\n        }\n    };\n}\n";
+    let invocation = "\nparts! {\n    /// One,\n    one,\n    other,\n}\n";
+    of_file(&[start, end, invocation].concat(), &mut methods);
     of_file("impl Display for Run {\n    pub fn g() {}\n}\n\nimpl Mark {}\n\npub fn h() {}\n", &mut methods);
-    assert_eq!(methods, Methods::from([("Run".to_owned(), 1), ("Store".to_owned(), 2)]));
+    assert_eq!(methods, Methods::from([("Run".to_owned(), 3), ("Store".to_owned(), 2)]));
 }
