@@ -302,7 +302,7 @@ fn training_without_games_or_shards_is_refused() {
             (&["--run", "old", "--eval-sgf", "absent.sgf"], "cannot read absent.sgf"),
             (
                 &["--run", "old", "--eval-sgf", &sample],
-                "human-9d-sample.sgf: no game to measure models on: 20 records are of no use, the first because it is on 19x19",
+                "human-9d-sample.sgf: no game to measure models on; unusable records: 20, the first because it is on 19x19",
             ),
         ],
     );

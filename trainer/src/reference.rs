@@ -28,13 +28,13 @@ pub struct Reference {
     pub constant: f32,
     /// Games that they are from.
     pub games: usize,
-    /// Records that are of no use.
+    /// Unusable records.
     pub left_out: usize,
     source: Source,
 }
 
 impl Reference {
-    /// Chooses positions of a collection of SGF, plain or gzipped. A record that is broken or of no use is omitted.
+    /// Chooses positions of a collection of SGF, plain or gzipped. An unusable record is omitted.
     ///
     /// # Errors
     /// A collection that cannot be unpacked, or that has no game for the board of the run.
@@ -50,7 +50,7 @@ impl Reference {
         let examples = spread(&found, POSITIONS)?;
         if examples.is_empty() {
             let why = left_out.first().map_or_else(String::new, |why| format!(", the first because {why}"));
-            let problem = format!("no game to measure models on: {} records are of no use{why}", left_out.len());
+            let problem = format!("no game to measure models on; unusable records: {}{why}", left_out.len());
             return Err(TrainerError::Collection { name: name.to_owned(), problem });
         }
         let black: f64 = examples.iter().map(|example| f64::from(example.outcome.as_i8())).sum();

@@ -1,4 +1,4 @@
-//! What a monitor may know of a process: every metric there is, with its name, its labels and its meaning.
+//! The metrics of all processes, each with its name, its labels and its meaning.
 //!
 //! A number is noted where progress is reported anyway, some times a second; nothing is noted for each visit. Before
 //! [`crate::ServiceArgs::start`] has opened a port, notes go nowhere.

@@ -75,7 +75,7 @@ fn which_positions_are_measured_follows_from_the_collection_alone() {
 }
 
 #[test]
-fn records_of_no_use_are_counted_and_a_collection_of_them_is_refused() {
+fn unusable_records_are_counted_and_a_collection_of_them_is_refused() {
     let read = |text: &[u8]| Reference::read(&config(), "a.sgf", text);
     let mixed = [&collection(3)[..], SAMPLE, b"(;SZ[5]KM[0.5]RE[B+R];B[aa", &collection(3)[..]].concat();
     let reference = read(&mixed).unwrap();
@@ -83,9 +83,9 @@ fn records_of_no_use_are_counted_and_a_collection_of_them_is_refused() {
     assert!(reference.left_out >= 21, "{}", reference.left_out);
     assert_eq!(
         read(SAMPLE).unwrap_err().to_string(),
-        "a.sgf: no game to measure models on: 20 records are of no use, the first because it is on 19x19, and the run on 5x5"
+        "a.sgf: no game to measure models on; unusable records: 20, the first because it is on 19x19, and the run on 5x5"
     );
-    assert!(read(b"").unwrap_err().to_string().contains("no game to measure models on: 1 records are of no use"));
+    assert!(read(b"").unwrap_err().to_string().contains("no game to measure models on; unusable records: 1"));
     assert!(read(&[0x1f, 0x8b, 0]).unwrap_err().to_string().starts_with("a.sgf: not a whole gzip file"));
 }
 
