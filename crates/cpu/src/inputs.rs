@@ -4,7 +4,6 @@ use std::array;
 
 use crate::board::{Board, LANES};
 use crate::description::Input;
-use crate::kernels::Plain;
 use crate::model::Model;
 
 /// The bytes of some channels of some points, or of some points by their channels.
@@ -12,47 +11,32 @@ type Square = [[u8; LANES]; LANES];
 
 /// Writes the input channels of a group of positions.
 pub(crate) fn write_inputs(model: &Model, planes: &[u8], positions: usize, out: &mut [f32]) {
-    model.kernels.plain(Writing { model, planes, positions, out });
-}
-
-struct Writing<'a> {
-    model: &'a Model,
-    planes: &'a [u8],
-    positions: usize,
-    out: &'a mut [f32],
-}
-
-impl Plain for Writing<'_> {
-    #[inline(always)]
-    fn run(self) {
-        let Writing { model, planes, positions, out } = self;
-        let (board, channels) = (model.board, model.stem.inputs);
-        for (position, planes) in planes.chunks_exact(model.position_len()).take(positions).enumerate() {
-            for (group, inputs) in model.inputs.chunks(LANES).enumerate() {
-                for first in (0..board.area()).step_by(LANES) {
-                    // The last square begins earlier where it would not be full.
-                    let first = first.min(board.area().saturating_sub(LANES));
-                    let points = transposed(&channels_of(board, inputs, planes, first));
-                    let (mut row, mut column) = (first / board.side, first % board.side);
-                    for bytes in &points[..LANES.min(board.area())] {
-                        let index = board.index(position, row, column, channels) + group * LANES;
-                        let numbers = &mut out[index..][..LANES];
-                        numbers.iter_mut().zip(bytes).for_each(|(number, &byte)| *number = f32::from(byte));
-                        column += 1;
-                        if column == board.side {
-                            (row, column) = (row + 1, 0);
-                        }
+    let (board, channels) = (model.board, model.stem.inputs);
+    for (position, planes) in planes.chunks_exact(model.position_len()).take(positions).enumerate() {
+        for (group, inputs) in model.inputs.chunks(LANES).enumerate() {
+            for first in (0..board.area()).step_by(LANES) {
+                // The last square begins earlier where it would not be full.
+                let first = first.min(board.area().saturating_sub(LANES));
+                let points = transposed(&channels_of(board, inputs, planes, first));
+                let (mut row, mut column) = (first / board.side, first % board.side);
+                for bytes in &points[..LANES.min(board.area())] {
+                    let index = board.index(position, row, column, channels) + group * LANES;
+                    let numbers = &mut out[index..][..LANES];
+                    numbers.iter_mut().zip(bytes).for_each(|(number, &byte)| *number = f32::from(byte));
+                    column += 1;
+                    if column == board.side {
+                        (row, column) = (row + 1, 0);
                     }
                 }
             }
-            for (channel, input) in model.inputs.iter().enumerate() {
-                if let Input::Scaled { plane, offset, divisor } = *input {
-                    let plane = &planes[plane * board.area()..][..board.area()];
-                    for (row, bytes) in plane.chunks_exact(board.side).enumerate() {
-                        let row = &mut out[board.index(position, row, 0, channels)..][..board.side * channels];
-                        for (point, &byte) in row.chunks_exact_mut(channels).zip(bytes) {
-                            point[channel] = (f32::from(byte) - offset) / divisor;
-                        }
+        }
+        for (channel, input) in model.inputs.iter().enumerate() {
+            if let Input::Scaled { plane, offset, divisor } = *input {
+                let plane = &planes[plane * board.area()..][..board.area()];
+                for (row, bytes) in plane.chunks_exact(board.side).enumerate() {
+                    let row = &mut out[board.index(position, row, 0, channels)..][..board.side * channels];
+                    for (point, &byte) in row.chunks_exact_mut(channels).zip(bytes) {
+                        point[channel] = (f32::from(byte) - offset) / divisor;
                     }
                 }
             }
@@ -61,7 +45,6 @@ impl Plain for Writing<'_> {
 }
 
 /// Some channels of some points, from one on, channel by channel; zeros where there are none, or no bytes.
-#[inline(always)]
 fn channels_of(board: Board, inputs: &[Input], planes: &[u8], first: usize) -> Square {
     let mut square = [[0; LANES]; LANES];
     for (bytes, input) in square.iter_mut().zip(inputs) {
@@ -78,8 +61,7 @@ fn channels_of(board: Board, inputs: &[Input], planes: &[u8], first: usize) -> S
     square
 }
 
-/// Rows and columns exchanged, by interleaving both halves as often as a row is halved. Not `#[inline(always)]`: rows of 16
-/// bytes are vectors of every x86-64 CPU.
+/// Rows and columns exchanged, by interleaving both halves as often as a row is halved.
 #[inline]
 fn transposed(square: &Square) -> Square {
     interleaved(&interleaved(&interleaved(&interleaved(square))))

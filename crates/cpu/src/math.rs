@@ -33,7 +33,6 @@ pub(crate) fn relu(x: f32) -> f32 {
     (if x > 0.0 { x } else { 0.0 }) + poison(x)
 }
 
-#[inline(always)]
 pub(crate) fn sigmoid(x: f32) -> f32 {
     1.0 / (1.0 + exp(-x)) + poison(x)
 }

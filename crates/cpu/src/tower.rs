@@ -2,7 +2,6 @@
 
 use crate::board::Board;
 use crate::buffer::Buffer;
-use crate::kernels::Plain;
 use crate::math::{relu, sigmoid};
 use crate::model::Model;
 use crate::pack::{Matrix, PackedBlock, Pooled};
@@ -121,9 +120,17 @@ impl Pass<'_> {
     fn pool(&mut self, pooled: &Pooled, bias: &[f32]) {
         let Pass { model, positions, ref mut workspace, ref mut tower, .. } = *self;
         workspace.convolve(positions, &pooled.conv, plain(true), &mut tower.pooled);
-        let count = pooled.channels;
-        let points = Points { board: model.board, positions, channels: pooled.conv.outputs };
-        model.kernels.plain(Pool { points, count, planes: &tower.pooled, seen: &mut tower.seen });
+        let (count, channels) = (pooled.channels, pooled.conv.outputs);
+        for (position, seen) in tower.seen.chunks_exact_mut(2 * count).take(positions).enumerate() {
+            let (means, maxima) = seen.split_at_mut(count);
+            mean(model.board, position, channels, &tower.pooled, means);
+            // After a ReLU nothing is below 0; the means keep NaN, which `max` drops.
+            maxima.fill(0.0);
+            for index in points(model.board, position, channels) {
+                let planes = &tower.pooled[index..][..count];
+                maxima.iter_mut().zip(planes).for_each(|(largest, &number)| *largest = largest.max(number));
+            }
+        }
         multiply(model.kernels, &pooled.dense, positions, &tower.seen, 2 * count, &mut tower.bias);
         for sums in tower.bias.chunks_exact_mut(bias.len()).take(positions) {
             sums.iter_mut().zip(bias).for_each(|(sum, bias)| *sum += bias);
@@ -133,110 +140,18 @@ impl Pass<'_> {
     /// Squeeze and excitation of the inside of a block, added to the trunk.
     fn squeeze(&mut self, [first, second]: &[Matrix; 2]) {
         let Pass { model, positions, ref mut tower, .. } = *self;
-        let filters = model.filters;
-        let points = Points { board: model.board, positions, channels: model.stem.outputs };
+        let (filters, channels) = (model.filters, model.stem.outputs);
         let Tower { trunk, inner, seen, hidden, bias, .. } = &mut **tower;
-        model.kernels.plain(Means { points, count: filters, numbers: inner, means: seen });
+        for (position, means) in seen.chunks_exact_mut(filters).take(positions).enumerate() {
+            mean(model.board, position, channels, inner, means);
+        }
         multiply(model.kernels, first, positions, seen, filters, bias);
         bias.iter_mut().for_each(|number| *number = relu(*number));
         multiply(model.kernels, second, positions, bias, first.outputs, hidden);
-        model.kernels.plain(Excite { points, filters, gates: hidden, width: second.outputs, inner, trunk });
-    }
-}
-
-/// Where the points of some positions are in memory.
-#[derive(Clone, Copy)]
-struct Points {
-    board: Board,
-    positions: usize,
-    /// Padded channels of a point.
-    channels: usize,
-}
-
-impl Points {
-    /// Those of a position, row by row.
-    #[inline(always)]
-    fn of(self, position: usize) -> impl Iterator<Item = usize> {
-        let Points { board, channels, .. } = self;
-        (0..board.area()).map(move |point| board.index(position, point / board.side, point % board.side, channels))
-    }
-
-    /// The mean of each channel of a position, whose points are added in order.
-    #[inline(always)]
-    fn mean(self, position: usize, numbers: &[f32], means: &mut [f32]) {
-        means.fill(0.0);
-        for index in self.of(position) {
-            means.iter_mut().zip(&numbers[index..]).for_each(|(sum, number)| *sum += number);
-        }
-        means.iter_mut().for_each(|sum| *sum /= self.board.area() as f32);
-    }
-}
-
-/// Means and maxima of the planes of global pooling.
-struct Pool<'a> {
-    points: Points,
-    /// Channels that are not padding.
-    count: usize,
-    planes: &'a [f32],
-    /// By position: means, then maxima.
-    seen: &'a mut [f32],
-}
-
-impl Plain for Pool<'_> {
-    #[inline(always)]
-    fn run(self) {
-        let Pool { points, count, planes, seen } = self;
-        for (position, seen) in seen.chunks_exact_mut(2 * count).take(points.positions).enumerate() {
-            let (means, maxima) = seen.split_at_mut(count);
-            points.mean(position, planes, means);
-            // After a ReLU nothing is below 0; the means keep NaN, which `max` drops.
-            maxima.fill(0.0);
-            for index in points.of(position) {
-                let planes = &planes[index..][..count];
-                maxima.iter_mut().zip(planes).for_each(|(largest, &number)| *largest = largest.max(number));
-            }
-        }
-    }
-}
-
-/// Means of channels, by position.
-struct Means<'a> {
-    points: Points,
-    count: usize,
-    numbers: &'a [f32],
-    means: &'a mut [f32],
-}
-
-impl Plain for Means<'_> {
-    #[inline(always)]
-    fn run(self) {
-        let Means { points, count, numbers, means } = self;
-        for (position, means) in means.chunks_exact_mut(count).take(points.positions).enumerate() {
-            points.mean(position, numbers, means);
-        }
-    }
-}
-
-/// Scales and shifts the inside of a block, and adds it to the trunk.
-struct Excite<'a> {
-    points: Points,
-    filters: usize,
-    /// By position: logits of scales, then shifts, and padding.
-    gates: &'a mut [f32],
-    /// How many numbers of a position these are.
-    width: usize,
-    inner: &'a [f32],
-    trunk: &'a mut [f32],
-}
-
-impl Plain for Excite<'_> {
-    #[inline(always)]
-    fn run(self) {
-        let Excite { points, filters, gates, width, inner, trunk } = self;
-        for (position, gates) in gates.chunks_exact_mut(width).take(points.positions).enumerate() {
+        for (position, gates) in hidden.chunks_exact_mut(second.outputs).take(positions).enumerate() {
             let (scales, shifts) = gates.split_at_mut(filters);
             scales.iter_mut().for_each(|scale| *scale = sigmoid(*scale));
-            for index in points.of(position) {
+            for index in points(model.board, position, channels) {
                 let sums = trunk[index..][..filters].iter_mut().zip(&inner[index..]);
                 for ((sum, inner), (scale, shift)) in sums.zip(scales.iter().zip(&*shifts)) {
                     *sum = relu(inner * scale + shift + *sum);
@@ -244,4 +159,19 @@ impl Plain for Excite<'_> {
             }
         }
     }
+}
+
+/// The mean of each channel of a position.
+fn mean(board: Board, position: usize, channels: usize, numbers: &[f32], means: &mut [f32]) {
+    means.fill(0.0);
+    for index in points(board, position, channels) {
+        means.iter_mut().zip(&numbers[index..]).for_each(|(sum, number)| *sum += number);
+    }
+    means.iter_mut().for_each(|sum| *sum /= board.area() as f32);
+}
+
+/// Where the points of a position are in memory, row by row.
+fn points(board: Board, position: usize, channels: usize) -> impl Iterator<Item = usize> {
+    let side = board.side;
+    (0..board.area()).map(move |point| board.index(position, point / side, point % side, channels))
 }
