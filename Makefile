@@ -46,7 +46,7 @@ lint-all: setup
 # compile all dependencies a second time.
 lint-cpu: export CARGO_TARGET_DIR := $(abspath $(or $(CARGO_TARGET_DIR),target))/lint-cpu
 lint-cpu:
-	cargo clippy --locked --no-default-features --package net --package selfplay --package stages --package evaluator \
+	cargo clippy --locked --no-default-features --package net --package selfplay --package bundle --package evaluator \
 		--package inference --package web --package tengen -- -D warnings
 
 check: lint
@@ -99,7 +99,7 @@ peers: setup
 dist: export CARGO_TARGET_DIR := $(abspath $(or $(CARGO_TARGET_DIR),target))/dist
 dist:
 	cargo build --locked --profile dist --no-default-features \
-		--package selfplay --package stages --package shuffler --package evaluator --package inference --package tengen
+		--package selfplay --package bundle --package shuffler --package evaluator --package inference --package tengen
 	scripts/make-dist $(CARGO_TARGET_DIR)/dist $(CARGO_TARGET_DIR)
 
 # The kernels' unsafe code. Sanitizers are nightly options, which RUSTC_BOOTSTRAP enables.

@@ -12,9 +12,9 @@ WORKDIR /tengen
 COPY . .
 # The same bytes wherever and whenever it is built: no path of this machine, no time.
 ENV SOURCE_DATE_EPOCH=0 RUSTFLAGS="--remap-path-prefix=/tengen=. --remap-path-prefix=/usr/local/cargo=cargo"
-RUN cargo build --locked --profile dist --no-default-features --package stages
-RUN scripts/minimal-root /image target/dist/stages && \
-    for name in selfplay evaluator shuffler inference; do ln -s stages /image/usr/local/bin/$name; done
+RUN cargo build --locked --profile dist --no-default-features --package bundle
+RUN scripts/minimal-root /image target/dist/bundle && \
+    for name in selfplay evaluator shuffler inference; do ln -s bundle /image/usr/local/bin/$name; done
 
 FROM scratch
 COPY --from=build /image /

@@ -58,7 +58,7 @@ const OF_INFERENCE: [ExitClass; 4] =
     [ExitClass::Finished, ExitClass::Failure, ExitClass::Configuration, ExitClass::Preempted];
 
 /// The stages as one program. It has no errors of its own but one; the first argument is the name by which it is called.
-const STAGES: &str = "stages";
+const BUNDLE: &str = "bundle";
 
 /// A program, its arguments, the cause of its end, and the class. Every class can occur in every program but `inference`.
 type Case = (&'static str, &'static [&'static str], Cause, ExitClass);
@@ -90,17 +90,17 @@ const CASES: [Case; 40] = [
     ("inference", &["--listen", "127.0.0.1:0", "--device", "cpu"], Cause::FewFiles, ExitClass::Failure),
     ("inference", &["--listen", "127.0.0.1:0", "--device", "cpu"], Cause::Interrupt, ExitClass::Finished),
     ("inference", &["--listen", "127.0.0.1:0", "--device", "cpu"], Cause::Sigterm, ExitClass::Preempted),
-    (STAGES, &[STAGES], Cause::Arguments, ExitClass::Configuration),
-    (STAGES, &["shuffler", "--run", "tiny"], Cause::NoServer, ExitClass::StoreUnreachable),
-    (STAGES, &["evaluator", "--pair", "tiny-1", "random", "--games", "4"], Cause::FullDisk, ExitClass::StoreRefuses),
+    (BUNDLE, &[BUNDLE], Cause::Arguments, ExitClass::Configuration),
+    (BUNDLE, &["shuffler", "--run", "tiny"], Cause::NoServer, ExitClass::StoreUnreachable),
+    (BUNDLE, &["evaluator", "--pair", "tiny-1", "random", "--games", "4"], Cause::FullDisk, ExitClass::StoreRefuses),
     (
-        STAGES,
+        BUNDLE,
         &["selfplay", "--model", "tiny-1", "--games", "2", "--worker", "4"],
         Cause::Arguments,
         ExitClass::Finished,
     ),
-    (STAGES, &["inference", "--listen", "127.0.0.1:0", "--device", "cpu"], Cause::FewFiles, ExitClass::Failure),
-    (STAGES, &["inference", "--listen", "127.0.0.1:0", "--device", "cpu"], Cause::Sigterm, ExitClass::Preempted),
+    (BUNDLE, &["inference", "--listen", "127.0.0.1:0", "--device", "cpu"], Cause::FewFiles, ExitClass::Failure),
+    (BUNDLE, &["inference", "--listen", "127.0.0.1:0", "--device", "cpu"], Cause::Sigterm, ExitClass::Preempted),
     ("tengen", &["run", "configs/tiny.toml", "--set", "search.visist=1"], Cause::Arguments, ExitClass::Configuration),
     ("tengen", &["run", "configs/tiny.toml"], Cause::NoServer, ExitClass::StoreUnreachable),
     ("tengen", &["run", "configs/tiny.toml", "--run", "full"], Cause::FullDisk, ExitClass::StoreRefuses),
@@ -117,7 +117,7 @@ fn command(store: &TestStore, links: &Path, (program, arguments, cause, _): Case
         Cause::NoServer => store.program_at(program, "s3://bucket/stores"),
         _ => store.program(program),
     };
-    if program == STAGES {
+    if program == BUNDLE {
         let link = links.join(arguments[0]);
         if !link.exists() {
             symlink(command.get_program(), &link).expect("a new link");
@@ -157,7 +157,7 @@ fn torn(store: &TestStore) {
 
 #[test]
 fn every_program_exits_with_the_code_of_every_class() {
-    for program in PROGRAMS.iter().map(|(program, _)| *program).chain([STAGES]) {
+    for program in PROGRAMS.iter().map(|(program, _)| *program).chain([BUNDLE]) {
         for class in ExitClass::ALL {
             let has = CASES.iter().any(|&(other, _, _, of)| (other, of) == (program, class));
             let can = program != "inference" || OF_INFERENCE.contains(&class);

@@ -448,7 +448,7 @@ fn image_of_the_shuffler_needs_no_libtorch() {
     assert_eq!(copied, ["selfplay", "trainer", "evaluator", "inference", "tengen"]);
     let installed = all.split(" install -y ").nth(1).and_then(|rest| rest.split("&&").next()).unwrap();
     assert!(installed.contains(" python3-pip "), "setup-libtorch asks pip for the package index: {installed}");
-    assert!(cpu.contains(" target/dist/stages ") && cpu.contains("ln -s stages"));
+    assert!(cpu.contains(" target/dist/bundle ") && cpu.contains("ln -s bundle"));
     let links = cpu.split("for name in ").nth(1).and_then(|rest| rest.split(';').next()).unwrap();
     let links: Vec<_> = links.split_whitespace().collect();
     assert_eq!(links, ["selfplay", "evaluator", "shuffler", "inference"]);

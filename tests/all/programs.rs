@@ -90,10 +90,10 @@ fn missing_model_is_named() {
 #[test]
 fn stages_are_selected_by_the_name_of_the_program() {
     for name in ["evaluator", "inference", "selfplay", "shuffler"] {
-        let help = succeed(program("stages").arg0(name).arg("--help"));
+        let help = succeed(program("bundle").arg0(name).arg("--help"));
         assert_eq!(help, succeed(program(name).arg("--help")));
     }
-    let (code, error) = fail(&mut program("stages"));
+    let (code, error) = fail(&mut program("bundle"));
     assert_eq!(code, 2, "{error}");
     assert!(error.contains("selfplay"), "{error}");
 }
