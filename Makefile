@@ -46,8 +46,8 @@ lint-all: setup
 # compile all dependencies a second time.
 lint-cpu: export CARGO_TARGET_DIR := $(abspath $(or $(CARGO_TARGET_DIR),target))/lint-cpu
 lint-cpu:
-	cargo clippy --locked --no-default-features --package net --package selfplay --package bundle --package evaluator \
-		--package inference --package web --package tengen -- -D warnings
+	cargo clippy --locked --no-default-features --package net --package selfplay --package evaluator \
+		--package inference --package web --package tengen --package bundle -- -D warnings
 
 check: lint
 	RUST_TEST_THREADS=$(TEST_THREADS) cargo test --locked --workspace --lib --no-fail-fast
@@ -98,9 +98,8 @@ peers: setup
 # In a folder of its own: with other features cargo would rebuild the workspace each time.
 dist: export CARGO_TARGET_DIR := $(abspath $(or $(CARGO_TARGET_DIR),target))/dist
 dist:
-	cargo build --locked --profile dist --no-default-features \
-		--package selfplay --package bundle --package shuffler --package evaluator --package inference --package tengen
-	scripts/make-dist $(CARGO_TARGET_DIR)/dist $(CARGO_TARGET_DIR)
+	cargo build --locked --profile dist --no-default-features --package bundle
+	scripts/make-dist $(CARGO_TARGET_DIR)/dist/bundle $(CARGO_TARGET_DIR)
 
 # The kernels' unsafe code. Sanitizers are nightly options, which RUSTC_BOOTSTRAP enables.
 sanitize: export CARGO_TARGET_DIR := $(abspath $(or $(CARGO_TARGET_DIR),target))/sanitize

@@ -1,5 +1,5 @@
-# selfplay, evaluator, shuffler and inference for CPUs, without libtorch and without a distribution: one program with a link for
-# each of them, the C library and the roots of trust. From the root of the repository:
+# selfplay, evaluator, shuffler, inference and tengen for CPUs, without libtorch and without a distribution: one program with a
+# link for each of them, the C library and the roots of trust. From the root of the repository:
 #
 #     docker build -f images/cpu.Dockerfile -t tengen-cpu:0.2.0 .
 ARG RUST=rust:1.95.0-slim-bookworm
@@ -14,7 +14,7 @@ COPY . .
 ENV SOURCE_DATE_EPOCH=0 RUSTFLAGS="--remap-path-prefix=/tengen=. --remap-path-prefix=/usr/local/cargo=cargo"
 RUN cargo build --locked --profile dist --no-default-features --package bundle
 RUN scripts/minimal-root /image target/dist/bundle && \
-    for name in selfplay evaluator shuffler inference; do ln -s bundle /image/usr/local/bin/$name; done
+    for name in selfplay evaluator shuffler inference tengen; do ln -s bundle /image/usr/local/bin/$name; done
 
 FROM scratch
 COPY --from=build /image /

@@ -1,5 +1,7 @@
 //! The command line and its commands.
 
+use std::process::ExitCode;
+
 #[cfg(feature = "torch")]
 use clap::CommandFactory;
 use clap::{Parser, Subcommand};
@@ -98,7 +100,7 @@ enum Command {
 
 impl Args {
     /// Starts the log. A run and a server may be unattended; the other commands are interactive, or used by front ends.
-    pub fn start_log(&self) {
+    fn start_log(&self) {
         match self.command {
             #[cfg(feature = "torch")]
             Command::Run(_) => self.log.start(),
@@ -106,6 +108,13 @@ impl Args {
             _ => self.log.start_for_people(),
         }
     }
+}
+
+/// The program: reads its arguments, and runs until it has finished or is stopped.
+pub fn main() -> ExitCode {
+    let args = Args::parse();
+    args.start_log();
+    runtime::main("tengen", ERRORS, |stop| run(&args, stop))
 }
 
 /// The errors of libraries that a command may end with, beside those of every program; for [`runtime::main`].

@@ -57,7 +57,7 @@ enum Cause {
 const OF_INFERENCE: [ExitClass; 4] =
     [ExitClass::Finished, ExitClass::Failure, ExitClass::Configuration, ExitClass::Preempted];
 
-/// The stages as one program. It has no errors of its own but one; the first argument is the name by which it is called.
+/// The programs for CPUs as one. It has no errors of its own but one; the first argument is the name by which it is called.
 const BUNDLE: &str = "bundle";
 
 /// A program, its arguments, the cause of its end, and the class. Every class can occur in every program but `inference`.

@@ -451,7 +451,7 @@ fn image_of_the_shuffler_needs_no_libtorch() {
     assert!(cpu.contains(" target/dist/bundle ") && cpu.contains("ln -s bundle"));
     let links = cpu.split("for name in ").nth(1).and_then(|rest| rest.split(';').next()).unwrap();
     let links: Vec<_> = links.split_whitespace().collect();
-    assert_eq!(links, ["selfplay", "evaluator", "shuffler", "inference"]);
+    assert_eq!(links, ["selfplay", "evaluator", "shuffler", "inference", "tengen"]);
     let tried = fs::read_to_string(repository().join("scripts/try-images")).unwrap();
     for list in [format!("\nWITH_LIBTORCH = {copied:?}\n"), format!("\nFOR_CPUS = {links:?}\n")] {
         assert!(tried.contains(&list), "{list}");

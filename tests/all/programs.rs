@@ -88,8 +88,8 @@ fn missing_model_is_named() {
 }
 
 #[test]
-fn stages_are_selected_by_the_name_of_the_program() {
-    for name in ["evaluator", "inference", "selfplay", "shuffler"] {
+fn programs_of_the_bundle_are_selected_by_its_name() {
+    for name in ["evaluator", "inference", "selfplay", "shuffler", "tengen"] {
         let help = succeed(program("bundle").arg0(name).arg("--help"));
         assert_eq!(help, succeed(program(name).arg("--help")));
     }
