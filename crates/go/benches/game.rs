@@ -57,19 +57,25 @@ fn report(size: Size, games: &[Vec<Move>]) {
             black_box(game.score(Scoring::PassAlive));
         }
     });
-    let of_tactics = |name: &str, run: fn(&mut Tactics)| {
-        let mut tactics: Vec<_> = positions.iter().map(|(game, _, _)| Tactics::new(game.position())).collect();
-        row(name, positions.len(), || tactics.iter_mut().for_each(run));
-    };
-    row("tactics: new", positions.len(), || {
+    let mut tactics = Tactics::empty(size);
+    row("tactics: set", positions.len(), || {
         for (game, _, _) in &positions {
-            black_box(Tactics::new(game.position()));
+            tactics.set(game.position());
+            black_box(&tactics);
         }
     });
-    of_tactics("tactics: prospects of both", |tactics| {
-        _ = black_box(Color::BOTH.map(|color| tactics.prospects(color)));
+    // Not of all positions, for each would take 28 KiB.
+    let some: Vec<_> = positions.iter().step_by(10).map(|(game, _, _)| Tactics::new(game.position())).collect();
+    row("tactics: prospects of both", some.len(), || {
+        for tactics in &some {
+            black_box(Color::BOTH.map(|color| tactics.prospects(color)));
+        }
     });
-    of_tactics("tactics: ladders of both", |tactics| _ = black_box(Color::BOTH.map(|color| tactics.ladders(color))));
+    row("tactics: ladders of both", some.len(), || {
+        for tactics in &some {
+            black_box(Color::BOTH.map(|color| tactics.ladders(color)));
+        }
+    });
     let mut game = Game::new(size);
     let lines = lines(size, games);
     row(&format!("rewind and {DEPTH} plays"), lines.iter().map(|line| line.marks.len()).sum(), || {

@@ -22,6 +22,44 @@ pub(crate) fn geometry(size: Size) -> &'static Geometry {
     &TABLES[size.side()]
 }
 
+/// The points next to each point of a board.
+pub(crate) fn around(size: Size) -> &'static [PointSet] {
+    &AROUND[FIRST[size.side()]..FIRST[size.side() + 1]]
+}
+
+/// Where the points of each size begin among those of all sizes, one size after the other.
+const FIRST: [usize; MAX_SIDE + 2] = {
+    let mut first = [0; MAX_SIDE + 2];
+    let mut side = 0;
+    while side <= MAX_SIDE {
+        first[side + 1] = first[side] + side * side;
+        side += 1;
+    }
+    first
+};
+
+/// In one row, since tables of the largest board for every size would be three times as large.
+static AROUND: [PointSet; FIRST[MAX_SIDE + 1]] = {
+    let mut around = [PointSet::EMPTY; FIRST[MAX_SIDE + 1]];
+    let mut side = 2;
+    while side <= MAX_SIDE {
+        let mut i = 0;
+        while i < side * side {
+            let mut next = 0;
+            while next < 4 {
+                let at = TABLES[side].neighbours[i][next];
+                if at != BEYOND {
+                    around[FIRST[side] + i].insert(Point::at(at as usize));
+                }
+                next += 1;
+            }
+            i += 1;
+        }
+        side += 1;
+    }
+    around
+};
+
 static TABLES: [Geometry; MAX_SIDE + 1] = {
     const EMPTY: Geometry = tabulate(0);
     let mut tables = [EMPTY; MAX_SIDE + 1];

@@ -23,6 +23,7 @@
 //! ```
 
 mod cells;
+mod chains;
 mod color;
 mod diagram;
 mod flood;
@@ -42,6 +43,7 @@ mod stones;
 mod superko;
 mod symmetry;
 mod tactics;
+mod words;
 mod zobrist;
 
 pub mod sgf;

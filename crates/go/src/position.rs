@@ -159,11 +159,11 @@ impl Position {
         let (color, other) = (self.to_move, self.to_move.opponent());
         self.to_move = other;
         let Move::Play(point) = mv else { return 0 };
-        let placed = self.cells.play(point.index() as u16, color);
+        let taken = self.cells.play(point.index() as u16, color);
         change_hashes(&mut self.hashes, self.cells.size(), color, point);
         self.stones.of_mut(color).insert(point);
         let mut captured = 0;
-        for stone in self.cells.captured(&placed) {
+        for stone in self.cells.captured(&taken) {
             let stone = Point::at(stone.into());
             change_hashes(&mut self.hashes, self.cells.size(), other, stone);
             self.stones.of_mut(other).remove(stone);

@@ -1,45 +1,45 @@
 //! The effect of every single move on liberties, which a player sees without reading.
 
-use arrayvec::ArrayVec;
-
-use crate::cells::Cells;
+use crate::chains::Chains;
 use crate::color::Color;
-use crate::geometry::BEYOND;
-use crate::ladder::Ladder;
+use crate::flood::{Board, on_board};
+use crate::ladder::{Chase, Ladder};
 use crate::point::Point;
-use crate::point_set::PointSet;
-use crate::point_state::Content;
+use crate::point_set::{PointSet, WORDS};
 use crate::position::Position;
-use crate::size::MAX_AREA;
+use crate::size::Size;
+use crate::stones::Stones;
+use crate::words::{Few, Words};
 
-/// The chains of a position and their first liberties, found once for all questions about them. Does not allocate.
+/// The chains of a position and their liberties, found once for all questions about them. Does not allocate.
+///
+/// It is large, for any board fits in it, but of that little is used: [`Tactics::set`] is much faster than
+/// [`Tactics::new`], which copies all of it.
 ///
 /// Superko is not considered: a position does not know the past.
 #[derive(Clone, Debug)]
 pub struct Tactics {
-    cells: Cells,
-    /// The heads of the chains of each colour.
-    heads: [ArrayVec<u16, MAX_AREA>; 2],
-    /// The liberties of each chain, at its head.
-    liberties: [Liberties; MAX_AREA],
-    /// The stones of chains with one, two and three liberties, by colour.
-    few: [[PointSet; 3]; 2],
-    /// The stones of chains with [`MANY`] liberties, and the liberties of those with one, by colour.
-    many: [PointSet; 2],
-    last: [PointSet; 2],
-    own: [PointSet; 2],
-    empty: PointSet,
+    size: Size,
+    stones: Stones,
+    chains: Chains,
+    /// Of each colour.
+    counts: [Counts; 2],
 }
 
-/// Different points; [`MANY`] of them stand for more as well.
+/// The stones of a colour by the liberties of their chains, of which [`MANY`] stand for more as well.
 #[derive(Clone, Copy, Debug)]
-struct Liberties {
-    points: [u16; MANY],
-    len: u8,
+struct Counts {
+    stones: [PointSet; MANY + 1],
+    /// The liberties of chains with one.
+    last: PointSet,
 }
 
 /// A chain with so many liberties has four even after a stone on one of them.
 const MANY: usize = 5;
+
+impl Counts {
+    const NONE: Counts = Counts { stones: [PointSet::EMPTY; MANY + 1], last: PointSet::EMPTY };
+}
 
 /// The effect of a stone of one player, were it that player's turn.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,107 +53,87 @@ pub struct Prospects {
 }
 
 impl Tactics {
-    /// The chains of a position.
+    /// The chains of a position, copied.
     pub fn new(position: &Position) -> Tactics {
-        let mut tactics = Tactics {
-            cells: position.cells().clone(),
-            heads: Default::default(),
-            liberties: [Liberties::NONE; MAX_AREA],
-            few: Default::default(),
-            many: Default::default(),
-            last: Default::default(),
-            own: Color::BOTH.map(|color| *position.stones().of(color)),
-            empty: position.empty_points(),
-        };
-        for color in Color::BOTH {
-            for stone in position.stones().of(color).iter().map(|stone| stone.index() as u16) {
-                if tactics.cells.at(stone).head == stone {
-                    tactics.add_chain(stone, color);
-                }
-            }
-        }
+        let mut tactics = Tactics::empty(position.size());
+        tactics.set(position);
         tactics
     }
 
-    fn add_chain(&mut self, head: u16, color: Color) {
-        let liberties = &mut self.liberties[usize::from(head)];
-        for stone in self.cells.chain(head) {
-            let open = self.cells.around(stone).iter().filter(|&&at| self.cells.at(at).content == Content::Empty);
-            open.for_each(|&at| liberties.add(at));
-            if liberties.len() == MANY {
-                break;
+    /// The chains of an empty board.
+    pub fn empty(size: Size) -> Tactics {
+        Tactics { size, stones: Stones::EMPTY, chains: Chains::none(), counts: [Counts::NONE; 2] }
+    }
+
+    /// Makes these the chains of a position.
+    pub fn set(&mut self, position: &Position) {
+        (self.size, self.stones) = (position.size(), *position.stones());
+        self.chains.clear(self.size);
+        on_board!(self.size, board => self.find_chains(position, &board));
+    }
+
+    fn find_chains<const W: usize>(&mut self, position: &Position, board: &Board<W>) {
+        let empty = board.all() - Words::of(&self.stones.both());
+        for color in Color::BOTH {
+            // By index, since a branch on the number of liberties cannot be predicted.
+            let [mut stones_by_count, mut liberties_by_count] = [[Words::<W>::EMPTY; MANY + 1]; 2];
+            let mut rest = Words::<W>::of(self.stones.of(color));
+            while let Some(first) = rest.first() {
+                let [stones, liberties] = self.chains.add(board, position.cells(), first, empty);
+                rest -= stones;
+                let count = liberties.len().min(MANY);
+                stones_by_count[count] |= stones;
+                liberties_by_count[count] |= liberties;
             }
-        }
-        self.heads[color.index()].push(head);
-        let stones = match liberties.len() {
-            MANY => &mut self.many[color.index()],
-            few @ 1..=3 => &mut self.few[color.index()][few - 1],
-            _ => return,
-        };
-        stones.extend(self.cells.chain(head).map(|stone| Point::at(stone.into())));
-        if let [last] = *liberties.points() {
-            self.last[color.index()].insert(Point::at(last.into()));
+            let (stones, last) = (stones_by_count.map(Words::set), liberties_by_count[1].set());
+            self.counts[color.index()] = Counts { stones, last };
         }
     }
 
     /// The stones of chains with so many liberties, from 1 to 3.
     pub fn with_liberties(&self, color: Color, count: usize) -> PointSet {
-        self.few[color.index()][count - 1]
+        self.counts[color.index()].stones[count]
     }
 
     /// The effect of a stone of this player on each empty point.
     pub fn prospects(&self, color: Color) -> Prospects {
-        let size = self.cells.size();
-        let (own, captures) = (self.own[color.index()], self.last[color.opponent().index()]);
-        // A stone beside a chain with many liberties has many, and a stone alone has the empty points beside it.
-        let has_many = self.many[color.index()].neighbours(size);
-        let of_interest = self.empty - has_many;
-        let joining = of_interest & (own.neighbours(size) | captures);
-        let alone = of_interest - joining;
-        let [suicides, one, two, three] = self.empty.beside(size).map(|points| points & alone);
-        let mut found = Prospects { liberties: [one, two, three], captures, suicides };
-        for point in joining {
-            match self.after(point.index() as u16, color) {
-                0 => found.suicides.insert(point),
-                few @ 1..=3 => found.liberties[few - 1].insert(point),
-                _ => {}
-            }
-        }
-        found
+        on_board!(self.size, board => self.prospects_on(&board, color))
     }
 
-    /// How many liberties the chain of a stone on this empty point would have; four stand for more.
-    fn after(&self, point: u16, color: Color) -> usize {
-        let own = Content::stone(color);
-        let mut liberties = Liberties::NONE;
-        let (mut joined, mut captured) = (ArrayVec::<u16, 4>::new(), ArrayVec::<u16, 4>::new());
-        for &next in self.cells.around(point) {
-            let cell = self.cells.at(next);
-            match cell.content {
-                Content::Beyond => {}
-                Content::Empty => liberties.add(next),
-                content => {
-                    let beside = &self.liberties[usize::from(cell.head)];
-                    if content == own {
-                        beside.points().iter().filter(|&&at| at != point).for_each(|&at| liberties.add(at));
-                        joined.push(cell.head);
-                    } else if beside.len() == 1 && !captured.contains(&cell.head) {
-                        captured.push(cell.head);
-                    }
-                }
+    fn prospects_on<const W: usize>(&self, board: &Board<W>, color: Color) -> Prospects {
+        let [own, theirs]: [Words<W>; 2] = self.sides(color);
+        let empty = board.all() - own - theirs;
+        let captures = Words::<W>::of(&self.counts[color.opponent().index()].last);
+        // A stone beside a chain with many liberties has many, and a stone alone has the empty points beside it.
+        let has_many = board.neighbours(Words::of(&self.counts[color.index()].stones[MANY]));
+        let of_interest = empty - has_many;
+        let joining = of_interest & (board.neighbours(own) | captures);
+        let alone = of_interest - joining;
+        let [none, one, two, three] = board.beside(empty).map(|points| points & alone);
+        let mut found = [none, one, two, three, Words::EMPTY];
+        for point in joining.iter() {
+            let around = board.around(point);
+            let mut liberties = around & empty;
+            for chain in (around & own).iter().filter_map(|stone| self.chains.of(stone)) {
+                liberties |= chain.liberties();
             }
-        }
-        if liberties.len() >= 4 {
-            return 4;
-        }
-        for stone in captured.into_iter().flat_map(|head| self.cells.chain(head)) {
-            let is_joined =
-                |at: u16| at == point || self.cells.at(at).content == own && joined.contains(&self.cells.at(at).head);
-            if self.cells.around(stone).iter().any(|&at| is_joined(at)) {
-                liberties.add(stone);
+            liberties -= Words::point(point);
+            if captures.contains(point) {
+                liberties |= self.freed(board, point, own, theirs);
             }
+            found[liberties.len().min(4)] |= Words::point(point);
         }
-        liberties.len()
+        let [suicides, one, two, three, _] = found.map(Words::set);
+        Prospects { liberties: [one, two, three], captures: captures.set(), suicides }
+    }
+
+    /// The points that a stone on this one would capture beside its chain.
+    fn freed<const W: usize>(&self, board: &Board<W>, point: Point, own: Words<W>, theirs: Words<W>) -> Words<W> {
+        let around = board.around(point);
+        let chains = |stones: Words<W>| stones.iter().filter_map(|stone| self.chains.of(stone));
+        let joined = chains(around & own).fold(Words::point(point), |all, chain| all | chain.stones());
+        let captured = chains(around & theirs).filter(|chain| !chain.liberties::<W>().has_several());
+        captured.fold(Words::<W>::EMPTY, |all, chain| all | chain.stones()) & board.neighbours(joined)
     }
 
     /// The stones of a player that a ladder catches: of chains in atari that cannot get away though it is that player's turn,
@@ -161,62 +141,52 @@ impl Tactics {
     ///
     /// Only atari after atari is read, at most 30 stones deep and 50 in all for a chain and a first move: who is not caught
     /// by then is free. Kos are taken back at once in it.
-    pub fn ladders(&mut self, color: Color) -> (PointSet, PointSet) {
-        let (mut caught, mut moves) = (PointSet::EMPTY, PointSet::EMPTY);
-        for nth in 0..self.heads[color.index()].len() {
-            let head = self.heads[color.index()][nth];
-            let is_caught = match *self.liberties[usize::from(head)].points() {
-                [way_out] => {
-                    !self.finds_help(head, color, [way_out; 2]) && Ladder::new(&mut self.cells, head, color).is_caught()
+    pub fn ladders(&self, color: Color) -> (PointSet, PointSet) {
+        on_board!(self.size, board => self.ladders_on(&board, color))
+    }
+
+    fn ladders_on<const W: usize>(&self, board: &Board<W>, color: Color) -> (PointSet, PointSet) {
+        let [mut caught, mut moves] = [Words::<W>::EMPTY; 2];
+        let sides @ [own, _] = self.sides(color);
+        let in_atari = Words::of(&self.with_liberties(color.opponent(), 1));
+        let mut rest = Words::<W>::of(&(self.with_liberties(color, 1) | self.with_liberties(color, 2)));
+        while let Some(chain) = rest.first().and_then(|stone| self.chains.of(stone)) {
+            let prey = chain.stones();
+            rest -= prey;
+            let chase = Chase::new(board, sides, prey, in_atari);
+            let ladder = || Ladder::new(board, &self.chains);
+            match chain.liberties::<W>().few() {
+                Few::One(way_out) => {
+                    if !self.finds_help(board, own - prey, [way_out; 2]) && ladder().is_caught(&chase, way_out) {
+                        caught |= prey;
+                    }
                 }
-                [a, b] => {
-                    let catches = |(atari, way_out)| {
-                        !self.finds_help(head, color, [way_out, atari])
-                            && Ladder::new(&mut self.cells, head, color).catches(atari, way_out)
-                    };
-                    let working = [(a, b), (b, a)].map(catches);
-                    let ataris = [a, b].into_iter().zip(working).filter(|(_, works)| *works);
-                    moves.extend(ataris.map(|(atari, _)| Point::at(atari.into())));
-                    working.contains(&true)
+                Few::Two([a, b]) => {
+                    for [atari, way_out] in [[a, b], [b, a]] {
+                        if !self.finds_help(board, own - prey, [way_out, atari])
+                            && ladder().catches(&chase, atari, way_out)
+                        {
+                            caught |= prey;
+                            moves |= Words::point(atari);
+                        }
+                    }
                 }
-                _ => false,
-            };
-            if is_caught {
-                caught.extend(self.cells.chain(head).map(|stone| Point::at(stone.into())));
+                Few::None | Few::More => {}
             }
         }
-        (caught, moves)
+        (caught.set(), moves.set())
     }
 
-    /// Whether a chain that extends to the first of these points joins one that has three liberties without them: nothing
-    /// has to be read then.
-    fn finds_help(&self, head: u16, color: Color, [way_out, atari]: [u16; 2]) -> bool {
-        self.cells.around(way_out).iter().any(|&beside| {
-            let cell = self.cells.at(beside);
-            let others = || self.liberties[usize::from(cell.head)].points().iter();
-            cell.content == Content::stone(color)
-                && cell.head != head
-                && others().filter(|&&at| at != way_out && at != atari).count() >= 3
-        })
-    }
-}
-
-impl Liberties {
-    const NONE: Liberties = Liberties { points: [BEYOND; MANY], len: 0 };
-
-    fn points(&self) -> &[u16] {
-        &self.points[..self.len()]
+    /// Whether a chain that extends to the first of these points joins one of these that has three liberties without them:
+    /// nothing has to be read then.
+    fn finds_help<const W: usize>(&self, board: &Board<W>, others: Words<W>, [way_out, atari]: [Point; 2]) -> bool {
+        let filled = Words::<W>::point(way_out) | Words::point(atari);
+        let mut joined = (board.around(way_out) & others).iter().filter_map(|stone| self.chains.of(stone));
+        joined.any(|chain| (chain.liberties::<W>() - filled).len() >= 3)
     }
 
-    fn len(&self) -> usize {
-        self.len.into()
-    }
-
-    /// Adds a point, unless it is there or there are many.
-    fn add(&mut self, point: u16) {
-        if self.len() < MANY && !self.points.contains(&point) {
-            self.points[self.len()] = point;
-            self.len += 1;
-        }
+    /// The stones of this player and of the opponent.
+    fn sides<const W: usize>(&self, color: Color) -> [Words<W>; 2] {
+        [color, color.opponent()].map(|color| Words::of(self.stones.of(color)))
     }
 }

@@ -91,7 +91,8 @@ pub(crate) fn write(
     };
     let sides = [position.to_move(), position.to_move().opponent()];
     sides.iter().for_each(|&side| mark(next(), position.stones().of(side)));
-    let mut tactics = Tactics::new(position);
+    let mut tactics = Tactics::empty(size);
+    tactics.set(position);
     sides.iter().for_each(|&side| (1..=3).for_each(|few| mark(next(), &tactics.with_liberties(side, few))));
     mark(next(), &ko(position, boards[1]));
     boards.windows(2).for_each(|pair| mark(next(), &played(pair[0], pair[1])));
@@ -99,12 +100,12 @@ pub(crate) fn write(
     let for_mover = if position.to_move() == Color::White { komi } else { -komi };
     next().fill((NO_KOMI + 2.0 * for_mover).clamp(1.0, 255.0) as u8);
     if with_tactics {
-        told(&mut tactics, &pass_alive(), sides).iter().for_each(|points| mark(next(), points));
+        told(&tactics, &pass_alive(), sides).iter().for_each(|points| mark(next(), points));
     }
 }
 
 /// The planes of tactics, for the side to move and its opponent.
-fn told(tactics: &mut Tactics, alive: &Stones, sides: [Color; 2]) -> [PointSet; TACTICS_COUNT - COUNT] {
+fn told(tactics: &Tactics, alive: &Stones, sides: [Color; 2]) -> [PointSet; TACTICS_COUNT - COUNT] {
     let [own, theirs] = sides.map(|side| {
         let Prospects { liberties: [one, two, three], captures, suicides } = tactics.prospects(side);
         [one, two, three, captures, suicides]

@@ -43,7 +43,7 @@ fn human_boards(every: usize) -> Vec<Position> {
 
 /// Ladders against sets of points. Returns how many stones are caught and moves catch.
 fn check_against_slow(board: &Position) -> [usize; 2] {
-    let (mut tactics, slow) = (Tactics::new(board), slow_tactics::Tactics::new(board));
+    let (tactics, slow) = (Tactics::new(board), slow_tactics::Tactics::new(board));
     let mut seen = [0; 2];
     for color in Color::BOTH {
         let (caught, moves) = tactics.ladders(color);
@@ -55,14 +55,53 @@ fn check_against_slow(board: &Position) -> [usize; 2] {
 
 #[test]
 fn ladders_of_games_are_those_of_a_slow_implementation() {
-    for (side, games, every) in
-        [(2, 20, 1), (3, 60, 1), (4, 60, 1), (5, 40, 1), (7, 12, 2), (9, 12, 2), (13, 3, 5), (19, 3, 7)]
-    {
+    for (side, games, every) in [
+        (2, 20, 1),
+        (3, 60, 1),
+        (4, 60, 1),
+        (5, 40, 1),
+        (7, 12, 2),
+        (8, 12, 2),
+        (9, 12, 2),
+        (11, 4, 3),
+        (13, 3, 5),
+        (19, 3, 7),
+    ] {
         let seen = boards(side, games, every).iter().map(check_against_slow).fold([0; 2], sum);
         assert!(side == 2 || seen.iter().all(|&count| count > 100), "{side}: {seen:?}");
     }
     let seen = human_boards(9).iter().map(check_against_slow).fold([0; 2], sum);
     assert!(seen.iter().all(|&count| count > 100), "{seen:?}");
+}
+
+/// White's stone has two liberties, and Black's moves drive it into the opposite corner, from near and far.
+#[test]
+fn ladders_of_any_length_are_those_of_a_slow_implementation() {
+    let mut caught = Vec::new();
+    for at in 1..18 {
+        let empty = ".".repeat(at);
+        let rows = [format!("{empty}XX"), format!("{}XO", &empty[1..])];
+        let diagram = [vec!["."; at - 1], rows.iter().map(String::as_str).collect()].concat().join("/");
+        let board = position(19, &diagram, Black);
+        check_against_slow(&board);
+        caught.push(!Tactics::new(&board).ladders(White).0.is_empty());
+    }
+    assert!(caught.is_sorted() && !caught[0] && caught[16], "{caught:?}");
+}
+
+#[test]
+fn tactics_set_again_are_those_of_new_ones() {
+    let mut tactics = Tactics::empty(size(19));
+    for side in [3, 19, 9, 5] {
+        for board in boards(side, 1, 3) {
+            tactics.set(&board);
+            let new = Tactics::new(&board);
+            for color in Color::BOTH {
+                assert_eq!(tactics.prospects(color), new.prospects(color), "{color} on\n{board}");
+                assert_eq!(tactics.ladders(color), new.ladders(color), "{color} on\n{board}");
+            }
+        }
+    }
 }
 
 fn sum(a: [usize; 2], b: [usize; 2]) -> [usize; 2] {
@@ -78,7 +117,8 @@ fn with_turn(position: &Position, color: Color) -> Position {
 #[test]
 fn every_prospect_is_what_happens_when_the_stone_is_played() {
     let mut seen = [0; 5];
-    let random = [(2, 5, 1), (3, 20, 1), (4, 10, 1), (5, 10, 2), (7, 5, 4), (9, 10, 5), (13, 1, 10), (19, 1, 30)];
+    let random =
+        [(2, 5, 1), (3, 20, 1), (4, 10, 1), (5, 10, 2), (7, 5, 4), (8, 5, 4), (9, 10, 5), (13, 1, 10), (19, 1, 30)];
     let random = random.into_iter().flat_map(|(side, games, every)| boards(side, games, every));
     for board in random.chain(human_boards(40)) {
         let tactics = Tactics::new(&board);
@@ -205,7 +245,7 @@ fn ladders_are_those_of_a_reading_on_whole_boards() {
     let mut seen = [0; 4];
     for (side, games, every) in [(3, 20, 1), (5, 30, 2), (9, 12, 3), (19, 1, 20)] {
         for board in boards(side, games, every) {
-            let mut tactics = Tactics::new(&board);
+            let tactics = Tactics::new(&board);
             for color in Color::BOTH {
                 let (caught, moves) = tactics.ladders(color);
                 let mut expected_moves = PointSet::EMPTY;
