@@ -1,4 +1,4 @@
-//! The points of a board: chains of stones, how they grow, join and leave the board, and how that is taken back.
+//! The points of a board: chains of stones, how they grow, join and leave the board.
 //!
 //! Every chain is a ring through `next` with one of its stones as head. Stones that are captured keep their links until
 //! something is played on their points.

@@ -30,6 +30,7 @@ mod flood;
 mod game;
 mod geometry;
 mod illegal;
+mod iter;
 mod ladder;
 mod legal;
 mod pass_alive;

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::ops::{BitAnd, BitAndAssign, BitOr, BitOrAssign, Sub, SubAssign};
 
+use crate::iter;
 use crate::point::Point;
 use crate::size::{MAX_AREA, Size};
 
@@ -55,7 +56,7 @@ impl PointSet {
 
     /// The points in order of index.
     pub const fn iter(&self) -> Iter {
-        Iter { words: self.0, word: 0 }
+        Iter(iter::Iter::new(self.0))
     }
 
     /// The words of the set: bit i % 64 of word i / 64 says whether point i is in it.
@@ -190,23 +191,13 @@ impl IntoIterator for &PointSet {
 
 /// The points of a set in order of index.
 #[derive(Clone, Debug)]
-pub struct Iter {
-    words: [u64; WORDS],
-    word: usize,
-}
+pub struct Iter(iter::Iter<WORDS>);
 
 impl Iterator for Iter {
     type Item = Point;
 
+    #[inline]
     fn next(&mut self) -> Option<Point> {
-        while self.word < WORDS {
-            let bits = self.words[self.word];
-            if bits != 0 {
-                self.words[self.word] = bits & (bits - 1);
-                return Some(Point::at(self.word * 64 + bits.trailing_zeros() as usize));
-            }
-            self.word += 1;
-        }
-        None
+        self.0.next()
     }
 }

@@ -2,6 +2,7 @@
 
 use std::ops::{BitAnd, BitOr, BitOrAssign, Sub, SubAssign};
 
+use crate::iter::Iter;
 use crate::point::Point;
 use crate::point_set::PointSet;
 
@@ -104,7 +105,7 @@ impl<const W: usize> Words<W> {
     /// The points in order of index.
     #[inline]
     pub(crate) fn iter(self) -> Iter<W> {
-        Iter { words: self.0, word: 0 }
+        Iter::new(self.0)
     }
 }
 
@@ -146,36 +147,5 @@ impl<const W: usize> SubAssign for Words<W> {
     #[inline]
     fn sub_assign(&mut self, other: Words<W>) {
         *self = *self - other;
-    }
-}
-
-/// The points of a set in order of index.
-#[derive(Debug)]
-pub(crate) struct Iter<const W: usize> {
-    words: [u64; W],
-    word: usize,
-}
-
-impl<const W: usize> Iter<W> {
-    #[inline]
-    fn is_done(&self) -> bool {
-        Words(self.words).is_empty()
-    }
-}
-
-impl<const W: usize> Iterator for Iter<W> {
-    type Item = Point;
-
-    #[inline]
-    fn next(&mut self) -> Option<Point> {
-        while self.word < W {
-            let bits = self.words[self.word];
-            if bits != 0 {
-                self.words[self.word] = bits & (bits - 1);
-                return Some(Point::at(self.word * 64 + bits.trailing_zeros() as usize));
-            }
-            self.word += 1;
-        }
-        None
     }
 }
