@@ -24,7 +24,14 @@ class Session:
 
     def __init__(self, name, player, size=9):
         self.name, self.player, self.size = name, player, size
-        self.position = rules.Position(size)
+        self.begin()
+
+    def begin(self):
+        self.position = rules.Position(self.size)
+        self.legal = self.legal_actions()
+
+    def legal_actions(self):
+        return [*(action_of(point, self.size) for point in self.position.legal_points()), self.size * self.size]
 
     def respond(self, command, *arguments):
         """The response to a command; ValueError for an error response."""
@@ -43,15 +50,16 @@ class Session:
                 if int(arguments[0]) != self.size:
                     raise ValueError("unacceptable size")
             case "clear_board":
-                self.position = rules.Position(self.size)
+                self.begin()
                 self.player.clear()
             case "komi" | "quit":
                 pass
             case "play":
                 self.play(arguments[0], common.move_from_vertex(arguments[1], self.size))
+                # Here and not at `genmove`, as the list takes milliseconds and is no part of the player's time.
+                self.legal = self.legal_actions()
             case "genmove":
-                legal = [action_of(point, self.size) for point in self.position.legal_points()]
-                move = move_of(self.player.choose([*legal, self.size * self.size]), self.size)
+                move = move_of(self.player.choose(self.legal or self.legal_actions()), self.size)
                 self.play(arguments[0], move)
                 return common.format_vertex(move)
             case _:
@@ -63,6 +71,7 @@ class Session:
             raise ValueError("the colours must alternate")
         self.position.play(move)
         self.player.play(action_of(move, self.size))
+        self.legal = None
 
 
 def serve(name, player, size=9):

@@ -4,6 +4,8 @@ import importlib
 import os
 import time
 
+from sgfmill import common
+
 import referee
 
 CALIBRATION_MOVES = 6
@@ -18,27 +20,48 @@ def start(player, visits):
     return referee.Engine(player["name"], command, **options)
 
 
-def seconds_per_move(player, visits):
-    """Seconds per move of the first moves of a game."""
-    engine = start(player, visits)
-    engine.pin(min(os.sched_getaffinity(0)))
-    try:
-        engine.begin(referee.rules.Position(), 1)
-        engine.send("genmove b", 600.0)
+def seconds_per_move(players):
+    """Seconds per move of each of two running programs in the first moves of a game between them. A program that keeps
+    its tree is faster when it plays both sides."""
+    position = referee.rules.Position()
+    for player in players:
+        player.begin(position, 1)
+    clocks = [referee.Clock(), referee.Clock()]
+    for turn in range(2 * (CALIBRATION_MOVES + 1)):
+        side, colour = turn % 2, position.to_move
         began = time.monotonic()
-        for move in range(CALIBRATION_MOVES):
-            engine.send(f"genmove {'wb'[move % 2]}")
-        return (time.monotonic() - began) / CALIBRATION_MOVES
+        response = players[side].genmove(colour)
+        if turn >= 2:  # the first move of a program may take longer
+            clocks[side].seconds += time.monotonic() - began
+            clocks[side].moves += 1
+        if response == "resign":
+            break
+        move = common.move_from_vertex(response, position.size)
+        position.play(move)
+        players[1 - side].play(colour, move)
+    return [clock.seconds / max(1, clock.moves) for clock in clocks]
+
+
+def visits_for(starts, seconds):
+    """As many visits of each player as take it about `seconds` per move. `starts` start a player with a number of
+    visits."""
+    core, limits, running = min(os.sched_getaffinity(0)), [8, 8], [None, None]
+    try:
+        while True:
+            for side, start_player in enumerate(starts):
+                if not running[side]:
+                    running[side] = start_player(limits[side])
+                    running[side].pin(core)
+            taken = seconds_per_move(running)
+            low = [side for side in (0, 1) if taken[side] < seconds / 2 and limits[side] < MOST_VISITS]
+            if not low:
+                return [max(2, round(limit * min(2.0, seconds / each))) for limit, each in zip(limits, taken)]
+            for side in low:
+                running[side].close()
+                running[side], limits[side] = None, 2 * limits[side]
     finally:
-        engine.close()
-
-
-def visits_for(player, seconds):
-    """As many visits as take about `seconds` per move."""
-    visits = 8
-    while (taken := seconds_per_move(player, visits)) < seconds / 2 and visits < MOST_VISITS:
-        visits *= 2
-    return max(2, round(visits * min(2.0, seconds / taken)))
+        for engine in filter(None, running):
+            engine.close()
 
 
 def play(first, second, games, seed, visits=None, seconds=None):
@@ -46,8 +69,9 @@ def play(first, second, games, seed, visits=None, seconds=None):
     for player in (first, second):
         if not player.get("updates", 1):
             return {"games": 0, "reason": f"{player['name']} had not trained yet"}
-    limits = [visits or visits_for(player, seconds) for player in (first, second)]
-    starts = [lambda player=player, limit=limit: start(player, limit) for player, limit in zip((first, second), limits)]
+    players = [lambda limit, player=player: start(player, limit) for player in (first, second)]
+    limits = [visits, visits] if visits else visits_for(players, seconds)
+    starts = [lambda begin=begin, limit=limit: begin(limit) for begin, limit in zip(players, limits)]
     return {"visits": limits, **referee.play_match(*starts, games, seed, cores=sorted(os.sched_getaffinity(0)))}
 
 

@@ -12,9 +12,9 @@ sys.dont_write_bytecode = True  # keep the checkout clean
 
 from kept import described
 from picture import ANCHOR, picture
-from rates import known_shares, named, number, read
+from rates import known_shares, named, number, read, speed_results
 from table import dates, markdown, render
-from units import FORMS
+from units import FORMS, SIMULATIONS, peer
 
 HERE = Path(__file__).resolve().parent
 FULL = HERE / "full"
@@ -28,26 +28,28 @@ def share(value):
 
 
 def short_table(documents):
-    """A line for each row: speed of training, strength by minute, and the last match with Tengen at equal time."""
-    minutes = FORMS["full"].minutes
+    """A line for each row: speed of self-play at equal networks, strength by minute, and the last match with Tengen at
+    equal time."""
+    minutes, network = FORMS["full"].minutes, "{}x{}".format(*FORMS["full"].networks[0])
     home, *_ = minutes
     known = {(minute, row): points for opponent, minute, rows in known_shares(documents) if opponent == ANCHOR
              for row, points in rows.items()}
-    rows = []
+    rates, rows = speed_results(documents)[network], []
     for row in minutes:
-        trainings = [each["result"] for each in named(documents, f"train {row} ").values()]
-        rate = sum(each["positions_per_s"] for each in trainings) / len(trainings)
+        rate = rates[peer(row.split()[0]).NAME]["evaluations_per_s"]
         duels = [each["result"] for each in named(documents, f"match {row} ").values()
                  if "seconds" in each["arguments"] and each["arguments"]["second"]["minute"] == minutes[row][-1]]
         games = sum(each["games"] for each in duels)
         lost = 1 - sum(each["points"] for each in duels if each["games"]) / games if games else None
         rows.append([row, number(rate), *(share(known.get((minute, row))) for minute in minutes[home]), share(lost)])
-    head = ["program", "positions/s", *(f"{minute} min" for minute in minutes[home]), "against Tengen"]
+    head = ["program", "evaluations/s", *(f"{minute} min" for minute in minutes[home]), "against Tengen"]
     machine = next(iter(documents.values()))["machine"]
     return "\n".join([
         markdown(head, rows), "", f"![Elo against minutes of training]({PICTURE})", "",
-        "Training from random weights; points against GNU Go level 10 with 32 visits per move after these minutes,",
-        "and against Tengen after the last at equal time. [All rows, settings and the picture](docs/guide/peers.md).",
+        f"Evaluations/s of self-play with {network}, {SIMULATIONS} simulations; points against GNU Go level 10 with "
+        f"{SIMULATIONS} visits per",
+        "move after these minutes of training from random weights, and against Tengen after the last at equal time.",
+        "[All rows, settings and the picture](docs/guide/peers.md).",
         f"{described(machine)}; {dates(documents)}.", ""])
 
 

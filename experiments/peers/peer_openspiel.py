@@ -161,6 +161,15 @@ def positions_of(path):
     return sum(log.read_text(errors="replace").count("sampled action") for log in logs)
 
 
+def updates_of(settings, path):
+    """Updates of the network so far. A step of the learner makes as many as batches fit into its buffer."""
+    with contextlib.suppress(FileNotFoundError):
+        lines = Path(path, "learner.jsonl").read_text().split("\n")[:-1]  # the last one may be incomplete
+        sizes = (min(json.loads(line)["total_states"], settings["buffer"]) for line in lines)
+        return sum(size // settings["batch"] for size in sizes)
+    return 0
+
+
 def minutes_to_first_update(settings, positions, seconds):
     """Minutes from the start to the first update, which takes so many positions; None before the first."""
     wanted = settings["buffer"] // settings["reuse"]
@@ -208,7 +217,8 @@ def train(settings, folder, minutes, seed):
             elapsed, positions, newest = time.monotonic() - began, positions_of(path), newest_checkpoint(path)
             if newest:
                 shutil.copytree(newest[1], Path(folder, f"checkpoint-{minute}"))
-            updates = newest[0] if newest else 0
+            # The checkpoint 0 is that of the random weights; a step writes its checkpoint before its line of the log.
+            updates = max(1, updates_of(settings, path)) if newest and newest[0] else 0
             saved.append({"minutes": elapsed / 60, "positions": positions, "updates": updates})
             first_update = None if updates else minutes_to_first_update(settings, positions, elapsed)
             if first_update and first_update > minutes[-1]:
@@ -220,7 +230,8 @@ def train(settings, folder, minutes, seed):
         process.join()
     return {"positions": positions, "updates": updates, "seconds": elapsed, "checkpoints": saved,
             "minutes_to_first_update": first_update, "positions_per_s": positions / elapsed,
-            "evaluations_per_s": positions * settings["simulations"] / elapsed, "examples_per_s": None}
+            "evaluations_per_s": positions * settings["simulations"] / elapsed,
+            "examples_per_s": updates * settings["batch"] / elapsed}
 
 
 def run_in_group(settings, path):

@@ -156,7 +156,8 @@ class Learner:
 
 
 def outcomes(rewards, ended):
-    """The outcome of each game for the player of each move, and whether the game ended; arrays by move and game."""
+    """The outcome of each game for the player of each move, and whether the game ended; arrays by move and game.
+    A game may begin and end anywhere in them."""
     import numpy as np
     outcome, known = np.zeros_like(rewards), np.zeros(rewards.shape, dtype=bool)
     value, over = np.zeros(rewards.shape[1], rewards.dtype), np.zeros(rewards.shape[1], dtype=bool)
@@ -165,6 +166,14 @@ def outcomes(rewards, ended):
         over = over | ended[move]
         outcome[move], known[move] = value, over
     return outcome, known
+
+
+def examples(window):
+    """Planes, policies, outcomes and whether they are known, of all positions of consecutive iterations. A game that
+    began in one of them and ended in a later one has its outcome in both."""
+    import numpy as np
+    planes, policy, rewards, ended = (np.concatenate(part) for part in zip(*window))
+    return [part.reshape((-1, *part.shape[2:])) for part in (planes, policy, *outcomes(rewards, ended))]
 
 
 def symmetric(generator, planes, policy):
@@ -231,11 +240,9 @@ def train(settings, folder, minutes, seed):
             if not save_if_due():
                 break
         count["selfplay_seconds"] += time.monotonic() - start
-        planes, policy, rewards, ended = (np.concatenate(part) for part in zip(*parts))
-        data = (planes, policy, *outcomes(rewards, ended))
-        buffer = [*buffer, [part.reshape((-1, *part.shape[2:])) for part in data]][-settings["window"]:]
+        buffer = [*buffer, [np.concatenate(part) for part in zip(*parts)]][-settings["window"]:]
         start = time.monotonic()
-        pool = [np.concatenate(part) for part in zip(*buffer)]
+        pool = examples(buffer)
         updates = settings["uses"] * settings["games"] * settings["moves"] // settings["batch"]
         for _ in range(updates if due else 0):
             chosen = generator.integers(len(pool[0]), size=settings["batch"])

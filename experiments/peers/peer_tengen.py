@@ -50,18 +50,20 @@ def bench(*arguments):
 
 
 def speed(blocks, filters, simulations, seconds, form):
-    """Self-play on all cores; search alone is without the evaluation cache's hits, per core times the cores."""
+    """Self-play on all cores; evaluations are without the evaluation cache's hits. Trees are not kept from move to
+    move, so that each position gets as many new simulations as those of the peers."""
     network = ["--blocks", blocks, "--filters", filters, "--seconds", seconds]
+    search = [f"search.visits={simulations}", "search.phases=[]", "search.reuse=false"]
+    played_as = [argument for setting in search for argument in ("--set", setting)]
     with measure.PeakMemory(own=False) as memory:
-        [played] = bench("selfplay", *network, "--set", f"search.visits={simulations}", "--set", "search.phases=[]")
-    [without] = bench("selfplay", "--null-network", *network, "--set", f"search.visits={simulations}",
-                      "--set", "search.phases=[]")
+        [played] = bench("selfplay", *network, *played_as)
+    [without] = bench("selfplay", "--null-network", *network, *played_as)
     [trained] = bench("train", *network)
     return {"batch": played["batch"], "positions_per_s": played["positions_per_s"],
             "evaluations_per_s": played["evaluations_per_s"],
             "network_evaluations_per_s": played["network_evaluations_per_s"], "share_of_network": played["share"],
             "examples_per_s": trained["examples_per_s"],
-            "search_alone_per_s": without["evaluations_per_s_per_core"] * played["threads"],
+            "search_alone_per_s": without["evaluations_per_s"],
             "selfplay_bytes": memory.bytes}
 
 

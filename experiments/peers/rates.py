@@ -106,11 +106,11 @@ def leelaz_rates(documents):
 
 
 def training_rates(documents):
-    """The label, the number of each row and seed that made an update, and whether the lowest is best."""
+    """The label, the number of each row and seed that made an update, and whether the lowest is best. Positions/s are
+    not compared here: rows differ in the simulations of a position and in what an evaluation costs."""
     found = {name.removeprefix("train "): document for name, document in named(documents, "train ").items()
              if document["result"]["updates"]}
     if found:
-        yield "positions/s", {name: each["result"]["positions_per_s"] for name, each in found.items()}, False
         yield "memory, GiB", {name: gibibytes(each["peak_bytes"]) for name, each in found.items()}, True
 
 

@@ -45,6 +45,7 @@ try:
     import rates
     import referee
     import rules
+    import sgfmill.common
     import table
     import wins
 except ImportError as error:
@@ -191,7 +192,8 @@ class GtpTest(unittest.TestCase):
         for command in ("boardsize 9", "clear_board", "play b A1"):
             self.assertEqual(session.respond(*command.split()), "")
         self.assertEqual(session.respond("genmove", "w"), "B1")
-        self.assertEqual(session.player.played, [0, 1])
+        self.assertEqual(session.respond("genmove", "b"), "C1", "a move after a move, without `play`")
+        self.assertEqual(session.player.played, [0, 1, 2])
 
     def test_errors_are_refused(self):
         session = gtp.Session("first", self.First())
@@ -218,6 +220,68 @@ class TengenTest(unittest.TestCase):
             with mock.patch.dict(os.environ, {"no_proxy": "127.0.0.1"}):
                 self.assertEqual(runs.counts()["updates"], 3.0)
             thread.join()
+
+
+class PgxTest(unittest.TestCase):
+    def test_game_that_ends_in_a_later_iteration_has_its_outcome_in_earlier_ones(self):
+        import numpy as np
+
+        def iteration(moves, rewards=None, ended=None):
+            planes, policy = np.zeros((moves, 1, 9, 9, 17), bool), np.zeros((moves, 1, 82), np.float32)
+            rewards, ended = rewards or {}, ended or []
+            return [planes, policy, np.array([[rewards.get(move, 0.0)] for move in range(moves)]),
+                    np.array([[move in ended] for move in range(moves)])]
+
+        # A game ends with the second move of the second iteration, which its player won; the next one goes on.
+        window = [iteration(3), iteration(4, {1: 1.0}, [1])]
+        planes, _, outcome, known = peer_pgx.examples(window)
+        self.assertEqual(len(planes), 7)
+        self.assertEqual(outcome[:5].tolist(), [1.0, -1.0, 1.0, -1.0, 1.0])
+        self.assertEqual(known.tolist(), [True] * 5 + [False] * 2)
+
+    def test_buffer_of_the_cpu_row_is_longer_than_a_game(self):
+        settings = peer_pgx.ROWS["cpu"]
+        self.assertGreater(settings["window"] * settings["moves"], 2 * peer_pgx.SIZE ** 2)
+
+
+class OpenSpielTest(unittest.TestCase):
+    def test_updates_are_those_of_all_steps(self):
+        settings = {"buffer": 2048, "batch": 64}
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertEqual(peer_openspiel.updates_of(settings, folder), 0)
+            lines = [json.dumps({"step": step, "total_states": 1000 * step}) for step in (1, 2, 3)]
+            Path(folder, "learner.jsonl").write_text("\n".join(lines) + '\n{"step": 4, "total')
+            self.assertEqual(peer_openspiel.updates_of(settings, folder), 15 + 31 + 32)
+
+
+class CalibrationTest(unittest.TestCase):
+    class Player:
+        """Plays the first empty point of its half of the board and takes a share of a second per visit."""
+
+        def __init__(self, clock, seconds, visits):
+            self.clock, self.seconds = clock, seconds * visits
+
+        def begin(self, position, seed):
+            self.position = position
+
+        def genmove(self, colour):
+            self.clock[0] += self.seconds
+            return sgfmill.common.format_vertex(self.position.legal_points()[0])
+
+        def play(self, colour, move):
+            pass
+
+        def pin(self, core):
+            pass
+
+        def close(self):
+            pass
+
+    def test_visits_take_both_players_the_time(self):
+        clock = [0.0]
+        starts = [lambda visits, seconds=seconds: self.Player(clock, seconds, visits) for seconds in (0.001, 0.02)]
+        with mock.patch("matches.time.monotonic", side_effect=lambda: clock[0]):
+            self.assertEqual(matches.visits_for(starts, 0.1), [100, 5])
 
 
 class FirstUpdateTest(unittest.TestCase):
