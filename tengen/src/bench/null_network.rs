@@ -30,6 +30,7 @@ pub(super) struct Case {
     batch: usize,
     visits: u32,
     threads: usize,
+    evaluations_per_s: f64,
     evaluations_per_s_per_core: f64,
     /// Time on a core that an evaluation takes for its planes, for the cache, and for all other things, in microseconds.
     planes_us: f64,
@@ -72,6 +73,7 @@ pub(super) fn measure(bench: &Bench<'_>, place: &ResourceArgs, subject: &Subject
         batch: config.selfplay.batch,
         visits: config.at(0).search.visits,
         threads,
+        evaluations_per_s: measured.iter().map(|thread| evaluations(&thread.played).per_second()).sum(),
         evaluations_per_s_per_core: rate.per_core(),
         planes_us,
         cache_us: submitting_us - planes_us,
