@@ -28,18 +28,20 @@ pub(crate) struct Comparison {
 
 /// Two players meet until a test of the first's lead over the second has a verdict, or they have played so many games. A batch
 /// whose games are all void ends the test without a verdict. Games of earlier matches count. The test is evaluated when a batch is over,
-/// all of its games included, so that short games do not count for more.
+/// all of its games included, so that short games do not count for more; one that was interrupted is played to its end first.
 pub(crate) struct Test {
     players: [PlayerId; 2],
     test: Sprt,
     /// Games after which it ends without a verdict.
     most: u64,
+    /// Whether a batch that was interrupted has been completed.
+    resumed: bool,
 }
 
 impl Test {
     /// A test of two players.
     pub(crate) fn new(players: [PlayerId; 2], test: Sprt, most: u64) -> Test {
-        Test { players, test, most }
+        Test { players, test, most, resumed: false }
     }
 
     /// What the games so far say.
@@ -57,8 +59,29 @@ impl Test {
     }
 }
 
+impl Test {
+    /// Plays the rest of a batch that was interrupted, once; returns whether there was one. The games of it that are over are
+    /// the short ones, which end in a resignation more often than the others.
+    fn complete_batch(&mut self, session: &mut Session<'_>) -> Result<bool, EvaluatorError> {
+        if std::mem::replace(&mut self.resumed, true) {
+            return Ok(false);
+        }
+        let (arena, players) = (&*session.arena, self.players.each_ref());
+        let played = arena.rated().pool()?.played(players[0], players[1]);
+        let begun = played.last().map_or(0, |last| (last + 1).next_multiple_of(arena.batch())).min(self.most);
+        if arena.left(players, begun)? == 0 {
+            return Ok(false);
+        }
+        session.play(players, begun)?;
+        Ok(true)
+    }
+}
+
 impl Schedule for Test {
     fn step(&mut self, session: &mut Session<'_>) -> Result<Step, EvaluatorError> {
+        if self.complete_batch(session)? {
+            return Ok(Step::Worked);
+        }
         let so_far = self.compare(session.arena.rated())?;
         let played = 2 * u64::from(so_far.outcomes.count());
         if so_far.verdict != Verdict::Open || played >= self.most {

@@ -40,6 +40,27 @@ fn gate_stops_at_a_verdict_or_its_maximum_of_games() {
     assert!(open.contains("no verdict yet") && ids(&arena).len() == games + 4, "{open}");
 }
 
+/// A game of two players that the first one won or lost; they take turns to play Black.
+fn game(one: &str, other: &str, index: u64, one_wins: bool) -> record::GameRecord {
+    let (black, white) = if index % 2 == 0 { (one, other) } else { (other, one) };
+    let outcome = if one_wins == (index % 2 == 0) { record::Outcome::Black } else { record::Outcome::White };
+    let game = record::synthetic::game("made", "up", index, Size::new(5).expect("a size"), 1);
+    let id = GameId::of(black, white, "", index);
+    record::GameRecord { id, black: black.to_owned(), white: white.to_owned(), outcome, ..game }
+}
+
+#[test]
+fn batch_that_was_interrupted_is_completed_before_a_verdict() {
+    let store = store();
+    let mut arena = arena(&store, 1);
+    // Enough for a verdict, but two games of the last batch of four are missing.
+    let games: Vec<_> = (0..198).map(|index| game("random", "uniform", index, true)).collect();
+    arena.rated.run.matches().publish("test", &games).expect("memory can be written");
+    let test = Sprt::new(0.0, 100.0, 0.05, 0.05).expect("a test");
+    let text = conclusion(&mut arena, Test::new(PAIR.map(PlayerId::clone), test, 400));
+    assert!(text.contains("elo1 rather than elo0") && text.contains("after 100 pairs"), "{text}");
+}
+
 #[test]
 fn retired_model_is_not_promoted() {
     let store = store();
@@ -69,12 +90,7 @@ fn only_a_newer_and_stronger_model_becomes_the_champion() {
     for index in 0..200 {
         for (one, other, one_wins) in [(2, 0, true), (3, 2, index % 4 < 2)] {
             let player = |number: u32| if number == 0 { "random".to_owned() } else { model(number).to_string() };
-            let (black, white) =
-                if index % 2 == 0 { (player(one), player(other)) } else { (player(other), player(one)) };
-            let outcome = if one_wins == (index % 2 == 0) { record::Outcome::Black } else { record::Outcome::White };
-            let game = record::synthetic::game("made", "up", index, Size::new(5).expect("a size"), 1);
-            let id = GameId::of(&black, &white, "", index);
-            games.push(record::GameRecord { id, black, white, outcome, ..game });
+            games.push(game(&player(one), &player(other), index, one_wins));
         }
     }
     arena.rated.run.matches().publish("test", &games).expect("memory can be written");
