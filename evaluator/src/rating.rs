@@ -212,7 +212,13 @@ impl RatedRun {
     pub(crate) fn rate_with(&self, others: &[RunName], anchors: &[AnchorChoice]) -> Result<Table, EvaluatorError> {
         let mut games = self.run.matches().all()?;
         for name in others {
-            games.extend(self.other(name)?.matches().all()?);
+            let (run, config) = self.other(name)?;
+            let keys = keys_of_play(&self.config, &config);
+            if !keys.is_empty() {
+                let keys = keys.join(", ");
+                tracing::warn!(run = %name, keys, "plays differently: only engines are the same players in both runs");
+            }
+            games.extend(run.matches().all()?);
         }
         let results = Pool::new(games).results([]);
         let known = rate::anchors(&results, anchors).map_err(|source| self.without_anchor(source))?;
@@ -223,18 +229,18 @@ impl RatedRun {
         Ok(Table::new(&results, &ratings, &ages, &hidden).anchored(names.collect()))
     }
 
-    /// Another run, whose results are to be included.
+    /// Another run, whose results are to be included, and its configuration.
     ///
     /// # Errors
     /// The run does not exist or is on another board, or the store cannot be reached.
-    pub(crate) fn other(&self, name: &RunName) -> Result<Run, EvaluatorError> {
+    pub(crate) fn other(&self, name: &RunName) -> Result<(Run, RunConfig), EvaluatorError> {
         let run = self.models.run(name)?;
         let config = run.config()?.ok_or_else(|| ModelError::no_run(&run))?;
         let (size, own) = (config.game.size, self.config.game.size);
         if size != own {
             return Err(EvaluatorError::OtherBoard { run: name.clone(), size, own });
         }
-        Ok(run)
+        Ok((run, config))
     }
 
     fn without_anchor(&self, source: RateError) -> EvaluatorError {
@@ -246,6 +252,12 @@ impl RatedRun {
     }
 }
 
+/// Keys in which two runs differ and which decide how their models play matches.
+fn keys_of_play(one: &RunConfig, other: &RunConfig) -> Vec<String> {
+    let decides = |key: &str| key == "evaluate.visits" || key.starts_with("game.") || key.starts_with("search.");
+    one.differences(other).into_iter().map(|difference| difference.key).filter(|key| decides(key)).collect()
+}
+
 /// Of the models that are measured, those at distances 1, 2, 3, 5, 8, … before one; 0 is `random`. The others have no games.
 fn measured_before(number: u32, every: u32) -> impl Iterator<Item = u32> {
     let before = number.div_ceil(every);
@@ -254,7 +266,17 @@ fn measured_before(number: u32, every: u32) -> impl Iterator<Item = u32> {
 
 #[cfg(test)]
 mod tests {
+    use config::Preset;
+
     use super::*;
+
+    #[test]
+    fn runs_play_differently_by_rules_search_and_visits() {
+        let tiny = |changes: &[&str]| Preset::Tiny.with(changes).expect("the overrides are good");
+        let other = tiny(&["seed=2", "game.komi=5.5", "search.reuse=false", "train.l2=0.3", "evaluate.visits=5"]);
+        assert_eq!(keys_of_play(&tiny(&[]), &other), ["game.komi", "search.reuse", "evaluate.visits"]);
+        assert!(keys_of_play(&tiny(&[]), &tiny(&["loop.models=3"])).is_empty());
+    }
 
     fn before(number: u32, every: u32) -> Vec<u32> {
         measured_before(number, every).collect()
