@@ -32,7 +32,7 @@ pub struct Facts {
     pub retired: Arc<BTreeSet<u32>>,
     /// The newest ratings, strongest first.
     pub ratings: Arc<Vec<RatingRow>>,
-    /// Self-play by model; model 0 is `random`.
+    /// Self-play by model; model 0 is `random`. Imported games are among those of model 0.
     pub games: Arc<BTreeMap<u32, ModelGames>>,
     /// Matches.
     pub pool: Arc<Pool>,
@@ -55,6 +55,8 @@ pub struct Facts {
 pub struct ModelGames {
     /// The games; one that was published twice counts once.
     pub counts: Counts,
+    /// Those of them that were imported. No search played them.
+    pub imported: Counts,
     /// Time in the name of the first file, in milliseconds since 1970.
     pub first: Option<u64>,
 }
@@ -370,7 +372,12 @@ impl Reader {
         let time = file.stem.time();
         model.first = Some(model.first.map_or(time, |first| first.min(time)));
         let names = self.names.entry(file.model).or_default();
-        games.iter().filter(|game| names.insert(game.summary.id)).for_each(|game| model.counts.add(game));
+        for game in games.iter().filter(|game| names.insert(game.summary.id)) {
+            model.counts.add(game);
+            if game.summary.is_imported() {
+                model.imported.add(game);
+            }
+        }
     }
 
     /// The result; `None` when only this object is unusable or gone.

@@ -6,9 +6,8 @@ use config::RunConfig;
 use record::statistics::margin;
 use store::RatingRow;
 
-use crate::counts::Counts;
 use crate::pool::players_model;
-use crate::reader::Facts;
+use crate::reader::{Facts, ModelGames};
 
 /// A player of matches.
 #[derive(Clone, Debug, PartialEq)]
@@ -36,7 +35,7 @@ pub struct Strength {
 /// What it took to get to a model.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Effort {
-    /// Games of self-play by the models before it.
+    /// Games of self-play by the models before it, without imported ones.
     pub games: u64,
     /// Visits of their searches: an upper bound of evaluations, for cached ones and inherited visits cost none.
     pub visits: f64,
@@ -104,19 +103,59 @@ fn effort(facts: &Facts) -> BTreeMap<u32, Effort> {
         let hours = end.zip(begun).map(|(end, begun)| (end - begun) / 3600.0).filter(|hours| *hours >= 0.0);
         efforts.insert(model, Effort { hours, ..sum });
         if let Some(games) = facts.games.get(&model) {
-            sum.games += games.counts.games();
-            sum.visits += visits(&facts.config, model, &games.counts);
+            sum.games += games.counts.games() - games.imported.games();
+            sum.visits += visits(&facts.config, model, games);
         }
     }
     efforts
 }
 
 /// Visits of all searches of some games of a model.
-fn visits(config: &RunConfig, model: u32, counts: &Counts) -> f64 {
-    let full = counts.positions as f64 * f64::from(config.search.at(model).visits);
+fn visits(config: &RunConfig, model: u32, games: &ModelGames) -> f64 {
+    let positions = games.counts.positions - games.imported.positions;
+    let full = positions as f64 * f64::from(config.search.at(model).visits);
     if config.selfplay.full_search_fraction >= 1.0 {
         return full;
     }
-    let fast = counts.moves().saturating_sub(counts.positions) as f64;
+    let moves = games.counts.moves() - games.imported.moves();
+    let fast = moves.saturating_sub(positions) as f64;
     full + fast * f64::from(config.selfplay.fast_visits)
+}
+
+#[cfg(test)]
+mod tests {
+    use config::Preset;
+    use go::Size;
+    use record::{GameRecord, HUMAN, synthetic};
+    use store::{Run, Store};
+
+    use super::*;
+    use crate::reader::Reader;
+
+    fn publish(run: &Run, player: &str, worker: &str, count: u64) {
+        let game = |index| synthetic::game(player, worker, index, Size::new(5).unwrap(), 8);
+        run.games().publish(0, worker, &(0..count).map(game).collect::<Vec<GameRecord>>()).unwrap();
+    }
+
+    fn read(run: &Run) -> Facts {
+        let mut reader = Reader::open(run.clone()).unwrap();
+        reader.list().unwrap();
+        while !reader.is_done() {
+            reader.read(8).unwrap();
+        }
+        Facts { newest_model: Some(1), ..reader.facts() }
+    }
+
+    #[test]
+    fn imported_games_took_no_self_play() {
+        let run = Store::in_memory().unwrap().run(&"tiny".parse().unwrap());
+        run.create(&Preset::Tiny.config()).unwrap();
+        publish(&run, "random", "w", 5);
+        let before = effort(&read(&run))[&1];
+        assert!(before.games == 5 && before.visits > 0.0, "{before:?}");
+        publish(&run, HUMAN, "sgf-1", 7);
+        let facts = read(&run);
+        assert_eq!(facts.games[&0].counts.games(), 12);
+        assert_eq!(effort(&facts)[&1], before);
+    }
 }

@@ -5,7 +5,7 @@ use arrow_array::types::{Float32Type, Int8Type, UInt16Type, UInt32Type, UInt64Ty
 
 use crate::games::VERSION;
 use crate::table::{Table, optional, read_outcome};
-use crate::{EndReason, GameId, Outcome, RecordError};
+use crate::{EndReason, GameId, HUMAN, Outcome, RecordError};
 
 /// A game without its turns: enough for windows, thresholds, ratings and counting.
 #[derive(Clone, Debug, PartialEq)]
@@ -55,6 +55,11 @@ impl GameSummary {
         "end",
         "positions",
     ];
+
+    /// Whether it is a human game that was imported, and not one of self-play.
+    pub fn is_imported(&self) -> bool {
+        self.black == HUMAN && self.white == HUMAN
+    }
 
     /// The summaries of a table of games.
     ///
