@@ -12,7 +12,7 @@ pub enum Eta {
     Overdue(Duration),
 }
 
-/// September 2001: no file that was named by a clock is older. Imported games are named by their numbers.
+/// September 2001: the clock of a worker that names files by earlier times is not set.
 const CLOCK: u64 = 1_000_000_000_000;
 
 /// Files of games that have arrived: when, in milliseconds since 1970, and with how many games.

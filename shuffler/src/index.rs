@@ -23,6 +23,15 @@ pub(crate) struct GameIndex {
     oldest: Option<u32>,
 }
 
+/// Games of a model that have arrived.
+#[derive(Debug, Default)]
+pub(crate) struct Arrived {
+    /// All of them, with the validation set; one that was published before does not count.
+    pub(crate) games: usize,
+    /// Files of self-play. The times of imported ones say nothing about games that are missing.
+    pub(crate) files: Vec<File>,
+}
+
 /// The files of games that were listed, by model.
 #[derive(Debug)]
 pub(crate) struct Listed(BTreeMap<u32, Vec<FileRef>>);
@@ -32,18 +41,20 @@ impl GameIndex {
         GameIndex { run: run.clone(), known: BTreeMap::new(), played: BTreeMap::new(), oldest: None }
     }
 
-    /// Files of games of a model: time of publication, and games, with the validation set and those published
-    /// before not.
-    pub(crate) fn arrived(&mut self, model: u32) -> Result<Vec<File>, StoreError> {
+    /// The games of a model.
+    pub(crate) fn arrived(&mut self, model: u32) -> Result<Arrived, StoreError> {
         let mut seen = HashSet::new();
-        let mut arrived = Vec::new();
+        let mut arrived = Arrived::default();
         let files = self.run.games().files(model)?;
         self.read_summaries(files.iter());
         for file in files {
             match self.summaries(&file) {
                 Ok(games) => {
                     let new = games.iter().filter(|game| seen.insert(game.id)).count();
-                    arrived.push((file.stem.time(), new));
+                    arrived.games += new;
+                    if !games.iter().all(GameSummary::is_imported) {
+                        arrived.files.push((file.stem.time(), new));
+                    }
                 }
                 // The window reports the problem with it.
                 Err(error) if error.is_damage() => {}

@@ -43,7 +43,7 @@ pub use plan::Plan;
 pub use report::Console;
 pub use window_size::{Played, window_reach};
 
-use index::GameIndex;
+use index::{Arrived, GameIndex};
 use random::Random;
 use sampler::{BadFile, Sample, Size};
 use window::Window;
@@ -122,8 +122,7 @@ impl Shuffler {
     /// this is called repeatedly while they are played.
     fn check_ready(&mut self, generation: u32) -> Result<(), ShufflerError> {
         let model = generation - 1;
-        let files = self.index.arrived(model)?;
-        let games = files.iter().map(|(_, games)| games).sum();
+        let Arrived { games, files } = self.index.arrived(model)?;
         let wanted = self.config.selfplay.games_of(model);
         if games >= wanted {
             return Ok(());

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use record::{Example, GameId, GameRecord};
+use go::Size;
+use record::{Example, GameId, GameRecord, HUMAN, synthetic};
 use shuffler::{Shuffler, ShufflerError, compact_when_due};
 
 use crate::{a_run, config, counts, file, games, in_folder, play, publish, read};
@@ -84,6 +85,18 @@ fn all_games_of_the_newest_model_must_be_there() {
     publish(&run, &config(&[]), 1).unwrap();
     play(&run, 1, 0, 19);
     missing(2, (1, 19, 20));
+}
+
+/// They arrive at the rate of the import, which is not that of self-play.
+#[test]
+fn imported_games_count_and_give_no_estimate() {
+    let run = a_run();
+    for first in [0, 10] {
+        let game = |index| synthetic::game(HUMAN, "sgf-1", index, Size::new(5).unwrap(), 1);
+        run.games().publish(0, "sgf-1", &(first..first + 10).map(game).collect::<Vec<_>>()).unwrap();
+    }
+    let found = publish(&run, &config(&[]), 1);
+    assert!(matches!(found, Err(ShufflerError::NotReady { games: 20, expected: None, .. })), "{found:?}");
 }
 
 #[test]
