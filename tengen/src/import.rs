@@ -12,7 +12,7 @@ use go::sgf;
 use record::{GameId, GameRecord, unpacked_sgf};
 use runtime::{Classify, Stop};
 use sha2::{Digest, Sha256};
-use store::{FileRef, Run, Stem, Store, StoreError};
+use store::{Run, Store};
 
 /// Arguments of `tengen import-sgf`.
 #[derive(clap::Args, Debug)]
@@ -75,7 +75,7 @@ impl Importer<'_> {
         let file = std::fs::read(path).with_context(|| format!("cannot read {}", path.display())).misconfigured()?;
         let bytes = unpacked_sgf(&file).map_err(|why| anyhow!("cannot read {}: {why}", path.display()));
         let bytes = bytes.misconfigured()?;
-        // The same collection makes the same names, independent of its file name.
+        // The same collection has the same worker, independent of its file name.
         let worker = format!("sgf-{:.8x}", Sha256::digest(&bytes));
         let converter = trainer::converter(self.config, &worker)?;
         let mut games = Vec::new();
@@ -99,18 +99,13 @@ impl Importer<'_> {
         self.publish(&worker, &mut games)
     }
 
-    /// Publishes games under the number of the first of them: a resumed import makes other files, and no name
-    /// twice. Only where a killed import left a part of a set under the name, the present time takes its place.
+    /// Publishes games under the present time, since readers take the time in a file's name for that of publication.
+    /// A number that is the same in every import would make them decades old.
     fn publish(&mut self, worker: &str, games: &mut Vec<GameRecord>) -> anyhow::Result<()> {
-        let Some(first) = games.first() else { return Ok(()) };
-        let file = FileRef { model: 0, stem: Stem::new(worker, first.index)? };
-        match self.run.games().publish_as(&file, games) {
-            // An import that was killed has the name for fewer games, and nothing that counts: its games come last.
-            Err(StoreError::AlreadyExists { .. }) if !self.run.games().files(0)?.contains(&file) => {
-                self.run.games().publish(0, worker, games)?;
-            }
-            published => published?,
+        if games.is_empty() {
+            return Ok(());
         }
+        self.run.games().publish(0, worker, games)?;
         self.totals.games += games.len();
         self.totals.positions += games.iter().map(GameRecord::positions).sum::<usize>();
         games.clear();

@@ -38,6 +38,29 @@ fn human_games_become_games_of_a_run() {
     sound(&store);
 }
 
+/// Readers take the time in the name of a file for that of its publication.
+#[test]
+fn imported_files_have_the_time_of_the_import() {
+    let store = TestStore::new();
+    let sample = repository().join(SAMPLE);
+    let before = runtime::unix_millis();
+    let said = succeed(import(&store, &[&sample]).args(["--set", "selfplay.games_per_file=3"]));
+    assert!(said.starts_with("imported 20 games "), "{said}");
+    let run = store.run("human");
+    let games = run.games();
+    let files = games.files(0).unwrap();
+    assert!(files.len() == 7 && files.iter().all(|file| file.stem.time() >= before), "{before}: {files:?}");
+    let in_order: Vec<u64> =
+        files.iter().flat_map(|file| games.summaries(file).unwrap()).map(|game| game.index).collect();
+    assert_eq!(in_order, (0..20).collect::<Vec<u64>>());
+    let said = succeed(store.program("tengen").args(["status", "human", "--json"]));
+    let status: serde_json::Value = serde_json::from_str(&said).unwrap();
+    assert!(status[0]["idle_seconds"].as_u64().is_some_and(|seconds| seconds < 24 * 3600), "{said}");
+    // The rate is that of self-play.
+    assert!(status[0].get("games_per_hour").is_some_and(serde_json::Value::is_null), "{said}");
+    sound(&store);
+}
+
 /// A stop request made it publish fewer games than a file has, and a second one ended it while it did.
 #[test]
 fn import_that_was_killed_while_it_published_is_resumed() {

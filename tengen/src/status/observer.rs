@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use config::{RunConfig, RunName};
 use exit_class::{Classified, ExitClass};
 use facts::{Activity, Curves, Progress, own_model};
-use record::RatingRow;
+use record::{GameSummary, RatingRow};
 use store::{FileRef, HeldLease, Run, StoreError};
 
 use super::report::{Process, Rating, RunStatus, Stage, State};
@@ -29,7 +29,8 @@ const OLD_CLAIM: i64 = HOUR;
 /// Observes a run.
 pub(super) struct Observer {
     run: Run,
-    counts: HashMap<FileRef, usize>,
+    /// Games of each file, and whether they were imported in the hour before it was found.
+    counts: HashMap<FileRef, (usize, bool)>,
 }
 
 impl Observer {
@@ -105,24 +106,32 @@ impl Observer {
         })
     }
 
-    /// Games of the newest model, games per hour over the last hour, and when the last ones were published.
+    /// Games of the newest model, games per hour over the last hour without imported ones, and when the last ones were
+    /// published.
     fn games(&mut self, model: u32, now: i64) -> Result<(u64, Option<f64>, Option<i64>), StoreError> {
         let games = self.run.games();
         let files = games.files_since(model.saturating_sub(1))?;
         self.counts.retain(|file, _| file.model + 1 >= model);
         let mut dated = Vec::new();
         for file in files {
-            let count = match self.counts.get(&file) {
-                Some(&count) => count,
-                None => games.count(&file)?,
+            let time = file.stem.time() as i64;
+            let (count, imported) = match self.counts.get(&file) {
+                Some(&known) => known,
+                // Only model 0 has imported games, and older ones have no part in the rate.
+                None => (games.count(&file)?, file.model == 0 && time >= now - HOUR && self.are_imported(&file)?),
             };
-            dated.push((file.stem.time() as i64, file.model, count));
-            self.counts.insert(file, count);
+            dated.push((time, file.model, count, imported));
+            self.counts.insert(file, (count, imported));
         }
         dated.sort_unstable();
-        let of_newest = dated.iter().filter(|(_, of, _)| *of == model).map(|&(_, _, count)| count as u64).sum();
-        let times: Vec<(i64, usize)> = dated.iter().map(|&(time, _, count)| (time, count)).collect();
-        Ok((of_newest, per_hour(&times, now), times.last().map(|&(time, _)| time)))
+        let of_newest = dated.iter().filter(|(_, of, ..)| *of == model).map(|&(_, _, count, _)| count as u64).sum();
+        let played: Vec<(i64, usize)> =
+            dated.iter().filter(|(.., imported)| !imported).map(|&(time, _, count, _)| (time, count)).collect();
+        Ok((of_newest, per_hour(&played, now), dated.last().map(|&(time, ..)| time)))
+    }
+
+    fn are_imported(&self, file: &FileRef) -> Result<bool, StoreError> {
+        Ok(self.run.games().summaries(file)?.iter().all(GameSummary::is_imported))
     }
 
     /// Models per hour, while the last models are of the last day.

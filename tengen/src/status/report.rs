@@ -43,7 +43,7 @@ pub(super) struct State {
     pub(super) models: u32,
     /// Seconds since anything was published.
     pub(super) idle_seconds: Option<u64>,
-    /// Games per hour over the last hour.
+    /// Games per hour over the last hour, without imported ones.
     pub(super) games_per_hour: Option<f64>,
     /// Models per hour over the last ones.
     pub(super) models_per_hour: Option<f64>,
