@@ -315,6 +315,19 @@ fn jobs_resume_after_disruptions_and_fail_on_wrong_configuration() {
     }
 }
 
+/// With `OrderedReady`, the default, a pod that is never ready blocks its own repair (kubernetes/kubernetes#67250).
+#[test]
+fn stateful_sets_replace_pods_that_are_not_ready() {
+    let Some(overlays) = rendered() else { return };
+    for (overlay, objects) in overlays {
+        let sets: Vec<&Value> = objects.iter().filter(|object| object["kind"] == "StatefulSet").collect();
+        assert!(!sets.is_empty(), "{overlay}: the trainer is one");
+        for set in sets {
+            assert_eq!(set["spec"]["podManagementPolicy"], "Parallel", "{overlay}: {}", set["metadata"]["name"]);
+        }
+    }
+}
+
 #[test]
 fn documented_patches_scale_and_pause_selfplay_in_every_overlay() {
     let Some(answer) = checked() else { return };

@@ -30,6 +30,22 @@ fn wrong_configuration_fails_the_job_at_once() {
     assert!(agent.journal().of("selfplay").len() <= 4, "no worker was started again");
 }
 
+/// The set starts one pod of a name, and waits for none of them to be ready.
+#[test]
+fn trainer_with_a_wrong_option_is_replaced_when_the_overlay_is_corrected() {
+    let Some(plane) = ControlPlane::start() else { return };
+    let store = TestStore::on_server();
+    let agent = Agent::start(&plane, &[Node::new("one")]);
+    let args = |set: &str| json!(["--config=/etc/tengen/tiny.toml", set]);
+    let overlay = Overlay::tiny("cpu", 3).with_store(&plane, &store);
+    let overlay = overlay.set("StatefulSet", "trainer", "args", &args("--set=search.visist=5"));
+    overlay.apply(&plane);
+    plane.wait("exit code 2 of the trainer", |_| agent.journal().exits("trainer").get(&2).copied());
+    overlay.set("StatefulSet", "trainer", "args", &args("--set=loop.models=3")).apply(&plane);
+    plane.wait("the corrected trainer", |_| plane.pods("trainer").into_iter().find(is_ready));
+    assert_eq!(agent.journal().most_at_once("trainer"), 1);
+}
+
 #[test]
 fn store_that_is_away_is_no_failure() {
     let Some(plane) = ControlPlane::start() else { return };

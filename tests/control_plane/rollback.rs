@@ -37,14 +37,17 @@ fn images_are_upgraded_without_losing_a_game() {
     let Some(plane) = ControlPlane::start() else { return };
     let store = TestStore::on_server();
     let agent = Agent::start(&plane, &[Node::new("one"), Node::new("two")]);
-    let overlay = endless(&plane, &store);
+    let policy = |policy: &str| json!([{"op": "replace", "path": "/spec/podManagementPolicy", "value": policy}]);
+    // As version 0.2.0 had it.
+    let overlay = endless(&plane, &store).patch("StatefulSet", "trainer", &policy("OrderedReady"));
     overlay.apply(&plane);
     wait_for_workers(&plane, 4);
     let run = store.run("r");
     plane.wait("games", |_| (!published(&run).is_empty()).then_some(()));
     let before = published(&run);
     assert_eq!(resumed(&run), 0, "no worker was stopped so far");
-    let newer = overlay.lines(
+    plane.documented(&["-n", "tengen", "delete", "statefulset", "trainer", "--cascade=orphan"]);
+    let newer = overlay.patch("StatefulSet", "trainer", &policy("Parallel")).lines(
         "images: [{name: registry.example/tengen, newTag: 0.3.0-cpu}, {name: registry.example/tengen-cpu, newTag: 0.3.0}]\n",
     );
     replace_all(&plane, &newer);
