@@ -75,7 +75,8 @@ fn searching_pods_survive_killed_and_added_servers() {
     let overlay = overlay.set("StatefulSet", "trainer", "args", &args).variable("TENGEN_MAX_GAMES_PER_MODEL", "0");
     let overlay = overlay.with_store(&plane, &store);
     create_secret(&plane);
-    overlay.patch("StatefulSet", "trainer|inference", &cpu).apply(&plane);
+    let overlay = overlay.patch("StatefulSet", "trainer|inference", &cpu);
+    overlay.apply(&plane);
     wait_for_servers(&plane, 2);
     wait_for_workers(&plane, 4);
     let run = store.run("r");
@@ -86,6 +87,9 @@ fn searching_pods_survive_killed_and_added_servers() {
     wait_for_servers(&plane, 2);
     plane.documented(&["-n", "tengen", "scale", "statefulset", "inference", "--replicas=3"]);
     wait_for_servers(&plane, 3);
+    overlay.apply(&plane);
+    let set = plane.api().get("/apis/apps/v1/namespaces/tengen/statefulsets/inference").unwrap();
+    assert_eq!(set["spec"]["replicas"], 3, "applying the overlay changes no number of servers");
     lists_ready_pods(&plane, "inference", 9470);
     plane.wait("another game", |_| (published(&run).len() > before).then_some(()));
     plane.wait("positions at each server, the replaced and the added one, too", |_| {
