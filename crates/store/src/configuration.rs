@@ -1,7 +1,7 @@
 //! The configuration of a run: `run.toml`, with which the run exists.
 
 use bytes::Bytes;
-use config::RunConfig;
+use config::{ConfigError, RunConfig};
 use object_store::path::Path;
 
 use crate::error::{Changes, StoreError};
@@ -34,8 +34,7 @@ impl Run {
         let Some(bytes) = self.store().find(&path)? else { return Ok(None) };
         let text = std::str::from_utf8(&bytes)
             .map_err(|e| StoreError::Damaged { path: self.store().name(&path), reason: e.to_string() })?;
-        let config = RunConfig::from_toml(text);
-        let config = config.map_err(|source| StoreError::Config { path: self.store().name(&path), source })?;
+        let config = RunConfig::from_toml(text).map_err(|source| unusable(self.store().name(&path), source))?;
         self.check_unchanged(text, &config)?;
         Ok(Some(config))
     }
@@ -96,6 +95,21 @@ impl Run {
             return Ok(());
         }
         Err(StoreError::Conflict { path: self.store().name(&config_path(self.folder())), changes: Box::new(changes) })
+    }
+}
+
+/// The error of a `run.toml`. It began with all keys of its version, and its digest covers them: a key that is added to it
+/// does not help, but for those of `[retention]`.
+fn unusable(path: String, source: ConfigError) -> StoreError {
+    let is_fixed = |key: &str| !key.starts_with("retention");
+    match source {
+        ConfigError::Missing { key } if is_fixed(&key) => {
+            StoreError::OtherKeys { path, problem: format!("missing key {key}") }
+        }
+        ConfigError::UnknownKey { key, .. } if is_fixed(&key) => {
+            StoreError::OtherKeys { path, problem: format!("unknown key {key}") }
+        }
+        source => StoreError::Config { path, source },
     }
 }
 

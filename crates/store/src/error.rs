@@ -115,6 +115,17 @@ pub enum StoreError {
         /// The problem with it.
         source: ConfigError,
     },
+    /// The configuration of a run has other keys than those of this version.
+    #[error(
+        "{path}: {problem}; another version of Tengen began the run, or the file was edited: continue the run with that \
+         version, or begin another run"
+    )]
+    OtherKeys {
+        /// The run's `run.toml`.
+        path: String,
+        /// The key that is missing or unknown.
+        problem: String,
+    },
     /// A record that must not be published, since no reader could use it.
     #[error("cannot publish {path}: {source}")]
     Record {
@@ -178,7 +189,8 @@ impl Classified for StoreError {
             | StoreError::Held { .. }
             | StoreError::Edited { .. }
             | StoreError::Conflict { .. }
-            | StoreError::Config { .. } => ExitClass::Configuration,
+            | StoreError::Config { .. }
+            | StoreError::OtherKeys { .. } => ExitClass::Configuration,
             StoreError::Unreachable { .. } => ExitClass::StoreUnreachable,
             StoreError::Refused { .. } => ExitClass::StoreRefuses,
             StoreError::AlreadyExists { .. } | StoreError::Damaged { .. } | StoreError::Record { .. } => {

@@ -152,9 +152,29 @@ fn damaged_metadata_is_named() {
     damaged("model.toml is damaged: it has no format");
     fs::write(model.join("model.toml"), format!("later = 1\n{text}")).unwrap();
     assert_eq!(run.models().metadata(1).unwrap(), metadata);
-    fs::write(folder.path().join("r/run.toml"), "seed = 1").unwrap();
-    let error = run.config().unwrap_err();
-    assert!(error.to_string().contains("r/run.toml: "), "{error}");
+}
+
+#[test]
+fn configuration_with_keys_of_another_version_is_refused_with_the_key() {
+    let (folder, run) = in_folder();
+    let settings = config(&[]);
+    run.create(&settings).unwrap();
+    let text = settings.to_toml();
+    let refused = |from: &str, to: &str| {
+        assert!(text.contains(from), "{text}");
+        fs::write(folder.path().join("r/run.toml"), text.replace(from, to)).unwrap();
+        run.config().unwrap_err().to_string()
+    };
+    for (error, problem) in [
+        (refused("\ngrowth_start = ", "\n# "), "missing key window.growth_start"),
+        (refused("\ngrowth_start = ", "\npower_start = 1\ngrowth_start = "), "unknown key window.power_start"),
+    ] {
+        let expected = format!("r/run.toml: {problem}; another version of Tengen began the run");
+        assert!(error.contains(&expected) && !error.contains("add it"), "{error}");
+    }
+    // This section may be edited.
+    let error = refused("\n[retention]\n", "\n[retention]\ngamse = 1\n");
+    assert!(error.contains("unknown key retention.gamse; did you mean retention.games?"), "{error}");
 }
 
 #[test]
