@@ -3,6 +3,7 @@
 use config::{ModelId, Preset};
 use models::{ModelError, Models};
 use serde::Serialize;
+use store::{Run, StoreError};
 
 /// A run with models, for the lists of pages.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -22,25 +23,19 @@ pub(super) struct Choice {
     pub(super) predicts: bool,
 }
 
-/// The runs that have models, then the demo and the built-in models.
+/// The runs that have models, then the demo and the built-in models. A run that cannot be used is omitted with a warning.
 ///
 /// # Errors
-/// The store cannot be read.
+/// The store cannot be reached.
 pub(super) fn choices(models: &Models) -> Result<Vec<Choice>, ModelError> {
     let mut choices = Vec::new();
     for name in models.runs()? {
-        let run = models.run(&name)?;
-        // A run that is being started has none of these.
-        let (Some(config), Some(newest)) = (run.config()?, run.models().newest()?) else { continue };
-        let config = config.of_model(newest);
-        choices.push(Choice {
-            run: name.to_string(),
-            models: Some([1, newest]),
-            size: Some(config.game.size),
-            komi: config.game.komi,
-            visits: config.search.visits,
-            predicts: config.network.ownership || config.network.score,
-        });
+        match choice(&models.run(&name)?) {
+            Ok(choice) => choices.extend(choice),
+            Err(error @ (StoreError::Unreachable { .. } | StoreError::Refused { .. })) => return Err(error.into()),
+            // Visitors can still play the models of other runs.
+            Err(error) => tracing::warn!(run = %name, %error, "omitted an unreadable run from the list of models"),
+        }
     }
     let plain = Preset::NineByNine.config();
     choices.extend(ModelId::BUILT_IN.map(|model| Choice {
@@ -54,9 +49,26 @@ pub(super) fn choices(models: &Models) -> Result<Vec<Choice>, ModelError> {
     Ok(choices)
 }
 
+/// A run as visitors choose it; `None` while it is being started, without a configuration or a model.
+fn choice(run: &Run) -> Result<Option<Choice>, StoreError> {
+    let (Some(config), Some(newest)) = (run.config()?, run.models().newest()?) else { return Ok(None) };
+    let config = config.of_model(newest);
+    Ok(Some(Choice {
+        run: run.name().to_string(),
+        models: Some([1, newest]),
+        size: Some(config.game.size),
+        komi: config.game.komi,
+        visits: config.search.visits,
+        predicts: config.network.ownership || config.network.score,
+    }))
+}
+
 #[cfg(test)]
 mod tests {
-    use store::Store;
+    use std::fs;
+
+    use bytes::Bytes;
+    use store::{ModelMetadata, Store};
 
     use super::*;
 
@@ -75,5 +87,21 @@ mod tests {
         store.run(&"v1".parse().expect("a name")).create(&Preset::Tiny.config()).expect("memory");
         let choices = choices(&Models::new(store)).expect("a store");
         assert!(choices.iter().all(|choice| choice.run != "v1"));
+    }
+
+    #[test]
+    fn run_with_a_damaged_configuration_is_omitted() {
+        let (folder, config) = (tempfile::tempdir().expect("a folder"), Preset::Tiny.config());
+        let store = Store::open(folder.path().to_str().expect("UTF-8")).expect("a store");
+        for name in ["damaged", "good"] {
+            let run = store.run(&name.parse().expect("a name"));
+            run.create(&config).expect("a run");
+            let metadata = ModelMetadata::new(run.name(), 1, 0, &config);
+            run.models().publish(&metadata, Bytes::from_static(b"weights")).expect("a model");
+        }
+        fs::write(folder.path().join("damaged/run.toml"), "[game").expect("a file");
+        let choices = choices(&Models::new(store)).expect("a store");
+        let names: Vec<&str> = choices.iter().map(|choice| &*choice.run).collect();
+        assert_eq!(names, ["good", "9x9-demo", "uniform", "random"]);
     }
 }
