@@ -21,7 +21,7 @@ use crate::{App, PageError};
 const MOST: usize = 100;
 /// Games of a file that is downloaded: of 19x19 they take 60 MB while they are packed.
 pub(crate) const MOST_OF_FILE: usize = 10_000;
-/// A page is shown after this time, whether it is full or not.
+/// A page is shown after this time and a file of games, whether it is full or not.
 const PATIENCE: Duration = Duration::from_millis(700);
 /// Characters of a query's text.
 const LONGEST: usize = 100;

@@ -166,8 +166,9 @@ pub struct FoundGames {
     pub searched: usize,
 }
 
-/// Searches from a place on for at most so many games, while `may_continue`. A game that is in several files is found once,
-/// in the newest; a search that is continued does not know what was found before.
+/// Searches from a place on for at most so many games, while `may_continue`. One file is read in any case: a search whose time
+/// is over when the files are listed would be continued for ever. A game that is in several files is found once, in the newest;
+/// a search that is continued does not know what was found before.
 ///
 /// # Errors
 /// A store that cannot be reached. Files that cannot be read are passed over.
@@ -180,22 +181,24 @@ pub fn search(
 ) -> Result<FoundGames, StoreError> {
     let mut found = FoundGames::default();
     let mut known: HashSet<GameId> = HashSet::new();
+    let mut has_read = false;
     for model in models(run, search, from)? {
         for place in places(run, search.kind, model)? {
             let is_first = from.is_some_and(|(first, _)| *first == place);
             if from.is_some_and(|(first, _)| is_newer(&place, first)) {
                 continue;
             }
-            if found.games.len() >= most || !may_continue() {
-                found.next = Some((place, usize::MAX));
+            let rows = from.filter(|_| is_first).map_or(usize::MAX, |(_, rows)| *rows);
+            if found.games.len() >= most || (has_read && !may_continue()) {
+                found.next = Some((place, rows));
                 return Ok(found);
             }
+            has_read = true;
             let outlines = match place.outlines(run) {
                 Err(error) if error.is_damage() || matches!(error, StoreError::NotFound { .. }) => continue,
                 outlines => outlines?,
             };
-            let rows = from.filter(|_| is_first).map_or(usize::MAX, |(_, rows)| *rows).min(outlines.len());
-            for row in (0..rows).rev() {
+            for row in (0..rows.min(outlines.len())).rev() {
                 if found.games.len() >= most {
                     found.next = Some((place, row + 1));
                     return Ok(found);
@@ -284,12 +287,11 @@ mod tests {
     fn all(run: &Run, wanted: &Search, most: usize, may_continue: bool) -> (Vec<Found>, usize) {
         let (mut found, mut from, mut pages) = (Vec::new(), None, 0);
         loop {
-            // One file is searched even without time.
-            let first = std::cell::Cell::new(true);
-            let page = search(run, wanted, from.as_ref(), most, &|| may_continue || first.replace(false)).unwrap();
+            let page = search(run, wanted, from.as_ref(), most, &|| may_continue).unwrap();
             assert!(page.games.len() <= most);
             found.extend(page.games);
             pages += 1;
+            assert!(pages < 100, "the search stands still");
             from = page.next;
             if from.is_none() {
                 return (found, pages);
@@ -306,6 +308,7 @@ mod tests {
             assert_eq!(all(&run, &any(), most, true).0, whole, "{most} a page");
             assert_eq!(all(&run, &any(), most, false).0, whole, "{most} a page, a file at a time");
         }
+        assert_eq!(all(&run, &any(), usize::MAX, false), (whole.clone(), 6), "a file a page");
         let models: Vec<u32> = whole
             .iter()
             .map(|game| match &game.place {
@@ -314,6 +317,17 @@ mod tests {
             })
             .collect();
         assert!(models.is_sorted_by(|one, other| one >= other));
+    }
+
+    #[test]
+    fn search_without_games_or_time_keeps_its_place() {
+        let run = run_with_games();
+        let place = GamesFile::SelfPlay(FileRef { model: 1, stem: Stem::new("w", 1).unwrap() });
+        let none = search(&run, &any(), Some(&(place.clone(), 4)), 0, &|| false).unwrap();
+        assert_eq!((none.games.len(), none.searched, none.next), (0, 0, Some((place.clone(), 4))));
+        let some = search(&run, &any(), Some(&(place, 4)), 9, &|| false).unwrap();
+        let older = GamesFile::SelfPlay(FileRef { model: 1, stem: Stem::new("w", 0).unwrap() });
+        assert_eq!((some.games.len(), some.searched, some.next), (4, 4, Some((older, usize::MAX))));
     }
 
     #[test]
