@@ -343,6 +343,14 @@ def games_of_addresses_that_cannot_be_opened_say_why(browser, server):
             expect(page.locator('#board [role="gridcell"]').first).to_be_visible()
 
 
+def addresses_of_games_are_opened_in_a_tab_with_the_page(browser, server):
+    with visitor(browser, server, "/play") as page:
+        expect(page.locator('#board [role="gridcell"]')).to_have_count(81)
+        page.goto(f"{server.url}play#game={urllib.parse.quote('{}')}")
+        expect(page.locator("#status")).to_have_text("The game of the address cannot be opened. Parts of it are missing.")
+        expect(page).to_have_url(f"{server.url}play")
+
+
 def foreign_sockets_are_refused(browser, server):
     """A page of another server on this machine, which shares nothing with ours but the host."""
     elsewhere = http.server.ThreadingHTTPServer(("127.0.0.1", 0), http.server.SimpleHTTPRequestHandler)
@@ -384,6 +392,7 @@ def main():
             all_stones_that_are_chosen_change(browser, server)
             line_of_a_hint_ends_when_it_is_played(browser, server)
             games_of_addresses_that_cannot_be_opened_say_why(browser, server)
+            addresses_of_games_are_opened_in_a_tab_with_the_page(browser, server)
             visitor_resigns(browser, server)
             clock_runs_out(browser, server)
             clicks = game_by_clicks(browser, server)

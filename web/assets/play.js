@@ -560,6 +560,11 @@ function found() {
   }
 }
 
+// An address that is opened in a tab with this page differs from its own after the # alone, so that the browser loads nothing.
+addEventListener('hashchange', () => {
+  if (location.hash.startsWith('#game=')) location.reload();
+});
+
 choices().then(all => {
   picker = new ModelPicker(byId('model', HTMLDivElement), { label: 'Model', choices: all, onChange: adapt });
   second = new ModelPicker(byId('second', HTMLDivElement), { label: 'White', choices: all, onChange: () => {} });
