@@ -14,7 +14,7 @@ import time
 
 import duckdb
 import run_pages
-from browser import PATIENCE, Server, accessible, chromium, screen, visitor
+from browser import PATIENCE, SOCKET, Server, accessible, chromium, screen, visitor
 from playwright.sync_api import expect, sync_playwright
 
 # A run of seconds is a minute with these, so that a page can be seen to follow it.
@@ -78,7 +78,7 @@ def run_is_watched_from_its_first_model(browser, training):
 
 def game_is_watched_as_it_is_played(browser, training):
     """A board shows the next moves, and the page is never loaded again."""
-    with visitor(browser, training, f"/runs/{training.path}/live", "ERR_INTERNET_DISCONNECTED") as page:
+    with visitor(browser, training, f"/runs/{training.path}/live", ("ERR_INTERNET_DISCONNECTED",)) as page:
         page.evaluate("window.loadedOnce = true")
         game = "() => /game (\\d+), move (\\d+)/.exec(document.querySelector('#live section')?.textContent ?? '')?.slice(1).map(Number)"
         page.wait_for_function(game)
@@ -106,7 +106,7 @@ FOLLOWED = {
 def pages_follow_the_run(browser, training):
     """All pages of what grows show the next model, and none of them is loaded again."""
     with contextlib.ExitStack() as open_pages:
-        pages = {path: open_pages.enter_context(visitor(browser, training, path, "503")) for path in FOLLOWED}
+        pages = {path: open_pages.enter_context(visitor(browser, training, path, ("503",))) for path in FOLLOWED}
         before = {}
         for path, page in pages.items():
             page.evaluate("window.loadedOnce = true")
@@ -132,7 +132,7 @@ def pages_follow_the_run(browser, training):
 
 def page_follows_another_server(browser, server, train):
     """A page learns what came while its server was away."""
-    with visitor(browser, server, "/", "ERR_") as page:
+    with visitor(browser, server, "/", ("ERR_",)) as page:
         page.evaluate("window.loadedOnce = true")
         address = server.url.removeprefix("http://").rstrip("/")
         server.stop()
@@ -154,7 +154,7 @@ def game_pages(browser, server):
 
 def pages_fit_and_are_accessible(browser, server, pages):
     for name, path in pages.items():
-        expected = "404 (Not Found)" if name == "missing" else "WebSocket connection"
+        expected = ("404 (Not Found)",) if name == "missing" else SOCKET
         with visitor(browser, server, path, expected) as page:
             expect(page.locator("h1")).to_be_visible()
             accessible(page)

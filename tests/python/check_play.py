@@ -13,7 +13,7 @@ import threading
 import urllib.parse
 from pathlib import Path
 
-from browser import PATIENCE, Server, accessible, chromium, fits, screen, visitor
+from browser import OUTAGE, PATIENCE, Server, accessible, chromium, fits, screen, visitor
 from playwright.sync_api import expect, sync_playwright
 
 MOST_MOVES = 200
@@ -102,7 +102,7 @@ def game_by_clicks(browser, server):
 
 def game_by_touch_survives_a_restart(browser, server):
     phone = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True, "device_scale_factor": 2}
-    with visitor(browser, server, "/play", **phone) as page:
+    with visitor(browser, server, "/play", OUTAGE, **phone) as page:
         start_game(page, visits="16", you="W", handicap="2")
         assert not wait_for_turn(page)
         assert stones(page) == 2

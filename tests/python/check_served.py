@@ -12,7 +12,7 @@ import subprocess
 import sys
 import urllib.request
 
-from browser import PATIENCE, Server, chromium, visitor
+from browser import OUTAGE, PATIENCE, Server, chromium, visitor
 from check_play import cell, start_game, wait_for_turn
 from playwright.sync_api import expect, sync_playwright
 
@@ -136,7 +136,7 @@ def second_analysis_is_read_from_the_cache(browser, tengen, folder):
         return [metric(health, f"tengen_evalcache_{name}_total") for name in ("hits", "misses")]
 
     try:
-        with visitor(browser, server, "/play/review") as page:
+        with visitor(browser, server, "/play/review", OUTAGE) as page:
             expect(page.locator("#status")).to_have_text(re.compile("0 moves"))
             page.locator("#visits").fill("32")
             page.locator("#paste").fill(GAME)

@@ -5,7 +5,7 @@ import tempfile
 from pathlib import Path
 
 import duckdb
-from browser import Server, accessible, fits, screen, visitor
+from browser import OUTAGE, Server, accessible, fits, screen, visitor
 from playwright.sync_api import expect
 
 FORMATS = ("JSON", "CSV", "Parquet")
@@ -202,7 +202,7 @@ def visitors_sign_in_with_the_token(browser, command):
         token.write_text("a-token-of-this-test-which-is-long-enough\n")
         server = Server([*command, "serve", "--token-file", f"{token}"])
         try:
-            with visitor(browser, server, "/runs/one/models", "403 (Forbidden)") as page:
+            with visitor(browser, server, "/runs/one/models", ("403 (Forbidden)", *OUTAGE)) as page:
                 expect(page).to_have_url(re.compile("/sign-in$"))
                 accessible(page)
                 page.get_by_label("Token").fill("another token")
@@ -217,6 +217,10 @@ def visitors_sign_in_with_the_token(browser, command):
                 expect(page.locator("h1")).to_have_text("Models of one")
                 page.goto(server.url + "play")
                 expect(page.locator("#status")).to_have_text(re.compile("to play"))
+                # The server has another token when it is back: the page does not try to connect for ever.
+                token.write_text("another-token-of-this-test-which-is-long-enough\n")
+                server.restart()
+                expect(page).to_have_url(re.compile("/sign-in$"))
             with visitor(browser, server, "/runs/one/models") as page:
                 expect(page).to_have_url(re.compile("/sign-in$"))
         finally:

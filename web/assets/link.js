@@ -56,6 +56,19 @@ function visitor() {
   }
 }
 
+/**
+ * Loads the page again where the visitor has to sign in, since browsers do not say why a socket was refused. The page itself is
+ * requested, as a reload would: it costs the server little, and what it responds says what the reload would show.
+ */
+async function reloadIfSignedOut() {
+  try {
+    const reply = await fetch(location.href, { headers: { accept: 'text/html' }, redirect: 'manual' });
+    if (reply.type === 'opaqueredirect' || reply.status === 401) location.reload();
+  } catch {
+    // The server cannot be reached.
+  }
+}
+
 /** Sends requests; those without their last reply are sent again when the connection was lost. */
 export class Link {
   /**
@@ -81,7 +94,9 @@ export class Link {
   connect() {
     const socket = new WebSocket(this.address);
     this.socket = socket;
+    let opened = false;
     socket.addEventListener('open', () => {
+      opened = true;
       this.pause = FIRST_PAUSE;
       this.onChange(true);
       this.open.forEach(({ action }, id) => socket.send(JSON.stringify({ id, do: action })));
@@ -91,6 +106,7 @@ export class Link {
       this.onChange(false);
       this.places.clear();
       this.tellPlace();
+      if (!opened) reloadIfSignedOut();
       setTimeout(() => this.connect(), this.pause);
       this.pause = Math.min(2 * this.pause, LONGEST_PAUSE);
     });
