@@ -101,7 +101,11 @@ pub(super) fn record(message: &GameMessage) -> Result<Record, String> {
     let mut record = Record::new(game.size());
     record.komi = Some(komi);
     record.setup = *game.stones_ago(game.turn()).unwrap_or(&Stones::EMPTY);
-    record.handicap = if record.setup.white.is_empty() { record.setup.black.len() } else { 0 };
+    // A single stone is no handicap: HA is 2 or more (FF[4]).
+    record.handicap = match record.setup.black.len() {
+        stones if stones > 1 && record.setup.white.is_empty() => stones,
+        _ => 0,
+    };
     record.first = message.initial_player.into();
     record.turns = turns.map(|(&mv, &color)| Turn { color, mv, comment: String::new() }).collect();
     record.rules = "area scoring, positional superko, no suicide".to_owned();
@@ -137,6 +141,17 @@ mod tests {
     fn records_have_first_stones_and_moves() {
         let sgf = record(&game(&[B2], &[(Name::W, "A1")])).expect("a record").to_sgf();
         assert!(sgf.contains("KM[0.5]") && sgf.contains("AB[bb]") && sgf.ends_with(";W[ac])\n"), "{sgf}");
+    }
+
+    #[test]
+    fn handicap_of_a_record_is_two_black_stones_or_more() {
+        let of = |game: &GameMessage| record(game).expect("a record").handicap;
+        let stones = [B2, "A1", "C3"];
+        assert_eq!([0, 1, 2, 3].map(|count| of(&game(&stones[..count], &[]))), [0, 0, 2, 3]);
+        let mut both = game(&[B2, "A1"], &[]);
+        both.initial_stones.push((Name::W, "C3".to_owned()));
+        assert_eq!(of(&both), 0);
+        assert!(!record(&game(&[B2], &[])).expect("a record").to_sgf().contains("HA["));
     }
 
     #[test]
