@@ -7,6 +7,9 @@ use rand::RngExt;
 
 use crate::Seed;
 
+/// Selections between two calls of the `stop` of [`SearchDriver::submit_until`]: some milliseconds on 19x19.
+const STEP: u32 = 128;
+
 /// How much is searched for each move.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Budget {
@@ -96,10 +99,28 @@ impl SearchDriver {
 
     /// Submits the leaves of one round. A round whose evaluations are all ready is taken at once, and the next begins.
     pub fn submit(&mut self, evaluator: &mut dyn Evaluator, rng: &mut Seed) {
+        self.submit_until(evaluator, rng, &mut |_| false);
+    }
+
+    /// The same, but that it returns when `stop` says so, which is called every 128 selections. Finished positions and
+    /// evaluations that are ready can make up the whole budget within one call. A `stop` that is never true changes
+    /// nothing, whereas a smaller budget would cut rounds short and change games. A round that was stopped is flushed
+    /// and taken like others, with fewer leaves.
+    pub fn submit_until(
+        &mut self,
+        evaluator: &mut dyn Evaluator,
+        rng: &mut Seed,
+        stop: &mut dyn FnMut(&Search) -> bool,
+    ) {
+        let mut selections = 0_u32;
+        let mut due = |search: &Search| {
+            selections = selections.wrapping_add(1);
+            selections.is_multiple_of(STEP) && stop(search)
+        };
         loop {
-            self.submit_round(evaluator, rng);
+            let stopped = self.submit_round(evaluator, rng, &mut due);
             let all_ready = self.waiting.iter().all(|&(_, ticket)| evaluator.is_ready(ticket));
-            if self.waiting.is_empty() || !all_ready {
+            if stopped || self.waiting.is_empty() || !all_ready {
                 return;
             }
             // As after a flush, so that a cache changes nothing but the time.
@@ -107,11 +128,20 @@ impl SearchDriver {
         }
     }
 
-    fn submit_round(&mut self, evaluator: &mut dyn Evaluator, rng: &mut Seed) {
+    /// Submits leaves until the round is full. Asks `stop` before each selection, and returns whether it said so.
+    fn submit_round(
+        &mut self,
+        evaluator: &mut dyn Evaluator,
+        rng: &mut Seed,
+        stop: &mut dyn FnMut(&Search) -> bool,
+    ) -> bool {
         self.prepare_root(rng);
         // A root that is not evaluated is the only leaf of its round; it is no visit below the root.
         let room = if self.search.is_expanded() { self.budget.leaves } else { 1 };
         while self.waiting.len() < room && !self.would_overspend() {
+            if stop(&self.search) {
+                return true;
+            }
             let draw = Draw::new(rng.random());
             let (komi, alike) = (self.search.settings().komi, self.sees_images_alike);
             let mut ticket = None;
@@ -125,6 +155,7 @@ impl SearchDriver {
                 Selected::Pending | Selected::Wait => break,
             }
         }
+        false
     }
 
     fn would_overspend(&self) -> bool {

@@ -75,17 +75,21 @@ impl EnginePlayer {
             Some(open) => open,
             None => Open::new(game, Settings { komi, ..self.options.settings }, self.options.leaves, visits),
         };
+        let mut is_stopped = |search: &Search| {
+            let known = if search.is_expanded() { search.visits() } else { 0 };
+            watch(search).is_break() && known >= least
+        };
         loop {
             let search = open.driver.search();
             let enough = search.is_expanded() && search.visits() >= visits.unwrap_or(u32::MAX);
-            let known = if search.is_expanded() { search.visits() } else { 0 };
-            let stopped = watch(search).is_break() && known >= least;
-            if enough || stopped {
+            if is_stopped(search) || enough {
                 break;
             }
             // An analysis that has filled its tree continues to show what it knows.
             match (search.bytes() >= LARGEST_TREE, visits) {
-                (false, _) => self.round(&mut open)?,
+                (false, _) => {
+                    self.round(&mut open, &mut |search| is_stopped(search) || search.bytes() >= LARGEST_TREE)?;
+                }
                 (true, Some(_)) => break,
                 (true, None) => thread::sleep(PAUSE),
             }
@@ -93,13 +97,13 @@ impl EnginePlayer {
         Ok(self.open.insert(open).driver.search())
     }
 
-    /// One batch. Open leaves are lost when it fails.
-    fn round(&mut self, open: &mut Open) -> Result<(), EvaluateError> {
+    /// One batch, or less when `stop` says so. Open leaves are lost when it fails.
+    fn round(&mut self, open: &mut Open, stop: &mut dyn FnMut(&Search) -> bool) -> Result<(), EvaluateError> {
         if open.visits.is_none() {
             // Round by round, so that one whose evaluations are all known stops, too.
             open.driver.extend(open.driver.search().visits().saturating_add(self.options.leaves as u32));
         }
-        open.driver.submit(&mut *self.model, &mut self.rng);
+        open.driver.submit_until(&mut *self.model, &mut self.rng, stop);
         self.model.flush()?;
         open.driver.take(&*self.model);
         Ok(())

@@ -1,7 +1,7 @@
 use std::ops::ControlFlow;
 
 use go::Size;
-use mcts::{Evaluation, Gumbel, Request, Ticket, Tickets, Value};
+use mcts::{Evaluation, Gumbel, Request, RootMove, Ticket, Tickets, Value};
 use play::{RandomModel, Uniform};
 
 use super::*;
@@ -84,6 +84,94 @@ fn move_has_its_visits_and_a_timed_one_as_many_as_there_is_time_for() {
         let mut at_once = |_: &Search| ControlFlow::Break(());
         let hurried = player.genmove(&Task { timed: true, ..task }, &mut at_once).expect("a move");
         assert!(matches!(hurried, Decision::Move(Move::Play(_))), "{algorithm}: hurry is no reason to pass");
+    }
+}
+
+/// Knows every position without a batch, as a cache may. Flat prior, value 0.
+#[derive(Default)]
+struct Known(Vec<f32>);
+
+impl Evaluator for Known {
+    fn submit(&mut self, request: Request<'_>) -> Ticket {
+        let moves = request.game.size().moves();
+        self.0 = vec![1.0 / moves as f32; moves];
+        Ticket::new(0, 0)
+    }
+
+    fn flush(&mut self) -> Result<(), EvaluateError> {
+        Ok(())
+    }
+
+    fn is_ready(&self, _: Ticket) -> bool {
+        true
+    }
+
+    fn get(&self, _: Ticket) -> Evaluation<'_> {
+        Evaluation { policy: &self.0, value: Value::ZERO }
+    }
+
+    fn pending(&self) -> usize {
+        0
+    }
+
+    fn capacity(&self) -> usize {
+        usize::MAX
+    }
+}
+
+/// The moves that a search of 2000 visits followed, and how often its watcher was asked. The watcher breaks when it was
+/// asked so often.
+fn watched(player: &mut EnginePlayer, game: &Game, most: usize) -> (Vec<RootMove>, usize) {
+    let mut asked = 0;
+    let mut watch = |_: &Search| {
+        asked += 1;
+        if asked >= most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    player.genmove(&Task { game, komi: 7.5, timed: true }, &mut watch).expect("a move");
+    let moves = player.open.as_ref().map(|open| open.driver.search().root_moves());
+    (moves.unwrap_or_default(), asked)
+}
+
+/// With a number of visits, whatever the clock.
+fn fixed(model: Box<dyn Evaluator>, algorithm: &str) -> EnginePlayer {
+    let EnginePlayer { model, mut options, rng, .. } = engine_player_with(model, algorithm, 2000);
+    options.no_more = true;
+    EnginePlayer::new(model, options, rng)
+}
+
+#[test]
+fn watcher_is_asked_while_all_evaluations_are_ready() {
+    for algorithm in ["puct", "gumbel"] {
+        let start = game(&[]);
+        let mut player = fixed(Box::new(Known::default()), algorithm);
+        let (moves, asked) = watched(&mut player, &start, usize::MAX);
+        assert!(asked >= 15, "{algorithm}: once in 128 visits, not {asked} times");
+        let (batched, _) = watched(&mut fixed(Box::new(Uniform::new()), algorithm), &start, usize::MAX);
+        assert_eq!(moves, batched, "{algorithm}: to be asked changes nothing");
+        player.new_game();
+        watched(&mut player, &start, 4);
+        assert!((1..1000).contains(&visits(&player)), "{algorithm}: {}", visits(&player));
+    }
+}
+
+/// White can only pass, and Black passes, too.
+#[test]
+fn watcher_is_asked_while_all_selections_end_the_game() {
+    for algorithm in ["puct", "gumbel"] {
+        let mut player = fixed(Box::new(Uniform::new()), algorithm);
+        player.options.settings.scoring = Scoring::Area;
+        let board = ". X . X .
+                     X X X X X
+                     X X X X X
+                     X X X X X
+                     X X X X X";
+        let size = Size::new(5).expect("a size");
+        let settled = Game::from_position(testing::position(size, board, go::Color::White));
+        let (_, asked) = watched(&mut player, &settled, usize::MAX);
+        assert!(asked >= 15, "{algorithm}: once in 128 visits, not {asked} times");
+        player.new_game();
+        watched(&mut player, &settled, 4);
+        assert!((1..1000).contains(&visits(&player)), "{algorithm}: {}", visits(&player));
     }
 }
 
