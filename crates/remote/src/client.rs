@@ -64,7 +64,9 @@ impl Client {
         let Some(tiers) = args.inference.as_ref().map(|text| text.parse::<Tiers>()).transpose()? else {
             return Ok(None);
         };
+        let settings = settings(Duration::from_millis(args.inference_deadline), tiers.local);
         let credentials = Credentials::read(args, &tiers)?;
+        let tuned = |endpoint| tuned(endpoint, settings.connect);
         let endpoints = tiers.addresses().map(|address| credentials.endpoint(address).map(tuned));
         let endpoints: Vec<Endpoint> = endpoints.collect::<Result<_, _>>()?;
         let hello = v1::Hello { protocol: PROTOCOL, client: client.to_owned() };
@@ -74,8 +76,6 @@ impl Client {
         };
         let announced = Arc::<Announced>::default();
         let transport = Grpc::new(connect, hello, credentials.token, Arc::clone(&announced));
-        let deadline = Duration::from_millis(args.inference_deadline);
-        let settings = Settings { deadline: deadline.mul_f64(AHEAD), local: tiers.local, ..Settings::DEFAULT };
         let encoding = &args.inference_encoding;
         let encoding = Encoding::of_name(encoding).ok_or_else(|| RemoteError::Encoding(encoding.clone()))?;
         let shared = Client::start(tiers, settings, encoding, transport, announced, stop)?;
@@ -163,12 +163,32 @@ impl Client {
     }
 }
 
+/// The times of a pool whose batches have this deadline. A long one is for a slow link, on which a connection takes three
+/// round trips with TLS, the greeting included.
+fn settings(deadline: Duration, local: bool) -> Settings {
+    let connect = Settings::DEFAULT.connect.max(2 * deadline);
+    Settings { deadline: deadline.mul_f64(AHEAD), connect, local, ..Settings::DEFAULT }
+}
+
 impl Drop for Shared {
     /// Waits for the thread, which logs what the servers did.
     fn drop(&mut self) {
         self.commands = None;
         if let Some(thread) = self.thread.take() {
             let _panicked = thread.join();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn connections_with_a_long_deadline_have_longer() {
+        for (deadline, expected) in [(1, 500), (250, 500), (251, 502), (2000, 4000)] {
+            let settings = settings(Duration::from_millis(deadline), false);
+            assert_eq!(settings.connect, Duration::from_millis(expected), "{deadline} ms");
         }
     }
 }

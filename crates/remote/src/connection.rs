@@ -24,10 +24,8 @@ const WINDOW: u32 = 8 << 20;
 pub const FRAME: u32 = 256 << 10;
 /// The largest message that is taken.
 const MESSAGE: usize = 64 << 20;
-/// A connection that was silent for this time is tested …
+/// A connection that was silent for this time is tested.
 const TEST: Duration = Duration::from_millis(250);
-/// … and fails when the test has no response in this time.
-const TEST_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// A connection that is being made.
 pub(crate) type Connecting = Pin<Box<dyn Future<Output = Result<Channel, transport::Error>> + Send>>;
@@ -68,15 +66,15 @@ impl<C: FnMut(usize) -> Connecting + Send + 'static> Grpc<C> {
     }
 }
 
-/// An endpoint whose connections are fast, and fail soon when they are dead.
-pub(crate) fn tuned(endpoint: Endpoint) -> Endpoint {
+/// An endpoint whose connections are fast, and fail when a test of one has no response in this time.
+pub(crate) fn tuned(endpoint: Endpoint, patience: Duration) -> Endpoint {
     endpoint
         .tcp_nodelay(true)
         .initial_stream_window_size(WINDOW)
         .initial_connection_window_size(WINDOW)
         .max_frame_size(FRAME)
         .http2_keep_alive_interval(TEST)
-        .keep_alive_timeout(TEST_TIMEOUT)
+        .keep_alive_timeout(patience)
         .keep_alive_while_idle(true)
 }
 

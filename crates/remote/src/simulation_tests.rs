@@ -107,7 +107,7 @@ fn connect(connects: Connects) -> impl FnMut(usize) -> Connecting {
             Ok::<_, std::io::Error>(TokioIo::new(stream))
         });
         let endpoint = Endpoint::from_static("http://simulated");
-        Box::pin(async move { tuned(endpoint).connect_with_connector(connector).await })
+        Box::pin(async move { tuned(endpoint, Settings::DEFAULT.connect).connect_with_connector(connector).await })
     }
 }
 

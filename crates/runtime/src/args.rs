@@ -88,7 +88,7 @@ pub struct InferenceArgs {
     pub inference: Option<String>,
 
     /// Milliseconds within which another inference server evaluates a batch when the first one fails; slow servers have
-    /// longer
+    /// longer. Connections have twice the time, and 500 ms at least
     #[arg(long, env = "TENGEN_INFERENCE_DEADLINE", default_value = "250", global = true, value_name = "MILLISECONDS", allow_negative_numbers = true, value_parser = within(1..=600_000_u64))]
     pub inference_deadline: u64,
 

@@ -11,7 +11,7 @@ pub(crate) struct Settings {
     pub(crate) cold: Duration,
     /// A server with outstanding batches that sends nothing for this time is stopped or cut off.
     pub(crate) silence: Duration,
-    /// Time for a connection and its greeting.
+    /// Time for a connection and its greeting, and for the response to a ping.
     pub(crate) connect: Duration,
     /// The first and the longest pause before a connection is tried again, from its loss or from the beginning of the last try.
     pub(crate) backoff: [Duration; 2],
