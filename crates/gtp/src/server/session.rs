@@ -126,13 +126,25 @@ impl<'a> Session<'a> {
         request: Option<&AnalysisRequest>,
         controller: &mut dyn Controller,
     ) -> Result<Decision, Failure> {
-        if self.game.is_over(self.setup.scoring) {
+        let game = self.seen_by(Some(color));
+        self.decide_in(&game, timed, request, controller)
+    }
+
+    /// The same for the player to move in a game that need not be the present one.
+    pub(super) fn decide_in(
+        &mut self,
+        game: &Game,
+        timed: bool,
+        request: Option<&AnalysisRequest>,
+        controller: &mut dyn Controller,
+    ) -> Result<Decision, Failure> {
+        if game.is_over(self.setup.scoring) {
             return Ok(Decision::Move(Move::Pass));
         }
-        let game = self.seen_by(Some(color));
+        let color = game.to_move();
         let began = (self.now)();
-        let until = self.clock.budget(color, &game).filter(|_| timed).map(|time| began + time);
-        let task = Task { game: &game, komi: self.komi, timed: until.is_some() };
+        let until = self.clock.budget(color, game).filter(|_| timed).map(|time| began + time);
+        let task = Task { game, komi: self.komi, timed: until.is_some() };
         let mut ticker = request.map(Ticker::new);
         let mut last = None;
         let decision = self.player.genmove(&task, &mut |search| {

@@ -3,7 +3,6 @@
 use go::{Color, Game, Move, Point, PointSet};
 
 use super::arguments::{Answer, none, one};
-use super::moves::genmove;
 use crate::server::board;
 use crate::server::controller::Controller;
 use crate::server::parse::color;
@@ -49,7 +48,9 @@ pub(super) fn estimate(session: &mut Session<'_>) -> Result<Vec<ChainStatus>, Fa
 }
 
 /// KGS's: a move where the players did not agree on dead stones. As long as the opponent has dead stones, one that
-/// helps to capture them; then a pass.
+/// helps to capture them; then a pass. Where none of their liberties is safe, the player thinks as if there had been no
+/// passes. It passes if that is best where stones outside of pass-alive regions count as alive: without a pass it would
+/// fill its own eyes when there is nothing to play.
 pub(super) fn genmove_cleanup(
     session: &mut Session<'_>,
     arguments: &[&str],
@@ -63,10 +64,23 @@ pub(super) fn genmove_cleanup(
     let mv = match capture(&game, dead) {
         Some(point) => Move::Play(point),
         None if dead.is_empty() => Move::Pass,
-        None => return genmove(session, arguments, controller),
+        None => {
+            let decision = session.decide_in(&before_passes(game), true, None, controller)?;
+            return session.carry_out(player, decision);
+        }
     };
     session.play(player, mv)?;
     Ok(mv.to_gtp(session.game.size()))
+}
+
+/// The game without the passes at its end, which would make another pass the end, with the same player to move.
+fn before_passes(mut game: Game) -> Game {
+    let player = game.to_move();
+    while game.moves().last() == Some(&Move::Pass) {
+        game.undo();
+    }
+    game.set_to_move(player);
+    game
 }
 
 /// A move on a liberty of dead stones that loses nothing: pass-alive regions stay pass-alive, and its own chain keeps two
@@ -93,5 +107,59 @@ pub(super) fn letter(chain: &ChainStatus) -> char {
         (Status::Alive, Color::White) => 'O',
         (Status::Seki, _) => 's',
         (Status::Dead, _) => 'd',
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use go::{Scoring, Size};
+
+    use super::*;
+    use crate::server::tests::{check_with, setup};
+    use crate::server::{Decision, Player, PlayerError, Task, Watch};
+
+    /// Plays the first legal point by row from the top, but passes after a pass; and games go on to this position.
+    struct Agreeable(Game);
+
+    impl Player for Agreeable {
+        fn genmove(&mut self, task: &Task<'_>, _: &mut Watch<'_>) -> Result<Decision, PlayerError> {
+            assert!(!task.game.is_over(Scoring::PassAlive), "a player has no task in a game that is over");
+            let open = task.game.legal_points();
+            let point = open.iter().next().filter(|_| task.game.moves().last() != Some(&Move::Pass));
+            Ok(Decision::Move(point.map_or(Move::Pass, Move::Play)))
+        }
+
+        fn think(&mut self, _: &Game, _: f32, _: &mut Watch<'_>) -> Result<(), PlayerError> {
+            Ok(())
+        }
+
+        fn play_on(&mut self, _: &Game, _: f32) -> Result<Vec<Game>, PlayerError> {
+            Ok(vec![self.0.clone()])
+        }
+    }
+
+    /// Black at C1 would be in atari, and A1 is an eye: an approach move at D1 is needed first.
+    #[test]
+    fn cleanup_after_two_passes_does_not_pass_while_stones_are_dead() {
+        let end = ". . . . .
+                   . . . . .
+                   X X O . .
+                   . X X O .
+                   . X X O .";
+        let end = testing::position(Size::new(5).expect("a size"), end, Color::Black);
+        check_with(
+            &mut Agreeable(Game::from_position(end)),
+            setup(5),
+            "> gogui-play_sequence b A3 w C3 b B3 w D2 b C2 w A2 b pass w B2 b pass w B1 b pass w pass
+             =
+             > final_status_list dead
+             = A2 B2 B1
+             > kgs-genmove_cleanup b
+             = A5
+             > play w pass
+             =
+             > kgs-genmove_cleanup b
+             = B5",
+        );
     }
 }
