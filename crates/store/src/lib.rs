@@ -44,8 +44,9 @@
 //!    checkpoints that newer ones replace; claims on matches in progress; leases; states of live games;
 //!    unfinished games once they are finished and published; and files of games that have gone into an archive, each after a
 //!    comparison with what the archive has. Damaged files of games are moved to `quarantine/`.
-//! 5. Transient errors (a lost connection, a failing server) are retried with exponential back-off and
-//!    not for longer than half a minute; then the caller gets the error.
+//! 5. Transient errors (a lost connection, a failing server) are retried with exponential back-off for half a minute
+//!    after the first; then the caller gets the error. A request without a response fails after two minutes, and is
+//!    retried once.
 //! 6. Objects are checked when they are read, against hashes and schemas, and an error names the file.
 //!
 //! This is the only crate that knows Parquet, and object stores but for decorators in crate `testing`.

@@ -172,7 +172,8 @@ fn retries() -> RetryConfig {
     }
 }
 
-/// A request may carry the weights of a large network over a slow line.
+/// A request may carry the weights of a large network over a slow line. There is no shorter timeout for reads: that of the
+/// HTTP client runs from the beginning of a request to its response, and would end an upload that takes longer.
 fn timeouts() -> ClientOptions {
     ClientOptions::new().with_connect_timeout(Duration::from_secs(5)).with_timeout(Duration::from_secs(120))
 }

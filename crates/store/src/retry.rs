@@ -2,13 +2,13 @@
 
 use std::io::ErrorKind;
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crate::backoff::Backoff;
 use crate::classify::{is_refusal, system_error};
 
-/// Tries of one call, the first included: with the pauses between them, 6 s on average.
-const TRIES: u32 = 7;
+/// How long after its first failure a call is tried again: an outage of this length is not noticed.
+const LIMIT: Duration = Duration::from_secs(30);
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(3);
 
@@ -16,23 +16,27 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(3);
 pub(crate) struct Retry {
     /// Whether the store is a file system of this machine, whose errors say more than those of a network.
     local: bool,
-    tries: u32,
+    /// When the first try failed. Not when it began: a long upload whose connection is lost is tried again, too.
+    failed: Option<Instant>,
     backoff: Backoff,
 }
 
 impl Retry {
     pub(crate) fn new(local: bool) -> Retry {
-        Retry { local, tries: 1, backoff: Backoff::new(FIRST_PAUSE, LONGEST_PAUSE) }
+        Retry { local, failed: None, backoff: Backoff::new(FIRST_PAUSE, LONGEST_PAUSE) }
     }
 
     /// Sleeps if it is worth trying again after this error, and returns whether it is.
     pub(crate) fn wait_after(&mut self, error: &object_store::Error) -> bool {
-        if self.tries == TRIES || !is_transient(error, self.local) {
-            return false;
-        }
-        thread::sleep(self.backoff.pause());
-        self.tries += 1;
+        let failing = self.failed.get_or_insert_with(Instant::now).elapsed();
+        let Some(pause) = self.pause_after(error, failing) else { return false };
+        thread::sleep(pause);
         true
+    }
+
+    /// The pause before the next try, so long after the first failure; `None` when there is to be none.
+    fn pause_after(&mut self, error: &object_store::Error, failing: Duration) -> Option<Duration> {
+        (failing < LIMIT && is_transient(error, self.local)).then(|| self.backoff.pause())
     }
 }
 
@@ -59,11 +63,32 @@ mod tests {
         object_store::Error::Generic { store: "test", source: source.into() }
     }
 
+    /// The pauses of a call whose tries all fail, each after this time, and when the last one fails.
+    fn pauses_of(each: Duration) -> (Vec<Duration>, Duration) {
+        let (mut retry, mut failing, mut pauses) = (Retry::new(true), Duration::ZERO, Vec::new());
+        while let Some(pause) = retry.pause_after(&error(io::Error::other("lost")), failing) {
+            pauses.push(pause);
+            failing += pause + each;
+        }
+        (pauses, failing)
+    }
+
     #[test]
-    fn retry_gives_up_after_seven_tries() {
-        let mut retry = Retry::new(true);
-        retry.backoff = Backoff::new(Duration::ZERO, Duration::ZERO);
-        assert_eq!((0..20).filter(|_| retry.wait_after(&error(io::Error::other("lost")))).count(), 6);
+    fn retry_lasts_half_a_minute_with_growing_pauses() {
+        let (first, longest) = (FIRST_PAUSE.mul_f64(1.25), LONGEST_PAUSE.mul_f64(1.25));
+        for seconds in [0, 1, 5] {
+            let each = Duration::from_secs(seconds);
+            let (pauses, failing) = pauses_of(each);
+            assert!(failing >= LIMIT && failing < LIMIT + longest + each, "{failing:?} at {each:?} a try");
+            assert!(pauses[0] <= first && pauses.iter().all(|&pause| pause <= longest), "{pauses:?}");
+        }
+        let (pauses, _) = pauses_of(Duration::ZERO);
+        assert!((10..20).contains(&pauses.len()), "{pauses:?}");
+    }
+
+    #[test]
+    fn call_that_hangs_is_retried_once() {
+        assert_eq!(pauses_of(Duration::from_secs(120)).0.len(), 1);
     }
 
     #[test]
