@@ -76,7 +76,7 @@ impl Archives {
         let archives = self.list()?;
         // Also where all archives before it were pruned.
         let number = archives.last().map_or(1, |archive| archive.number + 1).max(self.marks.newest()?.first_archive);
-        let (mut batch, mut full) = (Builder::default(), false);
+        let (mut batch, mut full) = (Builder::new(&self.at.store), false);
         let known = |file: &FileRef| archives.iter().any(|archive| archive.sources.contains_key(file));
         let left = |file: &FileRef| done.left.iter().any(|(left, _)| left == file);
         let files: Vec<FileRef> = loose.into_iter().filter(|file| !known(file) && !left(file)).collect();

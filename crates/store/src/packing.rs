@@ -15,10 +15,13 @@ use crate::folder::RunFolder;
 use crate::names::number_name;
 use crate::parts::Part;
 use crate::projection::TableWriter;
+use crate::store::Store;
 
-/// Bytes of Parquet in an archive, all tables together: what a compaction holds in memory. 100,000 games on 9x9 take
-/// about 0.5 GB of them, as many on 19x19 about 1.9 GB, which makes two archives.
-const LARGEST: usize = 3 << 29;
+/// Bytes of Parquet in an archive in a folder, all tables together: what a compaction holds in memory. 100,000 games on
+/// 9x9 take about 0.5 GB of them, as many on 19x19 about 1.9 GB, which makes two archives.
+const LARGEST_IN_FOLDER: usize = 3 << 29;
+/// The same in a bucket. A table is one request, which fails after two minutes: this takes 18 Mbit/s at most.
+const LARGEST_IN_BUCKET: usize = 256 << 20;
 
 /// Bytes of Parquet in a row group: what a reader who wants a single source holds in memory is about ten times as much.
 const GROUP: usize = 4 << 20;
@@ -38,8 +41,9 @@ pub(crate) struct Weighed {
 }
 
 /// An archive in the making.
-#[derive(Default)]
 pub(crate) struct Builder {
+    /// Bytes of Parquet at most.
+    largest: usize,
     pub(crate) sources: Vec<ArchivedFile>,
     pub(crate) games: Table,
     examples: Table,
@@ -67,10 +71,22 @@ impl Loaded {
 }
 
 impl Builder {
+    pub(crate) fn new(store: &Store) -> Builder {
+        Builder {
+            largest: if store.folder().is_some() { LARGEST_IN_FOLDER } else { LARGEST_IN_BUCKET },
+            sources: Vec::new(),
+            games: Table::default(),
+            examples: Table::default(),
+            holdout: Table::default(),
+            sgf: None,
+            bytes: 0,
+        }
+    }
+
     /// Whether one more file would make it too large.
     pub(crate) fn is_full(&self, next: &Loaded, most: usize) -> bool {
         let games = self.games.rows + next.games.table.num_rows();
-        !self.sources.is_empty() && (games > most || self.bytes + next.bytes() > LARGEST)
+        !self.sources.is_empty() && (games > most || self.bytes + next.bytes() > self.largest)
     }
 
     /// Adds a file, or says why it cannot be put together with those before.
@@ -154,5 +170,31 @@ impl Table {
             self.write();
         }
         self.writer.map(|writer| writer.finish(entries))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use go::Size;
+    use record::{games, synthetic};
+
+    use super::*;
+
+    /// A table is one request, which a slow line must carry before its timeout.
+    #[test]
+    fn archives_in_bucket_are_smaller_than_in_folder() {
+        let table = games::to_batch(&[synthetic::game("m-1", "w", 0, Size::new(5).unwrap(), 8)]);
+        let games = || Weighed { table: table.clone(), bytes: 200 << 20 };
+        let loaded = || Loaded { games: games(), examples: None, holdout: None, sgf: None };
+        let is_full_after_one = |store: &Store| {
+            let mut archive = Builder::new(store);
+            assert!(!archive.is_full(&loaded(), 100));
+            let file = FileRef { model: 1, stem: "w-0000000000001".parse().unwrap() };
+            archive.put(&file, loaded()).unwrap();
+            archive.is_full(&loaded(), 100)
+        };
+        let folder = tempfile::tempdir().unwrap();
+        assert!(!is_full_after_one(&Store::open(folder.path().to_str().unwrap()).unwrap()));
+        assert!(is_full_after_one(&Store::in_memory().unwrap()));
     }
 }
