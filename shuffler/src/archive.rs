@@ -1,5 +1,6 @@
 //! Putting many small files of games into few large ones, when there are enough.
 
+use exit_class::{Classified, ExitClass};
 use store::{Compaction, Run, StoreError};
 
 /// Games in an archive, at most. Five files of 100,000 games are nothing to list, and a worker on 9x9 plays as many in a
@@ -39,4 +40,22 @@ pub fn compact_when_due(run: &Run) -> Result<(), StoreError> {
         );
     }
     Ok(())
+}
+
+/// As [`compact_when_due`], except that a store which is unreachable or refuses writes is no error: the run needs no archives,
+/// and the next call continues. Where the stage cannot do without the store, its other requests fail, too.
+///
+/// # Errors
+/// Damaged data: an archive that is not what its sources are.
+pub(crate) fn compact_if_possible(run: &Run) -> Result<(), StoreError> {
+    match compact_when_due(run) {
+        Err(error) if matches!(error.class(), ExitClass::StoreUnreachable | ExitClass::StoreRefuses) => {
+            tracing::warn!(
+                %error,
+                "compaction failed; retrying after the next shards, or run `shuffler --compact=1` near the store"
+            );
+            Ok(())
+        }
+        done => done,
+    }
 }

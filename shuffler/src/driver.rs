@@ -7,9 +7,10 @@ use config::RunConfig;
 use runtime::{Reporter, Step, Waiting};
 use store::{Backoff, Run};
 
+use crate::archive::compact_if_possible;
 use crate::calibrate::Calibrator;
 use crate::event::Event;
-use crate::{Shuffler, ShufflerError, compact_when_due};
+use crate::{Shuffler, ShufflerError};
 
 /// The shortest interval between two polls of the store.
 const SOON: Duration = Duration::from_secs(1);
@@ -113,7 +114,7 @@ fn publish(
 ) -> Result<(), ShufflerError> {
     let manifest = shuffler.publish(generation)?;
     reporter.report(Event::Published(Box::new(manifest)));
-    compact_when_due(run)?;
+    compact_if_possible(run)?;
     Ok(())
 }
 

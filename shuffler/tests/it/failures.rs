@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use bytes::Bytes;
 use config::RunName;
-use runtime::{Silent, Stop};
+use runtime::{Driver as _, Silent, Step, Stop};
 use shuffler::Driver;
 use store::{ModelMetadata, Run, StoreError};
 use tempfile::TempDir;
@@ -161,4 +161,45 @@ fn following_makes_shards_as_models_appear() {
         shuffler.join().unwrap();
     });
     assert_eq!(run.shards().generations().unwrap(), [1, 2]);
+}
+
+/// Files of games of a model, with their names.
+fn files_of_games(folder: &TempDir, model: u32) -> Vec<(PathBuf, Vec<u8>)> {
+    let entries = fs::read_dir(folder.path().join(format!("r/games/{model:06}"))).unwrap();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    paths.sort();
+    paths.into_iter().map(|path| (path.clone(), fs::read(path).unwrap())).collect()
+}
+
+/// A run does not need archives; but one that is not what its sources are is never passed over.
+#[test]
+fn failed_compaction_is_retried_after_the_next_shards_and_damage_is_an_error() {
+    let (folder, run) = in_folder();
+    run.create(&config(&["loop.models=9"])).unwrap();
+    let made = || (run.shards().generations().unwrap(), run.archives().loose_files().unwrap().len());
+    // As many files as make a compaction due.
+    for number in 0..500 {
+        run.games().publish_as(&file(0, number), &games(0, number, number + 1)).unwrap();
+    }
+    let loose = files_of_games(&folder, 0);
+    // A file where a folder must go: the one obstacle that also stops root, as whom tests may run.
+    let obstacle = folder.path().join("r/examples/archive");
+    fs::write(&obstacle, "").unwrap();
+    let mut driver = Driver::new(&run, Silent).unwrap();
+    assert_eq!(driver.step().unwrap(), Step::Worked);
+    assert_eq!(made(), (vec![1], 500));
+
+    fs::remove_file(&obstacle).unwrap();
+    publish_model(&run, 1);
+    play(&run, 1, 0, 20);
+    assert_eq!(driver.step().unwrap(), Step::Worked);
+    assert_eq!(made(), (vec![1, 2], 0));
+
+    loose.iter().for_each(|(path, bytes)| fs::write(path, bytes).unwrap());
+    fs::write(&loose[0].0, &loose[1].1).unwrap();
+    publish_model(&run, 2);
+    play(&run, 2, 0, 20);
+    let error = driver.step().unwrap_err().to_string();
+    assert!(error.contains("it is another in archive 000001"), "{error}");
+    assert!(loose[0].0.exists());
 }
