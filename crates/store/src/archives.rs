@@ -9,16 +9,20 @@ use lru::LruCache;
 use object_store::path::Path;
 use record::RecordError;
 
-use crate::archive::{Archive, ArchivedFile, CONTENTS, Contents, FORMAT, archive_path};
+use crate::archive::{ARCHIVE, Archive, ArchivedFile, CONTENTS, Contents, FORMAT, archive_path};
 use crate::error::StoreError;
 use crate::files::{FileRef, GAMES, PARQUET};
 use crate::folder::RunFolder;
 use crate::marks::Marks;
+use crate::names::{number_name, parse_number};
 use crate::partial_read::OpenTable;
 
 /// Tables of archives whose footers are in memory, at most. That of an archive takes up to a megabyte, and a long run has hundreds
 /// of archives; readers go from one to the next.
 const TABLES: NonZeroUsize = NonZeroUsize::new(16).expect("above 0");
+
+/// What to do about the games of an archive, which say what it holds, where they are damaged or missing.
+const REMEDY: &str = "restore the file from a backup; without it the games of the archive cannot be found";
 
 /// A table of an archive: the number of the archive, and the folder.
 type TableKey = (u32, &'static str);
@@ -35,6 +39,8 @@ pub struct Archives {
 #[derive(Debug)]
 struct Known {
     opened: BTreeMap<u32, Arc<Archive>>,
+    /// Whether a listing has shown that none is missing before a later one.
+    listed: bool,
     /// The tables that were used last.
     tables: LruCache<TableKey, Arc<OpenTable>>,
     /// The row group that was read last of each folder, for the sources that follow.
@@ -51,7 +57,7 @@ struct Decoded {
 
 impl Default for Known {
     fn default() -> Known {
-        Known { opened: BTreeMap::new(), tables: LruCache::new(TABLES), last: BTreeMap::new() }
+        Known { opened: BTreeMap::new(), listed: false, tables: LruCache::new(TABLES), last: BTreeMap::new() }
     }
 }
 
@@ -61,11 +67,41 @@ impl Archives {
     }
 
     /// All archives, the oldest first. They are numbered without gaps from the first that was not pruned, so this requests the
-    /// next until there is none and lists nothing. A reader that lists files first and archives after misses no game.
+    /// next until there is none, and lists the folder once in a process. A reader that lists files first and archives after
+    /// misses no game.
+    pub(crate) fn list(&self) -> Result<Vec<Arc<Archive>>, StoreError> {
+        let newest = self.open_new()?;
+        let listed = self.known().listed;
+        if !listed {
+            self.check_gaps(newest)?;
+        }
+        Ok(self.known().opened.values().cloned().collect())
+    }
+
+    /// Fails where an archive is missing and there are later ones, which nothing would find.
+    fn check_gaps(&self, newest: u32) -> Result<(), StoreError> {
+        let names = self.at.store.files(&self.at.path([GAMES, ARCHIVE]))?;
+        let number = |name: &String| parse_number(name.strip_suffix(PARQUET)?.strip_suffix('.')?);
+        let there: BTreeSet<u32> = names.iter().filter_map(number).collect();
+        let after_gap = |newest: u32| there.range(newest + 1..).next().copied().filter(|&next| next > newest + 1);
+        // Others may have been made, or pruned, between the requests and the listing.
+        if after_gap(newest).is_some() {
+            let newest = self.open_new()?;
+            if let Some(next) = after_gap(newest) {
+                let path = self.at.store.name(&archive_path(&self.at, GAMES, newest + 1));
+                let reason = format!("it is missing, and archive {} exists; {REMEDY}", number_name(next));
+                return Err(StoreError::Damaged { path, reason });
+            }
+        }
+        self.known().listed = true;
+        Ok(())
+    }
+
+    /// Opens the archives that are not known yet, and returns the number of the newest, or of the last that was pruned.
     ///
     /// The next is requested alone. Where it is there others may be, and more and more are requested at once: a process that has
     /// just started opens hundreds.
-    pub(crate) fn list(&self) -> Result<Vec<Arc<Archive>>, StoreError> {
+    fn open_new(&self) -> Result<u32, StoreError> {
         let mut known = self.known().opened.last_key_value().map_or(0, |(&number, _)| number);
         let mut ahead = 1;
         loop {
@@ -89,13 +125,12 @@ impl Archives {
             }
             let first = self.marks.newest()?.first_archive;
             self.known().opened.retain(|&number, _| number >= first);
-            // It was pruned, not yet made.
+            // Otherwise it was pruned.
             if known + 1 >= first {
-                break;
+                return Ok(known);
             }
             known = first - 1;
         }
-        Ok(self.known().opened.values().cloned().collect())
     }
 
     /// The archive that holds a file, if one does that is known or has been made meanwhile.
@@ -113,18 +148,19 @@ impl Archives {
 
     fn open_archive(&self, number: u32) -> Result<Archive, StoreError> {
         let path = archive_path(&self.at, GAMES, number);
-        let damaged = |reason| StoreError::Damaged { path: self.at.store.name(&path), reason };
-        let table = self.at.store.open_table(&path)?;
+        let damaged = |reason: String| StoreError::Damaged { path: self.at.store.name(&path), reason };
+        let unusable = |reason: String| damaged(reason).with_remedy(REMEDY);
+        let table = self.at.store.open_table(&path).map_err(|error| error.with_remedy(REMEDY))?;
         let text =
-            table.entry(CONTENTS).ok_or_else(|| damaged("metadata key `tengen.archive` is missing".to_owned()))?;
-        let mut contents: Contents = toml::from_str(text).map_err(|e| damaged(e.message().to_owned()))?;
+            table.entry(CONTENTS).ok_or_else(|| unusable("metadata key `tengen.archive` is missing".to_owned()))?;
+        let mut contents: Contents = toml::from_str(text).map_err(|e| unusable(e.message().to_owned()))?;
         if contents.format != FORMAT {
             return Err(damaged(format!("it has format {}, and this program reads {FORMAT}", contents.format)));
         }
         let sources = contents.sources.iter().map(|line| line.parse::<ArchivedFile>());
         let sources: Result<BTreeMap<FileRef, ArchivedFile>, StoreError> =
             sources.map(|source| source.map(|source| (source.file.clone(), source))).collect();
-        let sources = sources.map_err(|e| damaged(e.to_string()))?;
+        let sources = sources.map_err(|e| unusable(e.to_string()))?;
         contents.sources = Vec::new();
         self.known().tables.put((number, GAMES), table.into());
         Ok(Archive { number, contents, sources })

@@ -295,8 +295,31 @@ fn damaged_archive_is_named() {
     let said = format!("{} is damaged: its SHA-256", path.display());
     assert!(problems[0].to_string().starts_with(&said), "{}", problems[0]);
     fs::write(folder.path().join("r/games/archive/000001.parquet"), "PAR1").unwrap();
-    let error = fresh(&run).games().files(1).unwrap_err();
-    assert!(error.to_string().contains("games/archive/000001.parquet is damaged: it is cut off"), "{error}");
+    let error = fresh(&run).games().files(1).unwrap_err().to_string();
+    assert!(error.contains("games/archive/000001.parquet is damaged: it is cut off"), "{error}");
+    assert!(error.contains("; restore the file from a backup"), "{error}");
+}
+
+/// Readers request one archive after the other: they would take the gap for the end, and a compaction would fill it.
+#[test]
+fn missing_archive_before_others_is_named() {
+    let (folder, run) = in_folder();
+    publish(&run, 0..6);
+    assert_eq!(run.archives().compact(1, 2 * EACH as usize).unwrap().archives, 3);
+    let archive = |number: u32| folder.path().join(format!("r/games/archive/{number:06}.parquet"));
+    for (missing, next) in [(2, 3), (1, 3)] {
+        fs::remove_file(archive(missing)).unwrap();
+        let fresh = fresh(&run);
+        let said = format!("{} is damaged: it is missing, and archive {next:06} exists; ", archive(missing).display());
+        for _ in 0..2 {
+            let error = fresh.games().files(1).unwrap_err().to_string();
+            assert!(error.starts_with(&said) && error.contains("restore the file from a backup"), "{error}");
+        }
+        assert!(fresh.archives().compact(1, 100).unwrap_err().is_damage());
+    }
+    // The last one is not missed.
+    fs::remove_file(archive(3)).unwrap();
+    assert_eq!(fresh(&run).games().files(1).unwrap(), []);
 }
 
 /// Writers, two compactors and a reader at once: the reader sees every game once, and more and more of them.
