@@ -149,7 +149,7 @@ impl<'a> Bootstrap<'a> {
 
     /// Logs the losses of the batches since the last line.
     fn line(&mut self) {
-        if let Some(losses) = Losses::mean(&self.batches) {
+        if let Some(losses) = Losses::mean(&self.config.train, &self.batches) {
             self.journal.put(self.trainer.steps(), Set::Train, &losses, &[("learning_rate", self.trainer.rate())]);
         }
         self.batches.clear();

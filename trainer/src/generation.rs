@@ -121,7 +121,7 @@ impl<'a> GenerationTrainer<'a> {
             let step = self.work.trainer.steps();
             self.reporter.report(TrainerEvent::Step { generation, done, steps, step, rate, losses });
         }
-        let Some(losses) = Losses::mean(&batches) else { return Ok(()) };
+        let Some(losses) = Losses::mean(&self.config.train, &batches) else { return Ok(()) };
         let speed = read as f32 / began.elapsed().as_secs_f32();
         let others = [
             ("learning_rate", rate),

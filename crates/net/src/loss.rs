@@ -41,6 +41,8 @@ pub(crate) struct Loss {
     pub(crate) tensor: Tensor,
     /// Policy, value, ownership, score, opponent policy.
     parts: [Tensor; 5],
+    /// The weights of the positions that have a target of ownership, score, opponent policy.
+    known: [Tensor; 3],
     /// Logarithms of the predicted probabilities, and the target's probabilities.
     logs: Tensor,
     target: Tensor,
@@ -166,24 +168,25 @@ pub(crate) fn loss(answers: &Answers, targets: &TargetTensors, loss_config: &Los
     let policy = mean(&cross(&target, &logs)?)?;
     let value = mean(&loss_config.answered(answers, outcomes, searches)?)?;
     let zero = policy.f_detach()?.f_zeros_like()?;
-    let ownership = match &answers.ownership {
+    let nothing = || (zero.shallow_clone(), zero.shallow_clone());
+    let (ownership, owned) = match &answers.ownership {
         Some(logits) if targets.ownership.numel() > 0 => {
             let owners = targets.ownership.f_view_as(logits)?;
             known_mean(&wrong_owners(logits, &owners)?, &targets.ownership_known, weights)?
         }
-        _ => zero.shallow_clone(),
+        _ => nothing(),
     };
-    let score = match &answers.scores {
+    let (score, scored) = match &answers.scores {
         Some(scores) => known_mean(&huber(&(scores - &targets.scores))?, &targets.scores_known, weights)?,
-        None => zero.shallow_clone(),
+        None => nothing(),
     };
-    let opponent_policy = match &answers.opponent_policy {
+    let (opponent_policy, replied) = match &answers.opponent_policy {
         Some(logits) if targets.opponent_moves.numel() > 0 => {
             let moves = targets.opponent_moves.f_view_as(logits)?;
             let cost = cross(&moves, &logits.f_log_softmax(-1, kind)?)?;
             known_mean(&cost, &moves.f_sum_dim_intlist(-1, false, kind)?, weights)?
         }
-        _ => zero,
+        _ => nothing(),
     };
     let weighed = [
         (&value, loss_config.value_weight),
@@ -195,6 +198,7 @@ pub(crate) fn loss(answers: &Answers, targets: &TargetTensors, loss_config: &Los
     Ok(Loss {
         tensor: sum.f_view([1])?,
         parts: [policy, value, ownership, score, opponent_policy],
+        known: [owned, scored, replied],
         logs,
         target,
         values: answers.values.shallow_clone(),
@@ -231,18 +235,19 @@ fn mean(x: &Tensor, weights: &Tensor) -> Result<Tensor, NetError> {
     Ok((x * weights).f_sum(x.kind())?.f_div(&weights.f_sum(x.kind())?)?)
 }
 
-/// The mean over the positions that have a target; 0 when none has.
-fn known_mean(x: &Tensor, known: &Tensor, weights: &Tensor) -> Result<Tensor, NetError> {
+/// The mean over the positions that have a target, and their weight; 0 when none has.
+fn known_mean(x: &Tensor, known: &Tensor, weights: &Tensor) -> Result<(Tensor, Tensor), NetError> {
     let weights = known * weights;
-    let total = weights.f_sum(x.kind())?.f_clamp_min(f64::from(f32::MIN_POSITIVE))?;
-    Ok((x * &weights).f_sum(x.kind())?.f_div(&total)?)
+    let total = weights.f_sum(x.kind())?;
+    let divisor = total.f_clamp_min(f64::from(f32::MIN_POSITIVE))?;
+    Ok(((x * &weights).f_sum(x.kind())?.f_div(&divisor)?, total))
 }
 
 impl Loss {
     /// The numbers, without the penalty.
     pub(crate) fn read(&self) -> Result<Losses, NetError> {
         let facts = numbers(&self.facts()?)?;
-        Ok(Losses::of_facts(facts.try_into().expect("`facts` stacks five parts and nine facts")))
+        Ok(Losses::of_facts(facts.try_into().expect("`facts` stacks five parts, three weights and nine facts")))
     }
 
     /// The same as a tensor on the device, for [`Losses::of_facts`].
@@ -268,17 +273,18 @@ impl Loss {
             mean(&(values - mixed).f_square()?)?,
             mean(&(mixed - mean(mixed)?).f_square()?)?,
         ];
-        let all: Vec<&Tensor> = self.parts.iter().chain(&facts).collect();
+        let all: Vec<&Tensor> = self.parts.iter().chain(&self.known).chain(&facts).collect();
         Ok(Tensor::f_stack(&all, 0)?)
     }
 }
 
 impl Losses {
     /// Numbers that [`Loss::facts`] makes.
-    pub(crate) const FACTS: usize = 14;
+    pub(crate) const FACTS: usize = 17;
 
     pub(crate) fn of_facts(facts: [f32; Losses::FACTS]) -> Losses {
-        let [policy, value, ownership, score, opponent_policy, total, accuracy, top_three, ..] = facts;
+        let [policy, value, ownership, score, opponent_policy, owned, scored, replied, ..] = facts;
+        let [.., total, accuracy, top_three, _, _, _, _, _, _] = facts;
         let [.., target_entropy, output_entropy, mean_value, value_confidence, value_error, constant_error] = facts;
         Losses {
             policy,
@@ -286,6 +292,9 @@ impl Losses {
             ownership,
             score,
             opponent_policy,
+            ownership_known: owned,
+            score_known: scored,
+            opponent_policy_known: replied,
             l2: 0.0,
             total,
             accuracy,

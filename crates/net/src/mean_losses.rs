@@ -1,5 +1,7 @@
 //! What batches cost, in numbers.
 
+use config::Train;
+
 /// The losses of one batch or of several. All are means over positions by their weights, entropies in nats.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Losses {
@@ -7,14 +9,20 @@ pub struct Losses {
     pub policy: f32,
     /// Value loss by `train.value_loss`: as a rule the squared error (v − t)², at most 4.
     pub value: f32,
-    /// Ownership loss: cross-entropy of the points, less that of the target with itself; 0 where it is
-    /// not trained.
+    /// Ownership loss: cross-entropy of the points, less that of the target with itself. Like those of score and
+    /// opponent policy it is a mean over the positions that have a target, and 0 where none has, or without the head.
     pub ownership: f32,
     /// Score loss: half the square of the error in points by the side of the board, or of an error above
-    /// 1 its size less ½ (Huber); 0 without the head.
+    /// 1 its size less ½ (Huber).
     pub score: f32,
-    /// Cross-entropy of the predicted policy of the opponent against the move it played; 0 without the head.
+    /// Cross-entropy of the predicted policy of the opponent against the move it played.
     pub opponent_policy: f32,
+    /// The weight of the positions with an ownership target, 0 without the head.
+    pub ownership_known: f32,
+    /// The weight of the positions with a score, 0 without the head.
+    pub score_known: f32,
+    /// The weight of the positions with a move of the opponent, 0 without the head.
+    pub opponent_policy_known: f32,
     /// The penalty λ‖w‖²/2 on the weights.
     pub l2: f32,
     /// The sum of all, each by its weight: what training makes small.
@@ -38,21 +46,31 @@ pub struct Losses {
 }
 
 impl Losses {
-    /// The mean of several batches, each with the sum of the weights of its positions; `None` of none.
-    pub fn mean(batches: &[(f64, Losses)]) -> Option<Losses> {
+    /// The mean of several batches, each with the sum of the weights of its positions; `None` of none. Where positions
+    /// may lack a target, those with one count: a batch without any costs 0 there, which says nothing of the network.
+    pub fn mean(train: &Train, batches: &[(f64, Losses)]) -> Option<Losses> {
         let total: f64 = batches.iter().map(|(weight, _)| weight).sum();
         let mean = |part: fn(&Losses) -> f32| {
             let sum: f64 = batches.iter().map(|(weight, losses)| weight * f64::from(part(losses))).sum();
             (sum / total) as f32
         };
-        (total > 0.0).then(|| Losses {
+        let known = |known: fn(&Losses) -> f32| batches.iter().map(|(_, l)| f64::from(known(l))).sum::<f64>();
+        let known_mean = |part: fn(&Losses) -> f32, weight: fn(&Losses) -> f32| {
+            let total = known(weight);
+            let sum: f64 = batches.iter().map(|(_, l)| f64::from(weight(l)) * f64::from(part(l))).sum();
+            if total > 0.0 { (sum / total) as f32 } else { mean(part) }
+        };
+        let parts = || Losses {
             policy: mean(|l| l.policy),
             value: mean(|l| l.value),
-            ownership: mean(|l| l.ownership),
-            score: mean(|l| l.score),
-            opponent_policy: mean(|l| l.opponent_policy),
+            ownership: known_mean(|l| l.ownership, |l| l.ownership_known),
+            score: known_mean(|l| l.score, |l| l.score_known),
+            opponent_policy: known_mean(|l| l.opponent_policy, |l| l.opponent_policy_known),
+            ownership_known: known(|l| l.ownership_known) as f32,
+            score_known: known(|l| l.score_known) as f32,
+            opponent_policy_known: known(|l| l.opponent_policy_known) as f32,
             l2: mean(|l| l.l2),
-            total: mean(|l| l.total),
+            total: 0.0,
             accuracy: mean(|l| l.accuracy),
             top_three: mean(|l| l.top_three),
             target_entropy: mean(|l| l.target_entropy),
@@ -61,7 +79,20 @@ impl Losses {
             value_confidence: mean(|l| l.value_confidence),
             value_error: mean(|l| l.value_error),
             constant_error: mean(|l| l.constant_error),
-        })
+        };
+        (total > 0.0).then(parts).map(|parts| Losses { total: parts.sum(train), ..parts })
+    }
+
+    /// The sum of the parts and the penalty, each by its weight.
+    fn sum(&self, train: &Train) -> f32 {
+        let weighed = [
+            (self.value, train.value_weight),
+            (self.ownership, train.ownership_weight),
+            (self.score, train.score_weight),
+            (self.opponent_policy, train.opponent_policy_weight),
+        ];
+        let weighed = weighed.map(|(part, weight)| f64::from(part) * f64::from(weight));
+        (f64::from(self.policy) + weighed.iter().sum::<f64>() + f64::from(self.l2)) as f32
     }
 
     /// With the penalty on the weights, which does not depend on positions.

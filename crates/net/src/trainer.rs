@@ -146,7 +146,7 @@ impl Trainer {
         let (facts, rest) = read.as_chunks::<{ Losses::FACTS }>();
         let losses: Vec<(f64, Losses)> =
             weights.into_iter().zip(facts.iter().map(|&facts| Losses::of_facts(facts))).collect();
-        let losses = Losses::mean(&losses).ok_or(NetError::NoExamples)?.with_l2(rest[0]);
+        let losses = Losses::mean(train, &losses).ok_or(NetError::NoExamples)?.with_l2(rest[0]);
         self.gradient_norm = rest[1];
         if !losses.total.is_finite() {
             return Err(NetError::Diverged { step: self.step, loss: losses.total });
@@ -234,7 +234,7 @@ impl Trainer {
         let work = |tower: &Tower, rows: Range<usize>| measure(tower, train_config, encoding, &examples[rows]);
         let evaluated = each(network, self.train_device.threads, parts, work)?;
         let losses: Vec<(f64, Losses)> = evaluated.iter().map(|part| (part.weight, part.losses)).collect();
-        let losses = Losses::mean(&losses).ok_or(NetError::NoExamples)?;
+        let losses = Losses::mean(train, &losses).ok_or(NetError::NoExamples)?;
         let losses = losses.with_l2(penalty(network, train.l2)?.f_double_value(&[])? as f32);
         let values: Vec<f32> = evaluated.into_iter().flat_map(|part| part.values).collect();
         Ok(Measured { losses, calibration: Calibration::new(examples, &values) })
@@ -312,3 +312,6 @@ pub(crate) fn tower(weights: &Weights, train_device: TrainDevice) -> Result<Towe
     let options = TensorOptions::open(train_device.device, train_device.precision)?;
     unpanicked_on(options.device, || Tower::new(weights, options, Format::Points))
 }
+
+#[cfg(test)]
+mod tests;

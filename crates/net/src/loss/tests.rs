@@ -190,6 +190,7 @@ fn owners_and_scores_by_hand() {
     let losses = loss(&answers, &batch, &loss_config(0.0)).unwrap().read().unwrap();
     // ln 2 for a point of the mover at probability ½, 0 for a neutral one.
     assert!(close(losses.ownership, LN2 / 2.0) && close(losses.score, 0.125), "{losses:?}");
+    assert_eq!((losses.ownership_known, losses.score_known, losses.opponent_policy_known), (1.0, 1.0, 0.0));
     assert!(close(losses.total, losses.policy + 0.5 * LN2 / 2.0 + 0.25 * 0.125), "{losses:?}");
     answers.scores = Some(Tensor::from_slice(&[-2.5f32, 0.0]));
     assert!(close(loss(&answers, &batch, &loss_config(0.0)).unwrap().read().unwrap().score, 2.5), "|3| − ½");
@@ -258,7 +259,29 @@ fn confidence_and_errors_of_values() {
 
 #[test]
 fn batches_count_by_their_weights() {
+    let train = config::Preset::Minigo.config().train;
     let one = |policy| Losses { policy, ..Losses::default() };
-    assert_eq!(Losses::mean(&[(3.0, one(1.0)), (1.0, one(5.0))]).unwrap().policy, 2.0);
-    assert_eq!(Losses::mean(&[]), None);
+    assert_eq!(Losses::mean(&train, &[(3.0, one(1.0)), (1.0, one(5.0))]).unwrap().policy, 2.0);
+    assert_eq!(Losses::mean(&train, &[]), None);
+}
+
+#[test]
+fn losses_of_targets_count_by_the_weights_of_positions_that_have_one() {
+    let train = config::Train {
+        value_weight: 2.0,
+        ownership_weight: 0.5,
+        score_weight: 0.25,
+        opponent_policy_weight: 1.0,
+        ..config::Preset::Minigo.config().train
+    };
+    let none = Losses { policy: 1.0, value: 0.5, l2: 0.25, ..Losses::default() };
+    let both = Losses { ownership: 0.5, ownership_known: 1.0, score: 4.0, score_known: 2.0, ..none };
+    let owners = Losses { ownership: 2.0, ownership_known: 3.0, ..none };
+    let mean = |batches: &[(f64, Losses)]| Losses::mean(&train, batches).unwrap();
+    let all = mean(&[(2.0, none), (2.0, both), (4.0, owners)]);
+    assert_eq!((all.ownership, all.score, all.opponent_policy), (1.625, 4.0, 0.0));
+    assert_eq!((all.ownership_known, all.score_known, all.opponent_policy_known), (4.0, 2.0, 0.0));
+    assert_eq!(all.total, 1.0 + 2.0 * 0.5 + 0.5 * 1.625 + 0.25 * 4.0 + 0.25);
+    assert_eq!(mean(&[(4.0, mean(&[(2.0, none), (2.0, both)])), (4.0, owners)]), all, "the mean of means");
+    assert_eq!(mean(&[(2.0, none), (1.0, none)]).total, 2.25, "nothing has a target");
 }
