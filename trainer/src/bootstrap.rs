@@ -200,13 +200,13 @@ impl Driver for Bootstrap<'_> {
             self.measure()?;
         }
         if is_done {
-            self.publish_journal()?;
             self.publish()?;
+            self.publish_journal()?;
             return Ok(Step::Finished);
         }
         if self.saved.elapsed() >= SAVE_EVERY {
-            self.publish_journal()?;
             self.save()?;
+            self.publish_journal()?;
         }
         Ok(Step::Worked)
     }
@@ -217,11 +217,12 @@ impl Driver for Bootstrap<'_> {
     }
 
     fn shut_down(&mut self) -> Result<(), TrainerError> {
+        self.save()?;
         if !self.batches.is_empty() {
             self.line();
             self.publish_journal()?;
         }
-        self.save()
+        Ok(())
     }
 }
 

@@ -76,8 +76,8 @@ impl<'a> GenerationTrainer<'a> {
                 self.measure_references(&mut journal)?;
             }
             if self.work.progress.batches > before {
-                journal.publish(self.run)?;
                 save(self.run, self.config, self.work)?;
+                journal.publish(self.run)?;
             }
         }
         Ok(())

@@ -3,6 +3,9 @@
 //! A stretch of training, which ends with a checkpoint, has two files of its own:
 //! `GENERATION-TIME.jsonl` and `events.out.tfevents.TIME.GENERATION`. TensorBoard takes all event files of a folder, in
 //! order of name, for one run.
+//!
+//! They are published after the checkpoint, or the model, of their last step. A kill between the two costs lines; in
+//! the other order, the next process would train on the same batches and write lines of the same steps again.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 

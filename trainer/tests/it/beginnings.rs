@@ -8,7 +8,8 @@ use runtime::{Reporter, Silent, Stop, drive};
 use store::{ModelMetadata, Run, SourceKind, Store};
 use trainer::{Bootstrap, BootstrapOptions, HumanGames, InitialWeights, TrainerError, TrainerEvent};
 
-use crate::{TRAIN_DEVICE, config, examples, publish, run, train, train_next};
+use crate::logs::logged;
+use crate::{TRAIN_DEVICE, config, examples, killed, publish, run, train, train_next};
 
 fn shape() -> Shape {
     Shape::new(&config().game, &config().network).unwrap()
@@ -189,6 +190,35 @@ fn stopped_bootstrap_resumes_to_the_same_model() {
     assert_eq!(bootstrap_until(&parted, 25, 9).0, None);
     assert!(bootstrap_until(&parted, 25, usize::MAX).0.is_some());
     assert_eq!(parted.models().get(1).unwrap(), whole.models().get(1).unwrap());
+}
+
+/// Lines may be lost.
+#[test]
+fn bootstrap_killed_at_any_write_logs_no_step_twice() {
+    let human_games = human_games(100);
+    let train = |run: &Run, stop_at: u64| {
+        let stop = Stop::never();
+        bootstrap(run, (None, &human_games), options(3), &stop, |event: TrainerEvent| {
+            if matches!(event, TrainerEvent::Step { step, .. } if step == stop_at) {
+                stop.request();
+            }
+        })
+    };
+    for stop_at in [2, u64::MAX] {
+        for writes in 0.. {
+            let run = run();
+            let survived = train(&killed(&run, writes), stop_at).is_ok();
+            if run.models().newest().unwrap().is_none() {
+                train(&run, u64::MAX).unwrap();
+            }
+            let logged = logged(&run);
+            assert!(logged.windows(2).all(|pair| pair[0] != pair[1]), "after {writes} writes: {logged:?}");
+            if survived {
+                assert!(logged.contains(&("train".to_owned(), 3)), "{logged:?}");
+                break;
+            }
+        }
+    }
 }
 
 #[test]

@@ -124,11 +124,25 @@ fn schedule_that_rises_raises_one_alarm() {
 
 /// The names of the alarms of a run.
 fn alarms(run: &Run) -> Vec<String> {
+    let alarms = lines(run).into_iter().filter(|line| line["set"] == "alarm");
+    alarms.map(|line| line["alarm"].as_str().unwrap().to_owned()).collect()
+}
+
+/// The sets and steps of all lines, sorted.
+pub(crate) fn logged(run: &Run) -> Vec<(String, u64)> {
+    let lines = lines(run).into_iter();
+    let mut logged: Vec<(String, u64)> =
+        lines.map(|line| (line["set"].as_str().unwrap().to_owned(), line["step"].as_u64().unwrap())).collect();
+    logged.sort_unstable();
+    logged
+}
+
+/// The lines of the training log.
+fn lines(run: &Run) -> Vec<Value> {
     let logs = run.logs().list().unwrap();
     let lines = logs.iter().filter(|name| name.ends_with(".jsonl")).map(|name| run.logs().read(name).unwrap());
     let lines: String = lines.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).collect();
-    let lines = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-    lines.filter(|line| line["set"] == "alarm").map(|line| line["alarm"].as_str().unwrap().to_owned()).collect()
+    lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()).collect()
 }
 
 /// The last line of a set, and the event files as text.

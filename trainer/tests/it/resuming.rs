@@ -9,7 +9,8 @@ use net::{Device, TrainDevice, Weights};
 use store::{Checkpoint, Run};
 use trainer::TrainerError;
 
-use crate::{TRAIN_DEVICE, config, examples, publish, publish_two, run, train, train_next, train_some};
+use crate::logs::logged;
+use crate::{TRAIN_DEVICE, config, examples, killed, publish, publish_two, run, train, train_next, train_some};
 
 /// The file of a model's weights.
 fn weights(run: &Run, number: u32) -> Bytes {
@@ -52,6 +53,27 @@ fn restart_after_checkpoint_publishes_without_training() {
     // Without shards it is calibrated on games of its own.
     let [mine, other] = [&run, &whole].map(|run| Weights::from_bytes(&weights(run, 2)).unwrap());
     assert!(mine != other && mine.uncalibrated() == other.uncalibrated());
+}
+
+/// Lines may be lost.
+#[test]
+fn kill_at_any_write_logs_no_step_twice() {
+    let whole = whole();
+    for writes in 0.. {
+        let run = run();
+        publish(&run, 1, &examples(1, 6 * 16), 40);
+        let survived = train(&killed(&run, writes)).is_ok();
+        if run.models().newest().unwrap().is_none() {
+            train(&run).unwrap();
+        }
+        assert_eq!(run.models().get(1).unwrap(), whole.models().get(1).unwrap());
+        let (logged, line) = (logged(&run), [("train".to_owned(), 6_u64)]);
+        if survived {
+            assert_eq!(logged, line);
+            break;
+        }
+        assert!(logged.is_empty() || logged == line, "after {writes} writes: {logged:?}");
+    }
 }
 
 #[test]
