@@ -43,20 +43,29 @@ impl<'a> Collector<'a> {
     }
 
     /// Collects until all threads have ended. An error of `watch` ends the job as a break does, and is the result when what was
-    /// finished is published.
+    /// finished is published. When games cannot be published, the threads leave theirs as they are, and the
+    /// publication of all that were finished by then is tried again.
     pub(crate) fn collect(
         mut self,
         finished: Receiver<GameRecord>,
         watch: &mut dyn FnMut(JobProgress) -> Result<ControlFlow<()>, SelfplayError>,
     ) -> Result<JobProgress, SelfplayError> {
         let mut watched = Ok(ControlFlow::Continue(()));
+        let mut failure = None;
         loop {
             match finished.recv_timeout(REPORT) {
-                Ok(record) => self.put(record)?,
-                Err(RecvTimeoutError::Timeout) => self.writer.publish_if_old()?,
+                Ok(record) => self.put(record),
+                Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
             }
-            self.live.publish()?;
+            if failure.is_some() {
+                continue;
+            }
+            if let Err(error) = self.publish() {
+                self.shared.failed.store(true, Ordering::Relaxed);
+                failure = Some(error);
+                continue;
+            }
             self.update();
             if watched.is_ok() {
                 watched = watch(self.progress);
@@ -65,13 +74,23 @@ impl<'a> Collector<'a> {
                 self.shared.enough.store(true, Ordering::Relaxed);
             }
         }
-        self.writer.publish()?;
+        let published = self.writer.publish();
         self.update();
         log(self.shared.job, &self.totals);
+        if published.is_err() {
+            tracing::error!(games = self.progress.unpublished, "cannot publish finished games; they are lost");
+        }
+        failure.map_or(published, Err)?;
         watched.map(|_| self.progress)
     }
 
-    fn put(&mut self, record: GameRecord) -> Result<(), SelfplayError> {
+    /// Publishes what is due.
+    fn publish(&mut self) -> Result<(), SelfplayError> {
+        self.writer.publish_due()?;
+        Ok(self.live.publish()?)
+    }
+
+    fn put(&mut self, record: GameRecord) {
         let JobProgress { games, finished, moves, visits, .. } = &mut self.progress;
         if record.black == self.shared.job.model.to_string() && record.worker == self.shared.series {
             *games += 1;
@@ -80,7 +99,7 @@ impl<'a> Collector<'a> {
         *finished += 1;
         *moves += record.turns.len() as u64;
         *visits += self::visits(&record, self.shared.config);
-        self.writer.put(record)
+        self.writer.put(record);
     }
 
     fn update(&mut self) {

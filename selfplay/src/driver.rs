@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use config::{ModelId, ModelRef, RunConfig, RunName};
+use exit_class::{Classified, ExitClass};
 use models::{EvaluationCacheOptions, Model, Place};
 use runtime::{Reporter, Step, Stop, Waiting};
 use store::{Backoff, LeaseName, Run};
@@ -170,7 +171,7 @@ impl<'a> Driver<'a> {
             evaluations: kept.transpose()?.flatten(),
             times: self.options.times,
             live: self.options.live,
-            handoff_on_shutdown: self.hands_off(model),
+            handoff_on_shutdown: self.hands_off(),
             follow_latest,
             threshold: Threshold::new(threshold(&self.run, model)?),
         };
@@ -188,8 +189,19 @@ impl<'a> Driver<'a> {
     }
 
     /// Whether games in progress are handed off. A built-in model alone plays so fast that nothing is worth keeping.
-    fn hands_off(&self, model: &ModelId) -> bool {
-        self.options.handoff_on_shutdown && (matches!(self.options.model, ModelRef::Newest(_)) || model.number() > 0)
+    fn hands_off(&self) -> bool {
+        let alone = matches!(&self.options.model, ModelRef::Exact(model) if model.number() == 0);
+        self.options.handoff_on_shutdown && !alone
+    }
+
+    /// Hands off or discards the games in progress, if there are any.
+    fn stop_games(&mut self) -> Result<(), SelfplayError> {
+        if self.in_progress.count() > 0 {
+            let hands_off = self.hands_off();
+            let (handed_off, discarded) = self.in_progress.stop(&self.run, &self.options.worker, hands_off)?;
+            self.reporter.report(Event::GamesStopped { handed_off, discarded });
+        }
+        Ok(())
     }
 }
 
@@ -197,10 +209,18 @@ impl runtime::Driver for Driver<'_> {
     type Error = SelfplayError;
 
     fn step(&mut self) -> Result<Step, SelfplayError> {
-        match self.options.model.clone() {
+        let step = match self.options.model.clone() {
             ModelRef::Exact(model) => self.play(&model, &mut None).map(|()| Step::Finished),
             ModelRef::Newest(name) => self.follow(&name),
+        };
+        // The loop does not shut down a driver that failed: others may have state that must not be saved. Games in progress
+        // are whole at every move.
+        if step.is_err()
+            && let Err(error) = self.stop_games()
+        {
+            tracing::error!(%error, "cannot hand off games in progress; they are lost");
         }
+        step
     }
 
     fn pause(&self) -> Backoff {
@@ -209,12 +229,7 @@ impl runtime::Driver for Driver<'_> {
 
     /// Between two jobs, games are in progress where a newer model continues them.
     fn shut_down(&mut self) -> Result<(), SelfplayError> {
-        if self.in_progress.count() > 0 {
-            let (handed_off, discarded) =
-                self.in_progress.stop(&self.run, &self.options.worker, self.options.handoff_on_shutdown)?;
-            self.reporter.report(Event::GamesStopped { handed_off, discarded });
-        }
-        Ok(())
+        self.stop_games()
     }
 }
 
@@ -282,6 +297,20 @@ impl<'a> Polls<'a> {
         if self.last.elapsed() < self.patience {
             return Ok(ControlFlow::Continue(()));
         }
+        let found = self.look();
+        (self.last, self.patience) = (Instant::now(), self.pause.pause());
+        match found {
+            // Games need no store until they are published.
+            Err(error) if error.class() == ExitClass::StoreUnreachable => {
+                tracing::warn!(%error, "cannot poll for a newer model and threshold; trying again later");
+                Ok(ControlFlow::Continue(()))
+            }
+            found => Ok(if found? { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }),
+        }
+    }
+
+    /// Takes over a newer threshold, and returns whether there is a newer model or there are enough games.
+    fn look(&mut self) -> Result<bool, SelfplayError> {
         let threshold = threshold(self.run, &self.job.model)?;
         if threshold != self.job.threshold.get() {
             self.job.threshold.set(threshold);
@@ -289,9 +318,7 @@ impl<'a> Polls<'a> {
         }
         let enough = self.bound.as_mut().map(|bound| bound.poll(self.run)).transpose()?;
         let newer = self.next.map(|next| self.run.models().exists(next)).transpose()?;
-        (self.last, self.patience) = (Instant::now(), self.pause.pause());
-        let ends = enough == Some(true) || newer == Some(true);
-        Ok(if ends { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
+        Ok(enough == Some(true) || newer == Some(true))
     }
 }
 

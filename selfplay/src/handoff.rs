@@ -89,17 +89,22 @@ impl InProgressGames {
         for game in self.games.iter().flatten().map(Selfplay::record) {
             groups.entry((number(&game), game.worker.clone())).or_default().push(game);
         }
-        let mut handed_off = 0;
+        let mut handed_off = BTreeSet::new();
         for ((number, series), mut games) in groups {
             games.sort_by_key(|game| game.index);
             run.unfinished().hand_off(number, &series, &games)?;
-            handed_off += games.len() as u64;
+            handed_off.extend(games.iter().map(|game| game.id));
         }
-        // Unpublished resumed games are in a file of their own again.
-        for (file, _) in self.acquired.0.drain(..) {
-            run.unfinished().complete(worker, &file)?;
+        // Unpublished resumed games are in a file of their own again, but for those that were finished and could not be
+        // published: another worker resumes these.
+        for (file, ids) in self.acquired.0.drain(..) {
+            if ids.is_subset(&handed_off) {
+                run.unfinished().complete(worker, &file)?;
+            } else {
+                run.unfinished().release(worker, &file)?;
+            }
         }
-        Ok(handed_off)
+        Ok(handed_off.len() as u64)
     }
 
     /// Games in progress.

@@ -83,5 +83,7 @@ pub(crate) struct Shared<'a> {
     pub(crate) stats: Arc<EvaluatorStats>,
     /// No more games are to be started.
     pub(crate) enough: AtomicBool,
+    /// A thread or the collector has failed: the games in progress are to stay as they are.
+    pub(crate) failed: AtomicBool,
     pub(crate) stop: &'a Stop,
 }

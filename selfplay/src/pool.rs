@@ -24,7 +24,7 @@ use crate::{SelfplayError, series, worker};
 ///
 /// # Errors
 /// The model cannot be opened or fails, the store refuses the games, or `watch` has failed. Games that were published stay
-/// published.
+/// published, and those in progress stay in `in_progress`, unless `watch` has failed: then they are finished as after a break.
 pub fn play(
     run: &Run,
     job: &Job,
@@ -46,6 +46,7 @@ pub fn play(
         live: job.live.map(LiveGame::new),
         stats: Arc::default(),
         enough: AtomicBool::new(false),
+        failed: AtomicBool::new(false),
         stop,
     };
     let InProgressGames { games, acquired } = &mut *in_progress;

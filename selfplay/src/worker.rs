@@ -1,6 +1,5 @@
 //! One thread: its own network, its own games.
 
-use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -38,8 +37,6 @@ pub(crate) fn play(
     // A worker with more threads handed off more games than fit; they come before new ones.
     let mut later = games.split_off(games.len().min(slots));
     let mut follower = shared.live.as_ref().filter(|_| thread == 0).map(Follower::new);
-    // The receiver is gone when a game could not be published.
-    let heard = Cell::new(true);
     let played = play::run(
         &mut [&mut evaluator],
         games,
@@ -52,15 +49,24 @@ pub(crate) fn play(
             let spec = SelfplaySpec::new(config, &name, shared.series, index, job.threshold.get());
             Some(Selfplay::new(spec.timed(job.times)))
         },
-        &mut |record| heard.set(heard.get() && finished.send(record).is_ok()),
+        &mut |record| {
+            // The receiver is gone only after a panic of the collector.
+            if finished.send(record).is_err() {
+                shared.failed.store(true, Ordering::Relaxed);
+            }
+        },
         &mut |games| {
             follower.iter_mut().for_each(|follower| follower.follow(games));
             let hand_over = config.selfplay.follow_within_games && shared.enough.load(Ordering::Relaxed);
-            let leave = hand_over || shared.stop.requested() || !heard.get();
+            let leave = hand_over || shared.stop.requested() || shared.failed.load(Ordering::Relaxed);
             if leave { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         },
     );
     games.append(&mut later);
+    if played.is_err() {
+        // The job is over, and the other threads might play for hours.
+        shared.failed.store(true, Ordering::Relaxed);
+    }
     match played {
         // Games in progress are put down as they are when the process is to stop and no inference server is there.
         Err(error) if shared.stop.requested() && evaluate_class(&error) == ExitClass::StoreUnreachable => Ok(()),

@@ -45,18 +45,17 @@ impl<'a> GameWriter<'a> {
         self.piles.values().map(|pile| pile.games.len()).sum()
     }
 
-    /// Adds a game, and publishes when there are enough for a file.
-    pub(crate) fn put(&mut self, game: GameRecord) -> Result<(), SelfplayError> {
+    /// Adds a game.
+    pub(crate) fn put(&mut self, game: GameRecord) {
         let begun_by = (game.black.clone(), game.worker.clone());
         let pile = self.piles.entry(begun_by).or_insert_with(|| Batch { games: Vec::new(), since: Instant::now() });
         pile.games.push(game);
-        let full = self.games_per_file;
-        self.publish_those(|pile| pile.games.len() >= full || pile.is_old())
     }
 
-    /// Publishes games of which one has waited long enough.
-    pub(crate) fn publish_if_old(&mut self) -> Result<(), SelfplayError> {
-        self.publish_those(Batch::is_old)
+    /// Publishes games of which there are enough for a file, or of which one has waited long enough.
+    pub(crate) fn publish_due(&mut self) -> Result<(), SelfplayError> {
+        let full = self.games_per_file;
+        self.publish_those(|pile| pile.games.len() >= full || pile.is_old())
     }
 
     /// Publishes all games there are.
@@ -64,11 +63,14 @@ impl<'a> GameWriter<'a> {
         self.publish_those(|_| true)
     }
 
-    /// Games go into a file in the order of their index, whichever finished first.
+    /// Games go into a file in the order of their index, whichever finished first. Those that cannot be published wait on.
     fn publish_those(&mut self, due: impl Fn(&Batch) -> bool) -> Result<(), SelfplayError> {
-        for ((_, series), mut pile) in self.piles.extract_if(.., |_, pile| due(pile)) {
+        let keys: Vec<_> = self.piles.iter().filter(|(_, pile)| due(pile)).map(|(key, _)| key.clone()).collect();
+        for key in keys {
+            let Some(pile) = self.piles.get_mut(&key) else { continue };
             pile.games.sort_by_key(|game| game.index);
-            let file = self.run.games().publish(number(&pile.games[0]), &series, &pile.games)?;
+            let file = self.run.games().publish(number(&pile.games[0]), &key.1, &pile.games)?;
+            let Some(pile) = self.piles.remove(&key) else { continue };
             self.acquired.note(self.run, self.worker, &pile.games)?;
             tracing::debug!(games = pile.games.len(), file = self.run.games().name(&file), "published games");
         }
@@ -79,5 +81,39 @@ impl<'a> GameWriter<'a> {
 impl Batch {
     fn is_old(&self) -> bool {
         self.since.elapsed() >= PATIENCE
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use go::Size;
+    use record::synthetic;
+    use store::Store;
+
+    use super::*;
+
+    #[test]
+    fn games_that_cannot_be_published_wait_on() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = Store::open(folder.path().to_str().expect("its name")).expect("a store");
+        let run = store.run(&"r".parse().expect("a name"));
+        // A file where a folder belongs.
+        let obstacle = folder.path().join("r").join("games");
+        std::fs::create_dir_all(folder.path().join("r")).expect("the folder of the run");
+        std::fs::write(&obstacle, "").expect("the file");
+        let mut acquired = AcquiredFiles::default();
+        let mut writer = GameWriter::new(&run, "w", 2, &mut acquired);
+        let size = Size::new(5).expect("a size");
+        for index in [1, 0] {
+            writer.put(synthetic::game("r-1", "w", index, size, 8));
+        }
+        assert!(writer.publish_due().is_err());
+        assert_eq!(writer.games(), 2);
+        std::fs::remove_file(&obstacle).expect("the file");
+        writer.publish_due().expect("the store can be written");
+        assert_eq!(writer.games(), 0);
+        let files = run.games().files(1).expect("the store can be read");
+        let games: Vec<u64> = run.games().read(&files[0]).expect("games").iter().map(|game| game.index).collect();
+        assert_eq!((files.len(), games), (1, vec![0, 1]));
     }
 }

@@ -1,12 +1,15 @@
 //! The driver: one job after the other.
 
+use std::fs;
+
+use clap::Parser as _;
 use config::{ModelRef, RunConfig};
 use evalcache::{Steps, Symmetries};
-use models::EvaluationCacheOptions;
+use models::{EvaluationCacheOptions, Place, Priority};
 use net::Device;
 use record::GameRecord;
-use runtime::{Driver as _, EvalcacheStoreArgs, Silent, Step, Stop, drive};
-use selfplay::{Driver, Event, Games, Options};
+use runtime::{Driver as _, EvalcacheStoreArgs, InferenceArgs, ResourceArgs, Silent, Step, Stop, drive};
+use selfplay::{Driver, Event, Games, Options, SelfplayError};
 use store::Run;
 use tempfile::TempDir;
 
@@ -103,6 +106,57 @@ fn games_that_a_stop_discards_are_reported_once() {
     drive(&mut driver, &stop).unwrap();
     drop(driver);
     assert!(matches!(discarded[..], [games] if games > 0), "{discarded:?}");
+}
+
+/// Where networks run.
+#[derive(clap::Parser)]
+struct PlaceArgs {
+    #[command(flatten)]
+    resources: ResourceArgs,
+    #[command(flatten)]
+    inference: InferenceArgs,
+}
+
+/// The error of a worker's first step, after which all games in progress are there for another one.
+fn error_after_hand_off(run: &Run, options: Options) -> SelfplayError {
+    let mut stopped = Vec::new();
+    let reporter = |event| {
+        if let Event::GamesStopped { handed_off, discarded } = event {
+            stopped.push((handed_off, discarded));
+        }
+    };
+    let options = Options { handoff_on_shutdown: true, ..options };
+    let mut driver = Driver::new(run, &short(), options, &Stop::never(), reporter);
+    let error = driver.step().unwrap_err();
+    drop(driver);
+    let files = run.unfinished().files().unwrap();
+    let there: usize = files.iter().map(|(file, _)| run.unfinished().read(file).unwrap().len()).sum();
+    assert!(there > 0, "games are in progress");
+    assert_eq!(stopped, [(there as u64, 0)]);
+    error
+}
+
+#[test]
+fn games_in_progress_are_handed_off_when_the_evaluator_fails() {
+    let (folder, run) = a_run();
+    trained(&run, 1);
+    // Weights are read when the first position is evaluated here, since there is no server.
+    fs::write(folder.path().join("tiny/models/000001/weights.safetensors"), "x").unwrap();
+    let args = PlaceArgs::parse_from(["selfplay", "--device", "cpu", "--inference", "http://127.0.0.1:9;local"]);
+    let place = Place::open(&args.resources, &args.inference, "w", Priority::Selfplay, &Stop::never()).unwrap();
+    let games = Games::Share { own: Some(1000), all: None };
+    let error = error_after_hand_off(&run, Options { place, ..options("tiny-1", games) });
+    assert!(matches!(error, SelfplayError::Evaluate { .. }), "{error:?}");
+}
+
+#[test]
+fn games_in_progress_are_handed_off_when_finished_ones_cannot_be_published() {
+    let (folder, run) = a_run();
+    // A file where the folder of examples is to be.
+    fs::create_dir(folder.path().join("tiny")).unwrap();
+    fs::write(folder.path().join("tiny/examples"), "").unwrap();
+    let error = error_after_hand_off(&run, options("tiny", Games::Share { own: None, all: Some(0) }));
+    assert!(matches!(error, SelfplayError::Store(_)), "{error:?}");
 }
 
 #[test]
