@@ -254,7 +254,7 @@ impl Played {
         }
         let overdue = self.since.is_some_and(|since| since.elapsed() >= games.overdue());
         if overdue && run.shards().manifest(next)?.is_none() {
-            let enough = self.bound.as_mut().map(|bound| bound.count(run)).transpose()?;
+            let enough = self.bound.as_mut().map(|bound| bound.count_all(run)).transpose()?;
             if enough != Some(true) {
                 return Ok(None);
             }

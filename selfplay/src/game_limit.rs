@@ -91,14 +91,27 @@ impl Bound {
         self.count(run)
     }
 
-    /// Counts the published games, and returns whether they are enough.
-    pub(crate) fn count(&mut self, run: &Run) -> Result<bool, StoreError> {
+    /// Counts the published games of all files, and returns whether they are enough.
+    pub(crate) fn count_all(&mut self, run: &Run) -> Result<bool, StoreError> {
+        loop {
+            let known = self.known.len();
+            let enough = self.count(run)?;
+            if enough || self.known.len() == known {
+                return Ok(enough);
+            }
+        }
+    }
+
+    /// Counts the published games, after reading `READ` new files at most, and returns whether they are enough.
+    fn count(&mut self, run: &Run) -> Result<bool, StoreError> {
         let files = run.games().files(self.model)?;
         let may_hold = files.len() as u64 * self.games_per_file;
         if may_hold >= self.wanted && (self.in_positions || may_hold >= self.most) {
-            let new: Vec<&FileRef> = files.iter().filter(|file| !self.known.contains_key(file)).take(READ).collect();
-            for file in new {
-                let size = match run.games().summaries(file) {
+            let new = files.iter().filter(|file| !self.known.contains_key(file)).take(READ);
+            let new: Vec<FileRef> = new.cloned().collect();
+            let read = run.games().read_each(&new, |file| run.games().summaries(file));
+            for (file, games) in new.into_iter().zip(read) {
+                let size = match games {
                     Ok(games) => Size {
                         games: games.len() as u64,
                         positions: games.iter().map(|game| u64::from(game.positions)).sum(),
@@ -107,7 +120,7 @@ impl Bound {
                     Err(error) if error.is_damage() => Size::default(),
                     Err(error) => return Err(error),
                 };
-                self.known.insert(file.clone(), size);
+                self.known.insert(file, size);
             }
         }
         self.counted = files.iter().filter_map(|file| self.known.get(file)).fold(Size::default(), |sum, file| Size {
@@ -197,5 +210,22 @@ mod tests {
         assert_eq!((bound.known.len(), bound.games()), (5, 44));
         publish("f", 1);
         assert!(bound.count(&run).expect("memory can be read"));
+    }
+
+    #[test]
+    fn count_of_all_files_reads_more_than_one_count() {
+        let run = Store::in_memory().expect("memory").run(&"r".parse().expect("a name"));
+        let board = Board::new(5).expect("a size");
+        let files = READ as u64 + 6;
+        for worker in 0..files {
+            let worker = format!("w{worker}");
+            let games = [synthetic::game("r-1", &worker, 0, board, 8)];
+            run.games().publish(1, &worker, &games).expect("memory can be written");
+        }
+        let mut bound = Bound::new(&config(&[]), 1, Some(files)).expect("there is one");
+        assert!(!bound.count(&run).expect("memory can be read"));
+        assert_eq!(bound.games(), READ as u64);
+        assert!(bound.count_all(&run).expect("memory can be read"));
+        assert_eq!(bound.games(), files);
     }
 }

@@ -132,8 +132,8 @@ pub(crate) fn number(game: &GameRecord) -> u32 {
     model.number()
 }
 
-/// The games of this job's series that must not begin: published ones and handed-off ones, whichever process resumes them.
-/// Also those of the latter that are in progress here.
+/// The games of this job's series that must not begin: published ones, handed-off ones, whichever process resumes them, and those
+/// in progress here. Also the last of these alone.
 pub(crate) fn begun(
     run: &Run,
     job: &Job,
@@ -144,6 +144,8 @@ pub(crate) fn begun(
     let published = run.games().indices(number, &series)?;
     let name = job.model.to_string();
     let games = in_progress.games.iter().flatten().filter(|game| game.is_of(&name, &series));
-    let here = games.map(Selfplay::index).collect();
-    Ok((published.union(&handed_off).copied().collect(), here))
+    let here: BTreeSet<u64> = games.map(Selfplay::index).collect();
+    // Those here are in no file when an earlier job of this process has begun them.
+    let begun = published.into_iter().chain(handed_off).chain(here.iter().copied());
+    Ok((begun.collect(), here))
 }

@@ -76,7 +76,7 @@ pub(crate) struct Shared<'a> {
     pub(crate) config: &'a PlayConfig,
     /// Name of the series the games belong to.
     pub(crate) series: &'a str,
-    /// Games of the series that are not to be begun.
+    /// Games of the series that are not to be begun, those in progress included.
     pub(crate) begun: &'a BTreeSet<u64>,
     /// The game that viewers see.
     pub(crate) live: Option<LiveGame>,

@@ -86,6 +86,25 @@ fn newer_model_takes_over_games_in_progress_where_the_run_follows_within_games()
     assert!(taken.iter().all(|game| game.black == "random" && game.handoffs[0].model == "tiny-1"));
 }
 
+#[test]
+fn model_that_plays_again_goes_on_with_its_games_in_progress() {
+    let (_folder, run) = a_run();
+    let mut in_progress = InProgressGames::default();
+    let mut until = |progress: selfplay::JobProgress| {
+        if progress.finished < 5 { Ok(ControlFlow::Continue(())) } else { Ok(ControlFlow::Break(())) }
+    };
+    let job = Job { follow_latest: true, ..job(config(&["selfplay.follow_within_games=true"]), u64::MAX) };
+    play(&run, &job, &Model::Random, &mut in_progress, &Stop::never(), &mut until).unwrap();
+    let before = published(&run).len();
+    let job = Job { games: 80, ..job };
+    let watch = &mut |_| Ok(ControlFlow::Continue(()));
+    let done = play(&run, &job, &Model::Random, &mut in_progress, &Stop::never(), watch).unwrap();
+    let games = published(&run);
+    assert_eq!((done.games, games.len() as u64), (80, before as u64 + done.finished));
+    assert_eq!(indices(&games), (0..80).collect::<Vec<u64>>(), "each is played once");
+    assert!(games.iter().any(|game| !game.handoffs.is_empty()), "some are in progress between the jobs");
+}
+
 fn id(number: u32) -> ModelId {
     ModelId::Trained { run: "tiny".parse().unwrap(), number }
 }
