@@ -6,10 +6,11 @@
 //! A worker counts its own games. Those of others are listed, when they may be enough at the rate seen so far: after 10 seconds
 //! at the earliest and every five minutes at least. Files are read only when their number says that there may be enough games.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::time::{Duration, Instant};
 
 use config::RunConfig;
+use record::GameId;
 use store::{FileRef, Run, StoreError};
 
 use crate::JobProgress;
@@ -30,14 +31,15 @@ pub(crate) struct Bound {
     most: u64,
     in_positions: bool,
     games_per_file: u64,
-    known: BTreeMap<FileRef, Size>,
+    /// The games of each file, and their positions. A game may be in two files, and the shuffler counts it once.
+    known: BTreeMap<FileRef, Vec<(GameId, u32)>>,
     began: Instant,
     next: Instant,
     /// What was counted at last.
     counted: Size,
 }
 
-/// What a file, or some games, hold.
+/// What some games hold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Size {
     games: u64,
@@ -111,22 +113,23 @@ impl Bound {
             let new: Vec<FileRef> = new.cloned().collect();
             let read = run.games().read_each(&new, |file| run.games().summaries(file));
             for (file, games) in new.into_iter().zip(read) {
-                let size = match games {
-                    Ok(games) => Size {
-                        games: games.len() as u64,
-                        positions: games.iter().map(|game| u64::from(game.positions)).sum(),
-                    },
+                let games = match games {
+                    Ok(games) => games.iter().map(|game| (game.id, game.positions)).collect(),
                     // No reader can use it.
-                    Err(error) if error.is_damage() => Size::default(),
+                    Err(error) if error.is_damage() => Vec::new(),
                     Err(error) => return Err(error),
                 };
-                self.known.insert(file, size);
+                self.known.insert(file, games);
             }
         }
-        self.counted = files.iter().filter_map(|file| self.known.get(file)).fold(Size::default(), |sum, file| Size {
-            games: sum.games + file.games,
-            positions: sum.positions + file.positions,
-        });
+        let mut seen = HashSet::new();
+        self.counted = Size::default();
+        for &(id, positions) in files.iter().filter_map(|file| self.known.get(file)).flatten() {
+            if seen.insert(id) {
+                self.counted.games += 1;
+                self.counted.positions += u64::from(positions);
+            }
+        }
         self.next = Instant::now() + self.pause(may_hold);
         Ok(self.is_enough(self.counted))
     }
@@ -210,6 +213,20 @@ mod tests {
         assert_eq!((bound.known.len(), bound.games()), (5, 44));
         publish("f", 1);
         assert!(bound.count(&run).expect("memory can be read"));
+    }
+
+    #[test]
+    fn bound_counts_a_game_of_two_files_once() {
+        let run = Store::in_memory().expect("memory").run(&"r".parse().expect("a name"));
+        let mut bound = Bound::new(&config(&[]), 1, Some(40)).expect("there is one");
+        let board = Board::new(5).expect("a size");
+        for indices in [0..10, 0..10, 10..20, 20..30, 30..39, 39..40] {
+            assert!(!bound.count(&run).expect("memory can be read"), "{} games", bound.games());
+            let games: Vec<_> = indices.map(|index| synthetic::game("r-1", "w", index, board, 8)).collect();
+            run.games().publish(1, "w", &games).expect("memory can be written");
+        }
+        assert!(bound.count(&run).expect("memory can be read"));
+        assert_eq!(bound.games(), 40);
     }
 
     #[test]
