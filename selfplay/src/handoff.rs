@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use config::ModelId;
 use play::Selfplay;
 use record::{GameId, GameRecord};
-use store::{FileRef, Run, StoreError};
+use store::{AcquiredGames, FileRef, Run, StoreError};
 
 use crate::job::Job;
 use crate::{SelfplayError, series};
@@ -20,6 +20,8 @@ pub struct InProgressGames {
     pub(crate) games: Vec<Vec<Selfplay>>,
     /// Where those come from that other processes began.
     pub(crate) acquired: AcquiredFiles,
+    /// The indices of acquired games that cannot be resumed, with their files.
+    refused: Vec<(FileRef, BTreeSet<u64>)>,
 }
 
 /// The files of games that this process has acquired, each with those that are not published yet.
@@ -42,25 +44,37 @@ impl InProgressGames {
                 }
                 acquired => acquired?,
             };
-        let Some(acquired) = acquired else { return Ok(0) };
-        let model = job.model.to_string();
-        let ids = acquired.games.iter().map(|game| game.id).collect();
-        let resume = |game| Selfplay::resume(&job.config, game, &model, job.times);
-        let games: Vec<Selfplay> = match acquired.games.into_iter().map(resume).collect() {
-            Ok(games) => games,
-            Err(why) => {
-                let file = run.unfinished().name(&acquired.file);
-                tracing::warn!(%file, error = %why, "cannot resume games in progress");
-                run.unfinished().release(&job.worker, &acquired.file)?;
-                return Ok(0);
+        acquired.map_or(Ok(0), |acquired| self.resume(run, job, acquired))
+    }
+
+    /// Resumes acquired games, and returns how many. Those that cannot be resumed are played anew. A file without any other is
+    /// moved to quarantine, since it would be the first to be acquired again and again.
+    fn resume(&mut self, run: &Run, job: &Job, acquired: AcquiredGames) -> Result<u64, SelfplayError> {
+        let AcquiredGames { file, games } = acquired;
+        let (model, name) = (job.model.to_string(), run.unfinished().name(&file));
+        let (mut ids, mut refused) = (BTreeSet::new(), BTreeSet::new());
+        for game in games {
+            let (id, index) = (game.id, game.index);
+            match Selfplay::resume(&job.config, game, &model, job.times) {
+                Ok(game) => {
+                    self.games[ids.len() % job.threads].push(game);
+                    ids.insert(id);
+                }
+                Err(why) => {
+                    tracing::warn!(game = %id, index, file = name, error = why, "cannot resume a game in progress");
+                    refused.insert(index);
+                }
             }
-        };
-        let resumed = games.len();
-        tracing::info!(games = resumed, begun = %acquired.file, "resumed games in progress");
-        for (index, game) in games.into_iter().enumerate() {
-            self.games[index % job.threads].push(game);
         }
-        self.acquired.0.push((acquired.file, ids));
+        if ids.is_empty() {
+            run.unfinished().quarantine(&file)?;
+            run.unfinished().release(&job.worker, &file)?;
+            return Ok(0);
+        }
+        let resumed = ids.len();
+        tracing::info!(games = resumed, begun = %file, "resumed games in progress");
+        self.refused.push((file.clone(), refused));
+        self.acquired.0.push((file, ids));
         Ok(resumed as u64)
     }
 
@@ -132,15 +146,22 @@ pub(crate) fn number(game: &GameRecord) -> u32 {
     model.number()
 }
 
-/// The games of this job's series that must not begin: published ones, handed-off ones, whichever process resumes them, and those
-/// in progress here. Also the last of these alone.
+/// The games of this job's series that must not begin: published ones, handed-off ones, whichever process resumes them, unless
+/// they cannot be resumed, and those in progress here. Also the last of these alone.
 pub(crate) fn begun(
     run: &Run,
     job: &Job,
     in_progress: &InProgressGames,
 ) -> Result<(BTreeSet<u64>, BTreeSet<u64>), SelfplayError> {
     let (number, series) = series::of(&job.model, &job.worker);
-    let handed_off = if job.handoff_on_shutdown { run.unfinished().indices(number, &series)? } else { BTreeSet::new() };
+    let mut handed_off = BTreeSet::new();
+    if job.handoff_on_shutdown {
+        handed_off = run.unfinished().indices(number, &series)?;
+        let of_series = |file: &FileRef| file.model == number && file.stem.worker() == series;
+        for (_, refused) in in_progress.refused.iter().filter(|(file, _)| of_series(file)) {
+            handed_off.retain(|index| !refused.contains(index));
+        }
+    }
     let published = run.games().indices(number, &series)?;
     let name = job.model.to_string();
     let games = in_progress.games.iter().flatten().filter(|game| game.is_of(&name, &series));

@@ -49,7 +49,7 @@ pub fn play(
         failed: AtomicBool::new(false),
         stop,
     };
-    let InProgressGames { games, acquired } = &mut *in_progress;
+    let InProgressGames { games, acquired, .. } = &mut *in_progress;
     let progress = JobProgress { games: done, resumed, ..JobProgress::default() };
     let collector = Collector::new(run, &shared, acquired, progress)?;
     let mut progress = std::thread::scope(|scope| {

@@ -54,6 +54,44 @@ fn worker_does_not_restart_its_handed_off_games() {
     assert!((0..wanted).all(|index| once.contains(&index)), "{games:?}");
 }
 
+/// Hands off games, these of them altered; returns the indices of those, and how many others there are.
+fn hand_off_altered(run: &Run, altered: impl Fn(usize) -> bool) -> (Vec<u64>, usize) {
+    stop_after(run, &Job { handoff_on_shutdown: true, ..endless() }, 8).unwrap();
+    let (file, _) = run.unfinished().files().unwrap().remove(0);
+    let mut games = run.unfinished().read(&file).unwrap();
+    run.unfinished().complete("w", &file).unwrap();
+    let (all, mut bad) = (games.len(), Vec::new());
+    for (_, game) in games.iter_mut().enumerate().filter(|(place, _)| altered(*place)) {
+        game.komi += 1.0;
+        bad.push(game.index);
+    }
+    run.unfinished().hand_off(0, "w", &games).unwrap();
+    let others = all - bad.len();
+    (bad, others)
+}
+
+#[test]
+fn game_that_cannot_be_resumed_is_played_anew_and_the_others_of_its_file_are_resumed() {
+    let (_folder, run) = a_run();
+    let (bad, others) = hand_off_altered(&run, |place| place == 1);
+    let done = finish(&run, &Job { handoff_on_shutdown: true, ..job(config(&[]), 80) });
+    assert_eq!((bad.len(), done.resumed), (1, others as u64));
+    let games = published(&run);
+    assert_eq!(indices(&games), (0..80).collect::<Vec<u64>>(), "each is played once");
+    let resumed: Vec<u64> = games.iter().filter(|game| !game.handoffs.is_empty()).map(|game| game.index).collect();
+    assert!(resumed.len() == others && !resumed.contains(&bad[0]), "{resumed:?} without {bad:?}");
+    assert_eq!(handed_off(&run), 0);
+}
+
+#[test]
+fn file_without_a_game_that_can_be_resumed_is_moved_to_quarantine() {
+    let (_folder, run) = a_run();
+    hand_off_altered(&run, |_| true);
+    let done = finish(&run, &Job { handoff_on_shutdown: true, ..job(config(&[]), 80) });
+    assert_eq!((done.resumed, handed_off(&run), run.quarantine().files().unwrap().len()), (0, 0, 1));
+    assert_eq!(indices(&published(&run)), (0..80).collect::<Vec<u64>>());
+}
+
 #[test]
 fn worker_of_one_model_leaves_games_of_another_alone() {
     let (_folder, run) = a_run();
