@@ -86,7 +86,8 @@ pub struct Selfplay {
     pub holdout_fraction: f32,
     /// Hand games in progress to a newer model instead of finishing them first.
     ///
-    /// Only for workers that follow the newest model. The record says which model played from which move on.
+    /// Only for workers (`selfplay`) that follow the newest model. The stages of `tengen run` take turns, so it finishes all games.
+    /// The record says which model played from which move on.
     /// Worth it on 19x19 with many games per worker, where finishing them takes minutes.
     pub follow_within_games: bool,
     /// Games per file.
