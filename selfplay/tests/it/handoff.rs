@@ -125,7 +125,7 @@ fn newer_model_takes_over_games_in_progress_where_the_run_follows_within_games()
 }
 
 #[test]
-fn model_that_plays_again_goes_on_with_its_games_in_progress() {
+fn model_that_plays_again_continues_its_games_in_progress() {
     let (_folder, run) = a_run();
     let mut in_progress = InProgressGames::default();
     let mut until = |progress: selfplay::JobProgress| {
