@@ -42,8 +42,8 @@ fn gate_stops_at_a_verdict_or_its_maximum_of_games() {
 
 /// A game of two players that the first one won or lost; they take turns to play Black.
 fn game(one: &str, other: &str, index: u64, one_wins: bool) -> record::GameRecord {
-    let (black, white) = if index % 2 == 0 { (one, other) } else { (other, one) };
-    let outcome = if one_wins == (index % 2 == 0) { record::Outcome::Black } else { record::Outcome::White };
+    let (black, white) = if index.is_multiple_of(2) { (one, other) } else { (other, one) };
+    let outcome = if one_wins == index.is_multiple_of(2) { record::Outcome::Black } else { record::Outcome::White };
     let game = record::synthetic::game("made", "up", index, Size::new(5).expect("a size"), 1);
     let id = GameId::of(black, white, "", index);
     record::GameRecord { id, black: black.to_owned(), white: white.to_owned(), outcome, ..game }
