@@ -42,7 +42,8 @@ SECONDS_PER_MOVE = 0.1  # of matches at equal time
 TUNE = "tune pgx"
 # Minutes that a unit of the full form takes on two cores, by its kind. A training takes a little longer than its last
 # minute, an example longer than its first, since a move of 1,024 games takes a minute.
-ESTIMATES = {"inference": 2, "speed": 5, "tune": 20, "train": 1, "example": 4, "GNU Go": 3, "visits": 3, "seconds": 6}
+ESTIMATES = {"inference": 2, "speed": 5, "tune": 20, "train": 1, "example": 4, "visits": 3, "seconds": 6,
+             "GNU Go level 1": 1, "GNU Go level 10": 8}
 
 
 @dataclass(frozen=True)
@@ -120,7 +121,7 @@ def known_opponents(form, results, row, seed):
             yield Unit(f"match {row} {seed} {minute} {name}", "matches", "play",
                        lambda m=minute, s=second: {
                            "first": player(form, results, row, seed, m), "second": s, "games": form.games_of(row),
-                           "seed": seed, "visits": SIMULATIONS}, (f"train {row} {seed}",), ESTIMATES["GNU Go"])
+                           "seed": seed, "visits": SIMULATIONS}, (f"train {row} {seed}",), ESTIMATES[name])
 
 
 def heads(form, results, home, row, seed):
