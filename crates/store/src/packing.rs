@@ -20,7 +20,7 @@ use crate::store::Store;
 /// Bytes of Parquet in an archive in a folder, all tables together: what a compaction holds in memory. 100,000 games on
 /// 9x9 take about 0.5 GB of them, as many on 19x19 about 1.9 GB, which makes two archives.
 const LARGEST_IN_FOLDER: usize = 3 << 29;
-/// The same in a bucket. A table is one request, which fails after two minutes: this takes 18 Mbit/s at most.
+/// The same in a bucket. A table is one request, which fails after two minutes: this one needs 18 Mbit/s.
 const LARGEST_IN_BUCKET: usize = 256 << 20;
 
 /// Bytes of Parquet in a row group: what a reader who wants a single source holds in memory is about ten times as much.
