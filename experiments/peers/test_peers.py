@@ -425,10 +425,11 @@ class ResumeTest(unittest.TestCase):
                 self.assertGreater(unit.minutes, 0)
                 seen.add(unit.name)
 
-    def test_rows_are_measured_one_after_the_other(self):
+    def test_all_rows_are_measured_with_a_seed_before_the_next_one(self):
         names = [unit.name for unit in units.units(units.FORMS["full"], self.results)]
-        beginnings = ["train tengen 9x9 1", "train tengen 9x9 2", "inference 4x32", "tune pgx", "train pgx cpu 1",
-                      "match pgx cpu 1 5 GNU Go level 1", "match pgx cpu 1 60 tengen 9x9 seconds", "train pgx cpu 2"]
+        beginnings = ["inference 4x32", "tune pgx", "train tengen 9x9 1", "train pgx cpu 1",
+                      "match pgx cpu 1 5 GNU Go level 1", "match pgx cpu 1 60 tengen 9x9 seconds",
+                      "train openspiel example 1", "train tengen 9x9 2", "train pgx cpu 2"]
         self.assertEqual(sorted(beginnings, key=names.index), beginnings)
 
     def test_seeds_share_the_games_in_pairs(self):

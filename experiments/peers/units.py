@@ -64,17 +64,16 @@ def peer(name):
 
 
 def units(form, results):
-    """All units of a form, in their order: what is useful by itself first, then each row and seed as a whole."""
-    home, *others = form.minutes
-    for seed in form.seeds_of(home):
-        yield training(form, results, home, seed)
-        yield from known_opponents(form, results, home, seed)
+    """All units of a form, in their order: the benchmarks, then each row with the first seed, then with the next."""
+    home, *_ = form.minutes
     yield from benchmarks(form, results)
-    for row in others:
-        for seed in form.seeds_of(row):
-            yield training(form, results, row, seed)
-            yield from known_opponents(form, results, row, seed)
-            yield from heads(form, results, home, row, seed)
+    for seed in form.seeds:
+        for row in form.minutes:
+            if seed in form.seeds_of(row):
+                yield training(form, results, row, seed)
+                yield from known_opponents(form, results, row, seed)
+                if row != home:
+                    yield from heads(form, results, home, row, seed)
 
 
 def benchmarks(form, results):
