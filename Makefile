@@ -93,7 +93,8 @@ deny:
 PEERS ?= short
 peers: setup
 	cargo build --locked --release --package tengen --package trainer
-	python3 -B experiments/peers/run.py $(PEERS) $(if $(MINUTES),--minutes $(MINUTES))
+	TENGEN_PROGRAMS="$(or $(TENGEN_PROGRAMS),$(abspath $(or $(CARGO_TARGET_DIR),target)/release))" \
+		python3 -B experiments/peers/run.py $(PEERS) $(if $(MINUTES),--minutes $(MINUTES))
 
 # In a folder of its own: with other features cargo would rebuild the workspace each time.
 dist: export CARGO_TARGET_DIR := $(abspath $(or $(CARGO_TARGET_DIR),target))/dist

@@ -1,5 +1,6 @@
 """Matches between checkpoints of peers: at equal visits, or at equal time per move."""
 
+import contextlib
 import importlib
 import os
 import time
@@ -34,34 +35,31 @@ def seconds_per_move(players):
         if turn >= 2:  # the first move of a program may take longer
             clocks[side].seconds += time.monotonic() - began
             clocks[side].moves += 1
-        if response == "resign":
-            break
+        if response == "resign":  # no player does so in the first moves; their time would mean nothing
+            raise referee.EngineFailure(f"{players[side].name} resigned while its time was measured")
         move = common.move_from_vertex(response, position.size)
         position.play(move)
         players[1 - side].play(colour, move)
-    return [clock.seconds / max(1, clock.moves) for clock in clocks]
+    return [clock.seconds / clock.moves for clock in clocks]
 
 
 def visits_for(starts, seconds):
     """As many visits of each player as take it about `seconds` per move. `starts` start a player with a number of
-    visits."""
-    core, limits, running = min(os.sched_getaffinity(0)), [8, 8], [None, None]
-    try:
-        while True:
-            for side, start_player in enumerate(starts):
-                if not running[side]:
-                    running[side] = start_player(limits[side])
-                    running[side].pin(core)
-            taken = seconds_per_move(running)
-            low = [side for side in (0, 1) if taken[side] < seconds / 2 and limits[side] < MOST_VISITS]
-            if not low:
-                return [max(2, round(limit * min(2.0, seconds / each))) for limit, each in zip(limits, taken)]
-            for side in low:
-                running[side].close()
-                running[side], limits[side] = None, 2 * limits[side]
-    finally:
-        for engine in filter(None, running):
-            engine.close()
+    visits. Both start anew for each measurement: one that kept its cache would be faster than in a match."""
+    core, limits = min(os.sched_getaffinity(0)), [8, 8]
+    while True:
+        with contextlib.ExitStack() as running:
+            players = []
+            for limit, start_player in zip(limits, starts):
+                players.append(start_player(limit))
+                running.callback(players[-1].close)
+                players[-1].pin(core)
+            taken = seconds_per_move(players)
+        low = [side for side in (0, 1) if taken[side] < seconds / 2 and limits[side] < MOST_VISITS]
+        if not low:
+            return [max(2, round(limit * min(2.0, seconds / each))) for limit, each in zip(limits, taken)]
+        for side in low:
+            limits[side] *= 2
 
 
 def play(first, second, games, seed, visits=None, seconds=None):

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import resource
 import threading
 import time
 from pathlib import Path
@@ -66,6 +67,7 @@ class Usage:
 
     def __init__(self):
         self.peak, self.ticks, self.busy, self.began = 0, {}, busy_ticks(), time.monotonic()
+        self.reaped = reaped_seconds()
 
     def sample(self, root):
         processes = tree(root)
@@ -76,8 +78,18 @@ class Usage:
                 self.ticks[process] = int(fields[11]) + int(fields[12])
 
     def of_others(self):
-        whole = (time.monotonic() - self.began) * os.sysconf("SC_CLK_TCK") * os.cpu_count()
-        return max(0.0, (busy_ticks() - self.busy - sum(self.ticks.values())) / whole)
+        """Once the process has exited. What it and the descendants that it waited for took is known exactly then;
+        samples lack the time after the last one, and have that of descendants that were killed."""
+        per_second = os.sysconf("SC_CLK_TCK")
+        own = max(sum(self.ticks.values()), (reaped_seconds() - self.reaped) * per_second)
+        whole = (time.monotonic() - self.began) * per_second * os.cpu_count()
+        return max(0.0, (busy_ticks() - self.busy - own) / whole)
+
+
+def reaped_seconds():
+    """Processor time of descendants that have exited and were waited for."""
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
 
 
 def busy_ticks():

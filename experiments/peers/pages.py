@@ -36,7 +36,9 @@ def short_table(documents):
              for row, points in rows.items()}
     rates, rows = speed_results(documents)[network], []
     for row in minutes:
-        rate = rates[peer(row.split()[0]).NAME]["evaluations_per_s"]
+        name, key = row.split()
+        # The benchmark is of the settings `cpu`; those of an example have no rate at this network.
+        rate = None if key == "example" else rates[peer(name).NAME]["evaluations_per_s"]
         duels = [each["result"] for each in named(documents, f"match {row} ").values()
                  if "seconds" in each["arguments"] and each["arguments"]["second"]["minute"] == minutes[row][-1]]
         games = sum(each["games"] for each in duels)

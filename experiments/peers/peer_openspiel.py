@@ -6,6 +6,7 @@ import functools
 import json
 import multiprocessing
 import os
+import re
 import shutil
 import signal
 import sys
@@ -17,14 +18,18 @@ import measure
 NAME = "OpenSpiel"
 
 # `example`: the defaults of open_spiel/python/examples/alpha_zero.py, with Go instead of tic-tac-toe and without its
-# evaluators, which play for information only. `cpu`: chosen here, with the network of the other rows, an update after
-# 512 positions instead of 2,048, exploration for games of 80 moves, and a compiled network.
+# evaluators, which play for information only. `cpu`: chosen here, with the network of the other rows, exploration for
+# games of 80 moves, and a compiled network; `tune` chooses among its `CANDIDATES`.
 ROWS = {
     "example": {"filters": 256, "blocks": 2, "simulations": 40, "batch": 128, "buffer": 8192, "reuse": 4,
                 "learning_rate": 0.001, "uct_c": 1.41, "alpha": 1.0, "sampled_moves": 2, "compiled": False},
     "cpu": {"filters": 32, "blocks": 4, "simulations": 16, "batch": 64, "buffer": 2048, "reuse": 4,
             "learning_rate": 0.001, "uct_c": 1.41, "alpha": 0.15, "sampled_moves": 10, "compiled": True},
 }
+# Changes of `cpu` that are trained for some minutes each; the winner of matches at 16 visits remains.
+CANDIDATES = {"short": [], "full": [{}, {"buffer": 8192}, {"simulations": 32}]}
+CANDIDATE_MINUTES = 4
+DUEL_GAMES = 32
 GAME = "go(board_size=9,komi=7.0)"
 # Each actor evaluates single positions: more threads only disturb the other actor.
 ONE_THREAD = "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1"
@@ -32,11 +37,15 @@ API = "linen"  # the default of the example
 
 
 def compile_inference():
-    """Has JAX compile the evaluation of a position. OpenSpiel runs its operations one by one, which is 130 times slower
-    with 4x32: it found compilation slow, but compiled anew at each call."""
+    """Has JAX compile the evaluation of a position. OpenSpiel runs its operations one by one: it found compilation
+    slow, but compiled anew at each call. The policy is copied out of JAX at once, since OpenSpiel reads it action by
+    action and each read of an array of JAX is an operation of its own. A new checkpoint clears the evaluations and not,
+    as OpenSpiel does, what JAX compiled."""
     import flax.linen as nn
     import jax
     import jax.numpy as jnp
+    import numpy as np
+    from open_spiel.python.algorithms.alpha_zero import evaluator as evaluators
     from open_spiel.python.algorithms.alpha_zero import model_linen
 
     @functools.partial(jax.jit, static_argnums=0)
@@ -46,10 +55,12 @@ def compile_inference():
 
     def inference(self, observation, legals_mask):
         state = self._state
-        return predict(state.apply_fn, state.params, state.batch_stats, jnp.asarray(observation, jnp.float32),
-                       jnp.asarray(legals_mask, bool))
+        value, policy = predict(state.apply_fn, state.params, state.batch_stats, jnp.asarray(observation, jnp.float32),
+                                jnp.asarray(legals_mask, bool))
+        return float(value), np.asarray(policy).tolist()
 
     model_linen.Model.inference = inference
+    evaluators.AlphaZeroEvaluator.clear_cache = lambda self: self._cache.clear()
 
 
 def build_model(settings, path=None):
@@ -73,7 +84,11 @@ def new_bot(game, settings, evaluator, simulations, noise=None):
 class UniformEvaluator:
     """A network that costs nothing."""
 
+    def __init__(self):
+        self.evaluations = 0
+
     def evaluate(self, state):
+        self.evaluations += 1
         return [0.0, 0.0]
 
     def prior(self, state):
@@ -81,71 +96,95 @@ class UniformEvaluator:
         return [(action, 1 / len(legal)) for action in legal]
 
 
-def measure_actor(settings, seconds, null_network, results):
-    """Moves per second of one actor."""
+def calls_per_second(function, seconds):
+    """The rate after a first call, which compiles."""
+    function()
+    calls, began = 0, time.monotonic()
+    while time.monotonic() - began < seconds:
+        function()
+        calls += 1
+    return calls / (time.monotonic() - began)
+
+
+def measure_actor(settings, seconds, null_network, together, results):
+    """Of one actor, per second: positions, evaluations, and evaluations of its network alone."""
+    import numpy as np
     import pyspiel
     from open_spiel.python.algorithms.alpha_zero import evaluator as evaluators
-    game = pyspiel.load_game(GAME)
-    evaluator = UniformEvaluator() if null_network else evaluators.AlphaZeroEvaluator(*build_model(settings))
+    if null_network:
+        game, network, evaluator = pyspiel.load_game(GAME), 0.0, UniformEvaluator()
+        evaluations = lambda: evaluator.evaluations
+    else:
+        game, model = build_model(settings)
+        state = game.new_initial_state()
+        planes, mask = np.asarray(state.observation_tensor()), np.asarray(state.legal_actions_mask())
+        model.inference(planes, mask)  # compiles
+        together.wait()
+        network = calls_per_second(lambda: model.inference(planes, mask), seconds)
+        evaluator = evaluators.AlphaZeroEvaluator(game, model)
+        evaluations = lambda: evaluator.cache_info().misses
     bot = new_bot(game, settings, evaluator, settings["simulations"], (0.25, settings["alpha"]))
     state = game.new_initial_state()
+    together.wait()
     bot.step(state)
-    moves, began = 0, time.monotonic()
+    moves, before, began = 0, evaluations(), time.monotonic()
     while time.monotonic() - began < seconds:
         state.apply_action(bot.step(state))
         moves += 1
         if state.is_terminal():
             state = game.new_initial_state()
-    results.put(moves / (time.monotonic() - began))
+    taken = time.monotonic() - began
+    results.put((moves / taken, (evaluations() - before) / taken, network))
 
 
 def all_actors(settings, seconds, null_network):
-    """Moves per second of an actor per core."""
+    """The sums of an actor per core."""
     context = multiprocessing.get_context("spawn")
-    results = context.Queue()
     cores = len(os.sched_getaffinity(0))
-    arguments = (settings, seconds, null_network, results)
-    actors = [context.Process(target=measure_actor, args=arguments) for _ in range(cores)]
-    for actor in actors:
-        actor.start()
-    total = sum(results.get(timeout=600) for _ in actors)
-    for actor in actors:
-        actor.join()
-    return total
+    results, together = context.Queue(), context.Barrier(cores)
+    arguments = (settings, seconds, null_network, together, results)
+    return [sum(rates) for rates in zip(*from_processes(context, measure_actor, arguments, results, cores))]
+
+
+def from_processes(context, function, arguments, results, count):
+    """What so many processes put into the queue `results`."""
+    processes = [context.Process(target=function, args=arguments) for _ in range(count)]
+    for process in processes:
+        process.start()
+    found = [results.get(timeout=600) for _ in processes]
+    for process in processes:
+        process.join()
+    return found
+
+
+def measure_updates(settings, seconds, results):
+    """Updates per second on all cores."""
+    import numpy as np
+    from open_spiel.python.algorithms.alpha_zero import utils
+    game, model = build_model(settings)
+    state = game.new_initial_state()
+    example = utils.TrainInput(
+        observation=np.asarray(state.observation_tensor(), np.float32),
+        legals_mask=np.asarray(state.legal_actions_mask(), bool), policy=np.full(82, 1 / 82, np.float32),
+        value=np.float32(0))
+    batch = utils.TrainInput.stack([example] * settings["batch"])
+    results.put(calls_per_second(lambda: float(model.update(batch).policy), seconds))
 
 
 def speed(blocks, filters, simulations, seconds, form):
+    """Self-play and networks of an actor per core, and updates. Evaluations are without the hits of OpenSpiel's cache,
+    and its simulations count the root."""
+    settings = {**ROWS["cpu"], "blocks": blocks, "filters": filters, "simulations": simulations + 1}
+    context = multiprocessing.get_context("spawn")
+    results = context.Queue()
+    [updates] = from_processes(context, measure_updates, (settings, seconds, results), results, 1)
     os.environ["XLA_FLAGS"] = ONE_THREAD
-    import numpy as np
-    from open_spiel.python.algorithms.alpha_zero import utils
-    settings = {**ROWS["cpu"], "blocks": blocks, "filters": filters, "simulations": simulations}
-    game, model = build_model(settings)
-    state = game.new_initial_state()
-    planes, mask = np.asarray(state.observation_tensor()), np.asarray(state.legal_actions_mask())
-
-    def calls_per_second(function):
-        function()
-        calls, began = 0, time.monotonic()
-        while time.monotonic() - began < seconds:
-            function()
-            calls += 1
-        return calls / (time.monotonic() - began)
-
-    cores = len(os.sched_getaffinity(0))
-    network = calls_per_second(lambda: model.inference(planes, mask)) * cores
-    policy = np.full(82, 1 / 82, np.float32)
-    example = utils.TrainInput(observation=planes.astype(np.float32), legals_mask=mask.astype(bool), policy=policy,
-                               value=np.float32(0))
-    batch = utils.TrainInput.stack([example] * settings["batch"])
-    updates = calls_per_second(lambda: float(model.update(batch).policy))
     with measure.PeakMemory(own=False) as memory:
-        positions = all_actors(settings, seconds, False)
-    evaluations = positions * simulations
+        positions, evaluations, network = all_actors(settings, seconds, False)
     return {"batch": 1, "positions_per_s": positions, "evaluations_per_s": evaluations,
             "network_evaluations_per_s": network, "share_of_network": evaluations / network,
             "examples_per_s": updates * settings["batch"],
-            "search_alone_per_s": all_actors(settings, seconds, True) * simulations,
-            "selfplay_bytes": memory.bytes}
+            "search_alone_per_s": all_actors(settings, seconds, True)[1], "selfplay_bytes": memory.bytes}
 
 
 def newest_checkpoint(path):
@@ -159,6 +198,12 @@ def positions_of(path):
     """Moves that the actors have played, those of games in progress included. The trainer counts finished games."""
     logs = Path(path).glob("log-actor-*.txt")
     return sum(log.read_text(errors="replace").count("sampled action") for log in logs)
+
+
+def evaluations_of(path):
+    """Evaluations by the actors, without the hits of their caches, until each one's newest checkpoint."""
+    logs = (log.read_text(errors="replace") for log in Path(path).glob("log-actor-*.txt"))
+    return sum(int(misses) for log in logs for misses in re.findall(r"Inference cache:.*?misses=(\d+)", log))
 
 
 def updates_of(settings, path):
@@ -230,8 +275,29 @@ def train(settings, folder, minutes, seed):
         process.join()
     return {"positions": positions, "updates": updates, "seconds": elapsed, "checkpoints": saved,
             "minutes_to_first_update": first_update, "positions_per_s": positions / elapsed,
-            "evaluations_per_s": positions * settings["simulations"] / elapsed,
+            "evaluations_per_s": evaluations_of(path) / elapsed,
             "examples_per_s": updates * settings["batch"] / elapsed}
+
+
+def tune(form, seconds, folder):
+    """The settings `cpu` with the changes whose networks win matches."""
+    import matches
+    best, duels = {"settings": ROWS["cpu"]}, []
+    for index, changes in enumerate(CANDIDATES[form]):
+        place = Path(folder, str(index))
+        place.mkdir()
+        settings = {**ROWS["cpu"], **changes}
+        updates = train(settings, place, [CANDIDATE_MINUTES], 1)["updates"]
+        player = {"name": f"candidate {index}", "module": "peer_openspiel", "settings": settings,
+                  "folder": str(place), "minute": CANDIDATE_MINUTES, "updates": updates}
+        if index:
+            played = matches.play(player, best, DUEL_GAMES, index, visits=16)
+            duels.append({"settings": changes, "updates": updates, "games": played["games"],
+                          "points_against_the_best_before": played.get("points")})
+            if not played["games"] or played["points"] <= played["games"] / 2:
+                continue
+        best = player
+    return {"settings": best["settings"], "duels": duels}
 
 
 def run_in_group(settings, path):
@@ -246,7 +312,8 @@ class Player:
         from open_spiel.python.algorithms.alpha_zero import evaluator as evaluators
         self.game, model = build_model(settings, str(Path(folder).absolute()))
         model.load_checkpoint(minute)
-        self.bot = new_bot(self.game, settings, evaluators.AlphaZeroEvaluator(self.game, model), visits)
+        # Its simulations count the root.
+        self.bot = new_bot(self.game, settings, evaluators.AlphaZeroEvaluator(self.game, model), visits + 1)
         self.clear()
         self.choose([81])  # compiles
 
@@ -257,9 +324,9 @@ class Player:
         self.state.apply_action(action)
 
     def choose(self, legal):
-        root = self.bot.mcts_search(self.state)
-        allowed = [child for child in root.children if child.action in set(legal)]
-        return max(allowed, key=lambda child: child.explore_count).action
+        from open_spiel.python.algorithms import mcts
+        root, legal = self.bot.mcts_search(self.state), set(legal)
+        return max((child for child in root.children if child.action in legal), key=mcts.SearchNode.sort_key).action
 
 
 def networks(folder, minute):

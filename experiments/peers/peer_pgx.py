@@ -20,7 +20,7 @@ ROWS = {
             "learning_rate": 0.003, "window": 8, "uses": 2, "symmetries": True, "restart": False},
 }
 # Numbers of games to try, by form.
-TRIED = {"short": [32, 128], "full": [32, 64, 128, 256]}
+TRIED = {"short": [32, 128], "full": [8, 16, 32, 64, 128, 256]}
 # Changes of `cpu` that are trained for some minutes each; the winner of duels at 16 simulations remains.
 CANDIDATES = {"short": [], "full": [{}, {"simulations": 8}, {"simulations": 32}, {"uses": 4}]}
 CANDIDATE_MINUTES = 2
@@ -120,6 +120,7 @@ class Search:
         self.play = jax.jit(play, static_argnums=3)
         self.step = jax.jit(env.step)
         self.initial_state = jax.jit(env.init)
+        self.batch_of_one = jax.jit(lambda state: jax.tree.map(lambda leaf: leaf[None], state))
 
     def new_model(self, seed):
         import jax
@@ -356,11 +357,10 @@ class Player:
         self.state = self.engine.step(self.state, action)
 
     def choose(self, legal):
-        import jax
         import numpy as np
         invalid = np.ones((1, SIZE * SIZE + 1), bool)
         invalid[0, legal] = False
-        states = jax.tree.map(lambda leaf: leaf[None], self.state)
+        states = self.engine.batch_of_one(self.state)
         output = self.engine.search(self.model, self.key, states, invalid, self.visits, 0.0)
         return int(output.action[0])
 

@@ -1,24 +1,41 @@
 """Elo of all networks, and the picture of it against minutes of training."""
 
 import math
+from dataclasses import dataclass
 from html import escape
 
 from rates import named, trial
+from units import SIMULATIONS
 
 ANCHOR = "GNU Go level 10"
 COLOURS = ["#b45309", "#7c3aed", "#0f766e", "#be185d", "#1d4ed8", "#4d7c0f"]
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 760, 440, 70, 20, 76, 50
 
 
+@dataclass(frozen=True)
+class Rating:
+    """Elo, with its 95 % interval to either side. A player without a point, or with all of them, has only a bound."""
+
+    elo: float
+    interval: float
+    is_bound: bool
+
+
 def ratings(documents):
-    """Elo of each player by Bradley-Terry, with a drawn game of each pair as prior; the anchor has 0."""
-    pairs = []
+    """The rating of each player by Bradley-Terry, with the results of both sides of matches at equal visits. The prior
+    of each is one drawn game with the anchor, which has 0; a prior of each pair would lift whoever meets the strong."""
+    pairs, anchor = [], (ANCHOR, 0, 0)
     for document in named(documents, "match ").values():
         arguments, result = document["arguments"], document["result"]
         if result["games"] and "seconds" not in arguments:
             first, second = (identity(arguments[key], arguments["seed"]) for key in ("first", "second"))
-            pairs.append((first, second, result["points"] + 0.5, result["games"] + 1))
+            pairs.append((first, second, result["points"], result["games"]))
     strength = {name: 1.0 for pair in pairs for name in pair[:2]}
+    played = {name: [sum(part) for part in zip(*(
+        (points if name == first else games - points, games) for first, second, points, games in pairs
+        if name in (first, second)))] for name in strength}
+    pairs += [(name, anchor, 0.5, 1) for name in strength if name != anchor]
+    strength.setdefault(anchor, 1.0)
     for _ in range(2000):
         for name in strength:
             won = sum(points if name == first else games - points
@@ -26,8 +43,16 @@ def ratings(documents):
             weight = sum(games / (strength[first] + strength[second])
                          for first, second, _, games in pairs if name in (first, second))
             strength[name] = won / weight
-    zero = strength.get((ANCHOR, 0, 0), 1.0)
-    return {name: 400 * math.log10(value / zero) for name, value in strength.items()}
+    return {name: Rating(400 * math.log10(strength[name] / strength[anchor]),
+                         interval(strength, pairs, name), points in (0, games))
+            for name, (points, games) in played.items()}
+
+
+def interval(strength, pairs, name):
+    """Half of the 95 % interval, by the curvature of the likelihood, with the ratings of the others as they are."""
+    weight = sum(games * strength[first] * strength[second] / (strength[first] + strength[second]) ** 2
+                 for first, second, _, games in pairs if name in (first, second))
+    return 1.96 / math.sqrt(weight) * 400 / math.log(10)
 
 
 def identity(argument, seed):
@@ -38,11 +63,12 @@ def picture(documents):
     """Strength against minutes: a point for each checkpoint, a line for each row and seed."""
     rated = ratings(documents)
     curves = {}
-    for (name, minute, seed), elo in sorted(rated.items()):
+    for name, minute, seed in sorted(rated):
         if minute:
-            curves.setdefault((name, seed), []).append((minute, elo))
-    levels = {name: elo for (name, minute, _), elo in rated.items() if not minute}
-    every = [elo for points in curves.values() for _, elo in points] + list(levels.values())
+            curves.setdefault((name, seed), []).append((minute, rated[name, minute, seed]))
+    levels = {name: rating.elo for (name, minute, _), rating in rated.items() if not minute}
+    every = [rating.elo + side * rating.interval * (not rating.is_bound)
+             for points in curves.values() for _, rating in points for side in (-1, 1)] + list(levels.values())
     minutes = [minute for points in curves.values() for minute, _ in points]
     if not every or not minutes:
         return None
@@ -61,7 +87,7 @@ def picture(documents):
 
     lines = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" '
              'font-family="system-ui, sans-serif">', f'<rect width="{WIDTH}" height="{HEIGHT}" fill="#ffffff"/>',
-             text(LEFT, 22, f"Elo against minutes of training{trial(documents)}", size=15)]
+             text(LEFT, 22, f"Elo with {SIMULATIONS} visits against minutes of training{trial(documents)}", size=15)]
     for elo in range(math.ceil(low / 200) * 200, high + 1, 200):
         lines.append(f'<line x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y(elo):.1f}" y2="{y(elo):.1f}" stroke="#e5e7eb"/>')
         lines.append(text(LEFT - 8, y(elo) + 4, f"{elo:+d}" if elo else "0", "end", "#59636e"))
@@ -74,12 +100,20 @@ def picture(documents):
     names = sorted({name for name, _ in curves})
     for (name, _), points in sorted(curves.items()):
         colour = COLOURS[names.index(name) % len(COLOURS)]
-        path = " ".join(f"{x(minute):.1f},{y(elo):.1f}" for minute, elo in points)
-        lines.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2"/>')
-        lines += [f'<circle cx="{x(minute):.1f}" cy="{y(elo):.1f}" r="4" fill="{colour}"/>' for minute, elo in points]
+        path = [f"{x(minute):.1f},{y(rating.elo):.1f}" for minute, rating in points if not rating.is_bound]
+        if path:
+            lines.append(f'<polyline points="{" ".join(path)}" fill="none" stroke="{colour}" stroke-width="2"/>')
+        for minute, rating in points:
+            px, py, fill = x(minute), y(rating.elo), "#ffffff" if rating.is_bound else colour
+            if not rating.is_bound:
+                ends = (y(rating.elo + side * rating.interval) for side in (1, -1))
+                lines.append('<line x1="{0:.1f}" x2="{0:.1f}" y1="{1:.1f}" y2="{2:.1f}" stroke="{3}"/>'.format(
+                    px, *ends, colour))
+            lines.append(f'<circle cx="{px:.1f}" cy="{py:.1f}" r="4" fill="{fill}" stroke="{colour}"/>')
     for index, name in enumerate(names):
         px, py = LEFT + 170 * (index % 4), 44 + 18 * (index // 4)
         lines.append(f'<circle cx="{px}" cy="{py - 4}" r="4" fill="{COLOURS[index % len(COLOURS)]}"/>')
         lines.append(text(px + 10, py, name))
-    lines.append(text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 8, "minutes (logarithmic); GNU Go level 10 has 0", "middle"))
+    words = "minutes (logarithmic); GNU Go level 10 has 0; bars are 95 %; hollow: no win or no loss, a bound"
+    lines.append(text((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 8, words, "middle"))
     return "\n".join([*lines, "</svg>"]) + "\n"

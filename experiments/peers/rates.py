@@ -40,10 +40,28 @@ def ranked(rates, lowest=False):
     return sorted(((value, name) for name, value in rates.items() if value), reverse=not lowest)
 
 
+EQUAL = 1.05  # rates of one measurement that are closer than this count as equal
+
+
+def are_equal(first, second):
+    return max(first, second) < EQUAL * min(first, second)
+
+
 def winner(rates, lowest=False):
     """The name with the highest rate, or with the lowest, and by how much it leads."""
     best, *others = ranked(rates, lowest) or [(0, "–")]
+    if others and are_equal(best[0], others[0][0]):
+        return f"{best[1]} and {others[0][1]}, equal"
     return f"{best[1]}, {number(best[0] / others[0][0])} times {others[0][1]}" if others else best[1]
+
+
+def best_seeds(rates, lowest=False):
+    """The best seed of each row, of rates by row and seed."""
+    best = {}
+    for name, rate in rates.items():
+        row = name.rpartition(" ")[0]
+        best[row] = (min if lowest else max)(rate, best.get(row, rate))
+    return best
 
 
 def interval(points, games):
@@ -57,18 +75,19 @@ def named(documents, prefix):
     return {name: document for name, document in documents.items() if name.startswith(prefix)}
 
 
-LIBRARIES = {"onnxruntime": "ONNX Runtime f32", "openvino": "OpenVINO f32", "openvino-bf16": "OpenVINO bf16"}
+ENGINES = {"f32": "Tengen f32", "onnxruntime": "ONNX Runtime f32", "openvino": "OpenVINO f32",
+           "openvino-bf16": "OpenVINO bf16"}
 
 
 def inference_rates(documents):
-    """The evaluations/s of each library, by network and batch; Tengen's are in the precision of play."""
+    """The evaluations/s of each library, by network and batch; Tengen's are in the precision of play and in f32."""
     for name, document in named(documents, "inference ").items():
         cases = document["result"]["cases"]
         for batch in sorted({case["batch"] for case in cases}):
             play, *others = [case for case in cases if case["batch"] == batch]
             rates = {f"Tengen {play['engine'].split()[0]}": play["evaluations_per_s"]}
             for case in others:
-                library = LIBRARIES.get(case["engine"].split()[0])
+                library = ENGINES.get(case["engine"].split()[0])
                 rates.update({library: case["evaluations_per_s"]} if library else {})
             yield name.split()[1], batch, rates
 
@@ -76,7 +95,6 @@ def inference_rates(documents):
 SPEEDS = {"positions_per_s": "self-play, positions/s", "evaluations_per_s": "self-play, evaluations/s",
           "share_of_network": "share of its own bare network", "examples_per_s": "training, examples/s",
           "search_alone_per_s": "search alone, evaluations/s"}
-
 
 
 def speed_results(documents):

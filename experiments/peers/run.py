@@ -14,6 +14,7 @@ TENGEN_PROGRAMS is the folder of Tengen's programs, target/release without it.
 import argparse
 import contextlib
 import datetime
+import fcntl
 import hashlib
 import importlib
 import importlib.metadata
@@ -193,6 +194,11 @@ def main():
     import table
     keep = asked.keep or (HERE / "full" if form.name == "full" else None)
     results = kept.Results(ROOT / "target" / "peers" / form.name, keep and keep.absolute())
+    lock = open(results.folder / "lock", "w")  # until the command ends
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        sys.exit(f"peers: another command measures in {results.folder}, and two at a time would disturb each other")
     path = os.pathsep.join(filter(None, [str(HERE), str(packages), os.environ.get("PYTHONPATH")]))
     environment = {**os.environ, "PYTHONPATH": path, "JAX_PLATFORMS": "cpu", "PYTHONUNBUFFERED": "1"}
     about = {"machine": machine(), "versions": versions(packages), "form": form.name,
@@ -214,8 +220,10 @@ def main():
 
 
 if __name__ == "__main__":
-    # A terminated command must stop its unit as an interrupted one does.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    # A terminated command must stop its unit as an interrupted one does, and so must one in the background of a shell,
+    # which ignores interrupts otherwise.
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.default_int_handler)
     try:
         main()
     except KeyboardInterrupt:

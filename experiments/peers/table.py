@@ -8,8 +8,8 @@ from pathlib import Path
 
 from kept import described
 from picture import picture
-from rates import (inference_rates, leelaz_rates, match_rows, named, number, read, speed_rates, speed_results,
-                   training_rates, trial, winner)
+from rates import (best_seeds, inference_rates, leelaz_rates, match_rows, named, number, read, speed_rates,
+                   speed_results, training_rates, trial, winner)
 from wins import won
 
 
@@ -61,7 +61,8 @@ def training_table(documents):
                      f"{document['peak_bytes'] / 2**30:.2f}"])
     table = markdown(["row, seed", "minutes", "positions", "positions/s", "evaluations/s", "examples/s", "updates",
                       "GiB"], rows)
-    best = (f"Best of {label}: {winner(rates, lowest)}." for label, rates, lowest in training_rates(documents))
+    best = (f"Best of {label}: {winner(best_seeds(rates, lowest), lowest)}."
+            for label, rates, lowest in training_rates(documents))
     return f"{table}\n\n{wrapped(' '.join(best))}" if rows else table
 
 
@@ -106,13 +107,15 @@ def render(documents, problems, image="strength.svg"):
         f"{described(machine)}, {machine['memory_gib']} GiB; {dates(documents)}.\n{busy(documents)}",
         versions_table(documents),
         f"![Elo against minutes of training]({image})",
+        wrapped("Rates are of one measurement each. Those that differ by less than 5 % count as equal."),
         "## Inference, one thread, evaluations/s", inference_table(documents),
         "## Speed at equal networks and simulations", speed_table(documents),
         "## Search on 19x19, one thread", leelaz_table(documents),
         "## Training", training_table(documents),
-        "## Against GNU Go, at equal visits",
+        "## Against GNU Go, with 32 visits",
+        wrapped("Intervals are of the games between these networks (95 %). Networks of other seeds would add to them."),
         markdown(MATCH_HEAD, match_rows(documents, known)),
-        "## Head to head, at equal visits",
+        "## Head to head, with 32 visits each",
         markdown(MATCH_HEAD, match_rows(documents, lambda match: not known(match) and "visits" in match)),
         "## Head to head, at equal time",
         markdown(MATCH_HEAD, match_rows(documents, lambda match: "seconds" in match)),
@@ -125,16 +128,18 @@ def render(documents, problems, image="strength.svg"):
 
 def busy(documents):
     """How far the machine was from idle."""
-    shares = {name: document.get("share_of_others") for name, document in documents.items()}
-    known = {name: share for name, share in shares.items() if share is not None}
+    known = {name: document for name, document in documents.items() if document.get("share_of_others") is not None}
     if not known:
         return "Other load on the machine was not recorded."
-    if max(known.values()) < 0.05:
+    worst = max(known, key=lambda name: known[name]["share_of_others"])
+    most = known[worst]["share_of_others"]
+    if most < 0.05:
         return "The machine was idle otherwise."
-    worst = max(known, key=known.get)
-    mean = sum(known.values()) / len(known)
-    return wrapped(f"The machine was not idle: other processes took {mean:.0%} of its cores on average and "
-                   f"{known[worst]:.0%} during `{worst}`. Rates are too low.")
+    # An hour counts for more than a minute.
+    seconds = sum(each["seconds"] for each in known.values())
+    mean = sum(each["share_of_others"] * each["seconds"] for each in known.values()) / seconds
+    return wrapped(f"Other processes took {mean:.1%} of the cores on average, and {most:.0%} in the "
+                   f"{number(known[worst]['seconds'])} seconds of `{worst}`.")
 
 
 def wrapped(text, columns=118):

@@ -41,13 +41,11 @@ try:
     import gtp
     import matches
     import pages
-    import picture
     import rates
     import referee
     import rules
     import sgfmill.common
     import table
-    import wins
 except ImportError as error:
     raise unittest.SkipTest(f"{error}; `make peers` installs it") from error
 
@@ -245,6 +243,14 @@ class PgxTest(unittest.TestCase):
 
 
 class OpenSpielTest(unittest.TestCase):
+    def test_evaluations_are_the_misses_of_all_caches(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for actor, misses in enumerate(((30, 5), (7,))):
+                lines = (f"[t] Inference cache: CacheInfo(hits=1000, misses={count}, size=9, max_size=65536)\n"
+                         for count in misses)
+                Path(folder, f"log-actor-{actor}.txt").write_text("".join(lines))
+            self.assertEqual(peer_openspiel.evaluations_of(folder), 42)
+
     def test_updates_are_those_of_all_steps(self):
         settings = {"buffer": 2048, "batch": 64}
         with tempfile.TemporaryDirectory() as folder:
@@ -258,11 +264,11 @@ class CalibrationTest(unittest.TestCase):
     class Player:
         """Plays the first empty point of its half of the board and takes a share of a second per visit."""
 
-        def __init__(self, clock, seconds, visits):
-            self.clock, self.seconds = clock, seconds * visits
+        def __init__(self, clock, seconds, visits, kept=1.0):
+            self.clock, self.seconds, self.kept = clock, seconds * visits, kept
 
         def begin(self, position, seed):
-            self.position = position
+            self.position, self.seconds = position, self.seconds * self.kept
 
         def genmove(self, colour):
             self.clock[0] += self.seconds
@@ -282,6 +288,14 @@ class CalibrationTest(unittest.TestCase):
         starts = [lambda visits, seconds=seconds: self.Player(clock, seconds, visits) for seconds in (0.001, 0.02)]
         with mock.patch("matches.time.monotonic", side_effect=lambda: clock[0]):
             self.assertEqual(matches.visits_for(starts, 0.1), [100, 5])
+
+    def test_player_that_keeps_what_it_knows_gets_no_visits_for_it(self):
+        # The second player takes half of the time in each game after its first, and is never too fast itself.
+        clock = [0.0]
+        starts = [lambda visits: self.Player(clock, 0.001, visits),
+                  lambda visits: self.Player(clock, 0.02, visits, kept=0.5)]
+        with mock.patch("matches.time.monotonic", side_effect=lambda: clock[0]):
+            self.assertEqual(matches.visits_for(starts, 0.1), [100, 10])
 
 
 class FirstUpdateTest(unittest.TestCase):
@@ -323,6 +337,13 @@ class MeasureTest(unittest.TestCase):
                     time.sleep(0.05)
                 process.communicate(b"\n")
         self.assertTrue(whole.bytes > descendants.bytes > 64 << 20, (whole.bytes, descendants.bytes))
+
+    def test_time_after_the_last_sample_is_not_that_of_others(self):
+        usage = measure.Usage()
+        burn = "import time\nwhile time.process_time() < 0.5: pass"
+        subprocess.run([sys.executable, "-c", burn], check=True)
+        usage.busy = measure.busy_ticks() - 0.5 * os.sysconf("SC_CLK_TCK")  # as if nothing else ran meanwhile
+        self.assertEqual(usage.of_others(), 0.0)
 
 
 class ResumeTest(unittest.TestCase):
@@ -452,7 +473,8 @@ class ResumeTest(unittest.TestCase):
                     saved = [{"minutes": minute, "updates": 1} for minute in minutes]
                     self.results.write(f"train {row} {seed}", {"arguments": {"settings": {}},
                                                                "result": {"checkpoints": saved}})
-            self.results.write("tune pgx", {"result": {"settings": {}}})
+            for name in units.TUNED:
+                self.results.write(f"tune {name}", {"result": {"settings": {}}})
             played = [unit for unit in units.units(form, self.results) if unit.module == "matches"]
             self.assertTrue(played)
             for unit in played:
@@ -482,10 +504,10 @@ def simulated(unit):
                   "evaluations_per_s": rate, "examples_per_s": None,
                   "minutes_to_first_update": None if updates else 312.5}
     elif unit.function == "tune":
-        result = {"settings": peer_pgx.ROWS["cpu"]}
+        result = {"settings": run.peer(unit.name.split()[1]).ROWS["cpu"]}
     elif unit.function == "measure":
         result = {"cases": [{"engine": engine, "batch": batch, "evaluations_per_s": rate} for batch in (1, 64)
-                            for engine in ("int16 avx2", "onnxruntime 1", "openvino 1", "openvino-bf16 1")]}
+                            for engine in ("int16 avx2", "f32", "onnxruntime 1", "openvino 1", "openvino-bf16 1")]}
     elif "leelaz" in unit.name:
         result = {"visits_per_s": rate, "tengen_visits_per_s": rate / 2}
     else:
@@ -525,6 +547,7 @@ class PagesTest(unittest.TestCase):
         self.assertNotIn("old", outputs[pages.README])
         self.assertTrue(outputs[pages.README].endswith(f"{pages.END}[b](docs/guide/peers.md)\n"))
         self.assertIn("| pgx cpu | 12,346 | 49% | 49% | 49% | 51% |", outputs[pages.README])
+        self.assertIn("| openspiel example | – | –", outputs[pages.README])
         self.assertIn("2026-12-01 to 2026-12-03", outputs[pages.PAGE])
         self.assertIn("| pgx example 1 | 5.05 |", outputs[pages.PAGE])
         for path in (pages.README, pages.PAGE):
@@ -541,93 +564,6 @@ class KeptTest(unittest.TestCase):
     def test_results_in_the_repository_are_small(self):
         size = sum(path.stat().st_size for path in (HERE / "full").rglob("*") if path.is_file())
         self.assertLess(size, 25e6)
-
-
-def match(first, second, points, games=10, **more):
-    documents = {}
-    side = lambda name, minute: {"name": name, "minute": minute, "module": "peer_gnugo" if "Go" in name else "peer_x"}
-    limit = {"visits": 32} if "seconds" not in more else {}
-    arguments = {"first": side(*first), "second": side(*second), "seed": 1, "games": games, **limit, **more}
-    result = {"games": games, "points": points, "void": 0, "visits": [32, 32], "seconds_per_move": [0.1, 0.2]}
-    documents[f"match {first} {second}"] = {"unit": "match", "arguments": arguments, "result": result, "form": "short",
-                                            "date": "2026-01-01", "seconds": 1.0}
-    return documents
-
-
-class TableTest(unittest.TestCase):
-    def test_numbers_have_three_digits(self):
-        self.assertEqual([rates.number(value) for value in (12345.6, 12.345, 0.01234, 0, None)],
-                         ["12,346", "12.3", "0.0123", "0", "–"])
-
-    def test_highest_rate_wins_whoever_has_it(self):
-        self.assertEqual(rates.winner({"Tengen": 10.0, "pgx": 25.0, "c": None}), "pgx, 2.50 times Tengen")
-        self.assertEqual(rates.winner({"Tengen": 0.5, "pgx": 2.0, "c": None}, lowest=True), "Tengen, 0.250 times pgx")
-        self.assertEqual([rates.winner(some) for some in ({"pgx": 1.0}, {"pgx": None})], ["pgx", "–"])
-
-    def test_inference_table_has_a_column_for_each_precision(self):
-        engines = ["int16 avx512-vnni", "f32", "plain libtorch", "onnxruntime 1.32.0", "openvino 2026.4.1",
-                   "openvino-bf16 2026.4.1"]
-        cases = [{"engine": engine, "batch": batch, "evaluations_per_s": 100.0 * batch - index}
-                 for batch in (1, 64) for index, engine in enumerate(engines)]
-        text = table.inference_table({"inference 4x32": {"result": {"cases": cases}}})
-        head, _, one, _ = text.splitlines()
-        self.assertEqual(head, "| network | batch | Tengen int16 | ONNX Runtime f32 | OpenVINO f32 | OpenVINO bf16 "
-                               "| fastest |")
-        self.assertEqual(one, "| 4x32 | 1 | 100 | 97.0 | 96.0 | 95.0 | Tengen int16, 1.03 times ONNX Runtime f32 |")
-
-    def test_bf16_is_measured_where_the_processor_has_it(self):
-        for flags, libraries in (("avx512f avx512_bf16", 3), ("avx512f", 2), ("amx_bf16", 3)):
-            with mock.patch("inference.processor", return_value={"flags": flags}):
-                self.assertEqual(len(inference.libraries()), libraries, flags)
-
-    def test_match_is_decided_only_outside_the_interval(self):
-        level = ("GNU Go level 10", 0)
-        for points, ahead in ((1, "opponent"), (5, "not decided"), (10, "player")):
-            [row] = rates.match_rows(match(("x", 5), level, points), lambda arguments: True)
-            self.assertEqual(row[-1], ahead)
-
-    def test_games_of_all_seeds_count_together(self):
-        level = ("GNU Go level 10", 0)
-        seeds = {seed: match(("x", 5), level, points) for seed, points in ((1, 9), (2, 6.5), (3, 0))}
-        both = {f"match {seed}": next(iter(documents.values())) for seed, documents in seeds.items()}
-        both["match 3"]["result"] = {"games": 0, "reason": "x had not trained yet"}
-        [row] = rates.match_rows(both, lambda arguments: True)
-        self.assertEqual(row[:6], ["5", "x", "GNU Go level 10", "32", "15.5 of 20 (56%–90%)", "9; 6.5; –"])
-        self.assertEqual(row[-1], "player")
-
-    def test_void_games_count_though_no_game_of_their_seed_does(self):
-        level = ("GNU Go level 10", 0)
-        both = {"match 1": {}, "match 2": {}}
-        for name, games in (("match 1", 10), ("match 2", 0)):
-            [both[name]] = match(("x", 5), level, 9).values()
-            both[name]["result"].update(games=games, void=2)
-        [row] = rates.match_rows(both, lambda arguments: True)
-        self.assertEqual(row[4:6], ["9 of 10 (60%–98%), 4 void", "9; –"])
-
-    def test_rows_that_a_peer_won_have_their_paragraph_in_the_readme(self):
-        speed = {"share_of_network": 0.5, "positions_per_s": 10.0, "evaluations_per_s": 300.0, "selfplay_bytes": 2e9}
-        documents = {
-            "speed tengen 4x32": {"result": speed},
-            "speed pgx 4x32": {"result": {**speed, "positions_per_s": 15.0, "selfplay_bytes": 3e9}},
-            **match(("tengen 9x9", 5), ("pgx cpu", 5), 1, seconds=0.1),
-            **match(("tengen 9x9", 25), ("pgx cpu", 25), 9, seconds=0.1),
-            **match(("tengen 9x9", 5), ("GNU Go level 1", 0), 4),
-            **match(("pgx cpu", 5), ("GNU Go level 1", 0), 5),
-        }
-        readme = f"# A\n\n{wins.HEADING}\n\n**self-play, positions/s, pgx + mctx.** It has\nmore.\n\n## B\n\n**c.**\n"
-        found = wins.won(documents, readme)
-        self.assertEqual([(win.reason, win.row, win.lead, win.explained) for win in found], [
-            ("**self-play, positions/s, pgx + mctx.**", "4x32", "1.50 times Tengen's", True),
-            ("**points against GNU Go level 1, pgx cpu.**", "5 min", "1.25 times Tengen's", False),
-            ("**head to head at equal time, pgx cpu.**", "5 min", "Tengen has 1 of 10 (2%–40%)", False)])
-        self.assertEqual(wins.reasons(readme), {"**self-play, positions/s, pgx + mctx.**"})
-
-    def test_ratings_have_the_order_of_the_results(self):
-        level = ("GNU Go level 10", 0)
-        rated = picture.ratings({**match(("strong", 5), level, 8), **match(("weak", 5), level, 2)})
-        self.assertEqual(rated["GNU Go level 10", 0, 0], 0.0)
-        self.assertGreater(rated["strong", 5, 1], 100)
-        self.assertAlmostEqual(rated["strong", 5, 1], -rated["weak", 5, 1], places=3)
 
 
 if __name__ == "__main__":

@@ -31,7 +31,7 @@ FORMS = {
         "tengen 9x9": [1, 2], "pgx cpu": [2], "openspiel cpu": [2]}, [1], 2, 1),
     # The examples of pgx and OpenSpiel are not made for CPUs: where their first update takes longer than the last of
     # their minutes, they stop after the first.
-    "full": Form("full", 5.0, [(4, 32), (6, 64)], {
+    "full": Form("full", 10.0, [(4, 32), (6, 64)], {
         **dict.fromkeys(["tengen 9x9", "pgx cpu", "openspiel cpu"], [5, 25, 60]),
         **dict.fromkeys(["pgx example", "openspiel example"], [5, 25])}, [1, 2], 100, 3,
         once=("pgx example", "openspiel example")),
@@ -39,7 +39,7 @@ FORMS = {
 TRAINED = ["tengen", "pgx", "openspiel"]  # peer_NAME.py
 SIMULATIONS = 32  # of benchmarks, and of matches at equal visits
 SECONDS_PER_MOVE = 0.1  # of matches at equal time
-TUNE = "tune pgx"
+TUNED = ["pgx", "openspiel"]  # peers whose row `cpu` has settings by their function `tune`
 # Minutes that a unit of the full form takes on two cores, by its kind. A training takes a little longer than its last
 # minute, an example longer than its first, since a move of 1,024 games takes a minute.
 ESTIMATES = {"inference": 2, "speed": 5, "tune": 20, "train": 1, "example": 4, "visits": 3, "seconds": 6,
@@ -86,21 +86,23 @@ def benchmarks(form, results):
             yield Unit(f"speed {name} {{blocks}}x{{filters}}".format(**network), f"peer_{name}", "speed",
                        lambda n=network: {**n, "simulations": SIMULATIONS, "seconds": form.seconds,
                                           "form": form.name}, minutes=ESTIMATES["speed"])
-    yield Unit(TUNE, "peer_pgx", "tune", lambda: {"form": form.name, "seconds": form.seconds,
-                                                  "folder": str(results.scratch(TUNE))}, minutes=ESTIMATES["tune"])
+    for name in TUNED:
+        yield Unit(f"tune {name}", f"peer_{name}", "tune",
+                   lambda n=name: {"form": form.name, "seconds": form.seconds,
+                                   "folder": str(results.scratch(f"tune {n}"))}, minutes=ESTIMATES["tune"])
 
 
 def training(form, results, row, seed):
     name, key = row.split()
-    tuned, unit = row == "pgx cpu", f"train {row} {seed}"
+    tuned, unit = (f"tune {name}",) if key == "cpu" else (), f"train {row} {seed}"
 
     def arguments():
-        settings = results.read(TUNE)["settings"] if tuned else peer(name).ROWS[key]
+        settings = results.read(*tuned)["settings"] if tuned else peer(name).ROWS[key]
         return {"settings": settings, "folder": str(results.scratch(unit)), "minutes": form.minutes[row], "seed": seed}
 
     first, last = form.minutes[row][0], form.minutes[row][-1]
     minutes = first + ESTIMATES["example"] if key == "example" else last + ESTIMATES["train"]
-    return Unit(unit, f"peer_{name}", "train", arguments, (TUNE,) if tuned else (), minutes)
+    return Unit(unit, f"peer_{name}", "train", arguments, tuned, minutes)
 
 
 def player(form, results, row, seed, minute):

@@ -4,7 +4,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from rates import (inference_rates, known_shares, leelaz_rates, match_rows, number, speed_rates, training_rates)
+from rates import (are_equal, best_seeds, inference_rates, known_shares, leelaz_rates, match_rows, number,
+                   speed_rates, training_rates)
 
 README = Path(__file__).with_name("README.md")
 HEADING = "## Rows that a peer won"
@@ -45,12 +46,7 @@ def contests(documents):
     for network, rates in leelaz_rates(documents):
         yield "search on 19x19", network, rates, False
     for label, rates, lowest in training_rates(documents):
-        # The best seed of each row
-        rows = {}
-        for name, rate in rates.items():
-            row = name.rpartition(" ")[0]
-            rows[row] = (min if lowest else max)(rate, rows.get(row, rate))
-        yield f"training, {label}", "all rows", rows, lowest
+        yield f"training, {label}", "all rows", best_seeds(rates, lowest), lowest
     for opponent, minute, shares in known_shares(documents):
         yield f"points against {opponent}", f"{minute} min", shares, False
 
@@ -63,7 +59,7 @@ def rate_wins(documents):
         if theirs:
             winner = best(theirs, key=theirs.get)
             mine = best(ours.values(), default=None)
-            if mine is None or best(mine, theirs[winner]) != mine:
+            if mine is None or best(mine, theirs[winner]) != mine and not are_equal(mine, theirs[winner]):
                 lead = f"{number(theirs[winner] / mine)} times Tengen's" if mine else "Tengen has none"
                 yield Win(kind, row, winner, lead)
 
