@@ -85,6 +85,11 @@ pub(crate) fn gradients(
     let loss = loss(&answers, &batch.targets, &LossConfig::new(&train_config.train))?;
     let trainable: Vec<&Tensor> = tower.trainable().map(|(_, tensor)| tensor).collect();
     let gradients = Tensor::f_run_backward(&[&loss.tensor * share], &trainable, false, false)?;
+    // A head whose loss has the weight 0 is no part of the graph, and libtorch has no gradient for it.
+    let or_zeros = |(gradient, tensor): (Tensor, &Tensor)| {
+        if gradient.defined() { Ok(gradient) } else { tensor.f_zeros_like() }
+    };
+    let gradients: Vec<Tensor> = gradients.into_iter().zip(trainable).map(or_zeros).collect::<Result<_, _>>()?;
     Ok(MicroBatchGradients { loss, gradients, statistics: answers.statistics })
 }
 

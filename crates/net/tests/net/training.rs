@@ -311,6 +311,26 @@ fn restored_trainer_with_every_option_continues_bit_for_bit() {
 }
 
 #[test]
+fn heads_whose_losses_have_no_weight_are_not_trained() {
+    let [shape, _] = kinds(helped());
+    let mut train_config = elaborate(Optimizer::Nesterov);
+    train_config.train.l2 = 0.0;
+    train_config.train.ownership_weight = 0.0;
+    train_config.train.score_weight = 0.0;
+    train_config.train.opponent_policy_weight = 0.0;
+    train_config.targets.ownership = false;
+    train_config.targets.opponent_policy = false;
+    let start = Weights::synthetic(shape, 11);
+    let mut trainer = Trainer::new(&start, 0, train_config, TRAIN_DEVICE).unwrap();
+    let losses = trainer.step(&examples(32)).unwrap();
+    assert_eq!((losses.ownership, losses.opponent_policy), (0.0, 0.0));
+    let trained = trainer.weights().unwrap();
+    for (name, is_trained) in [("ownership.conv.weight", false), ("stem.conv.weight", true)] {
+        assert!((trained.tensor(name).unwrap() != start.tensor(name).unwrap()) == is_trained, "{name}");
+    }
+}
+
+#[test]
 fn overfits_one_batch_in_every_configuration() {
     let examples = examples(16);
     let [all, features] = kinds(helped());
