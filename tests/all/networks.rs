@@ -113,6 +113,7 @@ fn model_grows_on_request() {
         ["bootstrap", "--from", "old-1", "--run", "large", "--config", &config(), "--set", "network.filters=12"];
     let (_, said) = fail(&mut trainer(&store, &words));
     assert!(said.contains("the network is 1 block of 8 filters"), "{said}");
+    assert!(!store.run("large").exists().unwrap(), "it would keep its configuration");
     succeed(&mut trainer(&store, &[&words[..], &["--grow"]].concat()));
     assert_eq!(store.run("large").models().metadata(1).unwrap().network.filters, 12);
     succeed(store.program("selfplay").args(["--model", "large-1", "--games", "2", "--threads", "1"]));
@@ -221,6 +222,7 @@ fn import_of_an_unusable_file_is_refused() {
             (&["import", &other, "--run", "c"], "there is no run c in "),
         ],
     );
+    assert!(!store.run("b").exists().unwrap(), "it would keep its configuration");
 }
 
 /// The outputs of onnxruntime are checked in crate `onnx`.
@@ -299,6 +301,11 @@ fn training_without_games_or_shards_is_refused() {
                 &["bootstrap", "--run", "d", "--config", &config, "--sgf", "absent.sgf", "--steps", "1"],
                 "cannot read absent.sgf",
             ),
+            (
+                &["bootstrap", "--run", "d", "--config", &config, "--sgf", &sample, "--steps", "1"],
+                "no game to train on: 20 unusable",
+            ),
+            (&["--run", "d", "--config", &config, "--eval-sgf", "absent.sgf"], "cannot read absent.sgf"),
             (&["--run", "old", "--eval-sgf", "absent.sgf"], "cannot read absent.sgf"),
             (
                 &["--run", "old", "--eval-sgf", &sample],

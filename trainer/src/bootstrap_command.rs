@@ -40,30 +40,59 @@ pub(crate) struct Args {
 /// Minutes of a year, which no run of this needs.
 const MOST_MINUTES: f64 = 366.0 * 24.0 * 60.0;
 
-/// The weights to begin with, if any are named. Checks the other arguments, too, before the run begins: it would keep its
+/// What a run begins with.
+pub(crate) enum Beginning {
+    /// Weights, which become model 1 as they are.
+    Weights(InitialWeights),
+    /// Human games to train on, from these weights or from random ones.
+    Games(HumanGames, Option<InitialWeights>),
+}
+
+/// What the arguments name, if it fits the configuration. To be called before the run begins, which would keep its
 /// configuration.
-pub(crate) fn beginning(models: &Models, args: &Args) -> anyhow::Result<Option<InitialWeights>> {
+pub(crate) fn beginning(models: &Models, config: &RunConfig, args: &Args) -> anyhow::Result<Beginning> {
     if !args.sgf.is_empty() && args.steps.is_none() && args.minutes.is_none() {
         return Err(anyhow!("for how long? --steps N or --minutes N")).misconfigured();
     }
-    args.sgf.iter().try_for_each(|path| runtime::check_input(path))?;
-    let named = args.from.as_ref().map(|from| models.weights(from)).transpose()?;
-    Ok(named.map(InitialWeights::new).transpose()?)
+    let initial = |from: &ModelName| -> anyhow::Result<InitialWeights> {
+        let weights = InitialWeights::new(models.weights(from)?)?;
+        let weights = if args.grow { weights.grown(config)? } else { weights };
+        weights.check(config)?;
+        Ok(weights)
+    };
+    let weights = args.from.as_ref().map(initial).transpose()?;
+    match (weights, args.sgf.is_empty()) {
+        (Some(weights), true) => Ok(Beginning::Weights(weights)),
+        (weights, _) => Ok(Beginning::Games(human_games(config, args)?, weights)),
+    }
+}
+
+/// The games of the collections. Logs how many there are.
+fn human_games(config: &RunConfig, args: &Args) -> anyhow::Result<HumanGames> {
+    let files: Vec<_> = args.sgf.iter().map(|path| files::read(path)).collect::<Result<_, _>>()?;
+    let human_games = HumanGames::read(config, &files)?;
+    human_games.left_out.iter().for_each(|why| tracing::warn!(%why, "skipped games of a collection"));
+    let (games, positions, holdout) = (human_games.games(), human_games.positions(), human_games.holdout_games());
+    tracing::info!(games, positions, holdout_games = holdout, left_out = human_games.left_out.len(), "human games");
+    if holdout == 0 {
+        tracing::warn!("selfplay.holdout_fraction is 0, so held-out accuracy is not measured");
+    }
+    Ok(human_games)
 }
 
 /// Begins a run as the arguments say.
 pub(crate) fn run(
     (run, config): (&Run, &RunConfig),
-    beginning: Option<InitialWeights>,
+    beginning: &Beginning,
     args: &Args,
     train_device: TrainDevice,
     stop: &Stop,
 ) -> anyhow::Result<()> {
-    let grow = |beginning: InitialWeights| if args.grow { beginning.grown(config) } else { Ok(beginning) };
-    let beginning = beginning.map(grow).transpose()?;
-    match (&beginning, args.sgf.is_empty()) {
-        (Some(beginning), true) => drop(beginning.publish(run, config)?),
-        _ => train((run, config), beginning.as_ref(), args, train_device, stop)?,
+    match beginning {
+        Beginning::Weights(weights) => drop(weights.publish(run, config)?),
+        Beginning::Games(human_games, weights) => {
+            train((run, config), (weights.as_ref(), human_games), args, train_device, stop)?;
+        }
     }
     if !run.models().exists(1)? {
         return Ok(()); // It was stopped.
@@ -76,22 +105,14 @@ pub(crate) fn run(
 
 fn train(
     (run, config): (&Run, &RunConfig),
-    beginning: Option<&InitialWeights>,
+    work: (Option<&InitialWeights>, &HumanGames),
     args: &Args,
     train_device: TrainDevice,
     stop: &Stop,
 ) -> anyhow::Result<()> {
     let time = args.minutes.map_or(Duration::MAX, |minutes| Duration::from_secs_f64(60.0 * minutes));
     let options = BootstrapOptions { steps: args.steps, time, eval_interval: args.eval_interval };
-    let files: Vec<_> = args.sgf.iter().map(|path| files::read(path)).collect::<Result<_, _>>()?;
-    let human_games = HumanGames::read(config, &files)?;
-    human_games.left_out.iter().for_each(|why| tracing::warn!(%why, "skipped games of a collection"));
-    let (games, positions, holdout) = (human_games.games(), human_games.positions(), human_games.holdout_games());
-    tracing::info!(games, positions, holdout_games = holdout, left_out = human_games.left_out.len(), "human games");
-    if holdout == 0 {
-        tracing::warn!("selfplay.holdout_fraction is 0, so held-out accuracy is not measured");
-    }
     let console = Console::new(run, config, stop.health().clone());
-    let mut bootstrap = Bootstrap::new(run, config, (beginning, &human_games), options, train_device, console)?;
+    let mut bootstrap = Bootstrap::new(run, config, work, options, train_device, console)?;
     Ok(runtime::drive(&mut bootstrap, stop)?)
 }

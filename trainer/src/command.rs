@@ -4,11 +4,11 @@ use std::process::ExitCode;
 
 use anyhow::anyhow;
 use clap::{Parser, Subcommand};
-use config::{RunConfig, RunName};
+use config::RunName;
 use exit_class::{Classifier, classify};
 use models::{ModelError, Models};
 use net::{Backend, NetError, Precision, TrainDevice};
-use runtime::{Classify, Stop};
+use runtime::{Classify, RunError, Stop};
 use store::{Run, Store};
 
 use crate::{Console, Driver, ReferenceArgs, TrainerError, bootstrap_command, files, lease};
@@ -95,13 +95,12 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
         _ => Store::open(&args.store.store)?,
     };
     let models = Models::new(store);
-    let run = || -> anyhow::Result<(Run, RunConfig)> {
-        let run = models.store().run(runtime::named_run(args.run.as_ref())?);
-        Ok((run.clone(), args.config.open(&run)?))
-    };
+    let run = || -> Result<Run, RunError> { Ok(models.store().run(runtime::named_run(args.run.as_ref())?)) };
     let Some(command) = &args.command else {
-        let (run, config) = run()?;
-        let references = args.references.open(&run, &config)?;
+        let run = run()?;
+        // Before the run begins: it would keep its configuration.
+        let references = args.references.open(&run, &args.config.peek(&run)?)?;
+        let config = args.config.open(&run)?;
         return leased(&run, stop, || {
             let console = Console::new(&run, &config, stop.health().clone());
             let driver = Driver::new(&run, &config, train_device, &references, stop, console);
@@ -113,11 +112,12 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
     }
     match command {
         Command::Export(export) => files::export(&models, export),
-        Command::Import(import) => files::import(import, run),
+        Command::Import(import) => files::import(import, run, &args.config),
         Command::Bootstrap(bootstrap) => {
-            let beginning = bootstrap_command::beginning(&models, bootstrap)?;
-            let (run, config) = run()?;
-            leased(&run, stop, || bootstrap_command::run((&run, &config), beginning, bootstrap, train_device, stop))
+            let run = run()?;
+            let beginning = bootstrap_command::beginning(&models, &args.config.peek(&run)?, bootstrap)?;
+            let config = args.config.open(&run)?;
+            leased(&run, stop, || bootstrap_command::run((&run, &config), &beginning, bootstrap, train_device, stop))
         }
     }
 }

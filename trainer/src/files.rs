@@ -7,14 +7,14 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use anyhow::Context;
-use config::{ModelId, RunConfig};
+use config::ModelId;
 use cpu::Description;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use models::{ModelName, ModelSource, Models, NamedWeights};
 use net::{FileKind, Shape, UnknownPlace, Weights};
 use record::Example;
-use runtime::Classify;
+use runtime::{Classify, ConfigArgs, RunError};
 use store::{Run, StoreError};
 
 use crate::{InitialWeights, TrainerError};
@@ -95,8 +95,12 @@ pub(crate) fn export(models: &Models, args: &Export) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Takes a network over: as a file of weights, or as the first model of `run`.
-pub(crate) fn import(args: &Import, run: impl FnOnce() -> anyhow::Result<(Run, RunConfig)>) -> anyhow::Result<()> {
+/// Takes a network over: as a file of weights, or as the first model of `run`, which begins with `config` if it is new.
+pub(crate) fn import(
+    args: &Import,
+    run: impl FnOnce() -> Result<Run, RunError>,
+    config: &ConfigArgs,
+) -> anyhow::Result<()> {
     let beginning = InitialWeights::new(NamedWeights::of_file(&args.file)?)?.calibrated()?;
     let shape = beginning.weights.shape();
     match &args.out {
@@ -105,8 +109,10 @@ pub(crate) fn import(args: &Import, run: impl FnOnce() -> anyhow::Result<(Run, R
             runtime::print(format!("{} is now {}: {shape}", args.file.display(), out.display()))
         }
         None => {
-            let (run, config) = run()?;
-            let metadata = beginning.publish(&run, &config)?;
+            let run = run()?;
+            // Before the run begins: it would keep its configuration.
+            beginning.check(&config.peek(&run)?)?;
+            let metadata = beginning.publish(&run, &config.open(&run)?)?;
             runtime::print(format!("{} is now {}: {shape}", args.file.display(), metadata.id()))
         }
     }

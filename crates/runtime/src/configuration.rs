@@ -77,8 +77,19 @@ impl ConfigArgs {
         if let Some(config) = self.read()? {
             begin(run, &config, &self.overrides)?;
         }
-        let missing = || RunError::NotBegun { run: run.name().clone(), store: run.store().root().to_owned() };
-        run.config()?.ok_or_else(missing)
+        stored(run)
+    }
+
+    /// The configuration that [`ConfigArgs::open`] would return, unless the run began with another one. No run begins:
+    /// files that do not fit the configuration can be refused before the run would keep it.
+    ///
+    /// # Errors
+    /// As `ConfigArgs::read`; the run has no configuration, and none is given.
+    pub fn peek(&self, run: &Run) -> Result<RunConfig, RunError> {
+        match self.read()? {
+            Some(config) => Ok(config),
+            None => stored(run),
+        }
     }
 
     /// Whether anything was given.
@@ -97,6 +108,12 @@ impl ConfigArgs {
             None => Err(RunError::OnlyOverrides),
         }
     }
+}
+
+/// The configuration of a run, for a program that could have begun it.
+fn stored(run: &Run) -> Result<RunConfig, RunError> {
+    let missing = || RunError::NotBegun { run: run.name().clone(), store: run.store().root().to_owned() };
+    run.config()?.ok_or_else(missing)
 }
 
 /// Creates a run, unless it exists with this configuration. Warns where the given `[retention]`, which is no part of the
