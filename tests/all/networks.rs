@@ -1,6 +1,7 @@
 //! Networks exported, imported and bootstrapped, by the program.
 
-use std::fs;
+use std::fs::{self, File, OpenOptions};
+use std::io::Read;
 use std::path::Path;
 use std::process::Command;
 
@@ -285,6 +286,25 @@ fn file_that_cannot_be_written_leaves_nothing_behind() {
     let (code, said) = fail(&mut trainer(&store, &["export", "--model", "old", "--out", &taken]));
     assert!(code == 2 && said.contains("cannot write ") && said.contains("taken"), "{code}: {said}");
     assert!(!Path::new(&beside(&store, "taken.partial")).exists());
+}
+
+#[test]
+fn export_writes_to_a_pipe_and_keeps_it() {
+    let store = with_model();
+    let (file, pipe) = (beside(&store, "plain"), beside(&store, "pipe"));
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    succeed(&mut trainer(&store, &["export", "--model", "old", "--out", &file]));
+    let expected = fs::read(file).unwrap();
+    // The capacity of a pipe: nothing reads before the program has exited.
+    assert!(expected.len() < 1 << 16, "{} bytes", expected.len());
+    // Open for both, so that neither this nor the program waits for the other end.
+    let both = OpenOptions::new().read(true).write(true).open(&pipe).unwrap();
+    let mut reader = File::open(&pipe).unwrap();
+    succeed(&mut trainer(&store, &["export", "--model", "old", "--out", &pipe]));
+    drop(both);
+    let mut sent = Vec::new();
+    reader.read_to_end(&mut sent).unwrap();
+    assert!(sent == expected, "{} bytes instead of {}", sent.len(), expected.len());
 }
 
 #[test]

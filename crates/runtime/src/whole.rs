@@ -10,11 +10,15 @@ use anyhow::Context;
 use crate::Classify;
 
 /// Writes a temporary file to the disk and renames it: a reader sees either the old contents or the new ones, and never
-/// half of it, after a loss of power too.
+/// half of it, after a loss of power too. A device or a pipe is written to as it is.
 ///
 /// # Errors
 /// The place cannot be written.
 pub fn write_whole(file: &Path, bytes: &[u8]) -> io::Result<()> {
+    // A rename would put a file over a device or a pipe. A folder refuses to be opened.
+    if fs::metadata(file).is_ok_and(|found| !found.is_file()) {
+        return OpenOptions::new().write(true).open(file)?.write_all(bytes);
+    }
     let aside = file.with_added_extension("partial");
     let written = write_through(&aside, bytes).and_then(|()| fs::rename(&aside, file));
     if written.is_err() {
