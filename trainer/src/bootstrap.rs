@@ -127,11 +127,12 @@ impl<'a> Bootstrap<'a> {
         Ok(())
     }
 
-    /// Measures it on holdout games, if there are any, and writes that down.
+    /// Measures it on holdout games, if there are any, and writes that down. What a resumed process measures first is not
+    /// written down: the process before may have measured the same step.
     fn measure(&mut self) -> Result<(), TrainerError> {
         self.line();
         let step = self.trainer.steps();
-        self.measured = Some(step);
+        let is_resumed = self.measured.replace(step).is_none() && step > 0;
         if self.config.train.ema_decay > 0.0 {
             let examples = self.order.batch(step, RECALIBRATION_POSITIONS)?;
             self.trainer.recalibrate_batch_norm(&examples).map_err(failed)?;
@@ -142,7 +143,9 @@ impl<'a> Bootstrap<'a> {
         let measured = self.trainer.examine(&self.holdout).map_err(failed)?;
         let (losses, examples, constant) = (measured.losses, self.holdout.len(), self.constant);
         let others = [("examples", examples as f32), ("constant_value", constant)];
-        self.journal.put_measured(step, Set::Holdout, &measured, &others);
+        if !is_resumed {
+            self.journal.put_measured(step, Set::Holdout, &measured, &others);
+        }
         self.reporter.report(TrainerEvent::Human { generation: 1, step, examples, losses, constant });
         Ok(())
     }
@@ -218,8 +221,8 @@ impl Driver for Bootstrap<'_> {
 
     fn shut_down(&mut self) -> Result<(), TrainerError> {
         self.save()?;
-        if !self.batches.is_empty() {
-            self.line();
+        self.line();
+        if !self.journal.is_empty() {
             self.publish_journal()?;
         }
         Ok(())

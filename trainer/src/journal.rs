@@ -95,6 +95,11 @@ impl Journal {
         self.push(&line);
     }
 
+    /// Whether nothing is written down.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.lines.is_empty()
+    }
+
     /// Publishes both files.
     pub(crate) fn publish(self, run: &Run) -> Result<(), StoreError> {
         let (generation, milliseconds) = (self.generation, (self.began * 1000.0) as u64);

@@ -192,6 +192,20 @@ fn stopped_bootstrap_resumes_to_the_same_model() {
     assert_eq!(parted.models().get(1).unwrap(), whole.models().get(1).unwrap());
 }
 
+#[test]
+fn bootstrap_stopped_while_it_measures_logs_that_step_once() {
+    let (run, stop) = (run(), Stop::never());
+    let stopped = bootstrap(&run, (None, &human_games(100)), options(25), &stop, |event: TrainerEvent| {
+        if matches!(event, TrainerEvent::Human { step: 10, .. }) {
+            stop.request();
+        }
+    });
+    assert_eq!(stopped.unwrap(), None);
+    assert!(bootstrap_until(&run, 25, usize::MAX).0.is_some());
+    let logged: Vec<(String, u64)> = logged(&run).into_iter().filter(|&(_, step)| step == 10).collect();
+    assert_eq!(logged, [("holdout".to_owned(), 10), ("train".to_owned(), 10)]);
+}
+
 /// Lines may be lost.
 #[test]
 fn bootstrap_killed_at_any_write_logs_no_step_twice() {
