@@ -49,6 +49,10 @@ fn with_model_in(store: TestStore) -> TestStore {
     store
 }
 
+fn first_model(store: &TestStore, run: &str) -> Weights {
+    Weights::from_bytes(&store.run(run).models().get(1).unwrap().1).unwrap()
+}
+
 #[test]
 fn model_is_imported_into_other_runs_from_every_kind_of_file() {
     let store = with_model();
@@ -72,6 +76,7 @@ fn model_is_imported_into_other_runs_from_every_kind_of_file() {
         succeed(&mut trainer(&store, &["bootstrap", "--from", &file, "--run", kind, "--config", &config()]));
         let metadata = store.run(kind).models().metadata(1).unwrap();
         assert_eq!((metadata.origin[0].kind, metadata.origin[0].name.as_str()), (SourceKind::Weights, name));
+        assert!(first_model(&store, kind).has_scales(), "{kind}");
         let said = succeed(store.program("tengen").args(["audit", kind]));
         assert!(said.contains(": 0 problems"), "{said}");
     }
@@ -117,6 +122,7 @@ fn model_grows_on_request() {
     assert!(!store.run("large").exists().unwrap(), "it would keep its configuration");
     succeed(&mut trainer(&store, &[&words[..], &["--grow"]].concat()));
     assert_eq!(store.run("large").models().metadata(1).unwrap().network.filters, 12);
+    assert!(first_model(&store, "large").has_scales());
     succeed(store.program("selfplay").args(["--model", "large-1", "--games", "2", "--threads", "1"]));
 }
 

@@ -62,7 +62,7 @@ pub(crate) fn beginning(models: &Models, config: &RunConfig, args: &Args) -> any
     };
     let weights = args.from.as_ref().map(initial).transpose()?;
     match (weights, args.sgf.is_empty()) {
-        (Some(weights), true) => Ok(Beginning::Weights(weights)),
+        (Some(weights), true) => Ok(Beginning::Weights(weights.calibrated()?)),
         (weights, _) => Ok(Beginning::Games(human_games(config, args)?, weights)),
     }
 }
