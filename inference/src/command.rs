@@ -106,7 +106,7 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let options = Options { precision: backend.precision.clone(), ..options(args, gpus) };
     backend.log("inference", options.threads);
     runtime::metrics::DEVICE.inform(&backend.labels());
-    let models = Models::new(Store::open(&args.store.store)?);
+    let models = Models::new(Store::open_existing(&args.store.store)?);
     let provider = StoreProvider::new(models, devices, options.limits.batch, options.threads);
     let Limits { batch, wait, .. } = options.limits;
     let server = Server::start(options, Arc::new(provider), stop.health().clone())?;

@@ -161,6 +161,17 @@ fn public_address_is_refused_without_protection() {
 }
 
 #[test]
+fn absent_store_is_refused_and_not_created() {
+    let store = TestStore::new();
+    let absent = store.path().join("stroe");
+    let place = absent.to_string_lossy();
+    let mut inference = store.program_at("inference", &place);
+    let (code, said) = fail(inference.args(["--listen", "127.0.0.1:0", "--device", "cpu"]));
+    assert!(code == 2 && said.contains(&format!("cannot use {place} as a store")), "{code}: {said}");
+    assert!(!absent.exists());
+}
+
+#[test]
 fn device_that_is_none_is_refused() {
     let store = TestStore::new();
     let (code, said) = fail(store.program("inference").args(["--listen", "127.0.0.1:0", "--device", "tpu"]));

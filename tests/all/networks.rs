@@ -285,6 +285,14 @@ fn export_without_a_model_with_weights_is_refused() {
 }
 
 #[test]
+fn file_becomes_a_file_without_a_store() {
+    let store = with_model();
+    let (file, out, absent) = (beside(&store, "net.txt"), beside(&store, "out.safetensors"), beside(&store, "absent"));
+    succeed(store.program_at("trainer", &absent).args(["import", &file, "--out", &out]));
+    assert!(Path::new(&out).exists() && !Path::new(&absent).exists());
+}
+
+#[test]
 fn file_that_cannot_be_written_leaves_nothing_behind() {
     let store = with_model();
     let taken = beside(&store, "taken");

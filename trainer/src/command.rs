@@ -90,8 +90,9 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
         runtime::metrics::DEVICE.inform(&backend.labels());
     }
     let store = match &args.command {
-        // It only reads, and the demo needs no store.
+        // They begin no run, and the demo and a file need no store.
         Some(Command::Export(_)) => Store::open_or_empty(&args.store.store)?,
+        Some(Command::Import(import)) if import.writes_file() => Store::open_or_empty(&args.store.store)?,
         _ => Store::open(&args.store.store)?,
     };
     let models = Models::new(store);

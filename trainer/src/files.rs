@@ -66,6 +66,13 @@ pub(crate) struct Import {
     out: Option<PathBuf>,
 }
 
+impl Import {
+    /// Whether the network becomes a file, and no run begins.
+    pub(crate) fn writes_file(&self) -> bool {
+        self.out.is_some()
+    }
+}
+
 /// Writes a model to a file.
 pub(crate) fn export(models: &Models, args: &Export) -> anyhow::Result<()> {
     let model = models.find(&args.model)?;
