@@ -2,7 +2,7 @@
 
 use std::io;
 use std::net::{SocketAddr, ToSocketAddrs};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::str::FromStr;
@@ -145,8 +145,12 @@ fn id(path: &Path) -> Option<(u64, u64)> {
     fs::symlink_metadata(path).ok().map(|file| (file.dev(), file.ino()))
 }
 
-/// A socket of this user alone. A socket that a killed server left is replaced, one that is served is not.
+/// A socket of this user alone. A socket that a killed server left is replaced. One that is served is not, and neither is
+/// any other file.
 fn bind_unix(path: &Path) -> io::Result<UnixListener> {
+    if fs::symlink_metadata(path).is_ok_and(|found| !found.file_type().is_socket()) {
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, "the file exists and is not a socket"));
+    }
     if std::os::unix::net::UnixStream::connect(path).is_ok() {
         return Err(io::ErrorKind::AddrInUse.into());
     }
@@ -323,6 +327,15 @@ mod tests {
         assert_eq!(bind_unix(&path).unwrap_err().kind(), io::ErrorKind::AddrInUse);
         drop(first);
         bind_unix(&path).unwrap();
+    }
+
+    #[tokio::test]
+    async fn file_that_is_no_socket_is_not_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("notes");
+        fs::write(&path, "text").unwrap();
+        assert_eq!(bind_unix(&path).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        assert_eq!(fs::read(&path).unwrap(), b"text");
     }
 
     #[tokio::test]
