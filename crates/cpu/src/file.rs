@@ -68,15 +68,14 @@ fn inputs(count: usize, side: usize) -> Option<Vec<Input>> {
     /// Whose turn it is, after sixteen boards.
     const BLACK_TO_MOVE: usize = 16;
     const KOMI: usize = 15;
-    let mut inputs: Vec<Input> = (0..count).map(Input::Plane).collect();
-    match count {
-        17 => {}
+    let of_plane = |plane: usize| match (count, plane) {
         // Leela Zero's: a plane more that is 1 when White is to move.
-        18 => inputs[17] = Input::Not(BLACK_TO_MOVE),
-        16 | 31 => inputs[KOMI] = Input::Scaled { plane: KOMI, offset: 128.0, divisor: (2 * side) as f32 },
-        _ => return None,
-    }
-    Some(inputs)
+        (18, 17) => Input::Not(BLACK_TO_MOVE),
+        (16 | 31, KOMI) => Input::Scaled { plane, offset: 128.0, divisor: (2 * side) as f32 },
+        _ => Input::Plane(plane),
+    };
+    // A broken header may have more planes than memory can list.
+    matches!(count, 16 | 17 | 18 | 31).then(|| (0..count).map(of_plane).collect())
 }
 
 impl<'a> File<'a> {
@@ -225,6 +224,7 @@ mod tests {
         assert_eq!(inputs(18, 19).unwrap()[17], Input::Not(16));
         assert_eq!(inputs(17, 9).unwrap()[16], Input::Plane(16));
         assert_eq!(inputs(20, 9), None);
+        assert_eq!(inputs(usize::MAX, 9), None);
     }
 
     #[test]
@@ -245,6 +245,11 @@ mod tests {
         assert_eq!(
             file(&format!(r#"{{"format":"tengen-weights/2",{shape}}}"#)),
             "tensor `stem.conv.weight`: expected f32 of dimensions [4, 17, 3, 3], found no such tensor"
+        );
+        let shape = shape.replace("17", "1000000000000");
+        assert_eq!(
+            file(&format!(r#"{{"format":"tengen-weights/2",{shape}}}"#)),
+            "metadata key `tengen`: 1000000000000 planes of input; there are networks with 16, 17, 18 and 31"
         );
     }
 }
