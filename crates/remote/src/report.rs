@@ -15,7 +15,7 @@ struct Reported {
     tier: usize,
     /// Who it said it is.
     greeting: String,
-    /// Why its last connection ended.
+    /// Why its last connection ended, until the next one greets.
     problem: Option<String>,
     /// Why it did not evaluate a batch, for now, over this connection.
     refusal: Option<String>,
@@ -41,7 +41,9 @@ impl Reporter {
 
     /// A server has greeted.
     pub(crate) fn greeted(&mut self, server: usize, greeting: String) {
-        self.servers[server].greeting = greeting;
+        let reported = &mut self.servers[server];
+        // What was wrong before does not explain what this connection may come to.
+        (reported.greeting, reported.problem, reported.refusal) = (greeting, None, None);
     }
 
     /// A connection has ended.
@@ -109,5 +111,23 @@ impl Reporter {
             let Counts { answered, resent, late } = server.counts;
             tracing::info!(server = %name, tier, evaluated = answered, resent, late, "batches of inference server");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn greeting_ends_the_problems_of_the_connection_before() {
+        let mut reporter = Reporter::new(&[(0, "a".to_owned())]);
+        reporter.failed(0, "connection refused".to_owned());
+        assert_eq!(reporter.problems(), "a: connection refused");
+        reporter.greeted(0, "1.0".to_owned());
+        assert_eq!(reporter.problems(), "a: no response");
+        reporter.refused(0, "full".to_owned());
+        assert_eq!(reporter.problems(), "a: full");
+        reporter.greeted(0, "1.0".to_owned());
+        assert_eq!(reporter.problems(), "a: no response");
     }
 }
