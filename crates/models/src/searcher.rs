@@ -2,13 +2,16 @@
 
 use std::sync::Arc;
 
-use config::{ModelId, Overrides, RunConfig};
+use config::{ModelId, Overrides, RunConfig, Selfplay};
 use mcts::{Evaluator, Settings};
 use net::Precision;
 use play::Budget;
 
 use crate::model::Trained;
 use crate::{EvaluationCache, EvaluationCacheOptions, Model, ModelError, ModelSource, Models, Place, WeightsFile};
+
+/// The largest `search.leaves`.
+const MOST_LEAVES: usize = 16;
 
 /// A model together with its search settings.
 pub struct Searcher {
@@ -71,7 +74,7 @@ impl Searcher {
                 (metadata.search, model)
             }
         };
-        let published = RunConfig { search, ..config.clone() };
+        let published = RunConfig { search, selfplay: for_any_search(&config.selfplay), ..config.clone() };
         let wrong = |source| ModelError::Settings { player: player(), source };
         Ok(Searcher { keeps, ..Searcher::new(name, &overrides.apply(&published).map_err(wrong)?, model) })
     }
@@ -135,6 +138,13 @@ impl Searcher {
     }
 }
 
+/// Self-play settings that suit every search. Those of a run are for games of its own models, and no player uses them; checked
+/// with the search of another run's model, they would refuse it.
+fn for_any_search(selfplay: &Selfplay) -> Selfplay {
+    let batch = selfplay.batch.max(MOST_LEAVES);
+    Selfplay { choice_moves: 0, full_search_fraction: 1.0, batch, ..selfplay.clone() }
+}
+
 fn same_board(model: &str, found: usize, config: &RunConfig) -> Result<(), ModelError> {
     let wanted = config.game.size;
     if found == wanted { Ok(()) } else { Err(ModelError::OtherBoard { model: model.to_owned(), found, wanted }) }
@@ -163,6 +173,32 @@ mod tests {
         assert!(matches!(open(&"precision=f64".parse().unwrap()), Err(ModelError::Precision { .. })));
         assert!(matches!(open(&"evalcache=on".parse().unwrap()), Err(ModelError::EvaluationCache { .. })));
         assert!(matches!(open(&"visitz=7".parse().unwrap()), Err(ModelError::Settings { .. })));
+    }
+
+    /// They are of the run, and the search is of a model of another one, or overridden.
+    #[test]
+    fn search_that_contradicts_self_play_settings_opens() {
+        let models = Models::new(Store::in_memory().unwrap());
+        let demo = models.resolve(&"9x9-demo".parse().unwrap()).unwrap();
+        let open = |settings: &[&str], id: &ModelId, overrides: &Overrides| {
+            let config = Preset::NineByNine.with(settings).unwrap();
+            Searcher::open_with(&models, &config, id, overrides, &Device::Cpu.into(), 8).map(|found| found.budget())
+        };
+        // The demo searches with Gumbel and 32 visits.
+        let puct = ["search.algorithm=puct", "selfplay.choice_moves=30"];
+        assert_eq!(open(&puct, &demo, &Overrides::NONE).unwrap().leaves, 1);
+        assert_eq!(open(&puct, &ModelId::Random, &"algorithm=gumbel".parse().unwrap()).unwrap().leaves, 1);
+        let fast = [
+            "search.phases=[]",
+            "search.visits=40",
+            "selfplay.full_search_fraction=0.25",
+            "selfplay.fast_visits=35",
+        ];
+        assert_eq!(open(&fast, &demo, &Overrides::NONE).unwrap().leaves, 1);
+        let small = ["selfplay.batch=8"];
+        assert_eq!(open(&small, &demo, &"leaves=16".parse().unwrap()).unwrap().leaves, 16);
+        let too_many = open(&small, &demo, &"leaves=17".parse().unwrap());
+        assert!(matches!(too_many, Err(ModelError::Settings { .. })), "the search itself is checked");
     }
 
     /// A file may be replaced at any time, and its name stays.
