@@ -17,7 +17,7 @@ use crate::player::PlayerArgs;
 /// Bytes of a line. A query of 1,000 moves has 20,000. A longer line is cut, so that it is no JSON.
 const LONGEST_LINE: usize = 1 << 24;
 
-/// How soon a client that has gone is noticed.
+/// How soon a client that has gone or a request to stop is noticed.
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// Moves of a variation where a query does not say, as in KataGo.
@@ -81,8 +81,9 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     );
     let server = Server::new(engine, options, io::stdout());
     serve(&server, Lines::stdin(LONGEST_LINE, stop.clone())?)?;
-    if !args.quit_without_waiting && !stop.requested() && !server.is_abandoned() {
-        server.finish();
+    if !args.quit_without_waiting {
+        // Dropped before that, the server stops its searches and sends their last responses.
+        while !stop.requested() && !server.is_abandoned() && !server.finish_within(PATIENCE) {}
     }
     Ok(())
 }

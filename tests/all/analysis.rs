@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::io::Write;
+use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -254,6 +254,37 @@ fn server_finishes_its_queries_at_the_end_of_the_input() {
     assert_eq!(of("b").len(), 1);
     assert!(of("b")[0]["error"].as_str().unwrap().contains("the model is for 9x9 boards"), "{said:?}");
     assert_eq!(of("v")[0]["version"], env!("CARGO_PKG_VERSION"));
+}
+
+/// The search takes minutes; the input is over before.
+#[test]
+fn server_stops_after_its_input_on_sigterm_and_when_its_client_has_gone() {
+    let query = json!({
+        "id": "long", "rules": "chinese", "komi": 7, "boardXSize": 9, "boardYSize": 9, "moves": [],
+        "maxVisits": 10_000_000, "reportDuringSearchEvery": 0.02,
+    });
+    for signal in [Some("TERM"), None] {
+        let mut tengen = program("tengen");
+        tengen.args(["analysis-server", "--model", "9x9-demo", "--device", "cpu"]);
+        let mut tengen = tengen.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        writeln!(tengen.stdin.take().unwrap(), "{query}").unwrap();
+        let mut lines = BufReader::new(tengen.stdout.take().unwrap()).lines().map(Result::unwrap);
+        let is_partial = |line: &String| line.contains("\"isDuringSearch\":true");
+        // By the tenth report the end of the input has been read.
+        assert!(lines.by_ref().filter(is_partial).nth(9).is_some(), "{signal:?}");
+        let expected = if let Some(signal) = signal {
+            let kill = format!("kill -{signal} {}", tengen.id());
+            assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
+            let last: Value = serde_json::from_str(&lines.last().expect("a report")).unwrap();
+            assert_eq!((&last["id"], &last["isDuringSearch"]), (&json!("long"), &json!(false)));
+            assert!(last["rootInfo"]["visits"].as_u64() < Some(10_000_000), "{last}");
+            4
+        } else {
+            drop(lines);
+            0
+        };
+        assert_eq!(tengen.wait().unwrap().code(), Some(expected), "{signal:?}");
+    }
 }
 
 #[test]

@@ -7,6 +7,7 @@ use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use mcts::Evaluator;
 
@@ -100,11 +101,11 @@ impl Engine {
         self.shared.changed.notify_all();
     }
 
-    /// Waits until all tasks are over.
-    pub fn wait(&self) {
+    /// Waits until all tasks are over, and no longer than this time; returns whether they are.
+    pub fn wait_for(&self, time: Duration) -> bool {
         let state = self.shared.lock();
-        let idle = self.shared.finished.wait_while(state, |state| !state.queue.is_empty());
-        drop(idle.unwrap_or_else(PoisonError::into_inner));
+        let waited = self.shared.finished.wait_timeout_while(state, time, |state| !state.queue.is_empty());
+        waited.unwrap_or_else(PoisonError::into_inner).0.queue.is_empty()
     }
 }
 

@@ -1,5 +1,4 @@
 use std::sync::mpsc::{self, Receiver, Sender};
-use std::time::Duration;
 
 use config::Preset;
 use go::{Game, Move, Size};
@@ -8,6 +7,9 @@ use play::{RandomModel, Uniform};
 
 use super::*;
 use crate::Analysis;
+
+/// A wait for what happens in any case.
+const LONG: Duration = Duration::from_secs(24 * 3600);
 
 fn options(threads: usize) -> AnalysisOptions {
     let config = Preset::Minigo.config();
@@ -143,12 +145,13 @@ fn stopped_tasks_end_with_what_is_known() {
     assert!(matches!(events.recv(), Ok((1, Event::Nothing))));
     open.send(()).expect("the gate is there");
     assert_eq!(shown.recv(), Ok(1), "a leaf below the root");
+    assert!(!engine.wait_for(Duration::ZERO), "the first search is not over");
     engine.stop(first);
     open.send(()).expect("the gate is there");
     let (turn, event) = events.recv().expect("an event");
     let known = done(event);
     assert!(turn == 0 && known.visits >= 1 && known.visits <= 8, "{known:?}");
-    engine.wait();
+    assert!(engine.wait_for(LONG));
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 
@@ -114,9 +115,9 @@ impl<W: Write + Send + 'static> Server<W> {
         self.shared.say(&Value::Object(response));
     }
 
-    /// Waits until all queries have their last response.
-    pub fn finish(&self) {
-        self.engine.wait();
+    /// Waits until all queries have their last response, and no longer than this time; returns whether they have.
+    pub fn finish_within(&self, time: Duration) -> bool {
+        self.engine.wait_for(time)
     }
 
     /// Whether the client has gone.

@@ -8,6 +8,9 @@ use play::Uniform;
 use super::*;
 use crate::AnalysisOptions;
 
+/// A wait for what happens in any case.
+const LONG: Duration = Duration::from_secs(24 * 3600);
+
 /// Hands out lines as they are written.
 struct Lines(Sender<Value>);
 
@@ -58,7 +61,7 @@ fn each_requested_turn_gets_one_final_report() {
     let moves = json!([["B", "C3"], ["W", "D4"], ["B", "B2"]]);
     say(&server, &query("a", json!({ "moves": moves, "analyzeTurns": [0, 1, 3], "includePolicy": true })));
     say(&server, &query("b", json!({ "maxVisits": 1 })));
-    server.finish();
+    assert!(server.finish_within(LONG));
     let mut found: Vec<Value> = lines.try_iter().collect();
     found.sort_by_key(|report| (report["id"].to_string(), report["turnNumber"].as_u64()));
     let facts =
@@ -88,7 +91,7 @@ fn terminated_queries_end_with_one_final_report_each() {
     for id in ["late", "long", "gone"] {
         say(&server, &json!({ "id": "t", "action": "terminate", "terminateId": id }));
     }
-    server.finish();
+    assert!(server.finish_within(LONG));
     let found: Vec<Value> = lines.try_iter().filter(|response| response["isDuringSearch"] != true).collect();
     let of = |id: &str| found.iter().filter(|response| response["id"] == id).collect::<Vec<_>>();
     assert_eq!(of("late"), [&json!({ "id": "late", "turnNumber": 0, "isDuringSearch": false, "noResults": true })]);
@@ -106,7 +109,7 @@ fn queries_with_one_id_and_turn_are_terminated_together() {
     say(&server, &query("same", json!({ "maxVisits": 2, "priority": 1 })));
     assert_eq!(lines.recv().expect("a report")["rootInfo"]["visits"], 2);
     say(&server, &json!({ "id": "t", "action": "terminate", "terminateId": "same" }));
-    server.finish();
+    assert!(server.finish_within(LONG));
     assert_eq!(lines.try_iter().filter(|response| response["id"] == "same").count(), 1);
     assert!(server.shared.open().is_empty());
 }
@@ -135,7 +138,7 @@ fn nonsense_gets_an_error_and_the_server_continues() {
     server.line(&[0xFF, 0xFE]);
     server.line("[".repeat(100_000).as_bytes());
     say(&server, &query("a", json!({ "rules": "japanese" })));
-    server.finish();
+    assert!(server.finish_within(LONG));
     let found: Vec<Value> = lines.try_iter().collect();
     assert_eq!(found.iter().filter(|response| response.get("error").is_some()).count(), 8, "{found:?}");
     assert_eq!(found[4], json!({ "id": "a", "error": "must be an integer from 2 to 19", "field": "boardXSize" }));
