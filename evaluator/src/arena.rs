@@ -80,7 +80,7 @@ impl Arena {
     }
 
     /// Plays games between two players until there are `wanted`, those of earlier matches included, so that a match that was
-    /// interrupted can be repeated. Points are those of `one`.
+    /// interrupted can be repeated. Points are those of `one`. Other evaluators and observers know of it by its claim.
     ///
     /// # Errors
     /// A player cannot be opened or fails, or the store refuses the results. Results that were published stay.
@@ -94,7 +94,8 @@ impl Arena {
         if one == other {
             return Err(EvaluatorError::Itself(one.to_string()));
         }
-        self.play([one, other], self.missing([one, other], wanted)?, stop, watch)
+        let missing = self.missing([one, other], wanted)?;
+        self.play_missing([one, other], missing, stop, watch)
     }
 
     /// How many games [`Arena::play_match`] would play now. That may be more than are wanted less those that were played, since

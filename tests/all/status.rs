@@ -1,10 +1,15 @@
 //! `tengen status`: the runs of a store, with what their stages do and wait for.
 
+use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
+use std::time::{Duration, SystemTime};
 
+use config::Preset;
 use testing::s3::Refusal;
 use tests::{Stage, TestStore, fail, repository, succeed};
+
+use crate::inference::publish;
 
 fn status(store: &TestStore, args: &[&str]) -> String {
     succeed(store.program("tengen").arg("status").args(args))
@@ -78,16 +83,38 @@ fn processes_and_alarms_are_shown() {
     let said = status(&store, &[]);
     assert!(said.contains("ALARM: selfplay w7 was killed (process ") && said.contains("no process"), "{said}");
 
-    std::fs::create_dir_all(store.path().join("a/quarantine")).unwrap();
-    std::fs::write(store.path().join("a/quarantine/x.parquet"), "x").unwrap();
+    fs::create_dir_all(store.path().join("a/quarantine")).unwrap();
+    fs::write(store.path().join("a/quarantine/x.parquet"), "x").unwrap();
     assert!(status(&store, &[]).contains("ALARM: 1 damaged files are in quarantine/"));
     // A run that cannot be read is no reason not to show the others.
     selfplay(&store, "b", "random", "10");
-    std::fs::write(store.path().join("a/run.toml"), "seed = ").unwrap();
+    fs::write(store.path().join("a/run.toml"), "seed = ").unwrap();
     let said = status(&store, &[]);
     assert!(said.contains("a: ALARM: ") && said.contains("b: model 0 of 3"), "{said}");
     let json: serde_json::Value = serde_json::from_str(&status(&store, &["a", "--json"])).unwrap();
     assert!(json[0]["error"].as_str().unwrap().contains("a/run.toml"), "{json}");
+}
+
+/// The trainer publishes nothing else while it trains a model, which may take hours.
+#[test]
+fn checkpoint_counts_as_the_last_object() {
+    const HOUR: u64 = 3600;
+    let store = TestStore::new();
+    publish(&store.run("a"), 1, Preset::Tiny.config());
+    let date = |path: &str, age: u64| {
+        let file = File::options().write(true).open(store.path().join(path)).unwrap();
+        file.set_modified(SystemTime::now() - Duration::from_secs(age)).unwrap();
+    };
+    let idle = || {
+        let json: serde_json::Value = serde_json::from_str(&status(&store, &["a", "--json"])).unwrap();
+        json[0]["idle_seconds"].as_u64().unwrap()
+    };
+    date("a/models/000001/model.toml", 9 * HOUR);
+    assert!(idle() >= 9 * HOUR);
+    fs::create_dir_all(store.path().join("a/checkpoints/000000000020")).unwrap();
+    fs::write(store.path().join("a/checkpoints/000000000020/weights.safetensors"), "x").unwrap();
+    date("a/checkpoints/000000000020/weights.safetensors", HOUR);
+    assert!((HOUR..9 * HOUR).contains(&idle()));
 }
 
 #[test]

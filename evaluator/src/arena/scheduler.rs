@@ -104,9 +104,43 @@ impl Arena {
     ) -> Result<Option<MatchProgress>, EvaluatorError> {
         let Proposal { first, second, .. } = proposal;
         let Some(claim) = self.claim(proposal)? else { return Ok(None) };
-        let numbers = claim.numbers.clone();
-        let mut claim = HeldClaim::new(self.rated.run(), &self.resources.worker, claim);
-        let played = self.play([first, second], numbers, stop, &mut |progress| {
+        let claim = HeldClaim::new(self.rated.run(), &self.resources.worker, claim);
+        self.play_claimed([first, second], claim, stop, watch).map(Some)
+    }
+
+    /// Lets two players play these games of their series, which are claimed meanwhile. They are played without a claim where another
+    /// evaluator has one that begins with the same game: what both play counts once.
+    ///
+    /// # Errors
+    /// As [`Arena::play_match`].
+    pub(super) fn play_missing(
+        &mut self,
+        [one, other]: [&PlayerId; 2],
+        numbers: Vec<u64>,
+        stop: &Stop,
+        watch: &mut dyn FnMut(MatchProgress),
+    ) -> Result<MatchProgress, EvaluatorError> {
+        if numbers.is_empty() {
+            return Ok(MatchProgress::default());
+        }
+        let claim = Claim { first: one.to_string(), second: other.to_string(), numbers };
+        let (run, worker) = (self.rated.run(), &self.resources.worker);
+        // One of this evaluator's name is of a process that was killed.
+        let held = run.claims().renew(worker, &claim)?;
+        let claim = HeldClaim { held, ..HeldClaim::new(run, worker, claim) };
+        self.play_claimed([one, other], claim, stop, watch)
+    }
+
+    /// Plays the games of a claim, and releases it.
+    fn play_claimed(
+        &mut self,
+        pair: [&PlayerId; 2],
+        mut claim: HeldClaim,
+        stop: &Stop,
+        watch: &mut dyn FnMut(MatchProgress),
+    ) -> Result<MatchProgress, EvaluatorError> {
+        let numbers = claim.claim.numbers.clone();
+        let played = self.play(pair, numbers, stop, &mut |progress| {
             claim.renew_after(CLAIM_LASTS / 3);
             watch(progress);
         });
@@ -114,7 +148,7 @@ impl Arena {
         // Why a match failed comes first: others wait for a claim that stays no longer than it lasts.
         let played = played?;
         released?;
-        Ok(Some(played))
+        Ok(played)
     }
 
     /// Claims the next block of a pair's games of which some are neither played nor claimed; `None` when others have claimed

@@ -189,6 +189,33 @@ fn claimed_games_count_as_played() {
 }
 
 #[test]
+fn match_is_claimed_while_it_is_played() {
+    let store = store();
+    let (mut arena, run, stop) = (arena(&store, 1), store.run(&name(RUN)), Stop::never());
+    let claim = |numbers: &[u64]| {
+        let [first, second] = PAIR.map(PlayerId::to_string);
+        Claim { first, second, numbers: numbers.to_vec() }
+    };
+    let claims = || {
+        let observed = run.claims().observe().expect("memory can be read");
+        observed.into_iter().map(|(_, claim)| claim).collect::<Vec<_>>()
+    };
+    // Of a process of the same name that was killed.
+    assert!(run.claims().acquire("test", &claim(&[0, 1])).expect("memory can be written"));
+    let mut seen = Vec::new();
+    arena.play_match(PAIR, 4, &stop, &mut |_| seen.push(claims())).expect("the players can play");
+    assert!(!seen.is_empty() && seen.iter().all(|seen| *seen == [claim(&[0, 1, 2, 3])]), "{seen:?}");
+    assert!(claims().is_empty(), "it is released");
+
+    arena.play_match([PAIR[0], &name(RUN).model(7).into()], 2, &stop, &mut |_| {}).expect_err("there is no such model");
+    assert!(claims().is_empty(), "it is released, too");
+
+    assert!(run.claims().acquire("another", &claim(&[4, 5])).expect("memory can be written"));
+    let played = arena.play_match(PAIR, 6, &stop, &mut |_| {}).expect("the players can play");
+    assert_eq!((played.finished, claims()), (2, vec![claim(&[4, 5])]), "the claim of another stays");
+}
+
+#[test]
 fn claim_of_slow_games_lasts_while_they_are_played() {
     let folder = tempfile::tempdir().expect("a temporary folder can be made");
     let store = Store::open(folder.path().to_str().expect("its name is UTF-8")).expect("it is a folder");

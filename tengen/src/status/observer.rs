@@ -79,13 +79,15 @@ impl Observer {
         };
         let leases = self.run.leases().observe()?;
         let published = self.run.models().published_at(model)?;
-        let newest = [newest_games, published, claims.iter().map(|(made, _)| *made).max()].into_iter().flatten().max();
+        let claimed = claims.iter().map(|(made, _)| *made).max();
+        let newest = [newest_games, published, claimed, self.checkpointed()?].into_iter().flatten().max();
         let (steps_per_second, mut alarms) = self.training(model)?;
         let finished = progress.activities().iter().all(|(_, activity)| *activity == Activity::Finished);
         let stages = self.stages(&progress, &leases, &mut alarms, now)?;
         self.add_alarms(&config, &progress, &mut alarms)?;
         if !finished && !leases.is_empty() && newest.is_some_and(|newest| now - newest > STALLED) {
-            alarms.push("processes hold leases, and none has published games or models for half an hour".to_owned());
+            let what = "games, models or checkpoints";
+            alarms.push(format!("processes hold leases, and none has published {what} for half an hour"));
         }
         let of_number = |number: Option<u32>| number.and_then(|number| ratings.get(&number)).map(rating);
         let best = ratings.iter().max_by(|one, other| one.1.elo.total_cmp(&other.1.elo)).map(|(&number, _)| number);
@@ -128,6 +130,11 @@ impl Observer {
         let played: Vec<(i64, usize)> =
             dated.iter().filter(|(.., imported)| !imported).map(|&(time, _, count, _)| (time, count)).collect();
         Ok((of_newest, per_hour(&played, now), dated.last().map(|&(time, ..)| time)))
+    }
+
+    /// When the newest checkpoint was published. Older ones are deleted, so that these are a few files in a run of any age.
+    fn checkpointed(&self) -> Result<Option<i64>, StoreError> {
+        Ok(self.run.pruning().files("checkpoints")?.iter().map(|file| file.written).max())
     }
 
     fn are_imported(&self, file: &FileRef) -> Result<bool, StoreError> {
