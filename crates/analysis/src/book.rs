@@ -69,6 +69,12 @@ impl BookHeader {
         Size::new(self.board_size).unwrap_or(Size::MAX)
     }
 
+    /// What its searches come from.
+    fn origin(&self) -> Origin<'_> {
+        let (weights, evaluations) = (self.weights.as_deref(), self.evaluations.as_deref());
+        Origin { model: &self.model, weights, evaluations }
+    }
+
     /// What makes two books different, in words for each.
     fn difference(&self, other: &BookHeader) -> Option<(String, String)> {
         let side = |header: &BookHeader| format!("{0}x{0}", header.board_size);
@@ -84,7 +90,7 @@ impl BookHeader {
         let rounded_otherwise = self.evaluations.iter().zip(&other.evaluations).any(|(one, other)| one != other);
         let both = |of: &dyn Fn(&BookHeader) -> String| Some((of(self), of(other)));
         match () {
-            () if self.model != other.model => both(&model),
+            () if !self.origin().is_of_model(&other.origin()) => both(&model),
             () if self.weights != other.weights => both(&weights),
             () if self.board_size != other.board_size => both(&side),
             () if self.komi.to_bits() != other.komi.to_bits() => both(&komi),

@@ -68,6 +68,12 @@ impl Header {
             moves: record.turns.iter().map(|turn| pair(turn.color, turn.mv)).collect(),
         }
     }
+
+    /// What its searches come from.
+    fn origin(&self) -> Origin<'_> {
+        let (weights, evaluations) = (self.weights.as_deref(), self.evaluations.as_deref());
+        Origin { model: &self.model, weights, evaluations }
+    }
 }
 
 /// The file of an analysis. It is closed between two positions, since collections have more games than processes may have open
@@ -232,7 +238,10 @@ pub(crate) fn is_cut_header(bytes: &[u8], format: &str) -> bool {
 
 fn check(path: &Path, line: &[u8], header: &Header) -> Result<(), FileError> {
     let other = |what| Err(FileError::Other { path: path.to_owned(), what });
-    let Ok(found) = serde_json::from_slice::<Header>(line) else { return other("its first line") };
+    let Ok(mut found) = serde_json::from_slice::<Header>(line) else { return other("its first line") };
+    if found.origin().is_of_model(&header.origin()) {
+        found.model.clone_from(&header.model);
+    }
     let game = |header: &Header| (header.board_size, header.initial_player.clone(), header.initial_stones.clone());
     match () {
         () if found == *header => Ok(()),
@@ -283,6 +292,23 @@ mod tests {
         for other in [Some("cd"), None] {
             let refused = AnalysisFile::open(&path, &of(other)).expect_err("another").to_string();
             assert!(refused.contains("(the SHA-256 of its weights differs)"), "{other:?}: {refused}");
+        }
+    }
+
+    #[test]
+    fn analysis_by_a_file_of_weights_is_continued_by_another_path_to_it() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("game.jsonl");
+        let open = |model: &str, weights: &str| {
+            let (model, weights) = (model.to_owned(), Some(weights.to_owned()));
+            let opened = AnalysisFile::open(&path, &Header { model, weights, ..header(GAME, 30) });
+            opened.err().map(|error| error.to_string())
+        };
+        assert_eq!(open("./net.safetensors", "ab"), None, "it begins");
+        assert_eq!(open("a/net.safetensors", "ab"), None, "it is continued");
+        for (model, weights) in [("a/net.safetensors", "cd"), ("./other.safetensors", "ab")] {
+            let refused = open(model, weights).expect("another");
+            assert!(refused.contains("(the model differs)"), "{model} {weights}: {refused}");
         }
     }
 

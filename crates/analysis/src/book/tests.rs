@@ -293,6 +293,22 @@ fn book_of_other_weights_or_cached_evaluations_is_refused() {
     assert_eq!(refused(&first), None, "it is continued with one");
 }
 
+#[test]
+fn book_of_a_file_of_weights_is_continued_by_another_path_to_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("book.jsonl");
+    let open = |model, weights| {
+        let header = BookHeader::new(Origin { model, weights: Some(weights), evaluations: None }, size(), 0.5);
+        BookFile::open(&path, &header).err().map(|error| error.to_string())
+    };
+    assert_eq!(open("./net.safetensors", "ab"), None, "it begins");
+    assert_eq!(open("a/net.safetensors", "ab"), None, "it is continued");
+    let said = open("a/net.safetensors", "cd").expect("other weights");
+    assert!(said.contains("a book of model ./net.safetensors, not of model a/net.safetensors;"), "{said}");
+    let said = open("./other.safetensors", "ab").expect("another file");
+    assert!(said.contains("a book of model ./net.safetensors, not of model ./other.safetensors;"), "{said}");
+}
+
 /// Two processes would each drop lines of the other.
 #[test]
 fn book_that_one_process_writes_is_refused_to_others_and_can_be_read() {
