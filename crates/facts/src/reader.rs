@@ -42,7 +42,7 @@ pub struct Facts {
     pub curves: Arc<Curves>,
     /// Processes that published files, by stage and name.
     pub workers: Arc<BTreeMap<(&'static str, String), Worker>>,
-    /// The generation whose shards are there, the newest.
+    /// The newest generation whose shards are all there.
     pub shards: Option<u32>,
     /// Files that were found and not read yet.
     pub unread: usize,
@@ -206,22 +206,23 @@ impl Reader {
         Ok(has_shards || has_retired || self.unread.files() > before)
     }
 
-    /// Looks for new shards, and for the time at which those of the newest generation became whole.
+    /// Finds the newest whole shards, and the time at which they became whole: those of the newest generation, or of the one
+    /// before it, while parts of the newest are published.
     fn list_shards(&mut self) -> Result<bool, StoreError> {
-        let newest = self.run.shards().generations()?.pop();
-        let mut is_new = self.facts.shards != newest;
-        self.facts.shards = newest;
-        let key = ("shuffler", "shuffler".to_owned());
-        let known = self.facts.workers.get(&key).and_then(|shuffler| shuffler.model);
-        if let Some(generation) = newest.filter(|newest| known != Some(*newest))
-            && let Some(time) = self.run.shards().published_at(generation)?
-        {
-            // Old shards are deleted, and each model had its own.
-            let shuffler = Worker { newest: time, files: generation.into(), model: newest };
-            Arc::make_mut(&mut self.facts.workers).insert(key, shuffler);
-            is_new = true;
+        let generations = self.run.shards().generations()?;
+        for generation in generations.into_iter().rev().take(2) {
+            if self.facts.shards == Some(generation) {
+                return Ok(false);
+            }
+            if let Some(time) = self.run.shards().published_at(generation)? {
+                // Old shards are deleted, and each model had its own.
+                let shuffler = Worker { newest: time, files: generation.into(), model: Some(generation) };
+                Arc::make_mut(&mut self.facts.workers).insert(("shuffler", "shuffler".to_owned()), shuffler);
+                self.facts.shards = Some(generation);
+                return Ok(true);
+            }
         }
-        Ok(is_new)
+        Ok(self.facts.shards.take().is_some())
     }
 
     fn list_games(&mut self, is_whole: bool) -> Result<(), StoreError> {

@@ -89,7 +89,9 @@ fn reader_finds_what_was_published_and_then_what_is_new() {
 
 #[test]
 fn shuffler_was_last_there_when_shards_became_whole() {
-    let run = run();
+    let folder = tempfile::tempdir().unwrap();
+    let run = Store::open(folder.path().to_str().unwrap()).unwrap().run(&"tiny".parse().unwrap());
+    run.create(&Preset::Tiny.config()).unwrap();
     let mut reader = Reader::open(run.clone()).unwrap();
     let shuffler = |facts: &Facts| facts.workers.get(&("shuffler", "shuffler".to_owned())).copied();
     assert_eq!(shuffler(&read(&mut reader)), None);
@@ -101,8 +103,17 @@ fn shuffler_was_last_there_when_shards_became_whole() {
         let time = run.shards().published_at(generation).unwrap().unwrap();
         assert!(time > 0);
         assert_eq!(found, Worker { newest: time, files: generation.into(), model: Some(generation) });
+        assert_eq!(reader.facts().shards, Some(generation));
     }
     assert!(!reader.list().unwrap(), "nothing is new");
+
+    // The manifest comes last.
+    std::fs::create_dir(folder.path().join("tiny/shards/000003")).unwrap();
+    std::fs::write(folder.path().join("tiny/shards/000003/part-0000.parquet"), "PAR1").unwrap();
+    for mut reader in [reader, Reader::open(run).unwrap()] {
+        let found = read(&mut reader);
+        assert_eq!((found.shards, shuffler(&found).unwrap().model), (Some(2), Some(2)), "those of 3 are not whole");
+    }
 }
 
 #[test]
