@@ -46,8 +46,10 @@ pub struct Facts {
     pub shards: Option<u32>,
     /// Files that were found and not read yet.
     pub unread: usize,
-    /// Files that cannot be read, the newest.
+    /// Why files cannot be read, the newest of them.
     pub damaged: Arc<VecDeque<String>>,
+    /// How many files cannot be read.
+    pub unreadable: usize,
 }
 
 /// Self-play of one model.
@@ -85,6 +87,8 @@ pub struct Reader {
     ratings: Option<u64>,
     /// The games that were counted, of the newest models.
     names: BTreeMap<u32, HashSet<GameId>>,
+    /// The errors of files that cannot be read. Files of an old model may be read several times, and count once.
+    errors: HashSet<String>,
     listings: u64,
 }
 
@@ -113,6 +117,7 @@ impl Reader {
             shards: None,
             unread: 0,
             damaged: Arc::default(),
+            unreadable: 0,
         };
         Ok(Reader {
             run,
@@ -124,6 +129,7 @@ impl Reader {
             games: BTreeMap::new(),
             ratings: None,
             names: BTreeMap::new(),
+            errors: HashSet::new(),
             listings: 0,
         })
     }
@@ -386,10 +392,14 @@ impl Reader {
         match read {
             Ok(read) => Ok(Some(read)),
             Err(error @ (StoreError::Damaged { .. } | StoreError::NotFound { .. } | StoreError::Record { .. })) => {
-                let damaged = Arc::make_mut(&mut self.facts.damaged);
-                damaged.push_back(error.to_string());
-                if damaged.len() > MOST_DAMAGED {
-                    damaged.pop_front();
+                let error = error.to_string();
+                if self.errors.insert(error.clone()) {
+                    self.facts.unreadable = self.errors.len();
+                    let damaged = Arc::make_mut(&mut self.facts.damaged);
+                    damaged.push_back(error);
+                    if damaged.len() > MOST_DAMAGED {
+                        damaged.pop_front();
+                    }
                 }
                 Ok(None)
             }

@@ -181,7 +181,7 @@ fn damaged_files_are_named_and_passed_over() {
     run.ratings().publish(&[rating("random", 0.0)]).unwrap();
     let ratings = std::fs::read_dir(folder.path().join("tiny/ratings")).unwrap().next().unwrap().unwrap().path();
     std::fs::write(&ratings, "PAR1").unwrap();
-    let mut reader = Reader::open(run).unwrap();
+    let mut reader = Reader::open(run.clone()).unwrap();
     reader.refresh().unwrap();
     reader.list().unwrap();
     // A file that was listed and is gone, as in a run that is being deleted.
@@ -196,6 +196,21 @@ fn damaged_files_are_named_and_passed_over() {
     for words in [path, ratings, "gone".to_owned()] {
         assert!(facts.damaged.iter().any(|named| named.contains(&words)), "{words}: {:?}", facts.damaged);
     }
+
+    // More than are named.
+    for time in 0..21 {
+        let file = FileRef { model: 0, stem: Stem::new("many", 10 + time).unwrap() };
+        run.games().publish_as(&file, &games(0, 20..21)).unwrap();
+        std::fs::write(folder.path().join(format!("tiny/games/{file}.parquet")), "PAR1").unwrap();
+    }
+    let facts = read(&mut reader);
+    assert_eq!((facts.damaged.len(), facts.unreadable), (MOST_DAMAGED, 24));
+    let notes = crate::sections::notes(&facts).into_string();
+    assert!(notes.contains("24 files cannot be read; the newest: ") && notes.contains("many-"), "{notes}");
+    // A file of a model whose games are forgotten by name: all of its files are read again.
+    reader.names.clear();
+    publish(&run, 0, "late", 99, 30..31);
+    assert_eq!(read(&mut reader).unreadable, 24);
 }
 
 #[test]

@@ -69,7 +69,7 @@ pub fn notes(facts: &Facts) -> Markup {
                     li { "Reading the run: " (whole(facts.unread as f64)) " files are not counted yet." }
                 }
                 @if let Some(newest) = newest {
-                    li { (facts.damaged.len()) " files cannot be read; the newest: " (newest) }
+                    li { (whole(facts.unreadable as f64)) " files cannot be read; the newest: " (newest) }
                 }
                 @if facts.curves.unread > 0 { li { (facts.curves.unread) " unreadable lines of the logs are omitted." } }
             }
