@@ -44,8 +44,7 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let config = runtime::run_config(&run)?;
     let mut findings = audit(&run, &config, stop)?;
     if args.repair && findings.can_be_repaired() {
-        repair(&run, &findings)?;
-        findings = audit(&run, &config, stop)?;
+        findings = repaired(&run, &config, findings, stop)?;
     } else if findings.can_be_repaired() {
         let files = findings.damaged.len() + findings.damaged_unfinished.len();
         let command = format!("tengen audit {} --repair", run.name());
@@ -60,6 +59,17 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
         1 => Err(anyhow!("the run has a problem")),
         count => Err(anyhow!("the run has {count} problems")),
     }
+}
+
+/// Moves damaged files to quarantine, and audits again. When a stop is requested before or meanwhile, these are the findings
+/// of the first audit: those of the second lack what it did not read.
+fn repaired(run: &Run, config: &RunConfig, findings: Findings, stop: &Stop) -> anyhow::Result<Findings> {
+    if stop.requested() {
+        return Ok(findings);
+    }
+    repair(run, &findings)?;
+    let again = audit(run, config, stop)?;
+    Ok(if again.stopped { Findings { stopped: true, ..findings } } else { again })
 }
 
 /// Moves damaged files to quarantine.
@@ -135,5 +145,39 @@ impl Audit<'_> {
     /// Notes what is wrong with a file, or with a game in it.
     fn problem(&mut self, place: impl Display, what: impl Display) {
         self.found.problems.push(format!("{place}: {what}"));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use config::Preset;
+    use go::Size;
+    use record::{GameRecord, synthetic};
+    use store::{FileRef, Stem};
+
+    use super::*;
+
+    #[test]
+    fn stopped_repair_moves_nothing_and_keeps_the_problems() {
+        let run = Store::in_memory().unwrap().run(&"tiny".parse().unwrap());
+        let config = Preset::Tiny.config();
+        run.create(&config).unwrap();
+        let size = Size::new(5).unwrap();
+        let games: Vec<GameRecord> = (0..3).map(|index| synthetic::game("random", "w", index, size, 8)).collect();
+        let file = FileRef { model: 0, stem: Stem::new("w", 1).unwrap() };
+        run.games().publish_as(&file, &games).unwrap();
+        let damaged = BTreeMap::from([(file.clone(), "cut off".to_owned())]);
+        let findings = Findings { problems: vec!["cut off".to_owned()], damaged, ..Findings::default() };
+
+        let stop = Stop::never();
+        stop.request();
+        assert_eq!(repaired(&run, &config, findings.clone(), &stop).unwrap(), findings);
+        assert_eq!(run.games().files(0).unwrap(), [file]);
+
+        let found = repaired(&run, &config, findings, &Stop::never()).unwrap();
+        assert_eq!((found.problems, found.quarantined > 0), (Vec::new(), true));
+        assert!(run.games().files(0).unwrap().is_empty());
     }
 }
