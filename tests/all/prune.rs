@@ -139,6 +139,27 @@ fn killed_prunes_beside_a_run_in_a_bucket_leave_it_whole() {
     killed_prunes_leave_a_whole_run(&TestStore::on_server());
 }
 
+/// As after a disk or a hand has changed it.
+#[test]
+fn model_with_a_short_digest_has_no_cached_evaluations() {
+    let store = TestStore::new();
+    advance(&store, &SMALL);
+    let metadata = store.path().join("tiny/models/000001/model.toml");
+    let text = fs::read_to_string(&metadata).unwrap();
+    let (start, rest) = text.split_once("sha256 = \"").unwrap();
+    let (digest, end) = rest.split_once('"').unwrap();
+    let set = store.path().join("evalcache").join(&digest[..16]);
+    fs::create_dir_all(&set).unwrap();
+    fs::write(set.join("000001.segment"), "x").unwrap();
+    let found = |count: usize| {
+        let said = prune(&store, &["--keep", "evalcache=0"]);
+        assert!(said.contains(&format!("models with cached evaluations: delete {count}, ")), "{said}");
+    };
+    found(1);
+    fs::write(&metadata, format!("{start}sha256 = \"{}\"{end}", &digest[..8])).unwrap();
+    found(0);
+}
+
 #[test]
 fn prune_without_delete_deletes_nothing() {
     let store = TestStore::new();
