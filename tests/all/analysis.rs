@@ -224,6 +224,19 @@ fn games_that_cannot_be_analysed_are_named_and_the_others_are_analysed() {
     }
 }
 
+#[test]
+fn file_named_as_a_game_of_a_collection_is_refused_beside_it() {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("a.sgf"), "(;GM[1]SZ[9];B[ee])\n(;GM[1]SZ[9];B[cc])").unwrap();
+    fs::write(folder.path().join("a-1.sgf"), "(;GM[1]SZ[9];B[gg])").unwrap();
+    let (code, said) = fail(&mut analyze(folder.path(), &["a.sgf", "a-1.sgf"]));
+    let expected = "the results of a.sgf, game 1 and of a-1.sgf have the same name; analyse them one after the other";
+    assert!(code == 2 && said.contains(expected), "{code}: {said}");
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "nothing is written");
+    succeed(&mut analyze(folder.path(), &["a-1.sgf", "--out", "other"]));
+    succeed(&mut analyze(folder.path(), &["a.sgf"]));
+}
+
 /// What a server says to these queries, by id.
 fn ask(queries: &[Value]) -> Vec<Value> {
     let mut tengen = program("tengen");

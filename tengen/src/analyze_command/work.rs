@@ -144,7 +144,7 @@ pub(super) fn open(files: &[PathBuf], out: Option<&Path>, analyst: &Analyst) -> 
         fs::create_dir_all(out).with_context(|| out.display().to_string()).misconfigured()?;
     }
     let files: Vec<PathBuf> = files.iter().filter(|path| !is_result(path)).cloned().collect();
-    distinct(&files, out)?;
+    distinct(files.iter().map(|file| (results(file, out), file.display().to_string())))?;
     let (mut games, mut failed) = (Vec::new(), 0);
     for path in &files {
         for game in of_file(path, out, analyst) {
@@ -157,6 +157,8 @@ pub(super) fn open(files: &[PathBuf], out: Option<&Path>, analyst: &Analyst) -> 
             }
         }
     }
+    // The first game of the collection `a.sgf` has the results of the file `a-1.sgf`.
+    distinct(games.iter().map(|game| (game.place.clone(), game.name.clone())))?;
     Ok((games, failed))
 }
 
@@ -177,16 +179,13 @@ fn is_result(path: &Path) -> bool {
     is
 }
 
-/// Two files whose results have the same names would overwrite each other.
-fn distinct(files: &[PathBuf], out: Option<&Path>) -> anyhow::Result<()> {
+/// Two games whose results have the same names would overwrite each other. Each comes with the path of its results.
+fn distinct(games: impl IntoIterator<Item = (PathBuf, String)>) -> anyhow::Result<()> {
     let mut seen = BTreeMap::new();
-    for file in files {
-        let place = results(file, out);
-        if let Some(other) = seen.insert(place, file) {
-            let (one, other) = (file.display(), other.display());
-            let why =
-                format!("{other} and {one} have the same name; analyse them one after the other with different --out");
-            return Err(anyhow!(why)).misconfigured();
+    for (place, one) in games {
+        if let Some(other) = seen.insert(place, one.clone()) {
+            let remedy = "analyse them one after the other with different --out";
+            return Err(anyhow!("the results of {other} and of {one} have the same name; {remedy}")).misconfigured();
         }
     }
     Ok(())
@@ -262,10 +261,10 @@ mod tests {
         assert_eq!(of("games/a.sgf", None), Path::new("games/a"));
         assert_eq!(of("a.b.sgf.gz", None), Path::new("a.b"));
         assert_eq!(of("games/a", Some("out")), Path::new("out/a"));
-        let files = [PathBuf::from("x/a.sgf"), PathBuf::from("y/a.sgf.gz")];
-        assert!(distinct(&files, None).is_ok());
-        let error = distinct(&files, Some(Path::new("out"))).expect_err("the same name").to_string();
-        assert!(error.contains("x/a.sgf and y/a.sgf.gz have the same name"), "{error}");
+        let named = |out| ["x/a.sgf", "y/a.sgf.gz"].map(|file| (of(file, out), file.to_owned()));
+        assert!(distinct(named(None)).is_ok());
+        let error = distinct(named(Some("out"))).expect_err("the same name").to_string();
+        assert!(error.contains("the results of x/a.sgf and of y/a.sgf.gz have the same name"), "{error}");
     }
 
     #[test]
