@@ -2,6 +2,7 @@
 
 mod external_players;
 mod matches;
+mod scheduler;
 mod selfplay;
 
 use std::ops::ControlFlow;
