@@ -6,6 +6,9 @@ use crate::{Game, Size};
 /// The end of a game is searched over so many lines that begin as games do: variations may begin so too.
 const REACH: usize = 200;
 
+/// U+FEFF in UTF-8, with which programs of Windows begin a file; it is in the middle of one that was joined from several.
+const MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
+
 /// Every game of a collection, or why it cannot be read. One that is broken does not take its neighbours with it: the
 /// next begins where a line begins with `(;`.
 ///
@@ -80,11 +83,19 @@ fn read(bytes: &[u8], starts: &[usize]) -> Result<(Vec<Tree>, usize), String> {
     Err(why)
 }
 
-/// Where a line begins with `(;`, blanks aside.
+/// Where a line begins with `(;`, blanks and byte-order marks aside, and where the first game begins.
 fn starts(bytes: &[u8]) -> Vec<usize> {
+    let blank = |byte: &u8| matches!(byte, b' ' | b'\t') || MARK.contains(byte);
     let line = |at: usize| bytes[..at].iter().rev().take_while(|byte| !matches!(byte, b'\n' | b'\r'));
-    let begins = |at: &usize| bytes[*at..].starts_with(b"(;") && line(*at).all(|byte| matches!(byte, b' ' | b'\t'));
-    (0..bytes.len()).filter(begins).collect()
+    let begins = |at: &usize| bytes[*at..].starts_with(b"(;") && line(*at).all(blank);
+    let mut starts: Vec<usize> = (0..bytes.len()).filter(begins).collect();
+    // A blank may follow its bracket, and text may precede it; the lines are its variations then, or the games after it.
+    let semicolon = |at: usize| bytes[at + 1..].iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b';');
+    let mut before = 0..starts.first().copied().unwrap_or(0);
+    if let Some(first) = before.find(|&at| bytes[at] == b'(' && semicolon(at)) {
+        starts.insert(0, first);
+    }
+    starts
 }
 
 #[cfg(test)]
@@ -104,6 +115,18 @@ mod tests {
         assert_eq!(readable("(;SZ[9]&&)\n(;SZ[9])(;SZ[9])"), [false, true, true]);
         assert_eq!(readable("nothing"), [false]);
         assert_eq!(readable(""), [false]);
+    }
+
+    #[test]
+    fn first_game_is_read_after_a_byte_order_mark_and_with_a_blank_in_its_bracket() {
+        assert_eq!(readable("\u{feff}(;SZ[9];B[aa])\n(;SZ[9];W[bb])"), [true, true]);
+        assert_eq!(readable("(;SZ[9])\n\u{feff}(;SZ[9])"), [true, true], "two files, joined");
+        assert_eq!(readable("\u{feff}(;SZ[9])\n\u{feff}(;SZ[9])\n"), [true, true]);
+        assert_eq!(readable("( ;SZ[9];B[aa]\n(;W[bb])\n(;W[cc]))"), [true], "variations");
+        assert_eq!(readable("(\n;SZ[9];B[aa]\n(;W[bb])\n(;W[cc]))\n(;SZ[9])"), [true, true]);
+        assert_eq!(readable("game: (;SZ[9])\n(;SZ[9])"), [true, true]);
+        let text = "\u{feff}(;SZ[9];B[ee])\n(;SZ[9];B[aa])".as_bytes();
+        assert!(games(text, Size::new(9).unwrap()).all(|game| game.is_ok_and(|(game, _)| game.turn() == 1)));
     }
 
     #[test]

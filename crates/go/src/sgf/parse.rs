@@ -73,9 +73,9 @@ impl<'a> Reader<'a> {
         Some(c)
     }
 
-    /// Skips white space, and the control characters with which some old files end.
+    /// Skips white space, the control characters with which some old files end, and byte-order marks of joined files.
     fn skip_space(&mut self) {
-        while self.peek().is_some_and(|c| c.is_whitespace() || c.is_control()) {
+        while self.peek().is_some_and(|c| c.is_whitespace() || c.is_control() || c == '\u{feff}') {
             self.next();
         }
     }
