@@ -3,8 +3,11 @@
 use super::{Fault, Record, Tree, parse};
 use crate::{Game, Size};
 
-/// The end of a game is searched over so many lines that begin as games do: variations may begin so too.
+/// The end of a game is searched line by line over so many lines that begin as games do: variations may begin so too.
 const REACH: usize = 200;
+
+/// Searches for an end beyond, by brackets alone, that may fail in a collection: each reads the rest of the text.
+const SCANS: usize = 16;
 
 /// U+FEFF in UTF-8, with which programs of Windows begin a file; it is in the middle of one that was joined from several.
 const MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
@@ -21,7 +24,7 @@ pub fn collection(bytes: &[u8]) -> impl Iterator<Item = Result<Tree, String>> {
     } else {
         starts.push(bytes.len());
     }
-    let mut place = 0;
+    let (mut place, mut scans) = (0, SCANS);
     std::iter::from_fn(move || {
         loop {
             if let Some(game) = ready.next() {
@@ -30,7 +33,7 @@ pub fn collection(bytes: &[u8]) -> impl Iterator<Item = Result<Tree, String>> {
             if place + 1 >= starts.len() {
                 return None;
             }
-            let found = read(bytes, &starts[place..]);
+            let found = read(bytes, &starts[place..], &mut scans);
             place += found.as_ref().map_or(1, |(_, lines)| *lines);
             ready = each(found.map(|(trees, _)| trees));
         }
@@ -58,8 +61,9 @@ fn played(tree: &Tree, size: Size) -> Result<(Game, Option<f32>), String> {
     Ok((game, record.komi))
 }
 
-/// The games that begin at the first of `starts`, and how many of these lines they take.
-fn read(bytes: &[u8], starts: &[usize]) -> Result<(Vec<Tree>, usize), String> {
+/// The games that begin at the first of `starts`, and how many of these lines they take. Beyond [`REACH`] lines a game is
+/// searched for only while there are `scans`.
+fn read(bytes: &[u8], starts: &[usize], scans: &mut usize) -> Result<(Vec<Tree>, usize), String> {
     let lines = |from: usize, to: usize| parse(&bytes[starts[from]..starts[to]]);
     let mut why = String::new();
     for end in 1..starts.len().min(REACH) {
@@ -75,12 +79,40 @@ fn read(bytes: &[u8], starts: &[usize]) -> Result<(Vec<Tree>, usize), String> {
                 };
                 why = error.fault.to_string();
                 if !may_go_on {
-                    break;
+                    return Err(why);
                 }
             }
         }
     }
+    if starts.len() > REACH && *scans > 0 {
+        if let Some(length) = closing(&bytes[starts[0]..]) {
+            let end = starts.partition_point(|start| *start < starts[0] + length);
+            if let Ok(trees) = lines(0, end) {
+                return Ok((trees, end));
+            }
+        }
+        *scans -= 1;
+    }
     Err(why)
+}
+
+/// The length of a game at the beginning of a text by its brackets alone; `None` when it has no end.
+fn closing(bytes: &[u8]) -> Option<usize> {
+    let (mut depth, mut in_value, mut escaped) = (0_usize, false, false);
+    for (place, byte) in bytes.iter().enumerate() {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if in_value => escaped = true,
+            b']' if in_value => in_value = false,
+            _ if in_value => {}
+            b'[' => in_value = true,
+            b'(' => depth += 1,
+            b')' if depth <= 1 => return Some(place + 1),
+            b')' => depth -= 1,
+            _ => {}
+        }
+    }
+    None
 }
 
 /// Where a line begins with `(;`, blanks and byte-order marks aside, and where the first game begins.
@@ -115,6 +147,23 @@ mod tests {
         assert_eq!(readable("(;SZ[9]&&)\n(;SZ[9])(;SZ[9])"), [false, true, true]);
         assert_eq!(readable("nothing"), [false]);
         assert_eq!(readable(""), [false]);
+    }
+
+    #[test]
+    fn game_with_hundreds_of_variations_is_one() {
+        let variations = |lines: usize| "\n(;W[bb]C[:\\])])".repeat(lines);
+        let game = |lines: usize, end: &str| format!("(;SZ[9];B[aa]{}{end}\n(;SZ[9])\n", variations(lines));
+        for lines in [198, 199, 200, 300] {
+            assert_eq!(readable(&game(lines, ")")), [true, true], "{lines}");
+        }
+        let broken = readable(&game(300, ""));
+        assert_eq!((broken[0], broken.last()), (false, Some(&true)), "the game after one without an end is read");
+        let failed = |broken: usize| {
+            let found = readable(&(game(300, "").repeat(broken) + &game(300, ")")));
+            found.iter().filter(|readable| !**readable).count()
+        };
+        assert_eq!(failed(SCANS - 1), SCANS - 1);
+        assert!(failed(SCANS) > SCANS, "nothing is searched to the end of the text any more");
     }
 
     #[test]
