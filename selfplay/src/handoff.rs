@@ -29,22 +29,31 @@ pub struct InProgressGames {
 pub(crate) struct AcquiredFiles(Vec<(FileRef, BTreeSet<GameId>)>);
 
 impl InProgressGames {
-    /// Begins a job: acquires handed-off games, if it may and none are in progress. Returns how many it acquired.
+    /// Begins a job: acquires handed-off games, if it may, file by file, until as many games are in progress as have slots.
+    /// Returns how many it acquired.
     pub(crate) fn begin(&mut self, run: &Run, job: &Job) -> Result<u64, SelfplayError> {
         self.games.resize_with(job.threads, Vec::new);
-        if !job.handoff_on_shutdown || self.count() > 0 {
+        if !job.handoff_on_shutdown {
             return Ok(0);
         }
         // A worker of one model has nothing to do with games of another.
-        let acquired =
-            match run.unfinished().acquire(&job.worker, |number| job.follow_latest || number == job.model.number()) {
+        let wanted = |number: u32| job.follow_latest || number == job.model.number();
+        let slots = job.threads * (job.config.selfplay.batch / job.config.search.leaves);
+        let mut resumed = 0;
+        while self.count() < slots as u64 {
+            let held: Vec<&FileRef> = self.acquired.0.iter().map(|(file, _)| file).collect();
+            match run.unfinished().acquire(&job.worker, &held, wanted) {
                 Err(error @ StoreError::Damaged { .. }) => {
                     tracing::warn!(%error, "handed-off games are damaged");
-                    return Ok(0);
+                    break;
                 }
-                acquired => acquired?,
-            };
-        acquired.map_or(Ok(0), |acquired| self.resume(run, job, acquired))
+                acquired => match acquired? {
+                    Some(acquired) => resumed += self.resume(run, job, acquired)?,
+                    None => break,
+                },
+            }
+        }
+        Ok(resumed)
     }
 
     /// Resumes acquired games, and returns how many. Those that cannot be resumed are played anew. A file without any other is
@@ -57,7 +66,8 @@ impl InProgressGames {
             let (id, index) = (game.id, game.index);
             match Selfplay::resume(&job.config, game, &model, job.times) {
                 Ok(game) => {
-                    self.games[ids.len() % job.threads].push(game);
+                    let thread = self.games.iter_mut().min_by_key(|games| games.len());
+                    thread.expect("a job has a thread").push(game);
                     ids.insert(id);
                 }
                 Err(why) => {

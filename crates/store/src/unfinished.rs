@@ -81,14 +81,20 @@ impl UnfinishedGames {
     }
 
     /// Acquires handed-off games: those first that a taker of this name had acquired when it was killed, then those that
-    /// it began itself, then any others, all of models that `wanted` agrees to. `None` when there are none.
+    /// it began itself, then any others, all of models that `wanted` agrees to. The files in `held` are omitted: the process that
+    /// requests has them already. `None` when there are none.
     ///
     /// # Errors
     /// A store that cannot be used, or [`StoreError::Damaged`] for a file that this version cannot read, which stays claimed. A
     /// damaged one is moved to quarantine.
-    pub fn acquire(&self, taker: &str, wanted: impl Fn(u32) -> bool) -> Result<Option<AcquiredGames>, StoreError> {
+    pub fn acquire(
+        &self,
+        taker: &str,
+        held: &[&FileRef],
+        wanted: impl Fn(u32) -> bool,
+    ) -> Result<Option<AcquiredGames>, StoreError> {
         let there = self.listing()?;
-        for file in self.acquired_before(taker, &there)? {
+        for file in self.acquired_before(taker, &there)?.into_iter().filter(|file| !held.contains(&file)) {
             if let Some(acquired) = self.open_acquired(taker, &file, &there)? {
                 return Ok(Some(acquired));
             }

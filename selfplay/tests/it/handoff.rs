@@ -6,8 +6,9 @@ use bytes::Bytes;
 use config::ModelId;
 use models::Model;
 use net::{Device, Shape, Weights};
+use record::GameRecord;
 use runtime::Stop;
-use selfplay::{InProgressGames, Job, play};
+use selfplay::{InProgressGames, Job, JobProgress, play};
 use store::{ModelMetadata, Run};
 
 use crate::{a_run, config, endless, finish, indices, job, published, stop_after};
@@ -54,12 +55,72 @@ fn worker_does_not_restart_its_handed_off_games() {
     assert!((0..wanted).all(|index| once.contains(&index)), "{games:?}");
 }
 
+/// The games that a worker has in progress when it stops, which are in no file then.
+fn in_progress(run: &Run, worker: &str) -> Vec<GameRecord> {
+    stop_after(run, &Job { worker: worker.to_owned(), handoff_on_shutdown: true, ..endless() }, 8).unwrap();
+    let (file, _) = run.unfinished().files().unwrap().remove(0);
+    let games = run.unfinished().read(&file).unwrap();
+    run.unfinished().complete(worker, &file).unwrap();
+    games
+}
+
+/// The published games of a worker that were handed off.
+fn resumed_of(run: &Run, worker: &str) -> Vec<u64> {
+    let games = published(run).into_iter().filter(|game| game.worker == worker && !game.handoffs.is_empty());
+    games.map(|game| game.index).collect()
+}
+
+#[test]
+fn worker_resumes_games_of_several_others() {
+    let (_folder, run) = a_run();
+    // Fewer than it has slots.
+    let games = ["v", "w"].map(|worker| in_progress(&run, worker)[..3].to_vec());
+    for games in &games {
+        run.unfinished().hand_off(0, &games[0].worker, games).unwrap();
+    }
+    let other = Job { worker: "other".to_owned(), handoff_on_shutdown: true, ..job(config(&[]), 3) };
+    let done = finish(&run, &other);
+    assert_eq!((done.resumed, handed_off(&run)), (6, 0));
+    assert_eq!([resumed_of(&run, "v"), resumed_of(&run, "w")], games.map(|games| indices(&games)));
+}
+
+#[test]
+fn worker_with_games_in_progress_resumes_those_of_others_once() {
+    let (_folder, run) = a_run();
+    let config = config(&["selfplay.follow_within_games=true"]);
+    let job = Job { follow_latest: true, handoff_on_shutdown: true, ..job(config, u64::MAX) };
+    let stop = Stop::never();
+    let mut until = |progress: JobProgress| {
+        if progress.finished >= 8 {
+            stop.request();
+        }
+        Ok(ControlFlow::Continue(()))
+    };
+    let other = Job { worker: "v".to_owned(), ..job.clone() };
+    play(&run, &other, &Model::Random, &mut InProgressGames::default(), &stop, &mut until).unwrap();
+    let (file, _) = run.unfinished().files().unwrap().remove(0);
+    let games = run.unfinished().read(&file).unwrap()[..3].to_vec();
+    run.unfinished().complete("v", &file).unwrap();
+
+    let mut in_progress = InProgressGames::default();
+    // A job of more threads has more slots.
+    let mut resumed = |threads: usize, games: u64, finished: u64| {
+        let job = Job { threads, games, ..job.clone() };
+        let watch = &mut |progress: JobProgress| {
+            if progress.finished < finished { Ok(ControlFlow::Continue(())) } else { Ok(ControlFlow::Break(())) }
+        };
+        play(&run, &job, &Model::Random, &mut in_progress, &Stop::never(), watch).unwrap().resumed
+    };
+    assert_eq!(resumed(1, u64::MAX, 5), 0);
+    run.unfinished().hand_off(0, "v", &games).unwrap();
+    assert_eq!(resumed(2, u64::MAX, 0), 3, "beside its own");
+    assert_eq!(resumed(3, 20, u64::MAX), 0, "it has them already");
+    assert_eq!((handed_off(&run), resumed_of(&run, "v")), (0, indices(&games)));
+}
+
 /// Hands off games, these of them altered; returns the indices of those, and how many others there are.
 fn hand_off_altered(run: &Run, altered: impl Fn(usize) -> bool) -> (Vec<u64>, usize) {
-    stop_after(run, &Job { handoff_on_shutdown: true, ..endless() }, 8).unwrap();
-    let (file, _) = run.unfinished().files().unwrap().remove(0);
-    let mut games = run.unfinished().read(&file).unwrap();
-    run.unfinished().complete("w", &file).unwrap();
+    let mut games = in_progress(run, "w");
     let (all, mut bad) = (games.len(), Vec::new());
     for (_, game) in games.iter_mut().enumerate().filter(|(place, _)| altered(*place)) {
         game.komi += 1.0;

@@ -21,18 +21,18 @@ fn any(_: u32) -> bool {
 }
 
 fn taken_by(store: &UnfinishedGames, taker: &str) -> Option<(FileRef, Vec<u64>)> {
-    let taken = store.acquire(taker, any).unwrap()?;
+    let taken = store.acquire(taker, &[], any).unwrap()?;
     Some((taken.file, taken.games.iter().map(|game| game.index).collect()))
 }
 
 #[test]
 fn handed_off_games_are_claimed_once_and_by_their_own_worker_first() {
     let store = store();
-    assert_eq!(store.acquire("a", any).unwrap(), None);
+    assert_eq!(store.acquire("a", &[], any).unwrap(), None);
     let a = store.hand_off(1, "a", &games("a", 0..3)).unwrap();
     let b = store.hand_off(1, "b", &games("b", 5..7)).unwrap();
     assert_eq!(taken_by(&store, "b"), Some((b.clone(), vec![5, 6])));
-    assert_eq!(store.acquire("c", |model| model > 1).unwrap(), None, "other models are not asked for");
+    assert_eq!(store.acquire("c", &[], |model| model > 1).unwrap(), None, "other models are not asked for");
     assert_eq!(taken_by(&store, "c"), Some((a.clone(), vec![0, 1, 2])));
     assert_eq!(taken_by(&store, "d"), None);
     let there = [(a.clone(), Some("c".to_owned())), (b, Some("b".to_owned()))];
@@ -49,7 +49,7 @@ fn take_games_returns_games_as_handed_off() {
     let store = store();
     let games = games("a", 0..3);
     store.hand_off(1, "a", &games).unwrap();
-    let read = store.acquire("a", any).unwrap().unwrap().games;
+    let read = store.acquire("a", &[], any).unwrap().unwrap().games;
     assert_eq!(read.len(), games.len());
     for (read, store) in read.iter().zip(&games) {
         assert_eq!(
@@ -68,6 +68,11 @@ fn killed_taker_and_no_other_finds_what_it_had_taken() {
     store.games.publish(1, "a", &games("a", 1..2)).unwrap();
     assert_eq!(taken_by(&store, "c"), None);
     assert_eq!(taken_by(&store, "b"), Some((file.clone(), vec![0, 2, 3])));
+    let other = store.hand_off(2, "a", &games("a", 6..7)).unwrap();
+    let taken = store.acquire("b", &[&file], any).unwrap().map(|taken| taken.file);
+    assert_eq!(taken.as_ref(), Some(&other), "it holds the first");
+    assert_eq!(store.acquire("b", &[&other, &file], any).unwrap(), None);
+    store.complete("b", &other).unwrap();
     store.complete("b", &file).unwrap();
     assert_eq!((taken_by(&store, "b"), store.listing().unwrap().intents.len()), (None, 0));
 }

@@ -164,7 +164,7 @@ fn results_and_models_of_a_bucket_are_read_several_at_once() {
 #[test]
 fn resuming_worker_lists_handed_off_games_and_nothing_else() {
     let (server, run) = old_run();
-    assert_eq!(run.unfinished().acquire("1", |_| true).unwrap(), None);
+    assert_eq!(run.unfinished().acquire("1", &[], |_| true).unwrap(), None);
     assert!(run.unfinished().indices(MODELS, "1").unwrap().is_empty());
     assert_eq!(server.asked(), ["LIST stores/r/unfinished/", "LIST stores/r/unfinished/000060/1-"]);
 }
@@ -181,7 +181,7 @@ fn handed_off_games_are_claimed_by_one_of_many_at_once() {
             let run = run.clone();
             std::thread::spawn(move || {
                 let mut taken = Vec::new();
-                while let Some(games) = run.unfinished().acquire(&taker.to_string(), |_| true).unwrap() {
+                while let Some(games) = run.unfinished().acquire(&taker.to_string(), &[], |_| true).unwrap() {
                     taken.extend(games.games.iter().map(|game| game.index));
                     run.games().publish(1, "gone", &games.games).unwrap();
                     run.unfinished().complete(&taker.to_string(), &games.file).unwrap();
