@@ -63,7 +63,7 @@ impl Running {
             || search.is_expanded()
                 && (search.visits() >= task.visits
                     || task.time.is_some_and(|time| self.began.elapsed() >= time)
-                    || search.bytes() >= self.largest)
+                    || search.is_full(self.largest))
     }
 
     fn report_when_due(&mut self) {

@@ -32,7 +32,7 @@ pub use depth::Depth;
 pub use evaluator::{Draw, EvaluateError, Evaluation, Evaluator, Request, Ticket, Tickets};
 pub use exploration::Exploration;
 pub use noise::Noise;
-pub use results::{LARGEST_TREE, RootMove};
+pub use results::{LARGEST_TREE, MOST_VISITS, RootMove};
 pub use search::{Leaf, Search, Selected};
 pub use settings::{Algorithm, FirstPlay, Gumbel, Settings};
 pub use value::Value;

@@ -9,8 +9,12 @@ use crate::target::shares;
 use crate::tree::{Child, NodeId, View};
 use crate::{Depth, Value, math};
 
-/// Bytes of a tree, by [`Search::bytes`], above which GTP and analyses stop a search.
+/// Bytes of a tree, by [`Search::is_full`], above which GTP and analyses stop a search.
 pub const LARGEST_TREE: usize = 1 << 30;
+
+/// Visits at which GTP and analyses stop a search, the most that `search.visits` may be. The tree of a decided position does
+/// not grow, and single precision adds up 2^24 values.
+pub const MOST_VISITS: u32 = 10_000_000;
 
 /// A followed edge of the root.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -191,8 +195,34 @@ impl Search {
         self.depth
     }
 
-    /// Bytes that the nodes of the tree, their edges and their statistics take.
-    pub fn bytes(&self) -> usize {
-        self.tree.bytes()
+    /// Whether the nodes of the tree, their edges and their statistics take so many bytes, or the search has [`MOST_VISITS`].
+    pub fn is_full(&self, bytes: usize) -> bool {
+        self.tree.bytes() >= bytes || self.visits() >= MOST_VISITS
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use config::Preset;
+    use go::{Game, Size};
+
+    use super::*;
+    use crate::{Evaluation, Selected, Settings};
+
+    #[test]
+    fn mean_is_exact_up_to_the_visits_at_which_a_search_is_full() {
+        let config = Preset::Minigo.config();
+        let size = Size::new(3).expect("a size");
+        let mut search = Search::new(Game::new(size), Settings::new(&config.search, &config.game));
+        let Selected::Leaf(leaf) = search.select(&mut |_| {}) else { panic!("the root is a leaf") };
+        search.expand(leaf, Evaluation { policy: &vec![0.1; size.moves()], value: Value::for_black(1.0) });
+        let root = search.expanded_root();
+        for _ in 1..MOST_VISITS {
+            search.tree.back_up(root, 1.0, 0);
+        }
+        assert!(!search.is_full(LARGEST_TREE) && search.is_full(1));
+        search.tree.back_up(root, 1.0, 0);
+        assert!(search.is_full(LARGEST_TREE));
+        assert_eq!((search.visits(), search.root_value().black()), (MOST_VISITS, 1.0));
     }
 }

@@ -14,7 +14,7 @@ use crate::{Perspective, ReportStyle};
 
 /// Komi beyond this is refused, as KataGo does.
 const MOST_KOMI: f64 = 150.0;
-/// KataGo takes so many visits. Memory is full before a search has as many as fit 32 bits.
+/// KataGo takes so many visits. A search stops at [`mcts::MOST_VISITS`].
 const MOST_VISITS: i64 = 1 << 50;
 /// Priorities beyond this and its negative are refused, as KataGo does. Some clients use the time in milliseconds.
 const MOST_PRIORITY: i64 = (1 << 62) - 1;

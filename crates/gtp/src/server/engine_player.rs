@@ -86,9 +86,9 @@ impl EnginePlayer {
                 break;
             }
             // An analysis that has filled its tree continues to show what it knows.
-            match (search.bytes() >= LARGEST_TREE, visits) {
+            match (search.is_full(LARGEST_TREE), visits) {
                 (false, _) => {
-                    self.round(&mut open, &mut |search| is_stopped(search) || search.bytes() >= LARGEST_TREE)?;
+                    self.round(&mut open, &mut |search| is_stopped(search) || search.is_full(LARGEST_TREE))?;
                 }
                 (true, Some(_)) => break,
                 (true, None) => thread::sleep(PAUSE),
