@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use xxhash_rust::xxh3::xxh3_128;
 
 /// A position and its images, however it was reached: stones, the player to move, the points that superko forbids, and whether the
-/// last move was a pass.
+/// last move, or the last two, were passes.
 ///
 /// Keys of the evaluation cache have the last eight boards, too, since networks see them. A book is about the position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -18,9 +18,9 @@ impl BookKey {
     /// The key of the position that a game is in, and the symmetry that turns the game as the key is.
     pub fn new(game: &Game) -> (Symmetry, BookKey) {
         let forbidden = game.position().legal_points() - game.legal_points();
-        let passed = game.moves().last() == Some(&Move::Pass);
+        let passes = if game.passed_out() { 2 } else { u8::from(game.moves().last() == Some(&Move::Pass)) };
         let shown = |symmetry: Symmetry| {
-            let mut shown = vec![game.size().side() as u8, u8::from(game.to_move() == Color::Black), u8::from(passed)];
+            let mut shown = vec![game.size().side() as u8, u8::from(game.to_move() == Color::Black), passes];
             let stones = game.position().stones();
             for points in [&stones.black, &stones.white, &forbidden] {
                 let turned: PointSet = symmetry.apply_set(game.size(), points);

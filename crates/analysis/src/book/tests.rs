@@ -54,6 +54,17 @@ fn images_and_other_orders_of_moves_are_one_position() {
 }
 
 #[test]
+fn finished_position_is_another_than_the_one_after_a_pass() {
+    let finished = game("A1 pass pass");
+    let mut open = Game::from_position(game("A1").position().clone());
+    open.set_to_move(Color::Black);
+    open.play(Move::Pass).expect("a pass is legal");
+    assert_eq!((open.to_move(), open.position().stones()), (finished.to_move(), finished.position().stones()));
+    assert_eq!(open.legal_points(), finished.legal_points());
+    assert_ne!(BookKey::new(&open).1, BookKey::new(&finished).1);
+}
+
+#[test]
 fn position_where_a_ko_is_forbidden_is_another() {
     let size = Size::new(4).expect("a size");
     let mut game = Game::new(size);
