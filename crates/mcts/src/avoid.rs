@@ -18,7 +18,7 @@ pub struct Avoid {
 #[cfg(test)]
 mod tests {
     use config::Preset;
-    use go::{Color, Game, Move, PointSet, Size};
+    use go::{Color, Game, Move, PointSet, Scoring, Size};
 
     use super::Avoid;
     use crate::{Evaluation, Search, Selected, Settings, Value};
@@ -51,6 +51,40 @@ mod tests {
         for (mv, variation) in replies.iter().filter(|(_, variation)| variation.len() > 1) {
             let reply = if *mv == Move::Play(corner) { Move::Pass } else { Move::Play(corner) };
             assert_eq!(variation[1].0, reply, "after {mv:?}");
+        }
+    }
+
+    /// What follows White's pass, the only move of the root, where Black is ahead and avoids this.
+    fn after_a_losing_pass(avoid: Avoid) -> Selected {
+        let config = Preset::Minigo.config();
+        let size = Size::new(3).expect("a size");
+        let mut game = Game::new(size);
+        game.play(Move::from_gtp(size, "B2").expect("a vertex")).expect("a legal move");
+        let settings = Settings {
+            pass_from: 0,
+            prune_pass_alive: false,
+            adjudicate_winning_pass: true,
+            scoring: Scoring::Area,
+            komi: 0.5,
+            ..Settings::new(&config.search, &config.game)
+        };
+        let only_pass = Avoid { player: Color::White, points: PointSet::full(size), pass: false, until: 1 };
+        let mut search = Search::new(game, settings).avoiding(vec![only_pass, avoid]);
+        let Selected::Leaf(root) = search.select(&mut |_| {}) else { panic!("the root is a leaf") };
+        search.expand(root, Evaluation { policy: &vec![0.1; size.moves()], value: Value::ZERO });
+        search.select(&mut |_| {})
+    }
+
+    #[test]
+    fn winning_pass_is_adjudicated_unless_it_is_avoided() {
+        let avoid = Avoid { player: Color::Black, points: PointSet::EMPTY, pass: true, until: 2 };
+        assert!(matches!(after_a_losing_pass(avoid), Selected::Leaf(_)));
+        for other in [
+            Avoid { until: 1, ..avoid },
+            Avoid { player: Color::White, ..avoid },
+            Avoid { points: PointSet::full(Size::new(3).expect("a size")), pass: false, ..avoid },
+        ] {
+            assert_eq!(after_a_losing_pass(other), Selected::Ended, "{other:?}");
         }
     }
 

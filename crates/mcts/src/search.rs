@@ -182,12 +182,13 @@ impl Search {
         }
     }
 
-    /// Whether the last move was a pass and another one ends the game in favour of the player to move. Whatever else that
-    /// player could do, the game is won, so there is nothing to search.
+    /// Whether the last move was a pass and another one, which is not avoided, ends the game in favour of the player to move.
+    /// Whatever else that player could do, the game is won, so there is nothing to search.
     fn can_win_by_passing(&self) -> bool {
         self.settings.adjudicate_winning_pass
             && self.game.moves().last() == Some(&Move::Pass)
             && self.game.turn() >= self.settings.pass_from
+            && !self.avoided().any(|avoid| avoid.pass)
             && self.outcome().mover(self.game.to_move()) > 0.0
     }
 
@@ -197,13 +198,18 @@ impl Search {
         let legal = self.game.legal_points();
         let mut points = decided.map_or(legal, |decided| legal - *decided);
         let mut may_pass = self.game.turn() >= self.settings.pass_from;
-        let (mover, depth) = (self.game.to_move(), self.game.turn() - self.root.turn());
-        for avoid in self.avoid.iter().filter(|avoid| avoid.player == mover && depth < avoid.until) {
+        for avoid in self.avoided() {
             points -= avoid.points;
             may_pass &= !avoid.pass;
         }
         let pass = (may_pass || points.is_empty()).then_some(self.game.size().area() as u16);
         points.iter().map(|point| point.index() as u16).chain(pass)
+    }
+
+    /// What the player to move avoids at the present depth.
+    fn avoided(&self) -> impl Iterator<Item = &Avoid> {
+        let (mover, depth) = (self.game.to_move(), self.game.turn() - self.root.turn());
+        self.avoid.iter().filter(move |avoid| avoid.player == mover && depth < avoid.until)
     }
 
     fn outcome(&self) -> Value {
