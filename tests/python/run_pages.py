@@ -203,7 +203,7 @@ def visitors_sign_in_with_the_token(browser, command):
         server = Server([*command, "serve", "--token-file", f"{token}"])
         try:
             with visitor(browser, server, "/runs/one/models", ("403 (Forbidden)", *OUTAGE)) as page:
-                expect(page).to_have_url(re.compile("/sign-in$"))
+                expect(page).to_have_url(re.compile(r"/sign-in\?to=%2Fruns%2Fone%2Fmodels$"))
                 accessible(page)
                 page.get_by_label("Token").fill("another token")
                 page.get_by_role("button", name="Sign in").click()
@@ -212,16 +212,15 @@ def visitors_sign_in_with_the_token(browser, command):
                 screen(page, "sign-in")
                 page.get_by_label("Token").fill(token.read_text().strip())
                 page.keyboard.press("Enter")
-                expect(page.get_by_role("link", name="one", exact=True)).to_be_visible()
-                page.goto(server.url + "runs/one/models")
+                expect(page).to_have_url(server.url + "runs/one/models")
                 expect(page.locator("h1")).to_have_text("Models of one")
                 page.goto(server.url + "play")
                 expect(page.locator("#status")).to_have_text(re.compile("to play"))
                 # The server has another token when it is back: the page does not try to connect for ever.
                 token.write_text("another-token-of-this-test-which-is-long-enough\n")
                 server.restart()
-                expect(page).to_have_url(re.compile("/sign-in$"))
-            with visitor(browser, server, "/runs/one/models") as page:
+                expect(page).to_have_url(re.compile(r"/sign-in\?to=%2Fplay$"))
+            with visitor(browser, server, "/") as page:
                 expect(page).to_have_url(re.compile("/sign-in$"))
         finally:
             server.stop()

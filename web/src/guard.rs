@@ -63,7 +63,7 @@ impl Refusal {
             Refusal::Origin => {
                 (StatusCode::FORBIDDEN, "only pages of this server may send this request\n").into_response()
             }
-            Refusal::Session if wants_page(request) => Redirect::to(sign_in::PATH).into_response(),
+            Refusal::Session if wants_page(request) => Redirect::to(&sign_in::address(request.uri())).into_response(),
             Refusal::Session => (StatusCode::UNAUTHORIZED, "sign in first, or send the token\n").into_response(),
         }
     }

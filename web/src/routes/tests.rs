@@ -64,6 +64,13 @@ async fn send(access: Access, request: Request<Body>) -> Response {
     application(access).oneshot(request).await.unwrap()
 }
 
+/// The response to what the form for signing in sends.
+async fn sign_in(body: &str, origin: &str) -> Response {
+    let request = Request::post("/sign-in").header("host", HOST).header("origin", origin);
+    let request = request.header("content-type", "application/x-www-form-urlencoded");
+    send(with_token(), request.body(Body::from(body.to_owned())).unwrap()).await
+}
+
 async fn status(method: Method, path: &str, headers: &[(&str, &str)]) -> StatusCode {
     send(open(), request(method, path, headers)).await.status()
 }
@@ -152,21 +159,44 @@ async fn token_opens_the_pages() {
     assert_eq!(page(&[("authorization", "Bearer wrong")]).await.status(), StatusCode::SEE_OTHER);
     assert_eq!(page(&[("cookie", "tengen_session=wrong")]).await.status(), StatusCode::SEE_OTHER);
 
-    let sign_in = |token: &str, origin: &str| {
-        let body = Body::from(format!("token={}", token.replace(' ', "+")));
-        let kind = "application/x-www-form-urlencoded";
-        let request = Request::post("/sign-in").header("host", HOST).header("origin", origin);
-        let request = request.header("content-type", kind);
-        send(with_token(), request.body(body).unwrap())
-    };
-    assert_eq!(sign_in("something else", OWN).await.status(), StatusCode::FORBIDDEN);
-    let behind_proxy = sign_in(TOKEN, "https://localhost:8080").await;
+    assert_eq!(sign_in("token=something+else", OWN).await.status(), StatusCode::FORBIDDEN);
+    let right = format!("token={TOKEN}");
+    let behind_proxy = sign_in(&right, "https://localhost:8080").await;
     assert!(behind_proxy.headers()[header::SET_COOKIE].to_str().unwrap().ends_with("; Secure"));
-    let signed_in = sign_in(TOKEN, OWN).await;
+    let signed_in = sign_in(&right, OWN).await;
     let cookie = signed_in.headers()[header::SET_COOKIE].to_str().unwrap();
-    assert!(cookie.ends_with("; HttpOnly; SameSite=Strict") && !cookie.contains("correct"), "{cookie}");
+    assert!(cookie.ends_with("; HttpOnly; SameSite=Lax") && !cookie.contains("correct"), "{cookie}");
     let session = cookie.split(';').next().unwrap();
     assert_eq!(page(&[("cookie", &format!("other=1; {session}"))]).await.status(), StatusCode::OK);
+}
+
+/// A visitor may come by a link from another site, and no such link leads through the form to a third one.
+#[tokio::test]
+async fn signing_in_leads_to_the_requested_page_of_this_server() {
+    let link =
+        [("host", HOST), ("accept", "text/html"), ("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "navigate")];
+    let closed = send(with_token(), request(Method::GET, "/runs/tiny?by=games", &link)).await;
+    let form = "/sign-in?to=%2Fruns%2Ftiny%3Fby%3Dgames";
+    assert_eq!((closed.status(), &closed.headers()[header::LOCATION]), (StatusCode::SEE_OTHER, &form.parse().unwrap()));
+    let hidden = r#"<input type="hidden" name="to" value="/runs/tiny?by=games">"#;
+    let page = text(send(with_token(), request(Method::GET, form, &link)).await).await;
+    assert!(page.contains(hidden), "{page}");
+    let refused = sign_in("token=wrong&to=%2Fruns%2Ftiny%3Fby%3Dgames", OWN).await;
+    assert_eq!(refused.status(), StatusCode::FORBIDDEN);
+    let page = text(refused).await;
+    assert!(page.contains(hidden), "{page}");
+    for (to, location) in [
+        ("%2Fruns%2Ftiny%3Fby%3Dgames", "/runs/tiny?by=games"),
+        ("%2F%2Fevil.example", "/"),
+        ("%2F%5Cevil.example", "/"),
+        ("%2F%09%2Fevil.example", "/"),
+        ("https%3A%2F%2Fevil.example", "/"),
+        ("", "/"),
+    ] {
+        let signed_in = sign_in(&format!("token={TOKEN}&to={to}"), OWN).await;
+        assert_eq!(signed_in.status(), StatusCode::SEE_OTHER, "{to}");
+        assert_eq!(signed_in.headers()[header::LOCATION], location, "{to}");
+    }
 }
 
 #[tokio::test]
