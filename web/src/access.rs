@@ -8,12 +8,18 @@ use subtle::ConstantTimeEq;
 
 use crate::hosts::Hosts;
 
+/// The name of the cookie with a session begins with this.
+const COOKIE: &str = "tengen_session";
+
 /// Rules of access.
 #[derive(Clone)]
 pub(crate) struct Access {
     pub(crate) hosts: Hosts,
     /// Digest of the token that visitors must give.
     session: Option<String>,
+    /// The name of the cookie with a session, which follows from the token: browsers share cookies between the ports of a
+    /// host.
+    pub(crate) cookie: String,
     /// Whether play and analysis are absent.
     pub(crate) read_only: bool,
     /// Whether connections are encrypted.
@@ -23,7 +29,7 @@ pub(crate) struct Access {
 impl Access {
     /// Rules of an address on this machine: these hosts beside IP addresses and localhost, and no token.
     pub(crate) fn new(hosts: Hosts) -> Access {
-        Access { hosts, session: None, read_only: false, is_tls: false }
+        Access { hosts, session: None, cookie: COOKIE.to_owned(), read_only: false, is_tls: false }
     }
 
     /// The same without play and analysis.
@@ -36,7 +42,9 @@ impl Access {
     /// # Errors
     /// The file cannot be read or has no token.
     pub(crate) fn with_token(self, file: &Path) -> Result<Access, TokenError> {
-        Ok(Access { session: Some(session(&read_token(file)?)), ..self })
+        let token = read_token(file)?;
+        let cookie = format!("{COOKIE}_{}", &digest("tengen web cookie\0", &token)[..8]);
+        Ok(Access { session: Some(session(&token)), cookie, ..self })
     }
 
     /// Whether visitors need a token.
@@ -57,7 +65,12 @@ impl Access {
 
 /// What a browser keeps instead of the token. It survives a restart of the server, and ends with the token.
 fn session(token: &str) -> String {
-    let digest = Sha256::new().chain_update(b"tengen web session\0").chain_update(token).finalize();
+    digest("tengen web session\0", token)
+}
+
+/// A token in hexadecimal, for one purpose.
+fn digest(purpose: &str, token: &str) -> String {
+    let digest = Sha256::new().chain_update(purpose).chain_update(token).finalize();
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

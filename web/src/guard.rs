@@ -7,8 +7,7 @@ use axum::http::{Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Redirect, Response};
 
-use crate::sign_in::{self, COOKIE};
-use crate::{Access, App};
+use crate::{Access, App, sign_in};
 
 /// Bytes of a request's body, unless a route sets another limit.
 pub(crate) const MOST_BODY: usize = 64 << 10;
@@ -126,5 +125,5 @@ fn given_session(access: &Access, headers: &HeaderMap) -> Option<String> {
     }
     let cookies = headers.get_all(header::COOKIE).iter().filter_map(|cookies| cookies.to_str().ok());
     let pairs = cookies.flat_map(|cookies| cookies.split(';')).filter_map(|pair| pair.trim().split_once('='));
-    pairs.filter(|(name, _)| *name == COOKIE).map(|(_, value)| value.to_owned()).next()
+    pairs.filter(|(name, _)| *name == access.cookie).map(|(_, value)| value.to_owned()).next()
 }

@@ -15,9 +15,6 @@ use crate::view::Section;
 /// The address of the form.
 pub(crate) const PATH: &str = "/sign-in";
 
-/// The name of the cookie.
-pub(crate) const COOKIE: &str = "tengen_session";
-
 /// The page that was requested before the form.
 #[derive(Deserialize)]
 pub(crate) struct Destination {
@@ -58,7 +55,7 @@ pub(crate) async fn submit(
     let is_encrypted = headers.get(header::ORIGIN).is_some_and(|origin| origin.as_bytes().starts_with(b"https://"));
     let secure = if access.is_tls || is_encrypted { "; Secure" } else { "" };
     // Strict would ask for the token at every link from another site. The guard refuses what such a site may not do.
-    let cookie = format!("{COOKIE}={session}; Path=/; HttpOnly; SameSite=Lax{secure}");
+    let cookie = format!("{}={session}; Path=/; HttpOnly; SameSite=Lax{secure}", access.cookie);
     ([(header::SET_COOKIE, cookie)], Redirect::to(to.unwrap_or("/"))).into_response()
 }
 

@@ -48,9 +48,13 @@ fn open() -> Access {
 }
 
 fn with_token() -> Access {
+    of_token(TOKEN)
+}
+
+fn of_token(token: &str) -> Access {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("token");
-    fs::write(&file, TOKEN).unwrap();
+    fs::write(&file, token).unwrap();
     open().with_token(&file).unwrap()
 }
 
@@ -65,10 +69,10 @@ async fn send(access: Access, request: Request<Body>) -> Response {
 }
 
 /// The response to what the form for signing in sends.
-async fn sign_in(body: &str, origin: &str) -> Response {
+async fn sign_in(access: Access, body: &str, origin: &str) -> Response {
     let request = Request::post("/sign-in").header("host", HOST).header("origin", origin);
     let request = request.header("content-type", "application/x-www-form-urlencoded");
-    send(with_token(), request.body(Body::from(body.to_owned())).unwrap()).await
+    send(access, request.body(Body::from(body.to_owned())).unwrap()).await
 }
 
 async fn status(method: Method, path: &str, headers: &[(&str, &str)]) -> StatusCode {
@@ -157,17 +161,38 @@ async fn token_opens_the_pages() {
     );
     assert_eq!(page(&[("authorization", &format!("Bearer {TOKEN}"))]).await.status(), StatusCode::OK);
     assert_eq!(page(&[("authorization", "Bearer wrong")]).await.status(), StatusCode::SEE_OTHER);
-    assert_eq!(page(&[("cookie", "tengen_session=wrong")]).await.status(), StatusCode::SEE_OTHER);
 
-    assert_eq!(sign_in("token=something+else", OWN).await.status(), StatusCode::FORBIDDEN);
+    assert_eq!(sign_in(with_token(), "token=something+else", OWN).await.status(), StatusCode::FORBIDDEN);
     let right = format!("token={TOKEN}");
-    let behind_proxy = sign_in(&right, "https://localhost:8080").await;
+    let behind_proxy = sign_in(with_token(), &right, "https://localhost:8080").await;
     assert!(behind_proxy.headers()[header::SET_COOKIE].to_str().unwrap().ends_with("; Secure"));
-    let signed_in = sign_in(&right, OWN).await;
+    let signed_in = sign_in(with_token(), &right, OWN).await;
     let cookie = signed_in.headers()[header::SET_COOKIE].to_str().unwrap();
     assert!(cookie.ends_with("; HttpOnly; SameSite=Lax") && !cookie.contains("correct"), "{cookie}");
     let session = cookie.split(';').next().unwrap();
     assert_eq!(page(&[("cookie", &format!("other=1; {session}"))]).await.status(), StatusCode::OK);
+    let (name, _) = session.split_once('=').unwrap();
+    assert_eq!(page(&[("cookie", &format!("{name}=wrong"))]).await.status(), StatusCode::SEE_OTHER);
+}
+
+/// Browsers send the cookies of a host to all of its ports, and keep one of each name.
+#[tokio::test]
+async fn visitors_sign_in_to_two_servers_of_a_host() {
+    let tokens = [TOKEN, "another-horse-another-battery"];
+    let (mut names, mut cookies) = (Vec::new(), Vec::new());
+    for token in tokens {
+        let signed_in = sign_in(of_token(token), &format!("token={token}"), OWN).await;
+        let cookie = signed_in.headers()[header::SET_COOKIE].to_str().unwrap();
+        names.push(cookie.split('=').next().unwrap().to_owned());
+        cookies.push(cookie.split(';').next().unwrap().to_owned());
+    }
+    assert_ne!(names[0], names[1]);
+    let both = cookies.join("; ");
+    let headers = [("host", HOST), ("accept", "text/html"), ("cookie", both.as_str())];
+    for token in tokens {
+        let page = send(of_token(token), request(Method::GET, "/", &headers)).await;
+        assert_eq!(page.status(), StatusCode::OK, "{token}");
+    }
 }
 
 /// A visitor may come by a link from another site, and no such link leads through the form to a third one.
@@ -181,7 +206,7 @@ async fn signing_in_leads_to_the_requested_page_of_this_server() {
     let hidden = r#"<input type="hidden" name="to" value="/runs/tiny?by=games">"#;
     let page = text(send(with_token(), request(Method::GET, form, &link)).await).await;
     assert!(page.contains(hidden), "{page}");
-    let refused = sign_in("token=wrong&to=%2Fruns%2Ftiny%3Fby%3Dgames", OWN).await;
+    let refused = sign_in(with_token(), "token=wrong&to=%2Fruns%2Ftiny%3Fby%3Dgames", OWN).await;
     assert_eq!(refused.status(), StatusCode::FORBIDDEN);
     let page = text(refused).await;
     assert!(page.contains(hidden), "{page}");
@@ -193,7 +218,7 @@ async fn signing_in_leads_to_the_requested_page_of_this_server() {
         ("https%3A%2F%2Fevil.example", "/"),
         ("", "/"),
     ] {
-        let signed_in = sign_in(&format!("token={TOKEN}&to={to}"), OWN).await;
+        let signed_in = sign_in(with_token(), &format!("token={TOKEN}&to={to}"), OWN).await;
         assert_eq!(signed_in.status(), StatusCode::SEE_OTHER, "{to}");
         assert_eq!(signed_in.headers()[header::LOCATION], location, "{to}");
     }
