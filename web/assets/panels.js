@@ -1,7 +1,7 @@
 // Parts of the pages for players: the choice of a model, and what a model thinks of a position.
 // @ts-check
 
-import { html, percent, short } from './dom.js';
+import { byId, html, percent, short } from './dom.js';
 import { nameOf, vertexOf } from './game.js';
 
 /** @typedef {import('./link.js').Report} Report */
@@ -20,8 +20,29 @@ import { nameOf, vertexOf } from './game.js';
 const MOST_MARKS = 8;
 const MOST_COMPARED = 4;
 
-/** @returns {Promise<Choice[]>} */
+// Milliseconds until a list of models that could not be read is requested again.
+const PAUSE = 10_000;
+
+/**
+ * The models that can be chosen. A page can do nothing without them, so it says why there are none and requests them again.
+ * @returns {Promise<Choice[]>}
+ */
 export async function choices() {
+  const status = byId('status', HTMLElement);
+  for (let hasFailed = false; ; hasFailed = true) {
+    try {
+      const all = await listed();
+      if (hasFailed) status.textContent = '';
+      return all;
+    } catch (error) {
+      status.textContent = `${error}; next attempt in ${PAUSE / 1000} seconds`;
+      await new Promise(resolve => { setTimeout(resolve, PAUSE); });
+    }
+  }
+}
+
+/** @returns {Promise<Choice[]>} */
+async function listed() {
   const reply = await fetch('/play/models');
   if (!reply.ok) throw new Error(`the list of models could not be read: ${reply.status} ${reply.statusText}`);
   return reply.json();

@@ -78,9 +78,10 @@ pub(crate) fn routes(app: &App, args: &PlayArgs) -> Result<Router<App>, WebError
 }
 
 async fn choices(app: App, play: Arc<Play>) -> Page {
-    let read = move |_: &App| {
+    let read = move |app: &App| {
         let models = play.engines.models().map_err(|error| PageError::Failed(error.to_string()))?;
-        let mut choices = model_list::choices(&models).map_err(|error| PageError::Failed(error.to_string()))?;
+        let (runs, _) = app.run_list().list(app.store())?;
+        let mut choices = model_list::choices(&models, &runs).map_err(|error| PageError::Failed(error.to_string()))?;
         choices.extend(play.engines.files().iter().map(OfferedFile::choice));
         Ok(choices)
     };

@@ -2,6 +2,8 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Duration;
 
@@ -10,8 +12,8 @@ use analysis::book::{BookFile, BookHeader, Entry};
 use clap::Parser;
 use config::Preset;
 use go::{Game, Scoring, Size};
-use store::{RatingRow, Run, Store};
-use testing::PATIENCE;
+use store::{ModelMetadata, RatingRow, Run, Store};
+use testing::{PATIENCE, with_guard};
 
 use crate::server::LOCAL_CONNECTIONS;
 use crate::{ServeArgs, Server, WebError};
@@ -24,8 +26,12 @@ struct Program {
 
 /// A server of an empty store, with the pages for players.
 fn serve_players(arguments: &[&str]) -> Server {
+    serve_players_of(Store::in_memory().unwrap(), arguments)
+}
+
+fn serve_players_of(store: Store, arguments: &[&str]) -> Server {
     let all = [&["web", "--listen", "127.0.0.1:0", "--device", "cpu", "--threads", "1"], arguments].concat();
-    Server::start(&Program::parse_from(all).web, Store::in_memory().unwrap()).unwrap()
+    Server::start(&Program::parse_from(all).web, store).unwrap()
 }
 
 fn serve() -> (Server, Run) {
@@ -145,6 +151,38 @@ fn sockets_are_connections_and_leave_places_for_pages() {
     drop(silent);
     waiting.set_read_timeout(Some(PATIENCE)).unwrap();
     assert!(head(&waiting).starts_with("HTTP/1.1 200"));
+    assert!(server.stop(PATIENCE));
+}
+
+#[test]
+fn list_of_models_is_remembered_between_requests() {
+    let (store, config) = (Store::in_memory().unwrap(), Preset::Tiny.config());
+    let runs = ["one", "two", "three"];
+    for name in runs {
+        let run = store.run(&name.parse().unwrap());
+        run.create(&config).unwrap();
+        for number in 1..=8 {
+            run.models().publish(&ModelMetadata::new(run.name(), number, 0, &config), "weights".into()).unwrap();
+        }
+    }
+    let reads = Arc::new(AtomicUsize::new(0));
+    let counted = Arc::clone(&reads);
+    let counting = with_guard(&store, move |_| {
+        counted.fetch_add(1, Ordering::Relaxed);
+        true
+    });
+    let server = serve_players_of(counting, &[]);
+    let list = || {
+        reads.store(0, Ordering::Relaxed);
+        let list = get(server.address(), "/play/models");
+        runs.iter().for_each(|run| assert!(list.contains(&format!(r#"{{"run":"{run}","models":[1,8],"#)), "{list}"));
+        reads.load(Ordering::Relaxed)
+    };
+    let first = list();
+    // Whether there is a run of the demo's name. Where the list is not fresh any more, also whether each run is there, has
+    // another model, and has the one that was its newest; neither configurations nor older models are read again.
+    let second = list();
+    assert!(second <= 1 + 3 * runs.len() && second < first, "{first} {second}");
     assert!(server.stop(PATIENCE));
 }
 

@@ -1,9 +1,10 @@
 //! The models that visitors can choose.
 
-use config::{ModelId, Preset};
+use config::{ModelId, Preset, RunConfig, RunName};
 use models::{ModelError, Models};
 use serde::Serialize;
-use store::{Run, StoreError};
+
+use crate::run_list::Entry;
 
 /// A run with models, for the lists of pages.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -23,19 +24,25 @@ pub(super) struct Choice {
     pub(super) predicts: bool,
 }
 
-/// The runs that have models, then the demo and the built-in models. A run that cannot be used is omitted with a warning.
+/// Those of these runs that have models, then the demo and the built-in models. A run that cannot be used is omitted with
+/// a warning.
 ///
 /// # Errors
 /// The store cannot be reached.
-pub(super) fn choices(models: &Models) -> Result<Vec<Choice>, ModelError> {
+pub(super) fn choices(models: &Models, runs: &[Entry]) -> Result<Vec<Choice>, ModelError> {
     let mut choices = Vec::new();
-    for name in models.runs()? {
-        match choice(&models.run(&name)?) {
-            Ok(choice) => choices.extend(choice),
-            Err(error @ (StoreError::Unreachable { .. } | StoreError::Refused { .. })) => return Err(error.into()),
+    for Entry { name, facts } in runs {
+        match facts {
+            // A run has no model while it is being started.
+            Ok(facts) => choices.extend(facts.newest_model.map(|newest| choice(name, &facts.config, newest))),
             // Visitors can still play the models of other runs.
             Err(error) => tracing::warn!(run = %name, %error, "omitted an unreadable run from the list of models"),
         }
+    }
+    if let Some(demo) = models.demo()?
+        && let (Some(config), Some(newest)) = (demo.config()?, demo.models().newest()?)
+    {
+        choices.push(choice(demo.name(), &config, newest));
     }
     let plain = Preset::NineByNine.config();
     choices.extend(ModelId::BUILT_IN.map(|model| Choice {
@@ -49,18 +56,17 @@ pub(super) fn choices(models: &Models) -> Result<Vec<Choice>, ModelError> {
     Ok(choices)
 }
 
-/// A run as visitors choose it; `None` while it is being started, without a configuration or a model.
-fn choice(run: &Run) -> Result<Option<Choice>, StoreError> {
-    let (Some(config), Some(newest)) = (run.config()?, run.models().newest()?) else { return Ok(None) };
+/// A run as visitors choose it.
+fn choice(run: &RunName, config: &RunConfig, newest: u32) -> Choice {
     let config = config.of_model(newest);
-    Ok(Some(Choice {
-        run: run.name().to_string(),
+    Choice {
+        run: run.to_string(),
         models: Some([1, newest]),
         size: Some(config.game.size),
         komi: config.game.komi,
         visits: config.search.visits,
         predicts: config.network.ownership || config.network.score,
-    }))
+    }
 }
 
 #[cfg(test)]
@@ -71,11 +77,21 @@ mod tests {
     use store::{ModelMetadata, Store};
 
     use super::*;
+    use crate::run_list::RunList;
+
+    /// What visitors of a store can choose.
+    fn offered(store: Store) -> Vec<Choice> {
+        let (runs, _) = RunList::default().list(&store).expect("a store");
+        choices(&Models::new(store), &runs).expect("a store")
+    }
+
+    fn names(choices: &[Choice]) -> Vec<&str> {
+        choices.iter().map(|choice| &*choice.run).collect()
+    }
 
     #[test]
     fn empty_store_offers_the_demo_and_the_built_in_models() {
-        let models = Models::new(Store::in_memory().expect("memory"));
-        let choices = choices(&models).expect("a store");
+        let choices = offered(Store::in_memory().expect("memory"));
         let names: Vec<(&str, Option<usize>)> = choices.iter().map(|choice| (&*choice.run, choice.size)).collect();
         assert_eq!(names, [("9x9-demo", Some(9)), ("uniform", None), ("random", None)]);
         assert_eq!(choices[0].models, Some([1, 1]));
@@ -85,8 +101,21 @@ mod tests {
     fn runs_without_models_are_not_offered() {
         let store = Store::in_memory().expect("memory");
         store.run(&"v1".parse().expect("a name")).create(&Preset::Tiny.config()).expect("memory");
-        let choices = choices(&Models::new(store)).expect("a store");
-        assert!(choices.iter().all(|choice| choice.run != "v1"));
+        assert_eq!(names(&offered(store)), ["9x9-demo", "uniform", "random"]);
+    }
+
+    #[test]
+    fn run_of_the_name_of_the_demo_is_offered_instead_of_it() {
+        let (store, config) = (Store::in_memory().expect("memory"), Preset::Tiny.config());
+        let run = store.run(&"9x9-demo".parse().expect("a name"));
+        run.create(&config).expect("memory");
+        for number in [1, 2] {
+            let metadata = ModelMetadata::new(run.name(), number, 0, &config);
+            run.models().publish(&metadata, Bytes::from_static(b"weights")).expect("memory");
+        }
+        let choices = offered(store);
+        assert_eq!(names(&choices), ["9x9-demo", "uniform", "random"]);
+        assert_eq!((choices[0].models, choices[0].size), (Some([1, 2]), Some(config.game.size)));
     }
 
     #[test]
@@ -100,8 +129,6 @@ mod tests {
             run.models().publish(&metadata, Bytes::from_static(b"weights")).expect("a model");
         }
         fs::write(folder.path().join("damaged/run.toml"), "[game").expect("a file");
-        let choices = choices(&Models::new(store)).expect("a store");
-        let names: Vec<&str> = choices.iter().map(|choice| &*choice.run).collect();
-        assert_eq!(names, ["good", "9x9-demo", "uniform", "random"]);
+        assert_eq!(names(&offered(store)), ["good", "9x9-demo", "uniform", "random"]);
     }
 }
