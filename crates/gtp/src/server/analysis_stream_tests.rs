@@ -1,5 +1,6 @@
 //! Responses that come line by line, and their end.
 
+use std::cell::Cell;
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -7,7 +8,8 @@ use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use go::Move;
+use go::{Game, Move};
+use mcts::Search;
 use play::{EvaluatorStats, Instrumented, Uniform};
 use runtime::{Line, Lines, Stop};
 use testing::{PATIENCE, wait_until};
@@ -243,6 +245,48 @@ fn move_that_is_thought_about_aloud_is_played() {
         assert!(!infos.is_empty() && infos.iter().all(|line| line.starts_with("info move ")), "{answer:?}");
         assert_eq!(field(infos.last().expect("a line"), "move"), played, "what was shown best is played");
         assert_eq!(talk.rest(), [format!("= {played}")]);
+    }
+}
+
+/// Counts how often its search is shown after a move, and may hide it then.
+struct Counting {
+    player: EnginePlayer,
+    seen: Cell<u32>,
+    hides: bool,
+}
+
+impl Player for Counting {
+    fn genmove(&mut self, task: &Task<'_>, watch: &mut Watch<'_>) -> Result<Decision, PlayerError> {
+        self.player.genmove(task, watch)
+    }
+
+    fn think(&mut self, game: &Game, komi: f32, watch: &mut Watch<'_>) -> Result<(), PlayerError> {
+        self.player.think(game, komi, watch)
+    }
+
+    fn seen(&self, see: &mut dyn FnMut(&Search)) {
+        self.seen.set(self.seen.get() + 1);
+        if !self.hides {
+            self.player.seen(see);
+        }
+    }
+
+    fn play_on(&mut self, game: &Game, komi: f32) -> Result<Vec<Game>, PlayerError> {
+        self.player.play_on(game, komi)
+    }
+}
+
+/// A line takes as long as several visits, so there is one a move where no interval is over, and none of a move of a book.
+#[test]
+fn analysis_of_a_move_is_written_once() {
+    let (player, book) = (|| engine_player("gumbel", 60), |_: &Game, _: f32| Some(Move::Pass));
+    for (player, hides, seen, lines) in
+        [(player(), false, 1, 1), (player(), true, 1, 0), (player().with_book(Box::new(book)), false, 0, 0)]
+    {
+        let mut counting = Counting { player, seen: Cell::new(0), hides };
+        let said = talk_with(&mut counting, setup(5), b"lz-genmove_analyze b 360000\n");
+        assert_eq!((counting.seen.get(), said.matches("\ninfo move ").count()), (seen, lines), "{said}");
+        assert!(said.contains("\nplay "), "{said}");
     }
 }
 

@@ -133,6 +133,12 @@ impl Player for EnginePlayer {
         self.search(game, komi, None, 0, watch).map(drop)
     }
 
+    fn seen(&self, see: &mut dyn FnMut(&Search)) {
+        if let Some(open) = &self.open {
+            see(open.driver.search());
+        }
+    }
+
     fn play_on(&mut self, game: &Game, komi: f32) -> Result<Vec<Game>, PlayerError> {
         playouts::play_on(game, &mut *self.model, self.options.settings.scoring, komi, &mut self.rng)
     }

@@ -45,6 +45,9 @@ pub trait Player {
     /// When it cannot; the session continues.
     fn think(&mut self, game: &Game, komi: f32, watch: &mut Watch<'_>) -> Result<(), PlayerError>;
 
+    /// Shows the search of the last move, if the player has it.
+    fn seen(&self, _: &mut dyn FnMut(&Search)) {}
+
     /// Games that go on from here to their end, quickly played: what may become of the stones. None when it has no idea.
     ///
     /// # Errors

@@ -146,19 +146,26 @@ impl<'a> Session<'a> {
         let until = self.clock.budget(color, game).filter(|_| timed).map(|time| began + time);
         let task = Task { game, komi: self.komi, timed: until.is_some() };
         let mut ticker = request.map(Ticker::new);
-        let mut last = None;
+        let mut is_searched = false;
         let decision = self.player.genmove(&task, &mut |search| {
             if let Some(ticker) = &mut ticker {
                 ticker.tick(controller, search);
             }
-            last = request.and_then(|request| request.line(search)).or(last.take());
+            is_searched = true;
             enough(controller.interrupted() || until.is_some_and(|until| (self.now)() >= until))
         });
         if timed {
             self.clock.spend(color, (self.now)().saturating_duration_since(began));
         }
         let decision = decision.map_err(|error| failed(&error))?;
-        last.iter().for_each(|line| controller.say(line));
+        // After the decision, since a line takes as long as several visits. A move without a search has none.
+        if is_searched && let Some(request) = request {
+            self.player.seen(&mut |search| {
+                if let Some(line) = request.line(search) {
+                    controller.say(&line);
+                }
+            });
+        }
         Ok(decision)
     }
 
