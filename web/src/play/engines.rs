@@ -102,6 +102,8 @@ pub(super) struct OpenModel {
     pub(super) seed: u64,
     /// Its auxiliary heads, once they were wanted; `None` when it has none.
     predictor: OnceLock<Option<Predictor>>,
+    /// Held by the request that reads the heads.
+    reading: Mutex<()>,
     /// `None` only while it is closed.
     parts: Option<(Engine, Arc<Searcher>)>,
 }
@@ -121,7 +123,7 @@ pub(super) enum EnginesError {
         /// Models that may be open.
         most: usize,
     },
-    /// Another request opens it.
+    /// Another request opens it, or reads its auxiliary heads.
     #[error("{model} is being opened; try again in a minute")]
     Opening {
         /// The model.
@@ -229,19 +231,33 @@ impl Engines {
         Ok(found)
     }
 
-    /// The auxiliary heads of an open model; `None` when it has none. Their weights are read for the first request.
+    /// As [`Engines::open`], with the auxiliary heads of the model. Their weights are read for the first such request.
     ///
     /// # Errors
-    /// The weights cannot be read, or the server stops.
-    pub(super) fn predictor<'a>(&self, model: &'a OpenModel) -> Result<Option<&'a Predictor>, EnginesError> {
-        if model.predictor.get().is_none() {
+    /// As [`Engines::open`]; the weights cannot be read, or another request reads them.
+    pub(super) fn open_with_heads(&self, name: &str, size: Size) -> Result<Arc<OpenModel>, EnginesError> {
+        let model = self.open(name, size)?;
+        self.read_heads(&model)?;
+        Ok(model)
+    }
+
+    fn read_heads(&self, model: &OpenModel) -> Result<(), EnginesError> {
+        let name = &model.name;
+        // One request reads them, and the others need not occupy threads meanwhile.
+        let _reading = match model.reading.try_lock() {
+            Ok(reading) => reading,
+            Err(TryLockError::Poisoned(error)) => error.into_inner(),
+            Err(TryLockError::WouldBlock) => return Err(EnginesError::Opening { model: name.clone() }),
+        };
+        if !model.has_heads_read() {
             let models = self.models()?;
-            let weights = models.find(&self.named(&model.name)?)?.weights(&models)?;
+            let weights = models.find(&self.named(name)?)?.weights(&models)?;
             let read = Predictor::read(&weights);
-            let read = read.map_err(|source| EnginesError::Weights { model: model.name.clone(), source })?;
-            return Ok(model.predictor.get_or_init(|| read).as_ref());
+            let read = read.map_err(|source| EnginesError::Weights { model: name.clone(), source })?;
+            // Nothing else sets them meanwhile.
+            let _ = model.predictor.set(read);
         }
-        Ok(model.predictor.get().and_then(Option::as_ref))
+        Ok(())
     }
 
     /// Closes all models, and waits for their threads and for evaluations that are published. It may not be called by an async
@@ -301,6 +317,7 @@ impl Engines {
             inputs,
             seed: config.seed,
             predictor,
+            reading: Mutex::default(),
             parts: Some((engine, searcher)),
         })
     }
@@ -315,6 +332,22 @@ impl OpenModel {
     /// An evaluator besides those of the engine.
     pub(super) fn evaluator(&self) -> Box<dyn Evaluator> {
         self.parts().1.evaluator(SMALL_CACHE)
+    }
+
+    /// Whether [`OpenModel::predictor`] is known.
+    pub(super) fn has_heads_read(&self) -> bool {
+        self.predictor.get().is_some()
+    }
+
+    /// Its auxiliary heads; `None` when it has none, or before they are read.
+    pub(super) fn predictor(&self) -> Option<&Predictor> {
+        self.predictor.get().and_then(Option::as_ref)
+    }
+
+    /// A request that reads the auxiliary heads for as long as it holds this.
+    #[cfg(test)]
+    pub(super) fn heads_read_by_another(&self) -> MutexGuard<'_, ()> {
+        self.reading.lock().expect("nothing panics with it")
     }
 
     fn parts(&self) -> &(Engine, Arc<Searcher>) {
@@ -391,7 +424,8 @@ mod tests {
         let found = engines.open("net.safetensors", size).unwrap();
         assert_eq!(found.name, "net.safetensors");
         assert!(Arc::ptr_eq(&found, &engines.already_open("net.safetensors", size).unwrap()));
-        assert!(engines.predictor(&found).unwrap().is_some());
+        assert!(!found.has_heads_read() && found.predictor().is_none());
+        assert!(engines.open_with_heads("net.safetensors", size).unwrap().predictor().is_some());
         let nine = Size::new(9).unwrap();
         assert!(matches!(engines.open("net.safetensors", nine), Err(EnginesError::Board { .. })));
         assert!(matches!(engines.open(path, size), Err(EnginesError::Name(_))));

@@ -7,15 +7,13 @@ use super::engines::OpenModel;
 use super::message::{Content, PredictionMessage};
 use super::position::Played;
 use super::results::input_planes;
-use super::state::Play;
 
-/// Ownership and score of the last position of a game.
-pub(super) fn predict(play: &Play, model: &OpenModel, played: &Played) -> Result<Content, String> {
+/// Ownership and score of the last position of a game, from a model with its auxiliary heads read.
+pub(super) fn predict(model: &OpenModel, played: &Played) -> Content {
     let Played { game, komi } = played;
-    let predictor = play.engines.predictor(model).map_err(|error| error.to_string())?;
-    let predicted = predictor.map(|predictor| predictor.predict(&input_planes(model.inputs, game, *komi)));
+    let predicted = model.predictor().map(|predictor| predictor.predict(&input_planes(model.inputs, game, *komi)));
     let none = Prediction { ownership: None, margin: None };
-    Ok(Content::Prediction(for_black(predicted.unwrap_or(none), game.to_move())))
+    Content::Prediction(for_black(predicted.unwrap_or(none), game.to_move()))
 }
 
 fn for_black(Prediction { ownership, margin }: Prediction, to_move: Color) -> PredictionMessage {

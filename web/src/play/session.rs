@@ -55,13 +55,14 @@ struct Opening {
 }
 
 /// Work with a model, which becomes one reply.
-type ModelWork = Box<dyn FnOnce(&Play, &OpenModel) -> Result<Content, String> + Send>;
+type ModelWork = Box<dyn FnOnce(&OpenModel) -> Result<Content, String> + Send>;
 
 /// What begins once the model is open.
 enum Wanted {
     Analyze(Box<Played>, Search),
     Genmove(Box<Played>, Genmove),
     Review(Box<Played>, Search),
+    Predict(Box<Played>, String),
     Work(String, Size, ModelWork),
 }
 
@@ -138,14 +139,22 @@ impl Session {
                 let played = score.game.replay()?;
                 if results::needs_model(&score, &played) {
                     let (model, size) = (score.model.clone(), played.game.size());
-                    let work: ModelWork = Box::new(move |_, model| results::score(Some(model), &score, &played));
+                    let work: ModelWork = Box::new(move |model| results::score(Some(model), &score, &played));
                     self.open(id, Wanted::Work(model, size, work), false)?;
                 } else {
                     self.elsewhere(id, move |_| results::score(None, &score, &played))?;
                 }
             }
-            Action::Planes(seen) => self.seen(id, seen, |_, model, played| Ok(results::planes(model, played)))?,
-            Action::Predict(seen) => self.seen(id, seen, prediction::predict)?,
+            Action::Planes(Seen { game, model }) => {
+                let played = game.replay()?;
+                let size = played.game.size();
+                let work: ModelWork = Box::new(move |model| Ok(results::planes(model, &played)));
+                self.open(id, Wanted::Work(model, size, work), false)?;
+            }
+            Action::Predict(Seen { game, model }) => {
+                let played = game.replay()?;
+                self.open(id, Wanted::Predict(Box::new(played), model), false)?;
+            }
             Action::Open { sgf } => self.elsewhere(id, move |_| tree::read(&sgf).map(Content::Tree))?,
             Action::Save(save) => self.elsewhere(id, move |play| save::save(play, &save))?,
             Action::Stop { .. } => {}
@@ -168,29 +177,21 @@ impl Session {
         self.reply(id, Content::Position(PositionMessage::of(&played.game)));
     }
 
-    /// Looks at the last position of a game with a model.
-    fn seen(
-        &mut self,
-        id: RequestId,
-        seen: Seen,
-        look: fn(&Play, &OpenModel, &Played) -> Result<Content, String>,
-    ) -> Result<(), String> {
-        let played = seen.game.replay()?;
-        let size = played.game.size();
-        self.open(id, Wanted::Work(seen.model, size, Box::new(move |play, model| look(play, model, &played))), false)
-    }
-
     /// Opens a model elsewhere, unless it is open.
     fn open(&mut self, id: RequestId, wanted: Wanted, is_postponed: bool) -> Result<(), String> {
         let (model, size) = (wanted.model().to_owned(), wanted.size());
-        if let Some(open) = self.visitor.play.engines.already_open(&model, size) {
+        let needs_heads = matches!(wanted, Wanted::Predict(..));
+        let open = self.visitor.play.engines.already_open(&model, size);
+        if let Some(open) = open.filter(|open| !needs_heads || open.has_heads_read()) {
             self.begin_with(id, wanted, open);
             return Ok(());
         }
         let (play, events) = (Arc::clone(&self.visitor.play), self.visitor.events.clone());
         let work = move || {
+            let engines = &play.engines;
+            let opened = if needs_heads { engines.open_with_heads(&model, size) } else { engines.open(&model, size) };
             // An error means that the page is gone.
-            let _ = events.send(Happening::Opened(id, play.engines.open(&model, size)));
+            let _ = events.send(Happening::Opened(id, opened));
         };
         let ticket = self.hand_over(&self.visitor.play.openers, id, work)?;
         self.active.insert(id, Active::Opening(Opening { wanted, ticket: Some(ticket), is_postponed }));
@@ -264,7 +265,10 @@ impl Session {
             }
             Wanted::Review(played, search) => Review::begin(visitor, id, model, *played, search.game, search.visits)
                 .map(|review| review.map(Active::Reviewing)),
-            Wanted::Work(_, _, work) => self.elsewhere(id, move |play| work(play, &model)).map(|()| None),
+            Wanted::Predict(played, _) => {
+                self.elsewhere(id, move |_| Ok(prediction::predict(&model, &played))).map(|()| None)
+            }
+            Wanted::Work(_, _, work) => self.elsewhere(id, move |_| work(&model)).map(|()| None),
         };
         match begun {
             Ok(Some(active)) => _ = self.active.insert(id, active),
@@ -328,13 +332,16 @@ impl Wanted {
         match self {
             Wanted::Analyze(_, search) | Wanted::Review(_, search) => &search.model,
             Wanted::Genmove(_, genmove) => &genmove.model,
-            Wanted::Work(model, ..) => model,
+            Wanted::Predict(_, model) | Wanted::Work(model, ..) => model,
         }
     }
 
     fn size(&self) -> Size {
         match self {
-            Wanted::Analyze(played, _) | Wanted::Genmove(played, _) | Wanted::Review(played, _) => played.game.size(),
+            Wanted::Analyze(played, _)
+            | Wanted::Genmove(played, _)
+            | Wanted::Review(played, _)
+            | Wanted::Predict(played, _) => played.game.size(),
             Wanted::Work(_, size, _) => *size,
         }
     }

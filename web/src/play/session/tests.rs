@@ -67,6 +67,19 @@ impl Page {
         }
     }
 
+    /// Takes what happens elsewhere, and tries again what waits for a model, until so many replies have this.
+    fn wait_for(&mut self, name: &str, count: usize) {
+        let mut replied = 0;
+        testing::wait_until(name, || {
+            self.session.tell_places();
+            while let Ok(happening) = self.events.try_recv() {
+                self.session.happened(happening);
+            }
+            replied += self.replies().iter().filter(|reply| reply.get(name).is_some()).count();
+            replied == count
+        });
+    }
+
     fn error(&mut self, id: u32, action: &Value) -> String {
         let replies = self.request(id, action, &["error"]);
         replies.last().expect("a reply")["error"].as_str().expect("an error").to_owned()
@@ -325,13 +338,29 @@ fn model_that_is_being_opened_occupies_no_thread() {
     assert!(anna.replies().is_empty() && anna.session.tell_places());
     assert!(ben.request(1, &planes("uniform"), &["planes"]).iter().any(|reply| reply.get("planes").is_some()));
     drop(opening);
-    let mut replied = 0;
-    testing::wait_until("all planes", || {
-        anna.session.tell_places();
-        while let Ok(happening) = anna.events.try_recv() {
-            anna.session.happened(happening);
-        }
-        replied += anna.replies().iter().filter(|reply| reply.get("planes").is_some()).count() as u32;
-        replied == requests
-    });
+    anna.wait_for("planes", requests as usize);
+}
+
+#[test]
+fn model_whose_heads_are_being_read_occupies_no_thread() {
+    let play = play(&[]);
+    let model = play.engines.open("9x9-demo", Size::new(9).expect("a size")).expect("a model");
+    let reading = model.heads_read_by_another();
+    let (mut anna, mut ben) = (Page::new(&play, 1), Page::new(&play, 2));
+    let requests = 8;
+    for id in 1..=requests {
+        anna.send(id, &json!({ "predict": { "game": game(9, &[]), "model": "9x9-demo-1" } }));
+    }
+    // All of them wait, and none on one of the four threads that open models, or of those for other work.
+    (0..requests).for_each(|_| anna.happen());
+    assert!(anna.replies().is_empty() && anna.session.tell_places());
+    for (id, model) in [(1, "random"), (2, "9x9-demo-1")] {
+        let planes = json!({ "planes": { "game": game(9, &[]), "model": model } });
+        ben.send(id, &planes);
+        ben.wait_for("planes", 1);
+    }
+    assert!(!model.has_heads_read());
+    drop(reading);
+    anna.wait_for("prediction", requests as usize);
+    assert!(model.predictor().is_some());
 }
