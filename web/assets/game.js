@@ -60,6 +60,23 @@ export function faultOfSize(size) {
   return fits ? '' : `The board size ${JSON.stringify(size)} is not a whole number from 2 to ${LETTERS.length}.`;
 }
 
+/**
+ * A game as SGF.
+ * @param {Game} game
+ */
+export function sgfOf({ size, komi, initialStones, initialPlayer, moves }) {
+  const point = (/** @type {string} */ vertex) => {
+    if (vertex === 'pass') return '';
+    const col = LETTERS.indexOf(vertex[0]);
+    return String.fromCharCode(97 + col, 97 + size - Number(vertex.slice(1)));
+  };
+  const stones = (/** @type {Player} */ player) =>
+    initialStones.filter(([owner]) => owner === player).map(([, vertex]) => `[${point(vertex)}]`).join('');
+  const set = ['B', 'W'].map(player => [`A${player}`, stones(/** @type {Player} */ (player))]);
+  const setup = set.map(([name, values]) => (values ? name + values : '')).join('');
+  return `(;GM[1]FF[4]SZ[${size}]KM[${komi}]PL[${initialPlayer}]${setup}${moves.map(([player, vertex]) => `;${player}[${point(vertex)}]`).join('')})`;
+}
+
 export class GameTree {
   /**
    * @param {Game} game Its moves are left out.

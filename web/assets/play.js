@@ -4,7 +4,7 @@
 import { Board } from './board.js';
 import { byId, download, html, percent, placeTeller, setNumber, sgfFile } from './dom.js';
 import { Clock } from './clock.js';
-import { GameTree, faultOfSize, nameOf, other } from './game.js';
+import { GameTree, faultOfSize, nameOf, other, sgfOf } from './game.js';
 import { Graph } from './graph.js';
 import { Link } from './link.js';
 import { ModelPicker, choices, leadOf, marksOf } from './panels.js';
@@ -410,6 +410,7 @@ function begin(game, note = '') {
   clock = new Clock(saved.clock, showPlayers, lostOnTime);
   if (saved.left) clock.left = saved.left;
   tree = new GameTree(saved.game);
+  // The server says what each move captured.
   link.request({ open: { sgf: sgfOf(saved.game) } }, reply => {
     // Another game has begun meanwhile.
     if (saved !== game) return;
@@ -427,23 +428,6 @@ function begin(game, note = '') {
       turn();
     });
   });
-}
-
-/**
- * The game as SGF, so that the server says what each move captured.
- * @param {Game} game
- */
-function sgfOf({ size, komi, initialStones, initialPlayer, moves }) {
-  const point = (/** @type {string} */ vertex) => {
-    if (vertex === 'pass') return '';
-    const col = 'ABCDEFGHJKLMNOPQRST'.indexOf(vertex[0]);
-    return String.fromCharCode(97 + col, 97 + size - Number(vertex.slice(1)));
-  };
-  const stones = (/** @type {Player} */ player) =>
-    initialStones.filter(([owner]) => owner === player).map(([, vertex]) => `[${point(vertex)}]`).join('');
-  const set = ['B', 'W'].map(player => [`A${player}`, stones(/** @type {Player} */ (player))]);
-  const setup = set.map(([name, values]) => (values ? name + values : '')).join('');
-  return `(;GM[1]FF[4]SZ[${size}]KM[${komi}]PL[${initialPlayer}]${setup}${moves.map(([player, vertex]) => `;${player}[${point(vertex)}]`).join('')})`;
 }
 
 /** @type {ModelPicker | undefined} */
