@@ -17,6 +17,7 @@ from browser import OUTAGE, PATIENCE, Server, accessible, chromium, fits, screen
 from playwright.sync_api import expect, sync_playwright
 
 MOST_MOVES = 200
+MODEL_TO_MOVE = [("B", "C3"), ("W", "G7"), ("B", "C7")]
 
 
 def cell(page, vertex):
@@ -25,6 +26,19 @@ def cell(page, vertex):
 
 def stones(page):
     return page.locator('#board [aria-label*=" stone"]').count()
+
+
+def stones_are(page, count):
+    page.wait_for_function(
+        "count => document.querySelectorAll('#board [aria-label*=\" stone\"]').length === count", arg=count
+    )
+
+
+def shared(size=9, moves=(), white="9x9-demo-1", **more):
+    """The path of a game that another visitor shared: Black is the visitor."""
+    game = {"size": size, "komi": 7, "moves": list(moves)}
+    saved = {"game": game, "models": {"B": None, "W": white}, "values": [], "visits": 16, **more}
+    return f"/play#game={urllib.parse.quote(json.dumps(saved))}"
 
 
 def start_game(page, **fields):
@@ -351,6 +365,48 @@ def addresses_of_games_are_opened_in_a_tab_with_the_page(browser, server):
         expect(page).to_have_url(f"{server.url}play")
 
 
+def shared_game_replaces_the_kept_one_when_the_visitor_moves(browser, server):
+    address = server.url.rstrip("/") + shared(moves=MODEL_TO_MOVE)
+    with visitor(browser, server, "/play") as page:
+        assert not wait_for_turn(page)
+        cell(page, "E5").click()
+        stones_are(page, 2)
+        # The model moves by itself.
+        page.goto(address)
+        stones_are(page, 4)
+        page.reload()
+        stones_are(page, 4)
+        page.goto(server.url + "play")
+        stones_are(page, 2)
+        assert "black stone" in cell(page, "E5").get_attribute("aria-label")
+        page.goto(address)
+        stones_are(page, 4)
+        page.locator("#undo").click()
+        stones_are(page, 2)
+        expect(page).to_have_url(f"{server.url}play")
+        page.reload()
+        stones_are(page, 2)
+        assert "black stone" in cell(page, "C3").get_attribute("aria-label")
+
+
+def tabs_resume_their_own_games(browser, server):
+    with visitor(browser, server, "/play") as page:
+        assert not wait_for_turn(page)
+        cell(page, "E5").click()
+        stones_are(page, 2)
+        other = page.context.new_page()
+        other.goto(server.url + "play")
+        stones_are(other, 2)
+        start_game(other, you="both")
+        expect(other.locator("#player-W .name")).to_have_text("You")
+        cell(other, "C3").click()
+        stones_are(other, 1)
+        for tab, vertex, count in ((page, "E5", 2), (other, "C3", 1)):
+            tab.reload()
+            stones_are(tab, count)
+            assert "black stone" in cell(tab, vertex).get_attribute("aria-label")
+
+
 def foreign_sockets_are_refused(browser, server):
     """A page of another server on this machine, which shares nothing with ours but the host."""
     elsewhere = http.server.ThreadingHTTPServer(("127.0.0.1", 0), http.server.SimpleHTTPRequestHandler)
@@ -393,6 +449,8 @@ def main():
             line_of_a_hint_ends_when_it_is_played(browser, server)
             games_of_addresses_that_cannot_be_opened_say_why(browser, server)
             addresses_of_games_are_opened_in_a_tab_with_the_page(browser, server)
+            shared_game_replaces_the_kept_one_when_the_visitor_moves(browser, server)
+            tabs_resume_their_own_games(browser, server)
             visitor_resigns(browser, server)
             clock_runs_out(browser, server)
             clicks = game_by_clicks(browser, server)

@@ -13,7 +13,7 @@ import sys
 import urllib.request
 
 from browser import OUTAGE, PATIENCE, Server, chromium, visitor
-from check_play import cell, start_game, wait_for_turn
+from check_play import cell, start_game, stones_are, wait_for_turn
 from playwright.sync_api import expect, sync_playwright
 
 GAME = "(;GM[1]FF[4]SZ[9]KM[7];B[ee];W[ce];B[dc];W[gc];B[gd];W[fd];B[fc];W[ge];B[hc];W[dd])"
@@ -60,12 +60,6 @@ def metric(address, name):
         lines = reply.read().decode().splitlines()
     values = [line.rsplit(" ", 1)[1] for line in lines if re.match(rf"{name}(\{{.*\}})? ", line)]
     return sum(map(float, values))
-
-
-def stones_are(page, count):
-    page.wait_for_function(
-        "count => document.querySelectorAll('#board [aria-label*=\" stone\"]').length === count", arg=count
-    )
 
 
 def addresses_name_models_of_any_board(browser, tengen):

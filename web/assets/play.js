@@ -62,6 +62,8 @@ let marking = null;
 let paused = false;
 /** Whether the game is there with its moves: only then is it kept. */
 let opened = false;
+/** Whether the visitor began the game or moved in it: else it replaces none that the browser keeps. */
+let own = false;
 let thinking = '';
 /** Whether the model to move gave no move. */
 let stuck = false;
@@ -105,8 +107,14 @@ function keep() {
   if (!opened) return;
   saved.game = tree.upTo();
   saved.left = clock.left;
+  if (!own) return;
   try {
-    localStorage.setItem(KEPT, JSON.stringify(saved));
+    const text = JSON.stringify(saved);
+    // A tab resumes its own game, and a new tab the last game of all.
+    sessionStorage.setItem(KEPT, text);
+    localStorage.setItem(KEPT, text);
+    // Otherwise a reload would open the game as it was then, without the moves since.
+    if (location.hash.startsWith('#game=')) history.replaceState(null, '', location.pathname + location.search);
   } catch {
     // The browser keeps nothing; the game goes on.
   }
@@ -266,6 +274,7 @@ function chosen(vertex) {
     if (!position || tree.current !== node) return;
     clock.spend(player);
     tree.current = tree.play(node, [player, vertex], position);
+    own = true;
     keep();
     say(moveSaid(player, vertex));
     turn();
@@ -391,6 +400,7 @@ function undo() {
   back();
   while (tree.node.turn > 0 && !isVisitor(tree.toMove())) back();
   saved.values.length = Math.min(saved.values.length, tree.node.turn + 1);
+  own = true;
   keep();
   say('The move was taken back.');
   turn();
@@ -400,10 +410,12 @@ function undo() {
  * Begins a game, or goes on with one.
  * @param {Saved} game
  * @param {string} note What is said when it begins.
+ * @param {boolean} isOwn Whether it may replace the game that is kept, before the visitor moves.
  */
-function begin(game, note = '') {
+function begin(game, note = '', isOwn = true) {
   stop();
   saved = game;
+  own = isOwn;
   score = null;
   paused = opened = false;
   clock.stop();
@@ -471,7 +483,9 @@ fields.you.addEventListener('change', () => {
 buttons.pass.addEventListener('click', () => chosen('pass'));
 buttons.undo.addEventListener('click', undo);
 buttons.resign.addEventListener('click', () => {
-  if (confirm('Resign this game?')) finish(`${other(tree.toMove())}+R`);
+  if (!confirm('Resign this game?')) return;
+  own = true;
+  finish(`${other(tree.toMove())}+R`);
 });
 buttons.hint.addEventListener('click', () => {
   const on = !isOn(buttons.hint);
@@ -491,7 +505,9 @@ buttons.pause.addEventListener('click', () => {
   turn();
 });
 buttons.accept.addEventListener('click', () => {
-  if (score) finish(score.result);
+  if (!score) return;
+  own = true;
+  finish(score.result);
 });
 buttons.resume.addEventListener('click', () => {
   score = null;
@@ -523,16 +539,18 @@ byId('review', HTMLAnchorElement).addEventListener('click', () => {
 });
 
 /**
- * The game of the address, or else the last one; and what is wrong with the address.
+ * The game of the address, or else the last one of this tab or of the browser; and what is wrong with the address.
  * @returns {{game: Saved | null, fault: string}}
  */
 function found() {
   const hash = /^#game=(.*)$/.exec(location.hash);
-  // Otherwise a reload would open the game as it was then, without the moves since.
-  if (hash) history.replaceState(null, '', location.pathname + location.search);
-  const refused = (/** @type {string} */ why) => ({ game: null, fault: hash ? `The game of the address cannot be opened. ${why}` : '' });
+  const refused = (/** @type {string} */ why) => {
+    // A reload would refuse it again.
+    if (hash) history.replaceState(null, '', location.pathname + location.search);
+    return { game: null, fault: hash ? `The game of the address cannot be opened. ${why}` : '' };
+  };
   try {
-    const text = hash ? decodeURIComponent(hash[1]) : localStorage.getItem(KEPT);
+    const text = hash ? decodeURIComponent(hash[1]) : sessionStorage.getItem(KEPT) ?? localStorage.getItem(KEPT);
     const read = text ? JSON.parse(text) : null;
     const game = read?.game ? { ...saved.game, ...read.game } : null;
     const lists = [game?.moves, game?.initialStones, read?.values];
@@ -556,7 +574,7 @@ choices().then(all => {
   const known = wanted === null || picker.choiceOf(wanted) !== null;
   if (wanted !== null && known) picker.model = wanted;
   const model = picker.model;
-  const addressed = location.hash !== '';
+  const addressed = location.hash.startsWith('#game=');
   const { game: earlier, fault } = found();
   const note = [fault, known ? '' : `There is no model ${wanted}. Choose one of the list.`].filter(Boolean).join(' ');
   // An address with a model goes on with a game against it, or begins one.
@@ -564,13 +582,13 @@ choices().then(all => {
   if (earlier && goesOn) picker.model = earlier.models.W ?? earlier.models.B ?? model;
   adapt();
   if (earlier && goesOn) {
-    begin(earlier, note);
+    begin(earlier, note, !addressed);
   } else {
     const { choice } = picker;
     const { size, komi } = saved.game;
     begin({
       ...saved, game: { ...saved.game, size: choice?.size ?? size, komi: choice?.komi ?? komi }, models: { B: null, W: picker.model },
       visits: choice ? fields.visits.valueAsNumber : saved.visits,
-    }, note);
+    }, note, false);
   }
 }).catch(error => say(`${error}`));
