@@ -170,6 +170,15 @@ def saved_game(page):
     return Path(download.value.path()).read_text()
 
 
+def file_stays_until_the_browser_has_read_it(browser, server):
+    """Chromium reads it at the click; Safari does later."""
+    watch = "URL.revokeObjectURL = () => { window.revoked = true; };"
+    with visitor(browser, server, "/play", prepare=lambda page: page.add_init_script(watch)) as page:
+        assert not wait_for_turn(page)
+        assert "SZ[9]" in saved_game(page)
+        assert not page.evaluate("window.revoked === true"), "the file is gone when its download begins"
+
+
 def models_are_watched(browser, server):
     with visitor(browser, server, "/play") as page:
         page.locator("#you").select_option("none")
@@ -440,6 +449,7 @@ def main():
         with sync_playwright() as playwright, contextlib.closing(chromium(playwright)) as browser:
             foreign_sockets_are_refused(browser, server)
             game_by_keys(browser, server)
+            file_stays_until_the_browser_has_read_it(browser, server)
             models_are_watched(browser, server)
             visits_have_a_maximum(browser, server)
             model_plays_on_against_a_handicap(browser, server)

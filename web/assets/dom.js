@@ -102,6 +102,9 @@ export function percent(share, digits = 1) {
   return `${(100 * share).toFixed(digits)} %`.replace('-', '−');
 }
 
+// Milliseconds: Safari reads a file some time after the click on its link, and longer where it asks whether to save it.
+const DOWNLOAD = 60_000;
+
 /**
  * Offers a file.
  * @param {string} name
@@ -113,7 +116,7 @@ export function download(name, content) {
   document.body.append(link);
   link.click();
   link.remove();
-  URL.revokeObjectURL(address);
+  setTimeout(() => URL.revokeObjectURL(address), DOWNLOAD);
 }
 
 /** The text of a game as a file. @param {string} text */
