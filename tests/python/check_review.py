@@ -251,6 +251,31 @@ def dropped_files_are_opened(browser, server):
         expect(page.locator("#players")).to_contain_text("Shiro")
 
 
+def kept(page, moves):
+    """Waits until the browser keeps a game of so many moves."""
+    page.wait_for_function(
+        "moves => (JSON.parse(localStorage.getItem('tengen-review')).sgf.match(/;[BW]\\[/g) ?? []).length === moves", arg=moves
+    )
+
+
+def moves_that_were_added_or_removed_outlive_a_reload(browser, server):
+    with visitor(browser, server, "/play/review") as page:
+        expect(page.locator("#status")).to_have_text(re.compile("0 moves"))
+        nodes = page.locator("#tree .node")
+        for moves, vertex in enumerate(("E5", "C3", "G7"), 1):
+            cell(page, vertex).click()
+            expect(nodes).to_have_count(moves + 1)
+        kept(page, 3)
+        page.reload()
+        expect(nodes).to_have_count(4)
+        page.locator("#last").click()
+        page.locator("#cut").click()
+        expect(nodes).to_have_count(3)
+        kept(page, 2)
+        page.reload()
+        expect(nodes).to_have_count(3)
+
+
 class BusyServer:
     """Between a page and the server: every request waits in the queue, until it is released."""
 
@@ -340,6 +365,7 @@ def main():
             places_in_the_queue_are_shown(browser, server)
             lines_with_stones_put_on_the_board_say_so(browser, server)
             tree_is_used_by_keys_alone(browser, server)
+            moves_that_were_added_or_removed_outlive_a_reload(browser, server)
             moves_of_a_running_search_can_be_clicked(browser, server)
             analysis_continues_while_the_field_of_visits_is_empty(browser, server)
             focus_stays_on_a_step_that_can_be_made(browser, server)

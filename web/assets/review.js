@@ -17,6 +17,8 @@ const FROM_PLAY = 'tengen-review-game';
 const MOST_FILE = 1 << 20;
 const LISTED = 8;
 const LEAST_LOSS = 0.05;
+// Milliseconds from a change of the game until it is kept, so that several moves in a row are written once.
+const PAUSE = 1000;
 
 const status = byId('status', HTMLParagraphElement);
 const button = (/** @type {string} */ id) => byId(id, HTMLButtonElement);
@@ -39,6 +41,10 @@ let looking = [];
 let reviewing = [];
 /** @type {() => void} What stops the opening of a game. */
 let opening = () => {};
+/** @type {number | undefined} The timer of a game that has changed. */
+let unkept;
+/** @type {() => void} What stops the writing of a game that has changed. */
+let writing = () => {};
 /** @type {ModelPicker[]} */
 let pickers = [];
 /** Visits of a search: those of the field, or of before while it has no valid number. */
@@ -206,7 +212,9 @@ function play(vertex) {
     // Another game was opened meanwhile.
     if (tree !== own) return;
     if (error) return say(`${vertex}: ${error.replace(/^.*: /, '')}.`);
-    if (position) go(tree.play(node, [player, vertex], position));
+    if (!position) return;
+    go(tree.play(node, [player, vertex], position));
+    altered();
   });
 }
 
@@ -321,6 +329,8 @@ function open(sgf, again = false) {
     reply.tree.game.initialStones ??= [];
     tree = GameTree.of(reply.tree);
     text = sgf;
+    clearTimeout(unkept);
+    unkept = undefined;
     forgetLosses();
     const [black, white] = players.map((name, index) => name || ['Black', 'White'][index]);
     byId('players', HTMLParagraphElement).textContent =
@@ -362,6 +372,33 @@ function keep() {
   } catch {
     // The browser keeps less than the file has.
   }
+}
+
+/** Keeps the game soon, after a move was added or removed. */
+function altered() {
+  clearTimeout(unkept);
+  unkept = setTimeout(write, PAUSE);
+}
+
+/** Keeps a game that has changed: the server writes its moves and comments. */
+function write() {
+  if (unkept === undefined) return;
+  clearTimeout(unkept);
+  unkept = undefined;
+  writing();
+  const own = tree;
+  writing = link.request({ save: saveOf(null) }, reply => {
+    if (tree !== own || !reply.sgf) return;
+    text = reply.sgf;
+    keep();
+  });
+}
+
+/** The game as a request to write it, with the analysis of a model. @param {string | null} model */
+function saveOf(model) {
+  return {
+    game: tree.start, tree: tree.moves(), comment: tree.nodes[0].comment, model, visits, black: players[0], white: players[1], result,
+  };
 }
 
 /** @param {File | undefined | null} file */
@@ -413,17 +450,14 @@ button('cut').addEventListener('click', () => {
   }
   tree.remove(node);
   treeView.show(tree);
+  altered();
   look();
 });
 button('analyse').addEventListener('click', review);
 button('stop').addEventListener('click', stopReview);
 button('save').addEventListener('click', () => {
   const [model] = models();
-  const save = {
-    game: tree.start, tree: tree.moves(), comment: tree.nodes[0].comment, model, visits,
-    black: players[0], white: players[1], result,
-  };
-  link.request({ save }, reply => (reply.sgf ? download('review.sgf', sgfFile(reply.sgf)) : say(reply.error ?? 'no file')));
+  link.request({ save: saveOf(model) }, reply => (reply.sgf ? download('review.sgf', sgfFile(reply.sgf)) : say(reply.error ?? 'no file')));
 });
 button('empty').addEventListener('click', () => {
   const choice = pickers[0]?.choice;
@@ -451,6 +485,10 @@ document.addEventListener('paste', event => {
   const pasted = event.clipboardData?.getData('text') ?? '';
   if (isGame(pasted)) open(pasted);
   else openFile(event.clipboardData?.files[0]);
+});
+// A tab that is hidden may be discarded.
+document.addEventListener('visibilitychange', () => {
+  if (document.hidden) write();
 });
 document.addEventListener('dragover', event => event.preventDefault());
 document.addEventListener('drop', event => {
