@@ -303,6 +303,41 @@ def all_stones_that_are_chosen_change(browser, server):
             expect(stone).not_to_have_attribute("aria-label", label)
 
 
+class DeadLine:
+    """Between a page and the server: the first connection stays open when it is dead, and carries nothing."""
+
+    def __init__(self, page):
+        self.connections, self.is_dead = 0, False
+        page.route_web_socket("**/play/socket?*", self.connect)
+
+    def connect(self, page):
+        self.connections += 1
+        is_first = self.connections == 1
+        server = page.connect_to_server()
+
+        def carry(send):
+            return lambda text: None if is_first and self.is_dead else send(text)
+
+        page.on_message(carry(server.send))
+        server.on_message(carry(page.send))
+
+
+def dead_connections_are_replaced(browser, server):
+    """The clocks of the page are set forward: no second is waited for."""
+    lines = []
+    with visitor(browser, server, "/play", prepare=lambda page: lines.append(DeadLine(page))) as page:
+        assert not wait_for_turn(page)
+        page.clock.install()
+        lines[0].is_dead = True
+        cell(page, "E5").click()
+        # As when a phone wakes up.
+        page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+        page.clock.fast_forward(10_000)
+        moves_are(page, 1)
+        assert "black stone" in cell(page, "E5").get_attribute("aria-label")
+        assert lines[0].connections == 2, f"{lines[0].connections} connections"
+
+
 def line_of_a_hint_ends_when_it_is_played(browser, server):
     """The pointer stays where it was, and the moves of the model would have the other colour."""
     with visitor(browser, server, "/play") as page:
@@ -456,6 +491,7 @@ def main():
             komi_counts(browser, server)
             game_of_both_colours_is_scored_and_opened_again(browser, server)
             all_stones_that_are_chosen_change(browser, server)
+            dead_connections_are_replaced(browser, server)
             line_of_a_hint_ends_when_it_is_played(browser, server)
             games_of_addresses_that_cannot_be_opened_say_why(browser, server)
             addresses_of_games_are_opened_in_a_tab_with_the_page(browser, server)

@@ -43,6 +43,11 @@ const LONGEST = 2 ** 20 + 2 ** 16;
 const VISITOR = 'tengen-visitor';
 const FIRST_PAUSE = 500;
 const LONGEST_PAUSE = 10000;
+// Milliseconds in which the server responds to a probe, and in which a request gets a message, or else a probe is sent.
+const SILENCE = 8000;
+const QUIET = 10000;
+// It needs neither a model nor a thread.
+const PROBE = { position: { game: { size: 2, komi: 0 } } };
 
 /** The number of this browser: pages of one take turns together, and not each for itself. */
 function visitor() {
@@ -88,7 +93,42 @@ export class Link {
     this.open = new Map();
     this.next = 1;
     this.pause = FIRST_PAUSE;
+    /** Messages that came. */
+    this.heard = 0;
     this.connect();
+    this.watch();
+  }
+
+  /** Sends probes: when the page is seen again, when the machine is online again, and while a request gets no message. */
+  watch() {
+    document.addEventListener('visibilitychange', () => {
+      if (!document.hidden) this.probe();
+    });
+    addEventListener('online', () => this.probe());
+    let before = this.heard;
+    setInterval(() => {
+      if (this.open.size > 0 && this.heard === before) this.probe();
+      before = this.heard;
+    }, QUIET);
+  }
+
+  /** Replaces a connection that is open here alone, such as after a phone slept: the browser may never notice. */
+  probe() {
+    const { socket, heard } = this;
+    if (socket?.readyState !== WebSocket.OPEN) return;
+    this.send({ id: this.next++, do: PROBE });
+    setTimeout(() => {
+      if (this.socket !== socket || socket.readyState !== WebSocket.OPEN || this.heard !== heard) return;
+      this.lost();
+      socket.close();
+      this.connect();
+    }, SILENCE);
+  }
+
+  lost() {
+    this.onChange(false);
+    this.places.clear();
+    this.tellPlace();
   }
 
   connect() {
@@ -96,16 +136,21 @@ export class Link {
     this.socket = socket;
     let opened = false;
     socket.addEventListener('open', () => {
+      if (this.socket !== socket) return;
       opened = true;
       this.pause = FIRST_PAUSE;
       this.onChange(true);
       this.open.forEach(({ action }, id) => socket.send(JSON.stringify({ id, do: action })));
     });
-    socket.addEventListener('message', event => this.take(JSON.parse(event.data)));
+    socket.addEventListener('message', event => {
+      if (this.socket !== socket) return;
+      this.heard += 1;
+      this.take(JSON.parse(event.data));
+    });
     socket.addEventListener('close', () => {
-      this.onChange(false);
-      this.places.clear();
-      this.tellPlace();
+      // Another one has replaced it.
+      if (this.socket !== socket) return;
+      this.lost();
       if (!opened) reloadIfSignedOut();
       setTimeout(() => this.connect(), this.pause);
       this.pause = Math.min(2 * this.pause, LONGEST_PAUSE);
