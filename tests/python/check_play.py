@@ -17,6 +17,7 @@ from browser import OUTAGE, PATIENCE, Server, accessible, chromium, fits, screen
 from playwright.sync_api import expect, sync_playwright
 
 MOST_MOVES = 200
+PHONE = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True, "device_scale_factor": 2}
 MODEL_TO_MOVE = [("B", "C3"), ("W", "G7"), ("B", "C7")]
 
 
@@ -115,8 +116,7 @@ def game_by_clicks(browser, server):
 
 
 def game_by_touch_survives_a_restart(browser, server):
-    phone = {"viewport": {"width": 360, "height": 740}, "has_touch": True, "is_mobile": True, "device_scale_factor": 2}
-    with visitor(browser, server, "/play", OUTAGE, **phone) as page:
+    with visitor(browser, server, "/play", OUTAGE, **PHONE) as page:
         start_game(page, visits="16", you="W", handicap="2")
         assert not wait_for_turn(page)
         assert stones(page) == 2
@@ -134,6 +134,23 @@ def game_by_touch_survives_a_restart(browser, server):
         screen(page, "play-touch")
         fits(page)
         return moves
+
+
+def small_points_take_two_taps_where_clicks_have_no_pointer(browser, server):
+    """Of Safari before iOS 18.4 and Firefox before 129, where a click is no PointerEvent."""
+    tap = """cell => {
+        cell.dispatchEvent(new PointerEvent('pointerdown', { pointerType: 'touch', bubbles: true }));
+        cell.dispatchEvent(new MouseEvent('click', { bubbles: true }));
+    }"""
+    with visitor(browser, server, shared(size=19, white=None), **PHONE) as page:
+        expect(page.locator("#status")).to_have_text("New game. Black to play.")
+        cell(page, "Q16").evaluate(tap)
+        expect(page.locator(".confirm")).to_have_text("Play Q16")
+        expect(page.locator(".confirm")).to_be_visible()
+        assert stones(page) == 0
+        cell(page, "Q16").evaluate(tap)
+        stones_are(page, 1)
+        assert "black stone" in cell(page, "Q16").get_attribute("aria-label")
 
 
 def game_by_keys(browser, server):
@@ -484,6 +501,7 @@ def main():
         with sync_playwright() as playwright, contextlib.closing(chromium(playwright)) as browser:
             foreign_sockets_are_refused(browser, server)
             game_by_keys(browser, server)
+            small_points_take_two_taps_where_clicks_have_no_pointer(browser, server)
             file_stays_until_the_browser_has_read_it(browser, server)
             models_are_watched(browser, server)
             visits_have_a_maximum(browser, server)

@@ -95,6 +95,8 @@ export class Board {
     this.line = [];
     /** @type {number | null} The point of a first tap. */
     this.ghost = null;
+    /** The kind of pointer of the last press. */
+    this.pointer = '';
     this.focused = 0;
     this.layer = svg('g');
     this.picture = svg('svg', { 'aria-hidden': 'true', class: 'picture' });
@@ -109,6 +111,9 @@ export class Board {
   }
 
   listen() {
+    this.grid.addEventListener('pointerdown', event => {
+      this.pointer = event.pointerType;
+    });
     this.grid.addEventListener('click', event => this.clicked(/** @type {PointerEvent} */ (event)));
     this.grid.addEventListener('pointerover', event => {
       if (event.pointerType !== 'touch') this.pointAt(this.indexOf(event.target));
@@ -133,9 +138,11 @@ export class Board {
     const index = this.indexOf(event.target);
     if (index === null || !this.shown) return;
     this.focus(index, false);
-    const coarse = event.pointerType === 'touch' && this.cells[index].clientWidth < SMALLEST;
+    // A click has no pointer before iOS 18.4 and Firefox 129.
+    const touched = (event.pointerType ?? this.pointer) === 'touch';
+    const coarse = touched && this.cells[index].clientWidth < SMALLEST;
     // The first tap on a candidate shows its line, and the second plays it.
-    const tapped = event.pointerType === 'touch' && this.marked(index) !== undefined;
+    const tapped = touched && this.marked(index) !== undefined;
     if (this.shown.playable && (coarse || tapped) && this.ghost !== index) {
       this.ghost = index;
       this.pointAt(index);
