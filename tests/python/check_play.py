@@ -450,6 +450,12 @@ def shared_game_replaces_the_kept_one_when_the_visitor_moves(browser, server):
         assert "black stone" in cell(page, "C3").get_attribute("aria-label")
 
 
+def shared_game_with_too_many_visits_goes_on(browser, server):
+    """The clock limits the search, which would take long with the maximum."""
+    with visitor(browser, server, shared(moves=MODEL_TO_MOVE, visits=20_000, clock="20,1,3")) as page:
+        stones_are(page, 4)
+
+
 def tabs_resume_their_own_games(browser, server):
     with visitor(browser, server, "/play") as page:
         assert not wait_for_turn(page)
@@ -514,6 +520,7 @@ def main():
             games_of_addresses_that_cannot_be_opened_say_why(browser, server)
             addresses_of_games_are_opened_in_a_tab_with_the_page(browser, server)
             shared_game_replaces_the_kept_one_when_the_visitor_moves(browser, server)
+            shared_game_with_too_many_visits_goes_on(browser, server)
             tabs_resume_their_own_games(browser, server)
             visitor_resigns(browser, server)
             clock_runs_out(browser, server)

@@ -415,6 +415,8 @@ function undo() {
 function begin(game, note = '', isOwn = true) {
   stop();
   saved = game;
+  // Where the game was kept or shared the maximum may have been another.
+  saved.visits = Math.min(Math.max(1, Math.trunc(saved.visits) || 100), Number(fields.visits.max));
   own = isOwn;
   score = null;
   paused = opened = false;
