@@ -474,6 +474,19 @@ def tabs_resume_their_own_games(browser, server):
             assert "black stone" in cell(tab, vertex).get_attribute("aria-label")
 
 
+def games_are_reviewed_in_new_tabs(browser, server):
+    with visitor(browser, server, "/play") as page:
+        start_game(page, you="both")
+        expect(page.locator("#player-W .name")).to_have_text("You")
+        for turn, vertex in enumerate(("E5", "C3", "G7"), 1):
+            cell(page, vertex).click()
+            moves_are(page, turn)
+        review = page.context.new_page()
+        review.goto(urllib.parse.urljoin(server.url, page.locator("#review").get_attribute("href")))
+        expect(review.locator("#tree .node")).to_have_count(4)
+        expect(review).to_have_url(f"{server.url}play/review")
+
+
 def foreign_sockets_are_refused(browser, server):
     """A page of another server on this machine, which shares nothing with ours but the host."""
     elsewhere = http.server.ThreadingHTTPServer(("127.0.0.1", 0), http.server.SimpleHTTPRequestHandler)
@@ -522,6 +535,7 @@ def main():
             shared_game_replaces_the_kept_one_when_the_visitor_moves(browser, server)
             shared_game_with_too_many_visits_goes_on(browser, server)
             tabs_resume_their_own_games(browser, server)
+            games_are_reviewed_in_new_tabs(browser, server)
             visitor_resigns(browser, server)
             clock_runs_out(browser, server)
             clicks = game_by_clicks(browser, server)

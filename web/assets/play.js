@@ -143,6 +143,8 @@ function show() {
   buttons.pause.textContent = paused ? 'Resume' : 'Pause';
   byId('scoring', HTMLDivElement).hidden = score === null || over;
   byId('actions', HTMLDivElement).hidden = score !== null && !over;
+  const reviewed = { sgf: sgfOf(tree.upTo()), model: saved.models.B ?? saved.models.W };
+  byId('review', HTMLAnchorElement).href = `/play/review#game=${encodeURIComponent(JSON.stringify(reviewed))}`;
   showPlayers();
   const values = saved.values.map(value => value ?? undefined);
   graph.show([{ name: 'models', values }], turn, Math.max(turn, 1), []);
@@ -535,9 +537,6 @@ buttons.share.addEventListener('click', async () => {
   } catch {
     prompt('The address of this game:', `${address}`);
   }
-});
-byId('review', HTMLAnchorElement).addEventListener('click', () => {
-  sessionStorage.setItem('tengen-review-game', JSON.stringify({ sgf: sgfOf(tree.upTo()), model: saved.models.B ?? saved.models.W }));
 });
 
 /**

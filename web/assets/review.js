@@ -13,7 +13,6 @@ import { TreeView } from './tree.js';
 /** @typedef {import('./link.js').Loss} Loss */
 
 const KEPT = 'tengen-review';
-const FROM_PLAY = 'tengen-review-game';
 const MOST_FILE = 1 << 20;
 const LISTED = 8;
 const LEAST_LOSS = 0.05;
@@ -506,21 +505,29 @@ document.addEventListener('keydown', event => {
   step(by);
 });
 
-/** @returns {{sgf: string | null, model?: string | null, second?: string | null, visits?: number, again?: boolean} | null} */
+/**
+ * The game of the address, which was played on this server, or else the last one.
+ * @returns {{sgf: string | null, model?: string | null, second?: string | null, visits?: number, again?: boolean} | null}
+ */
 function found() {
-  try {
-    const played = sessionStorage.getItem(FROM_PLAY);
-    if (location.hash === '#game' && played) {
-      sessionStorage.removeItem(FROM_PLAY);
-      history.replaceState(null, '', '/play/review');
-      return { ...JSON.parse(played), again: true };
+  const hash = /^#game=(.*)$/.exec(location.hash);
+  // Otherwise a reload would open the game as it was then, without the moves since.
+  if (hash) history.replaceState(null, '', location.pathname + location.search);
+  for (const read of [() => hash && decodeURIComponent(hash[1]), () => localStorage.getItem(KEPT)]) {
+    try {
+      const game = JSON.parse(read() ?? 'null');
+      if (game && 'sgf' in game) return { ...game, again: true };
+    } catch {
+      // It is not readable.
     }
-    const kept = localStorage.getItem(KEPT);
-    return kept ? { ...JSON.parse(kept), again: true } : null;
-  } catch {
-    return null;
   }
+  return null;
 }
+
+// An address that is opened in a tab with this page differs from its own after the # alone, so that the browser loads nothing.
+addEventListener('hashchange', () => {
+  if (location.hash.startsWith('#game=')) location.reload();
+});
 
 /** A game of this server, such as one of a run. */
 async function linked() {
