@@ -22,14 +22,14 @@ pub(crate) struct Ladder {
 }
 
 impl RatedRun {
-    /// The models up to `newest` that have played, and `newest`. Hidden models take no part.
+    /// The models up to `newest` that have played, and `newest`. Those that play no more matches take no part.
     ///
     /// # Errors
     /// The store cannot be read, or the results cannot be rated.
     pub(crate) fn ladder(&self, newest: u32) -> Result<Ladder, EvaluatorError> {
-        let (hidden, results_of_all) = (self.hidden()?, self.pool()?.results([]));
+        let (unpaired, results_of_all) = (self.unpaired()?, self.pool()?.results([]));
         let played = self.ages(&results_of_all).into_iter().flatten().chain([newest]);
-        let mut models: Vec<u32> = played.filter(|number| *number <= newest && !hidden.contains(number)).collect();
+        let mut models: Vec<u32> = played.filter(|number| *number <= newest && !unpaired.contains(number)).collect();
         models.sort_unstable();
         models.dedup();
         // By number, so that ratings do not depend on the order in which results came.
@@ -60,14 +60,14 @@ impl Ladder {
     }
 
     /// The model nearest to the middle between the two neighbours that are farthest apart, and the older of the two, if games
-    /// between them tell too little. `hidden` models take no part.
-    pub(crate) fn bridge(&self, hidden: &BTreeSet<u32>) -> Option<(u32, u32)> {
+    /// between them tell too little. `unpaired` models take no part.
+    pub(crate) fn bridge(&self, unpaired: &BTreeSet<u32>) -> Option<(u32, u32)> {
         let by_age = by_age(&self.ages);
         let gaps = by_age.iter().zip(by_age.iter().skip(1)).filter_map(|(&older, &younger)| {
             let (from, to) = (self.ages[older]?, self.ages[younger]?);
             let gap = self.ratings.difference(younger, older).elo;
             let middle = (from + 1..to)
-                .filter(|model| !hidden.contains(model))
+                .filter(|model| !unpaired.contains(model))
                 .min_by_key(|model| (2 * model).abs_diff(from + to));
             middle.filter(|_| gap > TOO_FAR).map(|middle| (gap, (middle, from)))
         });

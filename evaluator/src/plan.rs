@@ -55,7 +55,7 @@ impl MatchPlan {
                 let ancestors = rated.ancestors(&new)?.into_iter().take(count);
                 MatchPlan { pairs: ancestors.map(|old| ([new.clone(), old.into()], games)).collect(), ..none }
             }
-            Pairing::Informed if rated.hidden()?.contains(&newest) => none,
+            Pairing::Informed if rated.unpaired()?.contains(&newest) => none,
             Pairing::Informed if rated.ladder(newest)?.models() < 2 => MatchPlan { pairs: [against(0)].into(), ..none },
             Pairing::Informed => MatchPlan { turns: 0..count, ..none },
         })
@@ -79,8 +79,8 @@ impl MatchPlan {
         for turn in self.turns.by_ref() {
             let Some(Planned { first, second, games }) = planned(rated, self.newest, turn, self.margin)? else { break };
             // Weights of a model that was retired since may be gone.
-            let hidden = rated.hidden()?;
-            if [&first, &second].iter().all(|id| rated.number(id).is_none_or(|number| !hidden.contains(&number))) {
+            let unpaired = rated.unpaired()?;
+            if [&first, &second].iter().all(|id| rated.number(id).is_none_or(|number| !unpaired.contains(&number))) {
                 return Ok(Some(([first, second], games)));
             }
         }
@@ -183,7 +183,7 @@ fn planned(rated: &RatedRun, newest: u32, turn: usize, margin: Option<f64>) -> R
     // The turn and not the number of games so far: the choice depends on results, and not on other evaluators.
     let index = u64::from(newest) << 32 | turn as u64;
     let mut rng = Seed::seed_from_u64(game_seed(rated.config().seed, "ladder", "pair", index));
-    let bridge = if margin.is_some() { ladder.bridge(&rated.hidden()?) } else { None };
+    let bridge = if margin.is_some() { ladder.bridge(&rated.unpaired()?) } else { None };
     let chosen = || ladder.choose(games, &mut rng).map(|(first, second, reason)| (first, second, reason.to_string()));
     let bridged = bridge.map(|(first, second)| (first, second, "between two models that are far apart".to_owned()));
     let Some((first, second, reason)) = bridged.or_else(chosen) else { return Ok(None) };

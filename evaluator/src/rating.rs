@@ -96,18 +96,18 @@ impl RatedRun {
         Ok(Score { games: games.into(), points })
     }
 
-    /// The models of the run that take part, oldest first: without the hidden ones.
+    /// The models of the run that play matches, oldest first.
     ///
     /// # Errors
     /// The store cannot be read.
-    pub(crate) fn shown_models(&self) -> Result<Vec<ModelId>, EvaluatorError> {
-        let hidden = self.hidden()?;
-        let shown = self.run.models().list()?.into_iter().filter(|number| !hidden.contains(number));
-        Ok(shown.map(|number| self.run.name().model(number)).collect())
+    pub(crate) fn paired_models(&self) -> Result<Vec<ModelId>, EvaluatorError> {
+        let unpaired = self.unpaired()?;
+        let paired = self.run.models().list()?.into_iter().filter(|number| !unpaired.contains(number));
+        Ok(paired.map(|number| self.run.name().model(number)).collect())
     }
 
     /// The models that a new one meets, nearest first: of the models that are measured (`evaluate.every`), those at Fibonacci's
-    /// distances before it that exist and are not hidden, and `random` where the run is not so old.
+    /// distances before it that exist and play matches, and `random` where the run is not so old.
     ///
     /// # Errors
     /// The store cannot be read.
@@ -115,8 +115,8 @@ impl RatedRun {
         let PlayerId::Model { id: ModelId::Trained { run, number }, .. } = player else { return Ok(Vec::new()) };
         let mut older = self.models.run(run)?.models().list()?;
         if run == self.run.name() {
-            let hidden = self.hidden()?;
-            older.retain(|number| !hidden.contains(number));
+            let unpaired = self.unpaired()?;
+            older.retain(|number| !unpaired.contains(number));
         }
         let known = measured_before(*number, self.config.evaluate.every).filter(|at| *at == 0 || older.contains(at));
         Ok(known.map(|at| if at == 0 { ModelId::Random } else { run.model(at) }).collect())
@@ -125,6 +125,18 @@ impl RatedRun {
     /// The models that tables, reports, pairings and promotion tests leave out: the retired ones, unless they are included.
     pub(crate) fn hidden(&self) -> Result<BTreeSet<u32>, EvaluatorError> {
         if self.including_retired { Ok(BTreeSet::new()) } else { Ok(self.run.retirements().retired()?) }
+    }
+
+    /// The models that play no matches: the retired ones; where these are included, those without weights.
+    pub(crate) fn unpaired(&self) -> Result<BTreeSet<u32>, EvaluatorError> {
+        let mut unpaired = BTreeSet::new();
+        for number in self.run.retirements().retired()? {
+            // Only retired models lose their weights.
+            if !self.including_retired || self.run.models().weights_are_deleted(number)? {
+                unpaired.insert(number);
+            }
+        }
+        Ok(unpaired)
     }
 
     /// By player of a results: whether it is a hidden model of the run, with whatever settings.

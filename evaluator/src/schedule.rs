@@ -31,7 +31,7 @@ impl Pairs {
     /// # Errors
     /// The store cannot be read.
     pub(crate) fn round_robin(rated: &RatedRun, games: Option<u64>) -> Result<Pairs, EvaluatorError> {
-        let models: Vec<PlayerId> = rated.shown_models()?.into_iter().map(PlayerId::from).collect();
+        let models: Vec<PlayerId> = rated.paired_models()?.into_iter().map(PlayerId::from).collect();
         let pairs = (0..models.len()).rev().flat_map(|one| (0..one).rev().map(move |other| (one, other)));
         let pairs = pairs.map(|(one, other)| [models[one].clone(), models[other].clone()]);
         Ok(Pairs { pairs: pairs.collect(), games: Some(games.unwrap_or_else(|| per_pair(rated))) })

@@ -202,6 +202,45 @@ fn name_means_one_program_for_ever() {
 }
 
 #[test]
+fn engine_of_another_machine_is_not_proposed() {
+    let store = store();
+    let mut with_fish = arena(&store, &script("Fish", "genmove) said=pass ;;"));
+    for other in ["Random", "Captures"] {
+        play_match(&mut with_fish, [&player("Fish"), &player(other)], 2).expect("it can play");
+    }
+    let mut without = arena(&store, "");
+    // One pair in ten is drawn at random, by the name of the worker.
+    for worker in 0..40 {
+        without.resources.worker = worker.to_string();
+        for objective in [Objective::Best, Objective::Curve, Objective::Newest, Objective::Anchors, Objective::Ladder] {
+            let proposal = without.propose(objective, &mut |_| {}).expect("the pool can be rated");
+            let Proposal { first, second, .. } = proposal.expect("there are others");
+            assert!(first != player("Fish") && second != player("Fish"), "{objective:?}: {first} and {second}");
+        }
+    }
+}
+
+#[test]
+fn model_of_a_deleted_run_is_not_proposed() {
+    let store = store();
+    let mut arena = arena(&store, "");
+    play_match(&mut arena, [&player("Random"), &player("Captures")], 2).expect("they can play");
+    let games: Vec<GameRecord> = played(&arena)
+        .into_iter()
+        .map(|game| {
+            let id = record::GameId::of("gone-7", "Random", "", game.index);
+            GameRecord { id, black: "gone-7".to_owned(), white: "Random".to_owned(), ..game }
+        })
+        .collect();
+    arena.rated.run.matches().publish("test", &games).expect("memory can be written");
+    for objective in [Objective::Best, Objective::Curve] {
+        let proposal = arena.propose(objective, &mut |_| {}).expect("the pool can be rated");
+        let Proposal { first, second, .. } = proposal.expect("there are others");
+        assert!(first != player("gone-7") && second != player("gone-7"), "{first} and {second}");
+    }
+}
+
+#[test]
 fn runs_are_tied_by_those_who_have_played_in_both() {
     let store = store();
     let config = store.run(&"tiny".parse().expect("a name")).config().expect("memory can be read").expect("a run");

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use config::{ModelId, PlayerId};
+use gtp::engines::Engine;
 use play::{Seed, game_seed};
 use rand::SeedableRng;
 use ratings::PairResults;
@@ -17,7 +18,8 @@ use crate::{EvaluatorError, MatchProgress, RatedModel};
 /// What was claimed, or whose claim was renewed, longer ago than this is not being played any more.
 pub(super) const CLAIM_LASTS: Duration = Duration::from_secs(1800);
 
-/// Pairs that are drawn before it is believed that none is free: all have a retired model, or others are playing them.
+/// Pairs that are drawn before it is believed that none is free: all have a player that cannot play here, or others are
+/// playing them.
 const DRAWS: usize = 1000;
 
 /// Two players who should meet, and why.
@@ -34,8 +36,8 @@ pub(crate) struct Proposal {
 }
 
 impl Arena {
-    /// The most informative pair of the run's models, `random`, the programs of this place, and every player with results;
-    /// `None` when there are not two. `watch` gets the newest model that has played.
+    /// The most informative pair of the run's models, `random`, the programs of this place, and every player with
+    /// results that can play here; `None` when there are not two. `watch` gets the newest model that has played.
     ///
     /// # Errors
     /// The store cannot be read, or the results cannot be rated.
@@ -45,7 +47,8 @@ impl Arena {
         watch: &mut dyn FnMut(RatedModel),
     ) -> Result<Option<Proposal>, EvaluatorError> {
         let pool = self.rated.pool()?;
-        let models = self.rated.shown_models()?.into_iter().chain([ModelId::Random]).map(PlayerId::from);
+        let paired = self.rated.paired_models()?;
+        let models = paired.iter().cloned().chain([ModelId::Random]).map(PlayerId::from);
         let engines = self.resources.engines.engine.iter().map(|engine| PlayerId::Engine(engine.name.clone()));
         let results = pool.results(models.chain(engines).collect::<Vec<_>>());
         let ratings = self.rated.fit(&results, |prior| prior)?;
@@ -57,17 +60,18 @@ impl Arena {
             Seed::seed_from_u64(game_seed(self.config().seed, &self.resources.worker, "pair", pool.games() as u64));
         let games = u32::try_from(self.config().evaluate.games_per_pair).unwrap_or(u32::MAX);
         let in_flight = self.in_flight(&results)?;
-        let hidden = self.rated.hidden_players(&results)?;
-        let is_retired = |player: usize| hidden[player];
-        // The cost is not considered; random choices ignore the cost and are drawn again.
         let players: Vec<Option<PlayerId>> = results.players().iter().map(|name| name.parse().ok()).collect();
+        let can_play = |player: &Option<PlayerId>| player.as_ref().map_or(Ok(false), |id| self.can_play(id, &paired));
+        let can_play = players.iter().map(can_play).collect::<Result<Vec<bool>, _>>()?;
+        // The cost is not considered; random choices ignore the cost and are drawn again.
         let seconds = |player: usize| self.duration_estimate.of(players[player].as_ref());
         // Pairs of other evaluators are skipped, as long as there is another pair.
-        let active = (0..players.len()).filter(|&player| !is_retired(player)).count();
-        let all_are_playing = in_flight.pairs() >= active * active.saturating_sub(1) / 2;
+        let here: Vec<usize> = (0..players.len()).filter(|&player| can_play[player]).collect();
+        let all_are_playing =
+            (1..here.len()).all(|one| here[..one].iter().all(|&other| in_flight.between(here[one], other) > 0));
         let is_free = |one: usize, other: usize| {
             let is_taken = in_flight.between(one, other) > 0 && !all_are_playing;
-            !is_retired(one) && !is_retired(other) && !is_taken
+            can_play[one] && can_play[other] && !is_taken
         };
         let cost =
             |one: usize, other: usize| if is_free(one, other) { seconds(one) + seconds(other) } else { f64::INFINITY };
@@ -78,6 +82,20 @@ impl Arena {
             let (first, second) = id(choice.first).zip(id(choice.second))?;
             Some(Proposal { first, second, reason: choice.reason, in_flight })
         }))
+    }
+
+    /// Whether a player with results can play here. Some are programs of other machines, models of runs that were
+    /// deleted, and models of this run that are not `paired`.
+    fn can_play(&self, player: &PlayerId, paired: &[ModelId]) -> Result<bool, EvaluatorError> {
+        Ok(match player {
+            PlayerId::Engine(name) => Engine::is_available(name, &self.resources.engines),
+            PlayerId::Model { id: ModelId::Trained { run, number }, .. } if run != self.rated.run().name() => {
+                let run = self.rated.models().run(run)?;
+                run.models().exists(*number)? && !run.models().weights_are_deleted(*number)?
+            }
+            PlayerId::Model { id: id @ ModelId::Trained { .. }, .. } => paired.contains(id),
+            PlayerId::Model { id: ModelId::Uniform | ModelId::Random, .. } => true,
+        })
     }
 
     /// What other evaluators are playing now.

@@ -68,7 +68,7 @@ fn retired_models_are_hidden_and_their_games_count() {
     assert!(after.to_string().contains("not shown without --include-retired: tiny-1"), "{after}");
     assert!(after.to_string().contains("tiny-5 minus tiny-2"), "{after}");
     assert!(!after.to_csv().contains("tiny-1,") && !after.to_json()["ratings"].to_string().contains("tiny-1\""));
-    let models: Vec<u32> = arena.rated.shown_models().expect("memory can be read").iter().filter_map(number).collect();
+    let models: Vec<u32> = arena.rated.paired_models().expect("memory can be read").iter().filter_map(number).collect();
     assert_eq!(models, [2, 3, 4, 5], "a round robin leaves it out");
     let ancestors = arena.rated.ancestors(&name(RUN).model(4).into()).expect("memory can be read");
     assert_eq!(ancestors.iter().filter_map(number).collect::<Vec<_>>(), [3, 2]);
@@ -137,6 +137,25 @@ fn weights_of_retired_models_are_deleted_unless_something_needs_them() {
     let error = arena.rated.unretire(&model(1)).expect_err("it cannot play");
     assert!(error.to_string().contains("its weights were deleted"), "{error}");
     assert_eq!(shown(&arena.rated.including_retired()).len(), 4, "ratings are kept");
+}
+
+#[test]
+fn included_models_without_weights_are_rated_and_not_paired() {
+    let store = store();
+    let mut arena = run_with_weak_models(&store);
+    for number in [1, 2] {
+        arena.rated.retire_model(&name(RUN).model(number)).expect("it is there");
+    }
+    arena.rated.run.models().delete_weights(1).expect("memory can be written");
+    arena.rated = arena.rated.including_retired();
+    assert!(shown(&arena.rated).contains(&"tiny-1".to_owned()));
+    let models: Vec<u32> = arena.rated.paired_models().expect("memory can be read").iter().filter_map(number).collect();
+    assert_eq!(models, [2, 3, 4, 5], "2 is retired and has its weights");
+    let outcast = PlayerId::from(name(RUN).model(1));
+    for objective in [BEST, Objective::Curve, Objective::Ladder] {
+        let proposal = arena.propose(objective, &mut |_| {}).expect("the pool can be rated").expect("there are others");
+        assert!(proposal.first != outcast && proposal.second != outcast, "{objective:?}");
+    }
 }
 
 #[test]

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::baselines::{Baseline, BaselinePlayer};
 use super::player::{GameSetup, GtpPlayer, Idle};
+use super::process::is_installed;
 use super::{Client, ClientError, EngineSpec, EngineSpecs};
 
 /// Games that a program plays at once, each with a process of its own.
@@ -112,6 +113,13 @@ impl Engine {
         built_in.chain(declared.engine.iter().map(|engine| engine.name.clone())).collect()
     }
 
+    /// Whether an opponent may play on this machine: built in, declared, or one that needs no declaration and
+    /// is installed.
+    pub fn is_available(name: &EngineName, declared: &EngineSpecs) -> bool {
+        let is_shipped = |spec: &EngineSpec| spec.name == *name && is_installed(&spec.command[0]);
+        Engine::names(declared).contains(name) || EngineSpecs::gnugo().engine.iter().any(is_shipped)
+    }
+
     /// Its name.
     pub fn name(&self) -> &EngineName {
         &self.name
@@ -186,6 +194,14 @@ mod tests {
 
     fn response(external: &mut dyn ExternalPlayer) -> Result<Response, PlayerError> {
         wait_for("a response", || external.answer())
+    }
+
+    #[test]
+    fn engines_are_available_that_are_built_in_or_declared() {
+        let declared = EngineSpecs::from_toml("[[engine]]\nname = 'Fish'\ncommand = ['fish']").expect("an engine");
+        let is_available = |name: &str| Engine::is_available(&name.parse().expect("a name"), &declared);
+        assert!(is_available("Captures") && is_available("Fish") && !is_available("Shark"));
+        assert!(is_installed("sh") && !is_installed("no-such-program"));
     }
 
     /// Each game begins with an empty board and the commands that were declared.

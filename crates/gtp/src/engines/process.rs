@@ -102,6 +102,12 @@ impl Process {
     }
 }
 
+/// Whether a program of this name is in a folder of `PATH`.
+pub(crate) fn is_installed(program: &str) -> bool {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
+}
+
 /// The end of a program's standard error, to append to a message; empty when there is none.
 pub(crate) fn quoted(words: &str) -> String {
     if words.is_empty() { String::new() } else { format!("; its standard error: {words}") }

@@ -28,11 +28,6 @@ impl InFlight {
         *self.0.entry((one.min(other), one.max(other))).or_default() += games;
     }
 
-    /// Pairs that are playing.
-    pub fn pairs(&self) -> usize {
-        self.0.len()
-    }
-
     /// Games being played between two players.
     pub fn between(&self, one: usize, other: usize) -> u32 {
         self.0.get(&(one.min(other), one.max(other))).copied().unwrap_or_default()
