@@ -21,7 +21,7 @@ use crate::{Arena, EvaluatorError, RatedRun};
 pub struct Generations {
     /// Whether to wait for models, instead of giving up.
     waits: bool,
-    /// The newest model whose matches are all played.
+    /// The newest model whose matches are all played; 0 before the first.
     measured: u32,
     plan: Option<MatchPlan>,
     /// Whether the finished run has its final matches.
@@ -95,15 +95,19 @@ impl Generations {
         Generations { waits, measured: 0, plan: None, finished: false }
     }
 
-    /// The plan of the newest model, if it is to be measured and was not.
+    /// The plan of the next model to measure: at first the last one that is there, then each after the one before.
     fn begin(&mut self, rated: &RatedRun) -> Result<Step, EvaluatorError> {
         let config = rated.config();
         let newest = rated.run().models().newest()?.unwrap_or(0);
         if self.finished {
             return Ok(Step::Finished);
         }
-        if newest > self.measured && config.is_evaluated(newest) {
-            self.plan = Some(MatchPlan::of_model(rated, newest)?);
+        let due = match self.measured {
+            0 => Some(config.last_evaluated(newest)).filter(|&model| model > 0),
+            measured => (measured + 1..=newest).find(|&model| config.is_evaluated(model)),
+        };
+        if let Some(due) = due {
+            self.plan = Some(MatchPlan::of_model(rated, due)?);
             return Ok(Step::Worked);
         }
         if !self.waits {

@@ -38,10 +38,14 @@ const NEIGHBOURS: [&str; 6] = [
 
 impl Simulation {
     fn new(changes: &[&str], seed: u64) -> Simulation {
+        let run = Simulation::without_models(changes, seed);
+        publish_models(&arena(&run.store, 1), run.config.run_loop.models);
+        run
+    }
+
+    fn without_models(changes: &[&str], seed: u64) -> Simulation {
         let config = config(changes);
-        let store = store_of(&config);
-        publish_models(&arena(&store, 1), config.run_loop.models);
-        Simulation { store, config, seed, killed_after: None }
+        Simulation { store: store_of(&config), config, seed, killed_after: None }
     }
 
     /// All that `tengen run` plays, model by model; games of earlier calls are not played again. Returns whether
@@ -51,14 +55,18 @@ impl Simulation {
         let models = self.config.run_loop.models;
         let measured = (1..=models).filter(|number| number % self.config.evaluate.every == 0);
         let plans = measured.map(|newest| MatchPlan::of_model(&rated, newest).expect("the results can be rated"));
-        plans.chain(std::iter::once_with(|| MatchPlan::last(&rated, models))).all(|mut plan| {
-            while let Some((pair, games)) = plan.next(&rated).expect("the results can be rated") {
-                if !self.play(&rated, pair.each_ref(), games, &mut left) {
-                    return false;
-                }
+        let mut plans = plans.chain(std::iter::once_with(|| MatchPlan::last(&rated, models)));
+        plans.all(|plan| self.play_plan(&rated, plan, &mut left))
+    }
+
+    /// Plays the rest of a plan; returns whether the process survives that.
+    fn play_plan(&self, rated: &RatedRun, mut plan: MatchPlan, left: &mut Option<usize>) -> bool {
+        while let Some((pair, games)) = plan.next(rated).expect("the results can be rated") {
+            if !self.play(rated, pair.each_ref(), games, left) {
+                return false;
             }
-            true
-        })
+        }
+        true
     }
 
     /// Plays the rest of a match; returns whether the process survives that.
@@ -162,6 +170,25 @@ fn rating_of_the_newest_model_is_reported_after_its_matches_and_the_final_ones()
     let row = stored.iter().find(|row| row.player == "tiny-24").expect("it has played");
     let rated = Event::Rated(RatedModel { number: 24, rating: Estimate { elo: row.elo, error: row.error } });
     assert_eq!(events, [rated.clone(), rated]);
+}
+
+#[test]
+fn models_that_the_newest_has_overtaken_are_measured() {
+    let run = Simulation::without_models(&["evaluate.every=2"], 1);
+    let (mut arena, rated, stop) = (arena(&run.store, 1), run.rated(), Stop::never());
+    let (mut schedule, mut measured) = (Generations::new(false), Vec::new());
+    for newest in [3, 7] {
+        publish_models(&arena, newest);
+        for model in (2..newest).step_by(2) {
+            let plan = MatchPlan::of_model(&rated, model).expect("the results can be rated");
+            assert!(run.play_plan(&rated, plan, &mut None));
+        }
+        let mut session = Session { arena: &mut arena, stop: &stop, report: &mut |_| {} };
+        while schedule.step(&mut session).expect("all games are there") == Step::Worked {
+            measured.extend(schedule.plan.as_ref().map(|plan| plan.newest));
+        }
+    }
+    assert_eq!(measured, [2, 4, 6]);
 }
 
 #[test]
