@@ -10,13 +10,15 @@
 //!
 //! - The holder ran on this machine: the process table knows. A killed process is followed at once, a living one is named in
 //!   the error.
-//! - The holder ran elsewhere: the newcomer publishes the probe. When the probe disappears, the holder is alive. When it
-//!   is still there after [`RESPONSE`], the holder is dead, and the newcomer publishes the next number. One of several gets it.
+//! - The holder ran elsewhere: the newcomer publishes the probe. When the probe disappears, the holder is alive, and has
+//!   [`DRAIN`] to exit: a pod starts while its predecessor drains. When the probe is still there after [`RESPONSE`], the
+//!   holder is dead, and the newcomer publishes the next number. One of several gets it.
 //!
 //! A holder that was out of reach for so long, and comes back, finds the probe and the next number, and stops. The newcomer
 //! checks for the probe again after it has published its number, so that of the two one always sees the other.
 //!
-//! A clean exit deletes the lease. A probe without a response stays for a day, for a holder that comes back.
+//! A clean exit deletes the lease, which the newcomer polls for too. A probe without a response stays for a day, for a
+//! holder that comes back.
 
 mod holder;
 mod observe;
@@ -44,7 +46,10 @@ const ASKED: &str = ".asked.toml";
 const POLL: Duration = Duration::from_secs(20);
 /// How long a newcomer waits for the response of a holder on another machine.
 const RESPONSE: Duration = Duration::from_secs(60);
-/// How often the newcomer polls for it.
+/// How long it then waits for the lease of a holder that has responded: twice the drain of a worker, which is up to 9
+/// seconds.
+const DRAIN: Duration = Duration::from_secs(20);
+/// How often the newcomer polls for either.
 const LOOK: Duration = Duration::from_secs(2);
 /// Probes without a response are deleted after this time, in milliseconds by the clock of the place.
 const FORGOTTEN: i64 = 24 * 3600 * 1000;
@@ -188,7 +193,7 @@ impl Leases {
         }
     }
 
-    /// Probes whether a holder on another machine is alive.
+    /// Probes whether a holder on another machine is alive, and waits a little for one that is.
     fn probe(
         &self,
         folder: &Path,
@@ -210,19 +215,21 @@ impl Leases {
             Ok(()) | Err(StoreError::AlreadyExists { .. }) => {}
             Err(error) => return Err(error),
         }
-        let mut waited = Duration::ZERO;
-        while waited < RESPONSE {
+        let (mut waited, mut until, mut alive) = (Duration::ZERO, RESPONSE, false);
+        while waited < until {
             if wait(LOOK) {
                 return Ok(Probed::Stop);
             }
             waited += LOOK;
-            if !self.at.store.exists(&probe)? {
-                let alive = self.at.store.exists(&lease_path(folder, held))?;
-                return Ok(if alive { Probed::Alive } else { Probed::Released });
+            if !self.at.store.exists(&lease_path(folder, held))? {
+                return Ok(Probed::Released);
+            }
+            if !alive && !self.at.store.exists(&probe)? {
+                // A holder that drains responds too.
+                (alive, until) = (true, waited + DRAIN);
             }
         }
-        let released = !self.at.store.exists(&lease_path(folder, held))?;
-        Ok(if released { Probed::Released } else { Probed::None })
+        Ok(if alive { Probed::Alive } else { Probed::None })
     }
 
     /// Deletes probes that no holder will see any more. The lease with this number was just written, which says how late it is

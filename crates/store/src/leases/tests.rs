@@ -159,7 +159,7 @@ fn lease_of_a_living_process_elsewhere_is_refused_after_its_heartbeat() {
     };
     let error = leases.acquire(worker("0"), &wait, || {}).unwrap_err();
     assert!(error.to_string().contains("on far"), "{error}");
-    assert_eq!(looks.get(), 3);
+    assert_eq!(looks.get(), 3 + DRAIN.as_secs() / LOOK.as_secs(), "it may be about to exit");
     assert!(!alive.is_lost(), "it goes on");
     assert!(leases.acquire(worker("0"), &|_| true, || {}).unwrap().is_none(), "stopped while it waits");
 }
@@ -169,12 +169,34 @@ fn lease_is_acquired_when_its_holder_exits_meanwhile() {
     let leases = leases();
     leave(&leases, 1, elsewhere);
     let folder = leases.folder(&worker("0"));
+    let looks = Cell::new(0);
+    // It exits before it polls for the probe.
     let wait = |_| {
+        looks.set(looks.get() + 1);
         leases.at.store.delete(&lease_path(&folder, 1)).unwrap();
-        leases.at.store.delete(&probe_path(&folder, 1)).unwrap();
         false
     };
     assert!(leases.acquire(worker("0"), &wait, || {}).unwrap().is_some());
+    assert_eq!(looks.get(), 1, "the minute for a dead process is not waited for");
+}
+
+/// A pod starts while its predecessor on another node drains.
+#[test]
+fn lease_is_acquired_when_its_holder_responds_and_then_exits() {
+    let leases = leases();
+    let holder = leave(&leases, 1, elsewhere);
+    let (draining, folder, looks) = (watcher(&leases, 1, holder), leases.folder(&worker("0")), Cell::new(0));
+    let wait = |_| {
+        looks.set(looks.get() + 1);
+        match looks.get() {
+            1 => assert!(!draining.is_lost()),
+            3 => leases.at.store.delete(&lease_path(&folder, 1)).unwrap(),
+            _ => {}
+        }
+        false
+    };
+    assert!(leases.acquire(worker("0"), &wait, || {}).unwrap().is_some());
+    assert_eq!(looks.get(), 3);
 }
 
 #[test]
