@@ -73,15 +73,21 @@ impl MatchPlan {
 
     /// The next two players, and how many games they are to have played against each other.
     fn next(&mut self, rated: &RatedRun) -> Result<Option<([PlayerId; 2], u64)>, EvaluatorError> {
-        if let Some(next) = self.pairs.pop_front() {
-            return Ok(Some(next));
+        // Weights of a model that was retired since may be gone.
+        let can_play = |pair: &[PlayerId; 2]| -> Result<bool, EvaluatorError> {
+            let unpaired = rated.unpaired()?;
+            Ok(pair.iter().all(|id| rated.number(id).is_none_or(|number| !unpaired.contains(&number))))
+        };
+        while let Some((pair, games)) = self.pairs.pop_front() {
+            if can_play(&pair)? {
+                return Ok(Some((pair, games)));
+            }
         }
         for turn in self.turns.by_ref() {
             let Some(Planned { first, second, games }) = planned(rated, self.newest, turn, self.margin)? else { break };
-            // Weights of a model that was retired since may be gone.
-            let unpaired = rated.unpaired()?;
-            if [&first, &second].iter().all(|id| rated.number(id).is_none_or(|number| !unpaired.contains(&number))) {
-                return Ok(Some(([first, second], games)));
+            let pair = [first, second];
+            if can_play(&pair)? {
+                return Ok(Some((pair, games)));
             }
         }
         self.turns = 0..0;
@@ -149,7 +155,7 @@ impl Schedule for Generations {
         Ok(Step::Worked)
     }
 
-    /// The table of the finished run, and the score of its last model.
+    /// The table of the finished run, and the score of its last model against those it has met.
     fn conclusion(&self, arena: &Arena) -> Result<Option<String>, EvaluatorError> {
         let rated = arena.rated();
         if !self.finished {
@@ -158,6 +164,9 @@ impl Schedule for Generations {
         let mut text = rated.rate()?.to_string();
         for [one, other] in final_pairs(rated, self.measured) {
             let score = rated.score([&one, &other])?;
+            if score.games == 0 {
+                continue;
+            }
             text += &format!("\n{one} won {} of {} games against {other}", score.points, score.games);
         }
         Ok(Some(text))
