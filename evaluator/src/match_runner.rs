@@ -1,9 +1,10 @@
 //! Two players meet.
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::{BTreeSet, VecDeque};
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -85,19 +86,21 @@ impl MatchRunner<'_> {
     ) -> Result<MatchProgress, EvaluatorError> {
         let stats = Arc::new(EvaluatorStats::default());
         let threads = self.threads.clamp(1, self.games.len().max(1));
+        // Whether the store refuses results: games in progress would be lost, too.
+        let failed = AtomicBool::new(false);
         thread::scope(|scope| {
             let (sender, finished) = mpsc::channel();
             let workers: Vec<_> = (0..threads)
                 .map(|thread| {
-                    let (sender, stats) = (sender.clone(), &stats);
+                    let (sender, stats, failed) = (sender.clone(), &stats, &failed);
                     // Which thread plays a game is fixed beforehand, so that it does not depend on timing.
                     let games = self.games.iter().copied().skip(thread).step_by(threads);
-                    scope.spawn(move || self.work(games.collect(), &sender, stats, stop))
+                    scope.spawn(move || self.work(games.collect(), &sender, stats, stop, failed))
                 })
                 .collect();
             drop(sender);
             let progress = self.collect(&finished, &stats, watch);
-            // A store that refuses results ends the workers: their channel is closed.
+            failed.store(progress.is_err(), Ordering::Relaxed);
             drop(finished);
             let worked = workers.into_iter().try_for_each(|worker| worker.join().expect("a worker does not panic"));
             progress.and_then(|progress| worked.map(|()| progress))
@@ -111,6 +114,7 @@ impl MatchRunner<'_> {
         finished: &Sender<Result<Finish, Void>>,
         stats: &Arc<EvaluatorStats>,
         stop: &Stop,
+        failed: &AtomicBool,
     ) -> Result<(), EvaluatorError> {
         let players = [self.first, self.second];
         let searchers = players.map(Player::searcher);
@@ -118,7 +122,6 @@ impl MatchRunner<'_> {
         let mut models: Vec<_> = searchers.iter().flatten().map(|searcher| instrumented(searcher)).collect();
         let indices = [0, usize::from(searchers[0].is_some())];
         let (first, second) = (self.first.side(indices[0]), self.second.side(indices[1]));
-        let heard = Cell::new(true);
         let retries = RefCell::new(Retries::new(games));
         let played = play::run(
             &mut models.iter_mut().map(|model| model as &mut dyn Evaluator).collect::<Vec<_>>(),
@@ -131,10 +134,11 @@ impl MatchRunner<'_> {
             },
             &mut |game| {
                 retries.borrow_mut().finished(&game);
-                heard.set(heard.get() && finished.send(game).is_ok());
+                // Without a receiver the match has failed.
+                drop(finished.send(game));
             },
             &mut |_| {
-                let leave = stop.requested() || !heard.get() || retries.borrow().is_hopeless();
+                let leave = stop.requested() || failed.load(Ordering::Relaxed) || retries.borrow().is_hopeless();
                 if leave { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             },
         );
