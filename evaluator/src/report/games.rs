@@ -3,7 +3,7 @@
 use go::{Move, Point};
 use record::GameRecord;
 use serde::Serialize;
-use store::{FileRef, Run, StoreError};
+use store::{Run, StoreError};
 
 /// Matches to show.
 const MATCHES: usize = 12;
@@ -60,17 +60,32 @@ fn matches(run: &Run, is_hidden: &dyn Fn(&str) -> bool) -> Result<Vec<Game>, Sto
         if shown.len() >= MATCHES {
             break;
         }
-        let games = run.matches().read(stem)?;
+        let Some(games) = unless_damaged(run.matches().read(stem))? else { continue };
         let games = games.iter().filter(|game| !is_hidden(&game.black) && !is_hidden(&game.white));
         shown.extend(games.rev().take(MATCHES - shown.len()).map(|game| show("match", game)));
     }
     Ok(shown)
 }
 
+/// Of the newest file that can be read.
 fn selfplay(run: &Run, model: u32, wanted: usize) -> Result<Vec<Game>, StoreError> {
-    let newest: Option<FileRef> = run.games().files(model)?.pop();
-    let games = newest.map_or(Ok(Vec::new()), |file| run.games().read(&file))?;
-    Ok(games.iter().rev().take(wanted).map(|game| show("self-play", game)).collect())
+    for file in run.games().files(model)?.iter().rev() {
+        if let Some(games) = unless_damaged(run.games().read(file))? {
+            return Ok(games.iter().rev().take(wanted).map(|game| show("self-play", game)).collect());
+        }
+    }
+    Ok(Vec::new())
+}
+
+/// The games of a file; `None` where it is damaged or gone.
+fn unless_damaged(read: Result<Vec<GameRecord>, StoreError>) -> Result<Option<Vec<GameRecord>>, StoreError> {
+    match read {
+        Err(error) if error.is_damage() => {
+            tracing::warn!(%error, "skipped a file of games");
+            Ok(None)
+        }
+        read => read.map(Some),
+    }
 }
 
 fn show(kind: &'static str, game: &GameRecord) -> Game {

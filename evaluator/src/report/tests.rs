@@ -180,6 +180,47 @@ fn games_can_be_played_again() {
     }
 }
 
+/// Changes a byte in the middle of a file of games.
+fn damage(file: &Path) {
+    let mut bytes = fs::read(file).expect("it was published");
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 0xff;
+    fs::write(file, bytes).expect("it can be written");
+}
+
+#[test]
+fn games_of_damaged_files_are_not_on_the_page() {
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let store = Store::open(folder.path().to_str().expect("its name is UTF-8")).expect("it is a folder");
+    let run = store.run(&"tiny".parse().expect("a name"));
+    run.create(&Preset::Tiny.config()).expect("the run is new");
+    let size = Size::new(5).expect("a size");
+    let games = |first: u64| (first..first + 5).map(move |index| synthetic::game("random", "w", index, size, 8));
+    // Of model 0 the newer file is damaged, of model 1 the only one.
+    for (model, first, is_damaged) in [(0, 0, false), (0, 5, true), (1, 10, true)] {
+        let games: Vec<_> = games(first).collect();
+        let file = run.games().publish(model, "w", &games).expect("the store can be written");
+        if is_damaged {
+            damage(&folder.path().join(format!("tiny/games/{model:06}/{}.parquet", file.stem)));
+        }
+    }
+    for (index, is_damaged) in [(0, false), (1, true)] {
+        let game = synthetic::game("made", "up", index, size, 1);
+        let (black, white) = ("random".to_owned(), "uniform".to_owned());
+        let id = record::GameId::of(&black, &white, "", index);
+        let game = record::GameRecord { id, black, white, ..game };
+        let stem = run.matches().publish("test", &[game]).expect("the store can be written");
+        if is_damaged {
+            damage(&folder.path().join(format!("tiny/matches/{stem}.parquet")));
+        }
+    }
+    let shown = games::games(&run, &|_| false).expect("damaged files are skipped");
+    let kinds: Vec<_> = shown.iter().map(|game| game.kind).collect();
+    assert_eq!(kinds, ["match", "self-play"]);
+    let rated = RatedRun::open(Models::new(store), run.name()).expect("the run is there");
+    gather(&rated, &[]).expect("damaged files are skipped");
+}
+
 /// Nothing is fetched from anywhere, and no name breaks out of its place.
 #[test]
 fn page_is_whole_in_itself() {
