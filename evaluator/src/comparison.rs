@@ -36,12 +36,14 @@ pub(crate) struct Test {
     most: u64,
     /// Whether a batch that was interrupted has been completed.
     resumed: bool,
+    /// Whether the test is over, and was not interrupted.
+    finished: bool,
 }
 
 impl Test {
     /// A test of two players.
     pub(crate) fn new(players: [PlayerId; 2], test: Sprt, most: u64) -> Test {
-        Test { players, test, most, resumed: false }
+        Test { players, test, most, resumed: false, finished: false }
     }
 
     /// What the games so far say.
@@ -60,6 +62,37 @@ impl Test {
 }
 
 impl Test {
+    /// The result in words. The games of a batch that is interrupted are short ones, and no verdict follows from them.
+    ///
+    /// # Errors
+    /// The store cannot be read.
+    pub(crate) fn result(&self, rated: &RatedRun) -> Result<String, EvaluatorError> {
+        let comparison = self.compare(rated)?;
+        let Comparison { first, second, .. } = &comparison;
+        Ok(match self.finished {
+            true => comparison.to_string(),
+            false => format!("{first} against {second}: interrupted, no verdict; run the command again"),
+        })
+    }
+
+    /// The next batch, unless the test is over.
+    fn play_batch(&mut self, session: &mut Session<'_>) -> Result<Step, EvaluatorError> {
+        if self.complete_batch(session)? {
+            return Ok(Step::Worked);
+        }
+        let so_far = self.compare(session.arena.rated())?;
+        let played = 2 * u64::from(so_far.outcomes.count());
+        if so_far.verdict != Verdict::Open || played >= self.most {
+            return Ok(Step::Finished);
+        }
+        tracing::info!(pairs = so_far.outcomes.count(), log_ratio = so_far.log_ratio, bounds = ?so_far.bounds, "no verdict yet");
+        let players = self.players.each_ref();
+        let before = session.arena.rated().score(players)?.games;
+        session.play(players, (played + session.arena.batch()).min(self.most))?;
+        let has_results = session.arena.rated().score(players)?.games > before;
+        Ok(if has_results || session.stop.requested() { Step::Worked } else { Step::Finished })
+    }
+
     /// Plays the rest of a batch that was interrupted, once; returns whether there was one. The games of it that are over are
     /// the short ones, which end in a resignation more often than the others.
     fn complete_batch(&mut self, session: &mut Session<'_>) -> Result<bool, EvaluatorError> {
@@ -79,24 +112,13 @@ impl Test {
 
 impl Schedule for Test {
     fn step(&mut self, session: &mut Session<'_>) -> Result<Step, EvaluatorError> {
-        if self.complete_batch(session)? {
-            return Ok(Step::Worked);
-        }
-        let so_far = self.compare(session.arena.rated())?;
-        let played = 2 * u64::from(so_far.outcomes.count());
-        if so_far.verdict != Verdict::Open || played >= self.most {
-            return Ok(Step::Finished);
-        }
-        tracing::info!(pairs = so_far.outcomes.count(), log_ratio = so_far.log_ratio, bounds = ?so_far.bounds, "no verdict yet");
-        let players = self.players.each_ref();
-        let before = session.arena.rated().score(players)?.games;
-        session.play(players, (played + session.arena.batch()).min(self.most))?;
-        let has_results = session.arena.rated().score(players)?.games > before;
-        Ok(if has_results { Step::Worked } else { Step::Finished })
+        let step = self.play_batch(session)?;
+        self.finished = step == Step::Finished;
+        Ok(step)
     }
 
     fn conclusion(&self, arena: &Arena) -> Result<Option<String>, EvaluatorError> {
-        Ok(Some(self.compare(arena.rated())?.to_string()))
+        self.result(arena.rated()).map(Some)
     }
 }
 

@@ -82,10 +82,10 @@ impl Schedule for Gate {
     }
 
     fn conclusion(&self, arena: &Arena) -> Result<Option<String>, EvaluatorError> {
-        let comparison = self.test.compare(arena.rated())?;
+        let result = self.test.result(arena.rated())?;
         Ok(Some(match self.promoted {
-            true => format!("{comparison}\n{} is the champion now", comparison.first),
-            false => format!("{comparison}\n{} stays the champion", comparison.second),
+            true => format!("{result}\n{} is the champion now", arena.rated().numbered(self.candidate)),
+            false => format!("{result}\n{} stays the champion", self.champion),
         }))
     }
 }

@@ -62,6 +62,23 @@ fn batch_that_was_interrupted_is_completed_before_a_verdict() {
 }
 
 #[test]
+fn interrupted_batch_has_no_verdict() {
+    let store = store();
+    let mut arena = arena(&store, 1);
+    // Enough for a verdict, but the last batch of four is interrupted again.
+    let games: Vec<_> = (0..198).map(|index| game("random", "uniform", index, true)).collect();
+    arena.rated.run.matches().publish("test", &games).expect("memory can be written");
+    let sprt = Sprt::new(0.0, 100.0, 0.05, 0.05).expect("a test");
+    let mut test = Test::new(PAIR.map(PlayerId::clone), sprt, 400);
+    let stop = Stop::never();
+    let step = test.step(&mut Session { arena: &mut arena, stop: &stop, report: &mut |_| stop.request() });
+    assert_eq!(step.expect("it can play"), Step::Worked);
+    assert_eq!(test.compare(&arena.rated).expect("memory can be read").verdict, Verdict::Upper);
+    let text = test.conclusion(&arena).expect("memory can be read").expect("tests have one");
+    assert!(text.contains("interrupted") && !text.contains("rather than"), "{text}");
+}
+
+#[test]
 fn retired_model_is_not_promoted() {
     let store = store();
     let rated = run_with_weak_models(&store).rated;
