@@ -203,7 +203,8 @@ fn planned(rated: &RatedRun, newest: u32, turn: usize, margin: Option<f64>) -> R
     let [first, second] = pair(rated, first, second);
     tracing::debug!(%first, %second, %reason, "paired");
     let played = rated.score([&first, &second])?.games;
-    let pair = Planned { first, second, games: played + games as u64 };
+    // Of an interrupted match an opening may be played with one colour only.
+    let pair = Planned { first, second, games: (played + games as u64).next_multiple_of(2) };
     Ok(Some(rated.run().pairings().remember(newest, turn, &pair)?))
 }
 

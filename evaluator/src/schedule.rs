@@ -60,7 +60,8 @@ impl Schedule for Pairs {
         let Some([one, other]) = self.pairs.pop_front() else { return Ok(Step::Finished) };
         let rated = session.arena.rated();
         let met = rated.score([&one, &other])?.games;
-        let wanted = self.games.unwrap_or(met + per_pair(rated));
+        // Where an interrupted match has played an opening with one colour, the other one belongs to it.
+        let wanted = self.games.unwrap_or((met + per_pair(rated)).next_multiple_of(2));
         if met < wanted {
             session.play([&one, &other], wanted)?;
         } else {

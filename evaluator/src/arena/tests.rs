@@ -1,14 +1,17 @@
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::time::{Duration, SystemTime};
 
 use config::{ModelId, Preset};
 use models::Models;
+use runtime::Step;
 use store::{Claim, Store};
 
 use super::scheduler::{CLAIM_LASTS, HeldClaim};
 use super::*;
+use crate::driver::{Schedule, Session};
 use crate::retirement::tests::run_with_weak_models;
+use crate::schedule::Pairs;
 use crate::tests::fixture::{BEST, PAIR, RUN, arena, ids, name, publish_models, store};
 
 #[test]
@@ -39,6 +42,23 @@ fn resumed_match_plays_the_remaining_games() {
         let played = arena.play_match(PAIR, wanted, &Stop::never(), &mut |_| {}).expect("the players can play");
         assert_eq!((left, played.finished), (missing, missing));
     }
+}
+
+#[test]
+fn match_after_an_interrupted_one_plays_each_opening_with_both_colours() {
+    let store = store();
+    let mut arena = arena(&store, 1);
+    let stop = Stop::never();
+    arena.play(PAIR, vec![0], &stop, &mut |_| {}).expect("the players can play");
+    let mut pairs = Pairs::of(PAIR.map(PlayerId::clone), None);
+    let mut session = Session { arena: &mut arena, stop: &stop, report: &mut |_| {} };
+    while pairs.step(&mut session).expect("the players can play") != Step::Finished {}
+    let results = arena.rated.run.matches().all().expect("memory can be read");
+    let mut openings = BTreeMap::new();
+    for result in &results {
+        *openings.entry(result.index / 2).or_insert(0) += 1;
+    }
+    assert_eq!(openings.into_values().collect::<Vec<_>>(), [2, 2, 2], "four more games, and the other of the first");
 }
 
 #[test]
