@@ -7,7 +7,7 @@
 use std::error::Error;
 use std::io;
 
-use crate::error::{StoreError, is_write_refusal};
+use crate::error::{StoreError, is_write_refusal, lacks_links};
 
 /// Statuses of a server that has understood the request and will not do it, now or in half a minute: unauthorized, forbidden, not
 /// found, insufficient storage.
@@ -72,6 +72,7 @@ fn reason(error: &object_store::Error) -> String {
     }
     if let Some(system) = system_error(error) {
         let remedy = match system.kind() {
+            _ if lacks_links(system) => "; the file system may have no hard links, which a store in a folder needs",
             io::ErrorKind::PermissionDenied => "; give this user the permission",
             _ => "",
         };
@@ -160,8 +161,8 @@ mod tests {
             let source = io::Error::from_raw_os_error(code);
             refuses_writes(&object_store::Error::Generic { store: "x", source: source.into() })
         };
-        // ENOSPC, EDQUOT, EROFS, EACCES, EPERM, EFBIG.
-        for code in [28, 122, 30, 13, 1, 27] {
+        // ENOSPC, EDQUOT, EROFS, EACCES, EPERM, EFBIG, EOPNOTSUPP.
+        for code in [28, 122, 30, 13, 1, 27, 95] {
             assert!(system(code), "{}", io::Error::from_raw_os_error(code));
         }
         // EIO, ESTALE, ECONNREFUSED, ETIMEDOUT.
@@ -189,6 +190,10 @@ mod tests {
         assert_eq!(said("cannot"), "Generic S3 error: cannot");
         let source = io::Error::from_raw_os_error(13);
         let expected = format!("{source}; give this user the permission");
+        assert_eq!(reason(&object_store::Error::Generic { store: "x", source: source.into() }), expected);
+        // Of link(2) on vfat and exFAT.
+        let source = io::Error::from_raw_os_error(1);
+        let expected = format!("{source}; the file system may have no hard links, which a store in a folder needs");
         assert_eq!(reason(&object_store::Error::Generic { store: "x", source: source.into() }), expected);
     }
 }

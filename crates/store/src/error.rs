@@ -168,14 +168,21 @@ impl StoreError {
 
 /// Whether a file system refuses a write for a reason that only the operator can remove.
 pub(crate) fn is_write_refusal(error: &io::Error) -> bool {
-    matches!(
+    let is_refusal = matches!(
         error.kind(),
         io::ErrorKind::StorageFull
             | io::ErrorKind::QuotaExceeded
             | io::ErrorKind::FileTooLarge
             | io::ErrorKind::ReadOnlyFilesystem
             | io::ErrorKind::PermissionDenied
-    )
+    );
+    is_refusal || lacks_links(error)
+}
+
+/// Whether this may be the response to a hard link where there are none: EPERM of vfat and exFAT (link(2)), or
+/// EOPNOTSUPP.
+pub(crate) fn lacks_links(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(1 | 95))
 }
 
 impl Classified for StoreError {
