@@ -1,10 +1,13 @@
 //! `tengen prune`: deletes what the policy does not keep, and never what the run needs.
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::time::{Duration, SystemTime};
 
+use go::Size;
+use record::synthetic;
 use store::Run;
 use tests::{TestStore, fail, repository, succeed};
 
@@ -199,6 +202,25 @@ fn damaged_games_are_pruned_with_their_model_and_noted() {
     assert_eq!(store.run("tiny").games().models().unwrap(), [2, 3]);
     succeed(store.program("tengen").args(["audit", "tiny", "--repair"]));
     assert!(!prune(&store, &[]).contains("damaged"));
+}
+
+/// Its worker was killed and never started again.
+#[test]
+fn abandoned_claim_on_handed_off_games_keeps_no_games() {
+    let store = TestStore::new();
+    (0..4).for_each(|_| advance(&store, &SMALL));
+    let run = store.run("tiny");
+    let mut game = synthetic::game("random", "gone", 0, Size::new(5).unwrap(), 8);
+    game.turns.truncate(4);
+    run.unfinished().hand_off(0, "gone", &[game]).unwrap();
+    let acquired = run.unfinished().acquire("gone", &[], |_| true).unwrap().unwrap();
+    let said = prune(&store, &["--keep", "games=0"]);
+    assert!(said.starts_with("games: delete 0, ") && said.contains("games in progress are of them"), "{said}");
+    let claim = store.path().join(format!("tiny/unfinished/000000/{}.taken.toml", acquired.file.stem));
+    let claim = File::options().write(true).open(claim).unwrap();
+    claim.set_modified(SystemTime::now() - Duration::from_secs(8 * 24 * 3600)).unwrap();
+    let said = prune(&store, &["--keep", "games=0"]);
+    assert!(said.starts_with("games: delete 80, "), "{said}");
 }
 
 /// As set, 5 % of the games are in the validation set, and there are not many yet.

@@ -198,6 +198,14 @@ impl UnfinishedGames {
         there.files.into_iter().map(|file| Ok((file.clone(), self.taker(&file)?.flatten()))).collect()
     }
 
+    /// When a file was claimed by the clock of the place, in milliseconds since 1970; `None` when it is not.
+    ///
+    /// # Errors
+    /// A store that cannot be reached.
+    pub fn claimed_at(&self, file: &FileRef) -> Result<Option<i64>, StoreError> {
+        self.at.store.written_at(&self.file(file, TAKEN))
+    }
+
     /// The handed-off games of a file; they have no outcome.
     ///
     /// # Errors

@@ -11,6 +11,10 @@ use record::GameSummary;
 use shuffler::{Played, window_reach};
 use store::{Run, StoreError};
 
+/// A claim on handed-off games is abandoned when it is so many milliseconds older than the newest model: a week, in which
+/// its worker would have finished them, or would have been started anew.
+const ABANDONED: i64 = 7 * 24 * 3600 * 1000;
+
 /// The oldest model whose games are needed, and by what.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Needed {
@@ -31,7 +35,7 @@ pub(super) enum Reader {
     Threshold,
     /// The validation set that models are measured on.
     Holdout,
-    /// Games that were handed off.
+    /// Games that were handed off and not abandoned.
     Unfinished,
 }
 
@@ -77,10 +81,15 @@ pub(super) fn needed(run: &Run, config: &RunConfig) -> Result<Needed, StoreError
             needed = Needed { model, by };
         }
     };
-    for (file, _) in run.unfinished().files()? {
-        lower(file.model, Reader::Unfinished);
-    }
     let published = run.models().newest()?.unwrap_or(0);
+    // Both times are of the clock of the place: that of this machine may be wrong.
+    let old = run.models().published_at(published)?.map(|time| time - ABANDONED);
+    for (file, _) in run.unfinished().files()? {
+        let claimed = run.unfinished().claimed_at(&file)?;
+        if claimed.zip(old).is_none_or(|(claimed, old)| claimed >= old) {
+            lower(file.model, Reader::Unfinished);
+        }
+    }
     for generation in run.shards().generations()?.into_iter().filter(|&generation| generation > published) {
         if let Some(manifest) = run.shards().manifest(generation)? {
             lower(manifest.window.from_model, Reader::Shards);
