@@ -16,6 +16,9 @@ const REFUSALS: [u16; 4] = [401, 403, 404, 507];
 /// The words of `object_store` before the status of a response and its body.
 const ANSWERED: &str = "Server returned non-2xx status code: ";
 
+/// The words of `object_store` after the number of tries before the last one, if there were any.
+const REPEATED: &str = " retries, max_retries: ";
+
 /// Codes of servers that refuse a write until the operator acts: S3, Google Cloud Storage, MinIO, Ceph.
 const NO_WRITES: [&str; 6] = [
     "AccessDenied",
@@ -97,6 +100,14 @@ fn has_no_credentials(error: &object_store::Error) -> bool {
 /// Whether a server has refused for a reason that does not pass.
 pub(crate) fn is_refusal(error: &object_store::Error) -> bool {
     status(error).is_some_and(|status| REFUSALS.contains(&status))
+}
+
+/// Whether a server has refused a request for the age of its signature, and `object_store` had sent it before. It signs a
+/// request once: when the machine sleeps between two tries, the second one is too old, and a new request is not. Without
+/// a try before, the clock is wrong.
+pub(crate) fn has_old_signature(error: &object_store::Error) -> bool {
+    let text = error.to_string();
+    text.contains("<Code>RequestTimeTooSkewed</Code>") && text.contains(REPEATED)
 }
 
 /// The status of a server's response.

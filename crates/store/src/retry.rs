@@ -5,7 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::backoff::Backoff;
-use crate::classify::{is_refusal, system_error};
+use crate::classify::{has_old_signature, is_refusal, system_error};
 
 /// How long after its first failure a call is tried again: an outage of this length is not noticed.
 const LIMIT: Duration = Duration::from_secs(30);
@@ -43,6 +43,9 @@ impl Retry {
 /// Whether the same request may succeed a little later. What a server refuses for a reason has an error of its own; a
 /// file system is to be asked again only where a network is behind it.
 fn is_transient(error: &object_store::Error, local: bool) -> bool {
+    if has_old_signature(error) {
+        return true;
+    }
     let object_store::Error::Generic { .. } = error else { return false };
     match system_error(error).map(std::io::Error::kind).filter(|_| local) {
         Some(kind) => matches!(
@@ -102,6 +105,13 @@ mod tests {
             &error(io::Error::other("Server returned non-2xx status code: 507 Insufficient Storage: ")),
             false
         ));
+        let skewed = |tries: &str| {
+            let said = "Server returned non-2xx status code: 403 Forbidden: <Error><Code>RequestTimeTooSkewed</Code>";
+            let source = format!("Error performing PUT http://x in 1s{tries} - {said}").into();
+            object_store::Error::PermissionDenied { path: "x".to_owned(), source }
+        };
+        let asleep = skewed(", after 1 retries, max_retries: 3, retry_timeout: 10s ");
+        assert!(is_transient(&asleep, false) && !is_transient(&skewed(""), false), "at first the clock is wrong");
         let missing = object_store::Error::NotFound { path: "x".to_owned(), source: "gone".into() };
         assert!(!is_transient(&missing, false));
     }

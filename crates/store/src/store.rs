@@ -222,11 +222,13 @@ impl Store {
     /// What there is to know of a file without reading it.
     fn head(&self, path: &Path) -> object_store::Result<ObjectMeta> {
         let at = self.full(path);
-        match self.request(Operation::Head, async || self.objects().head(&at).await) {
-            // The response to a HEAD has no body that could say why, and that to a get has.
-            Err(error @ object_store::Error::PermissionDenied { .. }) => {
-                let said = self.request(Operation::Get, async || self.objects().get(&at).await.map(drop));
-                Err(said.err().unwrap_or(error))
+        let head = || self.request(Operation::Head, async || self.objects().head(&at).await);
+        match head() {
+            // The response to a HEAD has no body that could say why, and that to a get has. Where the get succeeds, the
+            // machine may have slept, so that the signature of the HEAD was too old.
+            Err(object_store::Error::PermissionDenied { .. }) => {
+                self.request(Operation::Get, async || self.objects().get(&at).await.map(drop))?;
+                head()
             }
             found => found,
         }

@@ -16,7 +16,7 @@ use std::convert::Infallible;
 use std::io;
 use std::net::SocketAddr;
 use std::path::Path;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Arc, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -54,6 +54,8 @@ pub struct Server {
 #[derive(Default)]
 struct State {
     away: AtomicBool,
+    /// Requests that still meet the sleep of the client's machine.
+    asleep: AtomicU8,
     refusal: std::sync::Mutex<Option<Refusal>>,
     asked: std::sync::Mutex<Vec<String>>,
 }
@@ -113,6 +115,12 @@ impl Server {
     /// From now on no request gets a response, or every request again.
     pub fn set_away(&self, away: bool) {
         self.state.away.store(away, Ordering::Relaxed);
+    }
+
+    /// The client's machine sleeps while its next request is under way: the connection is lost, and the next try is
+    /// refused for the age of its signature.
+    pub fn sleep(&self) {
+        self.state.asleep.store(2, Ordering::Relaxed);
     }
 
     /// From now on requests are refused for this reason, or served again.
@@ -185,6 +193,17 @@ impl State {
         self.asked.lock().unwrap_or_else(PoisonError::into_inner).push(line);
     }
 
+    /// The response to a request during which the client's machine sleeps; an error closes the connection.
+    fn sleep(&self, method: &Method) -> io::Result<Option<Answer>> {
+        let asleep = self.asleep.load(Ordering::Relaxed);
+        self.asleep.store(asleep.saturating_sub(1), Ordering::Relaxed);
+        match asleep {
+            0 => Ok(None),
+            1 => Ok(Some(Refusal::ClockSkew.answer(method))),
+            _ => Err(io::Error::other("asleep")),
+        }
+    }
+
     fn refusal(&self, method: &Method) -> Option<Answer> {
         let refusal = *self.refusal.lock().unwrap_or_else(PoisonError::into_inner);
         refusal.filter(|refusal| refusal.meets(method)).map(|refusal| refusal.answer(method))
@@ -197,6 +216,9 @@ impl Desk {
         self.state.note(request.method(), request.uri());
         if self.state.away.load(Ordering::Relaxed) {
             return Err(io::Error::other("away"));
+        }
+        if let Some(answer) = self.state.sleep(request.method())? {
+            return Ok(answer);
         }
         if request.uri().path().split('/').nth(1) != Some(BUCKET) {
             return Ok(response::no_such_bucket());

@@ -6,7 +6,7 @@ use exit_class::{Classified, ExitClass};
 use store::{Run, Store, StoreError};
 use testing::s3::{Refusal, Server};
 
-use crate::{name, on_server};
+use crate::{config, name, on_server};
 
 fn list(run: &Run) -> StoreError {
     run.logs().list().unwrap_err()
@@ -51,6 +51,27 @@ fn skewed_clock_is_unreachable_at_once() {
             "{error}"
         );
         assert!(server.asked().len() <= 2, "it is not retried");
+    }
+}
+
+/// `object_store` repeats a request with its signature, which is too old after the machine has slept.
+#[test]
+fn request_during_which_the_machine_slept_is_signed_again() {
+    let server = Server::start().unwrap();
+    let run = on_server(&server).run(&name("r"));
+    run.create(&config(&[])).unwrap();
+    run.logs().publish("log", Bytes::from("x")).unwrap();
+    let requests: [fn(&Run); 3] = [
+        |run| assert!(run.exists().unwrap()),
+        |run| assert_eq!(run.logs().read("log").unwrap(), "x"),
+        |run| assert_eq!(run.logs().list().unwrap(), ["log"]),
+    ];
+    for request in requests {
+        server.asked();
+        server.sleep();
+        request(&run);
+        let asked = server.asked();
+        assert!(asked.len() >= 3, "lost, refused and served: {asked:?}");
     }
 }
 
