@@ -188,12 +188,8 @@ mod tests {
         let puct = ["search.algorithm=puct", "selfplay.choice_moves=30"];
         assert_eq!(open(&puct, &demo, &Overrides::NONE).unwrap().leaves, 1);
         assert_eq!(open(&puct, &ModelId::Random, &"algorithm=gumbel".parse().unwrap()).unwrap().leaves, 1);
-        let fast = [
-            "search.phases=[]",
-            "search.visits=40",
-            "selfplay.full_search_fraction=0.25",
-            "selfplay.fast_visits=35",
-        ];
+        let fast =
+            ["search.phases=[]", "search.visits=40", "selfplay.full_search_fraction=0.25", "selfplay.fast_visits=35"];
         assert_eq!(open(&fast, &demo, &Overrides::NONE).unwrap().leaves, 1);
         let small = ["selfplay.batch=8"];
         assert_eq!(open(&small, &demo, &"leaves=16".parse().unwrap()).unwrap().leaves, 16);
