@@ -141,7 +141,8 @@ def all_actors(settings, seconds, null_network):
     """The sums of an actor per core."""
     context = multiprocessing.get_context("spawn")
     cores = len(os.sched_getaffinity(0))
-    results, together = context.Queue(), context.Barrier(cores)
+    # An actor that fails must not let the others wait for ever.
+    results, together = context.Queue(), context.Barrier(cores, timeout=600)
     arguments = (settings, seconds, null_network, together, results)
     return [sum(rates) for rates in zip(*from_processes(context, measure_actor, arguments, results, cores))]
 
@@ -201,9 +202,15 @@ def positions_of(path):
 
 
 def evaluations_of(path):
-    """Evaluations by the actors, without the hits of their caches, until each one's newest checkpoint."""
-    logs = (log.read_text(errors="replace") for log in Path(path).glob("log-actor-*.txt"))
-    return sum(int(misses) for log in logs for misses in re.findall(r"Inference cache:.*?misses=(\d+)", log))
+    """Evaluations by the actors, without the hits of their caches. Each logs them when it gets a checkpoint; those
+    since its newest one count as many per move as before. None where no actor has moved before a checkpoint."""
+    found = known = 0
+    moves = positions_of(path)
+    for log in Path(path).glob("log-actor-*.txt"):
+        text = log.read_text(errors="replace")
+        known += text[:max(0, text.rfind("Inference cache:"))].count("sampled action")
+        found += sum(int(misses) for misses in re.findall(r"Inference cache:.*?misses=(\d+)", text))
+    return found * moves / known if known else None
 
 
 def updates_of(settings, path):
@@ -273,9 +280,10 @@ def train(settings, folder, minutes, seed):
             os.killpg(process.pid, signal.SIGKILL)
         process.kill()
         process.join()
+    evaluations = evaluations_of(path)
     return {"positions": positions, "updates": updates, "seconds": elapsed, "checkpoints": saved,
             "minutes_to_first_update": first_update, "positions_per_s": positions / elapsed,
-            "evaluations_per_s": evaluations_of(path) / elapsed,
+            "evaluations_per_s": evaluations and evaluations / elapsed,
             "examples_per_s": updates * settings["batch"] / elapsed}
 
 

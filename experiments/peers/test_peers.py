@@ -245,11 +245,16 @@ class PgxTest(unittest.TestCase):
 class OpenSpielTest(unittest.TestCase):
     def test_evaluations_are_the_misses_of_all_caches(self):
         with tempfile.TemporaryDirectory() as folder:
-            for actor, misses in enumerate(((30, 5), (7,))):
-                lines = (f"[t] Inference cache: CacheInfo(hits=1000, misses={count}, size=9, max_size=65536)\n"
-                         for count in misses)
-                Path(folder, f"log-actor-{actor}.txt").write_text("".join(lines))
+            move = "[t] Player 1 sampled action: W a1\n"
+            cache = "[t] Inference cache: CacheInfo(hits=1000, misses={}, size=9, max_size=65536)\n".format
+            first, second = (Path(folder, f"log-actor-{actor}.txt") for actor in (0, 1))
+            first.write_text(cache(0) + move)
+            self.assertIsNone(peer_openspiel.evaluations_of(folder), "nothing is known of the moves so far")
+            first.write_text(cache(0) + move + cache(30) + move + cache(5))
+            second.write_text(move + cache(7))
             self.assertEqual(peer_openspiel.evaluations_of(folder), 42)
+            second.write_text(move + cache(7) + move)
+            self.assertEqual(peer_openspiel.evaluations_of(folder), 56, "the last move is like the three before")
 
     def test_updates_are_those_of_all_steps(self):
         settings = {"buffer": 2048, "batch": 64}
@@ -342,8 +347,9 @@ class MeasureTest(unittest.TestCase):
         usage = measure.Usage()
         burn = "import time\nwhile time.process_time() < 0.5: pass"
         subprocess.run([sys.executable, "-c", burn], check=True)
-        usage.busy = measure.busy_ticks() - 0.5 * os.sysconf("SC_CLK_TCK")  # as if nothing else ran meanwhile
-        self.assertEqual(usage.of_others(), 0.0)
+        busy = usage.busy + 0.5 * os.sysconf("SC_CLK_TCK")
+        with mock.patch("measure.busy_ticks", return_value=busy):
+            self.assertEqual(usage.of_others(), 0.0)
 
 
 class ResumeTest(unittest.TestCase):

@@ -38,6 +38,9 @@ class TableTest(unittest.TestCase):
         documents = {f"speed {name} 4x32": {"result": {"share_of_network": 0.5, "positions_per_s": rate}}
                      for name, rate in (("tengen", 10.0), ("pgx", 10.4))}
         self.assertEqual(wins.won(documents, ""), [])
+        points = {**match(("tengen 9x9", 60), ("GNU Go level 1", 0), 96, games=100),
+                  **match(("pgx cpu", 60), ("GNU Go level 1", 0), 100, games=100)}
+        self.assertEqual(len(wins.won(points, "")), 1, "points are no rates")
 
     def test_memory_of_a_row_is_that_of_its_best_seed(self):
         self.assertEqual(rates.best_seeds({"pgx cpu 1": 3.0, "pgx cpu 2": 2.0, "tengen 9x9 1": 1.0}, lowest=True),

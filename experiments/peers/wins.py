@@ -59,7 +59,9 @@ def rate_wins(documents):
         if theirs:
             winner = best(theirs, key=theirs.get)
             mine = best(ours.values(), default=None)
-            if mine is None or best(mine, theirs[winner]) != mine and not are_equal(mine, theirs[winner]):
+            # Points are of a hundred games, and no rates of one measurement.
+            is_equal = mine and not kind.startswith("points against") and are_equal(mine, theirs[winner])
+            if mine is None or best(mine, theirs[winner]) != mine and not is_equal:
                 lead = f"{number(theirs[winner] / mine)} times Tengen's" if mine else "Tengen has none"
                 yield Win(kind, row, winner, lead)
 
