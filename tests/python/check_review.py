@@ -274,6 +274,13 @@ def moves_that_were_added_or_removed_outlive_a_reload(browser, server):
         kept(page, 2)
         page.reload()
         expect(nodes).to_have_count(3)
+        other = page.context.new_page()
+        other.goto(server.url + "play/review")
+        expect(other.locator("#tree .node")).to_have_count(3)
+        other.locator("#empty").click()
+        expect(other.locator("#tree .node")).to_have_count(1)
+        page.reload()
+        expect(nodes).to_have_count(3)  # a tab has its own game
 
 
 class BusyServer:

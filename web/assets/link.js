@@ -117,8 +117,11 @@ export class Link {
     const { socket, heard } = this;
     if (socket?.readyState !== WebSocket.OPEN) return;
     this.send({ id: this.next++, do: PROBE });
+    const waiting = socket.bufferedAmount;
     setTimeout(() => {
       if (this.socket !== socket || socket.readyState !== WebSocket.OPEN || this.heard !== heard) return;
+      // A long message is on its way, and the probe behind it.
+      if (socket.bufferedAmount < waiting) return;
       this.lost();
       socket.close();
       this.connect();

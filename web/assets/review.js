@@ -366,8 +366,10 @@ function suitModels(size) {
 
 function keep() {
   const [model, second] = models();
+  const kept = JSON.stringify({ sgf: text, model, second, visits });
   try {
-    localStorage.setItem(KEPT, JSON.stringify({ sgf: text, model, second, visits }));
+    sessionStorage.setItem(KEPT, kept);  // a reload resumes the game of its own tab
+    localStorage.setItem(KEPT, kept);
   } catch {
     // The browser keeps less than the file has.
   }
@@ -513,7 +515,8 @@ function found() {
   const hash = /^#game=(.*)$/.exec(location.hash);
   // Otherwise a reload would open the game as it was then, without the moves since.
   if (hash) history.replaceState(null, '', location.pathname + location.search);
-  for (const read of [() => hash && decodeURIComponent(hash[1]), () => localStorage.getItem(KEPT)]) {
+  const kept = () => sessionStorage.getItem(KEPT) ?? localStorage.getItem(KEPT);
+  for (const read of [() => hash && decodeURIComponent(hash[1]), kept]) {
     try {
       const game = JSON.parse(read() ?? 'null');
       if (game && 'sgf' in game) return { ...game, again: true };

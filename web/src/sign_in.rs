@@ -71,7 +71,8 @@ fn page(app: &App, status: StatusCode, to: Option<&str>, error: Option<&str>) ->
         h1 { "Sign in" }
         p { "The token is the first line of the file that the server was started with (" code { "--token-file" } ")." }
         @if let Some(error) = error { p.bad role="alert" { (error) } }
-        form.line method="post" action=(PATH) {
+        // Without an action it posts to its own address, whose fragment, such as a shared game, outlives the redirects.
+        form.line method="post" {
             @if let Some(to) = to { input type="hidden" name="to" value=(to); }
             label for="token" { "Token" }
             input #token type="password" name="token" autocomplete="current-password" required autofocus;
