@@ -17,6 +17,8 @@ use crate::{EvaluatorError, MatchProgress, RatedModel};
 
 /// What was claimed, or whose claim was renewed, longer ago than this is not being played any more.
 pub(super) const CLAIM_LASTS: Duration = Duration::from_secs(1800);
+/// Games that the claim of a match names, since others read it each time. Further ones count once, though two may play them.
+const MOST_CLAIMED: usize = 1000;
 
 /// Pairs that are drawn before it is believed that none is free: all have a player that cannot play here, or others are
 /// playing them.
@@ -122,8 +124,9 @@ impl Arena {
     ) -> Result<Option<MatchProgress>, EvaluatorError> {
         let Proposal { first, second, .. } = proposal;
         let Some(claim) = self.claim(proposal)? else { return Ok(None) };
+        let numbers = claim.numbers.clone();
         let claim = HeldClaim::new(self.rated.run(), &self.resources.worker, claim);
-        self.play_claimed([first, second], claim, stop, watch).map(Some)
+        self.play_claimed([first, second], numbers, claim, stop, watch).map(Some)
     }
 
     /// Lets two players play these games of their series, which are claimed meanwhile. They are played without a claim where another
@@ -141,23 +144,24 @@ impl Arena {
         if numbers.is_empty() {
             return Ok(MatchProgress::default());
         }
-        let claim = Claim { first: one.to_string(), second: other.to_string(), numbers };
+        let claimed = numbers.iter().take(MOST_CLAIMED).copied().collect();
+        let claim = Claim { first: one.to_string(), second: other.to_string(), numbers: claimed };
         let (run, worker) = (self.rated.run(), &self.resources.worker);
         // One of this evaluator's name is of a process that was killed.
         let held = run.claims().renew(worker, &claim)?;
         let claim = HeldClaim { held, ..HeldClaim::new(run, worker, claim) };
-        self.play_claimed([one, other], claim, stop, watch)
+        self.play_claimed([one, other], numbers, claim, stop, watch)
     }
 
-    /// Plays the games of a claim, and releases it.
+    /// Plays games, and releases the claim on them.
     fn play_claimed(
         &mut self,
         pair: [&PlayerId; 2],
+        numbers: Vec<u64>,
         mut claim: HeldClaim,
         stop: &Stop,
         watch: &mut dyn FnMut(MatchProgress),
     ) -> Result<MatchProgress, EvaluatorError> {
-        let numbers = claim.claim.numbers.clone();
         let played = self.play(pair, numbers, stop, &mut |progress| {
             claim.renew_after(CLAIM_LASTS / 3);
             watch(progress);

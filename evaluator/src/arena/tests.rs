@@ -233,6 +233,14 @@ fn match_is_claimed_while_it_is_played() {
     assert!(run.claims().acquire("another", &claim(&[4, 5])).expect("memory can be written"));
     let played = arena.play_match(PAIR, 6, &stop, &mut |_| {}).expect("the players can play");
     assert_eq!((played.finished, claims()), (2, vec![claim(&[4, 5])]), "the claim of another stays");
+
+    let (interrupted, mut longest) = (Stop::never(), None);
+    let mut watch = |_| {
+        longest = claims().iter().map(|claim| claim.numbers.len()).max();
+        interrupted.request();
+    };
+    arena.play_match(PAIR, 5000, &interrupted, &mut watch).expect("the players can play");
+    assert_eq!(longest, Some(1000), "a long match is claimed in part");
 }
 
 #[test]
