@@ -17,7 +17,7 @@ const MARK: [u8; 3] = [0xef, 0xbb, 0xbf];
 ///
 /// Games are read when they are taken: trees have more than fifty times the size of their text.
 pub fn collection(bytes: &[u8]) -> impl Iterator<Item = Result<Tree, String>> {
-    let mut starts = starts(bytes);
+    let (mut starts, is_in_text) = starts(bytes);
     let mut ready = Vec::new().into_iter();
     if starts.is_empty() {
         ready = each(parse(bytes).map_err(|e| e.to_string()));
@@ -25,6 +25,10 @@ pub fn collection(bytes: &[u8]) -> impl Iterator<Item = Result<Tree, String>> {
         starts.push(bytes.len());
     }
     let (mut place, mut scans) = (0, SCANS);
+    // What precedes the first line with a game may be no game, such as a smiley.
+    if is_in_text && starts.len() > 2 && read(bytes, &starts, &mut scans).is_err() {
+        place = 1;
+    }
     std::iter::from_fn(move || {
         loop {
             if let Some(game) = ready.next() {
@@ -116,7 +120,8 @@ fn closing(bytes: &[u8]) -> Option<usize> {
 }
 
 /// Where a line begins with `(;`, blanks and byte-order marks aside, and where the first game begins.
-fn starts(bytes: &[u8]) -> Vec<usize> {
+/// That one may stand within a line of text, which is returned, too.
+fn starts(bytes: &[u8]) -> (Vec<usize>, bool) {
     let blank = |byte: &u8| matches!(byte, b' ' | b'\t') || MARK.contains(byte);
     let line = |at: usize| bytes[..at].iter().rev().take_while(|byte| !matches!(byte, b'\n' | b'\r'));
     let begins = |at: &usize| bytes[*at..].starts_with(b"(;") && line(*at).all(blank);
@@ -124,10 +129,9 @@ fn starts(bytes: &[u8]) -> Vec<usize> {
     // A blank may follow its bracket, and text may precede it; the lines are its variations then, or the games after it.
     let semicolon = |at: usize| bytes[at + 1..].iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b';');
     let mut before = 0..starts.first().copied().unwrap_or(0);
-    if let Some(first) = before.find(|&at| bytes[at] == b'(' && semicolon(at)) {
-        starts.insert(0, first);
-    }
-    starts
+    let first = before.find(|&at| bytes[at] == b'(' && semicolon(at));
+    starts.splice(0..0, first);
+    (starts, first.is_some())
 }
 
 #[cfg(test)]
@@ -172,6 +176,7 @@ mod tests {
         assert_eq!(readable("(;SZ[9])\n\u{feff}(;SZ[9])"), [true, true], "two files, joined");
         assert_eq!(readable("\u{feff}(;SZ[9])\n\u{feff}(;SZ[9])\n"), [true, true]);
         assert_eq!(readable("( ;SZ[9];B[aa]\n(;W[bb])\n(;W[cc]))"), [true], "variations");
+        assert_eq!(readable("nice game (;\n(;SZ[9];B[aa])"), [true]);
         assert_eq!(readable("(\n;SZ[9];B[aa]\n(;W[bb])\n(;W[cc]))\n(;SZ[9])"), [true, true]);
         assert_eq!(readable("game: (;SZ[9])\n(;SZ[9])"), [true, true]);
         let text = "\u{feff}(;SZ[9];B[ee])\n(;SZ[9];B[aa])".as_bytes();
