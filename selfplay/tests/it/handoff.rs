@@ -170,7 +170,7 @@ fn newer_model_takes_over_games_in_progress_where_the_run_follows_within_games()
     let (_folder, run) = a_run();
     let config = config(&["selfplay.follow_within_games=true"]);
     let mut in_progress = InProgressGames::default();
-    let mut until = |progress: selfplay::JobProgress| {
+    let mut until = |progress: JobProgress| {
         if progress.finished < 5 { Ok(ControlFlow::Continue(())) } else { Ok(ControlFlow::Break(())) }
     };
     let job = Job { follow_latest: true, ..job(config, u64::MAX) };
@@ -189,7 +189,7 @@ fn newer_model_takes_over_games_in_progress_where_the_run_follows_within_games()
 fn model_that_plays_again_continues_its_games_in_progress() {
     let (_folder, run) = a_run();
     let mut in_progress = InProgressGames::default();
-    let mut until = |progress: selfplay::JobProgress| {
+    let mut until = |progress: JobProgress| {
         if progress.finished < 5 { Ok(ControlFlow::Continue(())) } else { Ok(ControlFlow::Break(())) }
     };
     let job = Job { follow_latest: true, ..job(config(&["selfplay.follow_within_games=true"]), u64::MAX) };
