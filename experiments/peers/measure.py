@@ -10,6 +10,16 @@ from pathlib import Path
 SAMPLE_SECONDS = 0.5
 
 
+def calls_per_second(function, seconds):
+    """The rate of at least two calls after a first one, which may compile."""
+    function()
+    calls, began = 0, time.monotonic()
+    while calls < 2 or time.monotonic() - began < seconds:
+        function()
+        calls += 1
+    return calls / (time.monotonic() - began)
+
+
 def processor():
     """What Linux says of the first core."""
     core = Path("/proc/cpuinfo").read_text().partition("\n\n")[0]

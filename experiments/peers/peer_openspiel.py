@@ -96,16 +96,6 @@ class UniformEvaluator:
         return [(action, 1 / len(legal)) for action in legal]
 
 
-def calls_per_second(function, seconds):
-    """The rate after a first call, which compiles."""
-    function()
-    calls, began = 0, time.monotonic()
-    while time.monotonic() - began < seconds:
-        function()
-        calls += 1
-    return calls / (time.monotonic() - began)
-
-
 def measure_actor(settings, seconds, null_network, together, results):
     """Of one actor, per second: positions, evaluations, and evaluations of its network alone."""
     import numpy as np
@@ -120,7 +110,7 @@ def measure_actor(settings, seconds, null_network, together, results):
         planes, mask = np.asarray(state.observation_tensor()), np.asarray(state.legal_actions_mask())
         model.inference(planes, mask)  # compiles
         together.wait()
-        network = calls_per_second(lambda: model.inference(planes, mask), seconds)
+        network = measure.calls_per_second(lambda: model.inference(planes, mask), seconds)
         evaluator = evaluators.AlphaZeroEvaluator(game, model)
         evaluations = lambda: evaluator.cache_info().misses
     bot = new_bot(game, settings, evaluator, settings["simulations"], (0.25, settings["alpha"]))
@@ -169,7 +159,7 @@ def measure_updates(settings, seconds, results):
         legals_mask=np.asarray(state.legal_actions_mask(), bool), policy=np.full(82, 1 / 82, np.float32),
         value=np.float32(0))
     batch = utils.TrainInput.stack([example] * settings["batch"])
-    results.put(calls_per_second(lambda: float(model.update(batch).policy), seconds))
+    results.put(measure.calls_per_second(lambda: float(model.update(batch).policy), seconds))
 
 
 def speed(blocks, filters, simulations, seconds, form):

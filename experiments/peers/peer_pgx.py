@@ -268,14 +268,9 @@ def train(settings, folder, minutes, seed):
 
 
 def rate(function, seconds):
-    """Calls per second, after a first call that compiles."""
+    """Calls per second of a function that returns arrays of JAX."""
     import jax
-    jax.block_until_ready(function())
-    calls, began = 0, time.monotonic()
-    while calls < 2 or time.monotonic() - began < seconds:
-        jax.block_until_ready(function())
-        calls += 1
-    return calls / (time.monotonic() - began)
+    return measure.calls_per_second(lambda: jax.block_until_ready(function()), seconds)
 
 
 def play_rate(settings, seconds, null_network=False):
