@@ -37,11 +37,16 @@ impl Inputs {
             Inputs::History | Inputs::LeelaZero => planes::COUNT - 1..planes::COUNT,
             Inputs::Features | Inputs::Tactics => features::KOMI - 1..features::KOMI + 1,
         };
-        Packing { area: size.area(), planes: self.written(), constant, has_dense: self.tell_the_board() }
+        Packing::new(size.area(), self.written(), constant)
     }
 }
 
 impl Packing {
+    /// The dense form is defined for the planes of two sets alone. It would drop planes that another set has.
+    fn new(area: usize, planes: usize, constant: Range<usize>) -> Packing {
+        Packing { area, planes, constant, has_dense: dense::knows(planes) }
+    }
+
     /// Bytes of bits for each position: a bit for each point of each plane.
     pub fn bits(&self) -> usize {
         self.runs().map(|run| run.len().div_ceil(8)).iter().sum()
@@ -280,6 +285,24 @@ mod tests {
             assert!(len == 2 * packing.bits() && unpacked == planes, "{places:?}: {len}");
             places.into_iter().for_each(|place| planes[place] = 0);
         }
+    }
+
+    #[test]
+    fn planes_that_the_dense_form_lacks_survive_packing() {
+        let size = Size::new(5).unwrap();
+        let tactics = Inputs::Tactics.packing(size);
+        let packing = Packing::new(tactics.area, tactics.planes + 1, tactics.constant);
+        assert_eq!(packing.dense_bits(), packing.bits());
+        let mut planes = vec![0; packing.planes()];
+        // On planes of tactics, and on the one that no set has.
+        for plane in [features::COUNT, tactics.planes] {
+            planes[plane * tactics.area + 3] = 1;
+        }
+        let (mut bits, mut scalars) = (Vec::new(), Vec::new());
+        packing.pack_densely(&planes, &mut bits, &mut scalars);
+        let mut unpacked = vec![77; planes.len()];
+        packing.unpack(&bits, &scalars, &mut unpacked);
+        assert_eq!(unpacked, planes);
     }
 
     #[test]

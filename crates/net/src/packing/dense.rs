@@ -125,6 +125,11 @@ fn spread(word: u64) -> [u8; 64] {
     bytes
 }
 
+/// Whether these are the planes of a set that this form is for: features, without and with tactics.
+pub(super) const fn knows(planes: usize) -> bool {
+    matches!(planes, COUNT | TACTICS_COUNT)
+}
+
 /// Bytes of a position.
 pub(super) const fn len(planes: usize, area: usize) -> usize {
     kept(planes) * area.div_ceil(8) + 2 * (POINTS.end - POINTS.start)
