@@ -3,6 +3,7 @@
 
 use std::fmt::Write;
 
+use clap::builder::PossibleValue;
 use clap::{Arg, CommandFactory};
 use config::reference::{Key, Section, sections};
 use config::{Preset, RunConfig};
@@ -131,11 +132,19 @@ fn of_argument(argument: &Arg) -> String {
         text += " (required)";
     }
     let help = argument.get_long_help().or(argument.get_help()).map(ToString::to_string).unwrap_or_default();
-    let possible: Vec<String> =
-        argument.get_possible_values().iter().map(|value| format!("`{}`", value.get_name())).collect();
-    let possible =
-        if takes_values && !possible.is_empty() { format!(": {}", possible.join(", ")) } else { String::new() };
-    item("", &format!("{text}<br>{}{possible}", help.trim().replace("\n\n", "<br>")))
+    let about = format!("{text}<br>{}", help.trim().replace("\n\n", "<br>"));
+    let values = if takes_values { argument.get_possible_values() } else { Vec::new() };
+    let names: Vec<String> = values.iter().map(|value| format!("`{}`", value.get_name())).collect();
+    if names.is_empty() {
+        return item("", &about);
+    }
+    if values.iter().all(|value| value.get_help().is_none()) {
+        return item("", &format!("{about}: {}", names.join(", ")));
+    }
+    let of_value = |(name, value): (&String, &PossibleValue)| {
+        item("  ", &format!("{name}: {}", value.get_help().map(ToString::to_string).unwrap_or_default()))
+    };
+    item("", &about) + &names.iter().zip(&values).map(of_value).collect::<String>()
 }
 
 #[cfg(test)]

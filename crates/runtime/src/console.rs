@@ -11,11 +11,11 @@ use tracing_subscriber::fmt::MakeWriter;
 /// Format of log lines.
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LogFormat {
-    /// Short lines and progress bars on a terminal, JSON otherwise.
+    /// Short lines and progress bars on a terminal; elsewhere plain for interactive commands, JSON for others
     Auto,
-    /// Plain lines with the full time, and no bars redrawn.
+    /// Plain lines with the full time, and no bars redrawn
     Plain,
-    /// One JSON object a line.
+    /// One JSON object a line
     Json,
 }
 

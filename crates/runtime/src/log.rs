@@ -20,7 +20,7 @@ pub struct LogArgs {
     #[arg(long, env = "TENGEN_LOG_LEVEL", default_value = "info", value_name = "LEVEL", global = true, value_parser = filter)]
     pub log_level: String,
 
-    /// Log format; auto: plain on a terminal and for interactive commands, JSON elsewhere
+    /// Log format
     #[arg(long, env = "TENGEN_LOG_FORMAT", default_value = "auto", value_name = "FORMAT", global = true)]
     pub log_format: LogFormat,
 }
