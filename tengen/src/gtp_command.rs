@@ -12,8 +12,9 @@ use runtime::{Classify, Stop};
 
 use crate::player::PlayerArgs;
 
-/// Arguments of `tengen gtp`.
+/// Arguments of `tengen gtp`. A game has one search, on one thread, whatever `--threads` and its variable say.
 #[derive(clap::Args, Debug)]
+#[command(mut_arg("threads", |threads| threads.hide(true)))]
 pub(crate) struct Args {
     #[command(flatten)]
     model: PlayerArgs,
@@ -66,7 +67,7 @@ fn played(openings: Openings) -> impl Fn(&Game, f32) -> Option<Move> {
 /// # Errors
 /// No such model, or one that cannot be opened.
 pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
-    let Player { config, searcher: opened, any_size } = args.model.open(store, "gtp", WIDTH, stop)?;
+    let Player { config, searcher: opened, any_size } = args.model.on_one_thread().open(store, "gtp", WIDTH, stop)?;
     let visits = args.visits.unwrap_or(config.search.visits);
     let setup = Setup {
         size: Size::new(config.game.size).misconfigured()?,

@@ -15,7 +15,7 @@ use store::Store;
 const PATIENCE: Duration = Duration::from_millis(100);
 
 /// Which model, and where it runs.
-#[derive(clap::Args, Debug)]
+#[derive(clap::Args, Clone, Debug)]
 pub(crate) struct PlayerArgs {
     /// Model: v15-330, v15 for the newest of run v15, 9x9-demo (built in), a file of weights, uniform or random
     #[arg(long, env = "TENGEN_MODEL", value_name = "MODEL|FILE")]
@@ -33,6 +33,13 @@ pub(crate) struct PlayerArgs {
 }
 
 impl PlayerArgs {
+    /// The same for a command that searches on one thread, whose log names as many.
+    pub(crate) fn on_one_thread(&self) -> PlayerArgs {
+        let mut args = self.clone();
+        args.resources.devices.threads = Some(1);
+        args
+    }
+
     /// Opens the model, for batches of so many positions. `client` is the name of the program for inference servers.
     pub(crate) fn open(&self, store: &str, client: &str, batch: usize, stop: &Stop) -> anyhow::Result<Player> {
         let models = Models::new(Store::open_or_empty(store)?);
