@@ -12,7 +12,7 @@ pub struct RunConfig {
     /// Version of this format.
     #[schemars(range(min = 2, max = 2))]
     pub schema: u32,
-    /// Seed of all randomness: on CPUs the same seed plays the same games.
+    /// Seed of all randomness: on CPUs of one kind `tengen run` repeats a run by its seed.
     pub seed: u64,
     /// The rules of the game.
     pub game: Game,
