@@ -32,8 +32,8 @@ use crate::{bench, doctor, import, options, plan, prune, run_command};
 
 /// Train a Go network by self-play on one machine, play with it and study it.
 ///
-/// Other programs: `trainer` (bootstrap, export and import networks), `evaluator` (matches, ratings, reports), `selfplay`,
-/// `shuffler` and `inference`.
+/// Other programs: `trainer` (bootstrap, export and import networks), `evaluator` (matches, ratings, reports),
+/// `selfplay`, `shuffler` and `inference`.
 #[derive(Parser, Debug)]
 #[command(version, max_term_width = 100, after_help = runtime::exit_codes())]
 pub struct Args {

@@ -19,7 +19,7 @@ pub enum Preset {
     NineByNineGpu,
     /// `19x19-gpu.toml`: 19x19 from random play on GPUs.
     NineteenByNineteenGpu,
-    /// `tiny.toml`: 5x5 in minutes.
+    /// `tiny.toml`: 5x5 in a minute.
     Tiny,
     /// `minigo/base.toml`: Minigo's settings on 19x19 where it published them.
     Minigo,
