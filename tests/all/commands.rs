@@ -12,9 +12,8 @@ use tests::{program, repository, succeed};
 const TUTORIAL: [&str; 5] = ["first-run", "notebook", "bootstrap", "play", "cluster"];
 
 /// Commands of the blocks that are checked without being run, with the reason. All others run.
-const NOT_RUN: [(&str, &str); 5] = [
+const NOT_RUN: [(&str, &str); 4] = [
     ("make run", "trains for more than 20 minutes; a dry run checks the target"),
-    ("make test", "would run this test; a dry run checks the target"),
     ("cargo build --release", "compiles for minutes; the programs of this build are used instead"),
     ("make dist", "compiles for minutes; a dry run checks the target"),
     ("pip install target/dist/tengen-*.whl", "needs the wheel, which scripts/try-dist tries"),
