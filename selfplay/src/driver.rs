@@ -166,6 +166,8 @@ impl<'a> Driver<'a> {
             model: model.clone(),
             worker: self.options.worker.clone(),
             games: games.unwrap_or(u64::MAX),
+            // Where a run is followed, a newer model or the games of other workers end the job earlier.
+            whole: self.options.games == Games::Wanted || (games.is_some() && !follow_latest),
             threads: self.options.threads,
             cache: self.options.cache,
             evaluations: kept.transpose()?.flatten(),

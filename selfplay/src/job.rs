@@ -24,6 +24,8 @@ pub struct Job {
     pub worker: String,
     /// Games this worker shall have published with this model when the job is done.
     pub games: u64,
+    /// Whether nothing but a stop ends the job before all of them are played. Its calibration games come first then.
+    pub whole: bool,
     /// Worker threads.
     pub threads: usize,
     /// Bytes for evaluations that are needed again, for each thread.

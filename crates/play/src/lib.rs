@@ -8,6 +8,7 @@
 mod batches;
 mod built_in;
 mod cached;
+mod calibration_games;
 mod external_player;
 mod game_randomization;
 mod instrumented;
@@ -23,11 +24,12 @@ mod termination;
 
 pub use built_in::{RandomModel, Uniform};
 pub use cached::Cached;
+pub use calibration_games::CalibrationGames;
 pub use external_player::{ExternalPlayer, PlayerError, Response};
 pub use instrumented::{EvaluatorCounts, EvaluatorStats, Instrumented};
 pub use matches::{By, Finish, Match, MatchSpec, Side, Void};
 pub use scheduler::{BatchedGame, run};
 pub use search_driver::{Budget, SearchDriver};
 pub use seed::{Seed, game_seed, generator};
-pub use selfplay::{Selfplay, SelfplaySpec, is_calibration};
+pub use selfplay::{Selfplay, SelfplaySpec};
 pub use stored::{EvaluationStore, Stored};

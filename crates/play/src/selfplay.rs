@@ -5,6 +5,7 @@ use go::{Color, Game, Move};
 use mcts::{Evaluator, RootMove, Settings, choice};
 use record::{GameRecord, Handoff, SearchKind, Turn};
 
+use crate::calibration_games::CalibrationGames;
 use crate::game_randomization::GameRandomization;
 use crate::opening::opening;
 use crate::search_plan::{SearchPlan, SearchPlanner};
@@ -36,7 +37,7 @@ impl SelfplaySpec {
     /// the mover would have resigned.
     pub fn new(config: &PlayConfig, model: &str, worker: &str, index: u64, threshold: Option<f32>) -> SelfplaySpec {
         let seed = game_seed(config.seed, model, worker, index);
-        let (selfplay, resign) = (&config.selfplay, &config.resign);
+        let selfplay = &config.selfplay;
         let randomization = GameRandomization::draw(&config.game, selfplay, seed);
         let mut header = GameHeader::new(
             (&config.game, &config.search),
@@ -46,7 +47,7 @@ impl SelfplaySpec {
             seed,
             config.search.visits,
         );
-        header.record.calibration = is_calibration(index, resign.calibration_fraction);
+        header.record.calibration = CalibrationGames::of(config, model, worker).contains(index);
         // By the hash of its id, so that a game is always in the same set.
         header.record.holdout = header.record.id.share() < f64::from(selfplay.holdout_fraction);
         header.record.komi = randomization.komi;
@@ -72,17 +73,6 @@ impl SelfplaySpec {
         self.header.timed = timed;
         self
     }
-}
-
-/// Whether the `index`-th game of a series is a calibration game.
-///
-/// The first game is one, and of every n games ⌈share·n⌉ are: the share is exact from the start, and new models are
-/// calibrated at once.
-pub fn is_calibration(index: u64, share: f32) -> bool {
-    // In whole millionths, so that no rounding adds or drops a game.
-    let millionths = (f64::from(share) * 1e6).round() as u128;
-    let due = |games: u64| (u128::from(games) * millionths).div_ceil(1_000_000);
-    due(index + 1) > due(index)
 }
 
 /// A self-play game in progress.
@@ -142,7 +132,7 @@ impl Selfplay {
     }
 
     /// Resumes a game of the run `config` where another process [left](Selfplay::record) it, with `model`. Komi,
-    /// searches and the game's threshold stay what they were.
+    /// searches, the game's threshold and whether it is a calibration game stay what they were.
     ///
     /// # Errors
     /// Moves that are not legal, or a game that no worker of this run can have begun.
@@ -160,6 +150,7 @@ impl Selfplay {
         }
         spec.threshold = left.resign_threshold;
         spec.header.record.started_at = left.started_at;
+        spec.header.record.calibration = left.calibration;
         let rng = generator(spec.header.record.seed);
         let mut game = Selfplay::set_up(spec, board, left.turns, rng);
         (game.handoffs, game.would_resign) = (left.handoffs, left.would_resign_turn);
@@ -261,20 +252,5 @@ impl BatchedGame for Selfplay {
         let handoffs = std::mem::take(&mut self.handoffs);
         let record = finished(&self.spec.header, ending, turns, self.spec.threshold, self.would_resign);
         Some(GameRecord { handoffs, ..record })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn calibration_starts_at_once_and_keeps_its_share() {
-        assert!(is_calibration(0, 0.1));
-        for games in [10, 100, 1000] {
-            assert_eq!((0..games).filter(|&index| is_calibration(index, 0.1)).count() as u64, games / 10);
-        }
-        assert_eq!((0..50).filter(|&index| is_calibration(index, 0.0)).count(), 0);
-        assert_eq!((0..50).filter(|&index| is_calibration(index, 1.0)).count(), 50);
     }
 }

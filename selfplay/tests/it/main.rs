@@ -39,6 +39,7 @@ fn job(config: RunConfig, games: u64) -> Job {
         model: ModelId::Random,
         worker: "w".to_owned(),
         games,
+        whole: false,
         threads: 2,
         cache: 1 << 16,
         evaluations: None,
