@@ -107,7 +107,7 @@ impl Bound {
     /// Counts the published games, after reading `READ` new files at most, and returns whether they are enough.
     fn count(&mut self, run: &Run) -> Result<bool, StoreError> {
         let files = run.games().files(self.model)?;
-        let may_hold = files.len() as u64 * self.games_per_file;
+        let may_hold = (files.len() as u64).saturating_mul(self.games_per_file);
         if may_hold >= self.wanted && (self.in_positions || may_hold >= self.most) {
             let new = files.iter().filter(|file| !self.known.contains_key(file)).take(READ);
             let new: Vec<FileRef> = new.cloned().collect();
@@ -213,6 +213,20 @@ mod tests {
         assert_eq!((bound.known.len(), bound.games()), (5, 44));
         publish("f", 1);
         assert!(bound.count(&run).expect("memory can be read"));
+    }
+
+    #[test]
+    fn bound_counts_files_of_any_number_of_games() {
+        let run = Store::in_memory().expect("memory").run(&"r".parse().expect("a name"));
+        let per_file = format!("selfplay.games_per_file={}", i64::MAX);
+        let mut bound = Bound::new(&config(&[&per_file]), 1, Some(40)).expect("there is one");
+        let board = Board::new(5).expect("a size");
+        for worker in ["a", "b", "c"] {
+            let games: Vec<_> = (0..10).map(|index| synthetic::game("r-1", worker, index, board, 8)).collect();
+            run.games().publish(1, worker, &games).expect("memory can be written");
+        }
+        assert!(!bound.count(&run).expect("memory can be read"));
+        assert_eq!(bound.games(), 30);
     }
 
     #[test]

@@ -15,6 +15,9 @@ use crate::job::{Job, JobProgress, Shared};
 use crate::live::LiveGame;
 use crate::{SelfplayError, series, worker};
 
+/// Finished games that wait for their publication, at most: the channel reserves memory for all of them.
+const MOST_WAITING: usize = 1024;
+
 /// Plays until the wanted games are published, or `stop` is requested; then games in progress are discarded or handed off
 /// ([`Job::handoff_on_shutdown`]), and finished games are published all the same.
 ///
@@ -55,7 +58,7 @@ pub fn play(
     let mut progress = std::thread::scope(|scope| {
         // Threads that finish games faster than those are published wait, so that little remains to publish when the process
         // is to stop.
-        let (sender, finished) = mpsc::sync_channel(config.selfplay.games_per_file);
+        let (sender, finished) = mpsc::sync_channel(config.selfplay.games_per_file.min(MOST_WAITING));
         let threads: Vec<_> = (games.iter_mut().enumerate())
             .map(|(thread, games)| {
                 let (shared, sender) = (&shared, sender.clone());

@@ -32,6 +32,13 @@ fn play_fills_files_with_games_per_file_games() {
 }
 
 #[test]
+fn play_any_number_of_games_per_file_needs_no_memory_for_them() {
+    let (_folder, run) = a_run();
+    let done = finish(&run, &job(config(&["selfplay.games_per_file=1000000000000"]), 2));
+    assert_eq!((done.finished, run.games().files(0).unwrap().len()), (2, 1));
+}
+
+#[test]
 fn play_games_do_not_depend_on_threads() {
     let games = [1, 3].map(|threads| {
         let (_folder, run) = a_run();
