@@ -11,6 +11,8 @@ use crate::error::rule;
 #[serde(deny_unknown_fields)]
 pub struct Resign {
     /// Fraction of calibration games, in which resignation is disabled.
+    ///
+    /// At 0 no game resigns either: without calibration games there is no threshold.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub calibration_fraction: f32,
     /// Fraction of calibration games whose winner would have resigned.
