@@ -11,7 +11,7 @@ use crate::{ConfigError, Search};
 #[serde(deny_unknown_fields)]
 pub struct Evaluate {
     /// Visits per move of a match game.
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = 10_000_000))]
     pub visits: u32,
     /// Positions in a batch of either player.
     ///
@@ -57,7 +57,8 @@ mod tests {
 
     #[test]
     fn values_out_of_range_are_errors() {
-        assert_eq!(error(&["evaluate.visits=0"]), "evaluate.visits is 0: must be at least 1");
+        assert_eq!(error(&["evaluate.visits=0"]), "evaluate.visits is 0: must be from 1 to 10000000");
+        assert!(error(&["evaluate.visits=10000001"]).contains("must be from 1 to 10000000"));
         assert_eq!(error(&["evaluate.batch=7"]), "evaluate.batch is 7: must be at least search.leaves");
         assert_eq!(error(&["evaluate.opening_moves=3"]), "evaluate.opening_moves is 3: must be a multiple of 2");
         assert_eq!(error(&["evaluate.games_per_pair=0"]), "evaluate.games_per_pair is 0: must be at least 2");

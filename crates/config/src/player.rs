@@ -259,6 +259,7 @@ mod tests {
         let error = "leafs=2".parse::<Overrides>().unwrap().apply(&config).unwrap_err().to_string();
         assert!(error.contains("search.leafs") && error.contains("leaves"), "{error}");
         assert!("leaves=99".parse::<Overrides>().unwrap().apply(&config).is_err());
+        assert!("visits=20000000".parse::<Overrides>().unwrap().apply(&config).is_err(), "more than a search adds up");
     }
 
     #[test]

@@ -32,7 +32,7 @@ pub struct Selfplay {
     /// Visits of a fast search, inherited ones included.
     ///
     /// Below `search.visits` when `full_search_fraction` is below 1. KataGo: a sixth of them.
-    #[schemars(range(min = 1))]
+    #[schemars(range(min = 1, max = 10_000_000))]
     pub fast_visits: u32,
     /// Fraction of games that open with moves sampled from the raw policy.
     ///
@@ -137,6 +137,7 @@ mod tests {
             error(&["selfplay.full_search_fraction=0.25", "selfplay.fast_visits=800"]),
             "selfplay.fast_visits is 800: must be below search.visits with selfplay.full_search_fraction below 1"
         );
+        assert!(error(&["selfplay.fast_visits=10000001"]).contains("must be from 1 to 10000000"));
         assert_eq!(error(&["selfplay.batch=7"]), "selfplay.batch is 7: must be at least search.leaves");
         assert!(error(&["selfplay.batch=65537"]).contains("must be from 1 to 65536"));
         assert!(error(&["selfplay.policy_opening_fraction=1.5"]).contains("must be from 0 to 1"));
