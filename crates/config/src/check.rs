@@ -13,7 +13,7 @@ impl RunConfig {
         self.search.check(&self.game)?;
         self.selfplay.check(&self.search)?;
         self.resign.check()?;
-        self.evaluate.check(&self.search)?;
+        self.evaluate.check(&self.search, &self.game)?;
         self.window.check()?;
         self.train.check()?;
         self.train.grow.iter().try_for_each(|grow| self.check_growth(grow.from_model))?;

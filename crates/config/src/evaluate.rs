@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::rule;
-use crate::{ConfigError, Search};
+use crate::{ConfigError, Game, Search};
 
 /// Matches between models.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -20,7 +20,7 @@ pub struct Evaluate {
     pub batch: usize,
     /// Random moves at the start of a game.
     ///
-    /// Each opening is played with both colours.
+    /// Each opening is played with both colours. At most half of the points, and below `game.move_limit`.
     #[schemars(extend("multipleOf" = 2))]
     pub opening_moves: usize,
     /// Games per pairing.
@@ -46,14 +46,21 @@ pub enum Pairing {
 }
 
 impl Evaluate {
-    pub(crate) fn check(&self, search: &Search) -> Result<(), ConfigError> {
-        rule(self.batch >= search.leaves, "evaluate.batch", self.batch, "must be at least search.leaves")
+    pub(crate) fn check(&self, search: &Search, game: &Game) -> Result<(), ConfigError> {
+        rule(self.batch >= search.leaves, "evaluate.batch", self.batch, "must be at least search.leaves")?;
+        // Longer ones decide the game, and one that reaches the limit is the game.
+        rule(
+            self.opening_moves <= game.size * game.size / 2 && self.opening_moves < game.move_limit,
+            "evaluate.opening_moves",
+            self.opening_moves,
+            "must be at most half of the points, and below game.move_limit",
+        )
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::test::error;
+    use crate::test::{error, minigo};
 
     #[test]
     fn values_out_of_range_are_errors() {
@@ -61,6 +68,11 @@ mod tests {
         assert!(error(&["evaluate.visits=10000001"]).contains("must be from 1 to 10000000"));
         assert_eq!(error(&["evaluate.batch=7"]), "evaluate.batch is 7: must be at least search.leaves");
         assert_eq!(error(&["evaluate.opening_moves=3"]), "evaluate.opening_moves is 3: must be a multiple of 2");
+        let long = "must be at most half of the points, and below game.move_limit";
+        assert_eq!(error(&["evaluate.opening_moves=182"]), format!("evaluate.opening_moves is 182: {long}"));
+        let limited = ["game.move_limit=180", "evaluate.opening_moves=180"];
+        assert_eq!(error(&limited), format!("evaluate.opening_moves is 180: {long}"));
+        minigo(&["game.move_limit=181", "evaluate.opening_moves=180"]);
         assert_eq!(error(&["evaluate.games_per_pair=0"]), "evaluate.games_per_pair is 0: must be at least 2");
         assert!(error(&["evaluate.every=0"]).contains("must be at least 1"));
     }
