@@ -1,7 +1,7 @@
 //! Readable records: SGF that any editor opens.
 
-use go::Move;
 use go::sgf;
+use go::{Move, Scoring};
 
 use crate::{EndReason, GameRecord, Handoff, Outcome, SearchAnnotations, SearchKind, TopMove, Turn};
 
@@ -37,12 +37,20 @@ impl GameRecord {
             outcome: Some(self.outcome.sgf_result(self.score, self.end)),
             black: player(&self.black),
             white: player(&self.white),
-            rules: "Tromp-Taylor".to_owned(),
+            rules: self.rules().to_owned(),
             application: Some(application),
             comment: self.comment(),
             ..sgf::Record::new(self.size)
         };
         record.to_sgf()
+    }
+
+    /// The rules that lead to the score. By those of Tromp and Taylor dead stones count where they stand.
+    fn rules(&self) -> &'static str {
+        match self.scoring {
+            Scoring::PassAlive => "Chinese",
+            Scoring::Area => "Tromp-Taylor",
+        }
     }
 
     /// What there is to know of the game as a whole.

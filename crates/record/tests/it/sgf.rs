@@ -39,6 +39,16 @@ fn result_is_the_one_of_the_record() {
 }
 
 #[test]
+fn rules_are_those_of_the_score_and_import_takes_it() {
+    for (scoring, rules) in [(Scoring::PassAlive, "Chinese"), (Scoring::Area, "Tromp-Taylor")] {
+        let text = GameRecord { scoring, ..a_game() }.to_sgf();
+        assert_eq!(sgf::Record::parse(text.as_bytes()).unwrap().rules, rules);
+        let tree = sgf::collection(text.as_bytes()).next().unwrap().unwrap();
+        assert_eq!(converter().convert(0, &tree).unwrap().score, Some(-3.5));
+    }
+}
+
+#[test]
 fn comments_say_what_the_search_thought() {
     let mut game = a_game();
     game.would_resign_turn = Some(1);
@@ -100,17 +110,21 @@ fn notes_show_depth_variation_and_the_best_moves() {
     assert!(read.comment.contains("mean depth 3.25"), "{}", read.comment);
 }
 
-/// Why a game is of no use to a run on 9x9.
-fn refusal(text: &str) -> String {
-    let converter = Converter {
+/// For a run on 9x9.
+fn converter() -> Converter {
+    Converter {
         size: Size::new(9).unwrap(),
         scoring: Scoring::PassAlive,
         config_digest: "digest".to_owned(),
         holdout: 0.0,
         worker: "games.sgf".to_owned(),
-    };
+    }
+}
+
+/// Why a game is of no use to that run.
+fn refusal(text: &str) -> String {
     let tree = sgf::collection(text.as_bytes()).next().unwrap().unwrap();
-    converter.convert(0, &tree).unwrap_err()
+    converter().convert(0, &tree).unwrap_err()
 }
 
 #[test]
