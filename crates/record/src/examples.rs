@@ -75,7 +75,8 @@ pub fn to_batch(examples: &[Example]) -> RecordBatch {
         ),
         numbers::<Float32Type>(
             "best_child_value",
-            "mean value of the most visited move, for Black, -1 to 1",
+            "mean value of the best move, for Black, -1 to 1: the most visited one, or after a Gumbel search the one \
+             that sequential halving chose",
             rows().map(|e| e.best_child_value),
         ),
         numbers::<Float32Type>(

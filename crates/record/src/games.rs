@@ -176,7 +176,8 @@ fn turn_columns(games: &[GameRecord]) -> Vec<Column> {
         }),
         each_turn(
             "best_child_values",
-            "mean value of each turn's most visited move, for Black, -1 to 1",
+            "mean value of each turn's best move, for Black, -1 to 1: the most visited one, or after a Gumbel search \
+             the one that sequential halving chose",
             games,
             |turn| turn.best_child_value,
         ),
