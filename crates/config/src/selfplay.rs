@@ -44,7 +44,7 @@ pub struct Selfplay {
     /// Mean number of those moves; KataGo: 4 % of the points.
     ///
     /// Geometric: n moves with probability m^n / (1 + m)^(n + 1).
-    #[schemars(range(min = 0.0))]
+    #[schemars(range(min = 0.0, max = 10_000.0))]
     pub policy_opening_moves: f32,
     /// Fraction of games that open with random moves, as match games do.
     ///
@@ -67,7 +67,7 @@ pub struct Selfplay {
     #[schemars(range(min = 0.0, max = 1.0))]
     pub noise_weight: f32,
     /// Dirichlet concentration on 19x19, scaled by 361 / area.
-    #[schemars(extend("exclusiveMinimum" = 0.0))]
+    #[schemars(range(max = 1000.0), extend("exclusiveMinimum" = 0.0))]
     pub noise_alpha: f32,
     /// Moves sampled from the visits at the start of a game.
     ///
@@ -141,7 +141,10 @@ mod tests {
         assert_eq!(error(&["selfplay.batch=7"]), "selfplay.batch is 7: must be at least search.leaves");
         assert!(error(&["selfplay.batch=65537"]).contains("must be from 1 to 65536"));
         assert!(error(&["selfplay.policy_opening_fraction=1.5"]).contains("must be from 0 to 1"));
-        assert!(error(&["selfplay.policy_opening_moves=-1"]).contains("must be at least 0"));
+        assert!(error(&["selfplay.policy_opening_moves=-1"]).contains("must be from 0 to 10000"));
+        assert!(error(&["selfplay.policy_opening_moves=10001"]).contains("must be from 0 to 10000"));
+        assert!(error(&["selfplay.noise_alpha=1001"]).contains("must be above 0, up to 1000"));
+        assert!(error(&["selfplay.noise_alpha=0"]).contains("must be above 0, up to 1000"));
         assert!(error(&["selfplay.komi_deviation=inf"]).contains("selfplay.komi_deviation"));
         assert!(error(&["selfplay.holdout_fraction=0.6"]).contains("must be from 0 to 0.5"));
         assert_eq!(error(&["selfplay.games=0"]), "selfplay.games is 0: must be at least 1");

@@ -1,6 +1,6 @@
 //! Dirichlet noise for the root.
 
-use rand::Rng;
+use rand::{Rng, RngExt};
 
 use crate::sample;
 
@@ -27,9 +27,12 @@ impl Noise {
 fn dirichlet(alpha: f32, len: usize, rng: &mut impl Rng) -> Vec<f32> {
     let draws: Vec<f64> = (0..len).map(|_| sample::gamma(alpha.into(), rng)).collect();
     let sum: f64 = draws.iter().sum();
-    // With a tiny alpha every draw can underflow to zero; a flat draw is then the harmless one.
-    let normalise = |draw: f64| if sum > 0.0 { draw / sum } else { 1.0 / len as f64 };
-    draws.into_iter().map(|draw| normalise(draw) as f32).collect()
+    if sum > 0.0 {
+        return draws.into_iter().map(|draw| (draw / sum) as f32).collect();
+    }
+    // With a tiny alpha every draw can underflow to zero. One of them is then far larger than the others.
+    let largest = rng.random_range(0..len.max(1));
+    (0..len).map(|index| if index == largest { 1.0 } else { 0.0 }).collect()
 }
 
 #[cfg(test)]
@@ -38,6 +41,7 @@ mod tests {
     use rand_xoshiro::Xoshiro256PlusPlus;
 
     use super::*;
+    use crate::formula::noise_alpha;
 
     /// Mean and variance of one component are 1/n and (n − 1)/(n²(nα + 1)).
     #[test]
@@ -62,9 +66,25 @@ mod tests {
         assert!(priors[0] >= 0.375 && priors[1] >= 0.225 && priors[2] >= 0.15 && priors[3] >= 0.0);
     }
 
+    /// The limit of the distribution.
     #[test]
-    fn vanishing_alpha_gives_flat_noise() {
-        let eta = dirichlet(1e-30, 4, &mut Xoshiro256PlusPlus::seed_from_u64(1));
-        assert!((eta.iter().sum::<f32>() - 1.0).abs() < 1e-6, "{eta:?}");
+    fn vanishing_alpha_puts_all_noise_on_a_random_move() {
+        let (mut rng, mut chosen) = (Xoshiro256PlusPlus::seed_from_u64(1), [0; 4]);
+        for _ in 0..100 {
+            let eta = dirichlet(1e-30, 4, &mut rng);
+            let slot = eta.iter().position(|&share| share == 1.0).expect("a move has all of it");
+            assert_eq!(eta.iter().sum::<f32>(), 1.0, "{eta:?}");
+            chosen[slot] += 1;
+        }
+        // 25 each are expected; four standard deviations are 17.3.
+        assert!(chosen.iter().all(|&draws| draws > 7), "{chosen:?}");
+    }
+
+    #[test]
+    fn mixture_is_finite_with_the_largest_alpha_of_the_smallest_board() {
+        let (mut priors, mut rng) = ([0.2; 5], Xoshiro256PlusPlus::seed_from_u64(7));
+        Noise { weight: 0.25, alpha: noise_alpha(1000.0, 4) }.mix(&mut priors, &mut rng);
+        // So much alpha is flat noise.
+        assert!(priors.iter().all(|prior| (prior - 0.2).abs() < 0.01), "{priors:?}");
     }
 }
