@@ -39,22 +39,24 @@ fn selfplay(config: &RunConfig, slots: usize, games: std::ops::Range<u64>, thres
     sorted(play(&mut [&mut RandomModel::new()], slots, games.map(start)))
 }
 
-/// Gives every position the same flat policy and the same value.
+/// Gives every position the same value, and the same policy: flat, or one move alone.
 struct Opinion {
     tickets: Tickets,
     value: Value,
+    only: Option<usize>,
     policy: Vec<f32>,
 }
 
 impl Opinion {
     fn new(black: f32) -> Opinion {
-        Opinion { tickets: Tickets::default(), value: Value::for_black(black), policy: Vec::new() }
+        Opinion { tickets: Tickets::default(), value: Value::for_black(black), only: None, policy: Vec::new() }
     }
 }
 
 impl Evaluator for Opinion {
     fn submit(&mut self, request: Request<'_>) -> Ticket {
-        self.policy = vec![1.0; request.game.size().moves()];
+        let moves = request.game.size().moves();
+        self.policy = (0..moves).map(|mv| if self.only.is_none_or(|only| only == mv) { 1.0 } else { 0.0 }).collect();
         self.tickets.issue()
     }
 

@@ -264,6 +264,20 @@ fn notes_agree_with_the_turns() {
 }
 
 #[test]
+fn surprise_of_a_move_without_a_prior_is_in_the_range_of_records() {
+    // With noise alone the one visit is of a move to which the network gives nothing.
+    let config = config(&["selfplay.noise_weight=1.0", "search.visits=1", "search.leaves=1", "game.move_limit=4"]);
+    let start = |index| Selfplay::new(SelfplaySpec::new(&config.at(0), "uniform", "0", index, None));
+    let mut model = Opinion { only: Some(0), ..Opinion::new(0.0) };
+    let records = play(&mut [&mut model], 4, (0..4).map(start));
+    let surprises = records.iter().flat_map(|record| &record.turns).filter_map(|turn| turn.policy_surprise);
+    assert!(surprises.fold(0.0, f32::max) > 87.0);
+    for record in records {
+        record.examples().expect("every turn is a good example");
+    }
+}
+
+#[test]
 fn openings_are_drawn_from_the_policy_without_passes() {
     let config = config(&[
         "selfplay.policy_opening_fraction=1.0",
