@@ -5,6 +5,7 @@
 //! every x86-64 CPU. So the scales are a function of the file alone.
 
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 use std::thread;
 
 use cpu::{Description, InstructionSet, Scales, Session};
@@ -49,49 +50,29 @@ impl Weights {
         self.stored_scales().map_or_else(|| self.of_own_games(set), |stored| Ok(stored.clone()))
     }
 
-    /// A session in f32 that observes how large transformed inputs get.
-    fn observing(&self, set: InstructionSet) -> Result<Session, NetError> {
-        let model = cpu::Model::new(&self.description()?, cpu::Precision::F32, set)?;
-        Ok(model.session().observing())
+    /// The network in f32, as it is calibrated.
+    fn exact(&self, set: InstructionSet) -> Result<Arc<cpu::Model>, NetError> {
+        Ok(cpu::Model::new(&self.description()?, cpu::Precision::F32, set)?)
     }
 
-    /// On all cores, each of which sees some of the examples. The largest magnitudes are those of all.
+    /// On all cores, each of which sees some of the examples. The largest magnitudes are those of all. The threads share the
+    /// packed weights: a copy for each would be gigabytes for a large network on many cores.
     fn of_examples(&self, examples: &[Example], set: InstructionSet) -> Result<Scales, NetError> {
+        let (shape, model) = (self.shape(), &self.exact(set)?);
         let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get);
         // Whole rounds of the symmetries, so that each example is seen in the same one on every machine.
         let share = examples.len().div_ceil(threads).next_multiple_of(BATCH);
         let observed: Result<Vec<Scales>, NetError> = thread::scope(|scope| {
-            let shares = examples.chunks(share).map(|examples| scope.spawn(move || self.of_share(examples, set)));
+            let shares = examples.chunks(share).map(|examples| scope.spawn(move || of_share(shape, model, examples)));
             let threads: Vec<_> = shares.collect();
             threads.into_iter().map(|thread| thread.join().expect("an observing thread does not panic")).collect()
         });
         Ok(observed?.into_iter().reduce(largest).unwrap_or(Scales(Vec::new())))
     }
 
-    fn of_share(&self, examples: &[Example], set: InstructionSet) -> Result<Scales, NetError> {
-        let Shape { size, inputs, .. } = self.shape();
-        let mut session = self.observing(set)?;
-        let mut planes = vec![0; BATCH * inputs.len(size)];
-        let (mut policies, mut values) = (vec![0.0; BATCH * size.moves()], vec![0.0; BATCH]);
-        let mut replay = Replay::new(size);
-        for examples in examples.chunks(BATCH) {
-            let rows = planes.chunks_exact_mut(inputs.len(size));
-            for ((example, planes), &symmetry) in examples.iter().zip(rows).zip(Symmetry::ALL.iter().cycle()) {
-                if example.size != size {
-                    return Err(NetError::OtherBoard { expected: size, found: example.size });
-                }
-                inputs.of_example(example, symmetry, &mut replay, planes)?;
-            }
-            let count = examples.len();
-            let (policies, values) = (&mut policies[..count * size.moves()], &mut values[..count]);
-            session.evaluate(&planes[..count * inputs.len(size)], policies, values);
-        }
-        found(session)
-    }
-
     fn of_own_games(&self, set: InstructionSet) -> Result<Scales, NetError> {
         let shape = self.shape();
-        let mut network = Network::new(shape, GAMES, self.observing(set)?);
+        let mut network = Network::new(shape, GAMES, self.exact(set)?.session().observing());
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(SEED);
         let mut games = vec![Game::new(shape.size); GAMES];
         for (nth, game) in games.iter_mut().enumerate() {
@@ -112,6 +93,28 @@ impl Weights {
         }
         found(network.into_evaluator())
     }
+}
+
+/// The scales that some examples ask for.
+fn of_share(shape: Shape, model: &Arc<cpu::Model>, examples: &[Example]) -> Result<Scales, NetError> {
+    let Shape { size, inputs, .. } = shape;
+    let mut session = model.session().observing();
+    let mut planes = vec![0; BATCH * inputs.len(size)];
+    let (mut policies, mut values) = (vec![0.0; BATCH * size.moves()], vec![0.0; BATCH]);
+    let mut replay = Replay::new(size);
+    for examples in examples.chunks(BATCH) {
+        let rows = planes.chunks_exact_mut(inputs.len(size));
+        for ((example, planes), &symmetry) in examples.iter().zip(rows).zip(Symmetry::ALL.iter().cycle()) {
+            if example.size != size {
+                return Err(NetError::OtherBoard { expected: size, found: example.size });
+            }
+            inputs.of_example(example, symmetry, &mut replay, planes)?;
+        }
+        let count = examples.len();
+        let (policies, values) = (&mut policies[..count * size.moves()], &mut values[..count]);
+        session.evaluate(&planes[..count * inputs.len(size)], policies, values);
+    }
+    found(session)
 }
 
 /// The larger of the magnitudes in each place.
