@@ -285,6 +285,15 @@ fn export_without_a_model_with_weights_is_refused() {
 }
 
 #[test]
+fn export_of_a_network_that_leela_zero_cannot_have_is_refused() {
+    let store = TestStore::new();
+    let file = beside(&store, "features.safetensors");
+    fs::write(&file, weights(Inputs::Features).to_bytes()).unwrap();
+    let words = ["export", "--model", &file, "--format", "leela-zero", "--out", "never"];
+    assert_refused(&store, &[(&words, "as leela-zero: Leela Zero's format has no place for network.inputs; ")]);
+}
+
+#[test]
 fn file_becomes_a_file_without_a_store() {
     let store = with_model();
     let (file, out, absent) = (beside(&store, "net.txt"), beside(&store, "out.safetensors"), beside(&store, "absent"));

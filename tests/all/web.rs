@@ -4,6 +4,7 @@ use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
+use net::{Inputs, Shape, Weights};
 use testing::PATIENCE;
 use tests::{Stage, TestStore, fail, repository, succeed};
 
@@ -138,5 +139,34 @@ fn pages_downloads_and_data_are_there_and_the_process_drains() {
     assert_eq!(pairs(""), pairs("%20"));
     let foreign = get(&address, "/", "Origin: http://evil.example\r\n").map(|(code, _)| code);
     assert_eq!(foreign, Some(403));
+    assert_eq!(server.terminate(), Some(4));
+}
+
+#[test]
+fn leela_zero_file_is_offered_of_networks_that_it_can_hold() {
+    let store = TestStore::new();
+    let tiny = repository().join("configs/tiny.toml");
+    for (inputs, run) in [(Inputs::History, "history"), (Inputs::Features, "features")] {
+        let plain = Shape::plain(go::Size::new(5).unwrap());
+        let shape = Shape { inputs, blocks: 1, filters: 8, value_hidden: 16, ..plain };
+        let file = store.path().join(format!("{run}.safetensors"));
+        fs::write(&file, Weights::synthetic(shape, 4).to_bytes()).unwrap();
+        let mut import = store.program("trainer");
+        import.arg("import").arg(&file).args(["--run", run, "--config"]).arg(&tiny);
+        succeed(import.args(["--set", &format!("network.inputs={run}")]));
+    }
+    let serve = ["serve", "--listen", "127.0.0.1:0", "--read-only"];
+    let mut server = Stage::start(store.program("tengen").args(serve));
+    let address = address(&mut server);
+    for (run, offered, code) in [("history", true, 200), ("features", false, 404)] {
+        let path = format!("/runs/{run}/models/1");
+        let page = server.wait_for("the page of the model", |_| {
+            get(&address, &path, "").filter(|(code, _)| *code == 200).map(|(_, page)| page)
+        });
+        let file = format!("{path}/{run}-1-leela-zero.txt");
+        assert!(page.contains(&format!("{run}-1-folded.safetensors")), "{page}");
+        assert_eq!(page.contains(&file), offered, "{page}");
+        assert_eq!(get(&address, &file, "").map(|(code, _)| code), Some(code), "{file}");
+    }
     assert_eq!(server.terminate(), Some(4));
 }

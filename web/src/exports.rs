@@ -2,8 +2,11 @@
 
 use bytes::Bytes;
 use cpu::Description;
+use go::Size;
+use net::Shape;
 #[cfg(feature = "torch")]
 use net::{FileKind, Weights};
+use store::ModelMetadata;
 
 /// A format of files.
 pub(crate) struct ExportFormat {
@@ -13,6 +16,8 @@ pub(crate) struct ExportFormat {
     pub(crate) label: &'static str,
     /// What it is for.
     pub(crate) purpose: &'static str,
+    /// Whether it can hold a network.
+    pub(crate) holds: fn(Shape) -> bool,
     /// The file, from the weights as they are stored. Files of other formats are compared with the network.
     pub(crate) write: fn(Bytes) -> Result<Bytes, String>,
 }
@@ -23,6 +28,7 @@ pub(crate) const FORMATS: &[ExportFormat] = &[
         ending: ".safetensors",
         label: "safetensors",
         purpose: "as stored, for Tengen and PyTorch",
+        holds: |_| true,
         write: Ok,
     },
     #[cfg(feature = "torch")]
@@ -30,6 +36,7 @@ pub(crate) const FORMATS: &[ExportFormat] = &[
         ending: "-folded.safetensors",
         label: "safetensors, folded",
         purpose: "batch norms folded into convolutions",
+        holds: |shape| FileKind::Folded.holds(shape),
         write: |weights| converted(&weights, FileKind::Folded),
     },
     #[cfg(feature = "torch")]
@@ -37,12 +44,14 @@ pub(crate) const FORMATS: &[ExportFormat] = &[
         ending: "-leela-zero.txt",
         label: "Leela Zero",
         purpose: "text, for leelaz",
+        holds: |shape| FileKind::LeelaZero.holds(shape),
         write: |weights| converted(&weights, FileKind::LeelaZero),
     },
     ExportFormat {
         ending: ".onnx",
         label: "ONNX",
         purpose: "policy and value, for onnxruntime, OpenVINO and TensorRT",
+        holds: |_| true,
         write: |weights| {
             let network = Description::from_safetensors(&weights).map_err(|error| error.to_string())?;
             Ok(onnx::write(&network).into())
@@ -55,6 +64,12 @@ impl ExportFormat {
     pub(crate) fn file(&self, run: &str, number: u32) -> String {
         format!("{run}-{number}{}", self.ending)
     }
+}
+
+/// The shape of a model's network.
+pub(crate) fn shape(metadata: &ModelMetadata) -> Result<Shape, String> {
+    let size = Size::new(metadata.size).map_err(|error| error.to_string())?;
+    Ok(Shape::of_network(size, &metadata.network))
 }
 
 #[cfg(feature = "torch")]

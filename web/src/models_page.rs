@@ -7,6 +7,7 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use facts::{players_model, sections};
 use maud::{Markup, html};
+use net::Shape;
 use page::number::{short, signed, whole};
 use record::statistics::margin;
 use serde::Deserialize;
@@ -14,7 +15,7 @@ use serde_json::{Value, json};
 
 use crate::download::packed_file;
 use crate::error::Page;
-use crate::exports::FORMATS;
+use crate::exports::{self, FORMATS};
 use crate::paging::{pages, place};
 use crate::query::Query;
 use crate::view::Section;
@@ -232,13 +233,14 @@ pub(crate) async fn page(State(app): State<App>, Path((run, number)): Path<(Stri
         let (metadata, digest) = snapshot.run.models().described(number)?;
         let deleted = snapshot.run.models().weights_are_deleted(number)?;
         let name = metadata.id().to_string();
+        let shape = exports::shape(&metadata).map_err(PageError::Failed)?;
         let details = serde_json::to_value(&metadata).map_err(|error| PageError::Failed(error.to_string()))?;
         let content = html! {
             h1 { "Model " (name) }
             p #place { (place(number, snapshot.facts.newest_model.unwrap_or(number), &|other| format!("/runs/{run}/models/{other}"))) }
             section #downloads {
                 h2 { "Download" }
-                @if deleted { p.quiet { "Its weights were deleted." } } @else { (downloads(&run, number)) }
+                @if deleted { p.quiet { "Its weights were deleted." } } @else { (downloads(&run, number, shape)) }
                 p { a href=(format!("/runs/{run}/games?model={number}")) { "Its games" }
                     @if !app.is_read_only() { " · " a href=(format!("/play?model={name}")) { "Play it" } }
                     @if !deleted { " · " a href=(format!("/runs/{run}/models/{number}/network")) { "Its network" } } }
@@ -263,10 +265,10 @@ pub(crate) fn model_number(snapshot: &Snapshot, text: &str) -> Result<u32, PageE
     number.ok_or_else(|| PageError::NotFound(format!("model {text} of run \"{}\"", snapshot.facts.run)))
 }
 
-fn downloads(run: &str, number: u32) -> Markup {
+fn downloads(run: &str, number: u32, shape: Shape) -> Markup {
     html! {
         ul.downloads {
-            @for format in FORMATS {
+            @for format in FORMATS.iter().filter(|format| (format.holds)(shape)) {
                 li { a href=(format!("/runs/{run}/models/{number}/{}", format.file(run, number))) download { (format.label) } " " span.quiet { (format.purpose) } }
             }
         }
@@ -333,9 +335,12 @@ pub(crate) async fn download(
     let snapshot = app.snapshot(&run).await?;
     app.export(move |_| {
         let number = model_number(&snapshot, &number)?;
-        let format = FORMATS.iter().find(|format| format.file(&run, number) == file);
-        let format = format.ok_or_else(|| PageError::NotFound(format!("file \"{file}\" of model {number}")))?;
-        let (_, weights) = snapshot.run.models().get(number)?;
+        let missing = || PageError::NotFound(format!("file \"{file}\" of model {number}"));
+        let format = FORMATS.iter().find(|format| format.file(&run, number) == file).ok_or_else(missing)?;
+        let (metadata, weights) = snapshot.run.models().get(number)?;
+        if !(format.holds)(exports::shape(&metadata).map_err(PageError::Failed)?) {
+            return Err(missing());
+        }
         let bytes = (format.write)(weights).map_err(PageError::Failed)?;
         Ok(packed_file(bytes, "application/octet-stream", &file))
     })

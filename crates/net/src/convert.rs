@@ -9,7 +9,7 @@ use crate::file::File;
 use crate::leela_zero;
 #[cfg(feature = "torch")]
 use crate::verify::verify;
-use crate::{Difference, NetError, UnknownPlace, Weights, folded};
+use crate::{Difference, NetError, Shape, UnknownPlace, Weights, folded};
 
 /// Bytes that a gzipped file may hold: a network of 40 blocks and 384 filters has 1.5 GB of text.
 pub(crate) const MOST_BYTES: u64 = 4 << 30;
@@ -42,11 +42,16 @@ impl FileKind {
         Ok(if is_folded { FileKind::Folded } else { FileKind::Weights })
     }
 
+    /// Whether a file of this kind can hold such a network. Kinds for playing omit auxiliary heads.
+    pub fn holds(self, shape: Shape) -> bool {
+        self != FileKind::LeelaZero || leela_zero::unsupported(shape).is_empty()
+    }
+
     /// Makes a file of this kind, and compares the output of the file and of the training network on positions: random ones
     /// and those given.
     ///
     /// # Errors
-    /// [`NetError::Differs`] when their outputs differ, a layer that such a file cannot hold, or an example for
+    /// [`NetError::Differs`] when their outputs differ, a network that such a file cannot hold, or an example for
     /// another board.
     #[cfg(feature = "torch")]
     pub fn write(self, weights: &Weights, examples: &[Example]) -> Result<(Vec<u8>, Difference), NetError> {
@@ -127,7 +132,6 @@ mod tests {
     use go::Size;
 
     use super::*;
-    use crate::Shape;
     use crate::leela_zero::Zero;
 
     fn weights(seed: u64) -> Weights {

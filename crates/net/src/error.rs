@@ -191,11 +191,14 @@ pub enum NetError {
     /// A gzipped file that cannot be unpacked.
     #[error("{0}")]
     NotGzip(String),
-    /// A layer that Leela Zero's networks do not have.
-    #[error("tensor {tensor} has no place in a file of Leela Zero's")]
+    /// A network of another architecture than Leela Zero's.
+    #[error(
+        "Leela Zero's format has no place for {}; it takes history planes, a dense policy, a tanh value, and neither pooling nor squeeze-and-excitation; use another format, such as onnx",
+        keys.join(", ")
+    )]
     NoPlace {
-        /// Its name.
-        tensor: String,
+        /// The keys of the configuration whose choices it does not know.
+        keys: Vec<&'static str>,
     },
     /// Numbers that are not those the file was made with.
     #[error("hash of the tensors: {found}, expected {expected}")]
@@ -249,7 +252,8 @@ impl NetError {
 
 impl Classified for NetError {
     fn class(&self) -> ExitClass {
-        if self.is_of_the_device() { ExitClass::Configuration } else { ExitClass::Failure }
+        let cannot_be_done = self.is_of_the_device() || matches!(self, NetError::NoPlace { .. });
+        if cannot_be_done { ExitClass::Configuration } else { ExitClass::Failure }
     }
 }
 

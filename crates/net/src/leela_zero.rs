@@ -28,6 +28,7 @@ mod text;
 pub(crate) use evaluate::answers;
 #[cfg(feature = "torch")]
 pub(crate) use export::export;
+pub(crate) use export::unsupported;
 pub(crate) use import::import;
 pub(crate) use numbers::Zero;
 #[cfg(feature = "torch")]

@@ -116,8 +116,13 @@ impl Shape {
     /// # Errors
     /// A board that does not exist.
     pub fn new(game: &config::Game, network: &config::Network) -> Result<Shape, SizeError> {
-        Ok(Shape {
-            size: Size::new(game.size)?,
+        Ok(Shape::of_network(Size::new(game.size)?, network))
+    }
+
+    /// The shape of such a network for a board.
+    pub fn of_network(size: Size, network: &config::Network) -> Shape {
+        Shape {
+            size,
             inputs: match network.inputs {
                 config::Inputs::History => Inputs::History,
                 config::Inputs::Features => Inputs::Features,
@@ -136,7 +141,7 @@ impl Shape {
             ownership: network.ownership,
             score: network.score,
             opponent_policy: network.opponent_policy,
-        })
+        }
     }
 
     /// The same network without auxiliary heads.

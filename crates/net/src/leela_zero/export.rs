@@ -4,7 +4,7 @@
 //! scale·(w∗x − mean)/σ + shift = (scale·w ∗ x + shift·σ − scale·mean)/σ with σ = √(variance + ε).
 //! The plane that Leela Zero has beyond ours meets weights of 0.
 
-use config::ValueHead;
+use config::{PolicyHead, ValueHead};
 
 use super::numbers::{Convolution, DENSE, Dense, Zero, our_plane, turn_over};
 use crate::layout::{EPSILON, Unit};
@@ -17,21 +17,26 @@ use crate::{Inputs, NetError, Shape, Weights};
 pub(crate) fn export(weights: &Weights) -> Result<Zero, NetError> {
     let weights = &weights.in_play();
     let shape = weights.shape();
-    let units = shape.units();
-    let known = |tensor: &str| {
-        units.iter().any(|unit| unit.owns(tensor)) || DENSE.iter().any(|name| tensor.starts_with(&format!("{name}.")))
-    };
-    if let Some(spec) = shape.tensors().into_iter().find(|spec| !known(&spec.name)) {
-        return Err(NetError::NoPlace { tensor: spec.name });
+    let keys = unsupported(shape);
+    if !keys.is_empty() {
+        return Err(NetError::NoPlace { keys });
     }
-    let fits =
-        |holds: bool, tensor: &str| if holds { Ok(()) } else { Err(NetError::NoPlace { tensor: tensor.to_owned() }) };
-    fits(!shape.inputs.tell_the_board(), "stem.conv.weight")?;
-    fits(shape.value_head == ValueHead::Tanh, "value.out.weight")?;
-    fits(!shape.value_pooled, "value.hidden.weight")?;
-    let convolutions = units.iter().map(|unit| convolution(weights, unit)).collect();
+    let convolutions = shape.units().iter().map(|unit| convolution(weights, unit)).collect();
     let dense = DENSE.map(|name| dense(weights, name));
     Ok(Zero { shape: Shape { inputs: Inputs::LeelaZero, ..shape }, convolutions, dense })
+}
+
+/// The keys of the configuration whose choices the format has no place for. Auxiliary heads are omitted instead.
+pub(crate) fn unsupported(shape: Shape) -> Vec<&'static str> {
+    let keys = [
+        ("network.inputs", shape.inputs.tell_the_board()),
+        ("network.policy_head", shape.policy_head != PolicyHead::Dense),
+        ("network.value_head", shape.value_head != ValueHead::Tanh),
+        ("network.value_pooled", shape.value_pooled),
+        ("network.se_channels", shape.blocks > 0 && shape.se_channels > 0),
+        ("network.pooled_filters", (0..shape.blocks).any(|block| shape.pools(block))),
+    ];
+    keys.into_iter().filter(|(_, is_chosen)| *is_chosen).map(|(key, _)| key).collect()
 }
 
 fn convolution(weights: &Weights, unit: &Unit) -> Convolution {

@@ -65,17 +65,25 @@ fn networks_of_other_kinds_come_back_folded_and_have_no_place_with_leela_zero() 
             assert_eq!(back.shape(), if kind == FileKind::Folded { shape.in_play() } else { shape });
         }
         assert!(matches!(FileKind::LeelaZero.write(&weights, &[]), Err(NetError::NoPlace { .. })));
+        assert!(!FileKind::LeelaZero.holds(shape) && FileKind::Folded.holds(shape));
     }
     // Other planes and other values are a hindrance.
     let plain = tiny();
+    let policy_head = config::PolicyHead::Convolution;
     let (value_head, inputs) = (config::ValueHead::WinDrawLoss, Inputs::Features);
     for (shape, expected) in [
-        (Shape { value_head, ..plain }, "value.out.weight"),
-        (Shape { value_pooled: true, ..plain }, "value.hidden.weight"),
-        (Shape { inputs, ..plain }, "stem.conv.weight"),
+        (Shape { inputs, ..plain }, "network.inputs"),
+        (Shape { policy_head, ..plain }, "network.policy_head"),
+        (Shape { value_head, value_pooled: true, ..plain }, "network.value_head, network.value_pooled"),
+        (Shape { se_channels: 4, ..plain }, "network.se_channels"),
+        (Shape { blocks: 2, pooled_filters: 3, ..plain }, "network.pooled_filters"),
     ] {
         let error = FileKind::LeelaZero.write(&Weights::synthetic(shape, 7), &[]).unwrap_err();
-        assert!(error.to_string().contains(expected), "{error}");
+        assert!(error.to_string().contains(&format!("no place for {expected}; ")), "{error}");
+        assert!(!FileKind::LeelaZero.holds(shape), "{shape}");
+    }
+    for shape in [plain, Shape { inputs: Inputs::LeelaZero, ownership: true, ..plain }] {
+        assert!(FileKind::LeelaZero.holds(shape), "{shape}");
     }
 }
 
