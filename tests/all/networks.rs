@@ -257,6 +257,18 @@ fn model_becomes_an_onnx_file() {
     assert_eq!((network.value.out, network.inputs), (found.value.out, found.inputs));
     let said = succeed(&mut trainer(&store, &["import", &file, "--run", "again", "--config", &config()]));
     assert!(said.contains("a.onnx is now again-1: "), "{said}");
+
+    // A run that trains auxiliary heads begins with new ones, and one without drops them; the network plays the same.
+    let heads = ["--set", "network.ownership=true", "--set", "network.opponent_policy=true"];
+    let words = ["import", &file, "--run", "heads", "--config", &config()];
+    let said = succeed(&mut trainer(&store, &[&words[..], &heads].concat()));
+    assert!(said.contains("is now heads-1: ") && said.contains(", ownership, the opponent's next move"), "{said}");
+    assert_eq!(first_model(&store, "heads").in_play(), first_model(&store, "again"));
+    succeed(&mut trainer(&store, &["bootstrap", "--from", "heads", "--run", "bare", "--config", &config()]));
+    assert_eq!(first_model(&store, "bare"), first_model(&store, "again"));
+    let words = ["bootstrap", "--from", &file, "--run", "both", "--config", &config()];
+    succeed(&mut trainer(&store, &[&words[..], &heads].concat()));
+    assert_eq!(first_model(&store, "both"), first_model(&store, "heads"));
     let of_others = beside(&store, "other.onnx");
     let bytes = fs::read(&file).unwrap();
     fs::write(&of_others, bytes.iter().map(|&byte| if byte == b't' { b'x' } else { byte }).collect::<Vec<u8>>())

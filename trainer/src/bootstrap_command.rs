@@ -56,7 +56,7 @@ pub(crate) fn beginning(models: &Models, config: &RunConfig, args: &Args) -> any
     }
     let initial = |from: &ModelName| -> anyhow::Result<InitialWeights> {
         let weights = InitialWeights::new(models.weights(from)?)?;
-        let weights = if args.grow { weights.grown(config)? } else { weights };
+        let weights = if args.grow { weights.grown(config)? } else { weights.with_heads_of(config)? };
         weights.check(config)?;
         Ok(weights)
     };

@@ -109,17 +109,20 @@ pub(crate) fn import(
     config: &ConfigArgs,
 ) -> anyhow::Result<()> {
     let beginning = InitialWeights::new(NamedWeights::of_file(&args.file)?)?.calibrated()?;
-    let shape = beginning.weights.shape();
     match &args.out {
         Some(out) => {
             write(out, &beginning.weights.to_bytes())?;
+            let shape = beginning.weights.shape();
             runtime::print(format!("{} is now {}: {shape}", args.file.display(), out.display()))
         }
         None => {
             let run = run()?;
             // Before the run begins: it would keep its configuration.
-            beginning.check(&config.peek(&run)?)?;
+            let expected = config.peek(&run)?;
+            let beginning = beginning.with_heads_of(&expected)?;
+            beginning.check(&expected)?;
             let metadata = beginning.publish(&run, &config.open(&run)?)?;
+            let shape = beginning.weights.shape();
             runtime::print(format!("{} is now {}: {shape}", args.file.display(), metadata.id()))
         }
     }

@@ -58,6 +58,21 @@ impl InitialWeights {
         Ok(InitialWeights { weights, source: self.source })
     }
 
+    /// The same with the auxiliary heads of the configuration, where nothing else differs: those that the weights lack begin as
+    /// in a new network, and others are dropped. Folded, ONNX and Leela Zero files have none. The network plays the same.
+    ///
+    /// # Errors
+    /// As [`Weights::grown`].
+    pub fn with_heads_of(self, config: &RunConfig) -> Result<InitialWeights, TrainerError> {
+        let (expected, found) = (self.expected(config)?, self.weights.shape());
+        if found == expected || found.in_play() != expected.in_play() {
+            return Ok(self);
+        }
+        let weights = self.source.name.as_str();
+        tracing::info!(weights, %found, network = %expected, "auxiliary heads changed to those of the configuration");
+        self.grown(config)
+    }
+
     /// Publishes the weights as model 1, which has taken no steps in this run.
     ///
     /// # Errors

@@ -7,8 +7,9 @@ impl Weights {
     /// The same function in a tower of more blocks, more filters, or both: weights of the smaller tower are copied, the rest
     /// is as in [`Weights::random`], and weights from new channels to old ones are 0. New blocks add nothing at first, as in a
     /// new network. So every output stays the same up to rounding, and new weights have gradients from the first step on.
-    /// Auxiliary heads (`ownership`, `score`, `opponent_policy`) may be new, and may be missing. [`Inputs::Features`] may
-    /// become [`Inputs::Tactics`]: the weights of the additional planes are 0 at first, too.
+    /// Auxiliary heads (`ownership`, `score`, `opponent_policy`) may be new, and may be missing; where nothing else differs, the
+    /// scales of int16 inference stay. [`Inputs::Features`] may become [`Inputs::Tactics`]: the weights of the additional
+    /// planes are 0 at first, too.
     ///
     /// [`Inputs::Features`]: crate::Inputs::Features
     /// [`Inputs::Tactics`]: crate::Inputs::Tactics
@@ -35,7 +36,11 @@ impl Weights {
             }
             (spec.name, numbers)
         };
-        Weights::assemble(shape, shape.tensors().into_iter().map(grow).collect())
+        let grown = Weights::assemble(shape, shape.tensors().into_iter().map(grow).collect())?;
+        Ok(match self.stored_scales() {
+            Some(scales) if shape.in_play() == old.in_play() => grown.with_scales(scales.clone()),
+            _ => grown,
+        })
     }
 }
 
@@ -94,6 +99,15 @@ mod tests {
             }
             assert_eq!(small.grown(shape, 7).unwrap(), small);
         }
+    }
+
+    #[test]
+    fn scales_stay_where_auxiliary_heads_alone_differ() {
+        let shape = Shape { blocks: 1, filters: 8, score: true, ..Shape::plain(Size::new(5).unwrap()) };
+        let small = Weights::synthetic(shape, 1).calibrated(&[]).unwrap();
+        let heads = small.grown(Shape { score: false, ownership: true, opponent_policy: true, ..shape }, 7).unwrap();
+        assert!(heads.has_scales() && heads.in_play() == small.in_play(), "what plays is the same");
+        assert!(!small.grown(Shape { filters: 9, ..shape }, 7).unwrap().has_scales());
     }
 
     #[test]
