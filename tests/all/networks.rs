@@ -269,6 +269,8 @@ fn model_becomes_an_onnx_file() {
     let words = ["bootstrap", "--from", &file, "--run", "both", "--config", &config()];
     succeed(&mut trainer(&store, &[&words[..], &heads].concat()));
     assert_eq!(first_model(&store, "both"), first_model(&store, "heads"));
+    let problem = "an ONNX file cannot be used here; make weights of it with `trainer import FILE --out ";
+    assert_refused(&store, &[(&["export", "--model", &file, "--out", "never"], problem)]);
     let of_others = beside(&store, "other.onnx");
     let bytes = fs::read(&file).unwrap();
     fs::write(&of_others, bytes.iter().map(|&byte| if byte == b't' { b'x' } else { byte }).collect::<Vec<u8>>())

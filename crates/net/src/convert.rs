@@ -36,7 +36,9 @@ impl FileKind {
         }
         // Eight bytes of safetensors are the length of what follows, which is JSON.
         if file.get(8) != Some(&b'{') {
-            return Err(NetError::UnknownFile);
+            // The version of the format, and a field with a length: as crate `onnx` has it, which is not used here.
+            let is_onnx = matches!(file, [0x08, 1..=0x7f, tag, ..] if tag & 7 == 2);
+            return Err(if is_onnx { NetError::Onnx } else { NetError::UnknownFile });
         }
         let is_folded = File::read(file)?.version()? == folded::VERSION;
         Ok(if is_folded { FileKind::Folded } else { FileKind::Weights })

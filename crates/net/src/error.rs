@@ -188,6 +188,9 @@ pub enum NetError {
     /// A file of no kind that is known.
     #[error("neither safetensors nor ONNX nor text of Leela Zero's, which begins with its version")]
     UnknownFile,
+    /// An ONNX file, which crate `onnx` reads.
+    #[error("an ONNX file cannot be used here; make weights of it with `trainer import FILE --out NAME.safetensors`")]
+    Onnx,
     /// A gzipped file that cannot be unpacked.
     #[error("{0}")]
     NotGzip(String),
@@ -252,7 +255,7 @@ impl NetError {
 
 impl Classified for NetError {
     fn class(&self) -> ExitClass {
-        let cannot_be_done = self.is_of_the_device() || matches!(self, NetError::NoPlace { .. });
+        let cannot_be_done = self.is_of_the_device() || matches!(self, NetError::NoPlace { .. } | NetError::Onnx);
         if cannot_be_done { ExitClass::Configuration } else { ExitClass::Failure }
     }
 }
