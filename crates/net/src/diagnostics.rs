@@ -1,9 +1,17 @@
 //! How the tensors of a network in training are.
 
+use std::ops::Range;
+
+use go::Symmetry;
+use record::Example;
 use tch::Tensor;
 
+use crate::micro_batch::{each, parts_in_play};
 use crate::optimizer::update;
 use crate::shim::unpanicked_on;
+use crate::step::values;
+use crate::threads::single;
+use crate::tower::Tower;
 use crate::{NetError, Trainer};
 
 /// How one trained tensor is.
@@ -46,13 +54,25 @@ impl Trainer {
     ///
     /// # Errors
     /// Examples that make no batch.
-    pub fn symmetry_spread(&self, examples: &[record::Example]) -> Result<f32, NetError> {
-        unpanicked_on(self.tower.device(), || {
-            let values = go::Symmetry::ALL.into_iter().map(|symmetry| self.values(examples, symmetry));
-            let values = Tensor::f_stack(&values.collect::<Result<Vec<_>, NetError>>()?, 0)?;
-            let variances = values.f_var_dim(&[0i64][..], false, false)?;
-            Ok(variances.f_mean(tch::Kind::Float)?.f_sqrt()?.f_double_value(&[])? as f32)
-        })
+    pub fn symmetry_spread(&self, examples: &[Example]) -> Result<f32, NetError> {
+        unpanicked_on(self.tower.device(), || self.spread_in_parts(examples))
+    }
+
+    /// Each part is evaluated under one symmetry, and the threads share the parts.
+    fn spread_in_parts(&self, examples: &[Example]) -> Result<f32, NetError> {
+        single();
+        let network = self.averaged.as_ref().unwrap_or(&self.tower);
+        let device = network.device();
+        let under = |symmetry| parts_in_play(examples.len(), device).into_iter().map(move |rows| (symmetry, rows));
+        let parts: Vec<(Symmetry, Range<usize>)> = Symmetry::ALL.into_iter().flat_map(under).collect();
+        let (train_config, encoding) = (&self.train_config, self.encoding_threads(parts.len()));
+        let work = |tower: &Tower, (symmetry, rows): (Symmetry, Range<usize>)| {
+            values(tower, train_config, encoding, &examples[rows], symmetry)
+        };
+        let values = each(network, self.train_device.threads, parts, work)?.concat();
+        let values = Tensor::f_from_slice(&values)?.f_view([Symmetry::ALL.len() as i64, -1])?;
+        let variances = values.f_var_dim(&[0i64][..], false, false)?;
+        Ok(variances.f_mean(tch::Kind::Float)?.f_sqrt()?.f_double_value(&[])? as f32)
     }
 }
 

@@ -131,6 +131,20 @@ pub(crate) fn measure(
     Ok(Evaluated { weight: Example::total_weight(examples), losses, values: numbers(&answers.values)? })
 }
 
+/// The values of some examples under a symmetry, the network being as in play. So many threads encode them.
+pub(crate) fn values(
+    tower: &Tower,
+    train_config: &TrainConfig,
+    threads: usize,
+    examples: &[Example],
+    symmetry: Symmetry,
+) -> Result<Vec<f32>, NetError> {
+    let _no_gradients = tch::no_grad_guard();
+    let symmetries = vec![symmetry; examples.len()];
+    let batch = Batch::encode_on(threads, tower.shape(), examples, &train_config.targets, &symmetries)?;
+    numbers(&tower.forward(&batch.planes, Mode::Playing)?.values)
+}
+
 /// The sum of the gradients of all parts, in their order, arranged.
 pub(crate) fn sum(tower: &Tower, parts: &[Vec<Tensor>]) -> Result<Tensor, NetError> {
     let _no_gradients = tch::no_grad_guard();

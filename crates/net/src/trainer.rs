@@ -6,12 +6,10 @@ use go::Symmetry;
 use record::Example;
 use tch::Tensor;
 
-use crate::batch::Batch;
 use crate::ema::Ema;
 use crate::flat::Format;
 use crate::mean_losses::Losses;
 use crate::micro_batch::{each, parts, parts_in_play};
-use crate::mode::Mode;
 use crate::optimizer::{Optimizer, StepSize, clip, penalty};
 use crate::prepared::{Uploads, symmetries};
 use crate::schedule::rate;
@@ -241,7 +239,7 @@ impl Trainer {
     }
 
     /// Threads that encode each of so many parts: more than one where there are fewer parts than threads.
-    fn encoding_threads(&self, parts: usize) -> usize {
+    pub(crate) fn encoding_threads(&self, parts: usize) -> usize {
         (self.train_device.threads / parts.max(1)).max(1)
     }
 
@@ -289,16 +287,6 @@ impl Trainer {
     /// The constants of the next step.
     pub(crate) fn step_size(&self) -> StepSize {
         StepSize::new(&self.train_config.train, self.rate(), self.warmth)
-    }
-
-    /// The values of examples under a symmetry, by the network that is measured.
-    pub(crate) fn values(&self, examples: &[Example], symmetry: Symmetry) -> Result<Tensor, NetError> {
-        single();
-        let _no_gradients = tch::no_grad_guard();
-        let network = self.averaged.as_ref().unwrap_or(&self.tower);
-        let batch =
-            Batch::encode(network.shape(), examples, &self.train_config.targets, &vec![symmetry; examples.len()])?;
-        Ok(network.forward(&batch.planes, Mode::Playing)?.values)
     }
 
     /// The symmetries through which the next batch is seen.

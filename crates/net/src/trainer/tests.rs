@@ -5,6 +5,7 @@ use go::Size;
 use record::synthetic;
 
 use super::*;
+use crate::step::values;
 use crate::{Device, Precision, Targets};
 
 /// Positions in a part.
@@ -50,7 +51,11 @@ fn shape() -> Shape {
 }
 
 fn trainer() -> Trainer {
-    let train_device = TrainDevice { device: Device::Cpu, precision: Precision::F32, threads: 2 };
+    with_threads(2)
+}
+
+fn with_threads(threads: usize) -> Trainer {
+    let train_device = TrainDevice { device: Device::Cpu, precision: Precision::F32, threads };
     Trainer::new(&Weights::synthetic(shape(), 11), 0, train_config(), train_device).unwrap()
 }
 
@@ -99,4 +104,21 @@ fn parts_without_targets_do_not_lower_losses_in_training() {
     let train = train_config().train;
     let auxiliary = 0.5 * both.ownership + 0.25 * both.score + 0.125 * both.opponent_policy;
     assert!((both.total - (both.policy + train.value_weight * both.value + auxiliary)).abs() < 1e-5, "{both:?}");
+}
+
+#[test]
+fn symmetry_spread_is_that_of_the_whole_set_on_any_number_of_threads() {
+    let (trainer, examples) = (trainer(), examples());
+    let examples = &examples[..100];
+    let under = |symmetry| values(&trainer.tower, &trainer.train_config, 1, examples, symmetry).unwrap();
+    let values = Symmetry::ALL.map(under);
+    let variance = |row: usize| {
+        let mean = values.iter().map(|values| f64::from(values[row])).sum::<f64>() / 8.0;
+        values.iter().map(|values| (f64::from(values[row]) - mean).powi(2)).sum::<f64>() / 8.0
+    };
+    let expected = ((0..100).map(variance).sum::<f64>() / 100.0).sqrt();
+    assert!(expected > 0.001, "{expected}");
+    let found = [1, 2, 3, 20].map(|threads| with_threads(threads).symmetry_spread(examples).unwrap());
+    assert!((f64::from(found[0]) - expected).abs() < 1e-5, "{found:?}, {expected} as one");
+    assert_eq!(found, [found[0]; 4]);
 }
