@@ -90,8 +90,8 @@ pub struct Train {
     pub augment_symmetries: bool,
     /// Examples that a batch norm normalises together; 0: the whole batch.
     ///
-    /// A batch is cut into parts of nearly this size, on a CPU for its threads. A GPU is fast with the whole batch only. The
-    /// effect on strength was not measured.
+    /// A batch is cut into parts of nearly this size, on a CPU for its threads. Losses of auxiliary heads are means over the
+    /// positions of a part that have a target. A GPU is fast with the whole batch only. The effect on strength was not measured.
     pub norm_batch: usize,
     /// Steps of linear learning-rate warm-up; 0: none.
     ///

@@ -68,7 +68,8 @@ const SHOWN: &[Shown] = &[
     },
     Shown {
         id: "total-loss",
-        caption: "The sum of the losses by their weights, and the L2 penalty: what training minimises.",
+        caption: "The sum of the losses by their weights, and the L2 penalty. Training minimises it with auxiliary losses \
+                  averaged over each part of a batch (train.norm_batch).",
         label: "total loss",
         lines: &[("train", "total", "training"), ("holdout", "total", "validation"), ("human", "total", "human games")],
         format: Format::Short,

@@ -106,6 +106,25 @@ fn parts_without_targets_do_not_lower_losses_in_training() {
     assert!((both.total - (both.policy + train.value_weight * both.value + auxiliary)).abs() < 1e-5, "{both:?}");
 }
 
+/// A step takes the losses of auxiliary heads as means of a part, and a part by the weight of all its positions, as
+/// [`Losses::total`] says.
+#[test]
+fn part_without_targets_takes_its_share_of_the_gradient_of_heads() {
+    let examples = examples();
+    let moved = |rows: Range<usize>| {
+        let mut trainer = trainer();
+        let bias = |trainer: &Trainer| trainer.weights().unwrap().tensor("ownership.conv.bias").unwrap()[0];
+        let before = bias(&trainer);
+        trainer.step(&examples[rows]).unwrap();
+        bias(&trainer) - before
+    };
+    let (both, known) = (moved(0..2 * ROWS), moved(ROWS..2 * ROWS));
+    let weight = |rows: Range<usize>| Example::total_weight(&examples[rows]) as f32;
+    let share = weight(ROWS..2 * ROWS) / weight(0..2 * ROWS);
+    assert!(known.abs() > 1e-5 && share < 0.9, "{known} {share}");
+    assert!((both / known - share).abs() < 0.01, "{both} of {known}, {share} of the weight");
+}
+
 #[test]
 fn symmetry_spread_is_that_of_the_whole_set_on_any_number_of_threads() {
     let (trainer, examples) = (trainer(), examples());
