@@ -125,14 +125,30 @@ impl HealthChecks<'_> {
             jump.map(|pair| Alarm::RateJump { before: pair[0], rate: pair[1] }),
             spoilt.map(|gain| Alarm::RootValueWorse { root: gain.root_error, network: gain.network_error }),
         ];
-        let tensors = self.diagnostics.iter().flat_map(|TensorDiagnostics { tensor, size, update_ratio }| {
+        found.into_iter().flatten().chain(self.of_tensors()).collect()
+    }
+
+    /// The problems of single tensors.
+    fn of_tensors(&self) -> impl Iterator<Item = Alarm> {
+        let trained = self.diagnostics.iter().filter(|vital| self.is_trained(&vital.tensor));
+        trained.flat_map(|TensorDiagnostics { tensor, size, update_ratio }| {
             let dead = (*size == 0.0).then(|| Alarm::Dead { tensor: tensor.clone() });
             let unsteady =
                 (*update_ratio > UPDATE).then(|| Alarm::Unsteady { tensor: tensor.clone(), ratio: *update_ratio });
             // Biases and shifts begin at 0, where any step is infinitely large.
             dead.into_iter().chain(unsteady).filter(|_| tensor.ends_with("weight") && !tensor.ends_with("norm.weight"))
-        });
-        found.into_iter().flatten().chain(tensors).collect()
+        })
+    }
+
+    /// Whether a tensor has a gradient. An auxiliary head whose loss has no weight has none, and its last layer stays 0.
+    fn is_trained(&self, tensor: &str) -> bool {
+        let Train { ownership_weight, score_weight, opponent_policy_weight, .. } = *self.train;
+        let heads = [
+            ("ownership.", ownership_weight),
+            ("value.score.", score_weight),
+            ("opponent_policy.", opponent_policy_weight),
+        ];
+        !heads.iter().any(|&(head, weight)| weight == 0.0 && tensor.starts_with(head))
     }
 }
 
@@ -302,6 +318,25 @@ mod tests {
         assert_eq!(alarms(|known| known.sampled.reuse = 40.0), ["stale-data"]);
         assert_eq!(alarms(|known| known.diagnostics.push(bad(0.0, 0.0))), ["dead-tensor"]);
         assert_eq!(alarms(|known| known.diagnostics.push(bad(0.1, 0.5))), ["unsteady-tensor"]);
+    }
+
+    #[test]
+    fn heads_whose_losses_have_no_weight_may_be_dead() {
+        let heads: [(&str, fn(&mut Train, f32)); 3] = [
+            ("ownership.conv.weight", |train, weight| train.ownership_weight = weight),
+            ("value.score.weight", |train, weight| train.score_weight = weight),
+            ("opponent_policy.dense.weight", |train, weight| train.opponent_policy_weight = weight),
+        ];
+        for (tensor, set) in heads {
+            let with = |weight| {
+                alarms(|known| {
+                    set(&mut known.train, weight);
+                    known.diagnostics.push(vital(tensor, 0.0, 0.0));
+                })
+            };
+            assert_eq!(with(0.5), ["dead-tensor"], "{tensor}");
+            assert_eq!(with(0.0), Vec::<&str>::new(), "{tensor}");
+        }
     }
 
     #[test]
