@@ -3,14 +3,14 @@
 use std::time::{Duration, Instant};
 
 use config::RunConfig;
-use net::{Losses, NetError};
+use net::{Losses, NetError, TensorDiagnostics};
 use record::Example;
 use runtime::{Reporter, Stop};
 use store::{Manifest, Run};
 
 use crate::dataset::{self, Dataset, Feed, RECALIBRATION_POSITIONS};
 use crate::example_stats::{Scored, SearchGain};
-use crate::health_checks::HealthChecks;
+use crate::health_checks::{HealthChecks, Validation};
 use crate::holdout::{HOLDOUT, holdout};
 use crate::journal::{Journal, Set};
 use crate::resume::{SAVE_EVERY, Work, save};
@@ -144,25 +144,53 @@ impl<'a> GenerationTrainer<'a> {
         self.work.trainer.recalibrate_batch_norm(&examples).map_err(|source| failed(generation, source))
     }
 
-    /// Evaluates the model on the newest games of the validation set, if there are any.
+    /// Evaluates the model on the newest games of the validation set, if there are any, and raises the alarms.
     fn measure(&mut self, journal: &mut Journal) -> Result<(), TrainerError> {
+        let generation = self.shards.generation;
+        let diagnostics = self.work.trainer.diagnostics().map_err(|source| failed(generation, source))?;
+        let examples = self.validation_set()?;
+        let validation = (!examples.is_empty()).then(|| self.validate(&examples, &diagnostics, journal)).transpose()?;
+        let health = HealthChecks {
+            train: &self.config.train,
+            training: &self.training_losses,
+            validation,
+            sampled: &self.shards.sampled,
+            diagnostics,
+            scored: self.scored.share().filter(|_| trains_scores(self.config)),
+            rates: self.rates(),
+        };
+        let step = self.work.trainer.steps();
+        for alarm in health.alarms() {
+            tracing::warn!(step, %alarm, "health check");
+            journal.alarm(step, &alarm);
+        }
+        Ok(())
+    }
+
+    /// The newest positions of the validation set; none without one.
+    fn validation_set(&self) -> Result<Vec<Example>, TrainerError> {
         // The folders of all models would be searched in vain.
         if self.config.selfplay.holdout_fraction == 0.0 {
-            return Ok(());
+            return Ok(Vec::new());
         }
-        let generation = self.shards.generation;
         let trained = self.config.train.batch.saturating_mul(self.config.train.steps);
         let most = (trained / TRAINED_PER_MEASURED).clamp(LEAST_HOLDOUT, HOLDOUT);
-        let examples = holdout(self.run, generation, most)?;
-        if examples.is_empty() {
-            return Ok(());
-        }
-        let measured = self.work.trainer.examine(&examples).map_err(|source| failed(generation, source))?;
+        Ok(holdout(self.run, self.shards.generation, most)?)
+    }
+
+    /// Evaluates the model on positions of the validation set, and writes that down.
+    fn validate(
+        &mut self,
+        examples: &[Example],
+        diagnostics: &[TensorDiagnostics],
+        journal: &mut Journal,
+    ) -> Result<Validation, TrainerError> {
+        let generation = self.shards.generation;
+        let measured = self.work.trainer.examine(examples).map_err(|source| failed(generation, source))?;
         let losses = measured.losses;
         let sampled = &self.shards.sampled;
         let spread = self.work.trainer.symmetry_spread(&examples[..examples.len().min(SPREAD)]);
         let spread = spread.map_err(|source| failed(generation, source))?;
-        let diagnostics = self.work.trainer.diagnostics().map_err(|source| failed(generation, source))?;
         let others = [
             ("examples", examples.len() as f32),
             ("reuse", sampled.reuse as f32),
@@ -172,24 +200,9 @@ impl<'a> GenerationTrainer<'a> {
         ];
         let step = self.work.trainer.steps();
         journal.put_measured(step, Set::Holdout, &measured, &others);
-        let health = HealthChecks {
-            train: &self.config.train,
-            training: &self.training_losses,
-            holdout: &losses,
-            spread,
-            sampled,
-            diagnostics,
-            searches: SearchGain::of(&examples),
-            scored: self.scored.share().filter(|_| trains_scores(self.config)),
-            rates: self.rates(),
-        };
-        for alarm in health.alarms() {
-            tracing::warn!(step, %alarm, "health check");
-            journal.alarm(step, &alarm);
-        }
         let calibration_error = measured.calibration.error() as f32;
         self.reporter.report(TrainerEvent::Holdout { generation, examples: examples.len(), losses, calibration_error });
-        Ok(())
+        Ok(Validation { losses, spread, searches: SearchGain::of(examples) })
     }
 
     /// The learning rates of the steps of this model, from the one before the first on; none where the network has grown, which

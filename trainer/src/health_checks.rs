@@ -49,17 +49,23 @@ pub(crate) struct HealthChecks<'a> {
     pub(crate) train: &'a Train,
     /// The last batches that were trained on, before they were.
     pub(crate) training: &'a Losses,
-    pub(crate) holdout: &'a Losses,
-    /// By how much values differ between symmetries.
-    pub(crate) spread: f32,
+    /// What the validation set shows, where there is one.
+    pub(crate) validation: Option<Validation>,
     pub(crate) sampled: &'a SampleSummary,
     pub(crate) diagnostics: Vec<TensorDiagnostics>,
-    /// What the searches of the holdout added to the networks that they were made with.
-    pub(crate) searches: Option<SearchGain>,
     /// Share of the examples trained on with a target for ownership or score, where one of these heads is trained.
     pub(crate) scored: Option<f32>,
     /// The learning rates of the steps, from the one before the first on; none where the network has grown.
     pub(crate) rates: Vec<f32>,
+}
+
+/// What a model and its validation set have shown.
+pub(crate) struct Validation {
+    pub(crate) losses: Losses,
+    /// By how much values differ between symmetries.
+    pub(crate) spread: f32,
+    /// What the searches added to the networks that they were made with.
+    pub(crate) searches: Option<SearchGain>,
 }
 
 /// Something that is wrong.
@@ -96,36 +102,16 @@ pub(crate) enum Alarm {
 impl HealthChecks<'_> {
     /// The problem, if there is one.
     pub(crate) fn alarms(&self) -> Vec<Alarm> {
-        let Losses {
-            policy,
-            value_error: error,
-            constant_error: constant,
-            output_entropy: entropy,
-            target_entropy: target,
-            ..
-        } = *self.holdout;
-        let training = self.training.value_error;
         let samples = self.sampled.reuse;
-        let distance = policy - target;
-        let nothing_to_train = distance < LEARNED && target > UNSURE;
-        // Both would tell of the same searches.
-        let unchanged = self.searches.filter(|gain| !nothing_to_train && gain.surprise < ADDED * gain.prior_entropy);
-        let spoilt = self.searches.filter(|gain| gain.root_error > WORSE + gain.network_error);
         let jump = self.rates.windows(2).find(|pair| pair[1] > JUMP * pair[0]);
         let found = [
             (!self.train.augment_symmetries).then_some(Alarm::RotationOff),
-            (training < OVERFITTING * error).then_some(Alarm::Overfitting { training, holdout: error }),
-            (error > constant).then_some(Alarm::WorseThanConstant { error, constant }),
-            (self.spread > SPREAD).then_some(Alarm::Spread { spread: self.spread }),
             (samples > SAMPLES).then_some(Alarm::Stale { samples }),
-            (entropy < target / 4.0).then_some(Alarm::Collapsed { entropy, target }),
-            nothing_to_train.then_some(Alarm::NothingToTrain { distance, target }),
-            unchanged.map(|gain| Alarm::SearchAddsNothing { surprise: gain.surprise, entropy: gain.prior_entropy }),
             self.scored.filter(|&share| share < SCORED).map(|share| Alarm::FewScores { share }),
             jump.map(|pair| Alarm::RateJump { before: pair[0], rate: pair[1] }),
-            spoilt.map(|gain| Alarm::RootValueWorse { root: gain.root_error, network: gain.network_error }),
         ];
-        found.into_iter().flatten().chain(self.of_tensors()).collect()
+        let validation = self.validation.iter().flat_map(|validation| validation.alarms(self.training));
+        found.into_iter().flatten().chain(validation).chain(self.of_tensors()).collect()
     }
 
     /// The problems of single tensors.
@@ -149,6 +135,36 @@ impl HealthChecks<'_> {
             ("opponent_policy.", opponent_policy_weight),
         ];
         !heads.iter().any(|&(head, weight)| weight == 0.0 && tensor.starts_with(head))
+    }
+}
+
+impl Validation {
+    /// The problems that it shows of a model with these losses in training.
+    fn alarms(&self, training: &Losses) -> impl Iterator<Item = Alarm> {
+        let Losses {
+            policy,
+            value_error: error,
+            constant_error: constant,
+            output_entropy: entropy,
+            target_entropy: target,
+            ..
+        } = self.losses;
+        let training = training.value_error;
+        let distance = policy - target;
+        let nothing_to_train = distance < LEARNED && target > UNSURE;
+        // Both would tell of the same searches.
+        let unchanged = self.searches.filter(|gain| !nothing_to_train && gain.surprise < ADDED * gain.prior_entropy);
+        let spoilt = self.searches.filter(|gain| gain.root_error > WORSE + gain.network_error);
+        let found = [
+            (training < OVERFITTING * error).then_some(Alarm::Overfitting { training, holdout: error }),
+            (error > constant).then_some(Alarm::WorseThanConstant { error, constant }),
+            (self.spread > SPREAD).then_some(Alarm::Spread { spread: self.spread }),
+            (entropy < target / 4.0).then_some(Alarm::Collapsed { entropy, target }),
+            nothing_to_train.then_some(Alarm::NothingToTrain { distance, target }),
+            unchanged.map(|gain| Alarm::SearchAddsNothing { surprise: gain.surprise, entropy: gain.prior_entropy }),
+            spoilt.map(|gain| Alarm::RootValueWorse { root: gain.root_error, network: gain.network_error }),
+        ];
+        found.into_iter().flatten()
     }
 }
 
@@ -266,6 +282,8 @@ mod tests {
         searches: Option<SearchGain>,
         scored: Option<f32>,
         rates: Vec<f32>,
+        /// Whether games are held out.
+        held: bool,
     }
 
     /// The names of the alarms after a change to a network that is well.
@@ -280,17 +298,17 @@ mod tests {
             searches: Some(GAIN),
             scored: Some(0.25),
             rates: vec![0.05, 0.05, 0.02],
+            held: true,
         };
         change(&mut known);
-        let Known { train, training, holdout, spread, sampled, diagnostics, searches, scored, rates } = known;
+        let Known { train, training, holdout, spread, sampled, diagnostics, searches, scored, rates, held } = known;
+        let validation = held.then_some(Validation { losses: holdout, spread, searches });
         let health = HealthChecks {
             train: &train,
             training: &training,
-            holdout: &holdout,
-            spread,
+            validation,
             sampled: &sampled,
             diagnostics,
-            searches,
             scored,
             rates,
         };
@@ -318,6 +336,21 @@ mod tests {
         assert_eq!(alarms(|known| known.sampled.reuse = 40.0), ["stale-data"]);
         assert_eq!(alarms(|known| known.diagnostics.push(bad(0.0, 0.0))), ["dead-tensor"]);
         assert_eq!(alarms(|known| known.diagnostics.push(bad(0.1, 0.5))), ["unsteady-tensor"]);
+    }
+
+    #[test]
+    fn faults_that_need_no_validation_set_raise_alarms_without_one() {
+        let without = alarms(|known| {
+            known.held = false;
+            known.train.augment_symmetries = false;
+            known.sampled.reuse = 40.0;
+            (known.scored, known.rates) = (Some(0.0), vec![0.01, 0.1]);
+            known.diagnostics.push(vital("stem.conv.weight", 0.0, 0.5));
+            (known.training.value_error, known.spread) = (0.1, 0.3);
+        });
+        let expected =
+            ["rotation-off", "stale-data", "few-scores", "learning-rate-jump", "dead-tensor", "unsteady-tensor"];
+        assert_eq!(without, expected);
     }
 
     #[test]

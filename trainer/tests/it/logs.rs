@@ -22,7 +22,8 @@ fn every_stretch_of_training_leaves_lines_and_events() {
     assert_eq!((lines.len(), events.count(), logs.len()), (2, 2, 4));
     let text: String =
         lines.iter().map(|name| String::from_utf8(run.logs().read(name).unwrap().to_vec()).unwrap()).collect();
-    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let mut lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    lines.retain(|line| line["set"] != "alarm");
     let steps: Vec<u64> = lines.iter().map(|line| line["step"].as_u64().unwrap()).collect();
     assert_eq!(steps, [2, 6]);
     for line in &lines {
@@ -122,15 +123,28 @@ fn schedule_that_rises_raises_one_alarm() {
     [1, 2].into_iter().for_each(raised);
 }
 
+#[test]
+fn alarm_that_needs_no_validation_set_is_raised_without_one() {
+    for holdout_fraction in [0.0, 0.1] {
+        let run = run();
+        publish(&run, 1, &examples(1, 6 * 16), 40);
+        let mut config = config();
+        (config.selfplay.holdout_fraction, config.train.augment_symmetries) = (holdout_fraction, false);
+        assert!(train_next(&run, &config, TRAIN_DEVICE, &Stop::never(), &mut |_| ()).unwrap().is_some());
+        let rotation_off = alarms(&run).into_iter().filter(|name| name == "rotation-off").count();
+        assert_eq!(rotation_off, 1, "{holdout_fraction}");
+    }
+}
+
 /// The names of the alarms of a run.
 fn alarms(run: &Run) -> Vec<String> {
     let alarms = lines(run).into_iter().filter(|line| line["set"] == "alarm");
     alarms.map(|line| line["alarm"].as_str().unwrap().to_owned()).collect()
 }
 
-/// The sets and steps of all lines, sorted.
+/// The sets and steps of all lines but alarms, sorted.
 pub(crate) fn logged(run: &Run) -> Vec<(String, u64)> {
-    let lines = lines(run).into_iter();
+    let lines = lines(run).into_iter().filter(|line| line["set"] != "alarm");
     let mut logged: Vec<(String, u64)> =
         lines.map(|line| (line["set"].as_str().unwrap().to_owned(), line["step"].as_u64().unwrap())).collect();
     logged.sort_unstable();
