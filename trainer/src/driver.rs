@@ -100,6 +100,7 @@ impl runtime::Driver for Driver<'_> {
                 none.insert(resume(&self.run, &self.config, self.train_device, generation)?)
             }
         };
+        let mut unpublished = None;
         if !work.progress.finished {
             let generation = work.progress.generation;
             let Some(shards) = self.run.shards().manifest(generation)? else {
@@ -108,11 +109,15 @@ impl runtime::Driver for Driver<'_> {
                 return Ok(Step::Waiting(Waiting::new(format!("the shards of generation {generation}"))));
             };
             self.waiting = None;
-            GenerationTrainer::new(&self.run, &self.config, self.references, &shards, work, &mut *self.reporter)
+            let reporter = &mut *self.reporter;
+            unpublished = GenerationTrainer::new(&self.run, &self.config, self.references, &shards, work, reporter)
                 .train(&self.stop)?;
         }
         let Some(work) = self.work.take_if(|work| work.progress.finished) else { return Ok(Step::Worked) };
         self.publish(&work)?;
+        if let Some(journal) = unpublished {
+            journal.publish(&self.run)?;
+        }
         Ok(if self.once { Step::Finished } else { Step::Worked })
     }
 

@@ -34,8 +34,8 @@ pub(crate) struct GenerationTrainer<'a> {
     shards: &'a Manifest,
     work: &'a mut Work,
     reporter: &'a mut dyn Reporter<TrainerEvent>,
-    /// Losses of the last batches.
-    training_losses: Losses,
+    /// Losses of the last batches; `None` before any.
+    training_losses: Option<Losses>,
     /// The examples that this process trained on.
     scored: Scored,
 }
@@ -49,12 +49,13 @@ impl<'a> GenerationTrainer<'a> {
         work: &'a mut Work,
         reporter: &'a mut dyn Reporter<TrainerEvent>,
     ) -> GenerationTrainer<'a> {
-        let (training_losses, scored) = (Losses::default(), Scored::default());
+        let (training_losses, scored) = (None, Scored::default());
         GenerationTrainer { run, config, references, shards, work, reporter, training_losses, scored }
     }
 
-    /// Trains until all batches are done or `stop` is requested, and saves.
-    pub(crate) fn train(&mut self, stop: &Stop) -> Result<(), TrainerError> {
+    /// Trains until all batches are done or `stop` is requested, and saves. What is measured without training on a batch, so
+    /// that no checkpoint is published, is returned: it is to be published after the model.
+    pub(crate) fn train(&mut self, stop: &Stop) -> Result<Option<Journal>, TrainerError> {
         let train = &self.config.train;
         let steps = self.steps()?;
         let trainer = &self.work.trainer;
@@ -78,9 +79,11 @@ impl<'a> GenerationTrainer<'a> {
             if self.work.progress.batches > before {
                 save(self.run, self.config, self.work)?;
                 journal.publish(self.run)?;
+            } else if self.work.progress.finished && !journal.is_empty() {
+                return Ok(Some(journal));
             }
         }
-        Ok(())
+        Ok(None)
     }
 
     /// Whole batches there are for training, at most as many as the configuration has. The examples that are left
@@ -129,7 +132,7 @@ impl<'a> GenerationTrainer<'a> {
             ("examples_per_second", speed),
             ("data_wait_share", waited.as_secs_f32() / began.elapsed().as_secs_f32()),
         ];
-        self.training_losses = losses;
+        self.training_losses = Some(losses);
         journal.put(self.work.trainer.steps(), Set::Train, &losses, &others);
         Ok(())
     }
@@ -152,7 +155,7 @@ impl<'a> GenerationTrainer<'a> {
         let validation = (!examples.is_empty()).then(|| self.validate(&examples, &diagnostics, journal)).transpose()?;
         let health = HealthChecks {
             train: &self.config.train,
-            training: &self.training_losses,
+            training: self.training_losses.as_ref(),
             validation,
             sampled: &self.shards.sampled,
             diagnostics,

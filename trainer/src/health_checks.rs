@@ -47,8 +47,8 @@ const SAMPLES: f64 = 16.0;
 /// Statistics of a model and its training.
 pub(crate) struct HealthChecks<'a> {
     pub(crate) train: &'a Train,
-    /// The last batches that were trained on, before they were.
-    pub(crate) training: &'a Losses,
+    /// The last batches that were trained on, before they were; `None` where this process trained on none.
+    pub(crate) training: Option<&'a Losses>,
     /// What the validation set shows, where there is one.
     pub(crate) validation: Option<Validation>,
     pub(crate) sampled: &'a SampleSummary,
@@ -139,8 +139,8 @@ impl HealthChecks<'_> {
 }
 
 impl Validation {
-    /// The problems that it shows of a model with these losses in training.
-    fn alarms(&self, training: &Losses) -> impl Iterator<Item = Alarm> {
+    /// The problems that it shows of a model with these losses in training, where they are known.
+    fn alarms(&self, training: Option<&Losses>) -> impl Iterator<Item = Alarm> {
         let Losses {
             policy,
             value_error: error,
@@ -149,14 +149,14 @@ impl Validation {
             target_entropy: target,
             ..
         } = self.losses;
-        let training = training.value_error;
+        let overfitted = training.map(|losses| losses.value_error).filter(|&training| training < OVERFITTING * error);
         let distance = policy - target;
         let nothing_to_train = distance < LEARNED && target > UNSURE;
         // Both would tell of the same searches.
         let unchanged = self.searches.filter(|gain| !nothing_to_train && gain.surprise < ADDED * gain.prior_entropy);
         let spoilt = self.searches.filter(|gain| gain.root_error > WORSE + gain.network_error);
         let found = [
-            (training < OVERFITTING * error).then_some(Alarm::Overfitting { training, holdout: error }),
+            overfitted.map(|training| Alarm::Overfitting { training, holdout: error }),
             (error > constant).then_some(Alarm::WorseThanConstant { error, constant }),
             (self.spread > SPREAD).then_some(Alarm::Spread { spread: self.spread }),
             (entropy < target / 4.0).then_some(Alarm::Collapsed { entropy, target }),
@@ -274,7 +274,7 @@ mod tests {
     /// Statistics of a healthy network, as a base for tests.
     struct Known {
         train: Train,
-        training: Losses,
+        training: Option<Losses>,
         holdout: Losses,
         spread: f32,
         sampled: SampleSummary,
@@ -290,7 +290,7 @@ mod tests {
     fn alarms(change: impl FnOnce(&mut Known)) -> Vec<&'static str> {
         let mut known = Known {
             train: config::Preset::Minigo.config().train,
-            training: losses(),
+            training: Some(losses()),
             holdout: losses(),
             spread: 0.1,
             sampled: SampleSummary { reuse: 2.0, ..SampleSummary::default() },
@@ -305,7 +305,7 @@ mod tests {
         let validation = held.then_some(Validation { losses: holdout, spread, searches });
         let health = HealthChecks {
             train: &train,
-            training: &training,
+            training: training.as_ref(),
             validation,
             sampled: &sampled,
             diagnostics,
@@ -326,7 +326,10 @@ mod tests {
     fn every_fault_raises_its_alarm_and_no_other() {
         let bad = |size, ratio| vital("blocks.0.first.conv.weight", size, ratio);
         assert_eq!(alarms(|known| known.train.augment_symmetries = false), ["rotation-off"]);
-        assert_eq!(alarms(|known| known.training.value_error = 0.2), ["overfitting"]);
+        let with = |value_error| alarms(|known| known.training = Some(Losses { value_error, ..losses() }));
+        assert_eq!(with(0.31), Vec::<&str>::new(), "within the bound");
+        assert_eq!(with(0.29), ["overfitting"]);
+        assert_eq!(alarms(|known| known.training = None), Vec::<&str>::new(), "no batch was trained on");
         assert_eq!(alarms(|known| known.holdout.value_error = 1.1), ["worse-than-constant"]);
         assert_eq!(alarms(|known| known.holdout.output_entropy = 0.3), ["policy-collapsed"]);
         assert_eq!(alarms(|known| known.holdout.policy = 2.5), ["nothing-to-train"]);
@@ -346,7 +349,7 @@ mod tests {
             known.sampled.reuse = 40.0;
             (known.scored, known.rates) = (Some(0.0), vec![0.01, 0.1]);
             known.diagnostics.push(vital("stem.conv.weight", 0.0, 0.5));
-            (known.training.value_error, known.spread) = (0.1, 0.3);
+            (known.training, known.spread) = (Some(Losses::default()), 0.3);
         });
         let expected =
             ["rotation-off", "stale-data", "few-scores", "learning-rate-jump", "dead-tensor", "unsteady-tensor"];

@@ -137,7 +137,7 @@ fn alarm_that_needs_no_validation_set_is_raised_without_one() {
 }
 
 /// The names of the alarms of a run.
-fn alarms(run: &Run) -> Vec<String> {
+pub(crate) fn alarms(run: &Run) -> Vec<String> {
     let alarms = lines(run).into_iter().filter(|line| line["set"] == "alarm");
     alarms.map(|line| line["alarm"].as_str().unwrap().to_owned()).collect()
 }

@@ -6,11 +6,12 @@ use std::error::Error;
 use bytes::Bytes;
 use exit_class::{Classified, ExitClass};
 use net::{Device, TrainDevice, Weights};
+use record::GameRecord;
 use store::{Checkpoint, Run};
 use trainer::TrainerError;
 
-use crate::logs::logged;
-use crate::{TRAIN_DEVICE, config, examples, killed, publish, publish_two, run, train, train_next, train_some};
+use crate::logs::{alarms, logged};
+use crate::{TRAIN_DEVICE, config, examples, games, killed, publish, publish_two, run, train, train_next, train_some};
 
 /// The file of a model's weights.
 fn weights(run: &Run, number: u32) -> Bytes {
@@ -109,14 +110,24 @@ fn weights_of_the_newest_model_count_when_others_made_it() {
 /// The shards were damaged and deleted, and fewer games were left to sample from.
 #[test]
 fn shards_with_fewer_batches_than_were_trained_on_end_the_generation() {
-    let run = run();
+    let (run, whole) = (run(), run());
     publish(&run, 1, &examples(1, 6 * 16), 40);
+    let held: Vec<GameRecord> = games("w").map(|game| GameRecord { holdout: true, ..game }).take(4).collect();
+    run.games().publish(0, "w", &held).unwrap();
     assert!(train_some(&run, 4).is_none());
     run.shards().prune(2).unwrap();
     publish(&run, 1, &examples(1, 3 * 16), 40);
     assert_eq!(train(&run).unwrap().step, 4);
-    publish(&run, 2, &examples(2, 6 * 16), 40);
-    assert_eq!(train(&run).unwrap().step, 10);
+    assert_eq!(logged(&run), [("holdout".to_owned(), 4_u64), ("train".to_owned(), 4)]);
+    assert!(alarms(&run).iter().all(|alarm| alarm != "overfitting"), "no losses in training are known");
+    // The momentum is not lost: model 2 is that of a generation which had four batches from the first.
+    publish(&whole, 1, &examples(1, 4 * 16), 40);
+    assert_eq!(train(&whole).unwrap().step, 4);
+    for run in [&run, &whole] {
+        publish(run, 2, &examples(2, 6 * 16), 40);
+        assert_eq!(train(run).unwrap().step, 10);
+    }
+    assert_eq!(weights(&run, 2), weights(&whole, 2));
 }
 
 #[test]
