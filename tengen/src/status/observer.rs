@@ -254,8 +254,11 @@ fn rating(row: &RatingRow) -> Rating {
 
 /// The newest rated model is significantly weaker than the best one.
 fn weaker(ratings: &HashMap<u32, RatingRow>, best: Option<u32>, newest: u32) -> Option<String> {
+    let models = ratings.len() as f64;
     let (best, newest) = (ratings.get(&best?)?, ratings.get(&newest)?);
-    let error = best.error.hypot(newest.error);
+    // The error of `elo` is nearly all that of the gap to the zero of the scale, which both share and their difference
+    // does not have. Places of n models above their mean correlate by −1/(n − 1), where all are known alike.
+    let error = best.above_pool_error.hypot(newest.above_pool_error) * (models / (models - 1.0).max(1.0)).sqrt();
     let difference = best.elo - newest.elo;
     // The 99.9 % quantile of the normal distribution: the best of many is compared.
     (difference > 3.09 * error && difference > 0.0)
@@ -284,20 +287,25 @@ mod tests {
         assert_eq!(per_hour(&[], 0), None);
     }
 
+    /// The errors of late models against `random` are nearly the same number, twenty times that of their difference.
     #[test]
-    fn newest_model_is_weaker_only_beyond_the_errors_of_both() {
-        let row = |player: &str, elo, error| RatingRow {
-            player: player.to_owned(),
-            elo,
-            error,
-            above_pool: 0.0,
-            above_pool_error: 0.0,
-            games: 1,
-            points: 1.0,
+    fn newest_model_is_weaker_only_beyond_the_error_of_the_difference() {
+        let row = |number: u32, elo: f64, above_pool_error: f64| {
+            let player = format!("a-{number}");
+            let row = RatingRow { player, elo, error: 430.0, above_pool: 0.0, above_pool_error, games: 9, points: 4.0 };
+            (number, row)
         };
-        let of = |elo, error| HashMap::from([(3, row("a-3", 500.0, 30.0)), (5, row("a-5", elo, error))]);
-        assert_eq!(weaker(&of(350.0, 20.0), Some(3), 5).unwrap(), "a-5 is 150 Elo below a-3");
-        assert_eq!(weaker(&of(450.0, 20.0), Some(3), 5), None);
-        assert_eq!(weaker(&of(350.0, 90.0), Some(3), 5), None);
+        let of = |elo, error| -> HashMap<u32, RatingRow> {
+            let others = (1..=4).map(|number| row(number, 2000.0, 30.0));
+            others.chain([row(5, 2500.0, 30.0), row(6, elo, error)]).collect()
+        };
+        assert_eq!(weaker(&of(2350.0, 22.0), Some(5), 6).unwrap(), "a-6 is 150 Elo below a-5");
+        assert_eq!(weaker(&of(2400.0, 22.0), Some(5), 6), None);
+        assert_eq!(weaker(&of(2350.0, 90.0), Some(5), 6), None);
+        // Of two models each is half of the difference from the mean.
+        let two = |elo: f64| HashMap::from([row(1, 2500.0, 30.0), row(2, elo, 30.0)]);
+        assert_eq!(weaker(&two(2350.0), Some(1), 2), None);
+        assert_eq!(weaker(&two(2300.0), Some(1), 2).unwrap(), "a-2 is 200 Elo below a-1");
+        assert_eq!(weaker(&HashMap::from([row(1, 2500.0, 0.0)]), Some(1), 1), None, "the only model");
     }
 }
