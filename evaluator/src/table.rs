@@ -41,7 +41,7 @@ struct Newest {
 pub struct RatedModel {
     /// The number of the model; 1 is the first.
     pub number: u32,
-    /// Elo above the anchor, and its error against the anchor.
+    /// Elo above the anchor, and the error of its place above the mean of the run's models.
     pub rating: Estimate,
 }
 
@@ -50,7 +50,8 @@ impl RatedModel {
     pub(crate) fn newest(results: &PairResults, ratings: &Ratings, ages: &[Option<u32>]) -> Option<RatedModel> {
         let played = (0..).zip(results.records()).filter(|(_, record)| record.games > 0);
         let (number, player) = played.filter_map(|(player, _)| Some((ages[player]?, player))).max()?;
-        Some(RatedModel { number, rating: ratings.rating(player) })
+        let error = ratings.above(&models(ages))[player].error;
+        Some(RatedModel { number, rating: Estimate { error, ..ratings.rating(player) } })
     }
 }
 
@@ -65,7 +66,7 @@ impl Table {
         assert_eq!(results.players(), ratings.players(), "the ratings are of this results");
         assert_eq!(ages.len(), results.players().len(), "every player has an age or none");
         let total = results.total();
-        let models: Vec<usize> = (0..ages.len()).filter(|&player| ages[player].is_some()).collect();
+        let models = models(ages);
         let places = (0..).zip(results.records()).zip(ratings.above(&models));
         let mut rows: Vec<RatingRow> =
             places.map(|((player, record), above_pool)| row(ratings, player, record, above_pool)).collect();
@@ -139,6 +140,11 @@ impl Table {
 /// Whether a player won or lost every game: the results then bound its rating on one side only, and its error is the prior's.
 fn is_perfect(row: &RatingRow) -> bool {
     row.games > 0 && (row.points == 0.0 || row.points == f64::from(row.games))
+}
+
+/// The players with an age: models of the run.
+fn models(ages: &[Option<u32>]) -> Vec<usize> {
+    (0..ages.len()).filter(|&player| ages[player].is_some()).collect()
 }
 
 fn row(ratings: &Ratings, player: usize, record: Record, above_pool: Estimate) -> RatingRow {
@@ -246,7 +252,11 @@ note: each group won every game against the next, so only the prior bounds the g
         let ratings = Ratings::fit(&results, &Prior::walk(&results, 100.0)).expect("the pool can be rated");
         let ages = [None, Some(1), Some(2), Some(3)];
         let table = Table::new(&results, &ratings, &ages, &[false, false, true, false]);
-        assert_eq!(table.newest_rated(), Some(RatedModel { number: 2, rating: ratings.rating(2) }));
+        let rated = table.newest_rated().expect("models have played");
+        assert_eq!((rated.number, rated.rating.elo), (2, ratings.rating(2).elo));
+        // That of the table, and not that of the gap to random.
+        assert_eq!(rated.rating.error, ratings.above(&[1, 2, 3])[2].error);
+        assert!(rated.rating.error < 0.7 * ratings.rating(2).error, "{rated:?}");
     }
 
     #[test]

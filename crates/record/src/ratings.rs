@@ -34,9 +34,10 @@ pub struct RatingRow {
 }
 
 impl RatingRow {
-    /// Half of the 95 % interval of `elo`, in Elo.
+    /// Half of the 95 % interval of `above_pool`, in Elo: what more games make smaller. That of `elo` is nearly all the
+    /// gap to the anchor, often `random`, and hardly changes.
     pub fn margin(&self) -> f64 {
-        margin(self.error)
+        margin(self.above_pool_error)
     }
 }
 

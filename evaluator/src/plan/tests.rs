@@ -168,7 +168,7 @@ fn rating_of_the_newest_model_is_reported_after_its_matches_and_the_final_ones()
     drop(driver);
     let stored = run.rated().run.ratings().newest().expect("memory can be read").expect("ratings were published");
     let row = stored.iter().find(|row| row.player == "tiny-24").expect("it has played");
-    let rated = Event::Rated(RatedModel { number: 24, rating: Estimate { elo: row.elo, error: row.error } });
+    let rated = Event::Rated(RatedModel { number: 24, rating: Estimate { elo: row.elo, error: row.above_pool_error } });
     assert_eq!(events, [rated.clone(), rated]);
 }
 

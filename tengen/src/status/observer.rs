@@ -288,13 +288,21 @@ mod tests {
     }
 
     /// The errors of late models against `random` are nearly the same number, twenty times that of their difference.
+    fn row(number: u32, elo: f64, above_pool_error: f64) -> (u32, RatingRow) {
+        let player = format!("a-{number}");
+        let row = RatingRow { player, elo, error: 430.0, above_pool: 0.0, above_pool_error, games: 9, points: 4.0 };
+        (number, row)
+    }
+
+    #[test]
+    fn margin_is_that_of_the_table_of_ratings() {
+        let rating = rating(&row(80, 2851.0, 22.2).1);
+        assert_eq!((rating.elo, rating.margin), (2851.0, record::statistics::margin(22.2)));
+        assert_eq!(rating.to_string(), "a-80 2851 ± 44 Elo");
+    }
+
     #[test]
     fn newest_model_is_weaker_only_beyond_the_error_of_the_difference() {
-        let row = |number: u32, elo: f64, above_pool_error: f64| {
-            let player = format!("a-{number}");
-            let row = RatingRow { player, elo, error: 430.0, above_pool: 0.0, above_pool_error, games: 9, points: 4.0 };
-            (number, row)
-        };
         let of = |elo, error| -> HashMap<u32, RatingRow> {
             let others = (1..=4).map(|number| row(number, 2000.0, 30.0));
             others.chain([row(5, 2500.0, 30.0), row(6, elo, error)]).collect()
