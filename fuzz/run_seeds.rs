@@ -86,6 +86,8 @@ fn publish(run: &Run) -> Result<(), store::StoreError> {
         games: 100,
         from_model: 0,
         to_model: 1,
+        in_force_games: 60,
+        in_force_wrong: 3,
         false_positive_rate: 0.04,
         rate_low: 0.01,
         rate_high: 0.1,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use config::Resign;
+use record::GameSummary;
 use record::calibration::ResignCalibration;
 use runtime::Reporter;
 use store::{FileRef, ResignThreshold, Run, StoreError};
@@ -24,16 +25,32 @@ pub struct Calibrator {
     settings: Resign,
     /// The newest games that were read, and how many files of their model there were.
     seen: Option<(FileRef, usize)>,
-    /// By file that the last threshold came from: the winner's minimum root values of its calibration games, the newest first.
-    known: BTreeMap<FileRef, Vec<f32>>,
+    /// By file that the last threshold came from: its calibration games with a winner, the newest first.
+    known: BTreeMap<FileRef, Vec<Win>>,
     /// When the last threshold was published.
     published: Option<Instant>,
 }
 
-/// The winner's minimum root values of the newest calibration games that have a winner.
+/// A calibration game with a winner.
+#[derive(Clone, Copy, Debug)]
+struct Win {
+    /// The winner's minimum root value.
+    min_value: f32,
+    /// Whether the winner would have resigned by the threshold in force; `None` where there was none yet.
+    would_resign: Option<bool>,
+}
+
+impl Win {
+    /// `None` for a game without a winner, or whose winner made no searched move.
+    fn of(game: &GameSummary) -> Option<Win> {
+        Some(Win { min_value: game.winner_min_value?, would_resign: game.would_resign_wrongly() })
+    }
+}
+
+/// The newest of them.
 #[derive(Debug, Default)]
-struct WinnerMinValue {
-    values: Vec<f32>,
+struct Wins {
+    games: Vec<Win>,
     from_model: u32,
     to_model: u32,
 }
@@ -72,23 +89,23 @@ impl Calibrator {
     /// # Errors
     /// [`StoreError::Damaged`] for games that this version cannot read. Damaged ones are moved to quarantine.
     pub fn update(&mut self) -> Result<Option<ResignThreshold>, StoreError> {
-        let winner_min = self.winner_min()?;
-        let found =
-            ResignCalibration::of(&winner_min.values, f64::from(self.settings.quantile), self.settings.min_games);
-        let Some(found) = found.map(|found| self.describe(&found, &winner_min)) else { return Ok(None) };
+        let wins = self.wins()?;
+        let winner_min: Vec<f32> = wins.games.iter().map(|win| win.min_value).collect();
+        let found = ResignCalibration::of(&winner_min, f64::from(self.settings.quantile), self.settings.min_games);
+        let Some(found) = found.map(|found| self.describe(&found, &wins)) else { return Ok(None) };
         if self.run.resign().newest()?.as_ref() != Some(&found) {
             self.run.resign().publish(&found)?;
             self.published = Some(Instant::now());
-            let ResignThreshold { threshold, games, false_positive_rate, .. } = found;
-            tracing::info!(threshold, games, false_positive_rate, "resign threshold updated");
+            let ResignThreshold { threshold, games, in_force_games, in_force_wrong, .. } = found;
+            tracing::info!(threshold, games, in_force_games, in_force_wrong, "resign threshold updated");
         }
         Ok(Some(found))
     }
 
     /// Takes games from the newest file backwards until there are enough. The values of `random`, model 0, mean nothing,
     /// so its games say nothing about when to resign.
-    fn winner_min(&mut self) -> Result<WinnerMinValue, StoreError> {
-        let mut found = WinnerMinValue::default();
+    fn wins(&mut self) -> Result<Wins, StoreError> {
+        let mut found = Wins::default();
         // All games of the run would be searched in vain.
         if self.settings.calibration_fraction == 0.0 {
             return Ok(found);
@@ -96,14 +113,14 @@ impl Calibrator {
         let newest = self.run.games().newest_model()?.unwrap_or_default();
         for model in (1..=newest).rev() {
             for file in self.run.games().files(model)?.into_iter().rev() {
-                let games_left = self.settings.games - found.values.len();
+                let games_left = self.settings.games - found.games.len();
                 if games_left == 0 {
                     self.known.retain(|known, _| *known > file);
                     return Ok(found);
                 }
-                let before = found.values.len();
-                found.values.extend(self.values(&file)?.into_iter().take(games_left));
-                if found.values.len() > before {
+                let before = found.games.len();
+                found.games.extend(self.wins_of(&file)?.into_iter().take(games_left));
+                if found.games.len() > before {
                     found.from_model = model;
                     found.to_model = found.to_model.max(model);
                 }
@@ -112,27 +129,30 @@ impl Calibrator {
         Ok(found)
     }
 
-    /// The values of a file, which is read once: hundreds of files have the calibration games of a threshold, and workers publish
-    /// one every second.
-    fn values(&mut self, file: &FileRef) -> Result<Vec<f32>, StoreError> {
-        if let Some(values) = self.known.get(file) {
-            return Ok(values.clone());
+    /// The wins of a file, which is read once: hundreds of files have the calibration games of a threshold, and workers
+    /// publish one every second.
+    fn wins_of(&mut self, file: &FileRef) -> Result<Vec<Win>, StoreError> {
+        if let Some(wins) = self.known.get(file) {
+            return Ok(wins.clone());
         }
         let Some(games) = self.run.games().summaries_or_quarantine(file)? else { return Ok(Vec::new()) };
         let calibration = games.iter().rev().filter(|game| game.calibration);
-        let values: Vec<f32> = calibration.filter_map(|game| game.winner_min_value).collect();
-        self.known.insert(file.clone(), values.clone());
-        Ok(values)
+        let wins: Vec<Win> = calibration.filter_map(Win::of).collect();
+        self.known.insert(file.clone(), wins.clone());
+        Ok(wins)
     }
 
-    fn describe(&self, found: &ResignCalibration, winner_min: &WinnerMinValue) -> ResignThreshold {
+    fn describe(&self, found: &ResignCalibration, wins: &Wins) -> ResignThreshold {
         let (rate_low, rate_high) = found.interval();
+        let in_force = || wins.games.iter().filter_map(|win| win.would_resign);
         ResignThreshold {
             threshold: found.threshold,
             quantile: self.settings.quantile,
             games: found.games,
-            from_model: winner_min.from_model,
-            to_model: winner_min.to_model,
+            from_model: wins.from_model,
+            to_model: wins.to_model,
+            in_force_games: in_force().count(),
+            in_force_wrong: in_force().filter(|&wrong| wrong).count(),
             false_positive_rate: found.false_positive_rate(),
             rate_low,
             rate_high,

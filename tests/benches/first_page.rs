@@ -118,6 +118,8 @@ fn publish(run: &Run, config: &RunConfig, number: u32) -> Result<(), Failure> {
         games: 1000,
         from_model: number.saturating_sub(10),
         to_model: number,
+        in_force_games: 900,
+        in_force_wrong: 45,
         false_positive_rate: 0.05,
         rate_low: 0.03,
         rate_high: 0.07,

@@ -40,6 +40,7 @@ COUNTS = """
     count(*) FILTER ("end" = 'move-limit') AS move_limit, count(*) FILTER ("end" = 'forfeit') AS forfeit,
     count(*) FILTER (calibration) AS calibration,
     count(*) FILTER (calibration AND would_resign_turn IS NOT NULL) AS would_resign,
+    count(*) FILTER (calibration AND outcome <> 0 AND resign_threshold IS NOT NULL) AS in_force,
     count(*) FILTER (calibration AND outcome = CASE would_resign_turn % 2 WHEN 0 THEN 1 WHEN 1 THEN -1 END)
         AS would_resign_wrongly,
     avg(len(moves)) AS mean, min(len(moves)) AS shortest, max(len(moves)) AS longest, avg(mean_depth) AS mean_depth
@@ -47,7 +48,8 @@ COUNTS = """
 
 
 def counts(what: str, shown: dict, stored: dict) -> None:
-    for name in ["black_won", "white_won", "drawn", "calibration", "would_resign", "would_resign_wrongly", "mean_depth"]:
+    names = ["black_won", "white_won", "drawn", "calibration", "would_resign", "in_force", "would_resign_wrongly"]
+    for name in [*names, "mean_depth"]:
         same(f"{what}, {name}", shown[name], stored[name])
     for name, count in shown["ends"].items():
         same(f"{what}, {name}", count, stored[name])

@@ -60,7 +60,9 @@ pub struct Counts {
     pub calibration: u64,
     /// Calibration games with a would-be resignation.
     pub would_resign: u64,
-    /// Those of them that the resigning player won.
+    /// Calibration games with a winner and a threshold in force.
+    pub in_force: u64,
+    /// Those of them whose winner would have resigned.
     pub would_resign_wrongly: u64,
     /// Positions with an example. Fast searches have none.
     pub positions: u64,
@@ -86,12 +88,11 @@ impl Counts {
             EndReason::Forfeit => &mut self.ends.forfeit,
         } += 1;
         if summary.calibration {
+            let wrongly = summary.would_resign_wrongly();
             self.calibration += 1;
-            if let Some(turn) = summary.would_resign_turn {
-                let quitter = record::GameRecord::to_move(turn.into());
-                self.would_resign += 1;
-                self.would_resign_wrongly += u64::from(summary.outcome.winner() == Some(quitter));
-            }
+            self.would_resign += u64::from(summary.would_resign_turn.is_some());
+            self.in_force += u64::from(wrongly.is_some());
+            self.would_resign_wrongly += u64::from(wrongly == Some(true));
         }
         self.positions += u64::from(summary.positions);
         let length = (game.moves as usize).min(LONGEST);
@@ -161,7 +162,7 @@ pub struct Lengths {
 #[cfg(test)]
 mod tests {
     use go::Size;
-    use record::{games, synthetic};
+    use record::{GameRecord, games, synthetic};
 
     use super::*;
 
@@ -183,7 +184,34 @@ mod tests {
         let resigned = played.iter().filter(|game| game.end == EndReason::Resignation).count() as u64;
         assert_eq!(counts.ends.resignation, resigned);
         assert_eq!(counts.positions, played.iter().map(|game| game.positions() as u64).sum::<u64>());
-        assert!(counts.would_resign_wrongly <= counts.would_resign && counts.would_resign <= counts.calibration);
         assert_eq!(Counts::default().lengths(), None);
+    }
+
+    #[test]
+    fn winners_who_would_have_resigned_are_counted_where_a_threshold_was_in_force() {
+        let size = Size::new(5).unwrap();
+        let made_up = synthetic::game("a-1", "w", 0, size, 8);
+        // Black is to move at turn 4, White at turn 5.
+        let game = |threshold, turn, outcome| GameRecord {
+            calibration: true,
+            resign_threshold: threshold,
+            would_resign_turn: turn,
+            outcome,
+            ..made_up.clone()
+        };
+        let threshold = Some(-0.9);
+        let played = [
+            game(None, None, Outcome::Black),
+            game(threshold, None, Outcome::Black),
+            game(threshold, Some(4), Outcome::Black),
+            game(threshold, Some(5), Outcome::Black),
+            game(threshold, Some(5), Outcome::White),
+            game(threshold, Some(4), Outcome::Draw),
+            GameRecord { calibration: false, ..game(threshold, Some(4), Outcome::Black) },
+        ];
+        let mut counts = Counts::default();
+        GameProjection::from_batch(&games::to_batch(&played)).unwrap().iter().for_each(|game| counts.add(game));
+        assert_eq!((counts.calibration, counts.would_resign), (6, 4));
+        assert_eq!((counts.in_force, counts.would_resign_wrongly), (4, 2));
     }
 }

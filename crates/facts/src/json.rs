@@ -69,7 +69,7 @@ fn counts(counts: &Counts) -> Value {
             "passes": ends.passes, "pass_alive": ends.pass_alive, "resignation": ends.resignation,
             "move_limit": ends.move_limit, "forfeit": ends.forfeit,
         },
-        "calibration": counts.calibration, "would_resign": counts.would_resign,
+        "calibration": counts.calibration, "would_resign": counts.would_resign, "in_force": counts.in_force,
         "would_resign_wrongly": counts.would_resign_wrongly, "positions": counts.positions, "lengths": lengths,
         "mean_depth": counts.mean_depth(),
     })

@@ -42,7 +42,7 @@ pub const PLOTS: &[(&str, &str)] = &[
     ("black-share", "Black’s score"),
     ("depth", "Search depth"),
     ("thresholds", "Resign threshold"),
-    ("false-positives", "False positives"),
+    ("false-positives", "False positives in sample"),
     ("resigned", "Resigned games"),
     ("would-be-wrong", "False positives in force"),
 ];

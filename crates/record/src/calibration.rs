@@ -2,7 +2,10 @@
 //!
 //! The threshold is a quantile of the *winner's minimum root values*: in each calibration game, the worst root value that the
 //! eventual winner saw on its own turns. A threshold at the 5 % quantile would have thrown away about 5 % of these
-//! wins. A drawn game has no winner, so there is no win in it to throw away: draws have no winner's minimum root value, and count
+//! wins. That it does so among the games that it comes from is no finding: what it costs is counted in games that
+//! were played under it ([`crate::GameSummary::would_resign_wrongly`]).
+//!
+//! A drawn game has no winner, so there is no win in it to throw away: draws have no winner's minimum root value, and count
 //! neither for the quantile nor towards the number of games it needs.
 
 use crate::statistics::wilson;
@@ -39,7 +42,7 @@ impl ResignCalibration {
         Some(ResignCalibration { threshold, games: winner_min.len(), lost: lost(winner_min, threshold) })
     }
 
-    /// Share of the games that the winner would have resigned.
+    /// Share of the games that the winner would have resigned: the quantile, but for ties, rounding and the bound of 0.
     pub fn false_positive_rate(&self) -> f64 {
         self.lost as f64 / self.games as f64
     }

@@ -5,7 +5,7 @@ use arrow_array::types::{Float32Type, Int8Type, UInt16Type, UInt32Type, UInt64Ty
 
 use crate::games::VERSION;
 use crate::table::{Table, optional, read_outcome};
-use crate::{EndReason, GameId, HUMAN, Outcome, RecordError};
+use crate::{EndReason, GameId, GameRecord, HUMAN, Outcome, RecordError};
 
 /// A game without its turns: enough for windows, thresholds, ratings and counting.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,6 +59,13 @@ impl GameSummary {
     /// Whether it is a human game that was imported, and not one of self-play.
     pub fn is_imported(&self) -> bool {
         self.black == HUMAN && self.white == HUMAN
+    }
+
+    /// Whether the winner would have resigned, before its opponent, by the threshold in force. `None` without a winner
+    /// or a threshold.
+    pub fn would_resign_wrongly(&self) -> Option<bool> {
+        let winner = self.resign_threshold.and(self.outcome.winner())?;
+        Some(self.would_resign_turn.is_some_and(|turn| GameRecord::to_move(turn.into()) == winner))
     }
 
     /// The summaries of a table of games.

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::{Mutex, PoisonError};
 
 use object_store::path::Path;
+use record::statistics::wilson;
 use serde::{Deserialize, Serialize};
 
 use crate::error::StoreError;
@@ -26,12 +27,30 @@ pub struct ResignThreshold {
     pub from_model: u32,
     /// The newest model that played one of them.
     pub to_model: u32,
-    /// Share of these games that the winner would have resigned at this threshold.
+    /// Those of these games that were played under an earlier threshold; 0 in files that do not have the number.
+    #[serde(default)]
+    pub in_force_games: usize,
+    /// Those of them whose winner would have resigned by the threshold of its game: the false positives.
+    #[serde(default)]
+    pub in_force_wrong: usize,
+    /// Share of these games that the winner would have resigned at this threshold: by construction nearly the quantile.
     pub false_positive_rate: f64,
     /// Lower end of the 95 % interval of that share.
     pub rate_low: f64,
     /// Upper end of the 95 % interval of that share.
     pub rate_high: f64,
+}
+
+impl ResignThreshold {
+    /// Share of false positives among the games that were played under earlier thresholds; 0 without such games.
+    pub fn in_force_rate(&self) -> f64 {
+        self.in_force_wrong as f64 / self.in_force_games.max(1) as f64
+    }
+
+    /// The 95 % interval of that share.
+    pub fn in_force_interval(&self) -> (f64, f64) {
+        wilson(self.in_force_wrong, self.in_force_games)
+    }
 }
 
 /// A threshold as it is stored.

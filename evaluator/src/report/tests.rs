@@ -32,6 +32,8 @@ fn resign(threshold: f32) -> ResignThreshold {
         games: 40,
         from_model: 1,
         to_model: 2,
+        in_force_games: 30,
+        in_force_wrong: 2,
         false_positive_rate: 0.05,
         rate_low: 0.01,
         rate_high: 0.16,

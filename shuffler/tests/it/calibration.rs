@@ -1,5 +1,6 @@
 //! The resign threshold, from the calibration games that are published.
 
+use record::{GameRecord, Outcome};
 use runtime::{Driver as _, Silent};
 use shuffler::{Calibrator, Driver};
 
@@ -28,6 +29,36 @@ fn calibrator_publishes_the_quantile_of_the_newest_calibration_games_once() {
     assert_eq!(calibrator.update().unwrap(), Some(found.clone()));
     assert_eq!(run.resign().newest().unwrap(), Some(found));
     assert_eq!(run.resign().list().unwrap(), ["000001", "000002"], "an unchanged threshold is not published again");
+}
+
+/// The games that a threshold comes from lose its quantile, whatever the threshold before them does to their winners.
+#[test]
+fn false_positives_are_those_of_the_threshold_in_force() {
+    let run = a_run();
+    let settings = config(&["resign.games=100", "resign.min_games=5"]).resign;
+    let won = |model| {
+        let games = games(model, 0, 600).into_iter().filter(|game| game.calibration && game.winner_min_value.is_some());
+        games.take(20).collect::<Vec<_>>()
+    };
+    let under_a_threshold = |game: GameRecord, winner_first: bool| {
+        // Black is to move at even turns.
+        let turn = u16::from((game.outcome == Outcome::White) == winner_first);
+        GameRecord { resign_threshold: Some(-0.5), would_resign_turn: Some(turn), ..game }
+    };
+    let mut calibrator = Calibrator::new(&run, &settings);
+    let mut counts_after = |games: &[GameRecord], model| {
+        assert_eq!(games.len(), 20);
+        run.games().publish(model, "w", games).unwrap();
+        let found = calibrator.update().unwrap().unwrap();
+        assert!(found.false_positive_rate <= 0.1, "{found:?}");
+        (found.games, found.in_force_games, found.in_force_wrong)
+    };
+    let without: Vec<_> = won(1).into_iter().map(|game| GameRecord { resign_threshold: None, ..game }).collect();
+    assert_eq!(counts_after(&without, 1), (20, 0, 0));
+    let wrong: Vec<_> = won(2).into_iter().map(|game| under_a_threshold(game, true)).collect();
+    assert_eq!(counts_after(&wrong, 2), (40, 20, 20));
+    let right: Vec<_> = won(3).into_iter().map(|game| under_a_threshold(game, false)).collect();
+    assert_eq!(counts_after(&right, 3), (60, 40, 20));
 }
 
 /// Workers publish files all the time, and the newest games are in hundreds of them.

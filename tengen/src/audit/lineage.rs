@@ -68,8 +68,10 @@ impl Audit<'_> {
             let Some((_, resign)) = self.note(read)? else { continue };
             self.found.thresholds += 1;
             let rates = [0.0, resign.rate_low, resign.false_positive_rate, resign.rate_high, 1.0];
-            if !(-1.0..=0.0).contains(&resign.threshold) || !rates.is_sorted() {
-                let what = format!("threshold {} with rates {rates:?} means nothing", resign.threshold);
+            let counts = [resign.in_force_wrong, resign.in_force_games, resign.games];
+            let threshold = resign.threshold;
+            if !(-1.0..=0.0).contains(&threshold) || !rates.is_sorted() || !counts.is_sorted() {
+                let what = format!("threshold {threshold} with rates {rates:?} of {counts:?} games is impossible");
                 self.problem(self.run.resign().name(&name), what);
             }
         }

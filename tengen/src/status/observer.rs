@@ -6,7 +6,7 @@ use config::{RunConfig, RunName};
 use exit_class::{Classified, ExitClass};
 use facts::{Activity, Curves, Progress, own_model};
 use record::{GameSummary, RatingRow};
-use store::{FileRef, HeldLease, Run, StoreError};
+use store::{FileRef, HeldLease, ResignThreshold, Run, StoreError};
 
 use super::report::{Process, Rating, RunStatus, Stage, State};
 
@@ -21,7 +21,7 @@ const UNANSWERED: i64 = 60_000;
 const STALLED: i64 = HOUR / 2;
 /// A threshold from models that are further behind: the alert TengenResignThresholdStale.
 const THRESHOLD_BEHIND: u32 = 2;
-/// Winners who would have resigned: the alert TengenResignThresholdWrong.
+/// Calibration games whose winner would have resigned: the alert TengenResignThresholdWrong.
 const WRONG_RESIGNATIONS: f64 = 0.1;
 /// Age at which the claim on a match is that of a killed evaluator, for which others wait.
 const OLD_CLAIM: i64 = HOUR;
@@ -239,13 +239,20 @@ impl Observer {
                 alarms
                     .push(format!("the resign threshold is from games of model {of}, and the newest model is {model}"));
             }
-            if found.rate_low > WRONG_RESIGNATIONS {
-                let share = 100.0 * found.false_positive_rate;
-                alarms.push(format!("winners of {share:.0} % of the calibration games would have resigned"));
-            }
+            alarms.extend(wrong_resignations(&found));
         }
         Ok(())
     }
+}
+
+/// Winners would have resigned by the threshold in force, significantly more often than is wanted.
+fn wrong_resignations(found: &ResignThreshold) -> Option<String> {
+    let (low, _) = found.in_force_interval();
+    if low <= WRONG_RESIGNATIONS.max(found.quantile.into()) {
+        return None;
+    }
+    let share = 100.0 * found.in_force_rate();
+    Some(format!("winners of {share:.0} % of the calibration games would have resigned by the threshold in force"))
 }
 
 fn rating(row: &RatingRow) -> Rating {
@@ -285,6 +292,28 @@ mod tests {
         assert_eq!(per_hour(&files[..1], HOUR / 2), None, "one file tells no rate");
         assert_eq!(per_hour(&files, 9 * HOUR), None, "nothing in the last hour");
         assert_eq!(per_hour(&[], 0), None);
+    }
+
+    /// Of the games that a threshold comes from, its quantile is wrong, whatever the games under it show.
+    #[test]
+    fn resignations_are_wrong_by_the_games_under_a_threshold() {
+        let found = |games, wrong, quantile| ResignThreshold {
+            threshold: -0.9,
+            quantile,
+            games: 600,
+            from_model: 1,
+            to_model: 2,
+            in_force_games: games,
+            in_force_wrong: wrong,
+            false_positive_rate: 0.05,
+            rate_low: 0.04,
+            rate_high: 0.07,
+        };
+        let said = "winners of 30 % of the calibration games would have resigned by the threshold in force";
+        assert_eq!(wrong_resignations(&found(100, 30, 0.05)).as_deref(), Some(said));
+        assert_eq!(wrong_resignations(&found(100, 12, 0.05)), None, "not significant");
+        assert_eq!(wrong_resignations(&found(100, 30, 0.3)), None, "that is what is wanted");
+        assert_eq!(wrong_resignations(&found(0, 0, 0.05)), None);
     }
 
     /// The errors of late models against `random` are nearly the same number, twenty times that of their difference.

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
-use store::{FileRef, Pairing, Run, Stem, StoreError};
+use store::{FileRef, Pairing, ResignThreshold, Run, Stem, StoreError};
 use tempfile::TempDir;
 
 use crate::state::{checkpoint, manifest, parts, rating, threshold};
@@ -240,6 +240,21 @@ fn damaged_results_are_moved_to_quarantine_with_their_readable_games() {
     let kept = [format!("matches/{damaged}.parquet"), format!("sgf/matches/{damaged}.sgf")];
     let kept = kept.map(|name| folder.path().join("r/quarantine").join(name).display().to_string());
     assert_eq!(run.quarantine().files().unwrap(), kept);
+}
+
+/// Files of earlier versions lack the counts of games under earlier thresholds.
+#[test]
+fn threshold_without_counts_in_force_is_read() {
+    let (folder, run) = in_folder();
+    run.resign().publish(&threshold(-0.9)).unwrap();
+    let path = folder.path().join("r/resign/000001.toml");
+    let text = fs::read_to_string(&path).unwrap();
+    let old: Vec<&str> = text.lines().filter(|line| !line.starts_with("in_force_")).collect();
+    assert_eq!(old.len() + 2, text.lines().count(), "{text}");
+    fs::write(&path, old.join("\n")).unwrap();
+    let found = run.store().run(run.name()).resign().newest().unwrap().unwrap();
+    assert_eq!(found, ResignThreshold { in_force_games: 0, in_force_wrong: 0, ..threshold(-0.9) });
+    assert_eq!((found.in_force_rate(), found.in_force_interval()), (0.0, (0.0, 1.0)));
 }
 
 /// Workers would stop at it, and there would be no games for the next one.

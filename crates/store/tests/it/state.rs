@@ -152,6 +152,8 @@ pub(crate) fn threshold(threshold: f32) -> store::ResignThreshold {
         games: 100,
         from_model: 0,
         to_model: 3,
+        in_force_games: 80,
+        in_force_wrong: 5,
         false_positive_rate: 0.05,
         rate_low: 0.02,
         rate_high: 0.11,
