@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use axum::extract::{Path, RawQuery, State};
 use config::reference::sections;
 use config::{Difference, RunConfig};
-use facts::plots::{PLOTS, plot};
+use facts::plots::{By, PLOTS, plot};
 use maud::{Markup, html};
 use page::{DataLinks, Plot, Scale, Series};
 
@@ -166,9 +166,25 @@ fn overlaid(runs: &[Arc<Snapshot>], name: &str) -> Option<Plot> {
         let of = plot.series.len();
         plot.series.into_iter().map(move |series| named(&run, of, series)).collect::<Vec<_>>()
     });
-    let series = series.collect();
-    // Each run has players and a scale of its own.
-    Some(Plot { series, marks: Vec::new(), caption: String::new(), ..first })
+    let (series, caption) = (series.collect(), caption(runs, name, &first.caption));
+    // Each run has players of its own.
+    Some(Plot { series, marks: Vec::new(), caption, ..first })
+}
+
+/// How to read the plot: that of one run, but for Elo, where each run has a scale of its own.
+fn caption(runs: &[Arc<Snapshot>], name: &str, of_one: &str) -> String {
+    let Some(by) = By::ALL.into_iter().find(|by| by.id() == name) else { return of_one.to_owned() };
+    let zero = |run: &Arc<Snapshot>| {
+        let zero = run.strength.zero().unwrap_or_else(|| "no ratings".to_owned());
+        format!("{}: {zero}", run.facts.run)
+    };
+    let zeros = runs.iter().map(zero).collect::<Vec<_>>().join("; ");
+    format!(
+        "Each run has a zero of its own ({zeros}). Bands are 95 % against the mean of each run’s models, without the \
+         error of that zero: heights of different runs are not comparable. Their common players connect them in \
+         evaluator ratings --with RUN.{}",
+        by.caveat()
+    )
 }
 
 /// The keys that differ between any of the runs.
@@ -214,8 +230,41 @@ fn differing(configs: &[&RunConfig]) -> Vec<(String, Vec<String>)> {
 #[cfg(test)]
 mod tests {
     use config::Preset;
+    use facts::{Facts, Reader, Strength};
+    use store::{RatingRow, Store};
 
     use super::*;
+
+    /// A run with a model of 900 Elo above a player.
+    fn rated(name: &str, zero: &str) -> Arc<Snapshot> {
+        let run = Store::in_memory().unwrap().run(&name.parse().unwrap());
+        run.create(&Preset::Tiny.config()).unwrap();
+        let row = |player: String, elo, error| RatingRow {
+            player,
+            elo,
+            error,
+            above_pool: elo,
+            above_pool_error: 20.0,
+            games: 9,
+            points: 4.0,
+        };
+        let ratings = Arc::new(vec![row(format!("{name}-9"), 900.0, 400.0), row(zero.to_owned(), 0.0, 0.0)]);
+        let facts = Facts { ratings, ..Reader::open(run.clone()).unwrap().facts() };
+        Arc::new(Snapshot { version: 1, strength: Strength::of(&facts), facts, run })
+    }
+
+    #[test]
+    fn plots_of_elo_name_the_zero_of_each_run_and_others_keep_their_caption() {
+        let runs = [rated("a", "random"), rated("b", "b-1")];
+        let caption = |name| overlaid(&runs, name).unwrap().caption;
+        for name in ["elo", "elo-by-visits"] {
+            let caption = caption(name);
+            assert!(caption.contains("(a: Elo above random; b: Elo above b-1)"), "{caption}");
+            assert!(caption.contains("not comparable"), "{caption}");
+        }
+        assert!(caption("elo-by-visits").contains("Visits bound network evaluations"));
+        assert!(caption("lengths").contains("10th to the 90th percentile"));
+    }
 
     #[test]
     fn keys_that_differ_are_in_the_order_of_the_file_whichever_run_they_are_of() {

@@ -51,7 +51,7 @@ fn table(runs: &[Entry]) -> Markup {
                 table.runs {
                     thead { tr {
                         th.text scope="col" { "Compare" } th.text scope="col" { "Run" } th scope="col" { "Board" } th scope="col" { "Visits" }
-                        th scope="col" { "Models" } th scope="col" { "Strongest, Elo" } th scope="col" { "Newest, Elo" } th scope="col" { "Network" }
+                        th scope="col" { "Models" } th scope="col" { "Strongest, Elo in its run" } th scope="col" { "Newest, Elo in its run" } th scope="col" { "Network" }
                     } }
                     tbody { @for run in runs { tr {
                         td { input type="checkbox" name="run" value=(run.name) aria-label=(format!("compare {}", run.name)); }

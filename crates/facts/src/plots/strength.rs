@@ -45,8 +45,8 @@ impl By {
         }
     }
 
-    /// What a reader could take it for and it is not.
-    fn caveat(self) -> &'static str {
+    /// What a reader could take it for and it is not, as a sentence after others.
+    pub fn caveat(self) -> &'static str {
         match self {
             By::Visits => {
                 " Visits bound network evaluations from above: cached positions and inherited visits cost none, and the \
