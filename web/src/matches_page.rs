@@ -69,8 +69,9 @@ fn content(snapshot: &Snapshot, options: &Options) -> Markup {
         section #pairs {
             h2 { "Pairs" }
             p.quiet {
-                "Played scores with 95 % intervals, and those that the ratings predict. Deviations are the standard errors between the two; more than 3 in "
-                "more than one pair of 400 the ratings do not describe the players. "
+                "Played scores with 95 % intervals, and those that the difference of the ratings predicts. Deviations are the standard errors between "
+                "the two, of pairs for which some points of both are expected. If more than one pair of 400 has more than 3, the ratings do not describe "
+                "the players, or draws and the first move matter. "
                 (plots::table_links(&facts.run, "matches"))
                 a href=(format!("/runs/{}/games?kind=match", facts.run)) { "Games" }
             }

@@ -10,6 +10,10 @@ use record::statistics::{expected_score, wilson_score};
 use crate::reader::Facts;
 use crate::strength::Strength;
 
+/// Variance of the points, in points², from which a score is nearly normally distributed: the rule of thumb for
+/// binomial counts. With less, single lost games of a favourite are many standard errors.
+const LEAST_VARIANCE: f64 = 5.0;
+
 /// What two players made against each other, whatever the colours.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pair {
@@ -23,7 +27,7 @@ pub struct Pair {
     pub points: f64,
     /// Games in which it had Black.
     pub as_black: u64,
-    /// Its score by the ratings; `None` where one of them has none.
+    /// Its score by the difference of the ratings alone; `None` where one of them has none.
     pub predicted: Option<f64>,
 }
 
@@ -38,11 +42,12 @@ impl Pair {
         wilson_score(self.points, self.games as usize)
     }
 
-    /// How far the score is from the predicted one, in standard errors.
+    /// How far the score is from the predicted one, in standard errors; `None` where nearly all points of so few games
+    /// are expected to be of one player.
     pub fn deviations(&self) -> Option<f64> {
-        let predicted = self.predicted?;
-        let error = (predicted * (1.0 - predicted) / self.games as f64).sqrt();
-        (error > 0.0).then(|| (self.played() - predicted) / error)
+        let (predicted, games) = (self.predicted?, self.games as f64);
+        let variance = games * predicted * (1.0 - predicted);
+        (variance >= LEAST_VARIANCE).then(|| (self.points - games * predicted) / variance.sqrt())
     }
 }
 
@@ -93,7 +98,8 @@ pub fn pairs_data(facts: &Facts, strength: &Strength) -> DataTable {
     }
 }
 
-/// The score that two ratings predict: Bradley and Terry's model in Elo, without the first move, which both have.
+/// The score that two ratings predict: Bradley and Terry's model in Elo. The ratings have draws and the first move, too,
+/// which are not stored with them and move it to ½: by 0.05 where a fifth of the games of equals is drawn.
 fn predicted(one: Option<f64>, other: Option<f64>) -> Option<f64> {
     Some(expected_score(one? - other?))
 }
@@ -105,8 +111,9 @@ pub fn pairs_table<'a>(pairs: impl Iterator<Item = &'a Pair>) -> Markup {
             table {
                 thead { tr {
                     th.text scope="col" { "Player" } th.text scope="col" { "Against" } th scope="col" { "Games" } th scope="col" { "as Black" }
-                    th scope="col" { "Points" } th scope="col" { "Played" } th scope="col" { "95 % interval" } th scope="col" { "Predicted" }
-                    th scope="col" title="standard errors from the predicted score" { "Deviations" }
+                    th scope="col" { "Points" } th scope="col" { "Played" } th scope="col" { "95 % interval" }
+                    th scope="col" title="by the difference of Elo alone, without draws and the first move" { "Predicted" }
+                    th scope="col" title="standard errors from the predicted score, where some points of both are expected" { "Deviations" }
                 } }
                 tbody {
                     @for pair in pairs {
@@ -224,6 +231,14 @@ mod tests {
         assert!(low < 0.6 && 0.6 < high && high - low < 0.2);
         let (low, high) = pair(0.5, 1, 0.5).interval();
         assert!((low + high - 1.0).abs() < 1e-12, "a draw favours neither: {low} {high}");
+    }
+
+    #[test]
+    fn pair_whose_results_are_nearly_certain_has_no_deviations() {
+        // A chance of 8 % would be 3.2 standard errors.
+        assert_eq!(pair(31.0, 32, 0.997).deviations(), None);
+        assert_eq!(pair(2.0, 2, 0.5).deviations(), None);
+        assert!((pair(160.0, 200, 0.9).deviations().unwrap() + 4.714).abs() < 1e-3);
     }
 
     #[test]
