@@ -9,9 +9,9 @@ use facts::{players_model, sections};
 use maud::{Markup, html};
 use net::Shape;
 use page::number::{short, signed, whole};
-use record::statistics::margin;
 use serde::Deserialize;
 use serde_json::{Value, json};
+use store::RatingRow;
 
 use crate::download::packed_file;
 use crate::error::Page;
@@ -58,9 +58,7 @@ const FILTERS: [(&str, &str); 5] =
 struct Row {
     number: u32,
     name: String,
-    /// Its rating, and one standard error of it.
-    elo: Option<(f64, f64)>,
-    matches: u32,
+    rating: Option<RatingRow>,
     games: u64,
     positions: u64,
     step: Option<u64>,
@@ -74,8 +72,8 @@ impl Row {
     fn key(&self, column: &str) -> f64 {
         let missing = f64::NEG_INFINITY;
         match column {
-            "elo" => self.elo.map_or(missing, |(elo, _)| elo),
-            "matches" => self.matches.into(),
+            "elo" => self.rating.as_ref().map_or(missing, |rating| rating.elo),
+            "matches" => self.matches().into(),
             "games" => self.games as f64,
             "positions" => self.positions as f64,
             "step" => self.step.map_or(missing, |step| step as f64),
@@ -85,10 +83,15 @@ impl Row {
         }
     }
 
+    /// Games of matches.
+    fn matches(&self) -> u32 {
+        self.rating.as_ref().map_or(0, |rating| rating.games)
+    }
+
     fn passes(&self, options: &Options) -> bool {
         let of = match options.only.as_str() {
-            "rated" => self.elo.is_some(),
-            "unrated" => self.elo.is_none(),
+            "rated" => self.rating.is_some(),
+            "unrated" => self.rating.is_none(),
             "alarms" => self.alarms > 0,
             "retired" => self.is_retired,
             _ => true,
@@ -98,10 +101,14 @@ impl Row {
     }
 
     fn json(&self) -> Value {
+        let of_rating = |of: fn(&RatingRow) -> f64| self.rating.as_ref().map(of);
         json!({
-            "model": self.number, "name": self.name, "elo": self.elo.map(|(elo, _)| elo), "error": self.elo.map(|(_, error)| error),
-            "match_games": self.matches, "games": self.games, "positions": self.positions, "step": self.step, "hours": self.hours,
-            "alarms": self.alarms, "retired": self.is_retired,
+            "model": self.number, "name": self.name,
+            "elo": of_rating(|rating| rating.elo), "error": of_rating(|rating| rating.error),
+            "above_pool": of_rating(|rating| rating.above_pool),
+            "above_pool_error": of_rating(|rating| rating.above_pool_error),
+            "match_games": self.matches(), "games": self.games, "positions": self.positions, "step": self.step,
+            "hours": self.hours, "alarms": self.alarms, "retired": self.is_retired,
         })
     }
 }
@@ -115,8 +122,7 @@ fn rows(snapshot: &Snapshot) -> Vec<Row> {
         Row {
             number,
             name: facts.run.model(number).to_string(),
-            elo: None,
-            matches: 0,
+            rating: None,
             games: games.map_or(0, facts::Counts::games),
             positions: games.map_or(0, |games| games.positions),
             step: metadata.map(|metadata| metadata.step),
@@ -130,8 +136,7 @@ fn rows(snapshot: &Snapshot) -> Vec<Row> {
     for player in strength.models() {
         let place = player.model.and_then(|number| rows.get_mut(number.checked_sub(1)? as usize));
         if let Some(row) = place {
-            row.elo = Some((player.rating.elo, strength.error(&player.rating)));
-            row.matches = player.rating.games;
+            row.rating = Some(player.rating.clone());
         }
     }
     rows
@@ -212,8 +217,8 @@ fn row_of(run: &str, row: &Row) -> Markup {
     html! {
         tr {
             th.text scope="row" { a href=(format!("/runs/{run}/models/{}", row.number)) { (row.name) } @if row.is_retired { span.quiet { " retired" } } }
-            td { @if let Some((elo, error)) = row.elo { (signed(elo)) span.quiet { " ± " (whole(margin(error))) } } @else { "–" } }
-            td { (whole(row.matches.into())) }
+            td { @if let Some(rating) = &row.rating { (signed(rating.elo)) span.quiet { " ± " (whole(rating.margin())) } } @else { "–" } }
+            td { (whole(row.matches().into())) }
             td { (whole(row.games as f64)) }
             td { (whole(row.positions as f64)) }
             td { @if let Some(step) = row.step { (whole(step as f64)) } @else { "…" } }
@@ -345,4 +350,38 @@ pub(crate) async fn download(
         Ok(packed_file(bytes, "application/octet-stream", &file))
     })
     .await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row() -> Row {
+        let name = "a-80".to_owned();
+        let (elo, error, above_pool, above_pool_error) = (2851.0, 427.8, 612.5, 22.2);
+        let rating =
+            RatingRow { player: name.clone(), elo, error, above_pool, above_pool_error, games: 9, points: 4.5 };
+        Row {
+            number: 80,
+            name,
+            rating: Some(rating),
+            games: 100,
+            positions: 5000,
+            step: Some(1000),
+            hours: Some(1.5),
+            alarms: 0,
+            is_retired: false,
+            size: None,
+        }
+    }
+
+    #[test]
+    fn data_have_the_errors_of_the_store() {
+        let json = row().json();
+        assert_eq!((&json["elo"], &json["error"]), (&json!(2851.0), &json!(427.8)));
+        assert_eq!((&json["above_pool"], &json["above_pool_error"]), (&json!(612.5), &json!(22.2)));
+        assert_eq!(json["match_games"], json!(9));
+        // The page has the interval of the table of ratings.
+        assert!(row_of("a", &row()).into_string().contains("± 44"));
+    }
 }

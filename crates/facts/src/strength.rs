@@ -57,7 +57,7 @@ impl Strength {
     }
 
     /// Standard error of a rating: on its own scale, or on that of the given ratings.
-    pub fn error(&self, rating: &RatingRow) -> f64 {
+    fn error(&self, rating: &RatingRow) -> f64 {
         if self.scale.is_empty() { rating.above_pool_error } else { rating.error }
     }
 

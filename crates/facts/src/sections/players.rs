@@ -54,7 +54,7 @@ pub fn players(strength: &Strength, most: usize) -> Markup {
     }
 }
 
-/// All players as a table, the strongest first. `error` is a standard error.
+/// All players as a table, the strongest first: the columns of ratings as the store has them.
 pub fn players_data(strength: &Strength) -> DataTable {
     let players = &strength.players;
     let number = |of: fn(&Player) -> f64| DataColumn::Number(players.iter().map(|player| Some(of(player))).collect());
@@ -64,9 +64,30 @@ pub fn players_data(strength: &Strength) -> DataTable {
             ("player", DataColumn::Text(players.iter().map(|player| player.rating.player.clone()).collect())),
             ("model", DataColumn::Number(players.iter().map(model).collect())),
             ("elo", number(|player| player.rating.elo)),
-            ("error", DataColumn::Number(players.iter().map(|of| Some(strength.error(&of.rating))).collect())),
+            ("error", number(|player| player.rating.error)),
+            ("above_pool", number(|player| player.rating.above_pool)),
+            ("above_pool_error", number(|player| player.rating.above_pool_error)),
             ("games", number(|player| player.rating.games.into())),
             ("points", number(|player| player.rating.points)),
         ],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use store::RatingRow;
+
+    use super::*;
+
+    #[test]
+    fn errors_are_those_of_the_columns_before_them() {
+        let player = "a-80".to_owned();
+        let (elo, error, above_pool, above_pool_error) = (2851.0, 427.8, 612.5, 22.2);
+        let rating = RatingRow { player, elo, error, above_pool, above_pool_error, games: 9, points: 4.5 };
+        let player = Player { rating, model: Some(80), settings: String::new() };
+        let csv = players_data(&Strength { players: vec![player], ..Strength::default() }).csv();
+        let expected =
+            ["player,model,elo,error,above_pool,above_pool_error,games,points", "a-80,80,2851,427.8,612.5,22.2,9,4.5"];
+        assert_eq!(csv.lines().collect::<Vec<_>>(), expected);
     }
 }
