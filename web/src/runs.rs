@@ -50,8 +50,8 @@ fn table(runs: &[Entry]) -> Markup {
             div.scroll tabindex="0" {
                 table.runs {
                     thead { tr {
-                        th.text scope="col" { "Compare" } th.text scope="col" { "Run" } th scope="col" { "Board" } th scope="col" { "Visits" }
-                        th scope="col" { "Models" } th scope="col" { "Strongest, Elo in its run" } th scope="col" { "Newest, Elo in its run" } th scope="col" { "Network" }
+                        th.text scope="col" { "Compare" } th.text scope="col" { "Run" } th scope="col" { "Board" } th scope="col" title="of searches in self-play by the newest model" { "Visits" }
+                        th scope="col" { "Models" } th scope="col" { "Strongest, Elo in its run" } th scope="col" { "Newest, Elo in its run" } th scope="col" title="blocks and filters of the newest model" { "Network" }
                     } }
                     tbody { @for run in runs { tr {
                         td { input type="checkbox" name="run" value=(run.name) aria-label=(format!("compare {}", run.name)); }
@@ -69,7 +69,7 @@ fn table(runs: &[Entry]) -> Markup {
 }
 
 fn row(facts: &Facts) -> Markup {
-    let config = &facts.config;
+    let config = facts.config.of_model(facts.newest_model.unwrap_or_default());
     let strength = Strength::of(facts);
     let models = strength.models();
     let best = models.iter().max_by(|one, other| one.rating.elo.total_cmp(&other.rating.elo));
@@ -80,5 +80,32 @@ fn row(facts: &Facts) -> Markup {
         td { @if let Some(best) = best { (best.rating.player) ", " (signed(best.rating.elo)) } @else { "–" } }
         td { @if let Some(newest) = models.last() { (newest.rating.player) ", " (signed(newest.rating.elo)) } @else { "–" } }
         td { (config.network.blocks) " × " (config.network.filters) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use config::Preset;
+    use facts::Reader;
+    use store::Store;
+
+    use super::*;
+
+    #[test]
+    fn row_has_visits_and_network_of_the_newest_model() {
+        let schedules = [
+            "search.visits=8",
+            "search.phases=[{from_model=3,visits=77,gumbel_moves=4,gumbel_c_scale=1.0}]",
+            "network.blocks=2",
+            "network.filters=16",
+            "train.grow=[{from_model=5,blocks=4,filters=32,inputs='tactics'}]",
+        ];
+        let run = Store::in_memory().unwrap().run(&"a".parse().unwrap());
+        run.create(&Preset::NineByNine.with(&schedules).unwrap()).unwrap();
+        let facts = Reader::open(run).unwrap().facts();
+        for (newest_model, visits, network) in [(None, 8, "2 × 16"), (Some(3), 77, "2 × 16"), (Some(5), 77, "4 × 32")] {
+            let row = row(&Facts { newest_model, ..facts.clone() }).into_string();
+            assert!(row.contains(&format!("<td>{visits}</td>")) && row.contains(network), "{row}");
+        }
     }
 }

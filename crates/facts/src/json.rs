@@ -10,6 +10,7 @@ use crate::strength::Strength;
 /// All that pages show of a run.
 pub fn json(facts: &Facts, strength: &Strength) -> Value {
     let config = &facts.config;
+    let visits = config.search.at(facts.newest_model.unwrap_or_default()).visits;
     let place = |name: &str| strength.players.iter().position(|player| player.rating.player == name);
     let pairings = facts.pool.pairs.iter().filter_map(|((black, white), results)| {
         Some(json!({
@@ -43,7 +44,7 @@ pub fn json(facts: &Facts, strength: &Strength) -> Value {
     json!({
         "run": {
             "name": facts.run.as_str(), "config_digest": config.digest(), "size": config.game.size, "komi": config.game.komi,
-            "scoring": config.game.scoring.name(), "visits": config.search.visits, "match_visits": config.evaluate.visits,
+            "scoring": config.game.scoring.name(), "visits": visits, "match_visits": config.evaluate.visits,
         },
         "scale": strength.scale,
         "players": players.collect::<Vec<_>>(),

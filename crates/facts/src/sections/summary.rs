@@ -1,5 +1,6 @@
 //! What a run is, in a few words and numbers.
 
+use config::Search;
 use maud::{Markup, html};
 use page::number::{percent, signed, whole};
 
@@ -20,10 +21,22 @@ pub fn about(facts: &Facts) -> Markup {
     html! {
         p.quiet {
             (config.game.size) "×" (config.game.size) ", komi " (config.game.komi) ", " (rules) "; "
-            (config.search.visits) " visits a move in self-play, " (config.evaluate.visits) " in matches; configuration "
+            (visits(&config.search)) "; " (config.evaluate.visits) " in matches; configuration "
             code { (config.digest()) }
         }
     }
+}
+
+/// The visits of self-play, by model where they change.
+fn visits(search: &Search) -> String {
+    let (mut text, mut before) = (format!("{} visits a move in self-play", search.visits), search.visits);
+    for phase in &search.phases {
+        if phase.visits != before {
+            text += &format!(", {} from model {} on", phase.visits, phase.from_model);
+            before = phase.visits;
+        }
+    }
+    text
 }
 
 /// The numbers that people come for.
@@ -116,5 +129,26 @@ pub fn colours(facts: &Facts) -> Markup {
                 (whole(counts.ends.move_limit as f64)) " at the move limit, " (whole(counts.ends.forfeit as f64)) " by forfeit."
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use config::Preset;
+
+    use super::*;
+
+    #[test]
+    fn visits_are_those_of_all_phases() {
+        let phase = |model: u32, visits: u32| {
+            format!("{{from_model={model},visits={visits},gumbel_moves=4,gumbel_c_scale=1.0}}")
+        };
+        let text = |list: &str| {
+            let overrides = ["search.visits=8".to_owned(), format!("search.phases=[{list}]")];
+            visits(&Preset::NineByNine.with(&overrides).unwrap().search)
+        };
+        assert_eq!(text(""), "8 visits a move in self-play");
+        let phases = [phase(12, 8), phase(24, 16), phase(30, 32)].join(",");
+        assert_eq!(text(&phases), "8 visits a move in self-play, 16 from model 24 on, 32 from model 30 on");
     }
 }
