@@ -83,7 +83,8 @@ def main() -> None:
 
     for model in facts["models"]:
         files = f"{run}/games/{model['number']:06}/*.parquet"
-        row = rows(f"SELECT {COUNTS} FROM (SELECT DISTINCT ON (id) * FROM '{files}')")[0]
+        played = f"(SELECT DISTINCT ON (id) * FROM '{files}' WHERE black <> 'human' OR white <> 'human')"
+        row = rows(f"SELECT {COUNTS} FROM {played}")[0]
         same(f"games of model {model['number']}", model["games"], row["games"])
         counts(f"model {model['number']}", model, row)
 

@@ -61,7 +61,8 @@ impl Progress {
             run: facts.run.clone(),
             model,
             models: facts.config.run_loop.models,
-            games: facts.games.get(&model).map_or(0, |games| games.counts.games()),
+            // Imported games count towards the first window.
+            games: facts.games.get(&model).map_or(0, |games| games.counts.games() + games.imported),
             wanted: facts.config.selfplay.games_of(model) as u64,
             shards: facts.shards.is_some_and(|shards| shards > model),
             rated: facts.ratings.iter().filter_map(|row| own_model(&facts.run, &row.player)).max().unwrap_or(0),

@@ -32,6 +32,7 @@ pub fn json(facts: &Facts, strength: &Strength) -> Value {
         let mut model = counts(&games.counts);
         model["number"] = json!(number);
         model["games"] = json!(games.counts.games());
+        model["imported"] = json!(games.imported);
         model
     });
     let thresholds = facts.thresholds.values().map(|(time, threshold)| {

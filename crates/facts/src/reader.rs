@@ -32,7 +32,7 @@ pub struct Facts {
     pub retired: Arc<BTreeSet<u32>>,
     /// The newest ratings, strongest first.
     pub ratings: Arc<Vec<RatingRow>>,
-    /// Self-play by model; model 0 is `random`. Imported games are among those of model 0.
+    /// Self-play by model; model 0 is `random`. Imported games are beside those of model 0.
     pub games: Arc<BTreeMap<u32, ModelGames>>,
     /// Matches.
     pub pool: Arc<Pool>,
@@ -57,9 +57,9 @@ pub struct Facts {
 pub struct ModelGames {
     /// The games; one that was published twice counts once.
     pub counts: Counts,
-    /// Those of them that were imported. No search played them.
-    pub imported: Counts,
-    /// Time in the name of the first file, in milliseconds since 1970.
+    /// Games that were imported, which are not among them: no search played them.
+    pub imported: u64,
+    /// Time in the name of the first file that is not of imported games, in milliseconds since 1970.
     pub first: Option<u64>,
 }
 
@@ -377,12 +377,15 @@ impl Reader {
     fn count(&mut self, file: &FileRef, games: &[GameProjection]) {
         let model = Arc::make_mut(&mut self.facts.games).entry(file.model).or_default();
         let time = file.stem.time();
-        model.first = Some(model.first.map_or(time, |first| first.min(time)));
+        if !games.iter().all(|game| game.summary.is_imported()) {
+            model.first = Some(model.first.map_or(time, |first| first.min(time)));
+        }
         let names = self.names.entry(file.model).or_default();
         for game in games.iter().filter(|game| names.insert(game.summary.id)) {
-            model.counts.add(game);
             if game.summary.is_imported() {
-                model.imported.add(game);
+                model.imported += 1;
+            } else {
+                model.counts.add(game);
             }
         }
     }

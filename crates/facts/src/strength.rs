@@ -103,7 +103,7 @@ fn effort(facts: &Facts) -> BTreeMap<u32, Effort> {
         let hours = end.zip(begun).map(|(end, begun)| (end - begun) / 3600.0).filter(|hours| *hours >= 0.0);
         efforts.insert(model, Effort { hours, ..sum });
         if let Some(games) = facts.games.get(&model) {
-            sum.games += games.counts.games() - games.imported.games();
+            sum.games += games.counts.games();
             sum.visits += visits(&facts.config, model, games);
         }
     }
@@ -112,13 +112,12 @@ fn effort(facts: &Facts) -> BTreeMap<u32, Effort> {
 
 /// Visits of all searches of some games of a model.
 fn visits(config: &RunConfig, model: u32, games: &ModelGames) -> f64 {
-    let positions = games.counts.positions - games.imported.positions;
+    let positions = games.counts.positions;
     let full = positions as f64 * f64::from(config.search.at(model).visits);
     if config.selfplay.full_search_fraction >= 1.0 {
         return full;
     }
-    let moves = games.counts.moves() - games.imported.moves();
-    let fast = moves.saturating_sub(positions) as f64;
+    let fast = games.counts.moves().saturating_sub(positions) as f64;
     full + fast * f64::from(config.selfplay.fast_visits)
 }
 
@@ -127,14 +126,18 @@ mod tests {
     use config::Preset;
     use go::Size;
     use record::{GameRecord, HUMAN, synthetic};
-    use store::{Run, Store};
+    use store::{FileRef, Run, Stem, Store};
 
     use super::*;
     use crate::reader::Reader;
 
-    fn publish(run: &Run, player: &str, worker: &str, count: u64) {
+    /// In milliseconds.
+    const HOUR: u64 = 3_600_000;
+
+    fn publish(run: &Run, player: &str, worker: &str, time: u64, count: u64) {
         let game = |index| synthetic::game(player, worker, index, Size::new(5).unwrap(), 8);
-        run.games().publish(0, worker, &(0..count).map(game).collect::<Vec<GameRecord>>()).unwrap();
+        let file = FileRef { model: 0, stem: Stem::new(worker, time).unwrap() };
+        run.games().publish_as(&file, &(0..count).map(game).collect::<Vec<GameRecord>>()).unwrap();
     }
 
     fn read(run: &Run) -> Facts {
@@ -150,12 +153,19 @@ mod tests {
     fn imported_games_took_no_self_play() {
         let run = Store::in_memory().unwrap().run(&"tiny".parse().unwrap());
         run.create(&Preset::Tiny.config()).unwrap();
-        publish(&run, "random", "w", 5);
+        publish(&run, "random", "w", 25 * HOUR, 5);
+        let log = r#"{"set":"train","generation":1,"step":10,"time":93600.0,"policy":1.5}"#;
+        run.logs().publish("000001-1.jsonl", log.into()).unwrap();
         let before = effort(&read(&run))[&1];
-        assert!(before.games == 5 && before.visits > 0.0, "{before:?}");
-        publish(&run, HUMAN, "sgf-1", 7);
+        assert!(before.games == 5 && before.visits > 0.0 && before.hours == Some(1.0), "{before:?}");
+        // A day before.
+        publish(&run, HUMAN, "sgf-1", HOUR, 7);
         let facts = read(&run);
-        assert_eq!(facts.games[&0].counts.games(), 12);
+        assert_eq!((facts.games[&0].counts.games(), facts.games[&0].imported), (5, 7));
         assert_eq!(effort(&facts)[&1], before);
+        let tiles = crate::sections::tiles(&facts, &Strength::of(&facts)).into_string();
+        for (name, games) in [("self-play games", 5), ("imported games", 7)] {
+            assert!(tiles.contains(&format!("<dt>{name}</dt><dd>{games}</dd>")), "{tiles}");
+        }
     }
 }

@@ -26,13 +26,16 @@ pub(crate) struct Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let played: u64 = self.facts.games.values().map(|games| games.counts.games()).sum();
+        let played = &self.facts.games;
+        let by_random = played.get(&0).map_or(0, |games| games.counts.games());
+        let by_models = || played.range(1_u32..).map(|(_, games)| games.counts.games()).filter(|&games| games > 0);
         write!(
             f,
-            "{} players in {} games, and {} models in {played} games of self-play",
+            "{} players in {} games, and {} games of self-play by {} models and {by_random} by random",
             self.strength.players.len(),
             self.facts.pool.counts.games(),
-            self.facts.games.len()
+            by_models().sum::<u64>(),
+            by_models().count()
         )
     }
 }

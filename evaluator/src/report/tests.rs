@@ -241,9 +241,15 @@ fn page_is_whole_in_itself() {
 }
 
 #[test]
+fn games_of_random_are_no_games_of_a_model() {
+    let report = gather(&run_of_three(), &[]).expect("memory can be read").to_string();
+    assert!(report.ends_with(" in 6 games, and 60 games of self-play by 2 models and 30 by random"), "{report}");
+}
+
+#[test]
 fn run_that_has_just_begun_has_a_page_too() {
     let facts = gather(&arena().rated, &[]).expect("memory can be read");
-    assert_eq!(facts.to_string(), "0 players in 0 games, and 0 models in 0 games of self-play");
+    assert_eq!(facts.to_string(), "0 players in 0 games, and 0 games of self-play by 0 models and 0 by random");
     assert_eq!(embedded(&page(&facts))["games"].as_array().map(Vec::len), Some(0));
 }
 

@@ -43,6 +43,7 @@ fn visits(search: &Search) -> String {
 pub fn tiles(facts: &Facts, strength: &Strength) -> Markup {
     let models = strength.models();
     let games: u64 = facts.games.values().map(|games| games.counts.games()).sum();
+    let imported: u64 = facts.games.values().map(|games| games.imported).sum();
     let matches = facts.pool.counts.games();
     // Before all games are read, their number would only confuse.
     let counted = |number: u64| if facts.unread == 0 || number > 0 { whole(number as f64) } else { "…".to_owned() };
@@ -67,6 +68,7 @@ pub fn tiles(facts: &Facts, strength: &Strength) -> Markup {
                 div { dt { "strongest model by its rating" } dd { (best.rating.player) } }
             }
             div { dt { "self-play games" } dd { (counted(games)) } }
+            @if imported > 0 { div { dt { "imported games" } dd { (whole(imported as f64)) } } }
             div { dt { "match games" } dd { (counted(matches)) } }
         }
     }
