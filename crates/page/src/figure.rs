@@ -72,7 +72,7 @@ impl Plot {
                         @if has_labels { th scope="col" { "Of" } }
                         th scope="col" { (self.x.label) }
                         th scope="col" { (self.y.label) }
-                        @if has_intervals { th scope="col" { "95 % interval" } }
+                        @if has_intervals { th scope="col" { (self.interval.name()) } }
                     } }
                     tbody {
                         @for series in &self.series {
@@ -173,7 +173,7 @@ fn legend(series: &[Series]) -> Markup {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Axis, Point};
+    use crate::{Axis, Interval, Point};
 
     fn plot() -> Plot {
         let points = (0..500).map(|at| Point::new(f64::from(at), 0.5).within(0.25, 1.0).label(format!("m-{at}")));
@@ -202,5 +202,14 @@ mod tests {
         let page = plot().figure(&DataLinks::default()).into_string();
         assert!(page.matches("<tr>").count() <= MOST_ROWS + 1, "{page}");
         assert!(page.contains("<td>m-499</td>") && page.contains("Every 3rd point"), "{page}");
+    }
+
+    #[test]
+    fn table_names_what_the_intervals_are() {
+        let headings = [Interval::Confidence, Interval::Percentiles].map(|interval| {
+            let page = Plot { interval, ..plot() }.figure(&DataLinks::default()).into_string();
+            ["95 % interval", "10th to 90th percentile"].map(|heading| page.contains(&format!(">{heading}</th>")))
+        });
+        assert_eq!(headings, [[true, false], [false, true]]);
     }
 }

@@ -15,7 +15,7 @@ mod standalone;
 pub use data_table::{DataColumn, DataTable};
 pub use figure::DataLinks;
 pub use frame::{Frame, Link};
-pub use plot::{Axis, Format, Mark, Plot, Point, Series, Shape};
+pub use plot::{Axis, Format, Interval, Mark, Plot, Point, Series, Shape};
 pub use scale::Scale;
 pub use standalone::{Standalone, facts_element};
 

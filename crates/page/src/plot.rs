@@ -19,6 +19,8 @@ pub struct Plot {
     pub series: Vec<Series>,
     /// Values of y to compare with.
     pub marks: Vec<Mark>,
+    /// What the intervals of points are.
+    pub interval: Interval,
     /// What stands in place of a plot without points.
     pub empty: String,
 }
@@ -122,6 +124,26 @@ impl Point {
     /// The same point with a label.
     pub fn label(self, label: impl Into<String>) -> Point {
         Point { label: Some(label.into()), ..self }
+    }
+}
+
+/// What the intervals of the points of a plot are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Interval {
+    /// Where the true value is with 95 % confidence.
+    #[default]
+    Confidence,
+    /// Where eight in ten of the values are whose mean a point is.
+    Percentiles,
+}
+
+impl Interval {
+    /// The heading of a column.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Interval::Confidence => "95 % interval",
+            Interval::Percentiles => "10th to 90th percentile",
+        }
     }
 }
 

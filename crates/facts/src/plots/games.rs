@@ -1,6 +1,6 @@
 //! Games of self-play by model.
 
-use page::{Axis, Format, Mark, Plot, Point, Series};
+use page::{Axis, Format, Interval, Mark, Plot, Point, Series};
 use record::statistics::wilson_score;
 
 use crate::counts::Counts;
@@ -44,7 +44,11 @@ pub(super) fn lengths(facts: &Facts) -> Plot {
         let point = Point::new(model.into(), lengths.mean).within(lengths.tenth.into(), lengths.ninetieth.into());
         Some(point.label(label))
     });
-    Plot { caption: "The mean; the band is the 10th to the 90th percentile.".to_owned(), ..plot }
+    Plot {
+        caption: "The mean; the band is the 10th to the 90th percentile.".to_owned(),
+        interval: Interval::Percentiles,
+        ..plot
+    }
 }
 
 /// How games end.
