@@ -47,7 +47,7 @@ fn tiles(facts: &Facts) -> Markup {
     html! {
         div.tiles #tiles {
             (tile(whole(facts.model.parameters as f64), "parameters", false))
-            (tile(short(facts.model.operations as f64), "multiply-adds per position", false))
+            (tile(short(facts.model.operations as f64), "multiplications and additions per position", false))
             (tile(whole(broken as f64), "numbers that are not finite", broken > 0))
             (tile(format!("{} of {}", whole(dead as f64), whole(channels as f64)), "dead channels", dead > 0))
         }

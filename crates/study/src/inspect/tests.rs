@@ -45,6 +45,9 @@ fn every_tensor_has_its_row() {
     assert_eq!(facts["stem"]["kernels"].as_array().unwrap().len(), 4 * 17 * 9);
     assert_eq!(facts["stem"]["planes"].as_array().unwrap().len(), 17);
     assert_eq!(facts["norms"].as_array().unwrap().len(), 5);
+    // A multiply-add is two of these operations.
+    assert_eq!(facts["model"]["operations"].as_u64(), Some(weights.shape().operations()));
+    assert!(page.contains("<span>multiplications and additions per position</span>"), "{page}");
     assert_eq!(page.matches("<script").count(), 2);
     for outside in ["src=", "@import", "url(", "fetch(", "href=\"http", "<link"] {
         assert!(!page.contains(outside), "{outside}");
