@@ -1,5 +1,6 @@
 //! Ratings for programs: comma-separated values and JSON.
 
+use record::statistics::margin;
 use serde_json::{Value, json};
 
 use crate::rate::{Numbers, Rated, Report};
@@ -70,7 +71,7 @@ impl Report {
         };
         let against = format!("Elo and ± (95 %) are against {}.", self.against);
         let black =
-            self.first_move.map(|Numbers { elo, se }| format!("Black's advantage: {elo:+.0} Elo, error {se:.0}"));
+            self.first_move.map(|Numbers { elo, se }| format!("Black's advantage: {elo:+.0} ±{:.0} Elo", margin(se)));
         let notes = self.warnings.iter().map(|warning| format!("note: {warning}"));
         let rows = self.ratings.iter().map(line);
         std::iter::once(header).chain(rows).chain([against]).chain(black).chain(notes).collect::<Vec<_>>().join("\n")
@@ -91,7 +92,7 @@ fn quoted(cell: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::rate::{Request, rate, read};
+    use crate::rate::{Numbers, Request, rate, read};
     use crate::table::Table;
     use ratings::{Prior, Ratings};
 
@@ -110,6 +111,14 @@ mod tests {
         assert!(table.lines().count() > 5 && table.contains("against the mean of the group"), "{table}");
         let unbeaten = table.lines().find(|line| line.contains(" d ")).expect("a line for each player");
         assert!(unbeaten.starts_with("    1  d") && unbeaten.contains('>') && unbeaten.ends_with("100%"), "{table}");
+    }
+
+    #[test]
+    fn errors_of_the_readable_report_are_those_of_95_percent() {
+        let mut report = rate(GAMES, &Request { no_first_move: true, ..Request::default() }).expect("a good table");
+        report.first_move = Some(Numbers { elo: 50.0, se: 20.0 });
+        let table = report.to_table();
+        assert!(table.contains("\nBlack's advantage: +50 ±39 Elo"), "{table}");
     }
 
     #[test]
