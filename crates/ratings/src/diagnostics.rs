@@ -18,7 +18,17 @@ pub enum Diagnostic {
     Pointless(Vec<String>),
     /// Groups, strongest first, of which no weaker one ever took half a point from a stronger one: how far apart they
     /// are cannot be known, only that it is far.
-    OneWay(Vec<Vec<String>>),
+    OneWay(Vec<Class>),
+}
+
+/// Players of whom each took points from each other, directly or through others.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Class {
+    /// The players.
+    pub players: Vec<String>,
+    /// Whether one of them played one of the class before, and so lost; `false` for the first. Two classes that both
+    /// lost to a third or beat it are in some order without a game.
+    pub met_before: bool,
 }
 
 /// Everything in a results that the prior alone decides.
@@ -51,10 +61,23 @@ pub fn diagnostics(results: &PairResults) -> Vec<Diagnostic> {
     for group in &groups {
         let classes = graph.classes(group);
         if classes.len() > 1 {
-            diagnostics.push(Diagnostic::OneWay(classes.iter().map(|class| names(results, class)).collect()));
+            diagnostics.push(Diagnostic::OneWay(one_way(results, &classes)));
         }
     }
     diagnostics
+}
+
+fn one_way(results: &PairResults, classes: &[Vec<usize>]) -> Vec<Class> {
+    let played = |one: usize, other: usize| results.between(one, other).0 > 0;
+    let class = |(place, members): (usize, &Vec<usize>)| {
+        let before: &[usize] = match place {
+            0 => &[],
+            place => &classes[place - 1],
+        };
+        let met_before = before.iter().any(|&one| members.iter().any(|&other| played(one, other)));
+        Class { players: names(results, members), met_before }
+    };
+    classes.iter().enumerate().map(class).collect()
 }
 
 fn names(results: &PairResults, players: &[usize]) -> Vec<String> {
@@ -75,11 +98,20 @@ impl fmt::Display for Diagnostic {
                 write!(f, "lost every game, so there is no lower bound: {}", list(players))
             }
             Diagnostic::OneWay(classes) => {
-                write!(
-                    f,
-                    "each group won every game against the next, so only the prior bounds the gap: {}",
-                    join(classes, " > ")
-                )
+                f.write_str(if classes.iter().skip(1).all(|class| class.met_before) {
+                    "each group won every game against the next, so only the prior bounds the gap: "
+                } else {
+                    "no group took half a point from one before it, so only the prior bounds the gaps (| for two that \
+                     never met): "
+                })?;
+                classes.iter().enumerate().try_for_each(|(place, class)| {
+                    let sign = match (place, class.met_before) {
+                        (0, _) => "",
+                        (_, true) => " > ",
+                        (_, false) => " | ",
+                    };
+                    write!(f, "{sign}{}", list(&class.players))
+                })
             }
         }
     }
@@ -130,6 +162,10 @@ mod tests {
         assert_eq!(told("a>b"), [won("a"), lost("b"), format!("{one_way}a > b")]);
         assert_eq!(told("c>b b>c b>a a=d"), [format!("{one_way}c, b > a, d")]);
         assert_eq!(told("b>c a>b"), [won("a"), lost("c"), format!("{one_way}a > b > c")]);
+        let apart = "no group took half a point from one before it, so only the prior bounds the gaps (| for two that \
+                     never met): ";
+        assert_eq!(told("a>c b>c"), [won("a, b"), lost("c"), format!("{apart}b | a > c")]);
+        assert_eq!(told("a>b a>c"), [won("a"), lost("b, c"), format!("{apart}a > c | b")]);
         assert_eq!(told("a=b c=d e"), ["no games yet: e", "never met, so not comparable by games: a, b | c, d"]);
         assert_eq!(told("a=b c>d").len(), 4);
         assert_eq!(told("a b c d e f"), ["no games yet: a, b, c, d and 2 more"]);

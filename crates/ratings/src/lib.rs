@@ -17,7 +17,7 @@ pub mod sprt;
 mod win_graph;
 
 pub use bradley_terry::{Anchor, Belief, Chances, ELO, Estimate, Mark, Prior, RatingError, Ratings, Tie};
-pub use diagnostics::{Diagnostic, diagnostics};
+pub use diagnostics::{Class, Diagnostic, diagnostics};
 pub use goodness_of_fit::{GoodnessOfFit, Residual, goodness_of_fit};
 pub use leaderboard::{Bound, Leaderboard, Placing};
 pub use results::{PairResults, Record, Score};
