@@ -56,8 +56,11 @@ pub(super) struct Stem {
     pub(super) filters: usize,
     /// The size that −127 and 127 stand for.
     pub(super) largest: f64,
-    /// By filter and plane, nine numbers each; absent where one is not finite.
+    /// By filter and plane, nine numbers each, in steps that a picture can show; absent where one is not finite.
     pub(super) kernels: Vec<Option<i8>>,
+    /// The same numbers as they are, for the table.
+    #[serde(skip)]
+    pub(super) weights: Vec<f32>,
 }
 
 /// A batch norm, by channel.
@@ -165,6 +168,7 @@ impl Stem {
             filters: tensor.dimensions[0],
             largest: shown(largest.into()).unwrap_or_default(),
             kernels: tensor.numbers.iter().map(small).collect(),
+            weights: tensor.numbers.clone(),
         }
     }
 }

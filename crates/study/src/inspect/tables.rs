@@ -116,7 +116,8 @@ fn bars(all: impl Iterator<Item = Bar>) -> DataTable {
 /// A row for each number of the first layer.
 fn kernels(facts: &Facts) -> DataTable {
     let stem = &facts.stem;
-    let rows = Rows((0..stem.kernels.len()).collect::<Vec<usize>>());
+    let rows = Rows((0..stem.weights.len()).collect::<Vec<usize>>());
+    let finite = |at: usize| Some(f64::from(stem.weights[at])).filter(|weight| weight.is_finite());
     let planes = stem.planes.len();
     DataTable {
         columns: vec![
@@ -124,7 +125,7 @@ fn kernels(facts: &Facts) -> DataTable {
             ("filter", rows.count(|at| at / 9 / planes)),
             ("row", rows.count(|at| at % 9 / 3)),
             ("column", rows.count(|at| at % 3)),
-            ("weight", rows.number(|&at| stem.kernels[at].map(|number| stem.largest * f64::from(number) / 127.0))),
+            ("weight", rows.number(|&at| finite(at))),
         ],
     }
 }
