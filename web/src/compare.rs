@@ -8,7 +8,7 @@ use config::reference::sections;
 use config::{Difference, RunConfig};
 use facts::plots::{By, PLOTS, plot};
 use maud::{Markup, html};
-use page::{DataLinks, Plot, Scale, Series};
+use page::{DataLinks, LOOKS, Plot, Scale, Series};
 
 use crate::error::Page;
 use crate::plots::format_of;
@@ -18,7 +18,7 @@ use crate::{App, PageError};
 
 /// Plots that are shown at first.
 const AT_FIRST: [&str; 3] = ["elo", "policy-loss", "accuracy"];
-/// Runs of a comparison: each is read, and has a colour of few.
+/// Runs of a comparison: each is read.
 const MOST: usize = 12;
 
 /// What is compared.
@@ -166,7 +166,8 @@ fn overlaid(runs: &[Arc<Snapshot>], name: &str) -> Option<Plot> {
         let of = plot.series.len();
         plot.series.into_iter().map(move |series| named(&run, of, series)).collect::<Vec<_>>()
     });
-    let (series, caption) = (series.collect(), caption(runs, name, &first.caption));
+    let series: Vec<Series> = series.collect();
+    let caption = caption(runs, name, &first.caption) + crowded(series.len());
     // Each run has players of its own.
     Some(Plot { series, marks: Vec::new(), caption, ..first })
 }
@@ -185,6 +186,11 @@ fn caption(runs: &[Arc<Snapshot>], name: &str, of_one: &str) -> String {
          evaluator ratings --with RUN.{}",
         by.caveat()
     )
+}
+
+/// What to know of so many curves, as a sentence after others.
+fn crowded(curves: usize) -> &'static str {
+    if curves > LOOKS { " Some curves have the same colour and stroke: select fewer runs." } else { "" }
 }
 
 /// The keys that differ between any of the runs.
@@ -264,6 +270,12 @@ mod tests {
         }
         assert!(caption("elo-by-visits").contains("Visits bound network evaluations"));
         assert!(caption("lengths").contains("10th to the 90th percentile"));
+    }
+
+    #[test]
+    fn plot_with_more_curves_than_looks_says_so() {
+        assert_eq!((crowded(MOST), crowded(LOOKS)), ("", ""));
+        assert!(crowded(LOOKS + 1).contains("select fewer runs"));
     }
 
     #[test]

@@ -16,7 +16,11 @@ const UNITS: f64 = 10_000.0;
 /// Points of a series that are drawn: more than a screen can show.
 const MOST_POINTS: usize = 600;
 /// Colours of the style, `c0` and so on.
-pub(crate) const COLOURS: usize = 6;
+const COLOURS: usize = 6;
+/// Strokes of the style: the plain one, `stroke1` and so on.
+const STROKES: usize = 4;
+/// Series of a plot that differ in colour or stroke; of more, some look the same.
+pub const LOOKS: usize = COLOURS * STROKES;
 
 /// The drawing of a plot: labels on the left, curves, labels below.
 pub(crate) fn svg(plot: &Plot) -> Markup {
@@ -97,10 +101,9 @@ fn description(plot: &Plot) -> String {
 fn curve(series: &Series, number: usize, x: Range, y: Range) -> Markup {
     let drawn = thinned(&series.points);
     let at = |point: &Point, value: f64| Some((UNITS * x.share(point.x)?, UNITS * (1.0 - y.share(value)?)));
-    let colour = format!("c{}", number % COLOURS);
     let intervals = drawn.iter().filter(|point| point.interval.is_some()).count();
     html! {
-        g class=(colour) {
+        g class=(look(number)) {
             @match series.shape {
                 Shape::Dots => {
                     @if intervals > 0 { path.bars d=(bars(&drawn, &at)) {} }
@@ -116,6 +119,15 @@ fn curve(series: &Series, number: usize, x: Range, y: Range) -> Markup {
                 }
             }
         }
+    }
+}
+
+/// The classes of the series of a number: a colour, and a stroke from where colours repeat.
+pub(crate) fn look(number: usize) -> String {
+    let colour = number % COLOURS;
+    match number / COLOURS % STROKES {
+        0 => format!("c{colour}"),
+        stroke => format!("c{colour} stroke{stroke}"),
     }
 }
 
@@ -179,6 +191,8 @@ fn band(points: &[&Point], at: &At<'_>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
     use crate::{Axis, Mark};
 
@@ -196,6 +210,14 @@ mod tests {
                 assert!(!drawn.contains("NaN") && !drawn.contains("inf"), "{drawn}");
             }
         }
+    }
+
+    #[test]
+    fn series_differ_in_colour_or_stroke() {
+        let looks: BTreeSet<String> = (0..LOOKS).map(look).collect();
+        assert_eq!((looks.len(), look(0).as_str(), look(7).as_str()), (LOOKS, "c0", "c1 stroke1"));
+        let classes: BTreeSet<&str> = looks.iter().flat_map(|look| look.split(' ')).collect();
+        assert!(classes.iter().all(|class| crate::STYLE.contains(&format!(".{class} "))), "{classes:?}");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use maud::{Markup, html};
 use serde_json::{Value, json};
 
 use crate::data_table::{DataColumn, DataTable};
-use crate::draw::{COLOURS, svg};
+use crate::draw::{look, svg};
 use crate::plot::{Plot, Point, Series, Shape};
 
 /// Rows of the table below a plot; the files have all of them.
@@ -156,7 +156,7 @@ fn legend(series: &[Series]) -> Markup {
     html! {
         ul.legend {
             @for (number, series) in series.iter().enumerate() {
-                li class=(format!("c{}", number % COLOURS)) {
+                li class=(look(number)) {
                     svg.key aria-hidden="true" {
                         @match series.shape {
                             Shape::Dots => path.dots d="M12 6h0" {},
@@ -202,6 +202,16 @@ mod tests {
         let page = plot().figure(&DataLinks::default()).into_string();
         assert!(page.matches("<tr>").count() <= MOST_ROWS + 1, "{page}");
         assert!(page.contains("<td>m-499</td>") && page.contains("Every 3rd point"), "{page}");
+    }
+
+    #[test]
+    fn legend_has_the_looks_of_the_drawing() {
+        let series = vec![plot().series[0].clone(); 8];
+        let page = Plot { series, ..plot() }.figure(&DataLinks::default()).into_string();
+        for look in ["c1", "c1 stroke1"] {
+            let [entries, curves] = ["li", "g"].map(|tag| page.matches(&format!("<{tag} class=\"{look}\">")).count());
+            assert_eq!((entries, curves), (1, 1), "{look}");
+        }
     }
 
     #[test]

@@ -13,6 +13,7 @@ mod scale;
 mod standalone;
 
 pub use data_table::{DataColumn, DataTable};
+pub use draw::LOOKS;
 pub use figure::DataLinks;
 pub use frame::{Frame, Link};
 pub use plot::{Axis, Format, Interval, Mark, Plot, Point, Series, Shape};
