@@ -24,7 +24,7 @@ use crate::{App, PageError};
 
 /// Models whose games are counted, evenly from the first to the newest.
 const MODELS: usize = 24;
-/// Games of a model that are counted: the share of a move is within 5 % with that.
+/// Games of a model from which no further file is counted: the share of a move is within 5 % with that.
 const GAMES: u64 = 400;
 /// First moves with a line of their own in the plot.
 const LINES: usize = 6;
@@ -220,7 +220,9 @@ fn shares(size: Size, counted: &Counted) -> Plot {
     Plot {
         id: "first-moves".to_owned(),
         title: "First moves by model".to_owned(),
-        caption: format!("Share of the newest {GAMES} games of a model, turned and mirrored into one."),
+        caption: format!(
+            "Share of the games in the newest files of a model, until there are {GAMES}, turned and mirrored into one."
+        ),
         x: Axis::new("model; 0 is random"),
         y: Axis::new("share of games").format(Format::Percent),
         series: series.collect(),

@@ -33,18 +33,19 @@ impl Openings {
     /// Moves of a line.
     pub const DEPTH: usize = 6;
 
-    /// The openings of the newest games of these files, oldest first, about so many.
+    /// The openings of the games of these files, oldest first: of the newest files, each as a whole, until there are so
+    /// many games.
     ///
     /// # Errors
     /// A store that cannot be reached. Files that cannot be read are passed over.
-    pub fn of_files(run: &Run, files: &[FileRef], most: u64) -> Result<Openings, StoreError> {
+    pub fn of_files(run: &Run, files: &[FileRef], enough: u64) -> Result<Openings, StoreError> {
         let mut openings = Openings::default();
         for file in files.iter().rev() {
             match run.games().outlines(file) {
                 Err(error) if error.is_damage() || matches!(error, StoreError::NotFound { .. }) => {}
                 outlines => outlines?.iter().for_each(|game| openings.add(game)),
             }
-            if openings.games >= most {
+            if openings.games >= enough {
                 break;
             }
         }
@@ -138,6 +139,7 @@ mod tests {
             run.games().publish_as(file, &(first..first + 10).map(game).collect::<Vec<_>>()).unwrap();
         }
         assert_eq!(Openings::of_files(&run, &files, 100).unwrap().games, 20);
+        assert_eq!([1, 10, 11].map(|enough| Openings::of_files(&run, &files, enough).unwrap().games), [10, 10, 20]);
         let path = folder.path().join(format!("r/games/{}.parquet", files[1]));
         let whole = std::fs::read(&path).unwrap();
         std::fs::write(&path, &whole[..whole.len() / 2]).unwrap();
