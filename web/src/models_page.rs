@@ -127,7 +127,7 @@ fn rows(snapshot: &Snapshot) -> Vec<Row> {
             positions: games.map_or(0, |games| games.positions),
             step: metadata.map(|metadata| metadata.step),
             hours: strength.effort.get(&number).and_then(|effort| effort.hours),
-            alarms: facts.curves.alarms.iter().filter(|alarm| alarm.model == number).count(),
+            alarms: facts.curves.alarms_of(number),
             is_retired: facts.retired.contains(&number),
             size: metadata.map(|metadata| format!("{} × {}", metadata.network.blocks, metadata.network.filters)),
         }
@@ -290,7 +290,9 @@ fn training(snapshot: &Snapshot, number: u32) -> Markup {
     let metrics: Vec<&String> =
         curves.metrics().iter().filter(|metric| sets.iter().any(|set| last(set, metric).is_some())).collect();
     let alarms = || curves.alarms.iter().filter(|alarm| alarm.model == number);
+    let forgotten = curves.alarms_of(number) - alarms().count();
     html! {
+        @if forgotten > 0 { p.quiet { (forgotten) " older alarms are in the logs." } }
         @if alarms().next().is_some() {
             ul.notes { @for alarm in alarms() { li { b { (alarm.name) } " – " (alarm.text) } } }
         }

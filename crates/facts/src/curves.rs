@@ -16,8 +16,10 @@ pub struct Curves {
     metrics: Vec<String>,
     /// By set (`train`, `holdout`, `human`, `deep`) and step. A step that was made again counts as it was made last.
     sets: BTreeMap<String, BTreeMap<u64, Line>>,
-    /// Alarms, oldest first.
+    /// The newest alarms, oldest first.
     pub alarms: VecDeque<Alarm>,
+    /// How many there are of each model, those that are forgotten included.
+    alarms_by_model: BTreeMap<u32, usize>,
     /// When each model had its last step, in seconds since 1970.
     pub ends: BTreeMap<u32, f64>,
     /// Predicted and actual results of the newest line of each set that has them.
@@ -77,7 +79,9 @@ impl Curves {
         let time = line["time"].as_f64();
         if set == "alarm" {
             let text = |name: &str| line[name].as_str().map(str::to_owned);
-            self.alarms.push_back(Alarm { model: model?, name: text("alarm")?, text: text("text")? });
+            let alarm = Alarm { model: model?, name: text("alarm")?, text: text("text")? };
+            *self.alarms_by_model.entry(alarm.model).or_default() += 1;
+            self.alarms.push_back(alarm);
             if self.alarms.len() > MOST_ALARMS {
                 self.alarms.pop_front();
             }
@@ -118,6 +122,16 @@ impl Curves {
             });
         }
         Some(())
+    }
+
+    /// How many alarms the training of a model had. Their texts may be forgotten.
+    pub fn alarms_of(&self, model: u32) -> usize {
+        self.alarms_by_model.get(&model).copied().unwrap_or_default()
+    }
+
+    /// How many alarms there were.
+    pub(crate) fn alarms_in_all(&self) -> usize {
+        self.alarms_by_model.values().sum()
     }
 
     /// The sets that have lines.
@@ -181,6 +195,17 @@ mod tests {
         curves.read(&LINE.replace('}', bins));
         assert_eq!((curves.alarms[0].model, curves.alarms[0].name.as_str()), (2, "stale"));
         assert_eq!(curves.calibration["train"], (10, vec![Bin { count: 7, prediction: 0.5, outcome: 0.25 }]));
+    }
+
+    #[test]
+    fn alarms_whose_text_is_forgotten_still_count() {
+        let mut curves = Curves::default();
+        for model in 1..=MOST_ALARMS + 100 {
+            curves.read(&format!(r#"{{"set":"alarm","step":{model},"generation":{model},"alarm":"stale","text":""}}"#));
+        }
+        assert_eq!((curves.alarms.len(), curves.alarms[0].model), (MOST_ALARMS, 101));
+        assert_eq!([1, 101, 601].map(|model| curves.alarms_of(model)), [1, 1, 0]);
+        assert_eq!(curves.alarms_in_all(), MOST_ALARMS + 100);
     }
 
     #[test]

@@ -94,7 +94,7 @@ pub fn notes(facts: &Facts) -> Markup {
 
 /// What was wrong in training, newest first.
 pub fn alarms(facts: &Facts) -> Markup {
-    let alarms = &facts.curves.alarms;
+    let (alarms, all) = (&facts.curves.alarms, facts.curves.alarms_in_all());
     html! {
         @if alarms.is_empty() {
             p.quiet { @if facts.unread > 0 { "Loading alarms …" } @else { "No alarms." } }
@@ -104,7 +104,7 @@ pub fn alarms(facts: &Facts) -> Markup {
                     li { b { "Model " (alarm.model) ": " (alarm.name) } " – " (alarm.text) }
                 }
             }
-            @if alarms.len() > ALARMS { p.quiet { (alarms.len() - ALARMS) " older ones are in the logs." } }
+            @if all > ALARMS { p.quiet { (all - ALARMS) " older ones are in the logs." } }
         }
     }
 }
