@@ -426,6 +426,29 @@ fn rules_and_dashboard_ask_for_metrics_that_exist() {
     }
 }
 
+/// A squared error of up to 4 read "90 %" beside shares.
+#[test]
+fn dashboard_has_only_ratios_in_percent() {
+    let text = fs::read_to_string(repository().join("k8s/monitoring/dashboard.json")).unwrap();
+    let dashboard: Value = serde_json::from_str(&text).unwrap();
+    let panels = dashboard["panels"].as_array().unwrap();
+    let in_percent = panels.iter().filter(|panel| panel["fieldConfig"]["defaults"]["unit"] == "percentunit");
+    let mut ratios = 0;
+    for panel in in_percent {
+        let overrides = panel["fieldConfig"]["overrides"].as_array().unwrap();
+        for target in panel["targets"].as_array().unwrap() {
+            let query = target["expr"].as_str().unwrap();
+            let is_ratio = query.contains(" / ") || metrics_in(query).iter().all(|name| name.ends_with("_ratio"));
+            let has_own_unit = overrides.iter().any(|own| {
+                own["matcher"]["options"] == target["legendFormat"] && own["properties"][0]["id"] == "unit"
+            });
+            assert!(is_ratio != has_own_unit, "{query}");
+            ratios += usize::from(is_ratio);
+        }
+    }
+    assert!(ratios > 4, "{ratios}");
+}
+
 #[test]
 fn every_alert_fires_on_its_fault() {
     let folder = repository().join("k8s/monitoring");
