@@ -98,8 +98,8 @@ pub fn pairs_data(facts: &Facts, strength: &Strength) -> DataTable {
     }
 }
 
-/// The score that two ratings predict: Bradley and Terry's model in Elo. The ratings have draws and the first move, too,
-/// which are not stored with them and move it to ½: by 0.05 where a fifth of the games of equals is drawn.
+/// The score that two ratings predict: Bradley and Terry's model in Elo. The fit has draws and the first move, too,
+/// which are not stored with the ratings and move it to ½: by 0.05 where a fifth of the games of equals is drawn.
 fn predicted(one: Option<f64>, other: Option<f64>) -> Option<f64> {
     Some(expected_score(one? - other?))
 }
