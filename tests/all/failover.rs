@@ -267,6 +267,10 @@ fn matches_and_gtp_are_played_on_servers() {
     let pair = ["--pair", "tiny-1", "random", "--games", "8", "--inference"];
     let table = succeed(store.program("evaluator").args(pair).arg(server.url()));
     assert!(table.contains("tiny-1"), "{table}");
+    let pair = ["--pair", "tiny-1", "tiny-1+precision=f32", "--games", "8", "--inference"];
+    let (code, said) = tests::fail(store.program("evaluator").args(pair).arg(server.url()));
+    assert_eq!(code, 2, "{said}");
+    assert!(said.contains("tiny-1+precision=f32 cannot play: inference servers"), "{said}");
     let played = |place: &[&str]| {
         let mut command = store.program("tengen");
         command.args(["gtp", "--model", "tiny-1"]).args(place);

@@ -89,6 +89,14 @@ pub enum ModelError {
         /// The bad precision.
         source: UnknownPlace,
     },
+    /// A precision where inference servers evaluate.
+    #[error(
+        "{player} cannot play: inference servers compute with numbers of their own; leave out precision or --inference"
+    )]
+    PrecisionOnServer {
+        /// The model and the settings.
+        player: String,
+    },
     /// A value of `evalcache` other than `off`.
     #[error("{player} cannot play: evalcache={value} is no setting; evalcache=off plays without --evalcache")]
     EvaluationCache {

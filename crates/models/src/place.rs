@@ -1,5 +1,6 @@
 //! Where networks run.
 
+use config::Overrides;
 use net::{Backend, Device, Devices, Precision};
 use remote::{Client, Priority};
 use runtime::{InferenceArgs, ResourceArgs, Stop, metrics};
@@ -58,6 +59,12 @@ impl Place {
     /// The devices of this machine, which networks use unless there are servers.
     pub fn devices(&self) -> &Devices {
         &self.devices
+    }
+
+    /// Whether networks can compute here with the numbers of these settings: inference servers have those of their own.
+    pub fn has_precision_of(&self, settings: &Overrides) -> bool {
+        let is_auto = |precision: &str| matches!(precision.parse::<Precision>(), Ok(Precision::Auto));
+        self.servers.is_none() || settings.precision().is_none_or(is_auto)
     }
 
     /// The inference servers.

@@ -48,7 +48,8 @@ impl Searcher {
     /// [`Precision::Auto`], and with `evalcache=off` for [`Searcher::keeping`] to keep nothing.
     ///
     /// # Errors
-    /// As [`Searcher::open`]; an override that is no setting; a precision that is none or that the device lacks.
+    /// As [`Searcher::open`]; an override that is no setting; a precision that is none or that the device lacks, or any other
+    /// than [`Precision::Auto`] of a network on inference servers.
     pub fn open_with(
         models: &Models,
         config: &RunConfig,
@@ -61,6 +62,9 @@ impl Searcher {
         let player = || format!("{id}{overrides}");
         let precision = overrides.precision().map_or(Ok(Precision::Auto), str::parse);
         let precision = precision.map_err(|source| ModelError::Precision { player: player(), source })?;
+        if matches!(id, ModelId::Trained { .. }) && !place.has_precision_of(overrides) {
+            return Err(ModelError::PrecisionOnServer { player: player() });
+        }
         let keeps = overrides.evalcache().is_none();
         if let Some(value) = overrides.evalcache().filter(|&value| value != "off") {
             return Err(ModelError::EvaluationCache { player: player(), value: value.to_owned() });
@@ -155,6 +159,8 @@ mod tests {
     use config::Preset;
     use evalcache::{Steps, Symmetries};
     use net::{Device, Shape, Weights};
+    use remote::Priority;
+    use runtime::{DeviceArgs, InferenceArgs, ResourceArgs, Stop};
     use sha2::{Digest, Sha256};
     use store::Store;
 
@@ -173,6 +179,39 @@ mod tests {
         assert!(matches!(open(&"precision=f64".parse().unwrap()), Err(ModelError::Precision { .. })));
         assert!(matches!(open(&"evalcache=on".parse().unwrap()), Err(ModelError::EvaluationCache { .. })));
         assert!(matches!(open(&"visitz=7".parse().unwrap()), Err(ModelError::Settings { .. })));
+    }
+
+    /// Servers have a precision of their own: the results would be those of a player that did not play.
+    #[test]
+    fn player_with_a_precision_of_its_own_is_refused_where_servers_evaluate() {
+        let models = Models::new(Store::in_memory().unwrap());
+        let config = Preset::NineByNine.config();
+        let demo = models.resolve(&"9x9-demo".parse().unwrap()).unwrap();
+        let devices = DeviceArgs { device: "cpu".to_owned(), threads: Some(1) };
+        let inference = InferenceArgs {
+            // No connection is needed.
+            inference: Some("http://127.0.0.1:1".to_owned()),
+            inference_deadline: 250,
+            inference_encoding: "f32".to_owned(),
+            inference_ca: None,
+            inference_cert: None,
+            inference_key: None,
+            inference_token_file: None,
+        };
+        let resources = ResourceArgs { devices, cache_mib: 0 };
+        let place = Place::open(&resources, &inference, "test", Priority::Interactive, &Stop::never()).unwrap();
+        let open = |id: &ModelId, overrides: &str| {
+            let overrides = if overrides.is_empty() { Overrides::NONE } else { overrides.parse().unwrap() };
+            Searcher::open_with(&models, &config, id, &overrides, &place, 8).map(drop)
+        };
+        for precision in ["precision=f32", "precision=int16", "precision=bf16", "visits=7+precision=f32"] {
+            let error = open(&demo, precision).unwrap_err();
+            assert!(matches!(error, ModelError::PrecisionOnServer { .. }), "{precision}: {error}");
+        }
+        open(&ModelId::Random, "precision=f32").unwrap();
+        for allowed in ["", "precision=auto", "visits=7"] {
+            open(&demo, allowed).unwrap();
+        }
     }
 
     /// They are of the run, and the search is of a model of another one, or overridden.

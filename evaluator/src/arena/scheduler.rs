@@ -87,10 +87,11 @@ impl Arena {
     }
 
     /// Whether a player with results can play here. Some are programs of other machines, models of runs that were
-    /// deleted, and models of this run that are not `paired`.
+    /// deleted, models of this run that are not `paired`, and models with a precision that inference servers do not have.
     fn can_play(&self, player: &PlayerId, paired: &[ModelId]) -> Result<bool, EvaluatorError> {
         Ok(match player {
             PlayerId::Engine(name) => Engine::is_available(name, &self.resources.engines),
+            PlayerId::Model { settings, .. } if !self.resources.place.has_precision_of(settings) => false,
             PlayerId::Model { id: ModelId::Trained { run, number }, .. } if run != self.rated.run().name() => {
                 let run = self.rated.models().run(run)?;
                 run.models().exists(*number)? && !run.models().weights_are_deleted(*number)?
