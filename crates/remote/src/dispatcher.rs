@@ -147,7 +147,7 @@ impl<T: Transport> Dispatcher<T> {
                     *reply = Reply::Refused { reason: problem };
                 }
             }
-            Event::Answer { reply: Reply::Exhausted { .. } | Reply::Later { .. }, .. } => {
+            Event::Answer { reply: Reply::Exhausted { .. } | Reply::Later { .. } | Reply::Refused { .. }, .. } => {
                 self.reporter.refused(connection.server, note);
             }
             Event::Answer { .. } | Event::Credit { .. } => {}

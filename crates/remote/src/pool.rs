@@ -51,7 +51,7 @@ enum Choice {
     Local,
     /// Nowhere yet.
     Wait,
-    /// Nowhere: every server that is up has refused it.
+    /// Nowhere: some have refused it, and no other server that is up can be waited for.
     Refused,
 }
 
@@ -315,12 +315,20 @@ impl Pool {
         }
     }
 
-    /// Every server that is up has refused a batch. They may change their minds, for a model can be new to them.
+    /// Servers have refused a batch, and may change their minds, for a model can be new to them. A server that has not, because
+    /// it is full, suspect or restarts, may take the batch meanwhile: one that cannot evaluate does not speak for all.
     fn refused(&mut self, now: Time, number: u64) {
         let Some(batch) = self.batches.get_mut(&number) else { return };
+        let again = now + self.settings.refused;
+        let mut others = self.servers.iter().enumerate().filter(|(index, _)| !batch.refused.contains(index));
+        if others.any(|(_, server)| server.was_up(now, self.settings.patience)) {
+            let refused = std::mem::take(&mut batch.refused);
+            batch.later.extend(refused.into_iter().map(|server| (server, again)));
+            return;
+        }
         batch.rounds += 1;
         batch.refused.clear();
-        batch.rest = now + self.settings.refused;
+        batch.rest = again;
         if batch.rounds >= self.settings.rounds
             && let Some((server, reason)) = batch.refusal.take()
         {

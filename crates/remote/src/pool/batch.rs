@@ -23,7 +23,7 @@ pub(crate) struct Batch {
     pub(crate) refused: BTreeSet<usize>,
     /// The last refusal: who, and why.
     pub(crate) refusal: Option<(usize, String)>,
-    /// Rounds in which every server that was up refused it.
+    /// Rounds in which every server that was up within the patience refused it.
     pub(crate) rounds: u32,
     /// It is not sent before.
     pub(crate) rest: Time,

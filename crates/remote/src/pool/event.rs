@@ -77,7 +77,7 @@ pub(crate) enum Outcome {
 pub(crate) enum Failure {
     /// No server took the batch for so long.
     NoServer { waited: Duration },
-    /// Every server that was up has refused the batch, this one for this reason.
+    /// Every server that was up lately has refused the batch, this one for this reason.
     Refused { server: usize, reason: String },
     /// A server takes batches of so many positions only.
     TooLarge { most: u32 },

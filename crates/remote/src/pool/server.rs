@@ -42,6 +42,8 @@ pub(crate) struct Server {
     pub(super) answered: Time,
     /// Connections that failed in a row.
     failures: u32,
+    /// When the last connection over which it was up was lost.
+    lost: Option<Time>,
 }
 
 /// What happened to the batches of a server.
@@ -74,6 +76,7 @@ impl Server {
             heard: Time::ZERO,
             answered: Time::ZERO,
             failures: 0,
+            lost: None,
         }
     }
 
@@ -109,6 +112,9 @@ impl Server {
             State::Probing { until } => (Duration::ZERO, until.saturating_sub(settings.connect)),
             _ => (Duration::ZERO, now),
         };
+        if matches!(self.state, State::Up { .. } | State::Suspect { .. }) {
+            self.lost = Some(now);
+        }
         if lasted >= settings.settle[0] {
             self.failures = 0;
         }
@@ -159,6 +165,12 @@ impl Server {
     /// Whether it is up, and past its trial if `and_settled`.
     pub(super) fn is_up(&self, now: Time, and_settled: bool) -> bool {
         matches!(self.state, State::Up { settled, .. } if !and_settled || settled <= now)
+    }
+
+    /// Whether it is up or suspect, or was so within a time.
+    pub(super) fn was_up(&self, now: Time, within: Duration) -> bool {
+        let is_up = matches!(self.state, State::Up { .. } | State::Suspect { .. });
+        is_up || self.lost.is_some_and(|lost| now < lost + within)
     }
 
     /// Whether a batch may be sent. One that is larger than the credit may be sent alone.

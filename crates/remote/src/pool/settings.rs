@@ -22,7 +22,7 @@ pub(crate) struct Settings {
     pub(crate) busy: Duration,
     /// The longest hint that is honoured.
     pub(crate) longest_busy: Duration,
-    /// Pause after every server that is up has refused a batch.
+    /// Pause before a batch is offered again to servers that have refused it.
     pub(crate) refused: Duration,
     /// How often a batch is offered to all servers that refuse it.
     pub(crate) rounds: u32,

@@ -373,6 +373,72 @@ fn batch_that_no_server_takes_fails_after_the_patience() {
     assert!(world.done.contains_key(&batch));
 }
 
+const REFUSED: fn() -> Reply = || Reply::Refused { reason: "the device failed".to_owned() };
+
+#[test]
+fn batch_that_one_server_refuses_waits_for_another_that_restarts() {
+    let mut world = World::up(&[0, 0], SETTINGS);
+    world.cut(1);
+    let batch = world.submit(8);
+    let mut refusals = 0;
+    for _ in 0..500 {
+        if world.at(batch) == [0] {
+            refusals += 1;
+            world.reply(0, batch, REFUSED());
+        }
+        refuse(&mut world, &[1], 10 * MS);
+    }
+    assert!(world.done.is_empty(), "{:?}", world.done);
+    assert_eq!((refusals, world.at(batch)), (5, vec![0]), "it is asked again each second");
+    world.reply(0, batch, REFUSED());
+    while world.open[1].is_none() {
+        world.pass(MS);
+    }
+    world.welcome(1);
+    assert_eq!(world.at(batch), [1]);
+    world.evaluate(1, batch);
+    assert_eq!(world.done[&batch], Outcome::Answered);
+}
+
+#[test]
+fn batch_that_one_server_refuses_waits_for_another_that_is_full() {
+    let mut world = World::up(&[0, 0], SETTINGS);
+    let batch = world.submit(8);
+    for _ in 0..500 {
+        for server in world.at(batch) {
+            let full = Reply::Exhausted { retry_after: Some(70 * MS) };
+            world.reply(server, batch, if server == 0 { REFUSED() } else { full });
+        }
+        world.pass(10 * MS);
+    }
+    assert!(world.done.is_empty(), "{:?}", world.done);
+    for _ in 0..100 {
+        if world.at(batch) == [0] {
+            world.reply(0, batch, REFUSED());
+        }
+        world.pass(10 * MS);
+    }
+    // It has space.
+    world.evaluate(1, batch);
+    assert_eq!(world.done[&batch], Outcome::Answered);
+}
+
+#[test]
+fn server_that_is_gone_for_the_patience_is_not_waited_for_where_others_refuse() {
+    let mut world = World::up(&[0, 0], Settings { patience: 20_000 * MS, ..SETTINGS });
+    world.cut(1);
+    refuse(&mut world, &[1], 20_000 * MS);
+    let batch = world.submit(8);
+    let began = world.now;
+    while world.done.is_empty() && world.now - began < 10_000 * MS {
+        if world.at(batch) == [0] {
+            world.reply(0, batch, REFUSED());
+        }
+        refuse(&mut world, &[1], 10 * MS);
+    }
+    assert!(matches!(world.done[&batch], Outcome::Failed(Failure::Refused { server: 0, .. })), "{:?}", world.done);
+}
+
 #[test]
 fn connection_with_a_batch_without_response_is_closed() {
     let mut world = World::up(&[0], SETTINGS);
