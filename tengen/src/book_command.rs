@@ -13,6 +13,7 @@ use analysis::book::{BookFile, BookHeader, BookKey, BookRow, Entry, Graph, book_
 use analysis::{BATCH, Engine, Event, Origin, Task};
 use anyhow::{Context, anyhow};
 use arrow_array::{ArrayRef, Float32Array, RecordBatch, StringArray, UInt32Array};
+use exit_class::ExitClass;
 use go::{Game, Scoring, Size};
 use models::Player;
 use runtime::{Classify, Progress, Stop};
@@ -176,7 +177,10 @@ impl Growing<'_> {
                 }
                 Event::Failed(error) => {
                     let class = models::evaluate_class(&error);
-                    return Err(anyhow!("a position of the book: {error}")).class(class);
+                    // Inference servers are not waited for when the process is to stop.
+                    if !self.stop.requested() || class != ExitClass::StoreUnreachable {
+                        return Err(anyhow!("a position of the book: {error}")).class(class);
+                    }
                 }
                 // Stopped before its visits.
                 _ => {}

@@ -146,7 +146,7 @@ impl Client {
         self.command(Command::Evaluate(job));
     }
 
-    /// Whether the process is to stop. Then batches do not wait long any more for a server.
+    /// Whether the process is to stop. Then batches do not wait long any more for a server, or for its response.
     pub(crate) fn is_stopping(&self) -> bool {
         let stopping = self.shared.stop.requested();
         if stopping {

@@ -23,7 +23,7 @@ const NOTED: Duration = Duration::from_millis(200);
 pub(crate) enum Command {
     /// Have a batch evaluated.
     Evaluate(Job),
-    /// From now on batches that no server takes fail after this time.
+    /// From now on batches that no server has evaluated fail after this time.
     Patience(Duration),
 }
 

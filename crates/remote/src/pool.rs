@@ -129,6 +129,7 @@ impl Pool {
             }
         }
         self.mark_overdue(now);
+        self.expire(now);
         self.dispatch(now);
     }
 
@@ -138,9 +139,10 @@ impl Pool {
         let waited_for = self.servers.iter().filter(|_| !self.waiting.is_empty());
         let opens = waited_for.filter_map(|server| server.opens(self.now, &self.settings));
         let attempts = self.attempts.values().map(|attempt| self.acts_on(attempt));
-        let next = |number| self.batches[number].next(self.now, self.settings.patience, self.settings.deadline);
+        let next = |number| self.batches[number].next(self.now, self.settings.deadline);
         let batches = self.waiting.iter().filter_map(next);
-        servers.chain(opens).chain(attempts).chain(batches).min()
+        let expires = self.batches.values().next().map(|oldest| oldest.submitted + self.settings.patience);
+        servers.chain(opens).chain(attempts).chain(batches).chain(expires).min()
     }
 
     /// The next thing to do.
@@ -148,7 +150,7 @@ impl Pool {
         self.actions.pop_front()
     }
 
-    /// From now on batches that no server takes fail after this time.
+    /// From now on batches that no server has evaluated fail after this time.
     pub(crate) fn set_patience(&mut self, patience: Duration) {
         self.settings.patience = patience;
     }
@@ -287,6 +289,17 @@ impl Pool {
         silent.min(sent + usual.max(self.settings.cold))
     }
 
+    /// Batches fail that no server has evaluated within the patience, those too that a server has and may evaluate yet.
+    fn expire(&mut self, now: Time) {
+        // The first number is that of the oldest.
+        while let Some((&number, batch)) = self.batches.first_key_value()
+            && batch.waited(now) >= self.settings.patience
+        {
+            let waited = batch.waited(now);
+            self.finish(number, Outcome::Failed(Failure::NoServer { waited }));
+        }
+    }
+
     /// Sends what can be sent.
     fn dispatch(&mut self, now: Time) {
         let mut from = 0;
@@ -304,10 +317,6 @@ impl Pool {
                         self.servers[last].counts.resent += 1;
                     }
                     self.finish(number, Outcome::Local);
-                }
-                Choice::Wait | Choice::Refused if self.batches[&number].waited(now) >= self.settings.patience => {
-                    let waited = self.batches[&number].waited(now);
-                    self.finish(number, Outcome::Failed(Failure::NoServer { waited }));
                 }
                 Choice::Wait => {}
                 Choice::Refused => self.refused(now, number),

@@ -6,6 +6,7 @@ use std::sync::mpsc::{self, Sender};
 
 use analysis::{Analysis, Engine, Event, Report, Task};
 use anyhow::anyhow;
+use exit_class::ExitClass;
 use go::{Game, Move};
 use runtime::{Classify, Progress, Stop};
 
@@ -77,9 +78,12 @@ pub(super) fn run(
         match event {
             Event::Done(analysis) if !stop.requested() => searches.add(number, subject, &analysis)?,
             Event::Failed(error) => {
-                let (Subject::Position(turn) | Subject::Candidate(turn)) = subject;
                 let class = models::evaluate_class(&error);
-                return Err(anyhow!("{}, turn {turn}: {error}", searches.games[number].name())).class(class);
+                // Inference servers are not waited for when the process is to stop.
+                if !stop.requested() || class != ExitClass::StoreUnreachable {
+                    let (Subject::Position(turn) | Subject::Candidate(turn)) = subject;
+                    return Err(anyhow!("{}, turn {turn}: {error}", searches.games[number].name())).class(class);
+                }
             }
             // Stopped before its visits.
             _ => {}

@@ -82,10 +82,9 @@ impl Batch {
         !self.refused.contains(&server) && self.later.get(&server).is_none_or(|&time| time <= now)
     }
 
-    /// When it fails, or may be sent again or to a lower tier. `held` is how long a full tier keeps it.
-    pub(crate) fn next(&self, now: Time, patience: Duration, held: Duration) -> Option<Time> {
+    /// When it may be sent again or to a lower tier. `held` is how long a full tier keeps it.
+    pub(crate) fn next(&self, now: Time, held: Duration) -> Option<Time> {
         let turned_away = self.turned_away.values().map(|&since| since + held);
-        let times = turned_away.chain(self.later.values().copied()).chain([self.rest]).filter(|&time| time > now);
-        times.chain([self.submitted + patience]).min()
+        turned_away.chain(self.later.values().copied()).chain([self.rest]).filter(|&time| time > now).min()
     }
 }

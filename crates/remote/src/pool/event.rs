@@ -75,7 +75,7 @@ pub(crate) enum Outcome {
 /// Why a batch cannot be evaluated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Failure {
-    /// No server took the batch for so long.
+    /// No server evaluated the batch for so long.
     NoServer { waited: Duration },
     /// Every server that was up lately has refused the batch, this one for this reason.
     Refused { server: usize, reason: String },

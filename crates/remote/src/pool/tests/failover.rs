@@ -373,6 +373,22 @@ fn batch_that_no_server_takes_fails_after_the_patience() {
     assert!(world.done.contains_key(&batch));
 }
 
+#[test]
+fn batch_whose_server_loads_a_model_fails_soon_where_the_process_is_to_stop() {
+    let mut world = World::up(&[0], Settings::DEFAULT);
+    let batch = world.submit(8);
+    world.load(0, 500 * MS);
+    world.pool.set_patience(1000 * MS);
+    world.load(0, 480 * MS);
+    assert!(world.done.is_empty());
+    world.load(0, 80 * MS);
+    assert!(matches!(world.done[&batch], Outcome::Failed(Failure::NoServer { waited }) if waited == 1000 * MS));
+    // The late response is dropped, and the server is used on.
+    world.evaluate(0, batch);
+    assert_eq!(world.pool.servers()[0].counts.late, 1);
+    assert_eq!(world.round(), 0);
+}
+
 const REFUSED: fn() -> Reply = || Reply::Refused { reason: "the device failed".to_owned() };
 
 #[test]
