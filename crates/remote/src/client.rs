@@ -164,10 +164,13 @@ impl Client {
 }
 
 /// The times of a pool whose batches have this deadline. A long one is for a slow link, on which a connection takes three
-/// round trips with TLS, the greeting included.
+/// round trips with TLS, the greeting included, or for slow servers.
 fn settings(deadline: Duration, local: bool) -> Settings {
-    let connect = Settings::DEFAULT.connect.max(2 * deadline);
-    Settings { deadline: deadline.mul_f64(AHEAD), connect, local, ..Settings::DEFAULT }
+    let Settings { connect, give_up: [silent, lost], patience, .. } = Settings::DEFAULT;
+    let [connect, silent] = [connect, silent].map(|time| time.max(2 * deadline));
+    let [lost, patience] = [lost, patience].map(|time| time.max(4 * deadline));
+    let deadline = deadline.mul_f64(AHEAD);
+    Settings { deadline, connect, give_up: [silent, lost], patience, local, ..Settings::DEFAULT }
 }
 
 impl Drop for Shared {
@@ -186,9 +189,18 @@ mod tests {
 
     #[test]
     fn connections_with_a_long_deadline_have_longer() {
-        for (deadline, expected) in [(1, 500), (250, 500), (251, 502), (2000, 4000)] {
+        for (deadline, connect, silent, lost) in [
+            (1, 500, 60_000, 300_000),
+            (250, 500, 60_000, 300_000),
+            (251, 502, 60_000, 300_000),
+            (2000, 4000, 60_000, 300_000),
+            (40_000, 80_000, 80_000, 300_000),
+            (600_000, 1_200_000, 1_200_000, 2_400_000),
+        ] {
             let settings = settings(Duration::from_millis(deadline), false);
-            assert_eq!(settings.connect, Duration::from_millis(expected), "{deadline} ms");
+            let [connect, silent, lost] = [connect, silent, lost].map(Duration::from_millis);
+            assert_eq!((settings.connect, settings.give_up), (connect, [silent, lost]), "{deadline} ms");
+            assert!(settings.patience == lost && settings.deadline < lost, "{deadline} ms");
         }
     }
 }

@@ -246,7 +246,7 @@ impl Pool {
     fn mark_overdue(&mut self, now: Time) {
         while let Some((&number, &attempt)) = self.attempts.iter().find(|(_, attempt)| self.acts_on(attempt) <= now) {
             let index = attempt.server;
-            if attempt.sent + self.settings.give_up <= now {
+            if self.breaks(&attempt) <= now {
                 self.close(now, index);
                 continue;
             }
@@ -275,8 +275,15 @@ impl Pool {
     /// When there is something to do about an attempt: its batch is overdue, or its connection is broken.
     fn acts_on(&self, attempt: &Attempt) -> Time {
         let is_timed = !attempt.overdue && self.batches.contains_key(&attempt.batch);
-        let broken = attempt.sent + self.settings.give_up;
+        let broken = self.breaks(attempt);
         if is_timed { broken.min(self.due(attempt)) } else { broken }
+    }
+
+    /// When the connection of an attempt is broken. A server that sends its credit may be slow, and has longer.
+    fn breaks(&self, attempt: &Attempt) -> Time {
+        let heard = attempt.sent.max(self.servers[attempt.server].heard);
+        let [silent, lost] = self.settings.give_up;
+        (heard + silent).min(attempt.sent + lost)
     }
 
     /// When a batch is overdue. A server that loads its model has longer, as long as it is not silent.

@@ -26,8 +26,9 @@ pub(crate) struct Settings {
     pub(crate) refused: Duration,
     /// How often a batch is offered to all servers that refuse it.
     pub(crate) rounds: u32,
-    /// A connection is closed when a batch had no response for this time.
-    pub(crate) give_up: Duration,
+    /// A connection is closed when a batch is outstanding and the server sends nothing for the first time, or when a batch had no
+    /// response for the second: the server may have lost it.
+    pub(crate) give_up: [Duration; 2],
     /// A batch fails when no server has evaluated it for this time.
     pub(crate) patience: Duration,
     /// Whether the caller can evaluate batches where no server can.
@@ -47,7 +48,7 @@ impl Settings {
         longest_busy: Duration::from_secs(5),
         refused: Duration::from_secs(1),
         rounds: 3,
-        give_up: Duration::from_secs(60),
+        give_up: [Duration::from_secs(60), Duration::from_secs(300)],
         patience: Duration::from_secs(300),
         local: false,
     };
