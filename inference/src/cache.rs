@@ -9,6 +9,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use config::RunName;
+use net::NetError;
 use remote::proto::v1::Status;
 use remote::{Digest, ModelKey, Refusal};
 use runtime::{format, metrics};
@@ -83,6 +84,15 @@ impl Cache {
         match load.wait_for(Option::is_some).await {
             Ok(loaded) => loaded.clone().unwrap_or_else(|| Err(lost())),
             Err(_) => Err(lost()),
+        }
+    }
+
+    /// Lets go of a network that failed on the device. The next request opens it anew.
+    pub(crate) fn forget(&self, network: &Network) {
+        let mut state = self.lock();
+        if state.ready.get(&network.digest).is_some_and(|ready| ready.network.id == network.id) {
+            state.ready.remove(&network.digest);
+            state.show();
         }
     }
 
@@ -263,7 +273,9 @@ fn warm_up(network: &Network, batch: usize) -> Result<(), Refusal> {
 fn refusal(error: ProviderError) -> Refusal {
     match error {
         ProviderError::Missing(message) => Refusal::new(Status::NotFound, message),
-        ProviderError::Net(error) if error.is_of_the_device() => Refusal::new(Status::Internal, error.to_string()),
+        ProviderError::Net(error) if error.is_of_the_device() || matches!(error, NetError::Torch(_)) => {
+            Refusal::new(Status::Internal, error.to_string())
+        }
         ProviderError::Net(error) => Refusal::new(Status::NotFound, format!("the weights cannot be used: {error}")),
         ProviderError::Store(message) => Refusal::new(Status::Unavailable, message).retry_after(FAILED),
     }

@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use net::NetError;
 use remote::Refusal;
 use remote::proto::v1::Status;
 use runtime::metrics;
@@ -42,6 +43,8 @@ struct State {
     closed: bool,
     /// Batches on the device.
     in_flight: usize,
+    /// Whether the last batch failed on the device.
+    is_failing: bool,
     /// Positions a second of one thread, smoothed.
     rate: f64,
 }
@@ -57,6 +60,16 @@ pub(crate) struct Load {
     pub(crate) in_flight: usize,
     /// Time in which the device evaluates a batch, of one thread.
     pub(crate) batch_time: Duration,
+    /// Whether the last batch failed on the device.
+    pub(crate) is_failing: bool,
+}
+
+impl Load {
+    /// Whether the device is well as far as anything is known: it has nothing to do, and evaluated the last batch. A GPU that
+    /// has failed refuses each batch at once, and has nothing to do then.
+    pub(crate) fn is_at_rest(&self) -> bool {
+        self.positions == 0 && self.in_flight == 0 && !self.is_failing
+    }
 }
 
 impl Scheduler {
@@ -112,12 +125,16 @@ impl Scheduler {
     }
 
     /// A batch of [`Scheduler::next`] is done.
-    pub(crate) fn done(&self, positions: usize, time: Duration) {
+    pub(crate) fn done(&self, positions: usize, time: Duration, evaluated: &Result<(), NetError>) {
         const WEIGHT: f64 = 0.1;
         let rate = positions as f64 / time.as_secs_f64().max(1e-6);
         let mut state = self.lock();
         state.in_flight -= 1;
-        state.rate = if state.rate == 0.0 { rate } else { state.rate + WEIGHT * (rate - state.rate) };
+        state.is_failing = evaluated.is_err();
+        // How fast a device fails is not how fast it evaluates.
+        if evaluated.is_ok() {
+            state.rate = if state.rate == 0.0 { rate } else { state.rate + WEIGHT * (rate - state.rate) };
+        }
         if state.closed {
             self.changed.notify_all();
         }
@@ -155,6 +172,7 @@ impl Scheduler {
             age,
             in_flight: state.in_flight,
             batch_time: Duration::try_from_secs_f64(batch_time).unwrap_or_default(),
+            is_failing: state.is_failing,
         }
     }
 
@@ -228,7 +246,7 @@ mod tests {
         let _loading = scheduler.wait_for_network(800);
         assert_eq!(refused(1), Some(LEAST_RETRY), "nothing is known of the speed");
         scheduler.lock().in_flight = 1;
-        scheduler.done(100, Duration::from_secs(1));
+        scheduler.done(100, Duration::from_secs(1), &Ok(()));
         assert_eq!(refused(1), Some(Duration::from_secs(1)), "400 positions at 4 times 100 a second");
     }
 }

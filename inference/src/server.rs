@@ -136,7 +136,7 @@ impl Server {
         let socket = listen.socket();
         let cache = Arc::new(Cache::new(provider, limits.memory, limits.batch));
         let scheduler = Arc::new(Scheduler::new(limits.batch, limits.wait, limits.queue, threads));
-        let workers = spawn(threads, &scheduler, limits.batch, &process)?;
+        let workers = spawn(threads, &scheduler, &cache, limits.batch, &process)?;
         let closing = Closing(Arc::clone(&scheduler));
         let shared = Arc::new(Shared::new(limits, precision, cache, scheduler));
         let (stop, stopped) = watch::channel(false);
@@ -179,8 +179,8 @@ impl Server {
         metrics::INFERENCE_QUEUE_AGE.set(load.age.as_secs_f64());
         metrics::INFERENCE_STREAMS.set(self.shared.active.load(Ordering::Relaxed) as f64);
         metrics::INFERENCE_CREDIT.set(*self.shared.credit.borrow() as f64);
-        // With nothing to do it is alive; with a device that hangs it is not.
-        if load.positions == 0 && load.in_flight == 0 {
+        // With nothing to do it is alive; with a device that hangs, or fails, it is not.
+        if load.is_at_rest() {
             self.process.heartbeat();
         }
     }
@@ -240,13 +240,14 @@ fn show_metrics() {
 fn spawn(
     threads: usize,
     scheduler: &Arc<Scheduler>,
+    cache: &Arc<Cache>,
     batch: usize,
     process: &Health,
 ) -> Result<Vec<JoinHandle<()>>, ServerError> {
     let spawn = |_| {
-        let (scheduler, process) = (Arc::clone(scheduler), process.clone());
+        let (scheduler, cache, process) = (Arc::clone(scheduler), Arc::clone(cache), process.clone());
         let thread = thread::Builder::new().name("device".to_owned());
-        thread.spawn(move || work(&scheduler, batch, &process)).map_err(ServerError::Threads)
+        thread.spawn(move || work(&scheduler, &cache, batch, &process)).map_err(ServerError::Threads)
     };
     (0..threads).map(spawn).collect()
 }

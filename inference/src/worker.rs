@@ -7,6 +7,7 @@ use remote::proto::v1::Status;
 use remote::{Priority, Refusal};
 use runtime::{Health, metrics};
 
+use crate::cache::Cache;
 use crate::network::Network;
 use crate::scheduler::{Rows, Scheduler};
 
@@ -19,13 +20,13 @@ struct Buffers {
 }
 
 /// Evaluates until the scheduler has shut down.
-pub(crate) fn work(scheduler: &Scheduler, batch: usize, health: &Health) {
+pub(crate) fn work(scheduler: &Scheduler, cache: &Cache, batch: usize, health: &Health) {
     let mut buffers = Buffers::default();
     while let Some(rows) = scheduler.next() {
         let began = Instant::now();
         let positions = rows.iter().map(|(_, rows)| rows.len()).sum();
         let evaluated = buffers.evaluate(&rows, positions);
-        scheduler.done(positions, began.elapsed());
+        scheduler.done(positions, began.elapsed(), &evaluated);
         let micros = |duration: std::time::Duration| duration.as_micros() as u64;
         let waited = rows.iter().map(|(job, _)| micros(began.saturating_duration_since(job.arrived))).sum();
         metrics::INFERENCE_BATCHES.add(1);
@@ -42,6 +43,10 @@ pub(crate) fn work(scheduler: &Scheduler, batch: usize, health: &Health) {
             Err(error) => {
                 metrics::INFERENCE_ERRORS.add(1);
                 tracing::error!(%error, positions, "batch failed on the device");
+                // The thread of its device may have ended.
+                if let (NetError::Torch(_), Some((job, _))) = (&error, rows.first()) {
+                    cache.forget(&job.network);
+                }
                 let message = format!("the device failed: {error}");
                 rows.iter().for_each(|(job, _)| job.refuse(Refusal::new(Status::Internal, message.clone())));
             }
@@ -96,5 +101,97 @@ impl Buffers {
 fn grow<T: Clone + Default>(buffer: &mut Vec<T>, len: usize) {
     if buffer.len() < len {
         buffer.resize(len, T::default());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+    use std::sync::mpsc::channel;
+    use std::thread;
+    use std::time::Duration;
+
+    use config::RunName;
+    use net::{PlaneEvaluator, Shape};
+    use remote::{Batch, Digest, Encoding, ModelKey};
+    use testing::PATIENCE;
+
+    use super::*;
+    use crate::job::{Job, Outcome};
+    use crate::network::Opened;
+    use crate::provider::{Found, ModelProvider, ProviderError};
+    use crate::queue::{CallId, ClientId, Origin};
+
+    /// A device that fails when it is to, and the number of models that were opened.
+    #[derive(Clone, Default)]
+    struct Flaky {
+        fails: Arc<AtomicBool>,
+        opened: Arc<AtomicUsize>,
+    }
+
+    impl PlaneEvaluator for Flaky {
+        fn evaluate(&mut self, _: &[u8], _: &mut [f32], _: &mut [f32]) -> Result<(), NetError> {
+            let error = || NetError::Torch("CUDA error: an illegal memory access was encountered".to_owned());
+            if self.fails.load(Ordering::Relaxed) { Err(error()) } else { Ok(()) }
+        }
+    }
+
+    impl ModelProvider for Flaky {
+        fn find(&self, _: &RunName, _: u32) -> Result<Found, ProviderError> {
+            let flaky = self.clone();
+            let open = move || {
+                flaky.opened.fetch_add(1, Ordering::Relaxed);
+                let shape = Shape::plain(go::Size::new(5).unwrap());
+                Ok(Opened { shape, open: Box::new(move || Box::new(flaky.clone())) })
+            };
+            Ok(Found { digest: Digest::of(b"weights"), bytes: 1, open: Box::new(open) })
+        }
+    }
+
+    /// Has two positions evaluated by whatever works for the scheduler.
+    async fn evaluate(scheduler: &Scheduler, cache: &Arc<Cache>) -> Outcome {
+        let model = ModelKey { run: "v1".parse().unwrap(), number: 1, digest: None };
+        let network = cache.get(&model).await.unwrap();
+        let batch = Batch {
+            id: 1,
+            model,
+            positions: 2,
+            deadline: None,
+            bits: vec![0; 2 * network.packing.bits()].into(),
+            scalars: vec![0; 2 * network.packing.scalars()].into(),
+            answers: Encoding::F32,
+            priority: Priority::Selfplay,
+        };
+        let (sender, outcome) = channel();
+        let reply = move |outcome| sender.send(outcome).expect("the test waits");
+        let job = Job::new(network, batch, Instant::now(), Box::new(reply));
+        scheduler.submit(Origin { client: ClientId(1), call: CallId(1) }, job);
+        outcome.recv_timeout(PATIENCE).expect("an outcome")
+    }
+
+    #[tokio::test]
+    async fn device_that_fails_is_not_at_rest_and_its_model_is_opened_anew() {
+        let flaky = Flaky::default();
+        let cache = Arc::new(Cache::new(Arc::new(flaky.clone()), 100, 4));
+        let scheduler = Arc::new(Scheduler::new(4, Duration::ZERO, 100, 1));
+        let worker = thread::spawn({
+            let (scheduler, cache) = (Arc::clone(&scheduler), Arc::clone(&cache));
+            move || work(&scheduler, &cache, 4, &Health::default())
+        });
+        assert!(scheduler.load().is_at_rest());
+        evaluate(&scheduler, &cache).await.unwrap();
+        flaky.fails.store(true, Ordering::Relaxed);
+        let refusal = evaluate(&scheduler, &cache).await.unwrap_err();
+        assert!(refusal.status == Status::Internal && refusal.message.contains("illegal memory access"), "{refusal}");
+        let load = scheduler.load();
+        assert_eq!((load.positions, load.in_flight, load.is_at_rest()), (0, 0, false));
+        assert_eq!((flaky.opened.load(Ordering::Relaxed), cache.len()), (1, 0));
+        flaky.fails.store(false, Ordering::Relaxed);
+        evaluate(&scheduler, &cache).await.unwrap();
+        assert_eq!((flaky.opened.load(Ordering::Relaxed), cache.len()), (2, 1));
+        scheduler.close();
+        worker.join().unwrap();
+        assert!(scheduler.load().is_at_rest());
     }
 }

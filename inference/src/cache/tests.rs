@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicUsize;
 
-use net::{NetError, PlaneEvaluator, Shape};
+use net::{PlaneEvaluator, Shape};
 
 use super::*;
 use crate::network::Opened;
@@ -157,4 +157,12 @@ async fn cache_reports_missing_models() {
     assert!(large.status == Status::NotFound && large.message.contains("takes 40 bytes"), "{large}");
     let other = ModelKey { digest: Some(Digest::of(b"other")), ..key(2) };
     assert!(refused(other).await.message.contains("the client wants"));
+}
+
+#[test]
+fn failures_of_the_device_are_not_those_of_weights() {
+    let status = |error: NetError| refusal(error.into()).status;
+    assert_eq!(status(NetError::Torch("CUDA error".to_owned())), Status::Internal);
+    assert_eq!(status(NetError::OutOfMemory { batch: 1024, fits: None }), Status::Internal);
+    assert_eq!(status(NetError::NoHeader), Status::NotFound);
 }
