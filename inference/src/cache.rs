@@ -23,6 +23,22 @@ use crate::queue::NetworkId;
 const LOADS: usize = 8;
 /// How long a failure is the response to all requests for the same model, before the store is read again.
 const FAILED: Duration = Duration::from_secs(1);
+const MIB: u64 = 1 << 20;
+
+/// How models that do not fit into memory together share it.
+#[derive(Clone, Copy)]
+struct Turns {
+    /// A model in use is kept for so long at least.
+    kept: Duration,
+    /// Batches of a model that is to make space are refused for so long, so that those under way end. The model that needs the
+    /// space is requested again after [`FAILED`].
+    closing: Duration,
+}
+
+impl Turns {
+    /// Much longer than a load, so that the device evaluates most of the time; much shorter than the patience of clients.
+    const DEFAULT: Turns = Turns { kept: Duration::from_secs(30), closing: Duration::from_secs(2) };
+}
 
 type Loaded = Result<Arc<Network>, Refusal>;
 
@@ -33,6 +49,7 @@ pub(crate) struct Cache {
     bound: u64,
     /// Positions of the batch that warms a network up.
     batch: usize,
+    turns: Turns,
     state: Mutex<State>,
     ids: AtomicU64,
     /// A model is made ready, or is not.
@@ -56,13 +73,16 @@ struct State {
 struct Ready {
     network: Arc<Network>,
     used: u64,
+    loaded: Instant,
+    /// Until when it takes no batches, because it is to make space for another.
+    closing: Option<Instant>,
 }
 
 impl Cache {
     pub(crate) fn new(provider: Arc<dyn ModelProvider>, bound: u64, batch: usize) -> Cache {
-        let ids = AtomicU64::default();
+        let (ids, turns) = (AtomicU64::default(), Turns::DEFAULT);
         let (state, opened, loading) = (Mutex::default(), Condvar::new(), Semaphore::new(LOADS));
-        Cache { provider, bound, batch, state, ids, opened, loading }
+        Cache { provider, bound, batch, turns, state, ids, opened, loading }
     }
 
     /// Networks in memory.
@@ -70,9 +90,9 @@ impl Cache {
         self.lock().ready.len()
     }
 
-    /// The network, if it is in memory.
+    /// The network, if it is in memory and takes batches.
     pub(crate) fn ready(&self, key: &ModelKey) -> Option<Arc<Network>> {
-        self.lock().ready(key)
+        self.lock().ready(key)?.ok()
     }
 
     /// The network, which is loaded if it is not in memory. All requests for it meanwhile wait for the same load.
@@ -99,8 +119,8 @@ impl Cache {
     /// What is known of a model, or its load.
     fn find_or_load(self: &Arc<Self>, key: &ModelKey) -> Result<Loaded, watch::Receiver<Option<Loaded>>> {
         let mut state = self.lock();
-        if let Some(network) = state.ready(key) {
-            return Ok(Ok(network));
+        if let Some(known) = state.ready(key) {
+            return Ok(known);
         }
         state.failed.retain(|_, (failed, _)| failed.elapsed() < FAILED);
         if let Some((_, refusal)) = state.failed.get(key) {
@@ -155,7 +175,8 @@ impl Cache {
             return Err(Refusal::new(Status::NotFound, other));
         }
         if bytes > self.bound {
-            let large = format!("{key} takes {bytes} bytes, and this server has {} for models", self.bound);
+            let [takes, most] = [bytes.div_ceil(MIB), self.bound / MIB];
+            let large = format!("{key} takes {takes} MiB, and --model-mib of this server is {most}");
             return Err(Refusal::new(Status::NotFound, large));
         }
         let opening = match self.begin(key, digest, bytes)? {
@@ -170,7 +191,8 @@ impl Cache {
         state.uses += 1;
         let used = state.uses;
         state.opening.remove(&digest);
-        state.ready.insert(digest, Ready { network: Arc::clone(&network), used });
+        let ready = Ready { network: Arc::clone(&network), used, loaded: Instant::now(), closing: None };
+        state.ready.insert(digest, ready);
         state.show();
         drop(state);
         drop(opening);
@@ -184,10 +206,10 @@ impl Cache {
         while state.opening.contains_key(&digest) {
             state = self.opened.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
-        if let Some(network) = state.ready(key) {
-            return Ok(Begun::Ready(network));
+        if let Some(known) = state.ready(key) {
+            return known.map(Begun::Ready);
         }
-        state.make_room(self.bound - bytes)?;
+        state.make_room(self.bound - bytes, self.turns)?;
         state.opening.insert(digest, bytes);
         Ok(Begun::Opening(Opening { cache: self, digest }))
     }
@@ -218,27 +240,32 @@ impl Drop for Opening<'_> {
 }
 
 impl State {
-    fn ready(&mut self, key: &ModelKey) -> Option<Arc<Network>> {
+    /// The network, if it is in memory, or a refusal while it is to make space for another.
+    fn ready(&mut self, key: &ModelKey) -> Option<Loaded> {
         let digest = match key.digest {
             Some(digest) => digest,
             None => *self.names.get(&(key.run.clone(), key.number))?,
         };
         let ready = self.ready.get_mut(&digest)?;
+        if ready.closing.is_some_and(|until| Instant::now() < until) {
+            return Some(Err(in_use()));
+        }
         self.uses += 1;
         ready.used = self.uses;
-        Some(Arc::clone(&ready.network))
+        Some(Ok(Arc::clone(&ready.network)))
     }
 
     /// Evicts the networks that were used least recently and of which no batch is under way, until the rest and those that are
-    /// being opened take at most so many bytes. Where that cannot be, evicts none.
-    fn make_room(&mut self, bytes: u64) -> Result<(), Refusal> {
+    /// being opened take at most so many bytes. Where that cannot be, evicts none, and has others make space.
+    fn make_room(&mut self, bytes: u64, turns: Turns) -> Result<(), Refusal> {
         let opening: u64 = self.opening.values().sum();
         let mut taken = opening + self.ready.values().map(|ready| ready.network.bytes).sum::<u64>();
         let idle = self.ready.iter().filter(|(_, ready)| Arc::strong_count(&ready.network) == 1);
         let mut idle: Vec<_> = idle.map(|(&digest, ready)| (ready.used, digest, ready.network.bytes)).collect();
-        if taken - idle.iter().map(|(_, _, bytes)| bytes).sum::<u64>() > bytes {
-            let busy = "the models in memory are in use; ask another server, or later";
-            return Err(Refusal::new(Status::Unavailable, busy).retry_after(FAILED));
+        let needed = taken - idle.iter().map(|(_, _, bytes)| bytes).sum::<u64>();
+        if needed > bytes {
+            self.close(needed - bytes, turns);
+            return Err(in_use());
         }
         idle.sort_unstable_by_key(|&(used, ..)| used);
         for (_, digest, freed) in idle {
@@ -252,6 +279,25 @@ impl State {
         }
         self.show();
         Ok(())
+    }
+
+    /// Lets models in use take no batches until they have made space for so many bytes, those first that were loaded first.
+    /// Without this a model of which there are always batches would keep all others out for ever.
+    fn close(&mut self, mut bytes: u64, Turns { kept, closing }: Turns) {
+        let had_turn = |ready: &&mut Ready| Arc::strong_count(&ready.network) > 1 && ready.loaded.elapsed() >= kept;
+        let mut in_use: Vec<&mut Ready> = self.ready.values_mut().filter(had_turn).collect();
+        if in_use.iter().map(|ready| ready.network.bytes).sum::<u64>() < bytes {
+            return;
+        }
+        in_use.sort_unstable_by_key(|ready| ready.network.id);
+        for ready in in_use {
+            if bytes == 0 {
+                break;
+            }
+            bytes = bytes.saturating_sub(ready.network.bytes);
+            ready.closing = Some(Instant::now() + closing);
+            tracing::info!(digest = %ready.network.digest, "model in use makes space for another");
+        }
     }
 
     fn show(&self) {
@@ -279,6 +325,11 @@ fn refusal(error: ProviderError) -> Refusal {
         ProviderError::Net(error) => Refusal::new(Status::NotFound, format!("the weights cannot be used: {error}")),
         ProviderError::Store(message) => Refusal::new(Status::Unavailable, message).retry_after(FAILED),
     }
+}
+
+fn in_use() -> Refusal {
+    let busy = "the models in memory are in use; raise --model-mib, ask another server, or try later";
+    Refusal::new(Status::Unavailable, busy).retry_after(FAILED)
 }
 
 fn lost() -> Refusal {

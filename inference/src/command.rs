@@ -23,6 +23,8 @@ const IN_FLIGHT: usize = 2;
 const BATCHES: [usize; 2] = [64, 1024];
 /// Microseconds that a GPU waits for a full batch. A CPU takes as long for each position of a batch of any size.
 const GPU_WAIT: u64 = 1000;
+/// Memory for models of a GPU, or of the CPU: two of 19x19 with 128 filters.
+const MODEL_MIB: u64 = 4096;
 /// A minute, in microseconds.
 const MOST_WAIT: u64 = 60_000_000;
 /// 16 TiB.
@@ -63,9 +65,10 @@ pub struct Args {
     /// Time that positions wait for a full batch, in microseconds [default: 0 on a CPU, 1000 on a GPU]
     #[arg(long, env = "TENGEN_BATCH_WAIT", value_name = "MICROSECONDS", allow_negative_numbers = true, value_parser = within(0..=MOST_WAIT))]
     batch_wait: Option<u64>,
-    /// Memory for models, in MiB, estimated from their weights and batches; the least recently used ones are evicted
-    #[arg(long, env = "TENGEN_MODEL_MIB", default_value = "4096", value_name = "N", allow_negative_numbers = true, value_parser = within(1..=MOST_MIB))]
-    model_mib: u64,
+    /// Memory for models, in MiB, of all devices together, estimated from weights and batches; the least recently used
+    /// models are evicted [default: 4096; with several GPUs, 4096 for each]
+    #[arg(long, env = "TENGEN_MODEL_MIB", value_name = "N", allow_negative_numbers = true, value_parser = within(1..=MOST_MIB))]
+    model_mib: Option<u64>,
     /// Positions that wait, of all clients; more are rejected
     #[arg(long, env = "TENGEN_QUEUE", default_value = "65536", value_name = "N", allow_negative_numbers = true, value_parser = within(1..=16_777_216_usize))]
     queue: usize,
@@ -143,9 +146,25 @@ fn options(args: &Args, gpus: usize) -> Options {
             queue: args.queue,
             credit: args.credit,
             connections: args.connections,
-            memory: args.model_mib << 20,
+            memory: args.model_mib.unwrap_or(MODEL_MIB * gpus.max(1) as u64) << 20,
             ..Limits::default()
         },
         precision: String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each GPU has the weights and batches of each model.
+    #[test]
+    fn memory_for_models_is_that_of_all_gpus() {
+        let memory = |typed: &[&str], gpus| {
+            let args = Args::parse_from(["inference"].iter().chain(typed));
+            options(&args, gpus).limits.memory >> 20
+        };
+        assert_eq!([0, 1, 3].map(|gpus| memory(&[], gpus)), [4096, 4096, 3 * 4096]);
+        assert_eq!(memory(&["--model-mib", "100"], 3), 100);
     }
 }
