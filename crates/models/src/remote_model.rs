@@ -1,17 +1,19 @@
 //! A model that inference servers evaluate.
 
+use std::error::Error;
+use std::iter;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use config::ModelId;
 use evalcache::{Key, KomiCoding, Set, Steps, Symmetries, View};
-use exit_class::{Classified, ExitClass};
+use exit_class::{Classified, ExitClass, classify};
 use mcts::{EvaluateError, Evaluator};
 use net::{Devices, NetError, Network, Precision, Shape};
 use play::{Cached, EvaluationStore, Stored};
 use remote::{Client, Digest, ModelKey, OpenLocal, RemoteError, RemoteSession};
-use store::{ModelMetadata, Run};
+use store::{ModelMetadata, Run, StoreError};
 
 use crate::ModelError;
 use crate::evaluation_set::{evaluations_digest, komi_coding};
@@ -125,12 +127,17 @@ fn open_here(run: Run, id: ModelId, devices: Devices, batch: usize) -> OpenLocal
     })
 }
 
-/// How a process ends when an evaluation failed.
+/// How a process ends when an evaluation failed. Where it was to evaluate itself, the store or the device says how.
 pub fn evaluate_class(error: &EvaluateError) -> ExitClass {
     match error.downcast_ref() {
-        Some(NetError::Evaluator(inner)) => {
-            inner.downcast_ref::<RemoteError>().map_or(ExitClass::Failure, Classified::class)
-        }
+        Some(NetError::Evaluator(inner)) => match inner.downcast_ref() {
+            Some(RemoteError::Local(source)) => {
+                let source: &(dyn Error + 'static) = &**source;
+                exit_class::exit_class(iter::once(source), &[classify::<StoreError>, classify::<NetError>])
+            }
+            Some(error) => error.class(),
+            None => ExitClass::Failure,
+        },
         Some(error) => error.class(),
         None => ExitClass::Failure,
     }
@@ -190,6 +197,12 @@ mod tests {
         let no_server = RemoteError::NoServer { waited: Duration::from_secs(300), problems: String::new() };
         assert_eq!(class(no_server), ExitClass::StoreUnreachable);
         assert_eq!(class(RemoteError::Ended), ExitClass::Failure);
+        let (path, reason) = ("s3://tengen/v1".to_owned(), "timeout".to_owned());
+        let no_store = StoreError::Unreachable { doing: "read", path, reason };
+        assert_eq!(class(RemoteError::Local(no_store.into())), ExitClass::StoreUnreachable);
+        let no_gpu = NetError::NoGpu { wanted: 3, found: 0, reason: None };
+        assert_eq!(class(RemoteError::Local(no_gpu.into())), ExitClass::Configuration);
+        assert_eq!(class(RemoteError::Local("something else".into())), ExitClass::Failure);
         assert_eq!(evaluate_class(&NetError::BadAnswer { row: 1 }.into()), ExitClass::Failure);
         let no_gpu = NetError::NoGpu { wanted: 3, found: 0, reason: None };
         assert_eq!(evaluate_class(&no_gpu.into()), ExitClass::Configuration);
