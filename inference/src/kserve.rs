@@ -22,7 +22,7 @@ use remote::proto::kserve::{
     ServerMetadataRequest, ServerMetadataResponse, ServerReadyRequest, ServerReadyResponse,
 };
 use remote::proto::v1;
-use remote::{Batch, Encoding, KserveInput, ModelKey, Refusal};
+use remote::{Batch, Encoding, KserveInput, KserveInputError, ModelKey, Refusal};
 use tokio::sync::oneshot;
 use tonic::{Code, Request, Response, Status, async_trait};
 
@@ -104,14 +104,15 @@ impl GrpcInferenceService for KserveService {
         let model = key(&request.model_name, &request.model_version)?;
         let limits = &self.0.limits;
         let positions = positions(&request, limits.largest());
+        let wrong = |error: KserveInputError| Status::invalid_argument(error.to_string());
+        KserveInput::check_size(&request, positions).map_err(wrong)?;
         let _outstanding =
             peer.admit(positions, limits.credit).ok_or_else(|| status(beyond(limits.credit, positions)))?;
         let origin = self.0.origin(&peer);
         let mut call = Call::begin(Arc::clone(&self.0), origin, positions, schedule.deadline, arrived);
         let network = call.network(&model).await.map_err(status)?;
         let Network { shape, packing, .. } = &*network;
-        let input = KserveInput::read(&request, shape.size, packing, limits.largest())
-            .map_err(|error| Status::invalid_argument(error.to_string()))?;
+        let input = KserveInput::read(&request, shape.size, packing, limits.largest()).map_err(wrong)?;
         let outputs = wanted_outputs(&request)?;
         let batch = Batch {
             id: 0,

@@ -9,6 +9,9 @@ use crate::model_key::{ModelKey, ModelKeyError};
 use crate::proto::v1;
 use crate::{Encoding, Priority};
 
+/// Bytes of the planes of a position at most, and of its scalars: more than those of any inputs on 19x19.
+const MOST_BYTES: usize = 2048;
+
 /// Positions for one model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Batch {
@@ -46,6 +49,16 @@ pub enum BatchError {
         positions: usize,
         /// Allowed.
         most: usize,
+    },
+    /// More bytes than any network takes.
+    #[error("{found} bytes of {what} for {positions} positions, no network takes as many")]
+    TooLong {
+        /// Planes or scalars.
+        what: &'static str,
+        /// Positions of the batch.
+        positions: usize,
+        /// In the message.
+        found: usize,
     },
     /// A number format of another version of the protocol.
     #[error("encoding {0} is unknown")]
@@ -96,7 +109,14 @@ impl Batch {
         }
     }
 
-    /// Reads a message of at most `most` positions. Whether the planes fit the network is for [`Batch::check`].
+    /// The same in memory of its own. What was read keeps the whole message in memory, in which there may be more.
+    pub fn detached(self) -> Batch {
+        let [bits, scalars] = [&self.bits, &self.scalars].map(|bytes| Bytes::copy_from_slice(bytes));
+        Batch { bits, scalars, ..self }
+    }
+
+    /// Reads a message of at most `most` positions. Whether the planes fit the network is for [`Batch::check`]; they are not
+    /// longer than those of any network, so that a batch may wait for its network.
     ///
     /// # Errors
     /// The message is no batch.
@@ -108,6 +128,11 @@ impl Batch {
         }
         if positions > most {
             return Err(BatchError::TooMany { positions, most });
+        }
+        let longest = positions.saturating_mul(MOST_BYTES);
+        let parts = [("planes", planes.len()), ("scalars", scalars.len())];
+        if let Some((what, found)) = parts.into_iter().find(|&(_, found)| found > longest) {
+            return Err(BatchError::TooLong { what, positions, found });
         }
         let encoding = Encoding::try_from(answers).map_err(|_| BatchError::Encoding(answers))?;
         Ok(Batch {
@@ -180,6 +205,10 @@ mod tests {
         let many = refused(v1::Batch { positions: u32::MAX, ..message.clone() });
         assert_eq!(many, BatchError::TooMany { positions: u32::MAX as usize, most: 3 });
         assert_eq!(refused(v1::Batch { answers: 9, ..message.clone() }), BatchError::Encoding(9));
+        let long = |length: usize| v1::Batch { scalars: vec![0; length].into(), ..message.clone() };
+        assert!(Batch::read(long(3 * MOST_BYTES), 3).is_ok());
+        let found = 3 * MOST_BYTES + 1;
+        assert_eq!(refused(long(found)), BatchError::TooLong { what: "scalars", positions: 3, found });
         assert_eq!(refused(v1::Batch { model: None, ..message }), ModelKeyError::Missing.into());
         for other in [
             Batch { positions: 2, ..batch.clone() },
@@ -190,6 +219,21 @@ mod tests {
         }
         let other_board = Inputs::Tactics.packing(Size::new(13).unwrap());
         assert!(batch.check(&other_board).unwrap_err().to_string().contains("board or inputs differ"));
+    }
+
+    #[test]
+    fn planes_of_all_inputs_are_short_enough() {
+        for inputs in [Inputs::History, Inputs::LeelaZero, Inputs::Features, Inputs::Tactics] {
+            let packing = inputs.packing(Size::new(19).unwrap());
+            let longest = packing.bits().max(packing.dense_bits()).max(packing.scalars());
+            assert!(longest <= MOST_BYTES, "{inputs}: {longest}");
+        }
+    }
+
+    #[test]
+    fn detached_batch_is_the_same() {
+        let (_, batch) = batch(3);
+        assert_eq!(batch.clone().detached(), batch);
     }
 
     proptest! {

@@ -3,9 +3,15 @@
 use bytes::Bytes;
 use go::Size;
 use net::Packing;
+use prost::Message;
 
 use crate::proto::kserve::ModelInferRequest;
 use crate::proto::kserve::model_infer_request::InferInputTensor;
+
+/// Bytes of the planes of a position at most: those of all inputs on 19x19.
+const MOST_BYTES: usize = 12 << 10;
+/// Bytes of a request beside its planes at most.
+const AROUND: usize = 16 << 10;
 
 /// The type of bytes in the words of the protocol.
 pub const UINT8: &str = "UINT8";
@@ -48,6 +54,14 @@ pub enum KserveInputError {
         /// Allowed.
         most: usize,
     },
+    /// A request that is larger than one for any network.
+    #[error("{found} bytes for {positions} positions, no network takes as many")]
+    TooLong {
+        /// Of the request.
+        found: usize,
+        /// By the shape.
+        positions: usize,
+    },
     /// Bytes that do not fit the shape.
     #[error("{found} bytes, expected {expected} for {positions} positions")]
     Length {
@@ -70,6 +84,16 @@ pub enum KserveInputError {
 }
 
 impl KserveInput {
+    /// Checks that a request is no larger than one of so many positions for any network, so that it may wait for its network.
+    ///
+    /// # Errors
+    /// It is larger.
+    pub fn check_size(request: &ModelInferRequest, positions: usize) -> Result<(), KserveInputError> {
+        let found = request.encoded_len();
+        let fits = found <= positions.saturating_mul(MOST_BYTES).saturating_add(AROUND);
+        if fits { Ok(()) } else { Err(KserveInputError::TooLong { found, positions }) }
+    }
+
     /// Reads a request of at most `most` positions for a network.
     ///
     /// # Errors

@@ -16,7 +16,7 @@ use remote::proto::kserve::{
 use testing::PATIENCE;
 use tonic::{Code, Request};
 
-use crate::fixture::{KOMI, connect, local, options, planes, runtime, serve, serve_gated, shapes};
+use crate::fixture::{KOMI, connect, local, options, planes, runtime, serve, serve_gated, serve_loading, shapes};
 
 fn request(input: &str, shape: &[i64], bytes: Vec<u8>) -> ModelInferRequest {
     let tensor = InferInputTensor {
@@ -219,6 +219,20 @@ fn kserve_outputs_equal_the_local_network_for_planes_and_packed() {
             let told = client.model_infer(ModelInferRequest { outputs, ..asked }).await.unwrap().into_inner();
             assert_eq!((told.raw_output_contents, &told.outputs[0].shape), (vec![expected[1].clone()], &vec![7]));
         }
+    });
+}
+
+/// What waits is counted by its positions, so that others would fill the memory.
+#[test]
+fn kserve_call_of_more_bytes_than_any_network_takes_waits_for_no_model() {
+    let (server, store) = serve_loading(Limits::default());
+    runtime().block_on(async {
+        let mut client = GrpcInferenceServiceClient::new(connect(server.address()).await);
+        let large = client.model_infer(request("planes", &[1, 16, 5, 5], vec![0; 1 << 20]));
+        let status = tokio::time::timeout(PATIENCE, large).await.expect("it waits for nothing").unwrap_err();
+        assert_eq!(status.code(), Code::InvalidArgument);
+        assert!(status.message().contains("bytes for 1 positions, no network takes as many"), "{status}");
+        store.open();
     });
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use inference::Limits;
 use remote::Batch;
-use remote::proto::v1::Status;
+use remote::proto::v1::{self, Status};
 use testing::PATIENCE;
 
 use crate::fixture::{Client, batch, runtime, serve_loading};
@@ -44,6 +44,20 @@ fn batches_expire_and_clients_leave_while_a_model_is_loaded() {
             }
         };
         tokio::time::timeout(PATIENCE, freed).await.expect("a client that is gone waits for no model");
+        store.open();
+    });
+}
+
+/// What waits is counted by its positions, so that others would fill the memory.
+#[test]
+fn batch_of_more_bytes_than_any_network_takes_waits_for_no_model() {
+    let (server, store) = serve_loading(Limits::default());
+    runtime().block_on(async {
+        let mut client = Client::connect(server.address()).await;
+        let large = v1::Batch { planes: vec![0; 1 << 20].into(), ..batch(1, 1, 4).into() };
+        let refusal = client.refusal(large).await;
+        assert_eq!(refusal.status, Status::Invalid);
+        assert!(refusal.message.contains("1048576 bytes of planes for 4 positions"), "{refusal}");
         store.open();
     });
 }

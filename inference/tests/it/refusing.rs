@@ -180,6 +180,7 @@ fn batches_that_do_not_fit_are_refused_one_by_one() {
             (v1::Batch { positions: 2000, ..good.clone() }, "2000 positions"),
             (v1::Batch { planes: Bytes::new(), ..good.clone() }, "0 bytes of planes"),
             (v1::Batch { scalars: Bytes::from_static(&[1; 3]), ..good.clone() }, "3 bytes of scalars"),
+            (v1::Batch { scalars: vec![1; 4097].into(), ..good.clone() }, "no network takes as many"),
             (v1::Batch { answers: 7, ..good.clone() }, "encoding 7"),
             (v1::Batch { model: None, ..good }, "names no model"),
         ] {
