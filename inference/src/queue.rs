@@ -10,6 +10,9 @@ use std::time::{Duration, Instant};
 
 use remote::Priority;
 
+/// Clients that wait for nothing and are remembered, at most. More are connections of a call each, of which many are gone.
+const IDLE: usize = 1024;
+
 /// Whose share of the device a batch uses: that of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct ClientId(pub(crate) u64);
@@ -187,10 +190,15 @@ impl<T: Clone> Queue<T> {
 }
 
 impl<T> Lane<T> {
-    /// Forgets clients that wait for nothing and have had no more than their share.
+    /// Forgets clients that wait for nothing and have had no more than their share. When no client waits, all begin anew; the
+    /// clock would stand still for clients that come once.
     fn prune(&mut self) {
         let clock = self.clock;
         self.clients.retain(|_, client| !client.waiting.is_empty() || client.served > clock);
+        let idle = self.clients.values().filter(|client| client.waiting.is_empty()).count();
+        if idle == self.clients.len() || idle > IDLE {
+            self.clients.retain(|_, client| !client.waiting.is_empty());
+        }
     }
 }
 
@@ -295,6 +303,24 @@ mod tests {
         let served = test.all(8);
         assert_eq!(served.iter().filter(|value| **value == "late").count(), 3);
         assert_ne!(served[..3], ["late"; 3], "it waits its turn: {served:?}");
+    }
+
+    #[test]
+    fn queue_forgets_clients_that_come_once() {
+        let mut test = Test::new();
+        for client in 0..1000 {
+            test.push(client, 8, "one by one");
+            assert_eq!(test.next(8).len(), 1);
+            assert!(test.queue.lanes[1].clients.is_empty(), "client {client}");
+        }
+        // There is always one that waits.
+        test.push(0, 8, "overlapping");
+        for client in 1..=2 * IDLE as u64 {
+            test.push(client, 8, "overlapping");
+            assert_eq!(test.next(8).len(), 1);
+            assert!(test.queue.lanes[1].clients.len() <= 1 + IDLE, "client {client}");
+        }
+        assert_eq!(test.queue.positions(), 8);
     }
 
     #[test]
