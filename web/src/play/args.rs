@@ -63,7 +63,9 @@ impl PlayArgs {
     /// # Errors
     /// Arguments that cannot be used; threads that cannot be started.
     pub(super) fn open(&self, store: &Store) -> Result<Play, WebError> {
-        let place = Place::open(&self.resources, &self.inference, "serve", Priority::Interactive, &Stop::never())?;
+        // Requested when models are closed, which is after the last response of the server.
+        let stop = Stop::never();
+        let place = Place::open(&self.resources, &self.inference, "serve", Priority::Interactive, &stop)?;
         let threads = self.resources.threads();
         let remote = self.inference.inference.is_some();
         let searches = self.searches.unwrap_or(if remote { REMOTE_SEARCHES } else { SEARCHES * threads });
@@ -74,6 +76,7 @@ impl PlayArgs {
             kept: EvaluationCacheOptions::of(&self.evalcache).map_err(ModelError::from)?,
             most: self.open_models,
             files: OfferedFile::read_all(&self.model_files)?,
+            stop,
         };
         Ok(Play {
             engines: Engines::new(Models::new(store.clone()), options),

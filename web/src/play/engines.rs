@@ -11,6 +11,7 @@ use go::{Scoring, Size, SizeError};
 use mcts::Evaluator;
 use models::{EvaluationCacheOptions, ModelError, ModelName, ModelSource, Models, Place, Searcher};
 use net::{Inputs, Shape};
+use runtime::Stop;
 
 use super::files::OfferedFile;
 use super::predictor::Predictor;
@@ -33,6 +34,8 @@ pub(super) struct EnginesOptions {
     pub(super) most: usize,
     /// Files that visitors can choose.
     pub(super) files: Vec<OfferedFile>,
+    /// Ends the waits of searches for inference servers.
+    pub(super) stop: Stop,
 }
 
 /// The models that are open.
@@ -263,6 +266,7 @@ impl Engines {
     /// Closes all models, and waits for their threads and for evaluations that are published. It may not be called by an async
     /// thread.
     pub(super) fn close(&self) {
+        self.options.stop.request();
         let Some(OpenModels { places, .. }) = self.lock().take() else { return };
         let models = places.iter().filter_map(|place| place.lock().take());
         models.filter_map(Arc::into_inner).for_each(|mut model| drop(model.parts.take()));
@@ -375,6 +379,8 @@ impl Drop for OpenModel {
 #[cfg(test)]
 mod tests {
     use clap::Parser;
+    use go::Game;
+    use mcts::{Draw, Request};
     use net::Weights;
     use store::Store;
 
@@ -406,6 +412,19 @@ mod tests {
         assert!(Arc::ptr_eq(&uniform, &engines.open("uniform", size).unwrap()));
         assert!(Arc::ptr_eq(&uniform, &engines.already_open("uniform", size).unwrap()));
         engines.close();
+    }
+
+    #[test]
+    fn close_ends_the_wait_for_inference_servers() {
+        let args = ["serve", "--device", "cpu", "--threads", "1", "--inference", "http://127.0.0.1:1"];
+        let engines = Program::parse_from(args).play.open(&Store::in_memory().unwrap()).unwrap().engines;
+        let game = Game::new(Size::new(9).unwrap());
+        let mut evaluator = engines.open("9x9-demo", game.size()).unwrap().evaluator();
+        engines.close();
+        let _ticket = evaluator.submit(Request { game: &game, komi: 7.0, draw: Draw::PLAIN });
+        let error = evaluator.flush().unwrap_err().to_string();
+        assert!(error.contains("no inference server evaluated a batch for"), "{error}");
+        assert!(!error.contains("for 300 s"), "a search that is over need not wait: {error}");
     }
 
     #[test]
