@@ -102,6 +102,8 @@ impl Client {
             runtime.block_on(async {
                 Dispatcher::new(&servers, settings, seed, transport, received, seen).run().await;
             });
+            // Dropped, it would wait for a name that is still being looked up.
+            runtime.shutdown_background();
         };
         let thread = thread::Builder::new().name("inference".to_owned()).spawn(work).map_err(RemoteError::Thread)?;
         let deadline = settings.deadline.div_f64(AHEAD);
@@ -185,7 +187,44 @@ impl Drop for Shared {
 
 #[cfg(test)]
 mod tests {
+    use std::future::pending;
+    use std::sync::Mutex;
+    use std::sync::mpsc::channel;
+
+    use testing::PATIENCE;
+
     use super::*;
+
+    /// As by the lookup of a name, which cannot be interrupted.
+    #[test]
+    fn client_ends_while_a_connection_blocks_a_thread() {
+        let lock = Arc::new(Mutex::new(()));
+        let held = lock.lock().unwrap();
+        let (began, blocked) = channel();
+        let connect = {
+            let lock = Arc::clone(&lock);
+            move |_: usize| -> Connecting {
+                let (lock, began) = (Arc::clone(&lock), began.clone());
+                tokio::task::spawn_blocking(move || {
+                    let _over = began.send(());
+                    drop(lock.lock());
+                });
+                Box::pin(pending())
+            }
+        };
+        let announced = Arc::<Announced>::default();
+        let transport = Grpc::new(connect, v1::Hello::default(), None, Arc::clone(&announced));
+        let (tiers, settings) = ("http://127.0.0.1:1".parse().unwrap(), settings(Duration::from_millis(250), false));
+        let shared = Client::start(tiers, settings, Encoding::F32, transport, announced, &Stop::never()).unwrap();
+        blocked.recv().unwrap();
+        let (sender, ended) = channel();
+        thread::spawn(move || {
+            drop(shared);
+            let _over = sender.send(());
+        });
+        ended.recv_timeout(PATIENCE).expect("the client does not wait for the thread");
+        drop(held);
+    }
 
     #[test]
     fn connections_with_a_long_deadline_have_longer() {
