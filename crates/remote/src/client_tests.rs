@@ -312,6 +312,24 @@ fn certificates_and_tokens_are_shown_and_checked() {
 }
 
 #[test]
+fn token_is_read_anew_for_each_connection() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("token");
+    let start = |place, token: &str| {
+        fs::write(&file, token).unwrap();
+        Running::start(place, Control { token: Token::new(token), ..Control::default() }, None)
+    };
+    let server = start(loopback(5), "a-secret-of-20-chars");
+    let args = InferenceArgs { inference_token_file: Some(file.clone()), ..args(&server.url()) };
+    let mut session = session(&args, &Stop::never());
+    assert_eq!(evaluate(&mut session, 1, 9), Ok(false));
+    let place = server.place.clone();
+    drop(server);
+    let _server = start(place, "another-secret-of-25-char");
+    assert_eq!(evaluate(&mut session, 2, 9), Ok(false));
+}
+
+#[test]
 fn responses_of_a_wrong_length_are_refused_and_another_server_evaluates() {
     let [first, second] = [Running::on_tcp(), Running::on_tcp()];
     first.control.is_short.store(true, Ordering::Relaxed);

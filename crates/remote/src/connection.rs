@@ -14,6 +14,7 @@ use tonic::{Request, Status};
 use crate::pool::{Connection, Event, Reply};
 use crate::proto::v1::evaluation_client::EvaluationClient;
 use crate::proto::v1::{self, client_message, server_message};
+use crate::security::TokenFile;
 use crate::transport::{Incoming, Link, Transport};
 use crate::{Answer, Batch, Output, PROTOCOL, Refusal, Token};
 
@@ -34,7 +35,7 @@ pub(crate) type Connecting = Pin<Box<dyn Future<Output = Result<Channel, transpo
 pub(crate) struct Grpc<C> {
     connect: C,
     hello: v1::Hello,
-    token: Option<Token>,
+    token: Option<TokenFile>,
     announced: Arc<Announced>,
 }
 
@@ -61,7 +62,7 @@ impl Announced {
 
 impl<C: FnMut(usize) -> Connecting + Send + 'static> Grpc<C> {
     /// Connections that `connect` makes to the server of a number.
-    pub(crate) fn new(connect: C, hello: v1::Hello, token: Option<Token>, announced: Arc<Announced>) -> Grpc<C> {
+    pub(crate) fn new(connect: C, hello: v1::Hello, token: Option<TokenFile>, announced: Arc<Announced>) -> Grpc<C> {
         Grpc { connect, hello, token, announced }
     }
 }
@@ -81,7 +82,9 @@ pub(crate) fn tuned(endpoint: Endpoint, patience: Duration) -> Endpoint {
 impl<C: FnMut(usize) -> Connecting + Send + 'static> Transport for Grpc<C> {
     fn connect(&mut self, connection: Connection, incoming: UnboundedSender<Incoming>) -> Link {
         let connecting = (self.connect)(connection.server);
-        let request = Greeting { hello: self.hello.clone(), token: self.token.clone() };
+        // The token of the servers may have changed since the last connection.
+        let token = self.token.as_mut().map(TokenFile::token);
+        let request = Greeting { hello: self.hello.clone(), token };
         let (sender, batches) = unbounded_channel();
         let announced = Arc::clone(&self.announced);
         let task = tokio::spawn(async move {

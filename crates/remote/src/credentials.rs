@@ -7,13 +7,14 @@ use runtime::InferenceArgs;
 use tonic::transport::{ClientTlsConfig, Endpoint};
 
 use crate::address::Tiers;
-use crate::{Address, RemoteError, ServerIdentity, Token, client_tls};
+use crate::security::TokenFile;
+use crate::{Address, RemoteError, ServerIdentity, client_tls};
 
 /// Certificates and a token.
 pub(crate) struct Credentials {
     /// `None` where nothing is encrypted.
     tls: Option<ClientTlsConfig>,
-    pub(crate) token: Option<Token>,
+    pub(crate) token: Option<TokenFile>,
 }
 
 impl Credentials {
@@ -26,7 +27,7 @@ impl Credentials {
             return Err(RemoteError::NotEncrypted { option });
         }
         let tls = encrypts.then(|| client_tls(args.inference_ca.as_deref(), identity.as_ref())).transpose()?;
-        let token = args.inference_token_file.as_deref().map(Token::read).transpose()?;
+        let token = args.inference_token_file.as_deref().map(TokenFile::read).transpose()?;
         match tiers.addresses().find(|address| !is_private(address)) {
             Some(bare) if token.is_some() => Err(RemoteError::BareToken { server: bare.to_string() }),
             _ => Ok(Credentials { tls, token }),

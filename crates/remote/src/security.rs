@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use runtime::{TokenError, is_token, read_token, warn_of_readers};
+use runtime::{TokenError, is_token, read_token, reread_token, warn_of_readers};
 use subtle::ConstantTimeEq;
 use tonic::metadata::MetadataMap;
 use tonic::metadata::{Ascii, MetadataValue};
@@ -42,6 +42,12 @@ pub enum SecurityError {
 #[derive(Clone)]
 pub struct Token {
     header: MetadataValue<Ascii>,
+}
+
+/// A token in a file, which may be replaced while the process runs.
+pub(crate) struct TokenFile {
+    path: PathBuf,
+    last: Token,
 }
 
 /// The certificate of a server and its key, as files in PEM format.
@@ -81,6 +87,24 @@ impl Token {
     pub fn is_in(&self, metadata: &MetadataMap) -> bool {
         let Some(found) = metadata.get("authorization") else { return false };
         found.as_encoded_bytes().ct_eq(self.header.as_encoded_bytes()).into()
+    }
+}
+
+impl TokenFile {
+    /// Reads the token on the first line of a file.
+    ///
+    /// # Errors
+    /// As [`Token::read`].
+    pub(crate) fn read(path: &Path) -> Result<TokenFile, SecurityError> {
+        Ok(TokenFile { path: path.to_owned(), last: Token::read(path)? })
+    }
+
+    /// The token that the file has now, or the last one while it has none.
+    pub(crate) fn token(&mut self) -> Token {
+        if let Some(token) = reread_token(&self.path).ok().and_then(|text| Token::new(&text)) {
+            self.last = token;
+        }
+        self.last.clone()
     }
 }
 
@@ -167,6 +191,27 @@ mod tests {
         fs::write(&path, "too-short\n").unwrap();
         let error = Token::read(&path).unwrap_err().to_string();
         assert!(error.contains("token has no token of 16 to 4096 printable ASCII characters"), "{error}");
+    }
+
+    #[test]
+    fn token_of_a_file_is_the_last_that_it_had() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("token");
+        let [first, second] = ["a-secret-of-20-chars", "another-secret-of-25-char"];
+        fs::write(&path, first).unwrap();
+        let mut file = TokenFile::read(&path).unwrap();
+        let mut is = |text: &str| {
+            let mut metadata = MetadataMap::new();
+            file.token().add_to(&mut metadata);
+            Token::new(text).unwrap().is_in(&metadata)
+        };
+        assert!(is(first));
+        fs::write(&path, "").unwrap();
+        assert!(is(first));
+        fs::remove_file(&path).unwrap();
+        assert!(is(first));
+        fs::write(&path, second).unwrap();
+        assert!(is(second));
     }
 
     #[test]

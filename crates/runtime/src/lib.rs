@@ -70,6 +70,6 @@ pub use range::within;
 pub use service::ServiceArgs;
 pub use stop::Stop;
 pub use thread_time::thread_time;
-pub use token::{TokenError, is_token, read_token, warn_of_readers};
+pub use token::{TokenError, is_token, read_token, reread_token, warn_of_readers};
 pub use unix_time::unix_millis;
 pub use whole::{check_input, check_output, write_whole};

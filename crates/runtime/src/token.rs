@@ -57,8 +57,16 @@ fn lets_others_read(modes: Vec<u32>) -> bool {
 /// # Errors
 /// The file cannot be read, or its first line is no token.
 pub fn read_token(path: &Path) -> Result<String, TokenError> {
-    let bytes = fs::read(path).map_err(|source| TokenError::File { path: path.to_owned(), source })?;
     warn_of_readers(path);
+    reread_token(path)
+}
+
+/// The same for a file that was read before and may have changed. No warning is repeated.
+///
+/// # Errors
+/// As [`read_token`].
+pub fn reread_token(path: &Path) -> Result<String, TokenError> {
+    let bytes = fs::read(path).map_err(|source| TokenError::File { path: path.to_owned(), source })?;
     first_line(&bytes).map(str::to_owned).ok_or_else(|| TokenError::NoToken { path: path.to_owned() })
 }
 
