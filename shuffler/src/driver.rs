@@ -84,12 +84,12 @@ impl runtime::Driver for Driver<'_> {
             return Ok(Step::Finished);
         }
         let model = generation - 1;
+        let wanted = config.selfplay.games_of(model);
         if self.run.shards().manifest(generation)?.is_some() {
-            let wanted = config.selfplay.games_of(model);
             self.reporter.report(Event::Waiting { model, games: wanted, wanted, published: true });
             return Ok(Step::Waiting(Waiting::new(format!("model {generation}"))));
         }
-        match publish(&self.run, shuffler, generation, &mut *self.reporter) {
+        match publish_when_ready(&self.run, shuffler, generation, wanted, &mut *self.reporter) {
             Ok(()) => Ok(Step::Worked),
             Err(ShufflerError::NotReady { model, games, wanted, expected }) => {
                 let later = expected.map_or_else(String::new, |expected| format!("; the others are {expected}"));
@@ -104,6 +104,20 @@ impl runtime::Driver for Driver<'_> {
     fn pause(&self) -> Backoff {
         Backoff::new(SOON, LATE)
     }
+}
+
+/// Publishes shards once their games are there. Reports these before the work: a process that is killed while it makes the
+/// shards, whenever it is restarted, shows nothing else of that.
+fn publish_when_ready(
+    run: &Run,
+    shuffler: &mut Shuffler,
+    generation: u32,
+    wanted: usize,
+    reporter: &mut dyn Reporter<Event>,
+) -> Result<(), ShufflerError> {
+    let games = shuffler.ready(generation)?;
+    reporter.report(Event::Waiting { model: generation - 1, games, wanted, published: false });
+    publish(run, shuffler, generation, reporter)
 }
 
 fn publish(

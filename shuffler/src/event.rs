@@ -16,7 +16,7 @@ pub enum Event {
     },
     /// The resign threshold was computed; `None` while there are too few games.
     Calibrated(Option<ResignThreshold>),
-    /// It waits for games or, when there are enough, for the next model.
+    /// It waits for games, or makes the shards since there are enough, or waits for the next model.
     Waiting {
         /// The newest model; 0 is `random`.
         model: u32,

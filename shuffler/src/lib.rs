@@ -80,7 +80,7 @@ impl Shuffler {
         if let Some(published) = self.run.shards().manifest(generation)? {
             return Ok(published);
         }
-        self.check_ready(generation)?;
+        self.ready(generation)?;
         let mut bad = BTreeMap::new();
         loop {
             let window = Window::choose(&mut self.index, generation, &self.config.window, &bad)?;
@@ -105,8 +105,8 @@ impl Shuffler {
     /// A store that cannot be reached.
     pub fn plan(&mut self, generation: u32) -> Result<Plan, ShufflerError> {
         let window = Window::choose(&mut self.index, generation, &self.config.window, &BTreeMap::new())?;
-        let ready = self.check_ready(generation);
-        let size = ready.and_then(|()| Size::of(&self.config, generation, &window));
+        let ready = self.ready(generation);
+        let size = ready.and_then(|_| Size::of(&self.config, generation, &window));
         let asked = f64::from(self.config.window.calibration_fraction);
         let share = if asked > 0.0 { asked } else { window.summary().calibration_fraction };
         Ok(Plan {
@@ -118,14 +118,17 @@ impl Shuffler {
         })
     }
 
-    /// All games wanted of the model before the generation must be there. Lists the games of that model only, since
-    /// this is called repeatedly while they are played.
-    fn check_ready(&mut self, generation: u32) -> Result<(), ShufflerError> {
+    /// The games of the model before the generation, once all that are wanted are there. Lists the games of that model
+    /// only, since this is called repeatedly while they are played.
+    ///
+    /// # Errors
+    /// [`ShufflerError::NotReady`] while games are missing, or a store that cannot be reached.
+    pub(crate) fn ready(&mut self, generation: u32) -> Result<usize, ShufflerError> {
         let model = generation - 1;
         let Arrived { games, files } = self.index.arrived(model)?;
         let wanted = self.config.selfplay.games_of(model);
         if games >= wanted {
-            return Ok(());
+            return Ok(games);
         }
         let now = runtime::unix_millis();
         let expected = Eta::expected(&files, wanted - games, now);

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use bytes::Bytes;
 use config::RunName;
 use runtime::{Driver as _, Silent, Step, Stop};
-use shuffler::Driver;
+use shuffler::{Driver, Event, ShufflerError};
 use store::{ModelMetadata, Run, StoreError};
 use tempfile::TempDir;
 
@@ -161,6 +161,24 @@ fn following_makes_shards_as_models_appear() {
         shuffler.join().unwrap();
     });
     assert_eq!(run.shards().generations().unwrap(), [1, 2]);
+}
+
+/// A shuffler that fails, or is killed, while it makes shards has shown that the games for them are there: the alert
+/// TengenNoShards compares these numbers.
+#[test]
+fn games_are_reported_before_shards_that_cannot_be_made() {
+    let (_folder, run) = in_folder();
+    run.create(&config(&["train.batch=100000"])).unwrap();
+    play(&run, 0, 0, 40);
+    let mut waiting = Vec::new();
+    let reporter = |event: Event| {
+        if let Event::Waiting { model, games, wanted, published } = event {
+            waiting.push((model, games, wanted, published));
+        }
+    };
+    let error = Driver::new(&run, reporter).unwrap().step().unwrap_err();
+    assert!(matches!(error, ShufflerError::TooFew { .. }), "{error}");
+    assert_eq!(waiting, [(0, 40, 40, false)]);
 }
 
 /// Files of games of a model, with their names.
