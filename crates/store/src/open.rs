@@ -1,12 +1,13 @@
 //! Where a store is: a folder, a bucket, or memory.
 
 use std::env;
+use std::error::Error;
 use std::fs;
 use std::path::{self, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use object_store::aws::AmazonS3Builder;
+use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 use object_store::gcp::GoogleCloudStorageBuilder;
 use object_store::list::PaginatedListStore;
 use object_store::local::LocalFileSystem;
@@ -124,8 +125,23 @@ fn s3(url: &Url, options: &[(String, String)]) -> Result<Location, StoreError> {
         let set = |builder: AmazonS3Builder, (key, value): &(String, String)| {
             Ok::<_, object_store::Error>(builder.with_config(key.parse()?, value))
         };
-        Ok(Arc::new(options.iter().try_fold(builder, set)?.build()?))
+        let builder = options.iter().try_fold(builder, set)?;
+        match endpoint_without_tls(&builder).filter(|_| !plain_http) {
+            // The HTTP client would only fail at each request, and as if the server were away.
+            Some(endpoint) => {
+                let endpoint = without_credentials(&endpoint);
+                Err(format!("its endpoint {endpoint} has no TLS, which AWS_ALLOW_HTTP=true permits").into())
+            }
+            None => Ok(Arc::new(builder.build()?)),
+        }
     })
+}
+
+/// The endpoint that a client of S3 would use, if requests to it are not encrypted.
+fn endpoint_without_tls(builder: &AmazonS3Builder) -> Option<String> {
+    let keys = [AmazonS3ConfigKey::S3Endpoint, AmazonS3ConfigKey::Endpoint];
+    let endpoint = keys.iter().find_map(|key| builder.get_config_value(key))?;
+    Url::parse(&endpoint).is_ok_and(|url| url.scheme() == "http").then_some(endpoint)
 }
 
 /// A bucket of Google Cloud Storage, with credentials from the environment (`GOOGLE_*`) or from the machine's role.
@@ -144,7 +160,7 @@ fn gs(url: &Url, options: &[(String, String)]) -> Result<Location, StoreError> {
 
 fn bucket<T: ObjectStore + PaginatedListStore>(
     url: &Url,
-    build: impl Fn() -> object_store::Result<Arc<T>>,
+    build: impl Fn() -> Result<Arc<T>, Box<dyn Error>>,
 ) -> Result<Location, StoreError> {
     let fail = |reason: String| StoreError::BadUrl { url: url.to_string(), reason };
     if url.host_str().is_none_or(str::is_empty) {

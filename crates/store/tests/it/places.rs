@@ -62,6 +62,22 @@ fn credentials_in_a_url_are_refused_and_not_shown() {
     assert_eq!(Store::open("s3://bucket/a@b").unwrap().root(), "s3://bucket/a@b");
 }
 
+/// As of a server in the own cluster; requests would fail as if it were away.
+#[test]
+fn endpoint_without_tls_is_refused_unless_that_is_permitted() {
+    let open = |options: &[(&str, &str)]| {
+        let options = options.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
+        Store::open_with("s3://bucket/x", &options.collect::<Vec<_>>())
+    };
+    for key in ["aws_endpoint", "aws_endpoint_url", "aws_endpoint_url_s3"] {
+        let error = open(&[(key, "http://minio:9000")]).unwrap_err();
+        let expected = "its endpoint http://minio:9000 has no TLS, which AWS_ALLOW_HTTP=true permits";
+        assert!(matches!(&error, StoreError::BadUrl { reason, .. } if reason == expected), "{key}: {error}");
+        open(&[(key, "http://minio:9000"), ("aws_allow_http", "true")]).unwrap();
+        open(&[(key, "https://minio:9000")]).unwrap();
+    }
+}
+
 #[test]
 fn buckets_are_not_contacted_before_they_are_used() {
     for place in ["s3://bucket/some/prefix", "gs://bucket"] {
