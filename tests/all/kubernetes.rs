@@ -9,7 +9,7 @@ use std::process::Command;
 use config::RunConfig;
 use serde_json::Value;
 use testing::{Tool, require};
-use tests::{fail, program, repository, succeed};
+use tests::{fail, program, repository, requested_cpus, succeed};
 
 const OVERLAYS: [&str; 6] = ["cpu", "gpu", "s3", "gcs", "small", "inference"];
 
@@ -69,7 +69,14 @@ fn environment(objects: &[Value], container: &Value) -> BTreeMap<String, String>
         }
     }
     for variable in container["env"].as_array().into_iter().flatten() {
-        environment.insert(text(&variable["name"]).to_owned(), text(&variable["value"]).to_owned());
+        let value = match &variable["valueFrom"] {
+            Value::Null => text(&variable["value"]).to_owned(),
+            from => {
+                assert_eq!(*from, serde_json::json!({"resourceFieldRef": {"resource": "requests.cpu"}}));
+                requested_cpus(container).to_string()
+            }
+        };
+        environment.insert(text(&variable["name"]).to_owned(), value);
     }
     environment
 }
@@ -147,6 +154,18 @@ fn starts(overlay: &str, objects: &[Value], workload: &Value, container: &Value)
         _ => false,
     };
     assert_eq!(gpus.as_u64(), wants.then_some(1), "{overlay}: {}", container["name"]);
+    // A program would count the cores of the node. Half of the threads that search wait for a GPU.
+    let threads = match text(&container["name"]) {
+        "selfplay" | "evaluator" if wants => Some(2 * requested_cpus(container)),
+        "selfplay" | "evaluator" | "trainer" => Some(requested_cpus(container)),
+        _ => None,
+    };
+    assert_eq!(
+        environment.get("TENGEN_THREADS"),
+        threads.map(|threads| threads.to_string()).as_ref(),
+        "{overlay}: {}: threads and requests.cpu",
+        container["name"]
+    );
     let on_shutdown = (container["name"] == "selfplay").then_some("handoff");
     assert_eq!(
         environment.get("TENGEN_ON_SHUTDOWN").map(String::as_str),

@@ -96,10 +96,14 @@ fn environment(api: &Api, namespace: &str, pod: &Value, container: &Value) -> Re
         }
     }
     for variable in container["env"].as_array().into_iter().flatten() {
-        let value = match (&variable["valueFrom"], variable["valueFrom"]["fieldRef"]["fieldPath"].as_str()) {
-            (_, Some(path)) => field(pod, path),
-            (Value::Null, None) => variable["value"].as_str().unwrap_or_default().to_owned(),
-            _ => panic!("the agent has no variables like {variable}"),
+        let from = &variable["valueFrom"];
+        let value = if let Some(path) = from["fieldRef"]["fieldPath"].as_str() {
+            field(pod, path)
+        } else if from["resourceFieldRef"]["resource"] == "requests.cpu" {
+            tests::requested_cpus(container).to_string()
+        } else {
+            assert!(from.is_null(), "the agent has no variables like {variable}");
+            variable["value"].as_str().unwrap_or_default().to_owned()
         };
         variables.push((variable["name"].as_str().unwrap().to_owned(), value));
     }

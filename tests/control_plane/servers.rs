@@ -66,16 +66,18 @@ fn searching_pods_survive_killed_and_added_servers() {
     let agent = Agent::start(&plane, &[Node::new("one"), Node::with_gpus("gpus", 8)]);
     let args = json!(["--config=/etc/tengen/tiny.toml", "--set=loop.models=10000", "--set=search.visits=800"]);
     // CPUs instead of GPUs.
-    let device = "/spec/template/spec/containers/0/env/0";
-    let cpu = json!([
-        {"op": "test", "path": format!("{device}/name"), "value": "TENGEN_DEVICE"},
-        {"op": "replace", "path": format!("{device}/value"), "value": "cpu"},
-    ]);
+    let cpu = |variable: usize| {
+        let device = format!("/spec/template/spec/containers/0/env/{variable}");
+        json!([
+            {"op": "test", "path": format!("{device}/name"), "value": "TENGEN_DEVICE"},
+            {"op": "replace", "path": format!("{device}/value"), "value": "cpu"},
+        ])
+    };
     let overlay = Overlay::tiny("inference", 10_000).set("Job", "selfplay", "args", &args);
     let overlay = overlay.set("StatefulSet", "trainer", "args", &args).variable("TENGEN_MAX_GAMES_PER_MODEL", "0");
     let overlay = overlay.with_store(&plane, &store);
     create_secret(&plane);
-    let overlay = overlay.patch("StatefulSet", "trainer|inference", &cpu);
+    let overlay = overlay.patch("StatefulSet", "trainer", &cpu(1)).patch("StatefulSet", "inference", &cpu(0));
     overlay.apply(&plane);
     wait_for_servers(&plane, 2);
     wait_for_workers(&plane, 4);

@@ -35,6 +35,9 @@ impl Overlay {
         let args = json!(["--config=/etc/tengen/tiny.toml", format!("--set=loop.models={models}")]);
         let overlay =
             Overlay::new(name).set("Job", "selfplay", "args", &args).set("StatefulSet", "trainer", "args", &args);
+        // Those have as many threads as they request CPUs, whatever the variable of all pods.
+        let overlay = overlay.set("Job", "selfplay|evaluator", "resources/requests/cpu", &json!("1"));
+        let overlay = overlay.set("StatefulSet", "trainer", "resources/requests/cpu", &json!("1"));
         overlay.variable("TENGEN_THREADS", "1").variable("TENGEN_CACHE_MIB", "1")
     }
 

@@ -12,6 +12,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use record::{ExampleRows, GameRecord};
+use serde_json::Value;
 use store::{FileRef, Run, Store, StoreError};
 use testing::s3;
 
@@ -39,6 +40,16 @@ pub fn program(name: &str) -> Command {
     // Tests read what people read.
     command.stdin(Stdio::null()).env("TENGEN_THREADS", "2").env("TENGEN_LOG_FORMAT", "plain");
     command
+}
+
+/// The CPUs that a container requests, rounded up as the downward API does it for `requests.cpu`.
+///
+/// # Panics
+/// It requests none.
+pub fn requested_cpus(container: &Value) -> u64 {
+    let cpus = container["resources"]["requests"]["cpu"].as_str().expect("a container requests CPUs");
+    let number = |text: &str| text.parse::<u64>().expect("CPUs, or thousandths of them");
+    cpus.strip_suffix('m').map_or_else(|| number(cpus), |thousandths| number(thousandths).div_ceil(1000))
 }
 
 /// Damages a file in its middle.
