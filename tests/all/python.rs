@@ -62,9 +62,16 @@ fn package_opens_runs_of_folders_and_buckets() {
             assert!(said.contains("is what its files are"), "{said}");
         }
     }
-    let mut python = Command::new("python3");
-    let said = succeed(notebook(&mut python, &python_path, &folder));
-    assert!(said.contains("3 plots") && said.contains("held-out: 0."), "{said}");
+    // A reader's checkout: editors run a notebook in its folder, scripts in that of the store.
+    let checkout = tempfile::tempdir().unwrap();
+    std::os::unix::fs::symlink(folder.path(), checkout.path().join("store")).unwrap();
+    std::fs::create_dir(checkout.path().join("python")).unwrap();
+    for place in ["python", "."] {
+        let mut python = Command::new("python3");
+        let python = notebook(&mut python, &python_path, &folder).env_remove("TENGEN_NOTEBOOK_RUN");
+        let said = succeed(python.current_dir(checkout.path().join(place)));
+        assert!(said.contains("3 plots") && said.contains("held-out: 0."), "{place}: {said}");
+    }
 }
 
 /// The referee, the resuming and the tables of `make peers`.
