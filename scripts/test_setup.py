@@ -13,6 +13,7 @@ import sys
 import tempfile
 import threading
 import unittest
+import zipfile
 from pathlib import Path
 from unittest import mock
 
@@ -206,6 +207,51 @@ class LibtorchTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             said = self.run_script("--cpu", "--dest", folder)
             self.assertEqual((said.returncode, "was not made by this script" in said.stderr), (1, True))
+
+
+class DistTest(unittest.TestCase):
+    def setUp(self):
+        loader = importlib.machinery.SourceFileLoader("make_dist", str(SCRIPTS / "make-dist"))
+        self.script = importlib.util.module_from_spec(importlib.util.spec_from_loader("make_dist", loader))
+        # As in Python 3.10, the one of Ubuntu 22.04.
+        with mock.patch.dict(sys.modules, {"tomllib": None}):
+            loader.exec_module(self.script)
+
+    def metadata(self, wheel):
+        with zipfile.ZipFile(io.BytesIO(wheel)) as archive:
+            [name] = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
+            return name.partition(".dist-info")[0], archive.read(name).decode()
+
+    def test_wheel_of_another_program_has_another_version(self):
+        base, versions = self.script.value_of("version", self.script.PROJECT), set()
+        for program in (b"one", b"other"):
+            name, wheel = self.script.wheel(base, "x86_64", program)
+            self.assertEqual((name, wheel), self.script.wheel(base, "x86_64", program), "equal programs, equal files")
+            folder, metadata = self.metadata(wheel)
+            version = re.search(r"^Version: (.*)$", metadata, re.MULTILINE).group(1)
+            self.assertRegex(version, rf"^{re.escape(base)}\+b[0-9a-f]{{12}}$")
+            self.assertEqual((folder, name), (f"tengen-{version}", f"tengen-{version}-py3-none-linux_x86_64.whl"))
+            versions.add(version)
+        self.assertEqual(len(versions), 2)
+
+    def test_metadata_is_that_of_the_package(self):
+        import tomllib  # of Python 3.11, which the tests need
+
+        project = tomllib.loads(self.script.PROJECT.read_text())["project"]
+        expected = [f"Requires-Python: {project['requires-python']}"]
+        for extra, needs in project["optional-dependencies"].items():
+            expected += [f"Provides-Extra: {extra}", *(f'Requires-Dist: {need}; extra == "{extra}"' for need in needs)]
+        _, metadata = self.metadata(self.script.wheel(project["version"], "x86_64", b"program")[1])
+        kinds = ("Requires-Python", "Provides-Extra", "Requires-Dist")
+        self.assertEqual([line for line in metadata.splitlines() if line.startswith(kinds)], expected)
+        self.assertEqual(project["requires-python"], ">=" + ".".join(map(str, self.script.OLDEST)))
+
+    def test_wheels_of_other_builds_are_deleted(self):
+        with tempfile.TemporaryDirectory() as folder, contextlib.redirect_stdout(io.StringIO()):
+            out = Path(folder, "new")
+            for name in ("tengen-0.2.0+b1-py3-none-linux_x86_64.whl", "tengen-0.2.0+b2-py3-none-linux_x86_64.whl"):
+                self.script.write(out, {name: b"wheel", "tengen.tar.gz": b"tarball"})
+            self.assertEqual(sorted(os.listdir(out)), [name, "tengen.tar.gz"])
 
 
 class ToolsTest(unittest.TestCase):
