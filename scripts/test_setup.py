@@ -203,6 +203,11 @@ class LibtorchTest(unittest.TestCase):
                 self.assertIn(f"{wheel.project}=={wheel.version}", said.stdout)
             self.assertEqual(os.listdir(folder), [])
 
+    def test_old_python_is_refused_before_the_download(self):
+        with mock.patch.object(self.script.sys, "version_info", (3, 8, 10)):
+            with self.assertRaisesRegex(cache.SetupError, "need Python 3.9 or newer, and this is 3"):
+                self.script.check_machine()
+
     def test_foreign_folder_is_kept(self):
         with tempfile.TemporaryDirectory() as folder:
             said = self.run_script("--cpu", "--dest", folder)
