@@ -11,7 +11,7 @@ export TENGEN_SKIP_LIST = $(abspath $(or $(CARGO_TARGET_DIR),target))/skipped.tx
 CACHE = $(or $(shell python3 -B scripts/cache.py),$(abspath target))
 # cargo-deny and mdbook, where they are not installed.
 CARGO_TOOLS = $(CACHE)/cargo-tools
-install = command -v $(1) > /dev/null || test -x $(CARGO_TOOLS)/bin/$(1) || cargo install --locked --root $(CARGO_TOOLS) $(1)
+install = command -v $(1) > /dev/null || test -x "$(CARGO_TOOLS)/bin/$(1)" || cargo install --locked --root "$(CARGO_TOOLS)" $(1)
 
 help:
 	@echo "make run    set up libtorch, build, and train: tengen run $(CONFIG)"
@@ -56,10 +56,10 @@ test: python node tools lint-all
 	scripts/setup-cluster $(firstword $(KUBERNETES))
 	python3 -B scripts/test_setup.py
 	python3 -B scripts/test_cluster.py
-	rm -f $(TENGEN_SKIP_LIST)
+	rm -f "$(TENGEN_SKIP_LIST)"
 	RUST_TEST_THREADS=$(TEST_THREADS) cargo test --locked --workspace --no-fail-fast; status=$$?; \
 	cargo test --locked --workspace --test control_plane short_form || status=$$?; \
-	if [ -s $(TENGEN_SKIP_LIST) ]; then sort -u $(TENGEN_SKIP_LIST); fi; exit $$status
+	if [ -s "$(TENGEN_SKIP_LIST)" ]; then sort -u "$(TENGEN_SKIP_LIST)"; fi; exit $$status
 
 # One at a time: each starts a control plane and a run, which need both cores. Of the tools they use Prometheus only.
 test-cluster: export TENGEN_ALLOW_SKIP =
@@ -73,10 +73,10 @@ test-cluster: python control-plane setup
 CLUSTER = $(CACHE)/cluster
 cluster:
 	@scripts/setup-cluster $(firstword $(KUBERNETES))
-	@scripts/cluster start $(CLUSTER)
+	@scripts/cluster start "$(CLUSTER)"
 
 cluster-stop:
-	@scripts/cluster stop $(CLUSTER)
+	@scripts/cluster stop "$(CLUSTER)"
 
 doc: setup
 	RUSTDOCFLAGS="-D warnings" cargo doc --locked --workspace --no-deps
@@ -100,7 +100,7 @@ peers: setup
 dist: export CARGO_TARGET_DIR := $(abspath $(or $(CARGO_TARGET_DIR),target))/dist
 dist:
 	cargo build --locked --profile dist --no-default-features --package bundle
-	scripts/make-dist $(CARGO_TARGET_DIR)/dist/bundle $(CARGO_TARGET_DIR)
+	scripts/make-dist "$(CARGO_TARGET_DIR)/dist/bundle" "$(CARGO_TARGET_DIR)"
 
 # The kernels' unsafe code. Sanitizers are nightly options, which RUSTC_BOOTSTRAP enables.
 sanitize: export CARGO_TARGET_DIR := $(abspath $(or $(CARGO_TARGET_DIR),target))/sanitize
@@ -116,8 +116,8 @@ fuzz: export CARGO_TARGET_DIR := $(abspath $(or $(CARGO_TARGET_DIR),target))/fuz
 fuzz:
 	RUSTC_BOOTSTRAP=1 RUSTFLAGS="--cfg fuzzing $(COVERAGE) -Zsanitizer=address" \
 		cargo build --locked --release --manifest-path fuzz/Cargo.toml --target x86_64-unknown-linux-gnu
-	$(CARGO_TARGET_DIR)/x86_64-unknown-linux-gnu/release/seeds $(CARGO_TARGET_DIR)/seeds
-	set -e; cd $(CARGO_TARGET_DIR); mkdir -p found; for target in $(FUZZ_TARGETS); do \
+	"$(CARGO_TARGET_DIR)/x86_64-unknown-linux-gnu/release/seeds" "$(CARGO_TARGET_DIR)/seeds"
+	set -e; cd "$(CARGO_TARGET_DIR)"; mkdir -p found; for target in $(FUZZ_TARGETS); do \
 		mkdir -p corpus/$$target seeds/$$target; echo "fuzz: $$target"; \
 		x86_64-unknown-linux-gnu/release/$$target corpus/$$target seeds/$$target -max_total_time=$(SECONDS) \
 			-timeout=10 -print_final_stats=1 -verbosity=0 -artifact_prefix=found/$$target-; \

@@ -119,6 +119,27 @@ fn make_targets_of_documents_exist() {
     assert!(help.contains("make run    set up libtorch, build, and train: tengen run configs/9x9.toml"), "{help}");
 }
 
+/// In a folder with a space, whose path is one word of the shell only in quotes.
+#[test]
+fn make_recipes_quote_paths_of_the_checkout() {
+    let folder = tempfile::tempdir().unwrap();
+    let checkout = folder.path().join("My code");
+    fs::create_dir(&checkout).unwrap();
+    fs::copy(repository().join("Makefile"), checkout.join("Makefile")).unwrap();
+    let mut make = Command::new("make");
+    make.current_dir(&checkout).env_remove("CARGO_TARGET_DIR").args(["--dry-run", "--no-print-directory"]);
+    make.args(["test", "dist", "peers", "book", "deny", "fuzz", "cluster", "cluster-stop"]);
+    let said = succeed(&mut make);
+    for command in ["rm -f", "sort -u", "scripts/make-dist", "scripts/cluster start", "release/seeds"] {
+        let lines: Vec<&str> = said.lines().filter(|line| line.contains(command)).collect();
+        assert!(lines.iter().any(|line| line.contains("My code")), "{command} has no path of the checkout: {lines:?}");
+    }
+    for line in said.lines() {
+        let outside: String = line.split('"').step_by(2).collect();
+        assert!(!outside.contains("My code"), "a path is not in quotes: {line}");
+    }
+}
+
 #[test]
 fn readme_commands_work() {
     let folder = checkout();
