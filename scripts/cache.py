@@ -36,6 +36,14 @@ def is_whole(folder, stamp):
         return False
 
 
+def made_of(folder):
+    """The stamp with which `folder` was published; an empty text for any other folder."""
+    try:
+        return json.loads((folder / STAMP).read_text())["made_of"]
+    except (OSError, ValueError, KeyError):
+        return ""
+
+
 def may_replace(folder):
     """Whether `folder` is missing, a link or made by this module. Other folders are not replaced."""
     return folder.is_symlink() or not folder.exists() or (folder / STAMP).is_file()

@@ -1,5 +1,6 @@
 """Tests of the set-up, against a local package index with fault injection."""
 
+import argparse
 import contextlib
 import hashlib
 import http.server
@@ -202,6 +203,29 @@ class LibtorchTest(unittest.TestCase):
             for wheel in wheels.read_table(self.script.TABLE):
                 self.assertIn(f"{wheel.project}=={wheel.version}", said.stdout)
             self.assertEqual(os.listdir(folder), [])
+
+    def test_variant_that_is_set_up_stays_until_another_is_requested(self):
+        with tempfile.TemporaryDirectory() as folder:
+            driver, dest = Path(folder, "driver"), Path(folder, "libtorch")
+            (Path(folder) / "link").symlink_to(dest)
+
+            def chosen(name="libtorch", variant=None):
+                arguments = argparse.Namespace(variant=variant, dest=Path(folder, name))
+                with mock.patch.object(self.script, "GPU_SIGNS", (str(driver),)):
+                    return self.script.choose_variant(arguments)
+
+            self.assertEqual(chosen(), "cpu")
+            driver.touch()
+            self.assertEqual((chosen(), chosen("link")), ("gpu", "gpu"))
+            for variant in ("cpu", "gpu"):
+                cache.publish(dest, f"libtorch 2.10.0 {variant} layout 1\n0 a.whl", lambda made: None)
+                for name in ("libtorch", "link"):
+                    with contextlib.redirect_stdout(io.StringIO()) as said:
+                        self.assertEqual(chosen(name), variant)
+                    self.assertEqual("setup-libtorch --gpu" in said.getvalue(), variant == "cpu")
+                    self.assertEqual((chosen(name, "cpu"), chosen(name, "gpu")), ("cpu", "gpu"))
+            driver.unlink()
+            self.assertEqual((chosen(), chosen("link")), ("gpu", "gpu"))
 
     def test_old_python_is_refused_before_the_download(self):
         with mock.patch.object(self.script.sys, "version_info", (3, 8, 10)):
