@@ -232,6 +232,13 @@ class LibtorchTest(unittest.TestCase):
             with self.assertRaisesRegex(cache.SetupError, "need Python 3.9 or newer, and this is 3"):
                 self.script.check_machine()
 
+    def test_other_systems_are_not_advised_to_bring_a_libtorch(self):
+        cases = (("sys.platform", "darwin", "devcontainer"), ("platform.machine", lambda: "arm64", "LIBTORCH"))
+        for name, value, advice in cases:
+            with mock.patch(name, value), self.assertRaisesRegex(cache.SetupError, advice) as raised:
+                self.script.check_machine()
+            self.assertEqual("LIBTORCH" in str(raised.exception), advice == "LIBTORCH")
+
     def test_foreign_folder_is_kept(self):
         with tempfile.TemporaryDirectory() as folder:
             said = self.run_script("--cpu", "--dest", folder)
