@@ -266,29 +266,63 @@ fn clients_of_inference_servers_know_each_by_its_name_and_none_of_their_keys() {
     }
 }
 
-/// The overlay `gpu` with the component `prune`, as the page on disk retention has it.
-#[test]
-fn prune_runs_every_night_with_the_store_of_its_overlay() {
-    let Some(mut checker) = checker() else { return };
+/// The objects of an overlay with more components, which a copy of it lists first.
+fn with_components(name: &str, components: &[&str]) -> Option<Vec<Value>> {
+    let mut checker = checker()?;
     let folder = tempfile::tempdir().unwrap();
     let from = folder.path().canonicalize().unwrap();
+    for file in fs::read_dir(overlay(name)).unwrap().map(|entry| entry.unwrap().path()) {
+        fs::copy(&file, from.join(file.file_name().unwrap())).unwrap();
+    }
+    let own = fs::read_to_string(overlay(name).join("kustomization.yaml")).unwrap();
+    let more: Vec<String> = components.iter().map(|component| format!("../../components/{component}")).collect();
+    let more = format!("components: [{}", more.join(", "));
+    let with = match own.split_once("components: [") {
+        Some((before, after)) => format!("{before}{more}, {after}"),
+        None => format!("{own}{more}]\n"),
+    };
     let up = "../".repeat(from.components().count() - 1);
-    let own = fs::read_to_string(overlay("gpu").join("kustomization.yaml")).unwrap();
-    let with = own.replace("components: [", "components: [../../components/prune, ");
-    assert_ne!(own, with);
     let repository = repository().canonicalize().unwrap();
     let here = format!("{up}{}/k8s/", repository.strip_prefix("/").unwrap().display());
     fs::write(from.join("kustomization.yaml"), with.replace("../../", &here)).unwrap();
-    let answer: Value = serde_json::from_str(&succeed(checker.arg(&from))).unwrap();
-    let objects = answer["objects"][from.to_str().unwrap()].as_array().unwrap();
-    let spec = &named(objects, "CronJob", "prune")["spec"];
+    let mut answer: Value = serde_json::from_str(&succeed(checker.arg(&from))).unwrap();
+    let objects = answer["objects"][from.to_str().unwrap()].take();
+    Some(objects.as_array().unwrap().clone())
+}
+
+/// A pod's container has the folder of the store, if it is one.
+#[test]
+fn components_have_the_volume_of_the_overlay_small() {
+    let Some(objects) = with_components("small", &["prune", "web"]) else { return };
+    let prune = &named(&objects, "CronJob", "prune")["spec"]["jobTemplate"];
+    let pods = workloads(&objects).chain([prune]).map(|template| &template["spec"]["template"]["spec"]);
+    let pods: Vec<&Value> = pods.collect();
+    assert_eq!(pods.len(), 6, "four stages and two components");
+    for pod in pods {
+        let container = &pod["containers"][0];
+        let environment = environment(&objects, container);
+        let place = environment["TENGEN_STORE"].as_str();
+        let mut mounts = container["volumeMounts"].as_array().unwrap().iter();
+        let mount = mounts.find(|mount| mount["mountPath"] == place);
+        let mount = mount.unwrap_or_else(|| panic!("nothing is at {place} in {}", container["name"]));
+        let mut volumes = pod["volumes"].as_array().unwrap().iter();
+        let volume = volumes.find(|volume| volume["name"] == mount["name"]).unwrap();
+        assert_eq!(volume["persistentVolumeClaim"]["claimName"], "store");
+    }
+}
+
+/// The overlay `gpu` with the component `prune`, as the page on disk retention has it.
+#[test]
+fn prune_runs_every_night_with_the_store_of_its_overlay() {
+    let Some(objects) = with_components("gpu", &["prune"]) else { return };
+    let spec = &named(&objects, "CronJob", "prune")["spec"];
     assert_eq!(spec["concurrencyPolicy"], "Forbid");
     let pod = &spec["jobTemplate"]["spec"]["template"]["spec"];
     hardened(pod);
     let container = &pod["containers"][0];
     assert!(text(&container["image"]).starts_with("registry.example/tengen:"), "the registry of the other stages");
     assert_eq!(container["envFrom"][1]["secretRef"]["name"], "tengen-store", "the key of the store");
-    let environment = environment(objects, container);
+    let environment = environment(&objects, container);
     let args: Vec<&str> = container["args"].as_array().unwrap().iter().map(text).collect();
     let mut command = program(text(&container["command"][0]));
     let (code, said) = fail(command.args(args).envs(&environment).env("TENGEN_STORE", "ftp://nowhere"));
