@@ -10,6 +10,7 @@ import glob
 import json
 import struct
 import sys
+import tomllib
 from pathlib import Path
 
 import duckdb
@@ -61,9 +62,17 @@ def policies(run: Path) -> None:
     print(f"first example of {Path(file).name}: turn {row['turn']}, policy\n{policy[:-1].reshape(row['size'], -1).round(2)}")
 
 
+def newest_weights(run: Path) -> Path | None:
+    """The weights of the newest model, as model.toml names them: the file of a killed writer may be beside them."""
+    described = max(glob.glob(str(run / "models" / "*" / "model.toml")), default=None)
+    if described is None:
+        return None
+    return Path(described).parent / tomllib.loads(Path(described).read_text())["weights"]["file"]
+
+
 def weights(run: Path) -> None:
     """The newest model's tensors, and the shape that its file carries."""
-    file = max(glob.glob(str(run / "models" / "*" / "weights.safetensors")), default=None)
+    file = newest_weights(run)
     if file is None:
         print("no models yet")
         return

@@ -1,6 +1,6 @@
 """A Tengen network in PyTorch: `load(file)` returns a module with the outputs of Tengen's programs.
 
-    network, about = load("store/9x9/models/000020/weights.safetensors")
+    network, about = load("store/9x9/models/000020/weights.safetensors")  # or as model.toml beside it names the file
     logits, values = network(planes)[:2]  # planes: float, positions x about["planes"] x side x side
 
 Needs nothing but PyTorch, and may be copied out of the package. Logits are of the moves, the pass last; values are for

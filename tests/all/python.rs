@@ -22,9 +22,12 @@ fn python_opens_every_file_of_a_run() {
     succeed(
         store.program("tengen").arg("run").arg(repository().join("configs/tiny.toml")).args(["--set", "loop.models=1"]),
     );
-    let mut python = Command::new("python3");
-    python.env("PYTHONPATH", &site).arg(repository().join("python/open_run.py")).arg(store.path().join("tiny"));
-    let said = succeed(&mut python);
+    let open_run = || {
+        let mut python = Command::new("python3");
+        python.env("PYTHONPATH", &site).arg(repository().join("python/open_run.py")).arg(store.path().join("tiny"));
+        succeed(&mut python)
+    };
+    let said = open_run();
     for kind in ["games:", "examples:", "shards:", "matches:", "ratings:", "weights.safetensors:"] {
         assert!(said.contains(kind), "{said}");
     }
@@ -35,6 +38,16 @@ fn python_opens_every_file_of_a_run() {
     python.env("PYTHONPATH", &site).arg(repository().join("tests/python/check_report.py"));
     let said = succeed(python.arg(&page).arg(store.path().join("tiny")));
     assert!(said.contains("numbers of the page are those of the store"), "{said}");
+
+    // As after a process that was killed between its weights and the metadata.
+    let model = store.path().join("tiny/models/000001");
+    let (plain, published) = ("weights.safetensors", "weights-0123456789ab.safetensors");
+    std::fs::rename(model.join(plain), model.join(published)).unwrap();
+    std::fs::write(model.join(plain), "of the killed process").unwrap();
+    let metadata = std::fs::read_to_string(model.join("model.toml")).unwrap();
+    std::fs::write(model.join("model.toml"), metadata.replace(plain, published)).unwrap();
+    let said = open_run();
+    assert!(said.contains(&format!("{published}: ")), "{said}");
 }
 
 /// The package, with a run in a folder and in a bucket, and after a compaction.
