@@ -23,7 +23,10 @@ pub(crate) struct Running {
     /// Bytes of the tree above which the search stops.
     largest: usize,
     rng: Seed,
+    /// When it began, later by the time in which it was paused.
     began: Instant,
+    /// Since when more urgent tasks pause it.
+    paused: Option<Instant>,
     next_report: Option<Instant>,
     /// The highest priority among the searches of the worker: all others wait.
     urgent: Rc<Cell<i64>>,
@@ -40,7 +43,7 @@ impl Running {
         driver.set_endless(true);
         let began = Instant::now();
         let next_report = progress.map(|[first, _]| began + first);
-        Running { driver, largest, rng: generator(seed), began, next_report, urgent, job }
+        Running { driver, largest, rng: generator(seed), began, paused: None, next_report, urgent, job }
     }
 
     pub(crate) fn priority(&self) -> i64 {
@@ -58,16 +61,24 @@ impl Running {
     }
 
     fn is_over(&self) -> bool {
-        let (search, task) = (self.driver.search(), &self.job.task);
+        let search = self.driver.search();
         self.job.is_stopped()
             || search.is_expanded()
-                && (search.visits() >= task.visits
-                    || task.time.is_some_and(|time| self.began.elapsed() >= time)
-                    || search.is_full(self.largest))
+                && (search.visits() >= self.job.task.visits || self.is_late() || search.is_full(self.largest))
+    }
+
+    /// Whether its time is over. Without a visit there is no best move, so it has one at least, as in GTP.
+    fn is_late(&self) -> bool {
+        let is_over = |time| self.began.elapsed() >= time;
+        self.paused.is_none() && self.visits() > 0 && self.job.task.time.is_some_and(is_over)
     }
 
     fn report_when_due(&mut self) {
         let (Some(due), Some([_, every])) = (self.next_report, self.job.task.progress) else { return };
+        // A search that is paused would say the same again and again.
+        if self.paused.is_some() {
+            return;
+        }
         let now = Instant::now();
         if now >= due
             && self.visits() > 0
@@ -102,7 +113,15 @@ impl BatchedGame for Running {
         (self.priority() >= self.urgent.get() && !self.is_over()).then_some(0)
     }
 
+    /// The scheduler calls it in every round, also for a search that is paused.
     fn submit(&mut self, models: &mut [&mut dyn Evaluator]) {
+        if self.priority() < self.urgent.get() {
+            self.paused.get_or_insert_with(Instant::now);
+            return;
+        }
+        if let Some(since) = self.paused.take() {
+            self.began += since.elapsed();
+        }
         if self.model().is_some() {
             let step = (self.visits() / STEP + 1).saturating_mul(STEP);
             self.driver.extend(step.min(self.job.task.visits));
@@ -119,5 +138,69 @@ impl BatchedGame for Running {
         let found = Analysis::of(self.driver.search());
         self.job.end(found.map_or(Event::Nothing, Event::Done));
         Some((self.job.id, self.priority()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Duration;
+
+    use config::Preset;
+    use go::Size;
+    use mcts::LARGEST_TREE;
+    use play::Uniform;
+
+    use super::*;
+    use crate::queue::Queue;
+
+    const HOUR: Duration = Duration::from_secs(3600);
+
+    /// The search of an empty board, and how many reports it has sent.
+    fn running(task: Task, urgent: &Rc<Cell<i64>>) -> (Running, Arc<AtomicUsize>) {
+        let config = Preset::Minigo.config();
+        let settings = Settings::new(&config.search, &config.game);
+        let options = AnalysisOptions { settings, leaves: 2, threads: 1, positions: 1, tree: LARGEST_TREE, seed: 1 };
+        let (mut queue, reports) = (Queue::default(), Arc::<AtomicUsize>::default());
+        let counted = Arc::clone(&reports);
+        let listener = move |_| {
+            counted.fetch_add(1, Ordering::Relaxed);
+        };
+        queue.add(task, Box::new(listener));
+        (Running::new(queue.take(None).unwrap(), options, Rc::clone(urgent)), reports)
+    }
+
+    /// A round of the scheduler; whether the search is over.
+    fn round(running: &mut Running, model: &mut Uniform) -> bool {
+        running.submit(&mut [&mut *model]);
+        model.flush().unwrap();
+        running.take(&[model]).is_some()
+    }
+
+    #[test]
+    fn search_that_is_paused_neither_ends_nor_reports_until_it_goes_on() {
+        let game = Arc::new(Game::new(Size::new(5).unwrap()));
+        let task = Task { time: Some(HOUR), progress: Some([Duration::ZERO; 2]), ..Task::new(game, 0, 7.5, 1000) };
+        let (urgent, mut model) = (Rc::new(Cell::new(0)), Uniform::new());
+        let (mut running, reports) = running(task, &urgent);
+        // The root, and leaves below it.
+        assert!(!round(&mut running, &mut model) && !round(&mut running, &mut model));
+        let known = (running.visits(), reports.load(Ordering::Relaxed));
+        assert!(known.0 > 0 && known.1 == 1, "{known:?}");
+
+        urgent.set(1);
+        assert!(!round(&mut running, &mut model));
+        // The pause takes two hours.
+        running.began -= 2 * HOUR;
+        running.paused = running.paused.map(|since| since - 2 * HOUR);
+        assert!(!round(&mut running, &mut model), "a pause is no search");
+        assert_eq!((running.visits(), reports.load(Ordering::Relaxed)), known);
+
+        urgent.set(0);
+        assert!(!round(&mut running, &mut model), "most of its hour is still to come");
+        assert!(running.visits() > known.0);
+        running.began -= HOUR;
+        assert!(round(&mut running, &mut model));
     }
 }

@@ -135,6 +135,15 @@ fn urgent_task_interrupts_others() {
 }
 
 #[test]
+fn search_that_is_late_has_a_best_move() {
+    let engine = Engine::start(options(1), || Box::new(Uniform::new())).expect("threads");
+    let (sender, events) = mpsc::channel();
+    engine.submit(Task { time: Some(Duration::ZERO), ..task(0, 40) }, tell(0, &sender));
+    let found = done(events.recv().expect("an event").1);
+    assert!((1..40).contains(&found.visits) && !found.moves.is_empty(), "{found:?}");
+}
+
+#[test]
 fn stopped_tasks_end_with_what_is_known() {
     let (engine, shown, open) = gated();
     let (sender, events) = mpsc::channel();

@@ -115,6 +115,15 @@ fn analysis_is_searched_once_and_known_to_every_visitor_then() {
 }
 
 #[test]
+fn model_without_time_passes_no_move() {
+    let play = play(&[]);
+    let action = json!({ "genmove": { "game": game(5, &[]), "model": "uniform", "visits": 20, "seconds": 0.0 } });
+    let replies = Page::new(&play, 1).request(1, &action, &["move"]);
+    let vertex = &replies.last().expect("a reply")["move"]["vertex"];
+    assert!(vertex.as_str().is_some_and(|vertex| !["pass", "resign"].contains(&vertex)), "{vertex}");
+}
+
+#[test]
 fn models_move_or_resign_and_pass_when_all_is_decided() {
     let play = play(&[]);
     let mut page = Page::new(&play, 1);
