@@ -25,7 +25,8 @@ pub(super) enum LoadError {
     Size(usize),
 }
 
-/// The first game of a file as it was before the move with this number, from 1, or at its end; and its komi.
+/// The first game of a file as it was before the move with this number, from 1, or at its end; and its komi, unless that is larger
+/// than the board: some servers write hundredths, as in `KM[375]`.
 pub(super) fn load(path: &Path, before: Option<usize>) -> Result<(Game, Option<f32>), LoadError> {
     let mut record = Record::parse(&read(path)?)?;
     let kept = before.map_or(record.turns.len(), |before| before.saturating_sub(1));
@@ -33,7 +34,11 @@ pub(super) fn load(path: &Path, before: Option<usize>) -> Result<(Game, Option<f
     record.turns.truncate(kept);
     let mut game = record.replay()?;
     game.set_to_move(next.unwrap_or(game.to_move()));
-    Ok((game, record.komi))
+    let komi = record.komi.filter(|komi| komi.abs() <= record.size.area() as f32);
+    if let (Some(written), None) = (record.komi, komi) {
+        tracing::warn!(path = %path.display(), written, "komi is larger than the board, and is not used");
+    }
+    Ok((game, komi))
 }
 
 /// No path may block: neither an endless device nor a pipe without a writer.
@@ -44,4 +49,21 @@ fn read(path: &Path) -> Result<Vec<u8>, LoadError> {
     let mut bytes = Vec::new();
     File::open(path)?.take(LARGEST + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > LARGEST { Err(LoadError::NotPlain) } else { Ok(bytes) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn komi_that_is_larger_than_the_board_is_none() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("game.sgf");
+        let komi = |written: &str| {
+            std::fs::write(&path, format!("(;SZ[5]{written};B[cc])")).unwrap();
+            load(&path, None).unwrap().1
+        };
+        let found = ["KM[375]", "KM[-25.5]", "KM[25]", "KM[6.5]", ""].map(komi);
+        assert_eq!(found, [None, None, Some(25.0), Some(6.5), None]);
+    }
 }
