@@ -197,7 +197,9 @@ fn games(args: &ExportArgs, set: &Set) -> anyhow::Result<Vec<Listed>> {
                 KomiCoding::Unseen => None,
                 // A guess would find none of the evaluations.
                 KomiCoding::Seen => {
-                    Some(args.komi.or(komi).with_context(|| format!("{name}: game {number} has no komi; use --komi"))?)
+                    // `analyze` searches games with a komi that is larger than the board under that of the run.
+                    let komi = args.komi.or(komi.filter(|komi| komi.abs() <= set.size.area() as f32));
+                    Some(komi.with_context(|| format!("{name}: game {number} has no komi; use --komi"))?)
                 }
             };
             games.push(Listed { place, game, komi });
@@ -253,7 +255,14 @@ mod tests {
         let set = Set { model: [0; 32], size, komi, symmetries: Symmetries::Canonical, steps: Steps::S2048 };
         let found = games(&args, &set).unwrap();
         assert_eq!(found.iter().map(|listed| listed.place).collect::<Vec<_>>(), [3, 4, 6]);
-        let refused = games(&args, &Set { komi: KomiCoding::Seen, ..set }).err().unwrap().to_string();
+        let set = Set { komi: KomiCoding::Seen, ..set };
+        let refused = games(&args, &set).err().unwrap().to_string();
         assert!(refused.ends_with("a.sgf: game 5 has no komi; use --komi"), "{refused}");
+        let args = ExportArgs { sgf: vec![file("c.sgf", "(;SZ[9]KM[7])\n(;SZ[9]KM[375])")], ..args };
+        let refused = games(&args, &set).err().unwrap().to_string();
+        assert!(refused.ends_with("c.sgf: game 2 has no komi; use --komi"), "larger than the board: {refused}");
+        let komi = Some(6.5);
+        let found = games(&ExportArgs { komi, ..args }, &set).unwrap();
+        assert_eq!(found.iter().map(|listed| listed.komi).collect::<Vec<_>>(), [komi; 2]);
     }
 }
