@@ -4,7 +4,6 @@
 //! disagree. Each is added to the file when its search ends.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc;
@@ -203,7 +202,7 @@ fn room(budget: usize, known: usize, width: usize) -> usize {
 
 fn export(args: &Args, header: &BookHeader, graph: &Graph) -> anyhow::Result<()> {
     let write = |path: &Option<PathBuf>, bytes: &dyn Fn() -> Vec<u8>| match path {
-        Some(path) => fs::write(path, bytes()).with_context(|| path.display().to_string()),
+        Some(path) => runtime::write_whole(path, &bytes()).with_context(|| path.display().to_string()),
         None => Ok(()),
     };
     write(&args.sgf, &|| book_sgf(header, graph).into_bytes())?;
@@ -243,6 +242,8 @@ fn summarise(book: &Growing<'_>, graph: &Graph) -> anyhow::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use analysis::AnalysisOptions;
     use analysis::book::BookMove;
     use config::Preset;

@@ -164,7 +164,7 @@ fn export(store: &Store, args: &ExportArgs) -> anyhow::Result<()> {
         positions += listed.game.turn() + 1;
         rows.extend(of_game(&cache, listed));
     }
-    std::fs::write(&args.out, evaluation_table(&rows)).with_context(|| args.out.display().to_string())?;
+    runtime::write_whole(&args.out, &evaluation_table(&rows)).with_context(|| args.out.display().to_string())?;
     runtime::print(format!("{} of {positions} positions are in {}", rows.len(), args.out.display()))
 }
 

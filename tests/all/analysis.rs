@@ -14,7 +14,7 @@ use record::GameRecord;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use testing::{Tool, require};
-use tests::{TestStore, fail, program, repository, succeed};
+use tests::{TestStore, fail, old_file, program, repository, succeed};
 
 use crate::gtp::sabaki;
 use crate::inference::{address, publish, serve};
@@ -424,8 +424,11 @@ fn book_grows_resumes_and_is_played() {
     // As a process leaves it that was killed in the middle of a line.
     let text = fs::read_to_string(&file).unwrap();
     fs::write(&file, &text[..text.len() - 30]).unwrap();
+    let old = ["book.sgf", "book.parquet", "book.json"].map(|name| old_file(&folder.path().join(name)));
     let said = succeed(&mut book(folder.path(), &[&["--budget", "60"], &exports[..]].concat()));
     assert!(said.starts_with("60 positions"), "{said}");
+    let old = old.map(|name| fs::read_to_string(name).unwrap());
+    assert_eq!(old, ["old"; 3], "they are replaced once the new ones are whole");
     let grown = fs::read_to_string(&file).unwrap();
     assert!(grown.starts_with(&text[..text[..text.len() - 30].rfind('\n').unwrap() + 1]), "what was whole is kept");
     let json: Value = serde_json::from_slice(&fs::read(folder.path().join("book.json")).unwrap()).unwrap();

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 use testing::s3::Server;
-use tests::{fail, program, succeed};
+use tests::{fail, old_file, program, succeed};
 
 const SCRIPT: &[u8] = b"boardsize 9\nkomi 7\nplay b E5\ngenmove w\ngenmove b\nshowboard\nquit\n";
 
@@ -45,10 +45,12 @@ fn second_game_finds_all_evaluations_and_plays_the_same() {
     let (games, table) = (folder.path().join("game.sgf"), folder.path().join("table.parquet"));
     std::fs::write(&games, "(;GM[1]SZ[9]KM[7];B[ee])").unwrap();
     let paths = ["--sgf", games.to_str().unwrap(), "--out", table.to_str().unwrap()];
+    let old = old_file(&table);
     let said = succeed(&mut evalcache(folder.path(), &[&["export", set], &paths[..]].concat()));
     // The empty board was not searched.
     assert!(said.starts_with("1 of 2 positions"), "{said}");
     assert!(std::fs::read(&table).unwrap().starts_with(b"PAR1"));
+    assert_eq!(std::fs::read_to_string(old).unwrap(), "old", "it is replaced once the new one is whole");
     let said = succeed(&mut evalcache(folder.path(), &["compact"]));
     assert!(said.contains(": 0 segments merged, 0 deleted, 0 damaged blocks; evaluations: "), "{said}");
 }

@@ -8,7 +8,7 @@ pub use stage::{Stage, ask};
 pub use testing::{PATIENCE, repository};
 
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use record::{ExampleRows, GameRecord};
@@ -61,6 +61,18 @@ pub fn flip_a_byte(path: &Path) {
     let middle = bytes.len() / 2;
     bytes[middle] ^= 1;
     std::fs::write(path, bytes).expect("the file can be written");
+}
+
+/// Puts an old file where a program will write one, and returns another name of it: where the program writes into the old file
+/// instead of replacing it, this one changes, too.
+///
+/// # Panics
+/// When it cannot be written.
+pub fn old_file(path: &Path) -> PathBuf {
+    let other = path.with_added_extension("old");
+    std::fs::write(path, "old").expect("the file can be written");
+    std::fs::hard_link(path, &other).expect("the file can have another name");
+    other
 }
 
 /// The games of a file, with the policies that their examples have.
