@@ -41,7 +41,7 @@ const SHORTEST: u64 = 1;
 /// The default interval.
 const DEFAULT: u64 = 100;
 
-/// The longest interval.
+/// The longest interval. Clients send longer ones to see nothing.
 const LONGEST: Duration = Duration::from_secs(3600);
 
 impl AnalysisRequest {
@@ -168,9 +168,9 @@ fn candidate(search: &Search, root: &RootMove) -> Value {
 
 fn duration(centiseconds: &str) -> Result<Duration, Failure> {
     let number: f64 = centiseconds.parse().map_err(|_| Failure::Syntax)?;
-    let longest = 100.0 * LONGEST.as_secs_f64();
-    let number = Some(number).filter(|number| (0.0..=longest).contains(number)).ok_or(Failure::Syntax)?;
-    Ok(Duration::from_millis((10.0 * number) as u64).max(Duration::from_millis(10 * SHORTEST)))
+    let number = Some(number).filter(|number| number.is_finite() && *number >= 0.0).ok_or(Failure::Syntax)?;
+    // The conversion takes the largest number for one that is too large.
+    Ok(Duration::from_millis((10.0 * number) as u64).clamp(Duration::from_millis(10 * SHORTEST), LONGEST))
 }
 
 /// Shows a search at times.
@@ -217,13 +217,17 @@ mod tests {
             ("W interval 5", Some(Color::White), 50),
             ("interval 50 maxmoves 3 minmoves 2 ownership true", None, 500),
             ("0", None, 10),
+            ("interval 999999", None, 3_600_000),
+            ("1e19", None, 3_600_000),
         ] {
             let request = parse(text).expect(text);
             assert_eq!((request.color, request.interval().as_millis()), (color, milliseconds), "{text}");
         }
         let all = parse("b 10 rootInfo true pvVisits true maxmoves 2").expect("a request");
         assert!(all.root && all.path_visits && all.most_moves == 2);
-        for text in ["red 10", "b -1", "b nan", "b 10 ownership", "ownership maybe", "b 10 20", "b 10 colour red"] {
+        for text in
+            ["red 10", "b -1", "b nan", "b inf", "b 10 ownership", "ownership maybe", "b 10 20", "b 10 colour red"]
+        {
             assert_eq!(parse(text), Err(Failure::Syntax), "{text}");
         }
         assert!(matches!(parse("10 avoid b D4 1"), Err(Failure::Unsupported(_))));
