@@ -10,6 +10,10 @@ use play::{Budget, SearchDriver, Seed, generator};
 use super::player::{Decision, Player, PlayerError, Task, Watch};
 use super::playouts;
 
+mod bounded;
+
+use bounded::Bounded;
+
 /// Poll interval of the analysis output.
 const PAUSE: Duration = Duration::from_millis(10);
 
@@ -103,9 +107,10 @@ impl EnginePlayer {
             // Round by round, so that one whose evaluations are all known stops, too.
             open.driver.extend(open.driver.search().visits().saturating_add(self.options.leaves as u32));
         }
-        open.driver.submit_until(&mut *self.model, &mut self.rng, stop);
-        self.model.flush()?;
-        open.driver.take(&*self.model);
+        let mut model = Bounded::new(&mut *self.model);
+        open.driver.submit_until(&mut model, &mut self.rng, stop);
+        model.flush()?;
+        open.driver.take(&model);
         Ok(())
     }
 }

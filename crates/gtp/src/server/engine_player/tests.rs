@@ -1,4 +1,6 @@
+use std::cell::Cell;
 use std::ops::ControlFlow;
+use std::rc::Rc;
 
 use go::Size;
 use mcts::{Evaluation, Gumbel, Request, RootMove, Ticket, Tickets, Value};
@@ -89,16 +91,25 @@ fn move_has_its_visits_and_a_timed_one_as_many_as_there_is_time_for() {
 
 /// Knows every position without a batch, as a cache may. Flat prior, value 0.
 #[derive(Default)]
-struct Known(Vec<f32>);
+struct Known {
+    policy: Vec<f32>,
+    /// Positions since the last flush.
+    shown: usize,
+    /// The most between two flushes.
+    most: Rc<Cell<usize>>,
+}
 
 impl Evaluator for Known {
     fn submit(&mut self, request: Request<'_>) -> Ticket {
         let moves = request.game.size().moves();
-        self.0 = vec![1.0 / moves as f32; moves];
+        self.policy = vec![1.0 / moves as f32; moves];
+        self.shown += 1;
+        self.most.set(self.most.get().max(self.shown));
         Ticket::new(0, 0)
     }
 
     fn flush(&mut self) -> Result<(), EvaluateError> {
+        self.shown = 0;
         Ok(())
     }
 
@@ -107,7 +118,7 @@ impl Evaluator for Known {
     }
 
     fn get(&self, _: Ticket) -> Evaluation<'_> {
-        Evaluation { policy: &self.0, value: Value::ZERO }
+        Evaluation { policy: &self.policy, value: Value::ZERO }
     }
 
     fn pending(&self) -> usize {
@@ -151,6 +162,20 @@ fn watcher_is_asked_while_all_evaluations_are_ready() {
         player.new_game();
         watched(&mut player, &start, 4);
         assert!((1..1000).contains(&visits(&player)), "{algorithm}: {}", visits(&player));
+    }
+}
+
+/// Caches keep what they returned until a flush.
+#[test]
+fn search_that_finds_all_evaluations_is_flushed_on_its_way() {
+    for algorithm in ["puct", "gumbel"] {
+        let known = Known::default();
+        let most = Rc::clone(&known.most);
+        let mut player = fixed(Box::new(known), algorithm);
+        watched(&mut player, &game(&[]), usize::MAX);
+        let shown = most.get();
+        assert!((bounded::MOST..bounded::MOST + 2).contains(&shown), "{algorithm}: {shown} positions without a flush");
+        assert!(visits(&player) >= 2000, "{algorithm}: {}", visits(&player));
     }
 }
 
