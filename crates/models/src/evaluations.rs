@@ -32,7 +32,7 @@ mod segments;
 pub use error::EvaluationCacheError;
 use measured::{Held, Metrics};
 pub use mergeable::MergedSegments;
-use mergeable::{Mergeable, mergeable, replaced_by};
+use mergeable::{Mergeable, is_merge_due, replaced_by};
 pub use options::EvaluationCacheOptions;
 use recent::Recent;
 pub use segments::SegmentSource;
@@ -46,7 +46,7 @@ const PUBLISH_AFTER: Duration = Duration::from_secs(60);
 const REFRESH_AFTER: Duration = Duration::from_secs(60);
 /// Lists of a refresh at most. Each after the first means that a compaction deleted segments since the one before.
 const LISTS: u32 = 3;
-/// The writer of every eighth segment merges, if there are so many. Of hundreds of processes that share a set, most would merge the
+/// The writer of every eighth segment merges, if that is worth it. Of hundreds of processes that share a set, most would merge the
 /// same segments at the same time otherwise.
 const MERGE: u32 = 8;
 
@@ -358,10 +358,9 @@ impl EvaluationCache {
         self.recent.write().unwrap_or_else(PoisonError::into_inner).forget(written);
         self.due.store(MOST_IN_MEMORY, Ordering::Relaxed);
         tracing::debug!(segment = number, "published evaluations");
-        let many =
-            number.is_multiple_of(MERGE) && mergeable(&self.opened(), Mergeable::SIMILAR).len() >= MERGE as usize;
+        let is_due = number.is_multiple_of(MERGE) && is_merge_due(&self.opened());
         // The evaluations are published, and a later merge takes the same segments.
-        if many && let Err(error) = self.merge(Mergeable::SIMILAR) {
+        if is_due && let Err(error) = self.merge(Mergeable::SIMILAR) {
             self.metrics.errors.increment(1);
             tracing::warn!(%error, "segments of the evaluation cache cannot be merged; no evaluations are lost");
         }

@@ -24,5 +24,5 @@ pub fn with_right_checksums(bytes: &[u8]) -> Option<Vec<u8>> {
         entry.sum = block::sum(number, &blocks[start..entry.end as usize]);
         start = entry.end as usize;
     }
-    Some(assemble(&head, filters, blocks))
+    Some(assemble(&head, filters, blocks.to_vec()))
 }

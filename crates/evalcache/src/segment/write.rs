@@ -1,5 +1,6 @@
 //! Writing and merging segments.
 
+use std::iter;
 use std::sync::Arc;
 
 use xxhash_rust::xxh3::xxh3_64;
@@ -11,48 +12,73 @@ use super::source::SegmentBytes;
 use super::{Segment, bits, block, filter};
 use crate::{Key, Tables};
 
+/// Bytes of an entry beside its code, at most: two of its length and ten of its key, in block and filter.
+const BESIDE_CODE: usize = 12;
+/// Bytes of a block beside its entries, at most: its place in both directories, the slots of its filter, and what is added to whole
+/// bytes. That of an empty segment has room for both ends of the file, too.
+const BESIDE_ENTRIES: usize = 128;
+
 /// The bytes of a segment of these entries, whose keys ascend.
 ///
 /// # Errors
 /// The entries are not in order, or too many for one.
 pub fn write(set: Set, tables: &Tables, replaces: &[u32], entries: &[(Key, &[u8])]) -> Result<Vec<u8>, SegmentError> {
+    write_all(set, tables, replaces, entries.len(), |place| entries[place])
+}
+
+/// The same of so many entries, each from its place.
+fn write_all<'a>(
+    set: Set,
+    tables: &Tables,
+    replaces: &[u32],
+    count: usize,
+    entry: impl Fn(usize) -> (Key, &'a [u8]),
+) -> Result<Vec<u8>, SegmentError> {
     if tables.steps() != set.steps {
         return Err(SegmentError::Tables(tables.steps(), set.steps));
     }
-    if let Some(pair) = entries.windows(2).find(|pair| pair[0].0 >= pair[1].0) {
-        return Err(SegmentError::Order(pair[1].0));
+    let all = || (0..count).map(&entry);
+    if let Some((_, (key, _))) = all().zip(all().skip(1)).find(|(before, after)| before.0 >= after.0) {
+        return Err(SegmentError::Order(key));
     }
-    if let Some((key, code)) = entries.iter().find(|(_, code)| code.len() > usize::from(u16::MAX)) {
-        return Err(SegmentError::Code(*key, code.len()));
+    if let Some((key, code)) = all().find(|(_, code)| code.len() > usize::from(u16::MAX)) {
+        return Err(SegmentError::Code(key, code.len()));
     }
-    let block_bits = head::block_bits(entries.len() as u64);
-    let wide = entries.iter().any(|(_, code)| code.len() > usize::from(u8::MAX));
+    let block_bits = head::block_bits(count as u64);
+    let wide = all().any(|(_, code)| code.len() > usize::from(u8::MAX));
     let mut head = Head {
         set,
         tables: Arc::new(tables.clone()),
-        entries: entries.len() as u64,
+        entries: count as u64,
         replaces: replaces.to_vec(),
         wide,
         block_bits,
         filters_sum: 0,
         blocks: Vec::new(),
     };
-    let (mut filters, mut blocks, mut rest) = (Vec::new(), Vec::new(), entries);
+    let codes: usize = all().map(|(_, code)| code.len()).sum();
+    let most = codes + BESIDE_CODE * count + (BESIDE_ENTRIES << block_bits) + 2 * head.to_bytes().len();
+    let (mut filters, mut blocks) = (Vec::new(), Vec::with_capacity(most));
+    let mut rest = all().peekable();
     for number in 0..1_usize << block_bits {
-        let len = rest.iter().take_while(|(key, _)| head.block_of(*key) == number).count();
-        let (inside, after) = rest.split_at(len);
-        rest = after;
-        let block = put_block(&head, number, inside, &mut filters, &mut blocks);
-        head.blocks.push(block.ok_or(SegmentError::TooLarge(entries.len() as u64))?);
+        let inside: Vec<(Key, &[u8])> =
+            iter::from_fn(|| rest.next_if(|(key, _)| head.block_of(*key) == number)).collect();
+        let block = put_block(&head, number, &inside, &mut filters, &mut blocks);
+        head.blocks.push(block.ok_or(SegmentError::TooLarge(count as u64))?);
     }
     head.filters_sum = xxh3_64(&filters);
-    Ok(assemble(&head, &filters, &blocks))
+    let bytes = assemble(&head, &filters, blocks);
+    debug_assert!(bytes.len() <= most, "{} bytes in {most}", bytes.len());
+    Ok(bytes)
 }
 
-pub(super) fn assemble(head: &Head, filters: &[u8], blocks: &[u8]) -> Vec<u8> {
+/// The bytes of a segment whose blocks are these. They move within their memory, since those of a merged segment are many.
+pub(super) fn assemble(head: &Head, filters: &[u8], blocks: Vec<u8>) -> Vec<u8> {
     let head = head.to_bytes();
-    let mut out = head::prelude(&head).to_vec();
-    [&head, filters, blocks, &head].into_iter().for_each(|part| out.extend(part));
+    let before = [&head::prelude(&head)[..], &head, filters].concat();
+    let mut out = blocks;
+    drop(out.splice(0..0, before));
+    out.extend(&head);
     let len = (out.len() + FOOTER) as u64;
     out.extend(head::footer(&head, len));
     out
@@ -98,6 +124,12 @@ pub struct Merged {
 }
 
 impl Merged {
+    /// Room for segments that have so many entries and bytes together: a vector that grows copies itself, and has twice its
+    /// memory then.
+    pub fn with_capacity(entries: usize, bytes: usize) -> Merged {
+        Merged { codes: Vec::with_capacity(bytes), entries: Vec::with_capacity(entries), damaged: Vec::new() }
+    }
+
     /// Adds the entries of a segment. Damaged blocks are omitted and counted.
     ///
     /// # Errors
@@ -129,8 +161,10 @@ impl Merged {
         // The sort keeps the order of equal keys: the first of them stays.
         self.entries.sort_by_key(|&(key, ..)| key);
         self.entries.dedup_by_key(|&mut (key, ..)| key);
-        let code = |&(key, start, end): &(Key, usize, usize)| (key, &self.codes[start..end]);
-        let entries: Vec<(Key, &[u8])> = self.entries.iter().map(code).collect();
-        write(set, tables, replaces, &entries)
+        let entry = |place: usize| {
+            let (key, start, end) = self.entries[place];
+            (key, &self.codes[start..end])
+        };
+        write_all(set, tables, replaces, self.entries.len(), entry)
     }
 }

@@ -3,7 +3,7 @@
 use evalcache::ReadError;
 use evalcache::segment::Merged;
 
-use super::mergeable::{Mergeable, MergedSegments, mergeable, replaced_by};
+use super::mergeable::{Mergeable, MergedSegments, mergeable, replaced_by, sizes, total};
 use super::segments::{is_gone, open_segment};
 use super::{EvaluationCache, EvaluationCacheError};
 
@@ -54,7 +54,8 @@ impl EvaluationCache {
         if chosen.len() < 2 {
             return Ok(done);
         }
-        let (mut merged, mut numbers) = (Merged::default(), Vec::new());
+        let (entries, bytes) = total(&sizes(&chosen));
+        let (mut merged, mut numbers) = (Merged::with_capacity(entries as usize, bytes as usize), Vec::new());
         for one in chosen {
             match merged.add(&one.segment) {
                 // Another process merges them.
@@ -70,6 +71,7 @@ impl EvaluationCache {
         done.merged = numbers.len();
         let bytes = merged.write(self.set, &self.tables, &numbers)?;
         done.evaluations = merged.entries() as u64;
+        drop(merged);
         self.publish_segment(&bytes.into())?;
         done.deleted += self.delete_replaced()?;
         self.refresh()?;

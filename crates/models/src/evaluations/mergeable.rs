@@ -21,21 +21,26 @@ pub struct MergedSegments {
     pub damaged: usize,
 }
 
+/// Segments that are worth a merge whatever their sizes.
+const MANY: usize = 8;
+
 /// Which segments are merged.
 #[derive(Clone, Copy)]
 pub(super) struct Mergeable {
     /// The next segment has at most so many times as many evaluations as those before together.
     pub(super) ratio: u64,
-    /// Evaluations of a merged segment, and its bytes. A merge has both in memory; a segment has at most 4 GiB.
+    /// Evaluations of a merged segment, and its bytes. A merge has the bytes twice in memory, and 32 more for each evaluation; a
+    /// segment has at most 4 GiB.
     pub(super) entries: u64,
     pub(super) bytes: u64,
 }
 
 impl Mergeable {
-    /// All that are small enough.
+    /// All that are small enough, for a command that does nothing else.
     pub(super) const ALL: Mergeable = Mergeable { ratio: u64::MAX, entries: 4_000_000, bytes: 1 << 30 };
-    /// Those that are merged of their own accord, so that evaluations are written again only a few times.
-    pub(super) const SIMILAR: Mergeable = Mergeable { ratio: 2, ..Mergeable::ALL };
+    /// Those that are merged of their own accord, so that evaluations are written again only a few times, and a process that
+    /// does other things does not run out of memory.
+    pub(super) const SIMILAR: Mergeable = Mergeable { ratio: 2, bytes: 256 << 20, ..Mergeable::ALL };
 
     /// The longest run of segments that one may replace; of equal runs the first. The sizes are evaluations, which ascend,
     /// and bytes.
@@ -55,15 +60,36 @@ impl Mergeable {
         };
         sizes.iter().take_while(fits).count()
     }
+
+    /// Whether segments of these sizes are worth a merge: they are many, or fill half of a segment at least. Of exact evaluations
+    /// fewer fit into one than are many.
+    fn is_worth(self, sizes: &[(u64, u64)]) -> bool {
+        let (entries, bytes) = total(sizes);
+        sizes.len() >= MANY || sizes.len() >= 2 && (2 * entries >= self.entries || 2 * bytes >= self.bytes)
+    }
 }
 
 /// The segments that a merge takes: as many as fit together, in order of size.
 pub(super) fn mergeable(open: &[Arc<OpenSegment>], most: Mergeable) -> Vec<Arc<OpenSegment>> {
     let mut all = open.to_vec();
     all.sort_by_key(|one| (one.segment.head().entries, one.number));
-    let size = |one: &Arc<OpenSegment>| (one.segment.head().entries, one.segment.source().size());
-    let sizes: Vec<(u64, u64)> = all.iter().map(size).collect();
-    all[most.longest(&sizes)].to_vec()
+    let run = most.longest(&sizes(&all));
+    all[run].to_vec()
+}
+
+/// Whether segments are to be merged of their own accord.
+pub(super) fn is_merge_due(open: &[Arc<OpenSegment>]) -> bool {
+    Mergeable::SIMILAR.is_worth(&sizes(&mergeable(open, Mergeable::SIMILAR)))
+}
+
+/// The evaluations and the bytes of each of these segments.
+pub(super) fn sizes(segments: &[Arc<OpenSegment>]) -> Vec<(u64, u64)> {
+    segments.iter().map(|one| (one.segment.head().entries, one.segment.source().size())).collect()
+}
+
+/// Those of all together.
+pub(super) fn total(sizes: &[(u64, u64)]) -> (u64, u64) {
+    sizes.iter().fold((0, 0), |(entries, bytes), size| (entries + size.0, bytes + size.1))
 }
 
 /// The segments that one of this number stands for: older ones only. It names others where its set was deleted before its put, or
@@ -87,5 +113,16 @@ mod tests {
         // One that is much smaller waits for others like it.
         assert_eq!(longest(&[&[of(10)][..], &[of(200_000); 8]].concat()), 1..9);
         assert_eq!(Mergeable::SIMILAR.longest(&[]), 0..0);
+    }
+
+    #[test]
+    fn segments_are_merged_that_are_many_or_fill_half_of_one() {
+        let is_worth = |count: usize, entries: u64, each: u64| {
+            Mergeable::SIMILAR.is_worth(&vec![(entries, each * entries); count])
+        };
+        assert!(is_worth(8, 10, 64) && !is_worth(7, 200_000, 64));
+        assert!(is_worth(2, 1_600_000, 54) && !is_worth(1, 3_900_000, 54));
+        assert!(is_worth(4, 200_000, 269) && !is_worth(2, 200_000, 269), "exact evaluations");
+        assert!(!is_worth(0, 0, 0));
     }
 }
