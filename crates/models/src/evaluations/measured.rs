@@ -12,6 +12,8 @@ pub(super) struct Metrics {
     pub(super) hits: Counter,
     pub(super) misses: Counter,
     pub(super) errors: Counter,
+    /// Bytes of published segments.
+    pub(super) written: Counter,
     /// Of the open segments of all caches of this process.
     evaluations: Gauge,
     bytes: Gauge,
@@ -23,6 +25,7 @@ impl Metrics {
             hits: counter!("tengen_evalcache_hits_total"),
             misses: counter!("tengen_evalcache_misses_total"),
             errors: counter!("tengen_evalcache_errors_total"),
+            written: counter!("tengen_evalcache_written_bytes_total"),
             evaluations: gauge!("tengen_evalcache_evaluations"),
             bytes: gauge!("tengen_evalcache_bytes"),
         }

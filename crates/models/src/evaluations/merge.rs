@@ -1,27 +1,48 @@
 //! Merges of segments.
 
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, PoisonError};
+
 use evalcache::ReadError;
 use evalcache::segment::Merged;
 
-use super::mergeable::{Mergeable, MergedSegments, mergeable, replaced_by, sizes, total};
-use super::segments::{is_gone, open_segment};
-use super::{EvaluationCache, EvaluationCacheError};
+use super::error::EvaluationCacheError;
+use super::mergeable::{Mergeable, MergedSegments, is_merge_due, mergeable, replaced_by, sizes, total};
+use super::segments::{OpenSegment, is_gone, open_segment};
+use super::shared::Shared;
 
-impl EvaluationCache {
-    /// Merges segments into larger ones, and deletes those that another one stands for.
-    ///
-    /// The merged segment names those that it stands for and is published first, so that a process that is killed leaves
-    /// everything in one segment at least; the next compaction deletes what was left over.
-    ///
-    /// Before each merge, of which a large set takes many, `next` sees what was done, and ends the compaction where it returns
-    /// false.
-    ///
-    /// # Errors
-    /// A store that cannot be reached.
-    pub fn compact(&self, next: &dyn Fn(&MergedSegments) -> bool) -> Result<MergedSegments, EvaluationCacheError> {
-        self.merge_all(Mergeable::ALL, next)
+/// The writer of every eighth segment merges, if that is worth it, and who opens the set next: the writer may be over by then. Of
+/// hundreds of processes that share a set, most would merge the same segments at the same time otherwise.
+const MERGE: u32 = 8;
+
+/// Caches of a process merge one after the other in the background, since each merge takes memory.
+static MERGING: Mutex<()> = Mutex::new(());
+
+impl Shared {
+    /// Merges segments in the background, if the `last` one has the number for that. The end of the process does not wait for it: a
+    /// merge that does not come to its end loses nothing, and a later one takes the same segments.
+    pub(super) fn merge_when_due(self: &Arc<Self>, last: Option<u32>, most: Mergeable) {
+        let is_merger = last.is_some_and(|number| number.is_multiple_of(MERGE)) && !self.is_closed();
+        if is_merger && is_merge_due(&self.opened(), most) {
+            let shared = Arc::clone(self);
+            self.merges.start("evalcache-merge", move || shared.merge_or_log(most));
+        }
     }
 
+    fn merge_or_log(&self, most: Mergeable) {
+        let _one = MERGING.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Err(error) = self.merge(most) {
+            self.metrics.errors.increment(1);
+            tracing::warn!(%error, "segments of the evaluation cache cannot be merged; no evaluations are lost");
+        }
+    }
+
+    fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Relaxed)
+    }
+
+    /// Merges until nothing fits together, or `next` returns false. It sees what was done before each merge, of which a large set
+    /// takes many.
     pub(super) fn merge_all(
         &self,
         most: Mergeable,
@@ -42,7 +63,13 @@ impl EvaluationCache {
     }
 
     /// Merges as many segments as fit together, and deletes what killed writers abandoned.
+    ///
+    /// The merged segment names those that it stands for and is published first, so that a process that is killed leaves
+    /// everything in one segment at least; the next compaction deletes what was left over.
     pub(super) fn merge(&self, most: Mergeable) -> Result<MergedSegments, EvaluationCacheError> {
+        if self.is_closed() {
+            return Ok(MergedSegments::default());
+        }
         // No merge needs it.
         if let Err(error) = self.segments.sweep() {
             tracing::warn!(%error, "segments of killed writers cannot be deleted");
@@ -54,28 +81,38 @@ impl EvaluationCache {
         if chosen.len() < 2 {
             return Ok(done);
         }
-        let (entries, bytes) = total(&sizes(&chosen));
-        let (mut merged, mut numbers) = (Merged::with_capacity(entries as usize, bytes as usize), Vec::new());
-        for one in chosen {
-            match merged.add(&one.segment) {
-                // Another process merges them.
-                Err(error) if is_gone(&error) => return Ok(done),
-                added => added.map_err(|source| self.segment_error(one.number, source))?,
-            }
-            numbers.push(one.number);
-        }
-        done.damaged = merged.damaged.len();
-        for damage in &merged.damaged {
-            tracing::warn!(error = %damage, "block of the evaluation cache omitted");
-        }
-        done.merged = numbers.len();
+        let Some(mut merged) = self.read_all(&chosen)? else { return Ok(done) };
+        let numbers: Vec<u32> = chosen.iter().map(|one| one.number).collect();
         let bytes = merged.write(self.set, &self.tables, &numbers)?;
-        done.evaluations = merged.entries() as u64;
+        let (evaluations, damaged) = (merged.entries() as u64, merged.damaged.len());
         drop(merged);
+        if self.is_closed() {
+            return Ok(done);
+        }
         self.publish_segment(&bytes.into())?;
+        done = MergedSegments { merged: numbers.len(), evaluations, damaged, ..done };
         done.deleted += self.delete_replaced()?;
         self.refresh()?;
         Ok(done)
+    }
+
+    /// The evaluations of these segments; `None` where another process merges them, or this one needs them no more.
+    fn read_all(&self, chosen: &[Arc<OpenSegment>]) -> Result<Option<Merged>, EvaluationCacheError> {
+        let (entries, bytes) = total(&sizes(chosen));
+        let mut merged = Merged::with_capacity(entries as usize, bytes as usize);
+        for one in chosen {
+            if self.is_closed() {
+                return Ok(None);
+            }
+            match merged.add(&one.segment) {
+                Err(error) if is_gone(&error) => return Ok(None),
+                added => added.map_err(|source| self.segment_error(one.number, source))?,
+            }
+        }
+        for damage in &merged.damaged {
+            tracing::warn!(error = %damage, "block of the evaluation cache omitted");
+        }
+        Ok(Some(merged))
     }
 
     /// Deletes segments that a readable one stands for which is not replaced itself.

@@ -42,6 +42,9 @@ impl Mergeable {
     /// does other things does not run out of memory.
     pub(super) const SIMILAR: Mergeable = Mergeable { ratio: 2, bytes: 256 << 20, ..Mergeable::ALL };
 
+    /// Similar ones that are merged in a moment, for processes that may be over soon.
+    pub(super) const SMALL: Mergeable = Mergeable { bytes: 32 << 20, ..Mergeable::SIMILAR };
+
     /// The longest run of segments that one may replace; of equal runs the first. The sizes are evaluations, which ascend,
     /// and bytes.
     pub(super) fn longest(self, sizes: &[(u64, u64)]) -> Range<usize> {
@@ -77,9 +80,9 @@ pub(super) fn mergeable(open: &[Arc<OpenSegment>], most: Mergeable) -> Vec<Arc<O
     all[run].to_vec()
 }
 
-/// Whether segments are to be merged of their own accord.
-pub(super) fn is_merge_due(open: &[Arc<OpenSegment>]) -> bool {
-    Mergeable::SIMILAR.is_worth(&sizes(&mergeable(open, Mergeable::SIMILAR)))
+/// Whether the segments that a merge takes are worth it.
+pub(super) fn is_merge_due(open: &[Arc<OpenSegment>], most: Mergeable) -> bool {
+    most.is_worth(&sizes(&mergeable(open, most)))
 }
 
 /// The evaluations and the bytes of each of these segments.

@@ -6,7 +6,7 @@ use std::ops::Range;
 use evalcache::Key;
 
 /// The codes of evaluations in one buffer. Adding one allocates nothing while there were more before the last publication.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Recent {
     codes: Vec<u8>,
     places: HashMap<Key, Range<usize>>,

@@ -3,17 +3,22 @@
 use std::env;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, SystemTime};
 
 use evalcache::Steps;
-use evalcache::segment::Merged;
+use evalcache::segment::{self, Merged};
 use go::{Game, Size, Symmetry};
 use tempfile::TempDir;
 use testing::s3::{Refusal, Server};
+use testing::{Access, with_guard};
 
+use super::publish::{MOST_UNPUBLISHED, PUBLISH_AFTER};
+use super::refresh::REFRESH_AFTER;
+use super::shared::MOST_IN_MEMORY;
 use super::*;
 
 mod late;
@@ -102,6 +107,12 @@ fn found(cache: &EvaluationCache, numbers: Range<u64>) -> u64 {
     numbers.filter(right).count() as u64
 }
 
+/// Waits for what a cache does in the background.
+fn idle(cache: &EvaluationCache) {
+    cache.shared.upkeep.wait();
+    cache.shared.merges.wait();
+}
+
 /// A folder, and an S3 server.
 fn on_both(check: impl Fn(&Store, &str, &[(String, String)])) {
     let folder = TempDir::new().unwrap();
@@ -132,10 +143,11 @@ fn evaluations_are_published_with_the_first_one_after_a_minute() {
     let store = Store::in_memory().unwrap();
     let cache = open(&store);
     put(&cache, 1);
-    *cache.published.lock().unwrap() -= 2 * PUBLISH_AFTER;
+    *cache.shared.published.lock().unwrap() -= 2 * PUBLISH_AFTER;
     // Lookups publish nothing, so that an idle process does not either.
     assert_eq!((found(&cache, 1..2), found(&open(&store), 1..2)), (1, 0));
     put(&cache, 2);
+    idle(&cache);
     assert_eq!(found(&open(&store), 1..3), 2);
 }
 
@@ -145,16 +157,29 @@ fn store_that_refuses_writes_is_not_tried_with_every_evaluation() {
     let store = Store::open_with(&server.url(), &server.options()).unwrap();
     let cache = open(&store);
     server.refuse(Some(Refusal::ReadOnly));
-    cache.due.store(2, Ordering::Relaxed);
+    cache.shared.due.store(2, Ordering::Relaxed);
     let tries = [1, 2, 3].map(|number| {
         server.asked();
         put(&cache, number);
+        idle(&cache);
         server.asked().iter().any(|line| line.starts_with("PUT"))
     });
     assert_eq!(tries, [false, true, false]);
     server.refuse(None);
     cache.publish().unwrap();
-    assert_eq!((found(&open(&store), 1..4), cache.due.load(Ordering::Relaxed)), (3, MOST_IN_MEMORY));
+    assert_eq!((found(&open(&store), 1..4), cache.shared.due.load(Ordering::Relaxed)), (3, MOST_IN_MEMORY));
+}
+
+#[test]
+fn evaluations_that_cannot_be_published_are_in_memory_up_to_a_bound() {
+    let store = Store::in_memory().unwrap();
+    let cache = open(&with_guard(&store, |access| access != Access::Put));
+    assert!(cache.shared.publish().is_ok(), "there are none");
+    put(&cache, 1);
+    assert!(cache.publish().is_err());
+    let key = |number: usize| Key::from_bits((number as u128) << 60);
+    (0..MOST_UNPUBLISHED + 10).for_each(|number| cache.shared.keep(key(number), b"code"));
+    assert_eq!(cache.shared.recent.read().unwrap().len(), MOST_UNPUBLISHED);
 }
 
 #[test]
@@ -181,8 +206,8 @@ fn segment_of_another_set_neither_names_the_folder_nor_passes_the_check() {
     let cache = open(&store);
     let folder = cache.name().to_owned();
     let other = Set { model: [4; 32], ..set() };
-    let bytes = segment::write(other, &cache.tables, &[], &[]).unwrap();
-    assert_eq!(cache.segments.publish(&bytes.into()).unwrap(), 1);
+    let bytes = segment::write(other, &cache.shared.tables, &[], &[]).unwrap();
+    assert_eq!(cache.shared.segments.publish(&bytes.into()).unwrap(), 1);
     let named = || EvaluationCache::open_named(&store, &folder).unwrap();
     let check = || {
         let problems = named().check().unwrap();
@@ -205,7 +230,7 @@ fn segments_share_the_tables_of_the_cache() {
     }
     let cache = open(&store);
     assert_eq!(cache.segments(), 2);
-    assert!(cache.opened().iter().all(|one| Arc::ptr_eq(&one.segment.head().tables, &cache.tables)));
+    assert!(cache.shared.opened().iter().all(|one| Arc::ptr_eq(&one.segment.head().tables, &cache.shared.tables)));
 }
 
 #[test]
@@ -247,20 +272,22 @@ fn writer_of_every_eighth_segment_merges() {
     let cache = open(&store);
     put(&cache, 0);
     cache.publish().unwrap();
-    let file = cache.segments.open(1).unwrap();
+    let file = cache.shared.segments.open(1).unwrap();
     let mut bytes = vec![0; file.size() as usize];
     file.read(0, &mut bytes).unwrap();
     // Those of other processes, which are about to merge them.
     for number in 2..=9 {
-        assert_eq!(cache.segments.publish(&bytes.clone().into()).unwrap(), number);
+        assert_eq!(cache.shared.segments.publish(&bytes.clone().into()).unwrap(), number);
     }
     for number in 10..=15 {
         put(&cache, number);
         cache.publish().unwrap();
+        idle(&cache);
         assert_eq!(cache.segments() as u64, number);
     }
     put(&cache, 16);
     cache.publish().unwrap();
+    idle(&cache);
     assert_eq!((cache.segments(), found(&cache, 10..17), found(&cache, 0..1)), (1, 7, 1));
 }
 
@@ -272,9 +299,9 @@ fn compaction_merges_until_nothing_fits_together() {
         (nth * 50..nth * 50 + 50).for_each(|number| drop(put(&cache, number)));
     }
     let (cache, most) = (open(&store), Mergeable { entries: 100, ..Mergeable::ALL });
-    let first = cache.merge_all(most, &|done| done.merged == 0).unwrap();
+    let first = cache.shared.merge_all(most, &|done| done.merged == 0).unwrap();
     assert_eq!((first.merged, cache.segments()), (2, 5));
-    let rest = cache.merge_all(most, &|_| true).unwrap();
+    let rest = cache.shared.merge_all(most, &|_| true).unwrap();
     assert_eq!(rest, MergedSegments { merged: 4, evaluations: 200, deleted: 4, damaged: 0 });
     assert_eq!((cache.segments(), found(&cache, 0..300)), (3, 300));
 }
@@ -295,7 +322,7 @@ fn merged_segments_have_bounds() {
         (Mergeable { entries: 150, ..Mergeable::ALL }, 2),
         (Mergeable { entries: 200, ..Mergeable::ALL }, 2),
     ] {
-        assert_eq!(cache.merge(most).unwrap().merged, merged, "{} and {}", most.entries, most.bytes);
+        assert_eq!(cache.shared.merge(most).unwrap().merged, merged, "{} and {}", most.entries, most.bytes);
         assert_eq!(found(&cache, 0..200), 200);
     }
 }
@@ -307,6 +334,7 @@ fn similar_segments_are_merged_beside_smaller_and_larger_ones() {
     let publish = |numbers: Range<u64>| {
         numbers.for_each(|number| drop(put(&cache, number)));
         cache.publish().unwrap();
+        idle(&cache);
         cache.segments()
     };
     publish(0..1);
@@ -345,7 +373,10 @@ fn misses_find_the_segments_of_others_after_a_while() {
     put(&writer, 1);
     drop(writer);
     assert_eq!(found(&reader, 1..2), 0);
-    reader.refreshed.lock().unwrap().at -= 2 * REFRESH_AFTER;
+    reader.shared.refreshed.lock().unwrap().at -= 2 * REFRESH_AFTER;
+    // This miss does not wait for the list.
+    assert_eq!(found(&reader, 1..2), 0);
+    idle(&reader);
     assert_eq!(found(&reader, 1..2), 1);
 }
 
@@ -368,7 +399,7 @@ fn unreadable_segment_is_opened_once() {
     let server = Server::start().unwrap();
     let store = Store::open_with(&server.url(), &server.options()).unwrap();
     let cache = open(&store);
-    cache.segments.publish(&vec![0; 5000].into()).unwrap();
+    cache.shared.segments.publish(&vec![0; 5000].into()).unwrap();
     let opens = || {
         server.asked();
         cache.refresh().unwrap();
@@ -376,7 +407,7 @@ fn unreadable_segment_is_opened_once() {
     };
     assert_eq!([opens(), opens()], [true, false]);
     // Once it is deleted, its number is that of another segment.
-    cache.segments.delete(1).unwrap();
+    cache.shared.segments.delete(1).unwrap();
     put(&cache, 7);
     cache.publish().unwrap();
     assert_eq!((cache.segments(), found(&cache, 7..8)), (1, 1));
@@ -387,7 +418,7 @@ fn open_segment_whose_number_is_published_anew_is_opened_again() {
     let store = Store::in_memory().unwrap();
     put(&open(&store), 0);
     let cache = open(&store);
-    cache.segments.delete(1).unwrap();
+    cache.shared.segments.delete(1).unwrap();
     put(&cache, 7);
     cache.publish().unwrap();
     assert_eq!((cache.segments(), found(&cache, 7..8), found(&cache, 0..1)), (1, 1, 0));
@@ -442,7 +473,7 @@ fn damaged_copies_are_replaced_from_the_bucket() {
     }
     // Copies go with their segments, also when another process deleted these.
     let other = open(&store);
-    other.segments.delete(1).unwrap();
+    other.shared.segments.delete(1).unwrap();
     EvaluationCache::open(&options, set()).unwrap();
     let left = files();
     assert!(left.is_empty(), "{left:?}");
@@ -457,13 +488,13 @@ fn merged_segments_stand_for_those_that_were_not_deleted() {
     }
     let cache = open(&store);
     let mut merged = Merged::default();
-    cache.open.read().unwrap().iter().for_each(|one| merged.add(&one.segment).unwrap());
-    let bytes = merged.write(set(), &cache.tables, &[1, 2, 3]).unwrap();
-    cache.segments.publish(&bytes.into()).unwrap();
+    cache.shared.open.read().unwrap().iter().for_each(|one| merged.add(&one.segment).unwrap());
+    let bytes = merged.write(set(), &cache.shared.tables, &[1, 2, 3]).unwrap();
+    cache.shared.segments.publish(&bytes.into()).unwrap();
     let after = open(&store);
     assert_eq!((after.segments(), found(&after, 0..3)), (1, 3));
     assert_eq!(after.compact(&|_| true).unwrap().deleted, 3);
-    assert_eq!((cache.segments.numbers().unwrap(), found(&after, 0..3)), (vec![4], 3));
+    assert_eq!((cache.shared.segments.numbers().unwrap(), found(&after, 0..3)), (vec![4], 3));
 }
 
 #[test]
@@ -473,23 +504,23 @@ fn flipped_bits_cost_one_block_and_give_no_wrong_evaluation() {
         let cache = open(store);
         (0..1000).for_each(|number| drop(put(&cache, number)));
         cache.publish().unwrap();
-        let file = cache.segments.open(1).unwrap();
+        let file = cache.shared.segments.open(1).unwrap();
         let mut bytes = vec![0; file.size() as usize];
         file.read(0, &mut bytes).unwrap();
-        cache.segments.delete(1).unwrap();
+        cache.shared.segments.delete(1).unwrap();
         let (bits, mut lost, copies) = (bytes.len() * 8, 0, TempDir::new().unwrap());
         let options = options_with(store, copies.path());
         for nth in 0..flips {
             let at = nth * (bits / flips) + nth % 8;
             let mut damaged = bytes.clone();
             damaged[at / 8] ^= 1 << (at % 8);
-            let number = cache.segments.publish(&damaged.into()).unwrap();
+            let number = cache.shared.segments.publish(&damaged.into()).unwrap();
             let reader = EvaluationCache::open(&options, set()).unwrap();
             let missing = 1000 - found(&reader, 0..1000);
             assert!(missing <= 256, "bit {at}: {missing} evaluations");
             assert_eq!(reader.check().unwrap().len(), 1, "bit {at}");
             lost += missing;
-            reader.segments.delete(number).unwrap();
+            reader.shared.segments.delete(number).unwrap();
         }
         assert!(lost > 0, "no block was hit");
     });
@@ -504,7 +535,7 @@ fn writer() {
     let cache = open(&Store::open_with(&place, &pairs).unwrap());
     for nth in first.parse::<u64>().unwrap().. {
         (nth * EACH..(nth + 1) * EACH).for_each(|number| drop(put(&cache, number)));
-        // Every eighth segment is followed by a compaction.
+        // Every eighth segment is followed by a merge in the background.
         cache.publish().unwrap();
         writeln!(std::io::stdout(), "{PUBLISHED}").unwrap();
     }

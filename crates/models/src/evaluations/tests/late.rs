@@ -1,10 +1,13 @@
 //! Processes that are late while others change the segments, and processes that stop.
 
-use std::sync::{OnceLock, Weak};
+use std::sync::atomic::{AtomicBool, AtomicUsize};
+use std::sync::mpsc::{self, Receiver, Sender};
+use std::sync::{Mutex, OnceLock, Weak};
 
-use testing::{Access, with_guard};
+use testing::{PATIENCE, wait_until};
 
 use super::*;
+use crate::evaluations::refresh::LISTS;
 
 /// The store in a process that is late with its first such request: before it, `meanwhile` happens.
 fn late(store: &Store, access: Access, meanwhile: impl Fn(&Store) + Send + Sync + 'static) -> Store {
@@ -45,7 +48,7 @@ fn further_lists_of_a_refresh_open_only_what_is_new() {
         let reader = open(&with_guard(&store, move |_| {
             if counted.fetch_add(1, Ordering::Relaxed) == replaced {
                 publish(&others, 3..4);
-                open(&others).segments.delete(3).unwrap();
+                open(&others).shared.segments.delete(3).unwrap();
             }
             true
         }));
@@ -65,7 +68,7 @@ fn refresh_that_never_opens_all_is_repeated_at_the_next_miss() {
         let nth = requests.fetch_add(1, Ordering::Relaxed);
         if nth < LISTS as usize {
             publish(&others, 0..1);
-            open(&others).segments.delete(nth as u32 + 1).unwrap();
+            open(&others).shared.segments.delete(nth as u32 + 1).unwrap();
         }
         true
     }));
@@ -93,7 +96,7 @@ fn segment_that_gets_a_used_number_is_published_again() {
         };
         assert_eq!(all(), (rounds + 1, 1), "round {rounds}");
         // As a compaction does that knew segment 3.
-        writer.segments.delete(1).unwrap();
+        writer.shared.segments.delete(1).unwrap();
         assert_eq!(all(), (rounds + 1, 1), "round {rounds}");
         open(&store).compact(&|_| true).unwrap();
         assert_eq!(all(), (rounds + 1, 1), "round {rounds}");
@@ -110,7 +113,10 @@ fn segment_that_is_merged_right_after_its_put_is_published_once() {
     }));
     put(&writer, 9);
     writer.publish().unwrap();
-    assert_eq!((writer.segments.numbers().unwrap(), found(&writer, 0..1), found(&writer, 9..10)), (vec![3], 1, 1));
+    assert_eq!(
+        (writer.shared.segments.numbers().unwrap(), found(&writer, 0..1), found(&writer, 9..10)),
+        (vec![3], 1, 1)
+    );
 }
 
 #[test]
@@ -121,7 +127,7 @@ fn segment_that_cannot_be_opened_after_its_put_is_published_once() {
     let writer = open(&with_guard(&store, move |access| access != Access::Get || allowed.load(Ordering::Relaxed)));
     put(&writer, 9);
     writer.publish().unwrap();
-    assert_eq!((writer.segments(), writer.recent.read().unwrap().len()), (0, 0));
+    assert_eq!((writer.segments(), writer.shared.recent.read().unwrap().len()), (0, 0));
     readable.store(true, Ordering::Relaxed);
     assert_eq!(found(&writer, 9..10), 1);
     drop(writer);
@@ -132,7 +138,7 @@ fn segment_that_cannot_be_opened_after_its_put_is_published_once() {
 fn late_compaction(others: &Store) {
     publish(others, 100..101);
     publish(others, 101..102);
-    let merged = open(others).merge(Mergeable { entries: 50, ..Mergeable::ALL }).unwrap();
+    let merged = open(others).shared.merge(Mergeable { entries: 50, ..Mergeable::ALL }).unwrap();
     assert_eq!((merged.evaluations, merged.deleted), (2, 2));
 }
 
@@ -165,15 +171,15 @@ fn segment_that_names_higher_numbers_replaces_nothing() {
     let cache = open(&store);
     put(&cache, 0);
     let bytes = {
-        let recent = cache.recent.read().unwrap();
-        segment::write(set(), &cache.tables, &[2, 47, u32::MAX], &recent.sorted()).unwrap()
+        let recent = cache.shared.recent.read().unwrap();
+        segment::write(set(), &cache.shared.tables, &[2, 47, u32::MAX], &recent.sorted()).unwrap()
     };
-    cache.segments.publish(&bytes.into()).unwrap();
+    cache.shared.segments.publish(&bytes.into()).unwrap();
     (1..3).for_each(|number| publish(&store, number..number + 1));
     let reader = open(&store);
     let done = reader.compact(&|_| true).unwrap();
     assert_eq!(done, MergedSegments { merged: 3, evaluations: 3, deleted: 3, damaged: 0 });
-    assert_eq!((cache.segments.numbers().unwrap(), found(&reader, 0..3)), (vec![4], 3));
+    assert_eq!((cache.shared.segments.numbers().unwrap(), found(&reader, 0..3)), (vec![4], 3));
 }
 
 #[test]
@@ -186,7 +192,7 @@ fn segment_that_is_gone_once_it_is_opened_delays_deletions() {
     let (others, first) = (store.clone(), listed.clone());
     let cache = open(&with_guard(&store, move |_| {
         if first.swap(false, Ordering::Relaxed) {
-            open(&others).segments.delete(4).unwrap();
+            open(&others).shared.segments.delete(4).unwrap();
         }
         true
     }));
@@ -207,7 +213,7 @@ fn merge_opens_no_segment_that_is_open() {
     }));
     reads.store(0, Ordering::Relaxed);
     // No two of them fit together.
-    let done = cache.merge(Mergeable { entries: 1, ..Mergeable::ALL }).unwrap();
+    let done = cache.shared.merge(Mergeable { entries: 1, ..Mergeable::ALL }).unwrap();
     assert_eq!((done, reads.load(Ordering::Relaxed)), (MergedSegments::default(), 3));
 }
 
@@ -218,10 +224,10 @@ fn open_segment_of_a_set_that_is_begun_anew_replaces_nothing() {
     (0..2).for_each(|number| publish(&store, number..number + 1));
     let cache = open(&store);
     assert_eq!(cache.compact(&|_| true).unwrap().deleted, 2);
-    cache.segments.delete(3).unwrap();
+    cache.shared.segments.delete(3).unwrap();
     (0..3).for_each(|number| publish(&store, number..number + 1));
     assert_eq!(cache.compact(&|_| true).unwrap().deleted, 0);
-    assert_eq!((cache.segments.numbers().unwrap(), found(&open(&store), 0..3)), (vec![1, 2, 3], 3));
+    assert_eq!((cache.shared.segments.numbers().unwrap(), found(&open(&store), 0..3)), (vec![1, 2, 3], 3));
 }
 
 #[test]
@@ -233,7 +239,7 @@ fn lookups_go_on_while_segments_are_merged() {
     // A request is refused where a refresh would wait, and lookups for it.
     let cache = Arc::new(open(&with_guard(&store, move |_| {
         let cache = seen.get().and_then(Weak::upgrade);
-        cache.as_ref().is_none_or(|cache| cache.open.try_write().is_ok())
+        cache.as_ref().is_none_or(|cache| cache.shared.open.try_write().is_ok())
     })));
     merging.set(Arc::downgrade(&cache)).unwrap();
     assert_eq!(cache.compact(&|_| true).unwrap().merged, 3);
@@ -246,7 +252,113 @@ fn merge_that_fails_is_no_failed_publication() {
     let writer = open(&with_guard(&store, |access| access != Access::Delete));
     put(&writer, 7);
     writer.publish().unwrap();
+    idle(&writer);
     assert_eq!((writer.segments(), found(&open(&store), 0..8)), (1, 8));
+}
+
+/// A store whose puts wait at a gate.
+struct Gate {
+    /// Lets one through, and all once it is dropped.
+    open: Sender<()>,
+    /// One that waits.
+    waiting: Receiver<()>,
+}
+
+impl Gate {
+    fn of(store: &Store) -> (Store, Gate) {
+        let ((open, opened), (waits, waiting)) = (mpsc::channel(), mpsc::channel());
+        let opened = Mutex::new(opened);
+        let gated = with_guard(store, move |access| {
+            if access == Access::Put {
+                // The test may be over.
+                let _ = waits.send(());
+                let _ = opened.lock().unwrap().recv();
+            }
+            true
+        });
+        (gated, Gate { open, waiting })
+    }
+
+    fn wait_for_a_put(&self) {
+        self.waiting.recv_timeout(PATIENCE).unwrap();
+    }
+}
+
+#[test]
+fn searches_wait_for_no_publication_and_for_no_merge() {
+    let store = Store::in_memory().unwrap();
+    (0..7).for_each(|number| publish(&store, number..number + 1));
+    let (gated, gate) = Gate::of(&store);
+    let cache = Arc::new(open(&gated));
+    cache.shared.due.store(1, Ordering::Relaxed);
+    let search = |number: u64| {
+        let cache = Arc::clone(&cache);
+        let searching = thread::spawn(move || {
+            put(&cache, number);
+            found(&cache, 0..number + 1)
+        });
+        wait_until("the search", || searching.is_finished());
+        searching.join().unwrap()
+    };
+    assert_eq!(search(7), 8);
+    gate.wait_for_a_put();
+    assert_eq!(search(8), 9, "while evaluations are published");
+    gate.open.send(()).unwrap();
+    gate.wait_for_a_put();
+    assert_eq!((cache.segments(), search(9)), (8, 10), "while segments are merged");
+    drop(gate);
+    idle(&cache);
+    assert_eq!((cache.segments(), found(&cache, 0..10)), (1, 10));
+}
+
+#[test]
+fn end_of_a_program_waits_for_no_merge() {
+    let store = Store::in_memory().unwrap();
+    (0..7).for_each(|number| publish(&store, number..number + 1));
+    let (gated, gate) = Gate::of(&store);
+    let cache = open(&gated);
+    let shared = Arc::clone(&cache.shared);
+    put(&cache, 7);
+    gate.open.send(()).unwrap();
+    cache.publish().unwrap();
+    (0..2).for_each(|_| gate.wait_for_a_put());
+    let ending = thread::spawn(|| drop(cache));
+    wait_until("the end", || ending.is_finished());
+    assert_eq!((shared.segments.numbers().unwrap().len(), found(&open(&store), 0..8)), (8, 8), "as after a kill");
+    drop(gate);
+    shared.merges.wait();
+    assert_eq!((shared.segments.numbers().unwrap(), found(&open(&store), 0..8)), (vec![9], 8));
+}
+
+#[test]
+fn merge_ends_where_its_process_needs_it_no_more() {
+    let store = Store::in_memory().unwrap();
+    (0..3).for_each(|number| publish(&store, number..number + 1));
+    let seen = Arc::new(OnceLock::<Weak<Shared>>::new());
+    let closing = Arc::clone(&seen);
+    // Its process ends once it has made a request.
+    let cache = open(&with_guard(&store, move |_| {
+        let shared = closing.get().and_then(Weak::upgrade);
+        shared.into_iter().for_each(|shared| shared.closed.store(true, Ordering::Relaxed));
+        true
+    }));
+    seen.set(Arc::downgrade(&cache.shared)).unwrap();
+    assert_eq!(cache.compact(&|_| true).unwrap(), MergedSegments::default());
+    assert_eq!((cache.shared.segments.numbers().unwrap(), found(&cache, 0..3)), (vec![1, 2, 3], 3));
+}
+
+#[test]
+fn segments_of_short_programs_are_merged_by_the_program_that_comes_next() {
+    let store = Store::in_memory().unwrap();
+    let mut programs = 0;
+    let mut next = |count: u64| {
+        (programs..programs + count).for_each(|number| publish(&store, number..number + 1));
+        programs += count;
+        let cache = open(&store);
+        idle(&cache);
+        (cache.segments(), found(&cache, 0..programs))
+    };
+    assert_eq!([next(7), next(1)], [(7, 7), (1, 8)]);
 }
 
 /// The segment that replaces four others is published; then the process is killed, before or between the deletions of these.
@@ -260,10 +372,14 @@ fn compaction_that_is_killed_between_its_steps_leaves_every_evaluation() {
             access != Access::Delete || deleted.fetch_add(1, Ordering::Relaxed) < deletions
         });
         assert_eq!(open(&killed).compact(&|_| true).is_err(), deletions < 4);
-        assert_eq!(early.segments.numbers().unwrap().len(), 5 - deletions);
+        assert_eq!(early.shared.segments.numbers().unwrap().len(), 5 - deletions);
         let reader = open(&store);
         assert_eq!((reader.segments(), found(&reader, 0..4), found(&early, 0..4)), (1, 4, 4), "{deletions} deletions");
         reader.compact(&|_| true).unwrap();
-        assert_eq!((early.segments.numbers().unwrap(), found(&reader, 0..4)), (vec![5], 4), "{deletions} deletions");
+        assert_eq!(
+            (early.shared.segments.numbers().unwrap(), found(&reader, 0..4)),
+            (vec![5], 4),
+            "{deletions} deletions"
+        );
     }
 }

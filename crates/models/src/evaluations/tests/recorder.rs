@@ -1,9 +1,10 @@
 //! The metrics of a cache, as a recorder sees them.
 
 use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::AtomicU64;
 
 use metrics::{Counter, Gauge, Histogram, KeyName, Metadata, Recorder, SharedString, Unit, with_local_recorder};
-use testing::{Access, with_guard};
 
 use super::*;
 
@@ -73,7 +74,7 @@ fn metrics_have_lookups_bytes_errors_and_what_is_open() {
         found(&cache, 0..310);
         assert_eq!((numbers.count("hits"), numbers.count("misses"), numbers.count("errors")), (300, 10, 0));
 
-        damage(&cache.segments);
+        damage(&cache.shared.segments);
         let damaged = open(&store);
         assert_eq!(open_now(), (600.0, 2.0 * bytes as f64), "two caches");
         drop(cache);
@@ -83,8 +84,9 @@ fn metrics_have_lookups_bytes_errors_and_what_is_open() {
         drop(damaged);
 
         let refused = open(&with_guard(&store, |access| access != Access::Put));
-        refused.due.store(1, Ordering::Relaxed);
+        refused.shared.due.store(1, Ordering::Relaxed);
         put(&refused, 999);
+        idle(&refused);
         assert_eq!((numbers.count("errors"), numbers.count("written_bytes")), (lost + 1, bytes));
         drop(refused);
         assert_eq!(numbers.count("errors"), lost + 2, "the last publication");
