@@ -203,9 +203,14 @@ impl Evaluations {
         self.store.name(&self.path(number))
     }
 
+    /// Whether the segments are in a bucket, and in no folder.
+    pub fn are_in_a_bucket(&self) -> bool {
+        self.store.folder().is_none()
+    }
+
     /// Whether each read is a request: to a bucket of which no copies are kept.
     pub fn reads_are_requests(&self) -> bool {
-        self.store.folder().is_none() && self.copies.is_none()
+        self.are_in_a_bucket() && self.copies.is_none()
     }
 
     /// The name of the set.

@@ -80,6 +80,7 @@ impl Shared {
                 break;
             }
         }
+        self.reached();
         if listed.gone {
             self.outdated.store(true, Ordering::Relaxed);
         }

@@ -33,7 +33,7 @@ pub(super) struct Shared {
     pub(super) refreshed: Mutex<Refreshed>,
     /// Whether a segment is gone since.
     pub(super) outdated: AtomicBool,
-    /// Whether a failure of the store was logged.
+    /// Whether a read from the store failed, which is logged once; of a bucket, since it was listed last.
     failed: AtomicBool,
     /// Whether the process has no use for the cache any more.
     pub(super) closed: AtomicBool,
@@ -103,6 +103,9 @@ impl Shared {
         }
         let open = self.opened();
         for one in open.iter() {
+            if self.is_away() {
+                return None;
+            }
             match one.segment.get(key, buffer) {
                 Ok(Some(code)) => return Some(code),
                 Ok(None) => {}
@@ -110,6 +113,19 @@ impl Shared {
             }
         }
         None
+    }
+
+    /// Whether the segments are in a bucket that could not be read. Each try takes half a minute, and an evaluation is made again in a
+    /// moment.
+    fn is_away(&self) -> bool {
+        self.failed.load(Ordering::Relaxed) && self.segments.are_in_a_bucket()
+    }
+
+    /// Notes that the store was listed: a bucket can be read again.
+    pub(super) fn reached(&self) {
+        if self.is_away() {
+            self.failed.store(false, Ordering::Relaxed);
+        }
     }
 
     /// Logs the damage that a segment shows when it is opened, once a process: matches open their players often. No lookup reports
@@ -127,7 +143,7 @@ impl Shared {
         }
     }
 
-    /// Logs damage once a block, and a store that cannot be read once. Notes a segment that is gone.
+    /// Logs damage once a block, and a store that cannot be read once. Notes that, and a segment that is gone.
     fn log(&self, one: &OpenSegment, error: &ReadError) {
         if is_gone(error) {
             self.outdated.store(true, Ordering::Relaxed);

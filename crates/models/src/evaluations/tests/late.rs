@@ -347,6 +347,28 @@ fn merge_ends_where_its_process_needs_it_no_more() {
     assert_eq!((cache.shared.segments.numbers().unwrap(), found(&cache, 0..3)), (vec![1, 2, 3], 3));
 }
 
+/// Each try takes half a minute where the bucket is away.
+#[test]
+fn bucket_that_cannot_be_read_is_not_read_before_it_was_listed_again() {
+    let store = Store::in_memory().unwrap();
+    publish(&store, 0..3);
+    let (readable, reads) = (Arc::new(AtomicBool::new(true)), Arc::new(AtomicUsize::new(0)));
+    let (allowed, counted) = (Arc::clone(&readable), Arc::clone(&reads));
+    let cache = open(&with_guard(&store, move |access| {
+        counted.fetch_add(usize::from(access == Access::Get), Ordering::Relaxed);
+        allowed.load(Ordering::Relaxed)
+    }));
+    readable.store(false, Ordering::Relaxed);
+    reads.store(0, Ordering::Relaxed);
+    assert_eq!((found(&cache, 0..3), reads.load(Ordering::Relaxed)), (0, 1));
+    readable.store(true, Ordering::Relaxed);
+    assert_eq!((found(&cache, 0..3), reads.load(Ordering::Relaxed)), (0, 1));
+    cache.shared.refreshed.lock().unwrap().at -= 2 * REFRESH_AFTER;
+    found(&cache, 0..1);
+    idle(&cache);
+    assert_eq!(found(&cache, 0..3), 3);
+}
+
 #[test]
 fn segments_of_short_programs_are_merged_by_the_program_that_comes_next() {
     let store = Store::in_memory().unwrap();
