@@ -492,9 +492,9 @@ fn dashboard_has_only_ratios_in_percent() {
         for target in panel["targets"].as_array().unwrap() {
             let query = target["expr"].as_str().unwrap();
             let is_ratio = query.contains(" / ") || metrics_in(query).iter().all(|name| name.ends_with("_ratio"));
-            let has_own_unit = overrides.iter().any(|own| {
-                own["matcher"]["options"] == target["legendFormat"] && own["properties"][0]["id"] == "unit"
-            });
+            let has_own_unit = overrides
+                .iter()
+                .any(|own| own["matcher"]["options"] == target["legendFormat"] && own["properties"][0]["id"] == "unit");
             assert!(is_ratio != has_own_unit, "{query}");
             ratios += usize::from(is_ratio);
         }

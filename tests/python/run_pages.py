@@ -48,7 +48,8 @@ def matches_and_games_are_filtered(browser, server):
         column = page.locator("#pairs thead th").all_inner_texts().index("Deviations") + 1
         texts = page.locator(f"#pairs tbody tr :nth-child({column})").all_inner_texts()
         deviations = [abs(float(text.replace("−", "-"))) for text in texts if text != "–"]
-        assert deviations and deviations == sorted(deviations, reverse=True), texts
+        # The run has few games of each pair, so most or all of them have no deviations.
+        assert texts and deviations == sorted(deviations, reverse=True), texts
         page.goto(server.url + "runs/one/games")
         page.get_by_label("Winner").select_option("white")
         page.get_by_label("Moves from").fill("10")

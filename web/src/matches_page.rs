@@ -44,6 +44,12 @@ pub(crate) async fn page(State(app): State<App>, Path(run): Path<String>, Query(
     .await
 }
 
+/// The pairs that the ratings describe worst first, those without deviations last.
+fn sort_by_deviations(pairs: &mut [&Pair]) {
+    let far = |pair: &Pair| pair.deviations().map_or(-1.0, f64::abs);
+    pairs.sort_by(|one, other| far(other).total_cmp(&far(one)));
+}
+
 fn content(snapshot: &Snapshot, options: &Options) -> Markup {
     let Snapshot { facts, strength, .. } = snapshot;
     let all = sections::pairs(facts, strength);
@@ -52,8 +58,7 @@ fn content(snapshot: &Snapshot, options: &Options) -> Markup {
         |pair: &&Pair| player.is_empty() || [&pair.one, &pair.other].iter().any(|name| is_named(name, player));
     let mut shown: Vec<&Pair> = all.iter().filter(is_shown).collect();
     if options.sort == "deviations" {
-        let far = |pair: &Pair| pair.deviations().map_or(0.0, f64::abs);
-        shown.sort_by(|one, other| far(other).total_cmp(&far(one)));
+        sort_by_deviations(&mut shown);
     }
     let address = |page: usize| {
         format!(
@@ -87,5 +92,34 @@ fn content(snapshot: &Snapshot, options: &Options) -> Markup {
             }
         }
         section #players { h2 { "Players" } p.quiet { (plots::table_links(&facts.run, "ratings")) } (sections::players(strength, usize::MAX)) (sections::colours(facts)) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pairs_without_deviations_are_the_last() {
+        let pair = |one: &str, points, games, predicted| Pair {
+            one: one.to_owned(),
+            other: "random".to_owned(),
+            games,
+            points,
+            as_black: games / 2,
+            predicted,
+        };
+        // 31 of 32 points are too lopsided for deviations; 160 of 200 are 4.7 below 0.9, and 60 of 100 are 2 above 0.5.
+        let all = [
+            pair("without", 31.0, 32, Some(0.997)),
+            pair("unrated", 5.0, 10, None),
+            pair("above", 60.0, 100, Some(0.5)),
+            pair("below", 160.0, 200, Some(0.9)),
+            pair("even", 50.0, 100, Some(0.5)),
+        ];
+        let mut shown: Vec<&Pair> = all.iter().collect();
+        sort_by_deviations(&mut shown);
+        let names: Vec<&str> = shown.iter().map(|pair| pair.one.as_str()).collect();
+        assert_eq!(names, ["below", "above", "even", "without", "unrated"]);
     }
 }

@@ -103,7 +103,8 @@ mod tests {
         let run = Store::in_memory().unwrap().run(&"a".parse().unwrap());
         run.create(&Preset::NineByNine.with(&schedules).unwrap()).unwrap();
         let facts = Reader::open(run).unwrap().facts();
-        for (newest_model, visits, network) in [(None, 8, "2 × 16"), (Some(3), 77, "2 × 16"), (Some(5), 77, "4 × 32")] {
+        for (newest_model, visits, network) in [(None, 8, "2 × 16"), (Some(3), 77, "2 × 16"), (Some(5), 77, "4 × 32")]
+        {
             let row = row(&Facts { newest_model, ..facts.clone() }).into_string();
             assert!(row.contains(&format!("<td>{visits}</td>")) && row.contains(network), "{row}");
         }

@@ -34,7 +34,7 @@ impl Openings {
     pub const DEPTH: usize = 6;
 
     /// The openings of the games of these files, oldest first: of the newest files, each as a whole, until there are so
-    /// many games.
+    /// many games. Imported games are no games of a model.
     ///
     /// # Errors
     /// A store that cannot be reached. Files that cannot be read are passed over.
@@ -43,7 +43,10 @@ impl Openings {
         for file in files.iter().rev() {
             match run.games().outlines(file) {
                 Err(error) if error.is_damage() || matches!(error, StoreError::NotFound { .. }) => {}
-                outlines => outlines?.iter().for_each(|game| openings.add(game)),
+                outlines => {
+                    let played = outlines?.into_iter().filter(|game| !game.summary.is_imported());
+                    played.for_each(|game| openings.add(&game));
+                }
             }
             if openings.games >= enough {
                 break;
@@ -103,7 +106,7 @@ pub fn text(size: Size, moves: &[u16]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use record::{games, synthetic};
+    use record::{HUMAN, games, synthetic};
     use store::{Stem, Store};
 
     use super::*;
@@ -144,6 +147,20 @@ mod tests {
         let whole = std::fs::read(&path).unwrap();
         std::fs::write(&path, &whole[..whole.len() / 2]).unwrap();
         assert_eq!(Openings::of_files(&run, &files, 100).unwrap().games, 10);
+    }
+
+    #[test]
+    fn imported_games_are_no_games_of_random() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = Store::open(folder.path().to_str().unwrap()).unwrap().run(&"r".parse().unwrap());
+        let file = FileRef { model: 0, stem: Stem::new("w", 1).unwrap() };
+        let game = |index| synthetic::game("random", "w", index, Size::new(5).unwrap(), 8);
+        let mut games: Vec<_> = (0..12).map(game).collect();
+        for game in &mut games[..7] {
+            (game.black, game.white) = (HUMAN.to_owned(), HUMAN.to_owned());
+        }
+        run.games().publish_as(&file, &games).unwrap();
+        assert_eq!(Openings::of_files(&run, &[file], 100).unwrap().games, 5);
     }
 
     #[test]

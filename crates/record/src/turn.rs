@@ -175,11 +175,7 @@ pub(crate) fn check_entropy(entropy: f32) -> Result<(), String> {
 /// A divergence from priors is not negative, rounding apart, and no prior is smaller than the smallest normal number.
 pub(crate) fn check_divergence(divergence: f32) -> Result<(), String> {
     // The largest is 87.34, and those of searches are rounded to 8 bits: to halves there.
-    if (-1e-3..=87.5).contains(&divergence) {
-        Ok(())
-    } else {
-        Err(format!("divergence {divergence} is out of range"))
-    }
+    if (-1e-3..=87.5).contains(&divergence) { Ok(()) } else { Err(format!("divergence {divergence} is out of range")) }
 }
 
 #[cfg(test)]

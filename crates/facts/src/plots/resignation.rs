@@ -83,10 +83,12 @@ pub(super) fn would_be_wrong(facts: &Facts) -> Plot {
         line("lower limit", Shape::Dashed, |(low, _, _)| low),
     ];
     Plot {
-        caption: "Calibration games of a model whose winner would have resigned by the threshold in force, which comes \
-                  from earlier games. Control chart: points outside of the limits, three standard errors, are no \
-                  chance."
-            .to_owned(),
+        caption: concat!(
+            "Calibration games of a model whose winner would have resigned by the threshold in force, which comes from ",
+            "earlier games. Control chart: points outside of the limits, three standard errors, are no chance. Games ",
+            "whose loser would have resigned first count for the quantile and not here, so shares are a little lower.",
+        )
+        .to_owned(),
         series: of_shares.chain(lines).collect(),
         empty: "No calibration game under a threshold yet.".to_owned(),
         ..plot
