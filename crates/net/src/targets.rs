@@ -203,6 +203,10 @@ mod tests {
         }
     }
 
+    fn points(size: Size, indices: &[usize]) -> PointSet {
+        indices.iter().map(|&index| Point::from_index(size, index).unwrap()).collect()
+    }
+
     fn policy(example: &Example, symmetry: Symmetry) -> [f32; 5] {
         let mut policy = [9.0; 5];
         TARGETS.policy(example, symmetry, &mut policy).unwrap();
@@ -271,9 +275,7 @@ mod tests {
     #[test]
     fn moves_that_repeat_a_known_board_are_illegal() {
         let size = Size::new(5).unwrap();
-        let points = |indices: &[usize]| -> PointSet {
-            indices.iter().map(|&index| Point::from_index(size, index).unwrap()).collect()
-        };
+        let points = |indices: &[usize]| points(size, indices);
         let illegal = |example: Example, symmetry: Symmetry| -> Vec<usize> {
             let mut mask = [9.0; 26];
             TARGETS.illegal(&example, symmetry, &mut mask).unwrap();
@@ -303,6 +305,32 @@ mod tests {
     fn value_is_for_the_side_to_move() {
         let values = |to_move| TARGETS.value_sources(&example(0, to_move, &[(0, 1)])).unwrap();
         assert_eq!([values(Color::Black), values(Color::White)], [[1.0, -0.2], [-1.0, 0.2]]);
+    }
+
+    /// The top-left corner is neutral, Black has the top-right one, and White the bottom.
+    #[test]
+    fn ownership_is_the_movers_and_turns_with_the_board() {
+        let size = Size::new(2).unwrap();
+        let area = Some(Stones { black: points(size, &[1]), white: points(size, &[2, 3]) });
+        let ownership = |to_move, symmetry, area| {
+            let mut owners = [9.0; 4];
+            let example = Example { area, ..example(0, to_move, &[(0, 1)]) };
+            let known = TARGETS.ownership(&example, symmetry, &mut owners);
+            (known, owners)
+        };
+        assert_eq!(ownership(Color::Black, Symmetry::Identity, area), (true, [0.5, 1.0, 0.0, 0.0]));
+        assert_eq!(ownership(Color::White, Symmetry::Identity, area), (true, [0.5, 0.0, 1.0, 1.0]));
+        // A quarter turn anticlockwise takes 0 to 2, 1 to 0, 2 to 3, and 3 to 1.
+        assert_eq!(ownership(Color::Black, Symmetry::Rot90, area), (true, [1.0, 0.0, 0.5, 0.0]));
+        assert_eq!(ownership(Color::Black, Symmetry::Rot90, None), (false, [0.5; 4]));
+    }
+
+    #[test]
+    fn score_is_the_movers_margin_by_the_side_of_the_board() {
+        let target = |to_move, score| TARGETS.score(&Example { score, ..example(0, to_move, &[(0, 1)]) });
+        // 3 points on a board of side 2.
+        assert_eq!([Color::Black, Color::White].map(|mover| target(mover, Some(3.0))), [Some(1.5), Some(-1.5)]);
+        assert_eq!([None, Some(f32::NAN), Some(f32::INFINITY)].map(|score| target(Color::Black, score)), [None; 3]);
     }
 
     #[test]
