@@ -149,4 +149,20 @@ mod tests {
         }
         assert_eq!(found.weights().unwrap(), expected.weights().unwrap());
     }
+
+    #[test]
+    fn each_example_has_a_symmetry_of_its_own_and_all_eight_are_equally_frequent() {
+        let mut train_config = TrainConfig::new(&Preset::NineByNine.config());
+        train_config.train.augment_symmetries = true;
+        let drawn = symmetries(&train_config, 5, 8000);
+        for symmetry in Symmetry::ALL {
+            let times = drawn.iter().filter(|&&one| one == symmetry).count();
+            // 1,000 ± 4 standard deviations: √(8,000 · ⅛ · ⅞) = 29.6.
+            assert!((882..=1118).contains(&times), "{symmetry:?}: {times} of 8000");
+        }
+        assert_eq!(symmetries(&train_config, 5, 100), drawn[..100], "the number of rows changes nothing");
+        assert_ne!(symmetries(&train_config, 6, 8000), drawn);
+        train_config.train.augment_symmetries = false;
+        assert_eq!(symmetries(&train_config, 5, 100), [Symmetry::Identity; 100]);
+    }
 }
