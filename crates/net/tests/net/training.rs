@@ -392,6 +392,37 @@ fn published_network_is_the_ema_with_its_own_statistics() {
     );
 }
 
+/// The mean starts at the weights, and becomes d·a + (1 − d)·w after each step. At first d is (1 + t)/(10 + t), which is 1/10
+/// and 2/11; 3/12 is more than the decay of 1/5.
+#[test]
+fn ema_follows_the_weights_by_its_decay_after_a_warm_up() {
+    let examples = examples(64);
+    let mut train_config = train_config(0.1);
+    train_config.train.ema_decay = 0.2;
+    let mut trainer = trainer(train_config);
+    let names = ["stem.conv.weight", "stem.norm.bias", "policy.dense.weight"];
+    let numbers = |weights: &Weights, name: &str| -> Vec<f64> {
+        weights.tensor(name).unwrap().iter().map(|&number| f64::from(number)).collect()
+    };
+    let mut expected = names.map(|name| numbers(&start(), name));
+    let decays: [f64; 4] = [1.0 / 10.0, 2.0 / 11.0, 0.2, 0.2];
+    for decay in decays {
+        trainer.step(&examples).unwrap();
+        let raw = trainer.weights().unwrap();
+        trainer.recalibrate_batch_norm(&examples).unwrap();
+        let published = trainer.published().unwrap();
+        for (means, name) in expected.iter_mut().zip(names) {
+            let found = numbers(&published, name);
+            for ((mean, weight), found) in means.iter_mut().zip(numbers(&raw, name)).zip(found) {
+                *mean = decay * *mean + (1.0 - decay) * weight;
+                // The rounding of numbers near 1.
+                assert!((*mean - found).abs() < 1e-6, "{name} after decay {decay}: {found}, expected {mean}");
+            }
+        }
+        assert!(difference(&raw, &published, &["conv.weight"]) > 1e-5, "the mean is that of the weights alone");
+    }
+}
+
 #[test]
 fn clip_norm_bounds_gradient() {
     let examples = examples(32);
