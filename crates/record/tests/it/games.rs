@@ -1,8 +1,10 @@
 //! Games and examples agree with the rules, and survive the way through a table.
 
-use go::{Color, Game, Size, Stones};
+use std::ops::Range;
+
+use go::{Color, Game, Move, Point, PointSet, Scoring, Size, Stones};
 use proptest::prelude::*;
-use record::{Example, GameRecord, GameSummary, Handoff, Replay, examples, games, synthetic};
+use record::{Example, GameRecord, GameSummary, Handoff, Replay, SearchKind, Turn, examples, games, synthetic};
 
 fn a_game() -> impl Strategy<Value = GameRecord> {
     (2_usize..=13, any::<u32>(), 1_u32..300)
@@ -22,7 +24,7 @@ fn a_game_handed_off() -> impl Strategy<Value = GameRecord> {
 /// The boards of a game before each of its moves.
 fn boards(record: &GameRecord) -> Vec<Stones> {
     let mut game = Game::new(record.size);
-    let play = |turn: &record::Turn| {
+    let play = |turn: &Turn| {
         let before = *game.position().stones();
         game.play(turn.mv).unwrap();
         before
@@ -151,6 +153,42 @@ fn invalid_visits_make_no_examples() {
     let mut game = crate::some_games(1).remove(0);
     game.turns[2].root_value = f32::NAN;
     assert!(game.examples().unwrap_err().to_string().contains("value NaN is not between -1 and 1"));
+}
+
+/// The stone of White cannot live: the whole board is pass-alive for Black. As the board stands, the point beside that stone is
+/// neutral.
+///
+/// ```text
+/// O . X
+/// X X X
+/// . X .
+/// ```
+#[test]
+fn area_is_that_of_the_last_position_where_it_gives_the_score() {
+    let size = Size::new(3).unwrap();
+    let turn = |vertex: &str| {
+        let mv = Move::from_gtp(size, vertex).unwrap();
+        Turn { weight: 1.0, visits: vec![(4, 1)], ..Turn::unsearched(SearchKind::Full, mv) }
+    };
+    let turns = ["C3", "A3", "A2", "pass", "B2", "pass", "C2", "pass", "B1", "pass", "pass"].map(turn).to_vec();
+    let points = |indices: Range<usize>| -> PointSet {
+        indices.map(|index| Point::from_index(size, index).unwrap()).collect()
+    };
+    let decided = Stones { black: points(0..9), white: PointSet::EMPTY };
+    let standing = Stones { black: points(2..9), white: points(0..1) };
+    for (scoring, score, expected) in [
+        (Scoring::PassAlive, Some(9.0 - 7.5), Some(decided)),
+        (Scoring::Area, Some(7.0 - 1.0 - 7.5), Some(standing)),
+        // Scores that these areas do not give, and games that were not counted.
+        (Scoring::PassAlive, Some(7.0 - 1.0 - 7.5), None),
+        (Scoring::Area, Some(9.0 - 7.5), None),
+        (Scoring::PassAlive, None, None),
+    ] {
+        let made_up = synthetic::game("run-1", "w", 0, size, 8);
+        let game = GameRecord { komi: 7.5, scoring, score, turns: turns.clone(), ..made_up };
+        let areas: Vec<Option<Stones>> = game.examples().unwrap().iter().map(|example| example.area).collect();
+        assert_eq!(areas, vec![expected; turns.len()], "{scoring:?} {score:?}");
+    }
 }
 
 #[test]
