@@ -188,14 +188,17 @@ fn fast_searches_have_no_noise_whatever_came_before() {
 fn side_that_is_lost_resigns_except_in_calibration_games() {
     let config = config(&["resign.calibration_fraction=0.25"]);
     let start = |index| Selfplay::new(SelfplaySpec::new(&config.at(0), "uniform", "0", index, Some(-0.8)));
-    let records = sorted(play(&mut [&mut Opinion::new(-0.9)], 4, (0..8).map(start)));
-    for record in &records {
-        assert_eq!(record.calibration, record.index % 4 == 0);
-        assert_eq!(record.would_resign_turn, Some(0), "Black is lost from the start");
-        if record.calibration {
-            assert_ne!(record.end, EndReason::Resignation);
-        } else {
-            assert_eq!((record.end, record.outcome, record.turns.len()), (EndReason::Resignation, Outcome::White, 0));
+    // Black is lost on its first turn, or White is.
+    for (value, turn, winner) in [(-0.9, 0, Outcome::White), (0.9, 1, Outcome::Black)] {
+        for record in sorted(play(&mut [&mut Opinion::new(value)], 4, (0..8).map(start))) {
+            assert_eq!(record.calibration, record.index % 4 == 0);
+            assert_eq!(record.would_resign_turn, Some(turn), "value {value}");
+            if record.calibration {
+                assert_ne!(record.end, EndReason::Resignation);
+            } else {
+                assert_eq!((record.end, record.outcome), (EndReason::Resignation, winner));
+                assert_eq!(record.turns.len(), usize::from(turn), "nothing is played after that");
+            }
         }
     }
 }
