@@ -127,6 +127,9 @@ fn newest_two_checkpoints_are_kept() {
             run.checkpoints().publish(&checkpoint(step, "x")).unwrap();
             assert_eq!(run.checkpoints().newest().unwrap(), Some(checkpoint(step, "x")));
         }
+        assert_eq!(run.checkpoints().steps().unwrap(), [10, 100]);
+        assert_eq!(run.checkpoints().get(9).unwrap(), None);
+        assert_eq!(run.checkpoints().get(10).unwrap(), Some(checkpoint(10, "x")));
         run.checkpoints().publish(&checkpoint(100, "x")).unwrap();
         let error = run.checkpoints().publish(&checkpoint(100, "y")).unwrap_err();
         assert!(matches!(error, StoreError::AlreadyExists { .. }), "{error}");
