@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use go::Size;
 use record::{Example, GameId, GameRecord, HUMAN, synthetic};
 use shuffler::{Shuffler, ShufflerError, compact_when_due};
+use store::AgeSummary;
 
 use crate::{a_run, config, counts, file, games, in_folder, play, publish, read};
 
@@ -147,6 +148,45 @@ fn reuse_limit_bounds_samples_of_a_position() {
     assert_eq!(manifest.window.new_positions, new);
     assert_eq!((manifest.sampled.wanted, manifest.sampled.examples), (5000, 2 * new / 100 * 100));
     assert!(manifest.sampled.bounded && manifest.sampled.reuse <= 2.0);
+}
+
+#[test]
+fn samples_per_game_bound_the_sample() {
+    let run = a_run();
+    play(&run, 0, 0, 40);
+    let settings = config(&["train.steps=50", "window.reuse_limit=1000", "window.samples_per_game=6"]);
+    let manifest = publish(&run, &settings, 1).unwrap();
+    let training = games(0, 0, 40).iter().filter(|game| !game.holdout).count();
+    // Whole batches of 100: if there are 36 games, 216 examples are allowed and 200 are sampled.
+    assert_eq!((manifest.sampled.wanted, manifest.sampled.examples), (5000, 6 * training / 100 * 100));
+    assert!(manifest.sampled.bounded);
+}
+
+/// The window is full within the games of the older model.
+#[test]
+fn manifest_has_the_share_of_each_model_newest_first() {
+    let run = a_run();
+    play(&run, 0, 0, 40);
+    play(&run, 1, 0, 20);
+    let manifest = publish(&run, &config(&["train.steps=4", "window.games=30"]), 2).unwrap();
+    let examples = read(&run, &manifest);
+    let training = |model, to| {
+        let games = games(model, 0, to).into_iter();
+        games.filter(|game| !game.holdout).collect::<Vec<GameRecord>>()
+    };
+    let (older, newer) = (training(0, 40), training(1, 20));
+    let age = |model, games: &[GameRecord]| {
+        let ids = ids(games);
+        AgeSummary {
+            model,
+            games: games.len(),
+            positions: games.iter().map(GameRecord::positions).sum(),
+            examples: examples.iter().filter(|example| ids.contains(&example.game)).count(),
+        }
+    };
+    let chosen = &older[older.len() + newer.len() - 30..];
+    assert_eq!(manifest.ages, [age(1, &newer), age(0, chosen)]);
+    assert_eq!(manifest.ages.iter().map(|age| age.examples).sum::<usize>(), 400);
 }
 
 #[test]
