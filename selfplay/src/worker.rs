@@ -108,8 +108,9 @@ fn dealt(
         let count = &mut dealt[usize::from(is_calibration)];
         let place = *count % threads;
         *count += 1;
-        // From either end, so that no thread has two games more than another.
-        thread == if is_calibration { place } else { threads - 1 - place }
+        // From either end, so that no thread has two games more than another. Spectators follow the first thread, and
+        // most games are no calibration games.
+        thread == if is_calibration { threads - 1 - place } else { place }
     })
 }
 

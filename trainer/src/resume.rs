@@ -7,10 +7,6 @@
 //! - the checkpoint has finished it, and the model is not there: publish the weights, without another step;
 //! - the checkpoint has finished the generation before, and its model is there: begin.
 //!
-//! Where shards were sampled again, with fewer batches than were trained on, the last checkpoint of a generation does not
-//! know that it was the last. It counts as one that has finished it if its weights are those of the model, as they are
-//! without `train.ema_decay`.
-//!
 //! No batch is trained on twice or omitted. Were the model published first, a kill between the two would leave a
 //! model without its momentum, and the generation would have to be trained again to get it.
 //!
@@ -75,7 +71,7 @@ pub(crate) fn resume(
         if progress.generation == generation {
             return Ok(Work { trainer: restore(&checkpoint, config, train_device, generation)?, progress });
         }
-        if (progress.finished || config.train.ema_decay == 0.0) && progress.generation + 1 == generation {
+        if progress.finished && progress.generation + 1 == generation {
             let trainer = restore(&checkpoint, config, train_device, progress.generation)?;
             let failed = |source| TrainerError::Train { generation, source };
             let weights = trainer.published().map_err(failed)?;

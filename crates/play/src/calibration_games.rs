@@ -57,8 +57,12 @@ mod tests {
     }
 
     /// How many of these games of a series are calibration games.
-    fn count(share: f64, (model, worker): (&str, &str), games: std::ops::Range<u64>) -> u64 {
-        let calibration = CalibrationGames::of(&config(share), model, worker);
+    fn count(share: f64, series: (&str, &str), games: std::ops::Range<u64>) -> u64 {
+        count_with(&config(share), series, games)
+    }
+
+    fn count_with(config: &PlayConfig, (model, worker): (&str, &str), games: std::ops::Range<u64>) -> u64 {
+        let calibration = CalibrationGames::of(config, model, worker);
         games.filter(|&index| calibration.contains(index)).count() as u64
     }
 
@@ -87,11 +91,12 @@ mod tests {
 
     #[test]
     fn many_workers_of_few_games_have_the_share_of_one() {
+        let config = config(0.1);
         for games in [1, 3, 12] {
             let mut found = 0;
             for (worker, model) in (0..1000).map(|series| (series % 100, series / 100)) {
                 let (worker, model) = (format!("{worker}"), format!("v15-{model}"));
-                found += count(0.1, (model.as_str(), worker.as_str()), 0..games);
+                found += count_with(&config, (model.as_str(), worker.as_str()), 0..games);
             }
             let all = 1000.0 * games as f64;
             // By chance a series has one more or less: three standard deviations of 1,000 of them are 47 at most. The

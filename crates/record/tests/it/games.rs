@@ -171,9 +171,8 @@ fn area_is_that_of_the_last_position_where_it_gives_the_score() {
         Turn { weight: 1.0, visits: vec![(4, 1)], ..Turn::unsearched(SearchKind::Full, mv) }
     };
     let turns = ["C3", "A3", "A2", "pass", "B2", "pass", "C2", "pass", "B1", "pass", "pass"].map(turn).to_vec();
-    let points = |indices: Range<usize>| -> PointSet {
-        indices.map(|index| Point::from_index(size, index).unwrap()).collect()
-    };
+    let points =
+        |indices: Range<usize>| -> PointSet { indices.map(|index| Point::from_index(size, index).unwrap()).collect() };
     let decided = Stones { black: points(0..9), white: PointSet::EMPTY };
     let standing = Stones { black: points(2..9), white: points(0..1) };
     for (scoring, score, expected) in [
