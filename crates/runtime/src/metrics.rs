@@ -217,8 +217,8 @@ Prometheus metrics of `/metrics`, which `--metrics-addr` or `TENGEN_METRICS_ADDR
 This page is generated: `UPDATE_EXPECT=1 cargo test -p runtime --lib metrics` rewrites it.
 
 A process serves the metrics of its own work; some appear with their first event. `tengen run` serves those of
-self-play, shuffler, trainer and evaluator, except `tengen_pairs_total`, `tengen_games_available` and
-`tengen_games_wanted`. Counters start at 0 with each process.
+self-play, shuffler, trainer and evaluator, except `tengen_pairs_total`; its `tengen_games_available` and
+`tengen_games_wanted` are those of the newest shards. Counters start at 0 with each process.
 
 "
     .to_owned();
