@@ -308,6 +308,7 @@ fn components_have_the_volume_of_the_overlay_small() {
         let mut volumes = pod["volumes"].as_array().unwrap().iter();
         let volume = volumes.find(|volume| volume["name"] == mount["name"]).unwrap();
         assert_eq!(volume["persistentVolumeClaim"]["claimName"], "store");
+        assert_eq!(mount["readOnly"] == true, container["name"] == "web", "{}: {mount}", container["name"]);
     }
 }
 
