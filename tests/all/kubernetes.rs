@@ -154,6 +154,8 @@ fn starts(overlay: &str, objects: &[Value], workload: &Value, container: &Value)
         _ => false,
     };
     assert_eq!(gpus.as_u64(), wants.then_some(1), "{overlay}: {}", container["name"]);
+    // A node of four CPUs, the smallest with a GPU, has less than four for pods.
+    assert!(!wants || requested_cpus(container) < 4, "{overlay}: such a node cannot hold {}", container["name"]);
     // A program would count the cores of the node. Half of the threads that search wait for a GPU.
     let threads = match text(&container["name"]) {
         "selfplay" | "evaluator" if wants => Some(2 * requested_cpus(container)),
