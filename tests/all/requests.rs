@@ -103,6 +103,6 @@ fn polls_of_waiting_drivers_make_few_requests() {
         assert_eq!(poll, ["GET stores/tiny/shards/000001/manifest.toml"]);
     }
     for poll in polls(&store, &mut shuffler) {
-        assert!(poll.len() <= 12, "{poll:#?}");
+        assert!(poll.len() <= 11, "{poll:#?}");
     }
 }
