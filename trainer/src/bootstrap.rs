@@ -181,7 +181,7 @@ impl<'a> Bootstrap<'a> {
     fn publish(&mut self) -> Result<(), TrainerError> {
         let step = self.trainer.steps();
         let examples = self.order.batch(step, CALIBRATION_POSITIONS)?;
-        let weights = self.trainer.published().and_then(|weights| weights.calibrated(&examples)).map_err(failed)?;
+        let weights = self.trainer.published_with_scales(&examples).map_err(failed)?;
         publish_first(self.run, self.config, &weights, step, self.origin.clone())?;
         self.reporter.report(TrainerEvent::Published { generation: 1, step });
         Ok(())

@@ -78,7 +78,7 @@ impl<'a> Driver<'a> {
             Some(shards) => Dataset::new(&self.run, &shards, 0).next(CALIBRATION_POSITIONS)?,
             None => Vec::new(),
         };
-        let weights = work.trainer.published().and_then(|weights| weights.calibrated(&examples)).map_err(failed)?;
+        let weights = work.trainer.published_with_scales(&examples).map_err(failed)?;
         let step = work.trainer.steps();
         let metadata = ModelMetadata::new(self.run.name(), generation, step, &self.config);
         let published = self.run.models().publish(&metadata, weights.to_bytes().into());

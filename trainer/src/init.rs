@@ -43,7 +43,7 @@ impl InitialWeights {
     /// # Errors
     /// A network whose output is not finite.
     pub fn calibrated(self) -> Result<InitialWeights, TrainerError> {
-        let weights = if self.weights.has_scales() { Ok(self.weights) } else { self.weights.calibrated(&[]) };
+        let weights = if self.weights.has_scales() { Ok(self.weights) } else { self.weights.calibrated(&[], 1) };
         let weights = weights.map_err(|source| unusable(&self.source.name, source))?;
         Ok(InitialWeights { weights, source: self.source })
     }

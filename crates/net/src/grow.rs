@@ -104,7 +104,7 @@ mod tests {
     #[test]
     fn scales_stay_where_auxiliary_heads_alone_differ() {
         let shape = Shape { blocks: 1, filters: 8, score: true, ..Shape::plain(Size::new(5).unwrap()) };
-        let small = Weights::synthetic(shape, 1).calibrated(&[]).unwrap();
+        let small = Weights::synthetic(shape, 1).calibrated(&[], 1).unwrap();
         let heads = small.grown(Shape { score: false, ownership: true, opponent_policy: true, ..shape }, 7).unwrap();
         assert!(heads.has_scales() && heads.in_play() == small.in_play(), "what plays is the same");
         assert!(!small.grown(Shape { filters: 9, ..shape }, 7).unwrap().has_scales());

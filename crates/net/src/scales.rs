@@ -4,7 +4,6 @@
 //! them is calibrated when it is opened, on games that the network plays against itself in f32, which has the same bits on
 //! every x86-64 CPU. So the scales are a function of the file alone.
 
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::thread;
 
@@ -30,13 +29,15 @@ const BATCH: usize = 16;
 
 impl Weights {
     /// These weights with scales that suit some examples, each under a symmetry, or, without examples, the network's
-    /// own games.
+    /// own games. At most so many threads share the examples, and their number does not change the scales; own games
+    /// take one.
     ///
     /// # Errors
     /// An example of another board or whose boards cannot be rebuilt, or activations that are too large for f32.
-    pub fn calibrated(self, examples: &[Example]) -> Result<Weights, NetError> {
+    pub fn calibrated(self, examples: &[Example], threads: usize) -> Result<Weights, NetError> {
         let set = of_inference();
-        let scales = if examples.is_empty() { self.of_own_games(set)? } else { self.of_examples(examples, set)? };
+        let scales =
+            if examples.is_empty() { self.of_own_games(set)? } else { self.of_examples(examples, threads, set)? };
         Ok(self.with_scales(scales))
     }
 
@@ -55,13 +56,12 @@ impl Weights {
         Ok(cpu::Model::new(&self.description()?, cpu::Precision::F32, set)?)
     }
 
-    /// On all cores, each of which sees some of the examples. The largest magnitudes are those of all. The threads share the
+    /// On threads, each of which sees some of the examples. The largest magnitudes are those of all. The threads share the
     /// packed weights: a copy for each would be gigabytes for a large network on many cores.
-    fn of_examples(&self, examples: &[Example], set: InstructionSet) -> Result<Scales, NetError> {
+    fn of_examples(&self, examples: &[Example], threads: usize, set: InstructionSet) -> Result<Scales, NetError> {
         let (shape, model) = (self.shape(), &self.exact(set)?);
-        let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get);
         // Whole rounds of the symmetries, so that each example is seen in the same one on every machine.
-        let share = examples.len().div_ceil(threads).next_multiple_of(BATCH);
+        let share = examples.len().div_ceil(threads.max(1)).next_multiple_of(BATCH);
         let observed: Result<Vec<Scales>, NetError> = thread::scope(|scope| {
             let shares = examples.chunks(share).map(|examples| scope.spawn(move || of_share(shape, model, examples)));
             let threads: Vec<_> = shares.collect();

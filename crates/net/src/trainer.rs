@@ -259,6 +259,15 @@ impl Trainer {
         self.averaged.as_ref().unwrap_or(&self.tower).weights()
     }
 
+    /// The same with scales as by [`Weights::calibrated`], on the threads that train: a process may have fewer than its
+    /// machine has cores.
+    ///
+    /// # Errors
+    /// As [`Trainer::published`] and [`Weights::calibrated`].
+    pub fn published_with_scales(&self, examples: &[Example]) -> Result<Weights, NetError> {
+        self.published()?.calibrated(examples, self.train_device.threads)
+    }
+
     /// How long the gradient of the last step was, before it was shortened; 0 before any.
     pub fn gradient_norm(&self) -> f32 {
         self.gradient_norm

@@ -49,8 +49,7 @@ fn network_allocates_only_for_its_first_batch() {
     }
 }
 
-/// Each thread had a copy of its own: 64 cores took 17 GB for a network of 20 blocks and 256 filters. A machine of one core
-/// has one thread, and nothing to share.
+/// Each thread had a copy of its own: 64 cores took 17 GB for a network of 20 blocks and 256 filters.
 #[test]
 fn threads_of_a_calibration_share_the_packed_network() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -59,13 +58,16 @@ fn threads_of_a_calibration_share_the_packed_network() {
     let games = (0..).map(|index| synthetic::game("made-1", "worker", index, size, 50));
     let examples = games.flat_map(|game| game.examples().expect("made-up games are legal"));
     let examples: Vec<Example> = examples.take(2 * BATCH).collect();
-    let bytes = |count: usize| {
+    let bytes = |count: usize, threads: usize| {
         let weights = weights.clone();
         let before = ALLOCATOR.bytes();
-        assert!(weights.calibrated(&examples[..count]).expect("activations are finite").has_scales());
+        assert!(weights.calibrated(&examples[..count], threads).expect("activations are finite").has_scales());
         ALLOCATOR.bytes() - before
     };
     // Shares are whole rounds of 16 examples.
-    let (one, two) = (bytes(BATCH), bytes(2 * BATCH));
+    let (one, two) = (bytes(BATCH, 2), bytes(2 * BATCH, 2));
     assert!(two < one + one / 2, "{two} bytes with two threads, {one} with one");
+    // Each thread has buffers of its own.
+    let alone = bytes(2 * BATCH, 1);
+    assert!(alone < two, "{alone} bytes where one thread is permitted, {two} with two");
 }

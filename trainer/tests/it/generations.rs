@@ -21,7 +21,7 @@ fn training_two_generations_publishes_two_models() {
     let weights = Weights::from_bytes(&weights).unwrap();
     assert_eq!(weights.shape().filters, config().network.filters);
     assert_ne!(weights, Weights::from_bytes(&run.models().get(1).unwrap().1).unwrap());
-    assert!(weights.clone().uncalibrated().calibrated(&examples(2, 6 * 16)).unwrap() == weights);
+    assert!(weights.clone().uncalibrated().calibrated(&examples(2, 6 * 16), 2).unwrap() == weights);
     assert_eq!(run.checkpoints().newest().unwrap().unwrap().step, 12);
 }
 

@@ -20,7 +20,7 @@ fn answers_of(model: &Model, count: usize) -> Vec<Vec<u32>> {
 fn stored_scales_survive_the_file_and_change_outputs_slightly() {
     for shape in [[tiny()].as_slice(), &kinds(tiny())].concat() {
         let weights = Weights::synthetic(shape, 2);
-        let calibrated = weights.clone().calibrated(&examples(100)).unwrap();
+        let calibrated = weights.clone().calibrated(&examples(100), 2).unwrap();
         let (file, plain) = (calibrated.to_bytes(), weights.to_bytes());
         assert_eq!(Weights::from_bytes(&file).unwrap(), calibrated);
         assert_eq!(calibrated.uncalibrated(), weights);
@@ -28,17 +28,24 @@ fn stored_scales_survive_the_file_and_change_outputs_slightly() {
         assert_ne!(int16(&file), int16(&plain), "the file's scales are in use");
         assert_eq!(
             int16(&plain),
-            int16(&weights.clone().calibrated(&[]).unwrap().to_bytes()),
+            int16(&weights.clone().calibrated(&[], 1).unwrap().to_bytes()),
             "own games are the default"
         );
     }
 }
 
 #[test]
+fn scales_do_not_depend_on_the_number_of_threads() {
+    let (weights, examples) = (Weights::synthetic(tiny(), 2), examples(100));
+    let [one, three, many] = [1, 3, 1000].map(|threads| weights.clone().calibrated(&examples, threads).unwrap());
+    assert!(one.has_scales() && one == three && one == many);
+}
+
+#[test]
 fn examples_of_another_board_are_not_used_for_calibration() {
     let game = synthetic::game("made-1", "worker", 1, Size::new(9).unwrap(), 50);
     let examples: Vec<Example> = game.examples().unwrap();
-    let error = Weights::synthetic(tiny(), 1).calibrated(&examples).unwrap_err();
+    let error = Weights::synthetic(tiny(), 1).calibrated(&examples, 1).unwrap_err();
     assert!(matches!(error, NetError::OtherBoard { .. }), "{error}");
 }
 

@@ -96,7 +96,7 @@ fn activations_without_scales_are_named() {
         let (.., data) = tensors.get_mut("stem.norm.bias").unwrap();
         data.chunks_exact_mut(4).for_each(|number| number.copy_from_slice(&3e38_f32.to_le_bytes()));
     });
-    let error = Weights::from_bytes(&file).unwrap().calibrated(&examples(16)).unwrap_err();
+    let error = Weights::from_bytes(&file).unwrap().calibrated(&examples(16), 1).unwrap_err();
     assert!(matches!(error, NetError::Cpu(cpu::CpuError::BadScales { layer: 1 })), "{error}");
 }
 
