@@ -127,7 +127,9 @@ fn make_recipes_quote_paths_of_the_checkout() {
     fs::create_dir(&checkout).unwrap();
     fs::copy(repository().join("Makefile"), checkout.join("Makefile")).unwrap();
     let mut make = Command::new("make");
-    make.current_dir(&checkout).env_remove("CARGO_TARGET_DIR").args(["--dry-run", "--no-print-directory"]);
+    // Cargo or make may run the tests, and have set these for itself.
+    make.current_dir(&checkout).env_remove("CARGO_TARGET_DIR").env_remove("MAKEFLAGS").env_remove("MAKELEVEL");
+    make.args(["--dry-run", "--no-print-directory"]);
     make.args(["test", "dist", "peers", "book", "deny", "fuzz", "cluster", "cluster-stop"]);
     let said = succeed(&mut make);
     for command in ["rm -f", "sort -u", "scripts/make-dist", "scripts/cluster start", "release/seeds"] {
