@@ -1,6 +1,7 @@
 //! Every overlay is accepted by the API server, and its controllers make the pods.
 
 use std::collections::BTreeMap;
+use std::fs;
 
 use serde_json::Value;
 use tests::repository;
@@ -23,7 +24,7 @@ fn expected(overlay: &str) -> BTreeMap<&'static str, usize> {
 /// Applies all overlays, one after the other; a warning of the server, an unknown field or a deprecated API is a failure.
 pub(crate) fn are_accepted(plane: &ControlPlane) {
     namespace(plane);
-    let overlays = std::fs::read_dir(repository().join("k8s/overlays")).unwrap();
+    let overlays = fs::read_dir(repository().join("k8s/overlays")).unwrap();
     for overlay in overlays.map(|entry| entry.unwrap().file_name().into_string().unwrap()) {
         let folder = format!("k8s/overlays/{overlay}");
         plane.run(&["apply", "--dry-run=server", "-k", &folder]);
@@ -42,23 +43,40 @@ pub(crate) fn are_accepted(plane: &ControlPlane) {
             api.list("/api/v1/namespaces/tengen/pods").unwrap().is_empty().then_some(())
         });
     }
-    prune_is_accepted(plane);
+    components_are_accepted(plane);
     plane.run(&["create", "namespace", "monitoring"]);
     plane.documented(&["apply", "-k", "k8s/monitoring"]);
 }
 
-/// The component that no overlay has, added to a copy of one as the page on disk space has it.
-fn prune_is_accepted(plane: &ControlPlane) {
-    let folder = plane.folder().join("prune");
-    std::fs::create_dir(&folder).unwrap();
-    let own = std::fs::read_to_string(repository().join("k8s/overlays/gpu/kustomization.yaml")).unwrap();
-    let with = own.replace("components: [", "components: [../../components/prune, ");
-    let with = with.replace("../../", &format!("{}/", from(&folder, "k8s")));
-    std::fs::write(folder.join("kustomization.yaml"), with).unwrap();
-    plane.run(&["apply", "-k", folder.to_str().unwrap()]);
+/// Components of which the pages speak, added to copies of overlays that do not have them.
+fn components_are_accepted(plane: &ControlPlane) {
+    // First, since the Jobs of another overlay could not be changed to these.
+    let small = with_components(plane, "small", &["prune", "web"]);
+    plane.run(&["apply", "--dry-run=server", "-k", &small]);
+    let gpu = with_components(plane, "gpu", &["prune"]);
+    plane.run(&["apply", "-k", &gpu]);
     plane.run(&["-n", "tengen", "create", "job", "prune-now", "--from=cronjob/prune"]);
     let pods = plane.wait("a pod of prune", |_| Some(plane.pods("prune")).filter(|pods| pods.len() == 1));
     assert!(mounts_no_token(&pods[0]), "{}", pods[0]);
+}
+
+/// A folder with a copy of an overlay that lists more components, before its own.
+fn with_components(plane: &ControlPlane, overlay: &str, components: &[&str]) -> String {
+    let folder = plane.folder().join(format!("{overlay}-with-more"));
+    fs::create_dir(&folder).unwrap();
+    for file in fs::read_dir(repository().join("k8s/overlays").join(overlay)).unwrap().map(Result::unwrap) {
+        fs::copy(file.path(), folder.join(file.file_name())).unwrap();
+    }
+    let kustomization = folder.join("kustomization.yaml");
+    let own = fs::read_to_string(&kustomization).unwrap();
+    let more: Vec<String> = components.iter().map(|component| format!("../../components/{component}")).collect();
+    let more = format!("components: [{}", more.join(", "));
+    let with = match own.split_once("components: [") {
+        Some((before, after)) => format!("{before}{more}, {after}"),
+        None => format!("{own}{more}]\n"),
+    };
+    fs::write(&kustomization, with.replace("../../", &format!("{}/", from(&folder, "k8s")))).unwrap();
+    folder.to_str().unwrap().to_owned()
 }
 
 fn mounts_no_token(pod: &Value) -> bool {
