@@ -171,3 +171,37 @@ impl fmt::Display for Reader {
         })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use config::Preset;
+    use go::Size;
+    use record::synthetic;
+    use store::{Manifest, ModelMetadata, Store, WindowSummary};
+
+    use super::*;
+
+    #[test]
+    fn shards_that_no_model_was_trained_on_need_the_games_of_their_window() {
+        let run = Store::in_memory().unwrap().run(&"tiny".parse().unwrap());
+        // The newest model has a window full of games, and no other reader wants more.
+        let settings = ["window.games=10", "resign.calibration_fraction=0.0", "selfplay.holdout_fraction=0.0"];
+        let config = Preset::Tiny.with(&settings).unwrap();
+        let size = Size::new(5).unwrap();
+        for number in 1..=5 {
+            let player = format!("tiny-{number}");
+            let games: Vec<_> = (0..10).map(|index| synthetic::game(&player, "w", index, size, 8)).collect();
+            run.games().publish(number, "w", &games).unwrap();
+            let metadata = ModelMetadata::new(run.name(), number, 10, &config);
+            run.models().publish(&metadata, "weights".into()).unwrap();
+        }
+        let publish = |generation, from_model| {
+            let window = WindowSummary { from_model, ..WindowSummary::default() };
+            run.shards().publish([], Manifest { generation, window, ..Manifest::default() }).unwrap();
+        };
+        publish(5, 0);
+        assert_eq!(needed(&run, &config).unwrap(), Needed { model: 4, by: Reader::Workers });
+        publish(6, 2);
+        assert_eq!(needed(&run, &config).unwrap(), Needed { model: 2, by: Reader::Shards });
+    }
+}

@@ -228,13 +228,19 @@ impl fmt::Display for Plan {
 #[cfg(test)]
 mod tests {
     use std::cell::RefCell;
+    use std::collections::BTreeMap;
+    use std::path::Path;
 
-    use store::Store;
+    use config::Preset;
+    use store::{Checkpoint, Manifest, ModelMetadata, Store};
 
     use super::*;
 
+    /// A set of evaluations that belongs to no model of the run.
+    const OTHER: &str = "ffffffffffffffff";
+
     #[test]
-    fn deletion_reports_the_files_of_all_kinds_and_pauses_between_them() {
+    fn deletion_reports_each_file_and_pauses_between_them() {
         let folder = tempfile::tempdir().unwrap();
         let run = Store::open(&folder.path().to_string_lossy()).unwrap().run(&"r".parse().unwrap());
         for path in ["sgf/000001/a.sgf", "sgf/000001/b.sgf", "quarantine/c.parquet", "quarantine/d.parquet"] {
@@ -268,5 +274,57 @@ mod tests {
         // One file of SGF and two of the quarantine are there.
         assert_eq!(delete(9), (vec![(0, 0), (1, 10), (2, 20)], 3));
         assert_eq!(delete(9), (vec![(0, 0)], 0));
+    }
+
+    /// The set of evaluations of a model.
+    fn set_of(run: &Run, number: u32) -> String {
+        run.models().described(number).unwrap().1[..16].to_owned()
+    }
+
+    /// Six models, of which 1, 2, 3 and 5 are retired and 3 was a champion; shards of the newest and of the next; three
+    /// checkpoints, since a trainer was killed before it deleted the first; evaluations of two models, and others.
+    fn trained_run(folder: &Path) -> Run {
+        let run = Store::open(&folder.to_string_lossy()).unwrap().run(&"tiny".parse().unwrap());
+        for number in 1..=6_u32 {
+            let step = 10 * u64::from(number);
+            let metadata = ModelMetadata::new(run.name(), number, step, &Preset::Tiny.config());
+            run.models().publish(&metadata, format!("weights {number}").into()).unwrap();
+            run.checkpoints().publish(&Checkpoint { step, files: BTreeMap::new() }).unwrap();
+        }
+        let old = folder.join("tiny/checkpoints/000000000001");
+        std::fs::create_dir_all(&old).unwrap();
+        std::fs::write(old.join("manifest.toml"), "step = 1\n[files]\n").unwrap();
+        let why = BTreeMap::from([("by", "test")]);
+        run.champions().put(3, &why).unwrap();
+        [1, 2, 3, 5].into_iter().for_each(|number| run.retirements().retire(number, &why).unwrap());
+        for generation in [6, 7] {
+            run.shards().publish([], Manifest { generation, ..Manifest::default() }).unwrap();
+        }
+        for set in [set_of(&run, 1), set_of(&run, 6), OTHER.to_owned()] {
+            run.store().evaluations(&set, None).unwrap().publish(&vec![0_u8; 8].into()).unwrap();
+        }
+        run
+    }
+
+    #[test]
+    fn objects_that_training_needs_and_those_of_others_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = trained_run(folder.path());
+        let prune = |keep: Retention| {
+            let plan = Plan::make(&run, &Preset::Tiny.config(), keep, 0).unwrap();
+            plan.delete(&run, &|_| false).unwrap().files
+        };
+        let weights = || -> Vec<u32> { (1..=6).filter(|&number| run.models().has_weights(number).unwrap()).collect() };
+        let segments = |set: &str| run.store().evaluations(set, None).unwrap().numbers().unwrap().len();
+        let [none, one, two] = [0, 1, 2].map(Keep::Count);
+        let keep = Retention { models: one, shards: none, checkpoints: two, evalcache: one, ..Retention::ALL };
+        assert_eq!(prune(keep), 4, "one of each kind");
+        assert_eq!(weights(), [2, 3, 4, 5, 6], "2 is kept by number");
+        assert_eq!(run.shards().generations().unwrap(), [7], "no model was trained on them");
+        assert_eq!(run.checkpoints().steps().unwrap(), [50, 60]);
+        assert_eq!([set_of(&run, 1).as_str(), set_of(&run, 6).as_str(), OTHER].map(segments), [0, 1, 1]);
+        assert_eq!(prune(Retention { models: none, checkpoints: none, ..Retention::ALL }), 2);
+        assert_eq!(weights(), [3, 4, 5, 6], "3 was a champion, and 5 is the parent of the newest");
+        assert_eq!(run.checkpoints().steps().unwrap(), [60], "a trainer continues from it");
     }
 }
