@@ -1,9 +1,9 @@
 //! Games, and everything that goes with them.
 
 use record::{Example, ExampleRows, GameRecord};
-use store::{FileRef, Run, Stem, StoreError};
+use store::{FileRef, Run, Stem, Store, StoreError};
 
-use crate::{in_folder, on_every_run, some_games, stored};
+use crate::{in_folder, killed, name, on_every_run, some_games, stored};
 
 fn file(worker: &str, time: u64) -> FileRef {
     FileRef { model: 1, stem: Stem::new(worker, time).unwrap() }
@@ -116,6 +116,22 @@ fn examples_without_their_games_do_not_count() {
     assert_eq!(run.games().files(1).unwrap(), [file("w", 1)]);
     assert_eq!(run.games().holdout_files(1).unwrap(), [file("w", 1)]);
     assert_eq!(run.games().indices(1, "w").unwrap().len(), 30);
+}
+
+#[test]
+fn games_count_only_once_all_their_files_are_written() {
+    let games = some_games("w", 0, 30);
+    // Of readable games, examples, held-out examples and games.
+    for writes in 0..4 {
+        let run = Store::in_memory().unwrap().run(&name("r"));
+        killed(&run, writes).games().publish_as(&file("w", 1), &games).unwrap_err();
+        assert_eq!(run.games().files(1).unwrap(), [], "{writes} of 4 writes");
+        // As its worker does when it is restarted.
+        publish(&run, &file("w", 1), 0, 30);
+        assert_eq!(run.games().files(1).unwrap(), [file("w", 1)]);
+        assert_eq!(run.examples().read(&file("w", 1)).unwrap().to_examples(), examples(&games, false));
+        assert_eq!(run.holdout().read(&file("w", 1)).unwrap().to_examples(), examples(&games, true));
+    }
 }
 
 #[test]

@@ -54,8 +54,10 @@ fn killed_writers_lose_and_break_nothing() {
         assert!(files.len() as u64 >= published, "games were lost");
         published = files.len() as u64;
         for (index, found) in files.iter().enumerate() {
-            assert_eq!((found, run.games().read(found).unwrap()), (&file(index as u64), stored(&games(index as u64))));
-            assert!(!run.examples().read(found).unwrap().is_empty());
+            let games = games(index as u64);
+            assert_eq!((found, run.games().read(found).unwrap()), (&file(index as u64), stored(&games)));
+            let examples: Vec<_> = games.iter().flat_map(|game| game.examples().unwrap()).collect();
+            assert_eq!(run.examples().read(found).unwrap().to_examples(), examples);
         }
         if let Some(checkpoint) = run.checkpoints().newest().unwrap() {
             assert!(checkpoint.files.values().all(|bytes| bytes.len() == 100_000 && bytes[0] == checkpoint.step as u8));

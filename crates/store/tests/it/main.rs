@@ -17,6 +17,7 @@ mod pruning;
 mod state;
 mod unreliable;
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use config::{RunConfig, RunName};
@@ -25,7 +26,7 @@ use record::{GameRecord, synthetic};
 use store::{Run, Store};
 use tempfile::TempDir;
 use testing::s3::Server;
-use testing::with_faults;
+use testing::{Access, with_faults, with_guard};
 
 /// One request in so many meets a fault.
 const ONE_IN: u32 = 10;
@@ -76,6 +77,13 @@ fn in_folder() -> (TempDir, Run) {
     let folder = TempDir::new().unwrap();
     let run = Store::open(folder.path().to_str().unwrap()).unwrap().run(&name("r"));
     (folder, run)
+}
+
+/// The run in a process that is killed after so many writes.
+fn killed(run: &Run, writes: usize) -> Run {
+    let made = AtomicUsize::new(0);
+    let guard = move |access: Access| access != Access::Put || made.fetch_add(1, Ordering::Relaxed) < writes;
+    with_guard(run.store(), guard).run(run.name())
 }
 
 fn name(text: &str) -> RunName {

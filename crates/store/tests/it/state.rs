@@ -6,7 +6,7 @@ use bytes::Bytes;
 use record::{ExampleRows, RatingRow};
 use store::{Checkpoint, Manifest, ModelMetadata, Pairing, Run, SampleSummary, Store, StoreError, WindowSummary};
 
-use crate::{config, name, on_every_run, on_every_store, some_games};
+use crate::{config, killed, name, on_every_run, on_every_store, some_games};
 
 #[test]
 fn run_is_created_once() {
@@ -100,6 +100,18 @@ fn shards_come_back_as_they_were() {
         assert!(matches!(error, StoreError::AlreadyExists { .. }), "{error}");
         assert_eq!(rows(&read_all(run, &published)), rows(&parts(0)));
     });
+}
+
+#[test]
+fn shards_exist_only_once_all_their_files_are_written() {
+    let run = Store::in_memory().unwrap().run(&name("r"));
+    // Of two parts and the manifest.
+    for writes in 0..3 {
+        killed(&run, writes).shards().publish(parts(0), manifest(2)).unwrap_err();
+        assert_eq!(run.shards().manifest(2).unwrap(), None, "{writes} of 3 writes");
+    }
+    let published = run.shards().publish(parts(0), manifest(2)).unwrap();
+    assert_eq!(rows(&read_all(&run, &published)), rows(&parts(0)));
 }
 
 #[test]
