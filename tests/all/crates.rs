@@ -1,6 +1,7 @@
 //! ARCHITECTURE.md says which crate may use which; cargo knows which does.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 use std::process::Command;
 
 use tests::repository;
@@ -122,6 +123,31 @@ fn shuffler_ships_without_libtorch() {
     assert!(!seen.contains("net") && !seen.contains("tch"), "the shuffler reaches {seen:?}");
 }
 
+/// What pure crates must not use: clock, threads, environment, files and global randomness.
+const IMPURE: &[&str] = &[
+    "std::time::Instant",
+    "std::time::Instant::now",
+    "std::time::SystemTime",
+    "std::time::SystemTime::now",
+    "std::thread::spawn",
+    "std::thread::scope",
+    "std::thread::sleep",
+    "std::env::var",
+    "std::env::var_os",
+    "std::env::vars",
+    "std::env::vars_os",
+    "std::env::args",
+    "std::env::args_os",
+    "std::fs::File",
+    "std::fs::OpenOptions",
+    "std::fs::read",
+    "std::fs::read_to_string",
+    "std::fs::write",
+    "std::collections::hash_map::RandomState",
+    "rand::rng",
+    "rand::random",
+];
+
 #[test]
 fn pure_crates_forbid_clock_files_and_global_randomness() {
     let rules = repository().join("crates/pure.clippy.toml").canonicalize().unwrap();
@@ -130,7 +156,48 @@ fn pure_crates_forbid_clock_files_and_global_randomness() {
         assert_eq!(own.canonicalize().unwrap(), rules, "{}", own.display());
     }
     let (pure, own) = (clippy_rules("crates/pure.clippy.toml"), clippy_rules("crates/mcts/clippy.toml"));
+    for rule in IMPURE {
+        assert!(pure.contains(*rule), "pure.clippy.toml lacks {rule}");
+    }
     assert_eq!(pure.difference(&own).collect::<Vec<_>>(), Vec::<&String>::new(), "mcts is pure, too");
+}
+
+/// The sources of the programs by path, without tests.
+fn program_sources() -> BTreeMap<String, String> {
+    let members = ["crates", "images", "selfplay", "shuffler", "trainer", "evaluator", "inference", "tengen", "web"];
+    let mut open: Vec<PathBuf> = members.iter().map(|member| repository().join(member)).collect();
+    let mut found = BTreeMap::new();
+    while let Some(path) = open.pop() {
+        let name = path.strip_prefix(repository()).unwrap().display().to_string();
+        if path.is_dir() {
+            if !name.ends_with("/tests") && name != "crates/testing" {
+                open.extend(std::fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+            }
+        } else if name.contains("/src/") && name.ends_with(".rs") && !name.ends_with("tests.rs") {
+            let text = std::fs::read_to_string(&path).unwrap();
+            let program = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+            found.insert(name, program.to_owned());
+        }
+    }
+    assert!(found.len() > 500, "{}", found.len());
+    found
+}
+
+/// Invariant 10 of ARCHITECTURE.md names them. Options with a variable are read by clap, in `main`.
+#[test]
+fn environment_is_read_by_few_files() {
+    let reads = |text: &str| ["env::var", "from_env("].iter().any(|call| text.contains(call));
+    let sources = program_sources();
+    let found: Vec<&str> = sources.iter().filter(|(_, text)| reads(text)).map(|(path, _)| path.as_str()).collect();
+    let known = [
+        "crates/gtp/src/engines/process.rs",
+        "crates/net/src/instruction_set.rs",
+        "crates/runtime/src/console.rs",
+        "crates/store/src/open.rs",
+        "tengen/src/doctor/host.rs",
+        "tengen/src/doctor/ports.rs",
+    ];
+    assert_eq!(found, known);
 }
 
 /// The paths that a clippy.toml disallows.
