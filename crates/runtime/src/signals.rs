@@ -39,12 +39,31 @@ pub(crate) fn listen(name: &'static str, stop: Stop) -> io::Result<()> {
 /// kills it.
 fn end_after(name: &'static str, limit: Duration) {
     let late = thread::Builder::new().name("deadline".to_owned()).spawn(move || {
-        thread::sleep(limit);
-        let limit = format::duration(limit);
-        console::notice(&format!("{name} did not finish within {limit}; discarding what is not published"));
-        signal_hook::low_level::exit(ExitClass::Preempted.code().into());
+        let code = expire(name, limit, thread::sleep);
+        signal_hook::low_level::exit(code);
     });
     if let Err(error) = late {
         tracing::warn!(%error, limit = %format::duration(limit), "shutdown may take longer than the limit");
+    }
+}
+
+/// Waits for the limit, once; returns the exit code of a process that is not done by then.
+fn expire(name: &str, limit: Duration, sleep: impl FnOnce(Duration)) -> i32 {
+    sleep(limit);
+    let limit = format::duration(limit);
+    console::notice(&format!("{name} did not finish within {limit}; discarding what is not published"));
+    ExitClass::Preempted.code().into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `tests/process.rs` has a process that exits then.
+    #[test]
+    fn shutdown_expires_after_its_limit() {
+        let mut waited = Vec::new();
+        let code = expire("actor", Duration::from_secs(9), |limit| waited.push(limit));
+        assert_eq!((waited, code), (vec![Duration::from_secs(9)], 4));
     }
 }
