@@ -166,16 +166,34 @@ mod tests {
         round(&mut stream, b"again").expect("it comes back");
     }
 
+    /// The proxy draws a fault for each piece, and a round has one piece there and one back.
     #[test]
-    fn faults_cut_streams() {
-        let proxy = Proxy::start(echo(), 4, 1).expect("a port is free");
-        let mut cut = 0;
-        for _ in 0..20 {
+    fn streams_meet_the_faults_that_are_drawn() {
+        let (target, mut met) = (echo(), Vec::new());
+        for seed in 0..20 {
+            let injector = FaultInjector::new(Fault::STREAM, 4, seed);
+            let drawn: Vec<Option<Fault>> = (0..20).map(|_| injector.draw()).collect();
+            let fatal = drawn.iter().position(|fault| fault.is_some_and(|fault| fault != Fault::Delayed));
+            let proxy = Proxy::start(target, 4, seed).expect("a port is free");
             let mut stream = TcpStream::connect(proxy.address()).expect("it accepts");
-            // What is lost never comes.
-            stream.set_read_timeout(Some(Duration::from_millis(100))).expect("a timeout can be set");
-            cut += u32::from((0..10).any(|_| round(&mut stream, &[1; 100]).is_err()));
+            for _ in 0..fatal.unwrap_or(drawn.len()) / 2 {
+                round(&mut stream, &[1; 100]).expect("it comes back, late or not");
+            }
+            if let Some(fault) = fatal.and_then(|piece| drawn[piece]) {
+                let is_lost = fault == Fault::ResponseLost;
+                // What is lost never comes; a stream that is cut may take its time on a machine under load.
+                let patience = is_lost.then_some(Duration::from_millis(50));
+                stream.set_read_timeout(patience).expect("a timeout can be set");
+                let error = round(&mut stream, &[1; 100]).expect_err("a fault is drawn");
+                let timed_out = matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut);
+                assert_eq!(timed_out, is_lost, "seed {seed}, {fault:?}: {error}");
+                met.push(fault);
+            }
+            let faults = drawn[..fatal.map_or(drawn.len(), |piece| piece + 1)].iter().flatten().count();
+            assert!(proxy.injected() as usize >= faults, "seed {seed}: {} of {faults}", proxy.injected());
         }
-        assert!(cut >= 15 && proxy.injected() >= cut, "{cut} of 20, {} faults", proxy.injected());
+        for fault in [Fault::RequestLost, Fault::ResponseLost, Fault::ResponseCut] {
+            assert!(met.contains(&fault), "no stream met {fault:?}: {met:?}");
+        }
     }
 }
