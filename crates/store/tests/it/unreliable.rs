@@ -71,11 +71,15 @@ fn concurrent_puts_of_name_have_one_winner() {
                 let writers: Vec<_> = (1..=WRITERS).map(|writer| scope.spawn(move || claim(writer))).collect();
                 writers.into_iter().filter_map(|writer| writer.join().unwrap()).collect()
             });
-            // The examples have a name too, and the first writer of that may find the games' name taken.
-            assert!(claims.len() <= 1, "{store:?}: {} writers think that they have published", claims.len());
-            for published in claims {
-                assert_eq!(run.games().read(&file(round)).unwrap(), stored(&published), "{store:?}");
-            }
+            let [published] = &claims[..] else {
+                panic!("{store:?}: {} writers think that they have published", claims.len());
+            };
+            assert_eq!(run.games().read(&file(round)).unwrap(), stored(published), "{store:?}");
+            // Of the others nothing is there, not even examples in the folder where the winner has none.
+            let (game, folders) = (&published[0], (run.examples(), run.holdout()));
+            let (own, other) = if game.holdout { (folders.1, folders.0) } else { folders };
+            assert_eq!(own.read(&file(round)).unwrap().to_examples(), game.examples().unwrap(), "{store:?}");
+            assert!(matches!(other.read(&file(round)), Err(StoreError::NotFound { .. })), "{store:?}");
         }
     });
 }
