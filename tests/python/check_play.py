@@ -196,19 +196,32 @@ def file_stays_until_the_browser_has_read_it(browser, server):
         assert not page.evaluate("window.revoked === true"), "the file is gone when its download begins"
 
 
+# Keeps what the page sends to the server.
+SENT = """{
+  const { send } = WebSocket.prototype;
+  window.sent = [];
+  WebSocket.prototype.send = function (text) { window.sent.push(text); send.call(this, text); };
+}"""
+
+
 def models_are_watched(browser, server):
-    with visitor(browser, server, "/play") as page:
+    with visitor(browser, server, "/play", prepare=lambda page: page.add_init_script(SENT)) as page:
         page.locator("#you").select_option("none")
         page.locator("#second select").select_option("uniform")
         start_game(page, visits="4")
         expect(page.locator("#player-B .name")).to_have_text("9x9-demo-1")
         expect(page.locator("#player-W .name")).to_have_text("uniform")
         moves_are(page, 3)
-        page.locator("#pause").click()
+        # No other move is requested. The click is in one call with both looks, since a game goes on between calls.
+        sent = page.evaluate(
+            "() => { const before = sent.length; document.getElementById('pause').click(); return sent.slice(before); }"
+        )
+        assert not any("genmove" in text for text in sent), sent
         expect(page.locator("#pause")).to_have_text("Resume")
         paused = int(page.locator("#graph input").input_value())
         page.locator("#pause").click()
         moves_are(page, paused + 2)
+        assert any("genmove" in text for text in page.evaluate("() => sent")), "requests of moves have another name"
         expect(page.locator("#undo")).to_be_disabled()
         expect(page.locator("#resign")).to_be_disabled()
         # The score ends a game that is watched.

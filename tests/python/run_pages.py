@@ -132,15 +132,25 @@ def plots_are_zoomed(browser, server):
 
 
 def other_games_are_watched_while_the_page_is_paused(browser, server):
-    with visitor(browser, server, "/play/watch?run=one") as page:
-        game = page.locator("#players a")
+    """The clocks of the page are set forward: no move is waited for."""
+    with visitor(browser, server, "/play/watch?run=one", prepare=lambda page: page.clock.install()) as page:
+        game, status = page.locator("#players a"), page.locator("#status")
         expect(game).to_have_attribute("href", re.compile("/games/"))
+        expect(status).to_have_text(re.compile("^Move "))
         page.locator("#pause").click()
+        expect(page.locator("#pause")).to_have_text("Resume")
+        paused = status.text_content()
+        page.clock.fast_forward(60_000)
+        assert status.text_content() == paused, "the game goes on while the page is paused"
         page.locator("#kind").select_option("match")
         expect(game).to_have_attribute("href", re.compile("/matches/"))
         first = game.get_attribute("href")
         page.locator("#skip").click()
         expect(game).not_to_have_attribute("href", first)
+        page.clock.fast_forward(60_000)
+        assert status.text_content() == paused, "another game begins while the page is paused"
+        page.locator("#pause").click()
+        expect(status).not_to_have_text(paused)
 
 
 def pages_are_whole_without_scripts(browser, server, pages):
