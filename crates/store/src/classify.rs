@@ -133,6 +133,8 @@ pub(crate) fn system_error(error: &object_store::Error) -> Option<&io::Error> {
 
 #[cfg(test)]
 mod tests {
+    use exit_class::{Classified, ExitClass};
+
     use super::*;
 
     fn said(text: &str) -> String {
@@ -190,6 +192,24 @@ mod tests {
         for code in ["SignatureDoesNotMatch", "InvalidAccessKeyId", "RequestTimeTooSkewed", "ExpiredToken", "SlowDown"]
         {
             assert!(!server(&format!("403 Forbidden: <Error><Code>{code}</Code>")), "{code}");
+        }
+    }
+
+    /// A test of a real folder says nothing where it runs as root.
+    #[test]
+    fn folder_without_permission_refuses_writes() {
+        let denied = || io::Error::from_raw_os_error(13);
+        let errors = [
+            object_store::Error::Generic { store: "LocalFileSystem", source: denied().into() },
+            object_store::Error::PermissionDenied { path: "r/x".to_owned(), source: denied().into() },
+        ];
+        for error in errors {
+            for doing in ["write", "delete"] {
+                let found = store_error("/s", doing, "/s/r/x".to_owned(), &error);
+                assert_eq!(found.class(), ExitClass::StoreRefuses, "{doing}: {found}");
+            }
+            let found = store_error("/s", "read", "/s/r/x".to_owned(), &error);
+            assert_eq!(found.class(), ExitClass::StoreUnreachable, "{found}");
         }
     }
 
