@@ -19,9 +19,11 @@ fn ratings_agree_with_other_peoples_arithmetic() {
 fn python_opens_every_file_of_a_run() {
     let Some(site) = require(Tool::Python) else { return };
     let store = TestStore::new();
-    succeed(
-        store.program("tengen").arg("run").arg(repository().join("configs/tiny.toml")).args(["--set", "loop.models=1"]),
-    );
+    let mut tengen = store.program("tengen");
+    tengen.arg("run").arg(repository().join("configs/tiny.toml"));
+    // Games of a trained model give a threshold, with this many calibration games.
+    let settings = ["loop.models=2", "loop.final_games=2", "resign.calibration_fraction=0.5"];
+    succeed(tengen.args(settings.iter().flat_map(|set| ["--set", set])));
     let open_run = || {
         let mut python = Command::new("python3");
         python.env("PYTHONPATH", &site).arg(repository().join("python/open_run.py")).arg(store.path().join("tiny"));
@@ -40,7 +42,7 @@ fn python_opens_every_file_of_a_run() {
     assert!(said.contains("numbers of the page are those of the store"), "{said}");
 
     // As after a process that was killed between its weights and the metadata.
-    let model = store.path().join("tiny/models/000001");
+    let model = store.path().join("tiny/models/000002");
     let (plain, published) = ("weights.safetensors", "weights-0123456789ab.safetensors");
     std::fs::rename(model.join(plain), model.join(published)).unwrap();
     std::fs::write(model.join(plain), "of the killed process").unwrap();

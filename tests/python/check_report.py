@@ -81,6 +81,8 @@ def main() -> None:
         for name in ["black_won", "white_won", "drawn"]:
             same(f"{names}, {name}", pairing[name], played[names][name])
 
+    folders = sorted(int(Path(folder).name) for folder in glob.glob(f"{run}/games/[0-9]*"))
+    same("models with games", [model["number"] for model in facts["models"]], folders)
     for model in facts["models"]:
         files = f"{run}/games/{model['number']:06}/*.parquet"
         played = f"(SELECT DISTINCT ON (id) * FROM '{files}' WHERE black <> 'human' OR white <> 'human')"
@@ -89,6 +91,7 @@ def main() -> None:
         counts(f"model {model['number']}", model, row)
 
     files = sorted(glob.glob(str(run / "resign" / "*.toml")))
+    assert files, "the run has thresholds"
     same("thresholds", len(facts["thresholds"]), len(files))
     for shown, file in zip(facts["thresholds"], files):
         for name, value in tomllib.loads(Path(file).read_text()).items():
@@ -101,11 +104,14 @@ def main() -> None:
     logged = {(line["set"], line["step"]): line for line in lines}
     sets = {"training": "train", "validation": "holdout", "human games": "human"}
     for name, plot in {"policy": "policy-loss", "value": "value-loss", "accuracy": "accuracy"}.items():
-        for curve in facts["plots"][plot]["series"]:
+        series = facts["plots"][plot]["series"]
+        assert {"training", "validation"} <= {curve["name"] for curve in series if curve["x"]}, f"{plot} has both curves"
+        for curve in series:
             for step, shown in zip(curve["x"], curve["y"]):
                 same(f"{name} at step {step}", shown, logged[sets[curve["name"]], int(step)][name])
 
     begun = min(int(Path(file).stem.split("-")[-1]) for file in glob.glob(str(run / "games" / "000000" / "*.parquet"))) / 1e3
+    assert any(shown["hours"] is not None for shown in facts["players"]), "models have the hours that they took"
     for shown in facts["players"]:
         if shown["hours"] is not None:
             ended = max(line["time"] for line in lines if line["generation"] == shown["number"])
