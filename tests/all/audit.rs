@@ -47,6 +47,14 @@ impl Victim {
         self.store.path().join("tiny").join(folder).join(format!("{}.{extension}", self.file))
     }
 
+    /// What problems of the other files of games, of their examples and of results begin with.
+    fn others(&self) -> Vec<String> {
+        let name = |path: String| self.store.path().join("tiny").join(path).display().to_string();
+        let files = self.run.games().files_since(0).unwrap().into_iter().filter(|file| *file != self.file);
+        let names = files.flat_map(|file| ["games", "examples", "holdout"].map(|of| format!("{of}/{file}.parquet")));
+        names.chain(["matches/".to_owned()]).map(name).collect()
+    }
+
     /// Publishes the file of games anew, with something about them changed.
     fn change(&self, change: impl Fn(&mut Vec<GameRecord>)) {
         let mut games = whole_games(&self.run, &self.file);
@@ -244,6 +252,7 @@ fn audit_finds_planted_damage_alone() {
 
     for (what, plant, expected) in DAMAGES.into_iter().chain(MORE) {
         let victim = Victim::of(&sound);
+        let others = victim.others();
         plant(&victim);
         let output = victim.audit();
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
@@ -251,6 +260,8 @@ fn audit_finds_planted_damage_alone() {
         let line = said.lines().find(|line| line.contains(expected));
         let line = line.unwrap_or_else(|| panic!("{what}: nothing says \"{expected}\":\n{said}"));
         assert!(line.starts_with(&*victim.store.path().to_string_lossy()), "it says where: {line}");
+        let of_others = said.lines().find(|line| others.iter().any(|other| line.starts_with(other)));
+        assert_eq!(of_others, None, "{what}: it names a sound file");
     }
 }
 
