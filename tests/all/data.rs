@@ -4,7 +4,8 @@ use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
-use record::{examples, games, ratings};
+use record::{EndReason, GameRecord, Outcome, examples, games, ratings};
+use store::{Run, Store};
 use testing::{Tool, require};
 use tests::{TestStore, repository, succeed};
 
@@ -58,8 +59,8 @@ fn every_column_of_every_table_is_documented() {
     assert!(missing.is_empty(), "docs/DATA.md: {missing}");
 }
 
-/// The blocks of the document in one language.
-fn blocks(language: &str) -> Vec<String> {
+/// The blocks of the document in one language. Those of `py` need PyTorch.
+pub(crate) fn blocks(language: &str) -> Vec<String> {
     let text = document();
     let fence = format!("```{language}\n");
     text.split(&fence).skip(1).map(|rest| rest.split("```").next().unwrap().to_owned()).collect()
@@ -84,6 +85,11 @@ fn finished() -> Option<Finished> {
 }
 
 impl Finished {
+    fn run(&self) -> Run {
+        let place = self.folder.path().join("store");
+        Store::open(&place.to_string_lossy()).unwrap().run(&"tiny".parse().unwrap())
+    }
+
     /// What a Python script prints.
     fn python(&self, script: &str) -> String {
         let mut python = Command::new("python3");
@@ -98,23 +104,76 @@ impl Finished {
     }
 }
 
-#[test]
-fn python_scripts_of_the_document_print_the_documented_output() {
-    let Some(finished) = finished() else { return };
-    let scripts = blocks("python");
-    assert_eq!(scripts.len(), 3);
-    for (script, expected) in scripts.iter().zip(["black_wins", "pass", "winner_min_value: worst root value"]) {
-        let said = finished.python(script);
-        assert!(said.contains(expected), "{script}\n{said}");
+/// Whether numbers are what is expected, but for their rounding.
+fn are_near(found: &[f64], expected: &[f64], rounding: f64) -> bool {
+    let near = |(found, expected): (&f64, &f64)| (found - expected).abs() < 0.51 * rounding;
+    found.len() == expected.len() && found.iter().zip(expected).all(near)
+}
+
+/// The first script: results by model.
+fn shows_results(said: &str, run: &Run) {
+    let models = run.games().models().unwrap();
+    assert_eq!(models, [0, 1, 2]);
+    for model in models {
+        let files = run.games().files(model).unwrap();
+        let games: Vec<GameRecord> = files.iter().flat_map(|file| run.games().read(file).unwrap()).collect();
+        let mean = |of: fn(&GameRecord) -> f64| games.iter().map(of).sum::<f64>() / games.len() as f64;
+        let row = said.lines().find(|line| line.contains(&games[0].black)).unwrap_or_default();
+        let cells: Vec<f64> = row.split('│').filter_map(|cell| cell.trim().parse().ok()).collect();
+        let [count, moves, black_wins, resigned] = cells[..] else { panic!("{row:?} in\n{said}") };
+        assert_eq!(count, games.len() as f64, "{row}");
+        assert!(are_near(&[moves], &[mean(|game| game.turns.len() as f64)], 0.1), "{row}");
+        let wins = mean(|game| f64::from(u8::from(game.outcome == Outcome::Black)));
+        let resignations = mean(|game| f64::from(u8::from(game.end == EndReason::Resignation)));
+        assert!(are_near(&[black_wins, resigned], &[wins, resignations], 0.01), "{row}");
     }
+}
+
+/// The second: the policy target of an example of the file that is last by its path.
+fn shows_a_policy(said: &str, run: &Run) {
+    let (head, body) = said.split_once('\n').unwrap();
+    // All games of a file may be in the validation set.
+    let files = run.games().files_since(0).unwrap().into_iter().filter(|file| run.examples().read(file).is_ok());
+    let file = files.max_by_key(ToString::to_string).unwrap();
+    let example = run.examples().read(&file).unwrap().to_examples().remove(0);
+    let (model, turn, to_move) = (&example.model, example.turn, example.to_move.sign());
+    assert_eq!(head, format!("{model} turn {turn} to move {to_move}"));
+    let visits: u32 = example.visits.iter().map(|&(_, count)| count).sum();
+    let mut expected = vec![0.0; example.size.moves()];
+    for &(mv, count) in &example.visits {
+        expected[usize::from(mv)] = f64::from(count) / f64::from(visits);
+    }
+    let numbers = body.split(|c: char| !c.is_ascii_digit() && c != '.');
+    let numbers: Vec<f64> = numbers.filter_map(|number| number.parse().ok()).collect();
+    assert!(are_near(&numbers, &expected, 0.01), "{said}\n{expected:?}");
+}
+
+/// The third: the columns as the document lists them.
+fn shows_the_columns(said: &str) {
+    let described: String = columns!(games::schema()).collect();
+    assert_eq!(said.lines().next(), Some(games::VERSION));
+    for line in said.lines().skip(1) {
+        let (name, doc) = line.split_once(": ").unwrap();
+        let is_described = |row: &str| row.starts_with(&format!("- `{name}` (")) && row.ends_with(&format!("): {doc}"));
+        assert!(described.lines().any(is_described), "{line}");
+    }
+    assert_eq!(said.lines().count(), 1 + described.lines().count());
+}
+
+#[test]
+fn python_scripts_of_the_document_print_what_the_run_has() {
+    let Some(finished) = finished() else { return };
+    let [results, policy, columns] = &blocks("python")[..] else { panic!("the document has three scripts") };
+    shows_results(&finished.python(results), &finished.run());
+    shows_a_policy(&finished.python(policy), &finished.run());
+    shows_the_columns(&finished.python(columns));
 }
 
 #[test]
 fn sql_of_the_document_gives_the_published_threshold_from_files_and_archives() {
     let Some(finished) = finished() else { return };
     let found = finished.threshold();
-    let place = finished.folder.path().join("store");
-    let run = store::Store::open(&place.to_string_lossy()).unwrap().run(&"tiny".parse().unwrap());
+    let (place, run) = (finished.folder.path().join("store"), finished.run());
     let published = run.resign().newest().unwrap().unwrap();
     assert_eq!(published.games, 10, "the newest of more");
     assert!((found - f64::from(published.threshold)).abs() < 1e-6, "DuckDB: {found}, published: {published:?}");

@@ -130,6 +130,14 @@ fn package_opens_models_in_pytorch() {
         assert!(said.contains("8 positions agree"), "{inputs}: {said}");
     }
 
+    let [script] = &crate::data::blocks("py")[..] else { panic!("one script of docs/DATA.md needs PyTorch") };
+    let model = store.path().join("tactics/models/000002").display().to_string();
+    let mut python = Command::new(&interpreter);
+    python.env("PYTHONPATH", &site).current_dir(repository()).args(["-B", "-c"]);
+    let said = succeed(python.arg(script.replace("store/9x9/models/000020", &model)));
+    // Five rows of the policy.
+    assert!(said.starts_with("tensor([[") && said.lines().count() >= 5 && !said.contains("nan"), "{said}");
+
     let said = succeed(notebook(&mut Command::new(&interpreter), &python_path, &store));
     assert!(said.contains("with_pytorch") && said.contains("held-out: 0."), "{said}");
 }

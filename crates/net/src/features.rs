@@ -199,6 +199,22 @@ mod tests {
         assert_eq!((seen[14].as_slice(), seen[15].as_slice()), (&[1; 25][..], &[128 + 14; 25][..]));
     }
 
+    /// docs/DATA.md fills the planes of the empty board by their numbers.
+    #[test]
+    fn features_of_the_empty_board_are_those_of_the_document() {
+        let document = std::fs::read_to_string(testing::repository().join("docs/DATA.md")).unwrap();
+        let filled = |line: &str| {
+            let (plane, value) = line.strip_prefix("planes[0, ")?.split_once("] = ")?;
+            let terms = value.split('#').next()?.split('-').map(|term| term.trim().parse::<u8>().unwrap());
+            Some((plane.parse::<usize>().unwrap(), terms.reduce(|value, term| value - term)?))
+        };
+        let filled: Vec<(usize, u8)> = document.lines().filter_map(filled).collect();
+        let seen = planes(&game(&[]), 7.0);
+        assert!(seen.iter().all(|plane| plane.iter().all(|byte| *byte == plane[0])));
+        let others = seen.iter().map(|plane| plane[0]).enumerate().filter(|&(_, byte)| byte != 0);
+        assert_eq!(filled, others.collect::<Vec<_>>());
+    }
+
     #[test]
     fn ko_is_over_when_both_have_looked_away() {
         let seen = planes(&game(&[&KO[..], &[25, 25]].concat()), 7.0);
