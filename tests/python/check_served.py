@@ -6,6 +6,7 @@ of the web server is read from the cache in FOLDER.
 """
 
 import contextlib
+import os
 import re
 import socket
 import subprocess
@@ -20,9 +21,12 @@ GAME = "(;GM[1]FF[4]SZ[9]KM[7];B[ee];W[ce];B[dc];W[gc];B[gd];W[fd];B[fc];W[ge];B
 
 
 def free_address():
+    """An address for a server that is restarted: on a loopback address of this process, where no other one takes the port."""
+    process = os.getpid()
+    host = f"127.{1 + (process >> 16)}.{process >> 8 & 255}.{process & 255}"
     with socket.socket() as held:
-        held.bind(("127.0.0.1", 0))
-        return f"127.0.0.1:{held.getsockname()[1]}"
+        held.bind((host, 0))
+        return f"{host}:{held.getsockname()[1]}"
 
 
 class Inference:

@@ -39,8 +39,7 @@ pub(crate) struct Host {
 impl Host {
     pub(crate) fn find() -> Host {
         let read = |path| fs::read_to_string(path).unwrap_or_default();
-        let memory = read("/proc/meminfo");
-        let kilobytes = |key| field(&memory, key).and_then(|text| text.strip_suffix(" kB")?.parse::<u64>().ok());
+        let [memory, memory_available] = memory(&read("/proc/meminfo"));
         let release = read("/etc/os-release");
         let distribution =
             release.lines().find_map(|line| line.strip_prefix("PRETTY_NAME=")).map(|n| n.trim_matches('"'));
@@ -50,11 +49,17 @@ impl Host {
             system: parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(" "),
             cpu: field(&read("/proc/cpuinfo"), "model name").unwrap_or("unknown").to_owned(),
             cores: std::thread::available_parallelism().map_or(1, usize::from),
-            memory: kilobytes("MemTotal").map(|kb| kb << 10),
-            memory_available: kilobytes("MemAvailable").map(|kb| kb << 10),
+            memory,
+            memory_available,
             variables: VARIABLES.into_iter().filter_map(|name| Some((name, env::var(name).ok()?))).collect(),
         }
     }
+}
+
+/// Bytes of memory, and those that could be used now, by `/proc/meminfo`.
+fn memory(text: &str) -> [Option<u64>; 2] {
+    let bytes = |key| Some(field(text, key)?.strip_suffix(" kB")?.parse::<u64>().ok()? << 10);
+    ["MemTotal", "MemAvailable"].map(bytes)
 }
 
 /// The first value of a key in lines of `key: value`.
@@ -75,9 +80,17 @@ mod tests {
     }
 
     #[test]
+    fn memory_is_in_bytes() {
+        let text = "MemTotal:          32768 kB\nMemFree:            1024 kB\nMemAvailable:       4096 kB\n";
+        assert_eq!(memory(text), [Some(32 << 20), Some(4 << 20)]);
+        assert_eq!(memory("MemTotal: 7\n"), [None, None]);
+    }
+
+    /// Of how much is available a container may say anything.
+    #[test]
     fn this_machine_has_a_cpu_and_memory() {
         let host = Host::find();
-        assert!(host.cores > 0 && host.memory > host.memory_available, "{host:?}");
+        assert!(host.cores > 0 && host.memory > Some(0) && host.memory_available.is_some(), "{host:?}");
         assert!(host.system.starts_with("linux "), "{host:?}");
     }
 }
