@@ -134,6 +134,13 @@ impl<T: Clone> Queue<T> {
         forgotten
     }
 
+    /// The busy period is over: nothing waits and nothing is on the device.
+    pub(crate) fn begin_anew(&mut self) {
+        for lane in &mut self.lanes {
+            lane.clients.clear();
+        }
+    }
+
     /// The next rows for a device that evaluates up to `batch` positions, and waits up to `wait` for a full batch.
     pub(crate) fn next(&mut self, now: Instant, batch: usize, wait: Duration) -> Next<T> {
         let mut until: Option<Instant> = None;
@@ -190,13 +197,13 @@ impl<T: Clone> Queue<T> {
 }
 
 impl<T> Lane<T> {
-    /// Forgets clients that wait for nothing and have had no more than their share. When no client waits, all begin anew; the
-    /// clock would stand still for clients that come once.
+    /// Forgets clients that wait for nothing and have had no more than their share, and all that wait for nothing where they
+    /// are many: the clock stands still for clients that come once.
     fn prune(&mut self) {
         let clock = self.clock;
         self.clients.retain(|_, client| !client.waiting.is_empty() || client.served > clock);
         let idle = self.clients.values().filter(|client| client.waiting.is_empty()).count();
-        if idle == self.clients.len() || idle > IDLE {
+        if idle > IDLE {
             self.clients.retain(|_, client| !client.waiting.is_empty());
         }
     }
@@ -305,12 +312,24 @@ mod tests {
         assert_ne!(served[..3], ["late"; 3], "it waits its turn: {served:?}");
     }
 
+    /// Else one that sends its next batch when it has the last one would be first each time.
+    #[test]
+    fn queue_remembers_a_client_whose_batch_is_on_the_device() {
+        let mut test = Test::new();
+        test.push(1, 8, "first");
+        assert_eq!(test.next(8).len(), 1);
+        test.push(1, 8, "again");
+        test.push(2, 8, "other");
+        assert_eq!(test.all(8), ["other", "again"]);
+    }
+
     #[test]
     fn queue_forgets_clients_that_come_once() {
         let mut test = Test::new();
         for client in 0..1000 {
             test.push(client, 8, "one by one");
             assert_eq!(test.next(8).len(), 1);
+            test.queue.begin_anew();
             assert!(test.queue.lanes[1].clients.is_empty(), "client {client}");
         }
         // There is always one that waits.

@@ -130,6 +130,9 @@ impl Scheduler {
         let rate = positions as f64 / time.as_secs_f64().max(1e-6);
         let mut state = self.lock();
         state.in_flight -= 1;
+        if state.in_flight == 0 && state.queue.positions() == 0 {
+            state.queue.begin_anew();
+        }
         state.is_failing = evaluated.is_err();
         // How fast a device fails is not how fast it evaluates.
         if evaluated.is_ok() {
