@@ -42,6 +42,17 @@ impl Turns {
 
 type Loaded = Result<Arc<Network>, Refusal>;
 
+/// Batches of the models in memory are under way, so that there is no space for another.
+#[derive(Debug)]
+struct InUse;
+
+/// Why a model is not made ready.
+enum Unready {
+    /// It has to wait for space, which is no failure.
+    InUse,
+    Failed(Refusal),
+}
+
 /// The networks in memory.
 pub(crate) struct Cache {
     provider: Arc<dyn ModelProvider>,
@@ -120,7 +131,7 @@ impl Cache {
     fn find_or_load(self: &Arc<Self>, key: &ModelKey) -> Result<Loaded, watch::Receiver<Option<Loaded>>> {
         let mut state = self.lock();
         if let Some(known) = state.ready(key) {
-            return Ok(known);
+            return Ok(known.map_err(Refusal::from));
         }
         state.failed.retain(|_, (failed, _)| failed.elapsed() < FAILED);
         if let Some((_, refusal)) = state.failed.get(key) {
@@ -152,32 +163,33 @@ impl Cache {
         let (cache, wanted) = (Arc::clone(self), key.clone());
         let began = Instant::now();
         let loaded = tokio::task::spawn_blocking(move || cache.load_blocking(&wanted)).await;
-        let loaded = loaded.unwrap_or_else(|_| Err(lost()));
+        let loaded = loaded.unwrap_or_else(|_| Err(Unready::Failed(lost())));
         match &loaded {
             Ok(network) => {
                 metrics::INFERENCE_LOADS.add(1);
                 let (digest, took) = (network.digest, format::duration(began.elapsed()));
                 tracing::info!(model = %key, %digest, network = %network.shape, took, "model ready");
             }
-            Err(refusal) => {
+            Err(Unready::InUse) => tracing::debug!(model = %key, "model waits for space"),
+            Err(Unready::Failed(refusal)) => {
                 metrics::INFERENCE_LOAD_FAILURES.add(1);
                 tracing::warn!(model = %key, reason = %refusal, "model cannot be loaded");
             }
         }
-        loaded
+        loaded.map_err(Refusal::from)
     }
 
-    fn load_blocking(&self, key: &ModelKey) -> Loaded {
+    fn load_blocking(&self, key: &ModelKey) -> Result<Arc<Network>, Unready> {
         let found = self.provider.find(&key.run, key.number).map_err(refusal)?;
         let Found { digest, bytes, open } = found;
         if let Some(wanted) = key.digest.filter(|wanted| *wanted != digest) {
             let other = format!("{key} has the digest {digest} in this server's store, and the client wants {wanted}");
-            return Err(Refusal::new(Status::NotFound, other));
+            return Err(Refusal::new(Status::NotFound, other).into());
         }
         if bytes > self.bound {
             let [takes, most] = [bytes.div_ceil(MIB), self.bound / MIB];
             let large = format!("{key} takes {takes} MiB, and --model-mib of this server is {most}");
-            return Err(Refusal::new(Status::NotFound, large));
+            return Err(Refusal::new(Status::NotFound, large).into());
         }
         let opening = match self.begin(key, digest, bytes)? {
             Begun::Ready(network) => return Ok(network),
@@ -200,7 +212,7 @@ impl Cache {
     }
 
     /// Evicts models for one, unless it is in memory. One that is being opened under another name is waited for.
-    fn begin(&self, key: &ModelKey, digest: Digest, bytes: u64) -> Result<Begun<'_>, Refusal> {
+    fn begin(&self, key: &ModelKey, digest: Digest, bytes: u64) -> Result<Begun<'_>, InUse> {
         let mut state = self.lock();
         state.names.insert((key.run.clone(), key.number), digest);
         while state.opening.contains_key(&digest) {
@@ -241,14 +253,14 @@ impl Drop for Opening<'_> {
 
 impl State {
     /// The network, if it is in memory, or a refusal while it is to make space for another.
-    fn ready(&mut self, key: &ModelKey) -> Option<Loaded> {
+    fn ready(&mut self, key: &ModelKey) -> Option<Result<Arc<Network>, InUse>> {
         let digest = match key.digest {
             Some(digest) => digest,
             None => *self.names.get(&(key.run.clone(), key.number))?,
         };
         let ready = self.ready.get_mut(&digest)?;
         if ready.closing.is_some_and(|until| Instant::now() < until) {
-            return Some(Err(in_use()));
+            return Some(Err(InUse));
         }
         self.uses += 1;
         ready.used = self.uses;
@@ -257,7 +269,7 @@ impl State {
 
     /// Evicts the networks that were used least recently and of which no batch is under way, until the rest and those that are
     /// being opened take at most so many bytes. Where that cannot be, evicts none, and has others make space.
-    fn make_room(&mut self, bytes: u64, turns: Turns) -> Result<(), Refusal> {
+    fn make_room(&mut self, bytes: u64, turns: Turns) -> Result<(), InUse> {
         let opening: u64 = self.opening.values().sum();
         let mut taken = opening + self.ready.values().map(|ready| ready.network.bytes).sum::<u64>();
         let idle = self.ready.iter().filter(|(_, ready)| Arc::strong_count(&ready.network) == 1);
@@ -265,7 +277,7 @@ impl State {
         let needed = taken - idle.iter().map(|(_, _, bytes)| bytes).sum::<u64>();
         if needed > bytes {
             self.close(needed - bytes, turns);
-            return Err(in_use());
+            return Err(InUse);
         }
         idle.sort_unstable_by_key(|&(used, ..)| used);
         for (_, digest, freed) in idle {
@@ -327,9 +339,32 @@ fn refusal(error: ProviderError) -> Refusal {
     }
 }
 
-fn in_use() -> Refusal {
-    let busy = "the models in memory are in use; raise --model-mib, ask another server, or try later";
-    Refusal::new(Status::Unavailable, busy).retry_after(FAILED)
+impl From<InUse> for Refusal {
+    fn from(_: InUse) -> Refusal {
+        let busy = "the models in memory are in use; raise --model-mib, ask another server, or try later";
+        Refusal::new(Status::Unavailable, busy).retry_after(FAILED)
+    }
+}
+
+impl From<InUse> for Unready {
+    fn from(_: InUse) -> Unready {
+        Unready::InUse
+    }
+}
+
+impl From<Refusal> for Unready {
+    fn from(refusal: Refusal) -> Unready {
+        Unready::Failed(refusal)
+    }
+}
+
+impl From<Unready> for Refusal {
+    fn from(unready: Unready) -> Refusal {
+        match unready {
+            Unready::InUse => InUse.into(),
+            Unready::Failed(refusal) => refusal,
+        }
+    }
 }
 
 fn lost() -> Refusal {

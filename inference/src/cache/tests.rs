@@ -121,6 +121,9 @@ async fn cache_keeps_models_of_which_batches_are_under_way() {
     let [one, two] = [cache.get(&key(1)).await.unwrap(), cache.get(&key(2)).await.unwrap()];
     let refusal = cache.get(&key(3)).await.err().unwrap();
     assert_eq!((refusal.status, refusal.retry_after), (Status::Unavailable, Some(FAILED)));
+    // Which is no failure for an alert; one that is missing is.
+    assert!(matches!(cache.load_blocking(&with_digest(3)), Err(Unready::InUse)));
+    assert!(matches!(cache.load_blocking(&key(11)), Err(Unready::Failed(_))));
     drop(one);
     cache.get(&key(4)).await.unwrap();
     assert!(cache.ready(&key(1)).is_none() && cache.ready(&key(2)).is_some());
