@@ -78,6 +78,8 @@ struct State {
     opening: HashMap<Digest, u64>,
     /// The digests of models that were loaded by their names.
     names: HashMap<(RunName, u32), Digest>,
+    /// The bytes of models that were found and fit into memory.
+    sizes: HashMap<Digest, u64>,
     uses: u64,
 }
 
@@ -180,20 +182,20 @@ impl Cache {
     }
 
     fn load_blocking(&self, key: &ModelKey) -> Result<Arc<Network>, Unready> {
-        let found = self.provider.find(&key.run, key.number).map_err(refusal)?;
-        let Found { digest, bytes, open } = found;
-        if let Some(wanted) = key.digest.filter(|wanted| *wanted != digest) {
-            let other = format!("{key} has the digest {digest} in this server's store, and the client wants {wanted}");
-            return Err(Refusal::new(Status::NotFound, other).into());
-        }
-        if bytes > self.bound {
-            let [takes, most] = [bytes.div_ceil(MIB), self.bound / MIB];
-            let large = format!("{key} takes {takes} MiB, and --model-mib of this server is {most}");
-            return Err(Refusal::new(Status::NotFound, large).into());
-        }
-        let opening = match self.begin(key, digest, bytes)? {
-            Begun::Ready(network) => return Ok(network),
-            Begun::Opening(opening) => opening,
+        // Without space the weights are not read, which take a download of many MiB for each attempt.
+        let begun = self.size(key).map(|(digest, bytes)| self.begin(key, digest, bytes)).transpose()?;
+        let early = match begun {
+            Some(Begun::Ready(network)) => return Ok(network),
+            Some(Begun::Opening(opening)) => Some(opening),
+            None => None,
+        };
+        let Found { digest, bytes, open } = self.find(key)?;
+        let opening = match early.filter(|opening| opening.digest == digest) {
+            Some(opening) => opening,
+            None => match self.begin(key, digest, bytes)? {
+                Begun::Ready(network) => return Ok(network),
+                Begun::Opening(opening) => opening,
+            },
         };
         let network =
             Network::new(NetworkId(self.ids.fetch_add(1, Ordering::Relaxed)), digest, open().map_err(refusal)?, bytes);
@@ -211,10 +213,36 @@ impl Cache {
         Ok(network)
     }
 
+    /// Finds a model that fits into memory, and remembers what it is.
+    fn find(&self, key: &ModelKey) -> Result<Found, Refusal> {
+        let found = self.provider.find(&key.run, key.number).map_err(refusal)?;
+        let Found { digest, bytes, .. } = found;
+        if let Some(wanted) = key.digest.filter(|wanted| *wanted != digest) {
+            let other = format!("{key} has the digest {digest} in this server's store, and the client wants {wanted}");
+            return Err(Refusal::new(Status::NotFound, other));
+        }
+        if bytes > self.bound {
+            let [takes, most] = [bytes.div_ceil(MIB), self.bound / MIB];
+            let large = format!("{key} takes {takes} MiB, and --model-mib of this server is {most}");
+            return Err(Refusal::new(Status::NotFound, large));
+        }
+        let mut state = self.lock();
+        state.names.insert((key.run.clone(), key.number), digest);
+        state.sizes.insert(digest, bytes);
+        drop(state);
+        Ok(found)
+    }
+
+    /// The digest of a model and its bytes, if it was found before.
+    fn size(&self, key: &ModelKey) -> Option<(Digest, u64)> {
+        let state = self.lock();
+        let digest = state.digest(key)?;
+        Some((digest, *state.sizes.get(&digest)?))
+    }
+
     /// Evicts models for one, unless it is in memory. One that is being opened under another name is waited for.
     fn begin(&self, key: &ModelKey, digest: Digest, bytes: u64) -> Result<Begun<'_>, InUse> {
         let mut state = self.lock();
-        state.names.insert((key.run.clone(), key.number), digest);
         while state.opening.contains_key(&digest) {
             state = self.opened.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
@@ -252,12 +280,14 @@ impl Drop for Opening<'_> {
 }
 
 impl State {
+    /// The digest that the client names, or that the model of this name had when it was found.
+    fn digest(&self, key: &ModelKey) -> Option<Digest> {
+        key.digest.or_else(|| self.names.get(&(key.run.clone(), key.number)).copied())
+    }
+
     /// The network, if it is in memory, or a refusal while it is to make space for another.
     fn ready(&mut self, key: &ModelKey) -> Option<Result<Arc<Network>, InUse>> {
-        let digest = match key.digest {
-            Some(digest) => digest,
-            None => *self.names.get(&(key.run.clone(), key.number))?,
-        };
+        let digest = self.digest(key)?;
         let ready = self.ready.get_mut(&digest)?;
         if ready.closing.is_some_and(|until| Instant::now() < until) {
             return Some(Err(InUse));

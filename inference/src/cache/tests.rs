@@ -7,8 +7,9 @@ use net::{PlaneEvaluator, Shape};
 use super::*;
 use crate::network::Opened;
 
-/// Returns nothing, and counts how often it was opened. Model 5 is opened when it may be.
+/// Returns nothing, and counts how often it was found and opened. Model 5 is opened when it may be.
 struct Made {
+    found: Arc<AtomicUsize>,
     opened: Arc<AtomicUsize>,
     may_open: Arc<(Mutex<bool>, Condvar)>,
 }
@@ -26,6 +27,7 @@ impl ModelProvider for Made {
         if number > 10 {
             return Err(ProviderError::Missing(format!("there is no model {number}")));
         }
+        self.found.fetch_add(1, Ordering::Relaxed);
         let opened = Arc::clone(&self.opened);
         let may_open = Arc::clone(&self.may_open);
         let open = move || {
@@ -58,7 +60,7 @@ type Slow = (Arc<Cache>, Arc<AtomicUsize>, Arc<(Mutex<bool>, Condvar)>);
 fn slow_cache(bound: u64) -> Slow {
     let opened = Arc::new(AtomicUsize::default());
     let may_open = Arc::new((Mutex::new(false), Condvar::new()));
-    let provider = Made { opened: Arc::clone(&opened), may_open: Arc::clone(&may_open) };
+    let provider = Made { found: Arc::default(), opened: Arc::clone(&opened), may_open: Arc::clone(&may_open) };
     (Arc::new(Cache::new(Arc::new(provider), bound, 4)), opened, may_open)
 }
 
@@ -133,8 +135,8 @@ async fn cache_keeps_models_of_which_batches_are_under_way() {
 /// Without it the clients of a model that is not in memory would wait for as long as others play without pause.
 #[tokio::test]
 async fn model_in_use_makes_space_after_its_turn() {
-    let opened = Arc::new(AtomicUsize::default());
-    let provider = Made { opened: Arc::clone(&opened), may_open: Arc::default() };
+    let (found, opened) = (Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
+    let provider = Made { found: Arc::clone(&found), opened: Arc::clone(&opened), may_open: Arc::default() };
     let turns = Turns { kept: Duration::ZERO, closing: Duration::from_secs(3600) };
     let cache = Arc::new(Cache { turns, ..Cache::new(Arc::new(provider), 100, 4) });
     let [one, two] = [cache.get(&key(1)).await.unwrap(), cache.get(&key(2)).await.unwrap()];
@@ -143,6 +145,10 @@ async fn model_in_use_makes_space_after_its_turn() {
         async move { cache.get(&key).await.err().unwrap() }
     };
     assert_eq!(refused(key(3)).await.status, Status::Unavailable);
+    // Its size is known then, so that the next attempt does not read its weights again.
+    cache.lock().failed.clear();
+    assert_eq!(refused(key(3)).await.status, Status::Unavailable);
+    assert_eq!(found.load(Ordering::Relaxed), 3);
     // What was loaded first takes no batches, so that those under way come to an end.
     assert!(cache.ready(&key(1)).is_none() && cache.ready(&key(2)).is_some());
     let refusal = refused(with_digest(1)).await;
