@@ -279,6 +279,12 @@ impl Drop for Opening<'_> {
     }
 }
 
+impl Ready {
+    fn is_closing(&self) -> bool {
+        self.closing.is_some_and(|until| Instant::now() < until)
+    }
+}
+
 impl State {
     /// The digest that the client names, or that the model of this name had when it was found.
     fn digest(&self, key: &ModelKey) -> Option<Digest> {
@@ -289,7 +295,7 @@ impl State {
     fn ready(&mut self, key: &ModelKey) -> Option<Result<Arc<Network>, InUse>> {
         let digest = self.digest(key)?;
         let ready = self.ready.get_mut(&digest)?;
-        if ready.closing.is_some_and(|until| Instant::now() < until) {
+        if ready.is_closing() {
             return Some(Err(InUse));
         }
         self.uses += 1;
@@ -326,18 +332,24 @@ impl State {
     /// Lets models in use take no batches until they have made space for so many bytes, those first that were loaded first.
     /// Without this a model of which there are always batches would keep all others out for ever.
     fn close(&mut self, mut bytes: u64, Turns { kept, closing }: Turns) {
-        let had_turn = |ready: &&mut Ready| Arc::strong_count(&ready.network) > 1 && ready.loaded.elapsed() >= kept;
-        let mut in_use: Vec<&mut Ready> = self.ready.values_mut().filter(had_turn).collect();
-        if in_use.iter().map(|ready| ready.network.bytes).sum::<u64>() < bytes {
+        let had_turn = |ready: &Ready| Arc::strong_count(&ready.network) > 1 && ready.loaded.elapsed() >= kept;
+        let in_use = self.ready.values().filter(|ready| had_turn(ready));
+        if in_use.map(|ready| ready.network.bytes).sum::<u64>() < bytes {
             return;
         }
+        let until = Instant::now() + closing;
+        // The batches of one may end before those of another, and a large model needs the space of both.
+        for ready in self.ready.values_mut().filter(|ready| ready.is_closing()) {
+            ready.closing = Some(until);
+        }
+        let mut in_use: Vec<&mut Ready> = self.ready.values_mut().filter(|ready| had_turn(ready)).collect();
         in_use.sort_unstable_by_key(|ready| ready.network.id);
         for ready in in_use {
             if bytes == 0 {
                 break;
             }
             bytes = bytes.saturating_sub(ready.network.bytes);
-            ready.closing = Some(Instant::now() + closing);
+            ready.closing = Some(until);
             tracing::info!(digest = %ready.network.digest, "model in use makes space for another");
         }
     }

@@ -161,6 +161,25 @@ async fn model_in_use_makes_space_after_its_turn() {
     drop(two);
 }
 
+/// Else the first would take batches again as soon as its own have ended, and the second after it, for ever.
+#[tokio::test]
+async fn models_that_make_space_together_are_closed_until_both_have() {
+    let (cache, _) = cache(100);
+    let turns = |hours| Turns { kept: Duration::ZERO, closing: Duration::from_secs(3600 * hours) };
+    let [one, two] = [cache.get(&key(1)).await.unwrap(), cache.get(&key(2)).await.unwrap()];
+    let digests = [one.digest, two.digest];
+    let closing = || digests.map(|digest| cache.lock().ready[&digest].closing);
+    assert!(cache.lock().make_room(20, turns(1)).is_err());
+    let before = closing();
+    assert!(before.iter().all(Option::is_some), "both have to make space");
+    drop(one);
+    assert!(cache.lock().make_room(20, turns(2)).is_err(), "the second is in use");
+    assert!(closing()[0] > before[0]);
+    drop(two);
+    assert!(cache.lock().make_room(20, turns(2)).is_ok());
+    assert_eq!(cache.len(), 0);
+}
+
 #[tokio::test]
 async fn cache_evicts_nothing_for_a_model_that_does_not_fit_then() {
     let (cache, _) = cache(120);
