@@ -4,7 +4,7 @@
 mod tests;
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -15,7 +15,7 @@ use remote::{Digest, ModelKey, Refusal};
 use runtime::{format, metrics};
 use tokio::sync::{Semaphore, watch};
 
-use crate::network::Network;
+use crate::network::{Network, Opened};
 use crate::provider::{Found, ModelProvider, ProviderError};
 use crate::queue::NetworkId;
 
@@ -66,6 +66,8 @@ pub(crate) struct Cache {
     /// A model is made ready, or is not.
     opened: Condvar,
     loading: Semaphore,
+    /// Whether the last load that came to the device failed there.
+    is_failing: AtomicBool,
 }
 
 #[derive(Default)]
@@ -95,12 +97,18 @@ impl Cache {
     pub(crate) fn new(provider: Arc<dyn ModelProvider>, bound: u64, batch: usize) -> Cache {
         let (ids, turns) = (AtomicU64::default(), Turns::DEFAULT);
         let (state, opened, loading) = (Mutex::default(), Condvar::new(), Semaphore::new(LOADS));
-        Cache { provider, bound, batch, turns, state, ids, opened, loading }
+        let is_failing = AtomicBool::default();
+        Cache { provider, bound, batch, turns, state, ids, opened, loading, is_failing }
     }
 
     /// Networks in memory.
     pub(crate) fn len(&self) -> usize {
         self.lock().ready.len()
+    }
+
+    /// Whether the device failed at the last load. No batch says so where none comes as far as the device.
+    pub(crate) fn is_failing(&self) -> bool {
+        self.is_failing.load(Ordering::Relaxed)
     }
 
     /// The network, if it is in memory and takes batches.
@@ -197,10 +205,9 @@ impl Cache {
                 Begun::Opening(opening) => opening,
             },
         };
-        let network =
-            Network::new(NetworkId(self.ids.fetch_add(1, Ordering::Relaxed)), digest, open().map_err(refusal)?, bytes);
-        warm_up(&network, self.batch)?;
-        let network = Arc::new(network);
+        let opened = open().and_then(|opened| self.warm_up(digest, bytes, opened));
+        self.note(&opened);
+        let network = Arc::new(opened.map_err(refusal)?);
         let mut state = self.lock();
         state.uses += 1;
         let used = state.uses;
@@ -211,6 +218,27 @@ impl Cache {
         drop(state);
         drop(opening);
         Ok(network)
+    }
+
+    /// Evaluates a whole batch, for which a GPU chooses kernels and a CPU allocates.
+    fn warm_up(&self, digest: Digest, bytes: u64, opened: Opened) -> Result<Network, ProviderError> {
+        let id = NetworkId(self.ids.fetch_add(1, Ordering::Relaxed));
+        let network = Network::new(id, digest, opened, bytes);
+        let moves = network.shape.size.moves();
+        network.with_session(|session| {
+            let planes = vec![0; session.rows(self.batch) * network.packing.planes()];
+            session.evaluate(&planes, &mut vec![0.0; self.batch * moves], &mut vec![0.0; self.batch])
+        })?;
+        Ok(network)
+    }
+
+    /// Notes whether the device works. Memory may suffice for the next model, and other failures are those of weights.
+    fn note(&self, opened: &Result<Network, ProviderError>) {
+        match opened {
+            Ok(_) => self.is_failing.store(false, Ordering::Relaxed),
+            Err(ProviderError::Net(NetError::Torch(_))) => self.is_failing.store(true, Ordering::Relaxed),
+            Err(_) => {}
+        }
     }
 
     /// Finds a model that fits into memory, and remembers what it is.
@@ -358,16 +386,6 @@ impl State {
         metrics::INFERENCE_MODELS.set(self.ready.len() as f64);
         metrics::INFERENCE_MODEL_BYTES.set(self.ready.values().map(|ready| ready.network.bytes).sum::<u64>() as f64);
     }
-}
-
-/// Evaluates a whole batch, for which a GPU chooses kernels and a CPU allocates.
-fn warm_up(network: &Network, batch: usize) -> Result<(), Refusal> {
-    let moves = network.shape.size.moves();
-    let warm = network.with_session(|session| {
-        let planes = vec![0; session.rows(batch) * network.packing.planes()];
-        session.evaluate(&planes, &mut vec![0.0; batch * moves], &mut vec![0.0; batch])
-    });
-    warm.map_err(|error| refusal(error.into()))
 }
 
 fn refusal(error: ProviderError) -> Refusal {

@@ -180,7 +180,7 @@ impl Server {
         metrics::INFERENCE_STREAMS.set(self.shared.active.load(Ordering::Relaxed) as f64);
         metrics::INFERENCE_CREDIT.set(*self.shared.credit.borrow() as f64);
         // With nothing to do it is alive; with a device that hangs, or fails, it is not.
-        if load.is_at_rest() {
+        if load.is_at_rest() && !self.shared.cache.is_failing() {
             self.process.heartbeat();
         }
     }

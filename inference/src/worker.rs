@@ -194,4 +194,19 @@ mod tests {
         worker.join().unwrap();
         assert!(scheduler.load().is_at_rest());
     }
+
+    #[tokio::test]
+    async fn device_that_fails_in_a_load_is_failing_until_a_load_succeeds() {
+        let flaky = Flaky::default();
+        let cache = Arc::new(Cache::new(Arc::new(flaky.clone()), 100, 4));
+        let named = ModelKey { run: "v1".parse().unwrap(), number: 1, digest: None };
+        // Another key, because the failure of the first is remembered for a second.
+        let with_digest = ModelKey { digest: Some(Digest::of(b"weights")), ..named.clone() };
+        flaky.fails.store(true, Ordering::Relaxed);
+        assert_eq!(cache.get(&named).await.err().unwrap().status, Status::Internal);
+        assert!(cache.is_failing());
+        flaky.fails.store(false, Ordering::Relaxed);
+        cache.get(&with_digest).await.unwrap();
+        assert!(!cache.is_failing());
+    }
 }

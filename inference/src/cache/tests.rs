@@ -5,7 +5,6 @@ use std::sync::atomic::AtomicUsize;
 use net::{PlaneEvaluator, Shape};
 
 use super::*;
-use crate::network::Opened;
 
 /// Returns nothing, and counts how often it was found and opened. Model 5 is opened when it may be.
 struct Made {
