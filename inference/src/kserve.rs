@@ -103,9 +103,8 @@ impl GrpcInferenceService for KserveService {
         let request = request.into_inner();
         let model = key(&request.model_name, &request.model_version)?;
         let limits = &self.0.limits;
-        let positions = positions(&request, limits.largest());
         let wrong = |error: KserveInputError| Status::invalid_argument(error.to_string());
-        KserveInput::check_size(&request, positions).map_err(wrong)?;
+        let positions = KserveInput::positions(&request, limits.largest()).map_err(wrong)?;
         let _outstanding =
             peer.admit(positions, limits.credit).ok_or_else(|| status(beyond(limits.credit, positions)))?;
         let origin = self.0.origin(&peer);
@@ -202,12 +201,6 @@ impl Caller for OfCall {
         // The client may have gone away.
         drop(self.0.send(outcome));
     }
-}
-
-/// Positions of a request, by its shape. Whether that is right is for [`KserveInput::read`].
-fn positions(request: &ModelInferRequest, most: usize) -> usize {
-    let first = request.inputs.first().and_then(|input| input.shape.first());
-    first.and_then(|&positions| usize::try_from(positions).ok()).unwrap_or(1).clamp(1, most)
 }
 
 fn beyond(credit: usize, positions: usize) -> Refusal {

@@ -84,14 +84,21 @@ pub enum KserveInputError {
 }
 
 impl KserveInput {
-    /// Checks that a request is no larger than one of so many positions for any network, so that it may wait for its network.
+    /// Positions of a request by its shape, one at least. Whether that is right is for [`KserveInput::read`]; the request is no
+    /// larger than one of so many positions for any network, so that it may wait for its network.
     ///
     /// # Errors
-    /// It is larger.
-    pub fn check_size(request: &ModelInferRequest, positions: usize) -> Result<(), KserveInputError> {
+    /// It is larger, or has more than `most` positions.
+    pub fn positions(request: &ModelInferRequest, most: usize) -> Result<usize, KserveInputError> {
+        let first = request.inputs.first().and_then(|input| input.shape.first());
+        let by_shape = first.copied().unwrap_or_default();
+        let positions = usize::try_from(by_shape).unwrap_or_default().max(1);
+        if positions > most {
+            return Err(KserveInputError::Positions { found: by_shape, most });
+        }
         let found = request.encoded_len();
         let fits = found <= positions.saturating_mul(MOST_BYTES).saturating_add(AROUND);
-        if fits { Ok(()) } else { Err(KserveInputError::TooLong { found, positions }) }
+        if fits { Ok(positions) } else { Err(KserveInputError::TooLong { found, positions }) }
     }
 
     /// Reads a request of at most `most` positions for a network.

@@ -237,6 +237,18 @@ fn kserve_call_of_more_bytes_than_any_network_takes_waits_for_no_model() {
 }
 
 #[test]
+fn kserve_call_of_too_many_positions_is_refused_with_their_number() {
+    let server = serve(Options { limits: Limits { credit: 256, ..Limits::default() }, ..options() });
+    runtime().block_on(async {
+        let mut client = GrpcInferenceServiceClient::new(connect(server.address()).await);
+        // More bytes than 256 positions have, too: 300 of 19x19.
+        let asked = request("planes", &[300, 40, 19, 19], vec![0; 300 * 40 * 361]);
+        let status = client.model_infer(asked).await.unwrap_err();
+        assert_eq!((status.code(), status.message()), (Code::InvalidArgument, "300 positions, expected 1 to 256"));
+    });
+}
+
+#[test]
 fn kserve_refuses_what_does_not_fit() {
     let server = serve(options());
     let seen = planes(shapes()[0], 2);
