@@ -100,7 +100,7 @@ impl GrpcInferenceService for KserveService {
 
     async fn model_infer(&self, request: Request<ModelInferRequest>) -> Result<Response<ModelInferResponse>, Status> {
         let (arrived, peer, schedule) = (Instant::now(), peer(&request)?, Schedule::read(&request)?);
-        let request = request.into_inner();
+        let mut request = request.into_inner();
         let model = key(&request.model_name, &request.model_version)?;
         let limits = &self.0.limits;
         let wrong = |error: KserveInputError| Status::invalid_argument(error.to_string());
@@ -108,11 +108,16 @@ impl GrpcInferenceService for KserveService {
         let _outstanding =
             peer.admit(positions, limits.credit).ok_or_else(|| status(beyond(limits.credit, positions)))?;
         let origin = self.0.origin(&peer);
+        if self.0.cache.ready(&model).is_none() {
+            detach(&mut request);
+        }
         let mut call = Call::begin(Arc::clone(&self.0), origin, positions, schedule.deadline, arrived);
         let network = call.network(&model).await.map_err(status)?;
         let Network { shape, packing, .. } = &*network;
         let input = KserveInput::read(&request, shape.size, packing, limits.largest()).map_err(wrong)?;
         let outputs = wanted_outputs(&request)?;
+        // The batch has a copy, and the message is not in memory for as long as the batch waits.
+        (request.inputs, request.raw_input_contents) = (Vec::new(), Vec::new());
         let batch = Batch {
             id: 0,
             model,
@@ -200,6 +205,14 @@ impl Caller for OfCall {
     fn reply(self, outcome: Outcome) {
         // The client may have gone away.
         drop(self.0.send(outcome));
+    }
+}
+
+/// Moves the contents of a request into memory of their own. What was read keeps the whole message in memory, in which there
+/// may be more, and a request that waits is counted by its positions.
+fn detach(request: &mut ModelInferRequest) {
+    for contents in &mut request.raw_input_contents {
+        *contents = Bytes::copy_from_slice(contents);
     }
 }
 

@@ -78,10 +78,7 @@ impl Shared {
         match self.cache.ready(&batch.model) {
             Some(network) => self.submit(origin, network, batch, arrived, caller),
             None => match self.scheduler.wait_for_network(batch.positions) {
-                Ok(loading) => {
-                    let batch = batch.detached();
-                    drop(tokio::spawn(Arc::clone(self).load(origin, batch, arrived, caller, loading)));
-                }
+                Ok(loading) => drop(tokio::spawn(Arc::clone(self).load(origin, batch, arrived, caller, loading))),
                 Err(refusal) => caller.reply(Err(refusal)),
             },
         }

@@ -154,7 +154,8 @@ impl ClientStream {
                 let positions = batch.positions;
                 self.flow.outstanding.fetch_add(positions, Ordering::Relaxed);
                 let caller = OfStream { sender: self.sender.clone(), id, positions };
-                self.shared.evaluate(self.origin, batch, Instant::now(), caller);
+                // What waits is counted by its positions, and its message may be larger.
+                self.shared.evaluate(self.origin, batch.detached(), Instant::now(), caller);
                 Ok(())
             }
         }

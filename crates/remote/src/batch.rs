@@ -231,9 +231,11 @@ mod tests {
     }
 
     #[test]
-    fn detached_batch_is_the_same() {
+    fn detached_batch_is_the_same_in_memory_of_its_own() {
         let (_, batch) = batch(3);
-        assert_eq!(batch.clone().detached(), batch);
+        let detached = batch.clone().detached();
+        assert_eq!(detached, batch);
+        assert_ne!([detached.bits.as_ptr(), detached.scalars.as_ptr()], [batch.bits.as_ptr(), batch.scalars.as_ptr()]);
     }
 
     proptest! {
