@@ -99,9 +99,11 @@ impl TokenFile {
         Ok(TokenFile { path: path.to_owned(), last: Token::read(path)? })
     }
 
-    /// The token that the file has now, or the last one while it has none.
+    /// The token that the file has now, or the last one while it has none. A pipe, which has its token once, would block.
     pub(crate) fn token(&mut self) -> Token {
-        if let Some(token) = reread_token(&self.path).ok().and_then(|text| Token::new(&text)) {
+        if fs::metadata(&self.path).is_ok_and(|file| file.is_file())
+            && let Some(token) = reread_token(&self.path).ok().and_then(|text| Token::new(&text))
+        {
             self.last = token;
         }
         self.last.clone()
@@ -166,6 +168,12 @@ fn read(path: &Path) -> Result<Vec<u8>, SecurityError> {
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+    use std::sync::mpsc::channel;
+    use std::thread;
+
+    use testing::PATIENCE;
+
     use super::*;
 
     #[test]
@@ -212,6 +220,25 @@ mod tests {
         assert!(is(first));
         fs::write(&path, second).unwrap();
         assert!(is(second));
+    }
+
+    /// As of `--inference-token-file <(command)`.
+    #[test]
+    fn token_of_a_pipe_is_read_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = folder.path().join("pipe");
+        assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let writer = thread::spawn({
+            let pipe = pipe.clone();
+            move || fs::write(pipe, "a-secret-of-20-chars").unwrap()
+        });
+        let mut file = TokenFile::read(&pipe).unwrap();
+        writer.join().unwrap();
+        let (sender, read) = channel();
+        thread::spawn(move || sender.send(file.token()));
+        let mut metadata = MetadataMap::new();
+        read.recv_timeout(PATIENCE).expect("nothing is read from the pipe").add_to(&mut metadata);
+        assert!(Token::new("a-secret-of-20-chars").unwrap().is_in(&metadata));
     }
 
     #[test]
