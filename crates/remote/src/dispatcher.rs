@@ -143,8 +143,10 @@ impl<T: Transport> Dispatcher<T> {
             Event::Welcome { .. } => self.reporter.greeted(connection.server, note),
             Event::Gone => self.reporter.failed(connection.server, note),
             Event::Answer { attempt, reply } if *reply == Reply::Evaluated => {
-                if let Some(problem) = self.problem(*attempt, output.as_ref()) {
-                    *reply = Reply::Refused { reason: problem };
+                if let Some(reason) = self.problem(*attempt, output.as_ref()) {
+                    *reply = Reply::Refused { reason };
+                } else {
+                    self.reporter.evaluated(connection.server);
                 }
             }
             Event::Answer { reply: Reply::Exhausted { .. } | Reply::Later { .. } | Reply::Refused { .. }, .. } => {

@@ -17,7 +17,7 @@ struct Reported {
     greeting: String,
     /// Why its last connection ended, until the next one greets.
     problem: Option<String>,
-    /// Why it did not evaluate a batch, for now, over this connection.
+    /// Why it refused a batch over this connection, until it evaluates one.
     refusal: Option<String>,
     noted: Counts,
 }
@@ -52,9 +52,14 @@ impl Reporter {
         self.servers[server].refusal = None;
     }
 
-    /// A server is full, or cannot load a model for now.
+    /// A server has refused a batch: it is full, lacks the model, cannot load it for now, or its device failed.
     pub(crate) fn refused(&mut self, server: usize, reason: String) {
         self.servers[server].refusal = Some(reason);
+    }
+
+    /// A server has evaluated a batch, so that an earlier refusal explains nothing.
+    pub(crate) fn evaluated(&mut self, server: usize) {
+        self.servers[server].refusal = None;
     }
 
     /// A batch is left to the network of this process.
@@ -128,6 +133,14 @@ mod tests {
         reporter.refused(0, "full".to_owned());
         assert_eq!(reporter.problems(), "a: full");
         reporter.greeted(0, "1.0".to_owned());
+        assert_eq!(reporter.problems(), "a: no response");
+    }
+
+    #[test]
+    fn evaluated_batch_ends_the_refusals_before() {
+        let mut reporter = Reporter::new(&[(0, "a".to_owned())]);
+        reporter.refused(0, "full".to_owned());
+        reporter.evaluated(0);
         assert_eq!(reporter.problems(), "a: no response");
     }
 }
