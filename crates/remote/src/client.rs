@@ -170,7 +170,8 @@ impl Client {
 fn settings(deadline: Duration, local: bool) -> Settings {
     let Settings { connect, give_up: [silent, lost], patience, .. } = Settings::DEFAULT;
     let [connect, silent] = [connect, silent].map(|time| time.max(2 * deadline));
-    let [lost, patience] = [lost, patience].map(|time| time.max(4 * deadline));
+    // In the proportion of the defaults.
+    let (lost, patience) = (lost.max(16 * deadline / 5), patience.max(4 * deadline));
     let deadline = deadline.mul_f64(AHEAD);
     Settings { deadline, connect, give_up: [silent, lost], patience, local, ..Settings::DEFAULT }
 }
@@ -228,18 +229,18 @@ mod tests {
 
     #[test]
     fn connections_with_a_long_deadline_have_longer() {
-        for (deadline, connect, silent, lost) in [
-            (1, 500, 60_000, 300_000),
-            (250, 500, 60_000, 300_000),
-            (251, 502, 60_000, 300_000),
-            (2000, 4000, 60_000, 300_000),
-            (40_000, 80_000, 80_000, 300_000),
-            (600_000, 1_200_000, 1_200_000, 2_400_000),
+        for (deadline, connect, silent, lost, patience) in [
+            (1, 500, 60_000, 240_000, 300_000),
+            (250, 500, 60_000, 240_000, 300_000),
+            (251, 502, 60_000, 240_000, 300_000),
+            (2000, 4000, 60_000, 240_000, 300_000),
+            (40_000, 80_000, 80_000, 240_000, 300_000),
+            (600_000, 1_200_000, 1_200_000, 1_920_000, 2_400_000),
         ] {
             let settings = settings(Duration::from_millis(deadline), false);
-            let [connect, silent, lost] = [connect, silent, lost].map(Duration::from_millis);
+            let [connect, silent, lost, patience] = [connect, silent, lost, patience].map(Duration::from_millis);
             assert_eq!((settings.connect, settings.give_up), (connect, [silent, lost]), "{deadline} ms");
-            assert!(settings.patience == lost && settings.deadline < lost, "{deadline} ms");
+            assert!(settings.patience == patience && settings.deadline < lost, "{deadline} ms");
         }
     }
 }

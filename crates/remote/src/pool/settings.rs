@@ -27,7 +27,7 @@ pub(crate) struct Settings {
     /// How often a batch is offered to all servers that refuse it.
     pub(crate) rounds: u32,
     /// A connection is closed when a batch is outstanding and the server sends nothing for the first time, or when a batch had no
-    /// response for the second: the server may have lost it.
+    /// response for the second: the server may have lost it. Both are below the patience, so that another has time.
     pub(crate) give_up: [Duration; 2],
     /// A batch fails when no server has evaluated it for this time.
     pub(crate) patience: Duration,
@@ -48,7 +48,7 @@ impl Settings {
         longest_busy: Duration::from_secs(5),
         refused: Duration::from_secs(1),
         rounds: 3,
-        give_up: [Duration::from_secs(60), Duration::from_secs(300)],
+        give_up: [Duration::from_secs(60), Duration::from_secs(240)],
         patience: Duration::from_secs(300),
         local: false,
     };

@@ -472,17 +472,24 @@ fn connection_with_a_batch_without_response_is_closed() {
 
 #[test]
 fn connection_of_a_slow_server_that_sends_its_credit_is_kept() {
-    let mut world = World::up(&[0], Settings { patience: 1_000_000 * MS, ..SETTINGS });
+    let mut world = World::up(&[0], SETTINGS);
     let slow = world.submit(8);
     let connection = world.open[0];
-    world.load(0, 299_000 * MS);
+    world.load(0, 239_000 * MS);
     assert_eq!((world.open[0], world.at(slow)), (connection, vec![0]));
     world.evaluate(0, slow);
     assert_eq!(world.done[&slow], Outcome::Answered);
     // One that has lost a batch does not keep it for ever.
     let lost = world.submit(8);
-    world.load(0, 299_000 * MS);
+    world.load(0, 239_000 * MS);
     assert_eq!(world.at(lost), [0]);
     world.pass(1000 * MS);
     assert!(world.at(lost).is_empty() && world.done.len() == 1);
+    // There is time for another connection.
+    while world.open[0].is_none() {
+        world.pass(MS);
+    }
+    world.welcome(0);
+    world.evaluate(0, lost);
+    assert_eq!(world.done[&lost], Outcome::Answered);
 }
