@@ -29,9 +29,10 @@ impl Shared {
         }
     }
 
-    fn merge_or_log(&self, most: Mergeable) {
+    pub(super) fn merge_or_log(&self, most: Mergeable) {
         let _one = MERGING.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Err(error) = self.merge(most) {
+        // Of exact evaluations several merges are due at once. One that waited may not be due any more.
+        if let Err(error) = self.merge_all(most, &|_| is_merge_due(&self.opened(), most)) {
             self.metrics.errors.increment(1);
             tracing::warn!(%error, "segments of the evaluation cache cannot be merged; no evaluations are lost");
         }

@@ -307,6 +307,23 @@ fn compaction_merges_until_nothing_fits_together() {
 }
 
 #[test]
+fn merges_that_are_due_at_once_are_done_at_once() {
+    let (cache, most) = (open(&Store::in_memory().unwrap()), Mergeable { entries: 200, ..Mergeable::SIMILAR });
+    let publish = |numbers: Range<u64>| {
+        numbers.for_each(|number| drop(put(&cache, number)));
+        cache.shared.publish().unwrap();
+    };
+    // Four fill a merged segment.
+    (0..16).for_each(|nth| publish(nth * 50..nth * 50 + 50));
+    cache.shared.merge_or_log(most);
+    assert_eq!((cache.segments(), found(&cache, 0..800)), (4, 800));
+    // Two that are small fit together, and are not worth a merge.
+    (800..802).for_each(|number| publish(number..number + 1));
+    cache.shared.merge_or_log(most);
+    assert_eq!((cache.segments(), found(&cache, 0..802)), (6, 802));
+}
+
+#[test]
 fn merged_segments_have_bounds() {
     let store = Store::in_memory().unwrap();
     for nth in 0..4 {
