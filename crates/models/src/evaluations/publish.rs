@@ -91,10 +91,11 @@ impl Shared {
             match self.open_published(number) {
                 Ok(true) => return Ok(number),
                 Ok(false) => tracing::debug!(segment = number, "segment published again: its number was used before"),
-                // If its number was used, which is rare, its evaluations are made again. The next miss opens it.
+                // If its number was used, which is rare, its evaluations are made again. No search waits for a store that has just
+                // failed, so the background opens it after a miss.
                 Err(error) => {
                     self.metrics.errors.increment(1);
-                    self.outdated.store(true, Ordering::Relaxed);
+                    self.refresh_soon();
                     tracing::warn!(%error, segment = number, "segment of the evaluation cache published, but not opened");
                     return Ok(number);
                 }

@@ -53,6 +53,13 @@ impl Shared {
         false
     }
 
+    /// Has the next miss look for segments in the background.
+    pub(super) fn refresh_soon(&self) {
+        let mut refreshed = self.refreshed.lock().unwrap_or_else(PoisonError::into_inner);
+        // A machine that has just started has no such time: its next refresh is due by itself.
+        refreshed.at = refreshed.at.checked_sub(REFRESH_AFTER).unwrap_or(refreshed.at);
+    }
+
     fn refresh_or_log(&self, refreshed: MutexGuard<'_, Refreshed>) -> bool {
         let done = self.refresh_locked(refreshed, None);
         if let Err(error) = &done {

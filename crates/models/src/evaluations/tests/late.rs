@@ -129,6 +129,9 @@ fn segment_that_cannot_be_opened_after_its_put_is_published_once() {
     writer.publish().unwrap();
     assert_eq!((writer.segments(), writer.shared.recent.read().unwrap().len()), (0, 0));
     readable.store(true, Ordering::Relaxed);
+    // This miss does not wait for the list.
+    assert_eq!(found(&writer, 9..10), 0);
+    idle(&writer);
     assert_eq!(found(&writer, 9..10), 1);
     drop(writer);
     assert_eq!((open(&store).segments(), found(&open(&store), 9..10)), (1, 1));
