@@ -40,6 +40,13 @@ pub(super) fn is_gone(error: &ReadError) -> bool {
     matches!(source.downcast_ref(), Some(StoreError::NotFound { .. }))
 }
 
+/// Whether the store could not be reached, as opposed to a file that is damaged. A server that refuses the request counts: while
+/// credentials have expired each lookup would be a request.
+pub(super) fn is_unreachable(error: &ReadError) -> bool {
+    let ReadError::Source(source) = error else { return false };
+    matches!(source.downcast_ref(), Some(StoreError::Unreachable { .. }))
+}
+
 /// A segment; `None` when it is gone.
 pub(super) fn open_segment(
     segments: &Evaluations,

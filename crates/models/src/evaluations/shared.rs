@@ -12,7 +12,7 @@ use super::background::Background;
 use super::error::EvaluationCacheError;
 use super::measured::{Held, Metrics};
 use super::recent::Recent;
-use super::segments::{OpenSegment, SegmentSource, is_gone};
+use super::segments::{OpenSegment, SegmentSource, is_gone, is_unreachable};
 use crate::first::is_first;
 
 /// Evaluations in memory that make a segment.
@@ -33,7 +33,9 @@ pub(super) struct Shared {
     pub(super) refreshed: Mutex<Refreshed>,
     /// Whether a segment is gone since.
     pub(super) outdated: AtomicBool,
-    /// Whether a read from the store failed, which is logged once; of a bucket, since it was listed last.
+    /// Whether a read could not reach the store, which is logged once; of a bucket, since it was listed last.
+    away: AtomicBool,
+    /// Whether a read from the store failed otherwise, which is logged once.
     failed: AtomicBool,
     /// Whether the process has no use for the cache any more.
     pub(super) closed: AtomicBool,
@@ -66,6 +68,7 @@ impl Shared {
             due: AtomicUsize::new(MOST_IN_MEMORY),
             refreshed: Mutex::new(Refreshed { at: Instant::now(), omitted: Vec::new() }),
             outdated: AtomicBool::new(false),
+            away: AtomicBool::new(false),
             failed: AtomicBool::new(false),
             closed: AtomicBool::new(false),
             upkeep: Background::default(),
@@ -115,16 +118,16 @@ impl Shared {
         None
     }
 
-    /// Whether the segments are in a bucket that could not be read. Each try takes half a minute, and an evaluation is made again in a
+    /// Whether the segments are in a bucket that could not be reached. Each try takes half a minute, and an evaluation is made again in a
     /// moment.
     fn is_away(&self) -> bool {
-        self.failed.load(Ordering::Relaxed) && self.segments.are_in_a_bucket()
+        self.away.load(Ordering::Relaxed) && self.segments.are_in_a_bucket()
     }
 
     /// Notes that the store was listed: a bucket can be read again.
     pub(super) fn reached(&self) {
         if self.is_away() {
-            self.failed.store(false, Ordering::Relaxed);
+            self.away.store(false, Ordering::Relaxed);
         }
     }
 
@@ -143,20 +146,23 @@ impl Shared {
         }
     }
 
-    /// Logs damage once a block, and a store that cannot be read once. Notes that, and a segment that is gone.
+    /// Logs damage once a block, a store that cannot be reached once, and other failures of it once. Notes a store that cannot be
+    /// reached, and a segment that is gone.
     fn log(&self, one: &OpenSegment, error: &ReadError) {
         if is_gone(error) {
             self.outdated.store(true, Ordering::Relaxed);
             return;
         }
         self.metrics.errors.increment(1);
-        match error {
-            ReadError::Damaged { reason: segment::KNOWN, .. } => {}
-            ReadError::Source(_) if self.failed.swap(true, Ordering::Relaxed) => {}
-            _ => {
-                let segment = self.segments.name(one.number);
-                tracing::warn!(segment, %error, "evaluations cannot be read from the cache");
-            }
+        let is_logged = match error {
+            ReadError::Damaged { reason: segment::KNOWN, .. } => true,
+            error if is_unreachable(error) => self.away.swap(true, Ordering::Relaxed),
+            ReadError::Source(_) => self.failed.swap(true, Ordering::Relaxed),
+            _ => false,
+        };
+        if !is_logged {
+            let segment = self.segments.name(one.number);
+            tracing::warn!(segment, %error, "evaluations cannot be read from the cache");
         }
     }
 }

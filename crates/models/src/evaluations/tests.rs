@@ -95,6 +95,20 @@ fn get(cache: &EvaluationCache, number: u64) -> Option<(Vec<f32>, f32)> {
     Some((policy, value))
 }
 
+/// The bytes of the first segment.
+fn first_segment(segments: &Evaluations) -> Vec<u8> {
+    let file = segments.open(1).unwrap();
+    let mut bytes = vec![0; file.size() as usize];
+    file.read(0, &mut bytes).unwrap();
+    bytes
+}
+
+/// Where the blocks of a segment end. Behind them are the second head and the footer, which has the length of the head.
+fn end_of_blocks(bytes: &[u8]) -> usize {
+    let footer = bytes.len() - 24;
+    footer - u32::from_le_bytes(bytes[footer..footer + 4].try_into().unwrap()) as usize
+}
+
 /// How many of these evaluations are there; every one that is must be right.
 fn found(cache: &EvaluationCache, numbers: Range<u64>) -> u64 {
     let right = |&number: &u64| match get(cache, number) {
@@ -272,9 +286,7 @@ fn writer_of_every_eighth_segment_merges() {
     let cache = open(&store);
     put(&cache, 0);
     cache.publish().unwrap();
-    let file = cache.shared.segments.open(1).unwrap();
-    let mut bytes = vec![0; file.size() as usize];
-    file.read(0, &mut bytes).unwrap();
+    let bytes = first_segment(&cache.shared.segments);
     // Those of other processes, which are about to merge them.
     for number in 2..=9 {
         assert_eq!(cache.shared.segments.publish(&bytes.clone().into()).unwrap(), number);
@@ -521,9 +533,7 @@ fn flipped_bits_cost_one_block_and_give_no_wrong_evaluation() {
         let cache = open(store);
         (0..1000).for_each(|number| drop(put(&cache, number)));
         cache.publish().unwrap();
-        let file = cache.shared.segments.open(1).unwrap();
-        let mut bytes = vec![0; file.size() as usize];
-        file.read(0, &mut bytes).unwrap();
+        let bytes = first_segment(&cache.shared.segments);
         cache.shared.segments.delete(1).unwrap();
         let (bits, mut lost, copies) = (bytes.len() * 8, 0, TempDir::new().unwrap());
         let options = options_with(store, copies.path());

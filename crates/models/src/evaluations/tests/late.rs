@@ -372,6 +372,21 @@ fn bucket_that_cannot_be_read_is_not_read_before_it_was_listed_again() {
     assert_eq!(found(&cache, 0..3), 3);
 }
 
+/// As where a read of the last block is short, which fails at once.
+#[test]
+fn segment_that_is_cut_in_a_bucket_hinders_no_lookup_of_other_blocks() {
+    let store = Store::in_memory().unwrap();
+    publish(&store, 0..1000);
+    let cache = open(&store);
+    let segments = &cache.shared.segments;
+    let mut bytes = first_segment(segments);
+    bytes.truncate(end_of_blocks(&bytes) - 1);
+    segments.delete(1).unwrap();
+    assert_eq!(segments.publish(&bytes.into()).unwrap(), 1);
+    let missing = 1000 - found(&cache, 0..1000);
+    assert!((1..=256).contains(&missing), "{missing} evaluations");
+}
+
 #[test]
 fn segments_of_short_programs_are_merged_by_the_program_that_comes_next() {
     let store = Store::in_memory().unwrap();

@@ -48,13 +48,9 @@ impl Recorder for Numbers {
 
 /// Replaces the first segment by one whose last block is damaged.
 fn damage(segments: &Evaluations) {
-    let file = segments.open(1).unwrap();
-    let mut bytes = vec![0; file.size() as usize];
-    file.read(0, &mut bytes).unwrap();
-    // Behind the blocks are the second head and the footer, which has the length of the head.
-    let footer = bytes.len() - 24;
-    let head = u32::from_le_bytes(bytes[footer..footer + 4].try_into().unwrap()) as usize;
-    bytes[footer - head - 1] ^= 1;
+    let mut bytes = first_segment(segments);
+    let end = end_of_blocks(&bytes);
+    bytes[end - 1] ^= 1;
     segments.delete(1).unwrap();
     assert_eq!(segments.publish(&bytes.into()).unwrap(), 1);
 }
