@@ -2,7 +2,7 @@
 
 use mcts::{EvaluateError, Evaluation, Evaluator, Request, Ticket};
 
-/// Positions after which a flush is due: caches keep what they returned until then, on 19x19 3 KB a position.
+/// Positions after which a flush is due: caches keep what they returned until the flush after that, on 19x19 3 KB a position.
 pub(super) const MOST: usize = 1024;
 
 /// A model whose evaluations count as not ready once [`MOST`] positions were submitted, so that a search that finds all in
