@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process;
 
 use anyhow::Context;
@@ -10,17 +10,19 @@ use anyhow::Context;
 use crate::Classify;
 
 /// Writes a temporary file to the disk and renames it: a reader sees either the old contents or the new ones, and never
-/// half of it, after a loss of power too. A device or a pipe is written to as it is.
+/// half of it, after a loss of power too. A device or a pipe is written to as it is, and a link stays one.
 ///
 /// # Errors
 /// The place cannot be written.
 pub fn write_whole(file: &Path, bytes: &[u8]) -> io::Result<()> {
-    // A rename would put a file over a device or a pipe. A folder refuses to be opened.
-    if fs::metadata(file).is_ok_and(|found| !found.is_file()) {
-        return OpenOptions::new().write(true).open(file)?.write_all(bytes);
-    }
-    let aside = file.with_added_extension("partial");
-    let written = write_through(&aside, bytes).and_then(|()| fs::rename(&aside, file));
+    // A rename would put a file over a device, a pipe or a link, such as /dev/stdout. A folder refuses to be opened.
+    let target = match fs::metadata(file) {
+        Ok(found) if !found.is_file() => return OpenOptions::new().write(true).open(file)?.write_all(bytes),
+        Ok(_) => fs::canonicalize(file)?,
+        Err(_) => place(file),
+    };
+    let aside = target.with_added_extension("partial");
+    let written = write_through(&aside, bytes).and_then(|()| fs::rename(&aside, &target));
     if written.is_err() {
         // There may be none; the first error is the one to tell.
         drop(fs::remove_file(&aside));
@@ -53,7 +55,7 @@ fn writable(file: &Path) -> io::Result<()> {
     match fs::metadata(file) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             // Another name, since readers may wait for this one.
-            let aside = file.with_added_extension(format!("{}.partial", process::id()));
+            let aside = place(file).with_added_extension(format!("{}.partial", process::id()));
             File::create(&aside)?;
             fs::remove_file(aside)
         }
@@ -63,9 +65,40 @@ fn writable(file: &Path) -> io::Result<()> {
     }
 }
 
+/// The place of a file that does not exist yet: a link may lead there.
+fn place(file: &Path) -> PathBuf {
+    fs::read_link(file).map_or_else(|_| file.to_owned(), |target| file.with_file_name(target))
+}
+
 /// A new name may reach the disk before the contents do, so these are waited for.
 fn write_through(file: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = File::create(file)?;
     file.write_all(bytes)?;
     file.sync_all()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::symlink;
+
+    use tempfile::TempDir;
+
+    use super::*;
+
+    #[test]
+    fn file_behind_a_link_is_replaced_and_the_link_stays() {
+        let folder = TempDir::new().unwrap();
+        let [target, link] = ["inside/target", "link"].map(|name| folder.path().join(name));
+        fs::create_dir(folder.path().join("inside")).unwrap();
+        symlink("inside/target", &link).unwrap();
+        // At first the link leads to no file.
+        for bytes in [&b"old"[..], b"new"] {
+            check_output(&link).unwrap();
+            write_whole(&link, bytes).unwrap();
+            assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+            assert_eq!(fs::read(&target).unwrap(), bytes);
+        }
+        let count = |path: &Path| fs::read_dir(path).unwrap().count();
+        assert_eq!((count(folder.path()), count(&folder.path().join("inside"))), (2, 1), "nothing is beside them");
+    }
 }
