@@ -66,7 +66,7 @@ pub(crate) struct Cache {
     /// A model is made ready, or is not.
     opened: Condvar,
     loading: Semaphore,
-    /// Whether the last load that came to the device failed there.
+    /// Whether the last load that came to the device failed there, and no batch was evaluated since.
     is_failing: AtomicBool,
 }
 
@@ -198,13 +198,14 @@ impl Cache {
             None => None,
         };
         let Found { digest, bytes, open } = self.find(key)?;
-        let opening = match early.filter(|opening| opening.digest == digest) {
+        let mut opening = match early.filter(|opening| opening.digest == digest) {
             Some(opening) => opening,
             None => match self.begin(key, digest, bytes)? {
                 Begun::Ready(network) => return Ok(network),
                 Begun::Opening(opening) => opening,
             },
         };
+        opening.evict();
         let opened = open().and_then(|opened| self.warm_up(digest, bytes, opened));
         self.note(&opened);
         let network = Arc::new(opened.map_err(refusal)?);
@@ -235,10 +236,17 @@ impl Cache {
     /// Notes whether the device works. Memory may suffice for the next model, and other failures are those of weights.
     fn note(&self, opened: &Result<Network, ProviderError>) {
         match opened {
-            Ok(_) => self.is_failing.store(false, Ordering::Relaxed),
-            Err(ProviderError::Net(NetError::Torch(_))) => self.is_failing.store(true, Ordering::Relaxed),
+            Ok(_) => self.works(),
+            Err(ProviderError::Net(NetError::Torch(_) | NetError::NoGpu { .. })) => {
+                self.is_failing.store(true, Ordering::Relaxed);
+            }
             Err(_) => {}
         }
+    }
+
+    /// A batch shows that the device works.
+    pub(crate) fn works(&self) {
+        self.is_failing.store(false, Ordering::Relaxed);
     }
 
     /// Finds a model that fits into memory, and remembers what it is.
@@ -277,9 +285,9 @@ impl Cache {
         if let Some(known) = state.ready(key) {
             return known.map(Begun::Ready);
         }
-        state.make_room(self.bound - bytes, self.turns)?;
+        let evicted = state.make_room(self.bound - bytes, self.turns)?;
         state.opening.insert(digest, bytes);
-        Ok(Begun::Opening(Opening { cache: self, digest }))
+        Ok(Begun::Opening(Opening { cache: self, digest, evicted }))
     }
 
     /// A map has no broken states between calls, so a panic elsewhere does not matter.
@@ -298,11 +306,32 @@ enum Begun<'a> {
 struct Opening<'a> {
     cache: &'a Cache,
     digest: Digest,
+    /// The models that made space. They are served again if this one cannot be read, since they might not be readable either.
+    evicted: Vec<(Digest, Ready)>,
+}
+
+impl Opening<'_> {
+    /// Frees the memory of the models that made space.
+    fn evict(&mut self) {
+        for (digest, _) in self.evicted.drain(..) {
+            metrics::INFERENCE_EVICTIONS.add(1);
+            tracing::info!(%digest, "model evicted");
+        }
+    }
 }
 
 impl Drop for Opening<'_> {
     fn drop(&mut self) {
-        self.cache.lock().opening.remove(&self.digest);
+        let mut state = self.cache.lock();
+        state.opening.remove(&self.digest);
+        for (digest, ready) in self.evicted.drain(..) {
+            // Others may have taken the space meanwhile.
+            if state.taken() + ready.network.bytes <= self.cache.bound {
+                state.ready.entry(digest).or_insert(ready);
+            }
+        }
+        state.show();
+        drop(state);
         self.cache.opened.notify_all();
     }
 }
@@ -331,11 +360,16 @@ impl State {
         Some(Ok(Arc::clone(&ready.network)))
     }
 
-    /// Evicts the networks that were used least recently and of which no batch is under way, until the rest and those that are
-    /// being opened take at most so many bytes. Where that cannot be, evicts none, and has others make space.
-    fn make_room(&mut self, bytes: u64, turns: Turns) -> Result<(), InUse> {
+    /// The bytes of the models in memory and of those that are made ready.
+    fn taken(&self) -> u64 {
         let opening: u64 = self.opening.values().sum();
-        let mut taken = opening + self.ready.values().map(|ready| ready.network.bytes).sum::<u64>();
+        opening + self.ready.values().map(|ready| ready.network.bytes).sum::<u64>()
+    }
+
+    /// Takes out the networks that were used least recently and of which no batch is under way, until the rest and those that are
+    /// being opened take at most so many bytes. Where that cannot be, takes out none, and has others make space.
+    fn make_room(&mut self, bytes: u64, turns: Turns) -> Result<Vec<(Digest, Ready)>, InUse> {
+        let mut taken = self.taken();
         let idle = self.ready.iter().filter(|(_, ready)| Arc::strong_count(&ready.network) == 1);
         let mut idle: Vec<_> = idle.map(|(&digest, ready)| (ready.used, digest, ready.network.bytes)).collect();
         let needed = taken - idle.iter().map(|(_, _, bytes)| bytes).sum::<u64>();
@@ -344,17 +378,16 @@ impl State {
             return Err(InUse);
         }
         idle.sort_unstable_by_key(|&(used, ..)| used);
+        let mut evicted = Vec::new();
         for (_, digest, freed) in idle {
             if taken <= bytes {
                 break;
             }
-            self.ready.remove(&digest);
+            evicted.extend(self.ready.remove(&digest).map(|ready| (digest, ready)));
             taken -= freed;
-            metrics::INFERENCE_EVICTIONS.add(1);
-            tracing::info!(%digest, "model evicted");
         }
         self.show();
-        Ok(())
+        Ok(evicted)
     }
 
     /// Lets models in use take no batches until they have made space for so many bytes, those first that were loaded first.

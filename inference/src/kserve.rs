@@ -214,6 +214,10 @@ fn detach(request: &mut ModelInferRequest) {
     for contents in &mut request.raw_input_contents {
         *contents = Bytes::copy_from_slice(contents);
     }
+    // Planes are never in these.
+    for contents in request.inputs.iter_mut().filter_map(|input| input.contents.as_mut()) {
+        contents.bytes_contents.clear();
+    }
 }
 
 fn beyond(credit: usize, positions: usize) -> Refusal {

@@ -39,6 +39,7 @@ pub(crate) fn work(scheduler: &Scheduler, cache: &Cache, batch: usize, health: &
                 metrics::INFERENCE_POSITIONS.add(positions as u64);
                 metrics::INFERENCE_INTERACTIVE.add(interactive(&rows));
                 health.heartbeat();
+                cache.works();
             }
             Err(error) => {
                 metrics::INFERENCE_ERRORS.add(1);

@@ -10,14 +10,17 @@ use anyhow::Context;
 use crate::Classify;
 
 /// Writes a temporary file to the disk and renames it: a reader sees either the old contents or the new ones, and never
-/// half of it, after a loss of power too. A device or a pipe is written to as it is, and a link stays one.
+/// half of it, after a loss of power too. A device or a pipe is written to as it is, and a link stays one. An open file of a
+/// process, such as /dev/stdout, is appended to.
 ///
 /// # Errors
 /// The place cannot be written.
 pub fn write_whole(file: &Path, bytes: &[u8]) -> io::Result<()> {
-    // A rename would put a file over a device, a pipe or a link, such as /dev/stdout. A folder refuses to be opened.
+    // A rename would put a file over a device, a pipe or a link. A folder refuses to be opened.
     let target = match fs::metadata(file) {
         Ok(found) if !found.is_file() => return OpenOptions::new().write(true).open(file)?.write_all(bytes),
+        // Behind it others write and have written: a shell's `>> file`, and what the program prints itself.
+        Ok(_) if is_descriptor(file) => return OpenOptions::new().append(true).open(file)?.write_all(bytes),
         Ok(_) => fs::canonicalize(file)?,
         Err(_) => place(file),
     };
@@ -65,9 +68,26 @@ fn writable(file: &Path) -> io::Result<()> {
     }
 }
 
-/// The place of a file that does not exist yet: a link may lead there.
+/// The place of a file that does not exist yet: links may lead there.
 fn place(file: &Path) -> PathBuf {
-    fs::read_link(file).map_or_else(|_| file.to_owned(), |target| file.with_file_name(target))
+    let mut place = file.to_owned();
+    // As many as Linux follows.
+    for _ in 0..40 {
+        match fs::read_link(&place) {
+            Ok(target) => place = place.with_file_name(target),
+            Err(_) => break,
+        }
+    }
+    place
+}
+
+/// Whether this is an open file of a process: /proc/self/fd/1, or a link to it as /dev/stdout is.
+fn is_descriptor(file: &Path) -> bool {
+    let is_in_proc = |path: &Path| {
+        let folder = path.parent().and_then(|folder| fs::canonicalize(folder).ok());
+        folder.is_some_and(|folder| folder.starts_with("/proc"))
+    };
+    is_in_proc(file) || fs::read_link(file).is_ok_and(|target| is_in_proc(&file.with_file_name(target)))
 }
 
 /// A new name may reach the disk before the contents do, so these are waited for.
@@ -79,11 +99,28 @@ fn write_through(file: &Path, bytes: &[u8]) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::fd::AsRawFd;
     use std::os::unix::fs::symlink;
 
     use tempfile::TempDir;
 
     use super::*;
+
+    /// As with `tengen … --out /dev/stdout >> file`.
+    #[test]
+    fn open_file_of_the_process_is_appended_to() {
+        let folder = TempDir::new().unwrap();
+        let file = folder.path().join("file");
+        let mut open = File::create(&file).unwrap();
+        open.write_all(b"before ").unwrap();
+        let descriptor = PathBuf::from(format!("/proc/self/fd/{}", open.as_raw_fd()));
+        let link = folder.path().join("stdout");
+        symlink(&descriptor, &link).unwrap();
+        write_whole(&descriptor, b"one ").unwrap();
+        write_whole(&link, b"two").unwrap();
+        assert_eq!(fs::read(&file).unwrap(), b"before one two");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "nothing is beside them");
+    }
 
     #[test]
     fn file_behind_a_link_is_replaced_and_the_link_stays() {

@@ -55,6 +55,10 @@ pub(crate) fn store_error(root: &str, doing: &'static str, path: String, error: 
         object_store::Error::NotFound { .. } if doing == "write" => no_bucket(),
         error if doing == "list" && status(error) == Some(404) => no_bucket(),
         object_store::Error::NotFound { .. } => StoreError::NotFound { path },
+        // A range that is not there: readers request those that a footer or an index names.
+        error if doing == "read" && status(error) == Some(416) => {
+            StoreError::Damaged { path, reason: "it is cut short".to_owned() }
+        }
         object_store::Error::AlreadyExists { .. } | object_store::Error::Precondition { .. } => {
             StoreError::AlreadyExists { path }
         }

@@ -7,10 +7,12 @@ use net::{PlaneEvaluator, Shape};
 use super::*;
 
 /// Returns nothing, and counts how often it was found and opened. Model 5 is opened when it may be.
+#[derive(Default)]
 struct Made {
     found: Arc<AtomicUsize>,
     opened: Arc<AtomicUsize>,
     may_open: Arc<(Mutex<bool>, Condvar)>,
+    is_away: Arc<AtomicBool>,
 }
 
 struct Nothing;
@@ -25,6 +27,9 @@ impl ModelProvider for Made {
     fn find(&self, run: &RunName, number: u32) -> Result<Found, ProviderError> {
         if number > 10 {
             return Err(ProviderError::Missing(format!("there is no model {number}")));
+        }
+        if self.is_away.load(Ordering::Relaxed) {
+            return Err(ProviderError::Store("the store is away".to_owned()));
         }
         self.found.fetch_add(1, Ordering::Relaxed);
         let opened = Arc::clone(&self.opened);
@@ -59,7 +64,7 @@ type Slow = (Arc<Cache>, Arc<AtomicUsize>, Arc<(Mutex<bool>, Condvar)>);
 fn slow_cache(bound: u64) -> Slow {
     let opened = Arc::new(AtomicUsize::default());
     let may_open = Arc::new((Mutex::new(false), Condvar::new()));
-    let provider = Made { found: Arc::default(), opened: Arc::clone(&opened), may_open: Arc::clone(&may_open) };
+    let provider = Made { opened: Arc::clone(&opened), may_open: Arc::clone(&may_open), ..Made::default() };
     (Arc::new(Cache::new(Arc::new(provider), bound, 4)), opened, may_open)
 }
 
@@ -135,7 +140,7 @@ async fn cache_keeps_models_of_which_batches_are_under_way() {
 #[tokio::test]
 async fn model_in_use_makes_space_after_its_turn() {
     let (found, opened) = (Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
-    let provider = Made { found: Arc::clone(&found), opened: Arc::clone(&opened), may_open: Arc::default() };
+    let provider = Made { found: Arc::clone(&found), opened: Arc::clone(&opened), ..Made::default() };
     let turns = Turns { kept: Duration::ZERO, closing: Duration::from_secs(3600) };
     let cache = Arc::new(Cache { turns, ..Cache::new(Arc::new(provider), 100, 4) });
     let [one, two] = [cache.get(&key(1)).await.unwrap(), cache.get(&key(2)).await.unwrap()];
@@ -187,6 +192,25 @@ async fn cache_evicts_nothing_for_a_model_that_does_not_fit_then() {
     assert!(cache.lock().make_room(30, Turns::DEFAULT).is_err());
     assert!(cache.ready(&key(3)).is_some());
     drop((one, two));
+}
+
+/// It could not be read again either, and the server would serve nothing.
+#[tokio::test]
+async fn model_is_kept_when_the_one_that_needs_its_space_cannot_be_read() {
+    let is_away = Arc::<AtomicBool>::default();
+    let provider = Made { is_away: Arc::clone(&is_away), ..Made::default() };
+    let cache = Arc::new(Cache::new(Arc::new(provider), 60, 4));
+    for number in [2, 1] {
+        cache.get(&key(number)).await.unwrap();
+    }
+    is_away.store(true, Ordering::Relaxed);
+    assert_eq!(cache.get(&with_digest(2)).await.err().unwrap().status, Status::Unavailable);
+    assert!(cache.ready(&key(1)).is_some() && cache.ready(&key(2)).is_none());
+    // Its space is free for the next attempt.
+    is_away.store(false, Ordering::Relaxed);
+    cache.lock().failed.clear();
+    cache.get(&with_digest(2)).await.unwrap();
+    assert!(cache.ready(&key(1)).is_none() && cache.len() == 1);
 }
 
 #[tokio::test]

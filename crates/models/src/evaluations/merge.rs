@@ -32,7 +32,8 @@ impl Shared {
     pub(super) fn merge_or_log(&self, most: Mergeable) {
         let _one = MERGING.lock().unwrap_or_else(PoisonError::into_inner);
         // Of exact evaluations several merges are due at once. One that waited may not be due any more.
-        if let Err(error) = self.merge_all(most, &|_| is_merge_due(&self.opened(), most)) {
+        let merged = self.refresh().and_then(|()| self.merge_all(most, &|_| is_merge_due(&self.opened(), most)));
+        if let Err(error) = merged {
             self.metrics.errors.increment(1);
             tracing::warn!(%error, "segments of the evaluation cache cannot be merged; no evaluations are lost");
         }

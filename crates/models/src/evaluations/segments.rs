@@ -44,7 +44,7 @@ pub(super) fn is_gone(error: &ReadError) -> bool {
 /// credentials have expired each lookup would be a request.
 pub(super) fn is_unreachable(error: &ReadError) -> bool {
     let ReadError::Source(source) = error else { return false };
-    matches!(source.downcast_ref(), Some(StoreError::Unreachable { .. }))
+    source.downcast_ref().is_some_and(|error: &StoreError| !error.is_damage())
 }
 
 /// A segment; `None` when it is gone.
