@@ -358,7 +358,8 @@ mod tests {
 
     #[test]
     fn heads_whose_losses_have_no_weight_may_be_dead() {
-        let heads: [(&str, fn(&mut Train, f32)); 3] = [
+        type SetWeight = fn(&mut Train, f32);
+        let heads: [(&str, SetWeight); 3] = [
             ("ownership.conv.weight", |train, weight| train.ownership_weight = weight),
             ("value.score.weight", |train, weight| train.score_weight = weight),
             ("opponent_policy.dense.weight", |train, weight| train.opponent_policy_weight = weight),

@@ -169,7 +169,7 @@ async fn model_in_use_makes_space_after_its_turn() {
 #[tokio::test]
 async fn models_that_make_space_together_are_closed_until_both_have() {
     let (cache, _) = cache(100);
-    let turns = |hours| Turns { kept: Duration::ZERO, closing: Duration::from_secs(3600 * hours) };
+    let turns = |hours: u64| Turns { kept: Duration::ZERO, closing: Duration::from_secs(3600 * hours) };
     let [one, two] = [cache.get(&key(1)).await.unwrap(), cache.get(&key(2)).await.unwrap()];
     let digests = [one.digest, two.digest];
     let closing = || digests.map(|digest| cache.lock().ready[&digest].closing);
