@@ -62,9 +62,10 @@ impl Evaluation for EvaluationService {
 fn open(shared: &Arc<Shared>, peer: &Peer) -> (ClientStream, Outgoing) {
     // Bounded by the credit: beyond twice of it the stream ends.
     let (sender, receiver) = unbounded_channel();
-    let (origin, flow) = (shared.origin(peer), Arc::new(Flow::default()));
-    let stream = ClientStream { shared: Arc::clone(shared), origin, sender, flow: Arc::clone(&flow) };
-    (stream, Outgoing { receiver, flow, origin, _active: shared.enter(), shared: Arc::clone(shared) })
+    let (origin, flow, active) = (shared.origin(peer), Arc::new(Flow::default()), Arc::new(shared.enter()));
+    let outgoing =
+        Outgoing { receiver, flow: Arc::clone(&flow), origin, shared: Arc::clone(shared), _active: Arc::clone(&active) };
+    (ClientStream { shared: Arc::clone(shared), origin, sender, flow, _active: active }, outgoing)
 }
 
 /// A client's side of a stream: what it sends.
@@ -73,18 +74,20 @@ struct ClientStream {
     origin: Origin,
     sender: UnboundedSender<Item>,
     flow: Arc<Flow>,
+    /// Counts the stream for as long as either side of it lives.
+    _active: Arc<Active>,
 }
 
 impl ClientStream {
-    /// Reads messages until the client has no more, or breaks the protocol, or the server shuts down. Responses that are still
-    /// to come are sent nevertheless.
-    async fn converse(mut self, mut messages: Streaming<ClientMessage>) {
+    /// Reads messages until the client has no more, or is gone, or breaks the protocol, or the server shuts down. Responses that
+    /// are still to come are sent nevertheless.
+    async fn converse(self, mut messages: Streaming<ClientMessage>) {
         if let Err(status) = self.converse_until_end(&mut messages).await {
             self.send(Err(status), 0);
         }
     }
 
-    async fn converse_until_end(&mut self, messages: &mut Streaming<ClientMessage>) -> Result<(), Status> {
+    async fn converse_until_end(&self, messages: &mut Streaming<ClientMessage>) -> Result<(), Status> {
         let mut draining = self.shared.draining.subscribe();
         let mut credit = self.shared.credit.subscribe();
         let hello = tokio::time::timeout(HELLO, messages.message()).await;
@@ -98,6 +101,8 @@ impl ClientStream {
             let is_waiting = self.flow.outstanding.load(Ordering::Relaxed) > 0;
             tokio::select! {
                 biased;
+                // What a client sent before it went is still to be read, and of no use.
+                () = self.sender.closed() => return Ok(()),
                 drained = draining.wait_for(|draining| *draining) => {
                     drop(drained);
                     return Ok(());
@@ -117,7 +122,7 @@ impl ClientStream {
         }
     }
 
-    fn welcome(&mut self, message: ClientMessage, credit: usize) -> Result<(), Status> {
+    fn welcome(&self, message: ClientMessage, credit: usize) -> Result<(), Status> {
         let Some(FromClient::Hello(Hello { protocol, client })) = message.message else {
             return Err(Status::failed_precondition("the first message of a stream is Hello"));
         };
@@ -182,6 +187,15 @@ impl ClientStream {
     }
 }
 
+impl Drop for ClientStream {
+    fn drop(&mut self) {
+        // A batch that was read while the other side was dropped came too late to be forgotten there.
+        if self.sender.is_closed() {
+            self.shared.scheduler.forget(self.origin);
+        }
+    }
+}
+
 /// A batch of a stream.
 struct OfStream {
     sender: UnboundedSender<Item>,
@@ -208,9 +222,9 @@ pub(crate) struct Outgoing {
     receiver: UnboundedReceiver<Item>,
     flow: Arc<Flow>,
     origin: Origin,
-    /// Counts the stream for as long as it lives.
-    _active: Active,
     shared: Arc<Shared>,
+    /// Counts the stream for as long as either side of it lives.
+    _active: Arc<Active>,
 }
 
 impl Stream for Outgoing {
@@ -235,6 +249,8 @@ impl Stream for Outgoing {
 
 impl Drop for Outgoing {
     fn drop(&mut self) {
+        // First: the other side forgets what it submits from now on.
+        self.receiver.close();
         self.shared.scheduler.forget(self.origin);
     }
 }
