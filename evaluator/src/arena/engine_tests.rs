@@ -55,13 +55,14 @@ fn played(arena: &Arena) -> Vec<GameRecord> {
     games
 }
 
-/// A declaration of a shell script that responds to GTP commands by `cases`.
+/// A declaration of a shell script that responds to GTP commands by `cases`. It has time enough on a busy machine: a
+/// game with a late response is void.
 fn script(name: &str, cases: &str) -> String {
     let text = format!(
         "while read -r id command arguments; do said=''; case $command in {cases} protocol_version) said=2 ;; esac; \
          printf '=%s %s\\n\\n' \"$id\" \"$said\"; done"
     );
-    format!("[[engine]]\nname = '{name}'\nseconds_per_move = 2\ncommand = ['sh', '-c', {text:?}]\n")
+    format!("[[engine]]\nname = '{name}'\nseconds_per_move = 600\ncommand = ['sh', '-c', {text:?}]\n")
 }
 
 #[test]
@@ -157,7 +158,7 @@ fn match_whose_results_the_store_refuses_waits_for_no_game() {
         "genmove) if mkdir {at}/slow; then n=0; while [ -d {at} ] && [ $n -lt 300 ]; do n=$((n+1)); sleep 0.1; done; \
          touch {at}/moved; fi; said=pass ;;"
     );
-    let mut arena = arena(&store, &script("Fish", &slow).replace("seconds_per_move = 2", "seconds_per_move = 60"));
+    let mut arena = arena(&store, &script("Fish", &slow));
     fs::write(folder.path().join("tiny/matches"), "no folder").expect("it can be written");
     let (fish, random) = (player("Fish"), player("Random"));
     let error = arena.play([&fish, &random], vec![0, 1], &Stop::never(), &mut |_| {}).expect_err("it cannot be stored");
