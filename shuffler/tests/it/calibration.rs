@@ -87,15 +87,18 @@ fn threshold_holds_for_a_while_unless_a_newer_model_plays() {
     let run = a_run();
     run.create(&config(&["resign.min_games=5"])).unwrap();
     let mut driver = Driver::new(&run, Silent).unwrap();
-    let mut thresholds_after = |model, time: usize| {
-        let calibration: Vec<_> = games(model, 0, 600).into_iter().filter(|game| game.calibration).collect();
-        run.games().publish_as(&file(model, time as u64), &calibration[10 * time..10 * (time + 1)]).unwrap();
+    // Made before the first threshold, which holds for seconds.
+    let calibration = |model| games(model, 0, 600).into_iter().filter(|game| game.calibration).collect::<Vec<_>>();
+    let of_models = [1, 2].map(|model| (model, calibration(model)));
+    let mut thresholds_after = |(model, calibration): &(u32, Vec<GameRecord>), time: usize| {
+        run.games().publish_as(&file(*model, time as u64), &calibration[10 * time..10 * (time + 1)]).unwrap();
         driver.step().unwrap();
         run.resign().list().unwrap().len()
     };
-    assert_eq!(thresholds_after(1, 0), 1);
-    assert_eq!(thresholds_after(1, 1), 1, "workers have hardly seen the first");
-    assert_eq!(thresholds_after(2, 0), 2);
+    let [first, second] = &of_models;
+    assert_eq!(thresholds_after(first, 0), 1);
+    assert_eq!(thresholds_after(first, 1), 1, "workers have hardly seen the first");
+    assert_eq!(thresholds_after(second, 0), 2);
 }
 
 #[test]
