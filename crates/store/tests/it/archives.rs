@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::Duration;
@@ -15,7 +14,7 @@ use tempfile::TempDir;
 use testing::s3::Server;
 use testing::{wait_until, with_slow_reads};
 
-use crate::{in_folder, name, on_every_run, on_server, some_games, stored};
+use crate::{Endless, in_folder, name, on_every_run, on_server, some_games, stored};
 
 fn file(model: u32, time: u64) -> FileRef {
     FileRef { model, stem: Stem::new(if time.is_multiple_of(2) { "w" } else { "v" }, time).unwrap() }
@@ -213,14 +212,16 @@ fn parts_without_their_archive_are_ignored_and_deleted() {
 
 #[test]
 fn files_of_a_bucket_are_compacted_several_at_once() {
-    let (store, most) = with_slow_reads(&Store::in_memory().unwrap());
-    let run = store.run(&name("r"));
-    publish(&run, 0..9);
-    most.store(0, Ordering::Relaxed);
-    let done = run.archives().compact(1, 1000).unwrap();
-    assert_eq!((done.archives, done.games, done.deleted), (1, 27, 9));
-    let at_once = most.load(Ordering::Relaxed);
-    assert!(at_once > 1, "{at_once} read at once");
+    // A thread that is alone for long reads all of them, one after the other.
+    wait_until("several files at once", || {
+        let (store, most) = with_slow_reads(&Store::in_memory().unwrap());
+        let run = store.run(&name("r"));
+        publish(&run, 0..9);
+        most.store(0, Ordering::Relaxed);
+        let done = run.archives().compact(1, 1000).unwrap();
+        assert_eq!((done.archives, done.games, done.deleted), (1, 27, 9));
+        most.load(Ordering::Relaxed) > 1
+    });
 }
 
 /// Each of hundreds of workers that start at once opens all archives.
@@ -230,11 +231,12 @@ fn archives_of_a_bucket_are_opened_several_at_once() {
     let run = store.run(&name("r"));
     publish(&run, 0..5);
     assert_eq!(run.archives().compact(1, EACH as usize).unwrap().archives, 5);
-    let fresh = fresh(&run);
-    most.store(0, Ordering::Relaxed);
-    assert_eq!(fresh.games().files(1).unwrap().len(), 5);
-    let at_once = most.load(Ordering::Relaxed);
-    assert!(at_once > 1, "{at_once} opened at once");
+    wait_until("several archives at once", || {
+        let fresh = fresh(&run);
+        most.store(0, Ordering::Relaxed);
+        assert_eq!(fresh.games().files(1).unwrap().len(), 5);
+        most.load(Ordering::Relaxed) > 1
+    });
 }
 
 #[test]
@@ -385,19 +387,16 @@ fn kill(place: &str, options: &[(String, String)], run: &Run) {
     };
     for kill in 0..kills {
         let before = archives();
-        let mut child = Command::new(env::current_exe().unwrap());
-        child.args(["--exact", "archives::compactor"]).env(PLACE, &place).stdout(Stdio::null());
-        let mut child = child.spawn().unwrap();
+        let mut compactor = Endless::start("archives::compactor", PLACE, &place);
         if kill % 2 == 1 {
             wait_until("archives", || {
-                assert!(child.try_wait().unwrap().is_none(), "a compactor has ended");
+                assert!(compactor.is_running(), "a compactor has ended");
                 archives() > before
             });
         }
         // In a folder a process is at work after some 50 ms, and then for some 20 ms at every step.
         thread::sleep(Duration::from_millis(60 + 67 * kill % 400));
-        child.kill().unwrap();
-        child.wait().unwrap();
+        drop(compactor);
         let found = view(&fresh(run));
         let numbers: Vec<u64> = found.files.iter().map(|file| file.stem.time()).collect();
         assert_eq!(numbers, (0..numbers.len() as u64).collect::<Vec<_>>(), "every file is there");

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use bytes::Bytes;
 use store::{ModelMetadata, Run, Store};
 use testing::s3::Server;
-use testing::with_slow_reads;
+use testing::{wait_until, with_slow_reads};
 
 use crate::{config, name, on_every_run, on_server, some_games, state};
 
@@ -149,16 +149,22 @@ fn results_and_models_of_a_bucket_are_read_several_at_once() {
         run.matches().publish("w", &some_games("m", number, number + 1)).unwrap();
         run.models().publish(&state::metadata(number as u32 + 1), Bytes::from("w")).unwrap();
     }
-    let fresh = store.run(&name("r"));
-    let noted = Cell::new(0);
-    let all = || fresh.matches().all_noting(&|| noted.set(noted.get() + 1)).unwrap();
-    let found: Vec<u64> = all().iter().map(|game| game.index).collect();
-    assert_eq!(found, (0..9).collect::<Vec<_>>(), "the oldest first");
-    assert_eq!((all().len(), noted.get()), (9, 1), "only what is read is progress");
-    let results = most.swap(0, Ordering::Relaxed);
-    assert_eq!(fresh.models().list().unwrap(), (1..10).collect::<Vec<_>>());
-    let models = most.load(Ordering::Relaxed);
-    assert!(results > 1 && models > 1, "{results} results and {models} models at once");
+    // A thread that is alone for long reads all of them, one after the other.
+    let read_at_once = |read: &dyn Fn(&Run)| {
+        most.store(0, Ordering::Relaxed);
+        read(&store.run(&name("r")));
+        most.load(Ordering::Relaxed) > 1
+    };
+    let results = |fresh: &Run| {
+        let noted = Cell::new(0);
+        let all = || fresh.matches().all_noting(&|| noted.set(noted.get() + 1)).unwrap();
+        let found: Vec<u64> = all().iter().map(|game| game.index).collect();
+        assert_eq!(found, (0..9).collect::<Vec<_>>(), "the oldest first");
+        assert_eq!((all().len(), noted.get()), (9, 1), "only what is read is progress");
+    };
+    let models = |fresh: &Run| assert_eq!(fresh.models().list().unwrap(), (1..10).collect::<Vec<_>>());
+    wait_until("several results at once", || read_at_once(&results));
+    wait_until("several models at once", || read_at_once(&models));
 }
 
 #[test]

@@ -1,7 +1,6 @@
 //! Writers that are killed: nothing half is ever seen, and nothing that was published is lost.
 
 use std::env;
-use std::process::{Command, Stdio};
 use std::thread;
 use std::time::Duration;
 
@@ -11,7 +10,7 @@ use record::GameRecord;
 use store::{Checkpoint, FileRef, Run, Stem, Store};
 use testing::wait_until;
 
-use crate::{in_folder, some_games, stored};
+use crate::{Endless, in_folder, some_games, stored};
 
 /// Where the writer writes; the test is only a writer where this is set.
 const PLACE: &str = "STORE_TEST_PLACE";
@@ -36,19 +35,16 @@ fn killed_writers_lose_and_break_nothing() {
     let (folder, run) = in_folder();
     let mut published = 0;
     for kill in 0..KILLS {
-        let mut writer = Command::new(env::current_exe().unwrap());
-        writer.args(["--exact", "kill::writer"]).env(PLACE, folder.path()).stdout(Stdio::null());
-        let mut writer = writer.spawn().unwrap();
+        let mut writer = Endless::start("kill::writer", PLACE, folder.path());
         // The first while they start, the last after some files, however slow the machine is.
         if kill >= KILLS - 3 {
             wait_until("games", || {
-                assert!(writer.try_wait().unwrap().is_none(), "a writer has ended");
+                assert!(writer.is_running(), "a writer has ended");
                 run.games().files(1).unwrap().len() as u64 > published
             });
         }
         thread::sleep(Duration::from_millis(40).mul_f64(1.2_f64.powi(kill)));
-        writer.kill().unwrap();
-        writer.wait().unwrap();
+        drop(writer);
 
         let files = run.games().files(1).unwrap();
         assert!(files.len() as u64 >= published, "games were lost");

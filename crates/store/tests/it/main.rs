@@ -17,6 +17,9 @@ mod pruning;
 mod state;
 mod unreliable;
 
+use std::env;
+use std::ffi::OsStr;
+use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
@@ -84,6 +87,30 @@ fn killed(run: &Run, writes: usize) -> Run {
     let made = AtomicUsize::new(0);
     let guard = move |access: Access| access != Access::Put || made.fetch_add(1, Ordering::Relaxed) < writes;
     with_guard(run.store(), guard).run(run.name())
+}
+
+/// A process that does not end by itself. It is killed when this is dropped, also by a check that fails.
+struct Endless(Child);
+
+impl Endless {
+    /// Starts a test of this binary that is endless where the variable is set.
+    fn start(test: &str, variable: &str, value: impl AsRef<OsStr>) -> Endless {
+        let mut command = Command::new(env::current_exe().unwrap());
+        command.args(["--exact", test]).env(variable, value).stdout(Stdio::null());
+        Endless(command.spawn().unwrap())
+    }
+
+    fn is_running(&mut self) -> bool {
+        self.0.try_wait().unwrap().is_none()
+    }
+}
+
+impl Drop for Endless {
+    fn drop(&mut self) {
+        // One that has ended cannot be killed, and need not be.
+        let _ended = self.0.kill();
+        let _status = self.0.wait();
+    }
 }
 
 fn name(text: &str) -> RunName {
