@@ -5,7 +5,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::thread;
+use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use testing::{PATIENCE, poll};
@@ -14,6 +14,8 @@ use testing::{PATIENCE, poll};
 pub struct Stage {
     child: Child,
     log: Arc<Mutex<Vec<String>>>,
+    /// Copies its standard error to the log.
+    copier: Option<JoinHandle<()>>,
     address: String,
 }
 
@@ -34,16 +36,20 @@ impl Stage {
     /// Starts a program that serves its metrics here, without waiting for anything.
     pub fn launch(command: &mut Command, address: &str) -> Stage {
         let command = command.env_remove("TENGEN_LOG_FORMAT").env("TENGEN_METRICS_ADDR", address);
+        // Longer than the default, which a disk that is busy with other tests may exceed.
+        if !command.get_envs().any(|(name, value)| name == "TENGEN_DRAIN_SECONDS" && value.is_some()) {
+            command.env("TENGEN_DRAIN_SECONDS", "60");
+        }
         let mut child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().expect("the program starts");
         let said = BufReader::new(child.stderr.take().expect("standard error is piped"));
         let log = Arc::new(Mutex::new(Vec::new()));
         let copy = log.clone();
-        thread::spawn(move || {
+        let copier = thread::spawn(move || {
             for line in said.lines().map_while(Result::ok) {
                 copy.lock().unwrap_or_else(PoisonError::into_inner).push(line);
             }
         });
-        Stage { child, log, address: address.to_owned() }
+        Stage { child, log, copier: Some(copier), address: address.to_owned() }
     }
 
     /// Address of its endpoints.
@@ -61,9 +67,10 @@ impl Stage {
         self.child.try_wait().expect("its state is known")
     }
 
-    /// The status code and the body of a page; nothing without a response.
+    /// The status code and the body of a page; nothing without a response to three requests. On a busy machine one may
+    /// get none.
     pub fn page(&self, page: &str) -> Option<(u16, String)> {
-        ask(&self.address, page)
+        (0..3).find_map(|_| ask(&self.address, page))
     }
 
     /// The metrics by name, those of several labels added up.
@@ -92,11 +99,13 @@ impl Stage {
     /// As [`Stage::wait_for_metric`].
     pub fn wait_for<T>(&mut self, what: &str, found: impl Fn(&Stage) -> Option<T>) -> T {
         let waited = poll(PATIENCE, || {
-            let found = found(self);
-            if found.is_none() {
-                let ended = self.ended();
-                assert!(ended.is_none(), "{what}: {ended:?}\n{}", self.log().join("\n"));
+            // Asked before: what it has logged until its end is found.
+            let ended = self.ended();
+            if ended.is_some() {
+                self.read_to_end();
             }
+            let found = found(self);
+            assert!(found.is_some() || ended.is_none(), "{what}: {ended:?}\n{}", self.log().join("\n"));
             found
         });
         waited.unwrap_or_else(|| panic!("{what}: not after {PATIENCE:?}\n{}", self.log().join("\n")))
@@ -109,9 +118,18 @@ impl Stage {
         let _gone_already = Command::new("sh").args(["-c", &kill]).stderr(Stdio::null()).status();
     }
 
-    /// Waits until it has ended.
+    /// Waits until it has ended, and all that it has logged is in the log.
     pub fn wait(&mut self) -> ExitStatus {
-        self.child.wait().expect("the process ends")
+        let status = self.child.wait().expect("the process ends");
+        self.read_to_end();
+        status
+    }
+
+    /// Waits for the lines that are still in the pipe of a program that has ended.
+    fn read_to_end(&mut self) {
+        if let Some(copier) = self.copier.take() {
+            copier.join().expect("reading lines does not panic");
+        }
     }
 
     /// Sends SIGTERM and returns the exit code.
