@@ -38,7 +38,7 @@ struct Cluster {
 }
 
 /// An address whose port the system gives to no other process while this one is down: clients bind to 127.0.0.1, other
-/// tests to 127.0.0.2, and each place has its own.
+/// tests to other addresses, and each place has its own.
 fn free_address(place: usize) -> String {
     let listener = TcpListener::bind(format!("127.0.0.{}:0", 3 + place)).unwrap();
     listener.local_addr().unwrap().to_string()

@@ -9,10 +9,11 @@ use std::io::Write;
 use std::net::{SocketAddr, TcpListener};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
 use record::GameRecord;
-use testing::Proxy;
+use testing::{Proxy, wait_for, wait_until};
 use tests::{Stage, TestStore, repository, succeed, whole_games};
 
 /// Kills and stops of the storm.
@@ -46,10 +47,12 @@ fn store() -> TestStore {
     store
 }
 
-/// An address without a listener, and where the system gives no other process a port while a server is down: those bind to
-/// 127.0.0.1.
+/// An address without a listener, and where the system gives no other process a port while a server is down: clients
+/// bind to 127.0.0.1, and each server has its own.
 fn free_address() -> SocketAddr {
-    TcpListener::bind("127.0.0.2:0").unwrap().local_addr().unwrap()
+    static NEXT: AtomicU8 = AtomicU8::new(100);
+    let host = NEXT.fetch_add(1, Ordering::Relaxed);
+    TcpListener::bind(format!("127.0.0.{host}:0")).unwrap().local_addr().unwrap()
 }
 
 /// An inference server, which can be started again where it was.
@@ -137,12 +140,33 @@ fn of_servers(client: &Stage, metric: &str) -> BTreeMap<String, f64> {
     lines.map(|line| (server(line), line.rsplit(' ').next().unwrap().parse().unwrap())).collect()
 }
 
-/// Waits until a server has evaluated more batches than before.
+/// Waits until the client has counted more than before; false where it has ended.
+fn counts_more(client: &mut Stage, what: &str, count: impl Fn(&Stage) -> f64) -> bool {
+    let before = count(client);
+    wait_for(what, || {
+        let more = count(client) > before + 5.0;
+        (more || client.ended().is_some()).then_some(more)
+    })
+}
+
+/// Batches that a server has evaluated, as far as the client knows.
+fn answered(client: &Stage, url: &str) -> f64 {
+    of_servers(client, "tengen_inference_client_batches_total").get(url).copied().unwrap_or_default()
+}
+
+/// Waits until a server has evaluated more batches than before; false where the client has ended.
+fn answers(client: &mut Stage, url: &str) -> bool {
+    counts_more(client, &format!("answers of {url}"), |client| answered(client, url))
+}
+
+/// The same for a client that does not end by itself.
 fn wait_for_answers(client: &mut Stage, url: &str) {
-    const ANSWERED: &str = "tengen_inference_client_batches_total";
-    let answered = |client: &Stage| of_servers(client, ANSWERED).get(url).copied().unwrap_or_default();
-    let before = answered(client);
-    client.wait_for(&format!("answers of {url}"), |client| (answered(client) > before + 5.0).then_some(()));
+    assert!(answers(client, url), "{:?}\n{}", client.ended(), client.log().join("\n"));
+}
+
+/// Tries up to three times: on a busy machine a client may play all of its games before its servers have been harmed.
+fn while_games_are_played(mut harm: impl FnMut() -> bool) {
+    assert!((0..3).any(|_| harm()), "three clients had played all games before their servers were harmed");
 }
 
 fn finish(client: &mut Stage) {
@@ -171,35 +195,40 @@ fn games_on_a_server_are_those_of_a_local_network_to_the_bit() {
 
 #[test]
 fn server_that_is_killed_costs_no_game() {
-    let mut servers = [Server::start(), Server::start()];
-    let store = store();
-    let tiers = format!("{},{}", servers[0].url(), servers[1].url());
-    let mut client = Stage::start(&mut worker(&store, &tiers, 1500));
-    for server in &servers {
-        wait_for_answers(&mut client, &server.url());
-    }
-    servers[0].kill();
-    wait_for_answers(&mut client, &servers[1].url());
-    assert!(client.ended().is_none(), "the kill came while games were played");
-    finish(&mut client);
-    assert!(has_logged(&client, "inference server is down", &servers[0].url()));
-    assert_same(&store, 1500);
+    while_games_are_played(|| {
+        let mut servers = [Server::start(), Server::start()];
+        let store = store();
+        let tiers = format!("{},{}", servers[0].url(), servers[1].url());
+        let mut client = Stage::start(&mut worker(&store, &tiers, 1500));
+        let begun = servers.iter().all(|server| answers(&mut client, &server.url()));
+        servers[0].kill();
+        let in_time = begun && answers(&mut client, &servers[1].url()) && client.ended().is_none();
+        finish(&mut client);
+        assert!(!in_time || has_logged(&client, "inference server is down", &servers[0].url()));
+        assert_same(&store, 1500);
+        in_time
+    });
 }
 
 #[test]
 fn stopped_server_is_suspect_and_another_evaluates() {
-    let servers = [Server::start(), Server::start()];
-    let store = store();
-    let tiers = format!("{};{}", servers[0].url(), servers[1].url());
-    let mut client = Stage::start(&mut worker(&store, &tiers, 1500));
-    wait_for_answers(&mut client, &servers[0].url());
-    servers[0].stage.signal("STOP");
-    wait_for_answers(&mut client, &servers[1].url());
-    let resent = of_servers(&client, "tengen_inference_client_resent_batches_total");
-    assert!(resent[&servers[0].url()] >= 1.0, "{resent:?}");
-    finish(&mut client);
-    servers[0].stage.signal("CONT");
-    assert_same(&store, 1500);
+    while_games_are_played(|| {
+        let servers = [Server::start(), Server::start()];
+        let store = store();
+        let tiers = format!("{};{}", servers[0].url(), servers[1].url());
+        let mut client = Stage::start(&mut worker(&store, &tiers, 1500));
+        let begun = answers(&mut client, &servers[0].url());
+        servers[0].stage.signal("STOP");
+        let harmed = begun && answers(&mut client, &servers[1].url());
+        let resent = of_servers(&client, "tengen_inference_client_resent_batches_total");
+        // Without metrics it has ended.
+        let resent = resent.get(&servers[0].url()).copied().filter(|_| harmed);
+        assert!(resent.is_none_or(|resent| resent >= 1.0), "{resent:?}");
+        finish(&mut client);
+        servers[0].stage.signal("CONT");
+        assert_same(&store, 1500);
+        resent.is_some()
+    });
 }
 
 #[test]
@@ -214,25 +243,37 @@ fn first_tier_has_the_traffic_again_when_it_is_back() {
     wait_for_answers(&mut client, &servers[1].url());
     servers[0].restart();
     wait_for_answers(&mut client, &servers[0].url());
-    let before = of_servers(&client, "tengen_inference_client_batches_total");
-    wait_for_answers(&mut client, &servers[0].url());
-    let after = of_servers(&client, "tengen_inference_client_batches_total");
-    assert_eq!(before[&servers[1].url()], after[&servers[1].url()], "the second tier has nothing to do");
+    // A batch may be under way to the second tier at first, and one that is late at the first goes there.
+    wait_until("the second tier to have nothing to do", || {
+        let before = answered(&client, &servers[1].url());
+        wait_for_answers(&mut client, &servers[0].url());
+        before > 0.0 && answered(&client, &servers[1].url()) == before
+    });
     assert_eq!(client.terminate(), Some(4));
 }
 
 #[test]
 fn network_of_the_process_is_the_last_tier() {
-    let mut server = Server::start();
-    let store = store();
-    let mut client = Stage::start(&mut worker(&store, &format!("{};local", server.url()), 1500));
-    wait_for_answers(&mut client, &server.url());
-    server.kill();
-    client.wait_for_metric("tengen_inference_client_local_batches_total", 5.0);
-    server.restart();
-    wait_for_answers(&mut client, &server.url());
-    finish(&mut client);
-    assert_same(&store, 1500);
+    const LOCAL: &str = "tengen_inference_client_local_batches_total";
+    while_games_are_played(|| {
+        let mut server = Server::start();
+        let store = store();
+        let mut client = Stage::start(&mut worker(&store, &format!("{};local", server.url()), 1500));
+        let begun = answers(&mut client, &server.url());
+        server.kill();
+        let local = |client: &Stage| client.metrics().get(LOCAL).copied().unwrap_or_default();
+        let harmed = begun && counts_more(&mut client, LOCAL, local);
+        if harmed {
+            // It does not play on alone while the server starts.
+            client.signal("STOP");
+            server.restart();
+            client.signal("CONT");
+        }
+        let in_time = harmed && answers(&mut client, &server.url());
+        finish(&mut client);
+        assert_same(&store, 1500);
+        in_time
+    });
 }
 
 #[test]
