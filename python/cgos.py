@@ -2,7 +2,7 @@
 """Plays on CGOS, the Computer Go Server, with a GTP program.
 
     python3 python/cgos.py play HOST:PORT NAME PASSWORD_FILE -- tengen gtp --model v15
-    python3 python/cgos.py check [--size N] [--seconds S] -- tengen gtp --model uniform
+    python3 python/cgos.py check [--size N] [--seconds S] [--grace S] -- tengen gtp --model uniform
 
 `play` connects to a server and plays the games that it pairs, one after the other, until it is interrupted or the server
 closes the connection. `check` starts a server on loopback, connects two copies of the program to it, and plays one game,
@@ -203,7 +203,7 @@ def check_analysis(analysis: dict, move: str, size: int) -> None:
             require(point == "pass" or column >= 0 and row.isdigit() and 1 <= int(row) <= size, f"{point} is no move")
 
 
-def check(size: int, seconds: float, command: list[str]) -> None:
+def check(size: int, seconds: float, grace: float, command: list[str]) -> None:
     """Plays a game as CGOS would."""
     listener = socket.create_server(("127.0.0.1", 0))
     black, white = Seat("black", listener, command), Seat("white", listener, command)
@@ -224,7 +224,7 @@ def check(size: int, seconds: float, command: list[str]) -> None:
         began = time.monotonic()
         move, _, analysis = seat.lines.ask(f"genmove {color} {clocks[color]}").partition(" ")
         clocks[color] -= int(1000 * (time.monotonic() - began))
-        require(clocks[color] > 0, f"{seat.name} loses on time at move {len(played) + 1}")
+        require(clocks[color] > -1000 * grace, f"{seat.name} loses on time at move {len(played) + 1}")
         if analysis:
             analysis = json.loads(analysis)
             check_analysis(analysis, move, size)
@@ -261,13 +261,14 @@ def main() -> None:
     checking = commands.add_parser("check", help="play one game on a server of its own")
     checking.add_argument("--size", type=int, default=9)
     checking.add_argument("--seconds", type=float, default=10)
+    checking.add_argument("--grace", type=float, default=0, help="seconds that a clock may be below zero, for busy machines")
     for sub in [playing, checking]:
         sub.add_argument("engine", nargs="+", help="the program and its arguments, after --")
     args = parser.parse_args()
     if args.command == "play":
         play(args.address, args.name, read_password(args.password_file), args.engine)
     else:
-        check(args.size, args.seconds, args.engine)
+        check(args.size, args.seconds, args.grace, args.engine)
 
 
 if __name__ == "__main__":
