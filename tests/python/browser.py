@@ -5,6 +5,7 @@ With TENGEN_SCREENS, a folder, `screen` keeps screenshots.
 
 import contextlib
 import os
+import socket
 import subprocess
 from pathlib import Path
 
@@ -21,13 +22,29 @@ OUTAGE = (*SOCKET, "Failed to load resource: net::ERR_")
 SIZES = ((360, 740), (768, 1024), (1440, 900))
 
 
+GIVEN = set()
+
+
+def free_address():
+    """An address for a server that is restarted: on a loopback address of this process, where no other one takes the port."""
+    process = os.getpid()
+    host = f"127.{1 + (process >> 16)}.{process >> 8 & 255}.{process & 255}"
+    while True:
+        with socket.socket() as held:
+            held.bind((host, 0))
+            address = f"{host}:{held.getsockname()[1]}"
+        if address not in GIVEN:
+            GIVEN.add(address)
+            return address
+
+
 class Server:
     """The server, which can be restarted at its address."""
 
     def __init__(self, command):
         self.command = command
         self.process = None
-        self.url = self.start("127.0.0.1:0")
+        self.url = self.start(free_address())
 
     def start(self, address):
         self.process = subprocess.Popen([*self.command, "--listen", address], stdout=subprocess.PIPE, text=True)

@@ -6,27 +6,16 @@ of the web server is read from the cache in FOLDER.
 """
 
 import contextlib
-import os
 import re
-import socket
 import subprocess
 import sys
 import urllib.request
 
-from browser import OUTAGE, PATIENCE, Server, chromium, visitor
+from browser import OUTAGE, PATIENCE, Server, chromium, free_address, visitor
 from check_play import cell, start_game, stones_are, wait_for_turn
 from playwright.sync_api import expect, sync_playwright
 
 GAME = "(;GM[1]FF[4]SZ[9]KM[7];B[ee];W[ce];B[dc];W[gc];B[gd];W[fd];B[fc];W[ge];B[hc];W[dd])"
-
-
-def free_address():
-    """An address for a server that is restarted: on a loopback address of this process, where no other one takes the port."""
-    process = os.getpid()
-    host = f"127.{1 + (process >> 16)}.{process >> 8 & 255}.{process & 255}"
-    with socket.socket() as held:
-        held.bind((host, 0))
-        return f"{host}:{held.getsockname()[1]}"
 
 
 class Inference:
