@@ -68,7 +68,7 @@ for line in sys.stdin:
 
 
 def scripted(name, *moves, **options):
-    return lambda: referee.Engine(name, [sys.executable, "-c", SCRIPTED, *moves], time_limit=10, **options)
+    return lambda: referee.Engine(name, [sys.executable, "-c", SCRIPTED, *moves], time_limit=60, **options)
 
 
 def position(moves, **options):
