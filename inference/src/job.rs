@@ -13,6 +13,18 @@ pub(crate) type Outcome = Result<[Vec<u8>; 2], Refusal>;
 /// Receives the outcome, once.
 pub(crate) type Reply = Box<dyn FnOnce(Outcome) + Send>;
 
+/// The output of a batch that is evaluated, on its way to who waits for it.
+pub(crate) struct Response {
+    reply: Reply,
+    output: [Vec<u8>; 2],
+}
+
+impl Response {
+    pub(crate) fn send(self) {
+        (self.reply)(Ok(self.output));
+    }
+}
+
 /// Who waits for a batch.
 pub(crate) trait Caller: Send + 'static {
     /// Returns when the outcome is of no use any more.
@@ -34,7 +46,7 @@ pub(crate) struct Job {
 struct State {
     output: [Vec<u8>; 2],
     missing: usize,
-    /// Gone when the outcome is sent.
+    /// Gone when the outcome is sent, or about to be.
     reply: Option<Reply>,
 }
 
@@ -48,8 +60,8 @@ impl Job {
         self.batch.answers
     }
 
-    /// Adds the output for the positions from `first` on. With the last of them the outcome is sent.
-    pub(crate) fn add(&self, first: usize, policies: &[f32], values: &[f32]) {
+    /// Adds the output for the positions from `first` on. With the last of them returns what is to be sent.
+    pub(crate) fn add(&self, first: usize, policies: &[f32], values: &[f32]) -> Option<Response> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let state = &mut *state;
         let (width, moves) = (self.encoding().width(), self.network.shape.size.moves());
@@ -59,14 +71,14 @@ impl Job {
             self.encoding().write(numbers, bytes);
         }
         state.missing -= values.len();
-        if state.missing == 0
-            && let Some(reply) = state.reply.take()
-        {
-            reply(Ok(std::mem::take(&mut state.output)));
+        if state.missing > 0 {
+            return None;
         }
+        let reply = state.reply.take()?;
+        Some(Response { reply, output: std::mem::take(&mut state.output) })
     }
 
-    /// Reports that the batch was not evaluated, unless an outcome was sent before.
+    /// Reports that the batch was not evaluated, unless it has an outcome.
     pub(crate) fn refuse(&self, refusal: Refusal) {
         let reply = self.state.lock().unwrap_or_else(PoisonError::into_inner).reply.take();
         if let Some(reply) = reply {

@@ -8,6 +8,7 @@ use remote::{Priority, Refusal};
 use runtime::{Health, metrics};
 
 use crate::cache::Cache;
+use crate::job::Response;
 use crate::network::Network;
 use crate::scheduler::{Rows, Scheduler};
 
@@ -25,7 +26,8 @@ pub(crate) fn work(scheduler: &Scheduler, cache: &Cache, batch: usize, health: &
     while let Some(rows) = scheduler.next() {
         let began = Instant::now();
         let positions = rows.iter().map(|(_, rows)| rows.len()).sum();
-        let evaluated = buffers.evaluate(&rows, positions);
+        let mut responses = Vec::new();
+        let evaluated = buffers.evaluate(&rows, positions, &mut responses);
         scheduler.done(positions, began.elapsed(), &evaluated);
         let micros = |duration: std::time::Duration| duration.as_micros() as u64;
         let waited = rows.iter().map(|(job, _)| micros(began.saturating_duration_since(job.arrived))).sum();
@@ -36,10 +38,14 @@ pub(crate) fn work(scheduler: &Scheduler, cache: &Cache, batch: usize, health: &
         metrics::INFERENCE_BUSY.add(micros(began.elapsed()));
         match evaluated {
             Ok(()) => {
-                metrics::INFERENCE_POSITIONS.add(positions as u64);
+                // Before the positions, of which they are a part.
                 metrics::INFERENCE_INTERACTIVE.add(interactive(&rows));
+                metrics::INFERENCE_POSITIONS.add(positions as u64);
                 health.heartbeat();
                 cache.works();
+                // Last: with its response, a client may need the memory of the network, and look at what is counted.
+                drop(rows);
+                responses.into_iter().for_each(Response::send);
             }
             Err(error) => {
                 metrics::INFERENCE_ERRORS.add(1);
@@ -62,7 +68,8 @@ fn interactive(rows: &Rows) -> u64 {
 }
 
 impl Buffers {
-    fn evaluate(&mut self, rows: &Rows, positions: usize) -> Result<(), NetError> {
+    /// Evaluates rows, and adds the responses of the batches that are done with them.
+    fn evaluate(&mut self, rows: &Rows, positions: usize, responses: &mut Vec<Response>) -> Result<(), NetError> {
         let Some((first, _)) = rows.first() else { return Ok(()) };
         let network = &first.network;
         let moves = network.shape.size.moves();
@@ -78,7 +85,7 @@ impl Buffers {
         let mut done = 0;
         for (job, rows) in rows {
             let policies = &self.policies[done * moves..][..rows.len() * moves];
-            job.add(rows.start, policies, &self.values[done..][..rows.len()]);
+            responses.extend(job.add(rows.start, policies, &self.values[done..][..rows.len()]));
             done += rows.len();
         }
         Ok(())
@@ -165,7 +172,12 @@ mod tests {
             priority: Priority::Selfplay,
         };
         let (sender, outcome) = channel();
-        let reply = move |outcome| sender.send(outcome).expect("the test waits");
+        let weak = Arc::downgrade(&network);
+        let reply = move |outcome: Outcome| {
+            // The cache has it still, unless it has failed.
+            assert!(outcome.is_err() || weak.strong_count() == 1, "the network is in use");
+            sender.send(outcome).expect("the test waits");
+        };
         let job = Job::new(network, batch, Instant::now(), Box::new(reply));
         scheduler.submit(Origin { client: ClientId(1), call: CallId(1) }, job);
         outcome.recv_timeout(PATIENCE).expect("an outcome")
