@@ -19,8 +19,8 @@ use crate::scheduler::{Loading, Scheduler, expired, is_over};
 
 /// Half of the time that clients of self-play wait by default before they ask another server.
 const LATE: Duration = Duration::from_millis(125);
-/// The credit is never less than a full message.
-const LEAST_SHARE: usize = 16;
+/// The credit is never less than this part of a full message.
+const LEAST_PART: usize = 16;
 
 /// What all streams and calls share.
 pub(crate) struct Shared {
@@ -63,7 +63,7 @@ impl Shared {
         let load = self.scheduler.load();
         let Limits { credit: most, max_positions, queue, .. } = self.limits;
         let share = (queue / self.active.load(Ordering::Relaxed).max(1)).min(most);
-        let least = (max_positions / LEAST_SHARE).clamp(1, most);
+        let least = (max_positions / LEAST_PART).clamp(1, most);
         // Batches that are long by themselves are no sign of a long queue.
         let is_late = load.age > LATE.max(4 * load.batch_time);
         self.credit.send_if_modified(|credit| {
