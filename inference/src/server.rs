@@ -33,8 +33,8 @@ use crate::worker::work;
 
 /// Bytes that may be under way to the server on a stream, and on a connection.
 const WINDOWS: [u32; 2] = [4 << 20, 16 << 20];
-/// Time of a TLS handshake.
-const HANDSHAKE: Duration = Duration::from_secs(5);
+/// Time of a TLS handshake, as for pages. [`Limits::first_call`] bounds it, too.
+const HANDSHAKE: Duration = Duration::from_secs(20);
 /// Time between two looks at a drain.
 const LOOK: Duration = Duration::from_millis(5);
 
