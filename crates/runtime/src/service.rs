@@ -92,6 +92,8 @@ struct Desk {
     metrics: PrometheusHandle,
     health: Health,
     stalled_after: Duration,
+    /// Idle connection timeout.
+    patience: Duration,
 }
 
 fn serve(
@@ -109,7 +111,7 @@ fn serve(
     let metrics = builder.install_recorder().map_err(|e| anyhow!("{e}"))?;
     metrics::describe();
     metrics::START.set_to_now();
-    let desk = Arc::new(Desk { metrics, health, stalled_after });
+    let desk = Arc::new(Desk { metrics, health, stalled_after, patience: PATIENCE });
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     thread::Builder::new().name("service".to_owned()).spawn(move || {
         let Err(error) = runtime.block_on(listen(listener, desk));
@@ -121,13 +123,22 @@ fn serve(
 async fn listen(listener: TcpListener, desk: Arc<Desk>) -> io::Result<Infallible> {
     let listener = tokio::net::TcpListener::from_std(listener)?;
     let places = Arc::new(Semaphore::new(CONNECTIONS));
+    let mut fails = false;
     loop {
         // Before the connection: those that wait do so in the system's queue, and take no file that the store may need.
         let place = Arc::clone(&places).acquire_owned().await.map_err(io::Error::other)?;
         match listener.accept().await {
-            Ok((stream, _)) => drop(tokio::spawn(converse(stream, desk.clone(), place))),
-            // Too many open files, or a client that was gone again: that passes.
-            Err(_) => tokio::time::sleep(Duration::from_millis(100)).await,
+            Ok((stream, _)) => {
+                fails = false;
+                drop(tokio::spawn(converse(stream, desk.clone(), place)));
+            }
+            Err(error) => {
+                // Too many open files, or a client that was gone again: that passes. Once for all that follow each other.
+                if !std::mem::replace(&mut fails, true) {
+                    tracing::warn!(%error, "cannot accept connections");
+                }
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
         }
     }
 }
@@ -139,8 +150,8 @@ async fn converse(stream: TcpStream, desk: Arc<Desk>, _place: OwnedSemaphorePerm
         async { Ok::<_, Infallible>(answer) }
     });
     let mut server = http1::Builder::new();
-    server.timer(TokioTimer::new()).header_read_timeout(PATIENCE).keep_alive(false);
-    drop(tokio::time::timeout(2 * PATIENCE, server.serve_connection(TokioIo::new(stream), answer)).await);
+    server.timer(TokioTimer::new()).header_read_timeout(desk.patience).keep_alive(false);
+    drop(tokio::time::timeout(2 * desk.patience, server.serve_connection(TokioIo::new(stream), answer)).await);
 }
 
 impl Desk {
@@ -199,7 +210,9 @@ mod tests {
         listener.set_nonblocking(true).unwrap();
         let address = listener.local_addr().unwrap();
         let metrics = PrometheusBuilder::new().build_recorder().handle();
-        let desk = Desk { metrics, health: Health::default(), stalled_after: PATIENCE };
+        // No client of the test is idle for so long that another has its place.
+        let patience = testing::PATIENCE;
+        let desk = Desk { metrics, health: Health::default(), stalled_after: patience, patience };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         drop(runtime.spawn(listen(listener, Arc::new(desk))));
         let clients: Vec<_> = (0..2 * CONNECTIONS).map(|_| std::net::TcpStream::connect(address).unwrap()).collect();
