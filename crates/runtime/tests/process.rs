@@ -10,7 +10,7 @@ use anyhow::{Context, anyhow};
 use clap::Parser;
 use exit_class::ExitClass;
 use runtime::{Classify, Stop};
-use testing::wait_until;
+use testing::{wait_for, wait_until};
 
 const ROLE: &str = "CLI_TEST_ROLE";
 
@@ -206,7 +206,7 @@ fn first_signal_asks_a_stopping_process_to_stop() {
 
 fn second_signal_ends_at_once() {
     for (signal, code) in [("TERM", 143), ("INT", 130)] {
-        let (mut child, _stdout) = signalled("deaf", signal, &[]);
+        let (mut child, _stdout) = signalled("deaf", signal, &["--drain-seconds", "600"]);
         let mut notice = BufReader::new(child.stderr.take().expect("standard error is piped"));
         notice.read_line(&mut String::new()).expect("the first signal is noticed");
         send(&child, signal);
@@ -223,12 +223,15 @@ fn process_that_does_not_stop_is_killed_in_time() {
 
 /// Requests a page; the status line and the body of the response.
 fn ask(address: &str, page: &str) -> (String, String) {
-    let mut stream = TcpStream::connect(address).expect("the server listens");
-    write!(stream, "GET {page} HTTP/1.1\r\nHost: x\r\n\r\n").expect("the question is sent");
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).expect("the answer is text");
-    let (head, body) = answer.split_once("\r\n\r\n").expect("a head and a body");
-    (head.lines().next().unwrap_or_default().to_owned(), body.to_owned())
+    // The server closes a connection whose request is late, as it may be on a busy machine.
+    wait_for(&format!("a response for {page}"), || {
+        let mut stream = TcpStream::connect(address).expect("the server listens");
+        write!(stream, "GET {page} HTTP/1.1\r\nHost: x\r\n\r\n").ok()?;
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).ok()?;
+        let (head, body) = answer.split_once("\r\n\r\n")?;
+        Some((head.lines().next().unwrap_or_default().to_owned(), body.to_owned()))
+    })
 }
 
 /// Requests a page until it is unavailable.
