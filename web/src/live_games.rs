@@ -41,7 +41,12 @@ impl Default for LiveGames {
 impl LiveGames {
     /// The games of a run, as they were a moment ago. One request at a time reads them, and of those the new ones.
     pub(crate) fn of(&self, run: &Run) -> Result<Arc<Shown>, StoreError> {
-        self.known(run.name()).get(FRESH, |(), before: Option<Arc<Shown>>| {
+        self.younger(run, FRESH)
+    }
+
+    /// The games of a run, as they were so long ago at most.
+    fn younger(&self, run: &Run, than: Duration) -> Result<Arc<Shown>, StoreError> {
+        self.known(run.name()).get(than, |(), before: Option<Arc<Shown>>| {
             before.as_deref().unwrap_or(&Shown::default()).next(run).map(Arc::new)
         })
     }
@@ -82,6 +87,7 @@ mod tests {
     use go::Size;
     use record::synthetic;
     use store::Store;
+    use testing::PATIENCE;
 
     use super::*;
 
@@ -93,16 +99,17 @@ mod tests {
             run.live().publish(worker, &game, before).unwrap().unwrap()
         };
         let live = LiveGames::default();
+        let shown = || live.younger(&run, PATIENCE).unwrap();
         let later = || {
-            live.known(run.name()).age(FRESH);
-            live.of(&run).unwrap()
+            live.known(run.name()).age(PATIENCE);
+            shown()
         };
         let state = publish("one", 0, None);
         publish("two", 1, None);
-        let first = live.of(&run).unwrap();
+        let first = shown();
         assert_eq!((first.workers, first.games.len()), (2, 2));
         let newer = publish("one", 2, Some(&state));
-        assert!(Arc::ptr_eq(&live.of(&run).unwrap(), &first));
+        assert!(Arc::ptr_eq(&shown(), &first));
         let second = later();
         assert_ne!(second.version, first.version);
         let played: Vec<u64> = second.games.iter().map(|(_, game)| game.index).collect();
