@@ -18,7 +18,7 @@ const MOST_OF_LINE: u64 = 1 << 16;
 /// Lines that wait to be read; a program that writes more is held up.
 const LINES: usize = 256;
 /// How long a program that has closed its output may take to exit and to have its last words read.
-const EXITING: Duration = Duration::from_secs(1);
+const EXITING: Duration = Duration::from_secs(10);
 
 /// A running program. Dropping this kills the program and its children.
 #[derive(Debug)]
