@@ -48,9 +48,10 @@ impl Reporter<Event> for Console {
                 tracing::info!(%first, %second, games, points, "match score");
             }
             Event::Rated(RatedModel { number, rating }) => {
-                metrics::RATED_MODEL.set(number);
                 metrics::RATED_ELO.set(rating.elo);
                 metrics::RATED_ERROR.set(rating.error);
+                // Last: where there is a number, there is its rating.
+                metrics::RATED_MODEL.set(number);
             }
         }
     }
