@@ -60,7 +60,8 @@ pub(super) struct Process {
 
 impl Process {
     pub(super) fn start(value: f32) -> anyhow::Result<Process> {
-        let address = TcpListener::bind("127.0.0.1:0")?.local_addr()?.to_string();
+        // Clients bind to 127.0.0.1, so none gets this port while nothing listens there.
+        let address = TcpListener::bind("127.0.0.2:0")?.local_addr()?.to_string();
         let (child, input) = launch(&address, value)?;
         Ok(Process { address, value, child, _input: input })
     }
