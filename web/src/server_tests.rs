@@ -12,6 +12,7 @@ use analysis::book::{BookFile, BookHeader, Entry};
 use clap::Parser;
 use config::Preset;
 use go::{Game, Scoring, Size};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use store::{ModelMetadata, RatingRow, Run, Store};
 use testing::{PATIENCE, with_guard};
 
@@ -54,8 +55,15 @@ fn get(address: SocketAddr, path: &str) -> String {
     text
 }
 
+/// A thousand connections have more files than the 1,024 that a process may open on many machines unless it asks.
+fn raise_file_limit() {
+    let limit = getrlimit(Resource::Nofile);
+    setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit }).unwrap();
+}
+
 #[test]
 fn thousand_requests_at_once_are_served() {
+    raise_file_limit();
     let (server, _) = serve();
     let address = server.address();
     let served: usize = thread::scope(|scope| {
