@@ -1,5 +1,6 @@
 //! A server with models of its own, and a client that a test scripts.
 
+use std::ops::Deref;
 use std::sync::{Arc, Condvar, Mutex};
 
 use config::{Preset, RunConfig, RunName};
@@ -252,6 +253,23 @@ impl Gate {
     }
 }
 
+/// A gate that opens at the end of a test, where an assertion has failed too: a server that is dropped waits for its loads.
+pub(crate) struct Opening(Gate);
+
+impl Deref for Opening {
+    type Target = Gate;
+
+    fn deref(&self) -> &Gate {
+        &self.0
+    }
+}
+
+impl Drop for Opening {
+    fn drop(&mut self) {
+        self.0.open();
+    }
+}
+
 /// The warm-up passes.
 struct Gated {
     gate: Gate,
@@ -312,10 +330,10 @@ pub(crate) fn serve_gated(limits: Limits) -> (Server, Gate) {
 }
 
 /// The same where a model is loaded when a test opens the gate, and batches are evaluated at once.
-pub(crate) fn serve_loading(limits: Limits) -> (Server, Gate) {
+pub(crate) fn serve_loading(limits: Limits) -> (Server, Opening) {
     let (device, store) = (Gate::default(), Gate::default());
     device.open();
-    (start(limits, GatedProvider { device, store: store.clone() }), store)
+    (start(limits, GatedProvider { device, store: store.clone() }), Opening(store))
 }
 
 fn start(limits: Limits, provider: GatedProvider) -> Server {
