@@ -23,10 +23,10 @@ struct Buffers {
 /// Evaluates until the scheduler has shut down.
 pub(crate) fn work(scheduler: &Scheduler, cache: &Cache, batch: usize, health: &Health) {
     let mut buffers = Buffers::default();
+    let mut responses = Vec::new();
     while let Some(rows) = scheduler.next() {
         let began = Instant::now();
         let positions = rows.iter().map(|(_, rows)| rows.len()).sum();
-        let mut responses = Vec::new();
         let evaluated = buffers.evaluate(&rows, positions, &mut responses);
         scheduler.done(positions, began.elapsed(), &evaluated);
         let micros = |duration: std::time::Duration| duration.as_micros() as u64;
@@ -45,7 +45,7 @@ pub(crate) fn work(scheduler: &Scheduler, cache: &Cache, batch: usize, health: &
                 cache.works();
                 // Last: with its response, a client may need the memory of the network, and look at what is counted.
                 drop(rows);
-                responses.into_iter().for_each(Response::send);
+                responses.drain(..).for_each(Response::send);
             }
             Err(error) => {
                 metrics::INFERENCE_ERRORS.add(1);
