@@ -490,6 +490,18 @@ def tabs_resume_their_own_games(browser, server):
             assert "black stone" in cell(tab, vertex).get_attribute("aria-label")
 
 
+def game_of_the_form_outlives_a_reload_of_a_models_address(browser, server):
+    with visitor(browser, server, "/play?model=9x9-demo-1") as page:
+        assert not wait_for_turn(page)
+        start_game(page, you="both")
+        expect(page.locator("#player-W .name")).to_have_text("You")
+        cell(page, "C3").click()
+        stones_are(page, 1)
+        page.reload()
+        stones_are(page, 1)
+        expect(page.locator("#player-W .name")).to_have_text("You")
+
+
 def games_are_reviewed_in_new_tabs(browser, server):
     with visitor(browser, server, "/play") as page:
         start_game(page, you="both")
@@ -554,6 +566,7 @@ def main():
             shared_game_replaces_the_kept_one_when_the_visitor_moves(browser, server)
             shared_game_with_too_many_visits_goes_on(browser, server)
             tabs_resume_their_own_games(browser, server)
+            game_of_the_form_outlives_a_reload_of_a_models_address(browser, server)
             games_are_reviewed_in_new_tabs(browser, server)
             visitor_resigns(browser, server)
             clock_runs_out(browser, server)

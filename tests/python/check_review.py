@@ -283,6 +283,26 @@ def moves_that_were_added_or_removed_outlive_a_reload(browser, server):
         expect(nodes).to_have_count(3)  # a tab has its own game
 
 
+def moves_that_were_added_to_a_linked_game_outlive_a_reload(browser, server):
+    """The address of the page names the game without them."""
+    linked = re.compile(r"/play/linked\.sgf$")
+    with visitor(
+        browser, server, "/play/review?sgf=linked.sgf", prepare=lambda page: page.route(linked, lambda route: route.fulfill(body=GAME))
+    ) as page:
+        nodes = page.locator("#tree .node")
+        expect(nodes).to_have_count(13)
+        page.reload()
+        expect(nodes).to_have_count(13)
+        expect(page).to_have_url(f"{server.url}play/review?sgf=linked.sgf")
+        page.locator("#last").click()
+        cell(page, "A1").click()
+        expect(nodes).to_have_count(14)
+        kept(page, 13)
+        expect(page).to_have_url(f"{server.url}play/review")
+        page.reload()
+        expect(nodes).to_have_count(14)
+
+
 class BusyServer:
     """Between a page and the server: every request waits in the queue, until it is released."""
 
@@ -373,6 +393,7 @@ def main():
             lines_with_stones_put_on_the_board_say_so(browser, server)
             tree_is_used_by_keys_alone(browser, server)
             moves_that_were_added_or_removed_outlive_a_reload(browser, server)
+            moves_that_were_added_to_a_linked_game_outlive_a_reload(browser, server)
             moves_of_a_running_search_can_be_clicked(browser, server)
             analysis_continues_while_the_field_of_visits_is_empty(browser, server)
             focus_stays_on_a_step_that_can_be_made(browser, server)

@@ -468,6 +468,8 @@ form.addEventListener('submit', event => {
   link.request({ start }, reply => {
     if (reply.error) return failed(reply.error);
     if (!reply.game) return;
+    // The address names a model for the game before. A reload resumes this one.
+    history.replaceState(null, '', location.pathname);
     begin({
       game: { ...reply.game, initialStones: reply.game.initialStones ?? [], moves: [] },
       models: {

@@ -337,7 +337,7 @@ function open(sgf, again = false) {
     const unfit = fits ? [] : [`No model plays on ${tree.size}×${tree.size}.`];
     say([`${tree.nodes.length - 1} moves.`, ...reply.tree.notices, ...unfit].join(' '));
     treeView.show(tree);
-    keep();
+    keep(!again);
     look();
     if (again) review();
   });
@@ -364,11 +364,14 @@ function suitModels(size) {
   return best !== undefined;
 }
 
-function keep() {
+/** Keeps the game. @param {boolean} [differs] Whether it is another than that of the address. */
+function keep(differs = false) {
   const [model, second] = models();
   const kept = JSON.stringify({ sgf: text, model, second, visits });
   try {
     sessionStorage.setItem(KEPT, kept);  // a reload resumes the game of its own tab
+    // Otherwise a reload would open the game of the address, and keep that one.
+    if (differs && location.search !== '') history.replaceState(null, '', location.pathname);
     localStorage.setItem(KEPT, kept);
   } catch {
     // The browser keeps less than the file has.
@@ -391,7 +394,7 @@ function write() {
   writing = link.request({ save: saveOf(null) }, reply => {
     if (tree !== own || !reply.sgf) return;
     text = reply.sgf;
-    keep();
+    keep(true);
   });
 }
 
