@@ -251,6 +251,20 @@ def dropped_files_are_opened(browser, server):
         expect(page.locator("#players")).to_contain_text("Shiro")
 
 
+def files_are_read_in_the_encoding_that_they_name(browser, server):
+    """In Shift_JIS the last byte of the name is that of a backslash."""
+    text = GAME.replace("FF[4]", "FF[4]CA[Shift_JIS]").replace("Shiro", "可能")
+    with visitor(browser, server, "/play/review") as page:
+        expect(page.locator("#status")).to_have_text(re.compile("0 moves"))
+        for encoding in ("shift_jis", "utf-8"):
+            file = {"name": "game.sgf", "mimeType": "text/plain", "buffer": text.encode(encoding)}
+            page.locator("#empty").click()
+            expect(page.locator("#players")).not_to_contain_text("可能")
+            page.locator("#file").set_input_files(file)
+            expect(page.locator("#players")).to_contain_text("可能")
+            expect(page.locator("#status")).to_have_text(re.compile("^12 moves"))
+
+
 def kept(page, moves):
     """Waits until the browser keeps a game of so many moves."""
     page.wait_for_function(
@@ -389,6 +403,7 @@ def main():
         with sync_playwright() as playwright, contextlib.closing(chromium(playwright)) as browser:
             files_that_are_too_large_are_refused(browser, server)
             dropped_files_are_opened(browser, server)
+            files_are_read_in_the_encoding_that_they_name(browser, server)
             places_in_the_queue_are_shown(browser, server)
             lines_with_stones_put_on_the_board_say_so(browser, server)
             tree_is_used_by_keys_alone(browser, server)

@@ -409,15 +409,24 @@ function saveOf(model) {
 async function openFile(file) {
   if (!file) return;
   if (file.size > MOST_FILE) return say('The file is larger than 1 MiB, which is the limit.');
-  // What is not UTF-8 is read as Latin-1.
   const bytes = await file.arrayBuffer().catch(() => null);
   // A folder, or a file that is gone.
   if (bytes === null) return say(`${file.name} cannot be read.`);
-  try {
-    open(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
-  } catch {
-    open(new TextDecoder('latin1').decode(bytes));
+  open(decoded(bytes));
+}
+
+/** The text of a file: in UTF-8, the encoding that its CA names, or Latin-1. @param {ArrayBuffer} bytes */
+function decoded(bytes) {
+  const latin = new TextDecoder('latin1').decode(bytes);
+  const named = /\bCA\s*\[\s*([^\]\s]+)\s*\]/.exec(latin)?.[1];
+  for (const encoding of ['utf-8', named]) {
+    try {
+      return new TextDecoder(encoding, { fatal: true }).decode(bytes);
+    } catch {
+      // It is in another encoding, or the name is unknown.
+    }
   }
+  return latin;
 }
 
 function changed() {

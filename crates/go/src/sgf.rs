@@ -4,8 +4,9 @@
 //! main line, which it can read from a tree, replay by the rules, and write. [`collection`] reads what it can of many games
 //! of which some are broken.
 //!
-//! Text that is not UTF-8 is read as Latin-1, whatever its `CA` says; `CA` is written as UTF-8. Reading never panics
-//! and never recurses, so that neither nonsense nor deep nesting does harm.
+//! Text that is not UTF-8 is read as Latin-1. Where its `CA` says Shift_JIS, Big5 or GBK, only the ASCII of it is read
+//! ([`unread_encoding`]). `CA` is written as UTF-8. Reading never panics and never recurses, so that neither nonsense nor
+//! deep nesting does harm.
 
 mod collection;
 mod coordinates;
@@ -27,5 +28,6 @@ pub use outcome::{Margin, Outcome};
 pub use parse::parse;
 pub use record::{Application, Branch, Player, Record, Turn};
 pub use replay::ReplayError;
+pub use text::unread_encoding;
 pub use tree::{Node, Property, Tree, Value};
 pub use write::Extra;

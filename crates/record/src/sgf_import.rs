@@ -79,7 +79,7 @@ impl Converter {
         })
     }
 
-    /// The komi of a record, in the bounds of that of a run: some servers write hundredths, as `KM[375]`.
+    /// The komi of a record, in the bounds of that of a run.
     fn komi(&self, record: &Record) -> Result<f32, String> {
         let komi = record.komi.ok_or("komi (KM) is missing")?;
         if komi.abs() > self.size.area() as f32 {

@@ -198,7 +198,12 @@ fn of_file(path: &Path, out: Option<&Path>, analyst: &Analyst) -> Vec<anyhow::Re
         Err(error) => return vec![Err(anyhow!("{file}: {error}; name an SGF file"))],
     };
     let trees = match record::unpacked_sgf(&bytes) {
-        Ok(text) => trees(&text),
+        Ok(text) => {
+            if let Some(encoding) = sgf::unread_encoding(&text) {
+                tracing::warn!(%file, encoding, "text in this encoding is not read; convert the file to UTF-8");
+            }
+            trees(&text)
+        }
         Err(reason) => return vec![Err(anyhow!("{file}: {reason}; unpack it, or fetch it again"))],
     };
     let several = trees.len() > 1;
@@ -242,6 +247,10 @@ fn of_tree(tree: &Tree, name: String, place: &Path, analyst: &Analyst) -> anyhow
     let branches = tree.nodes().len() - tree.main_line().count();
     if branches > 0 {
         tracing::warn!(game = name, nodes = branches, "variations are neither analysed nor kept");
+    }
+    if record.lacks_handicap() {
+        let stones = record.handicap;
+        tracing::warn!(game = name, stones, "the file has HA without the stones; there are none");
     }
     let komi = record.komi.filter(|komi| komi.is_finite() && komi.abs() <= record.size.area() as f32);
     if let (Some(written), None) = (record.komi, komi) {

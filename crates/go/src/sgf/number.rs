@@ -1,5 +1,20 @@
 //! Numbers as SGF writes them.
 
+/// From here on komi is in hundredths.
+const LEAST_HUNDREDTHS: f32 = 200.0;
+
+/// Reads komi in points. Fox writes hundredths: of points, as in `KM[650]`, or of stones, as in `KM[375]`, where the rules count the
+/// area of one player. A stone is two points of difference.
+pub(super) fn komi(text: &str) -> Option<f32> {
+    let written = real(text)?;
+    if written.abs() < LEAST_HUNDREDTHS {
+        return Some(written);
+    }
+    let units = written / 100.0;
+    let are_stones = [0.25, 0.75].contains(&units.fract().abs());
+    Some(if are_stones { 2.0 * units } else { units })
+}
+
 /// Reads a real number: a sign perhaps, digits, a point and digits perhaps. No exponent, no infinity.
 pub(super) fn real(text: &str) -> Option<f32> {
     let digits = text.strip_prefix(['+', '-']).unwrap_or(text);

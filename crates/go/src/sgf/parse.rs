@@ -11,8 +11,8 @@ const MOST_PROPERTIES: usize = 1000;
 
 /// Reads a collection: one game or more.
 ///
-/// Text before the first `(;`, such as a mail's header, is skipped. Small letters in property names, which old files
-/// have, are dropped.
+/// Text before the first `(;`, such as a mail's header, is skipped, and text after the last game, such as a signature.
+/// Small letters in property names, which old files have, are dropped.
 ///
 /// # Errors
 /// When the text is not an SGF collection. The meaning of properties is not checked.
@@ -24,6 +24,9 @@ pub fn parse(bytes: &[u8]) -> Result<Vec<Tree>, Error> {
     while reader.peek().is_some() {
         trees.push(reader.tree()?);
         reader.skip_space();
+        if reader.peek().is_some_and(|c| c.is_alphanumeric() || c == '-') && reader.clone().find_game().is_err() {
+            break;
+        }
     }
     Ok(trees)
 }
@@ -156,8 +159,9 @@ impl<'a> Reader<'a> {
     fn property(&mut self) -> Result<Property, Error> {
         let start = self.fault(Fault::NoGame);
         let mut name = String::new();
-        while let Some(letter) = self.peek().filter(char::is_ascii_alphabetic) {
-            name.extend(Some(letter).filter(char::is_ascii_uppercase));
+        // LizzieYzy writes LZ2 for its second engine.
+        while let Some(c) = self.peek().filter(char::is_ascii_alphanumeric) {
+            name.extend(Some(c).filter(|c| !c.is_ascii_lowercase()));
             self.next();
         }
         let mut values = Vec::new();

@@ -86,7 +86,7 @@ fn read_root(root: &Node, record: &mut Record) -> Result<(), Error> {
         Application { name, version }
     });
     if let Some(value) = root.value("KM").filter(|value| !value.trimmed().is_empty()) {
-        record.komi = Some(number::real(value.trimmed()).ok_or_else(|| value.bad("KM", "a number"))?);
+        record.komi = Some(number::komi(value.trimmed()).ok_or_else(|| value.bad("KM", "a number"))?);
     }
     if let Some(value) = root.value("HA").filter(|value| !value.trimmed().is_empty()) {
         record.handicap = value.trimmed().parse().map_err(|_| value.bad("HA", "a whole number"))?;

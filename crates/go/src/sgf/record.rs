@@ -11,7 +11,7 @@ use crate::stones::Stones;
 pub struct Record {
     /// The board (`SZ`); 19x19 when the file does not say.
     pub size: Size,
-    /// Points given to White (`KM`).
+    /// Points given to White (`KM`). From 200 on it is read as hundredths, as the server Fox writes them.
     pub komi: Option<f32>,
     /// Handicap stones (`HA`), which say nothing of where they are: that is in `setup`.
     pub handicap: usize,
@@ -99,6 +99,12 @@ impl Record {
     pub fn line(&self) -> Vec<Branch> {
         let turns = self.turns.iter().enumerate();
         turns.map(|(index, turn)| Branch { parent: index.checked_sub(1), turn: turn.clone() }).collect()
+    }
+
+    /// Whether Black has a handicap (`HA`) of stones that the file does not have: some converters omit them.
+    pub fn lacks_handicap(&self) -> bool {
+        let white_begins = self.turns.first().is_none_or(|turn| turn.color == Color::White);
+        self.handicap > 1 && self.setup.black.is_empty() && white_begins
     }
 
     /// Who plays first when the file does not say: who plays the first move, or else the player who has not been

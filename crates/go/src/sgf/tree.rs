@@ -64,7 +64,7 @@ impl Node {
 /// A property: a name, and one value or more. A name that comes twice in a node is one property with all values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Property {
-    /// Capital letters, such as `AB`.
+    /// Capital letters, such as `AB`, and digits.
     pub name: String,
     /// At least one value.
     pub values: Vec<Value>,

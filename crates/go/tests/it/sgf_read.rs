@@ -1,7 +1,7 @@
 //! Reading SGF: what is understood, and what is said of what is not.
 
 use go::Color::{Black, White};
-use go::sgf::{Application, Fault, Margin, Outcome, Record, ReplayError, parse};
+use go::sgf::{Application, Fault, Margin, Outcome, Record, ReplayError, parse, unread_encoding};
 use go::{Color, Illegal, Move, Point, PositionError};
 
 use crate::boards::{size, stones, vertex};
@@ -84,14 +84,78 @@ fn collections_have_any_number_of_games_and_mail_before_them() {
 }
 
 #[test]
+fn text_after_the_last_game_is_skipped() {
+    let moves_of = |text: &str| read(text).turns.len();
+    assert_eq!(moves_of("(;SZ[9];B[ee])\n-- \nsent from (my) phone"), 1);
+    assert_eq!(moves_of("(;SZ[9];B[ee])\nRegards"), 1);
+    let fault = parse(b"(;SZ[9])\nand\n(;SZ[9])").unwrap_err().fault;
+    assert_eq!(fault, Fault::Unexpected('a'), "another game follows");
+}
+
+#[test]
 fn text_that_is_not_utf8_is_latin1() {
     assert_eq!(Record::parse(b"(;PB[J\xf6rg])").unwrap().black.name, "Jörg");
     assert_eq!(Record::parse("\u{feff}(;PB[Jörg])".as_bytes()).unwrap().black.name, "Jörg");
 }
 
 #[test]
+fn moves_are_read_in_encodings_with_the_bytes_of_sgf() {
+    // Each comment, such as 可能 in Shift_JIS, has a character whose second byte is that of a backslash or bracket.
+    let check = |encoding: &str, comment: &[u8], characters: usize| {
+        let text = [format!("(;SZ[9]CA[{encoding}]C[").as_bytes(), comment, b"];B[ee];W[cc])"].concat();
+        let record = Record::parse(&text).unwrap_or_else(|error| panic!("{encoding}: {error}"));
+        assert_eq!(moves(&record), ["B E5", "W C7"], "{encoding}");
+        assert_eq!(record.comment, "\u{fffd}".repeat(characters), "{encoding}");
+        assert_eq!(unread_encoding(&text), Some(encoding.to_lowercase()));
+    };
+    check("Shift_JIS", b"\x89\xc2\x94\x5c", 2);
+    check("Shift_JIS", b"\x83\x5d\x83\x8d\x96\xda", 3);
+    check("SJIS", b"\xc0\xc0\xb1", 3);
+    check("Big5", b"\xa5\x5c", 1);
+    check("GBK", b"\x81\x5d\x81\x5c", 2);
+}
+
+#[test]
+fn unread_encodings_are_those_that_are_neither_utf8_nor_latin1() {
+    assert_eq!(unread_encoding(b"(;CA[EUC-JP]PB[\xb9\xf5])"), Some("euc-jp".to_owned()));
+    assert_eq!(unread_encoding("(;CA[EUC-JP]PB[黒])".as_bytes()), None, "it is UTF-8");
+    assert_eq!(unread_encoding(b"(;CA[ISO-8859-1]PB[J\xf6rg])"), None);
+    assert_eq!(unread_encoding(b"(;PB[J\xf6rg])"), None);
+}
+
+#[test]
+fn komi_in_hundredths_is_converted_to_points() {
+    let check = |written, komi| assert_eq!(read(&format!("(;KM[{written}])")).komi, Some(komi), "{written}");
+    check("375", 7.5);
+    check("325", 6.5);
+    check("650", 6.5);
+    check("750", 7.5);
+    check("-375", -7.5);
+    check("199.5", 199.5);
+    check("3.75", 3.75);
+}
+
+#[test]
+fn handicap_without_stones_is_lacking() {
+    let lacks = |text: &str| read(text).lacks_handicap();
+    assert!(lacks("(;HA[4];W[dd])") && lacks("(;HA[2])"));
+    assert!(!lacks("(;HA[2]AB[dd][pp];W[aa])"));
+    assert!(!lacks("(;HA[2];B[dd];B[pp];W[aa])"), "Black plays them");
+    assert!(!lacks("(;HA[1];W[dd])") && !lacks("(;HA[0];W[dd])"));
+}
+
+#[test]
 fn old_files_spell_properties_in_small_letters_too() {
     assert_eq!(read("(;SiZe[9]PlayerBlack[x])").size, size(9));
+}
+
+#[test]
+fn names_of_properties_may_have_digits() {
+    let text = "(;SZ[9]LZOP2[a 50 1];B[ee]LZ[b]LZ2[a 50 1])";
+    assert_eq!(moves(&read(text)), ["B E5"]);
+    let trees = parse(text.as_bytes()).unwrap();
+    let node = trees[0].main_line().nth(1).unwrap();
+    assert_eq!(["LZ", "LZ2"].map(|name| node.value(name).unwrap().text()), ["b", "a 50 1"]);
 }
 
 #[test]

@@ -112,7 +112,7 @@ fn setup(size: Size) -> impl Strategy<Value = Stones> {
 
 fn record() -> impl Strategy<Value = Record> {
     (2_usize..=19).prop_map(size).prop_flat_map(|size| {
-        let facts = (prop::option::of((-800_i16..800).prop_map(|half| f32::from(half) / 2.0)), 0_usize..10, color());
+        let facts = (prop::option::of((-399_i16..400).prop_map(|half| f32::from(half) / 2.0)), 0_usize..10, color());
         let texts = (line(), line(), lines(), prop::option::of((line(), line())));
         let players = (player(), player());
         (facts, texts, players, setup(size), turns(size), prop::option::of(outcome())).prop_map(

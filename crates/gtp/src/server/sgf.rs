@@ -26,9 +26,13 @@ pub(super) enum LoadError {
 }
 
 /// The first game of a file as it was before the move with this number, from 1, or at its end; and its komi, unless that is larger
-/// than the board: some servers write hundredths, as in `KM[375]`.
+/// than the board.
 pub(super) fn load(path: &Path, before: Option<usize>) -> Result<(Game, Option<f32>), LoadError> {
     let mut record = Record::parse(&read(path)?)?;
+    if record.lacks_handicap() {
+        let stones = record.handicap;
+        tracing::warn!(path = %path.display(), stones, "the file has HA without the stones; there are none");
+    }
     let kept = before.map_or(record.turns.len(), |before| before.saturating_sub(1));
     let next = record.turns.get(kept).map(|turn| turn.color);
     record.turns.truncate(kept);
@@ -63,7 +67,7 @@ mod tests {
             std::fs::write(&path, format!("(;SZ[5]{written};B[cc])")).unwrap();
             load(&path, None).unwrap().1
         };
-        let found = ["KM[375]", "KM[-25.5]", "KM[25]", "KM[6.5]", ""].map(komi);
-        assert_eq!(found, [None, None, Some(25.0), Some(6.5), None]);
+        let found = ["KM[100]", "KM[-25.5]", "KM[25]", "KM[6.5]", "KM[375]", ""].map(komi);
+        assert_eq!(found, [None, None, Some(25.0), Some(6.5), Some(7.5), None]);
     }
 }

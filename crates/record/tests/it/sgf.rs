@@ -134,6 +134,6 @@ fn game_with_more_moves_than_turns_are_numbered_is_of_no_use() {
 }
 
 #[test]
-fn game_with_komi_in_hundredths_is_of_no_use() {
-    assert_eq!(refusal("(;SZ[9]KM[375]RE[B+R];B[ee];W[ff])"), "its komi 375 exceeds the area of the board");
+fn game_with_komi_that_exceeds_the_area_is_of_no_use() {
+    assert_eq!(refusal("(;SZ[9]KM[100]RE[B+R];B[ee];W[ff])"), "its komi 100 exceeds the area of the board");
 }
