@@ -18,7 +18,8 @@ from check_play import cell
 from playwright.sync_api import expect, sync_playwright
 
 GAME = (
-    "(;GM[1]FF[4]SZ[9]KM[7]PB[<b>Kuro</b>]PW[Shiro]RE[W+R];B[ee];W[ce]C[quiet & <i>solid</i>];B[dc];W[gc];B[gd];W[fd]"
+    "(;GM[1]FF[4]SZ[9]KM[7]RU[Japanese]PB[<b>Kuro</b>]BR[5d]PW[Shiro]DT[2026-01-31]RE[W+R]"
+    ";B[ee];W[ce]C[quiet & <i>solid</i>];B[dc];W[gc];B[gd];W[fd]"
     "(;B[fc];W[ge];B[hc];W[dd])(;B[hd];W[fe]))"
 )
 SETUP = "(;GM[1]FF[4]SZ[9]KM[7]AB[cc];W[ee](;B[gg];W[gc])(;AB[dd]AE[cc];W[dc]))"
@@ -79,6 +80,7 @@ def game_is_reviewed_and_reopened(browser, server):
             page.locator("#save").click()
         saved = Path(download.value.path()).read_bytes()
         tree_is_whole(saved.decode(), nodes + 1)
+        assert all(said in saved.decode() for said in ("BR[5d]", "DT[2026-01-31]", "RU[Japanese]")), saved.decode()
         page.locator("#empty").click()
         page.wait_for_function("() => document.querySelectorAll('#tree .node').length === 1")
         page.locator("#file").set_input_files({"name": "again.sgf", "mimeType": "text/plain", "buffer": saved})

@@ -12,8 +12,8 @@
 /** @typedef {{dead: string[], area: string, points: [number, number], result: string}} Score */
 /** @typedef {{parent: number | null, played: Placed, captured?: string[], comment?: string}} TreeNode */
 /**
- * @typedef {{game: Game, saysKomi: boolean, players: [string, string], date: string, result: string, comment: string,
- *   nodes: TreeNode[], notices: string[]}} Tree
+ * @typedef {{game: Game, saysKomi: boolean, players: [string, string], ranks: [string, string], date: string, rules: string,
+ *   result: string, comment: string, nodes: TreeNode[], notices: string[]}} Tree
  */
 /** @typedef {{inputs: string, planes: {name: string, values: number[]}[]}} Planes */
 /**

@@ -30,8 +30,11 @@ const progress = byId('progress', HTMLProgressElement);
 let tree = new GameTree({ size: 9, komi: 7, initialStones: [], initialPlayer: 'B', moves: [] });
 /** @type {string | null} The text of the game, to open it again. */
 let text = null;
-let players = /** @type {[string, string]} */ (['', '']);
-let result = '';
+/**
+ * What the file says of the game, to write it again.
+ * @type {{black?: string, white?: string, ranks?: string[], date?: string, rules?: string, result?: string}}
+ */
+let said = {};
 /** @type {Loss[]} */
 let losses = [];
 /** @type {(() => void)[]} What stops the analysis of the shown position. */
@@ -321,7 +324,8 @@ function open(sgf, again = false) {
   opening = link.request({ open: { sgf } }, reply => {
     if (reply.error || !reply.tree) return say(`This file cannot be read: ${reply.error}.`);
     stopReview();
-    ({ players, result } = reply.tree);
+    const { players, ranks, date, rules, result } = reply.tree;
+    said = { black: players[0], white: players[1], ranks, date, result, ...(rules ? { rules } : {}) };
     const fits = suitModels(reply.tree.game.size);
     const komi = reply.tree.saysKomi ? reply.tree.game.komi : pickers[0]?.choice?.komi ?? reply.tree.game.komi;
     reply.tree.game.komi = komi;
@@ -331,7 +335,7 @@ function open(sgf, again = false) {
     clearTimeout(unkept);
     unkept = undefined;
     forgetLosses();
-    const [black, white] = players.map((name, index) => name || ['Black', 'White'][index]);
+    const [black, white] = players.map((name, index) => `${name} ${ranks[index]}`.trim() || ['Black', 'White'][index]);
     byId('players', HTMLParagraphElement).textContent =
       `● ${black}   ○ ${white}   ${tree.size}×${tree.size}, komi ${komi}${result ? `, ${result}` : ''}`;
     const unfit = fits ? [] : [`No model plays on ${tree.size}×${tree.size}.`];
@@ -400,9 +404,7 @@ function write() {
 
 /** The game as a request to write it, with the analysis of a model. @param {string | null} model */
 function saveOf(model) {
-  return {
-    game: tree.start, tree: tree.moves(), comment: tree.nodes[0].comment, model, visits, black: players[0], white: players[1], result,
-  };
+  return { game: tree.start, tree: tree.moves(), comment: tree.nodes[0].comment, model, visits, ...said };
 }
 
 /** @param {File | undefined | null} file */

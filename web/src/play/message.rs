@@ -203,6 +203,15 @@ pub(crate) struct Save {
     /// Who plays White.
     #[serde(default)]
     pub(crate) white: String,
+    /// The ranks of Black and White.
+    #[serde(default)]
+    pub(crate) ranks: [String; 2],
+    /// The date.
+    #[serde(default)]
+    pub(crate) date: String,
+    /// The name of the rules; those of this server without it.
+    #[serde(default)]
+    pub(crate) rules: Option<String>,
     /// The result as SGF has it, such as `B+R`.
     #[serde(default)]
     pub(crate) result: String,

@@ -1,7 +1,7 @@
 //! Games and their variations as SGF files, with the reports that are known.
 
 use analysis::{Annotation, Report, annotated, annotated_tree};
-use go::sgf::{Application, Branch, Outcome, Record, Turn};
+use go::sgf::{Application, Branch, Outcome, Player, Record, Turn};
 use go::{Game, Mark, Move, Size, Stones};
 
 use super::message::{Content, GameMessage, Save, SavedMove};
@@ -9,7 +9,7 @@ use super::position::Played;
 use super::reports::ReportKey;
 use super::state::Play;
 
-/// Characters of the name of a player in a file.
+/// Characters of a name in a file, such as that of a player.
 const LONGEST_NAME: usize = 100;
 /// Nodes with analysis, each of which takes some kilobytes.
 const MOST_REPORTS: usize = 2_001;
@@ -17,11 +17,7 @@ const MOST_REPORTS: usize = 2_001;
 /// A game as SGF: its line, or its whole tree.
 pub(super) fn save(play: &Play, request: &Save) -> Result<Content, String> {
     let Played { game, komi } = request.game.replay()?;
-    let mut record = record(&request.game)?;
-    record.black.name = request.black.chars().take(LONGEST_NAME).collect();
-    record.white.name = request.white.chars().take(LONGEST_NAME).collect();
-    record.outcome = Some(Outcome::parse(&request.result)).filter(|outcome| *outcome != Outcome::Unknown);
-    record.comment.clone_from(&request.comment);
+    let record = described(request)?;
     let known = |game: &Game, turn| {
         let key = ReportKey::new(request.model.as_ref()?, game, turn, komi, request.visits);
         play.reports.get(&key).as_deref().cloned()
@@ -44,6 +40,21 @@ pub(super) fn save(play: &Play, request: &Save) -> Result<Content, String> {
             annotated_tree(&record, &moves, &Annotation { model, reports: &reports })
         }
     }))
+}
+
+/// The record of the game with what the request says of it.
+fn described(request: &Save) -> Result<Record, String> {
+    let short = |text: &str| text.chars().take(LONGEST_NAME).collect::<String>();
+    let mut record = record(&request.game)?;
+    record.black = Player { name: short(&request.black), rank: short(&request.ranks[0]) };
+    record.white = Player { name: short(&request.white), rank: short(&request.ranks[1]) };
+    record.date = short(&request.date);
+    if let Some(rules) = &request.rules {
+        record.rules = short(rules);
+    }
+    record.outcome = Some(Outcome::parse(&request.result)).filter(|outcome| *outcome != Outcome::Unknown);
+    record.comment.clone_from(&request.comment);
+    Ok(record)
 }
 
 /// Reads a request as far as that needs no reports.
@@ -164,6 +175,19 @@ mod tests {
         record.comment.clone_from(&opened.comment);
         let again = tree::read(&record.tree_to_sgf(&branches, |_| go::sgf::Extra::default())).expect("a game");
         assert_eq!((again.nodes, again.comment, again.notices), (opened.nodes, opened.comment, Vec::new()));
+    }
+
+    #[test]
+    fn files_have_what_was_said_of_the_game() {
+        let said = |more: serde_json::Value| {
+            let mut save = json!({ "game": game(&[], &[]), "black": "Kuro", "white": "Shiro" });
+            save.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+            described(&serde_json::from_value(save).expect("a request")).expect("a record").to_sgf()
+        };
+        let all = json!({ "ranks": ["5d", ""], "date": "2026-01-31", "rules": "Japanese", "result": "B+2.5" });
+        assert!(said(all).contains("RU[Japanese]PB[Kuro]BR[5d]PW[Shiro]DT[2026-01-31]RE[B+2.5]"));
+        assert!(said(json!({ "rules": "" })).contains("KM[0.5]PB[Kuro]"), "the file said none");
+        assert!(said(json!({})).contains("RU[area scoring, positional superko, no suicide]PB[Kuro]PW[Shiro]"));
     }
 
     #[test]

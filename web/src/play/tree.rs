@@ -35,13 +35,18 @@ pub(crate) fn read(text: &str) -> Result<TreeMessage, String> {
     if let (Some(other), None) = (record.komi, komi) {
         notices.push(format!("Komi {other} is none of this board, and is not used."));
     }
+    if record.lacks_handicap() {
+        let stones = record.handicap;
+        notices.push(format!("The file says HA[{stones}], but not where the stones are; the board has none of them."));
+    }
     let nodes = Walk::new(&record, tree)?.nodes(&mut notices);
-    let name = |player: &sgf::Player| [&*player.name, &*player.rank].join(" ").trim().to_owned();
     Ok(TreeMessage {
         game: game(&record, komi.unwrap_or_default()),
         says_komi: komi.is_some(),
-        players: [name(&record.black), name(&record.white)],
-        date: record.date.clone(),
+        players: [record.black.name, record.white.name],
+        ranks: [record.black.rank, record.white.rank],
+        date: record.date,
+        rules: record.rules,
         result: record.outcome.map(|outcome| outcome.to_string()).unwrap_or_default(),
         comment: shortened(&record.comment),
         nodes,
@@ -68,6 +73,8 @@ struct Walk<'a> {
     tree: &'a Tree,
     game: Game,
     start: Mark,
+    /// The nodes of the main line before its first move: those whose stones are on the board.
+    setup: Vec<&'a Node>,
     /// The moves that were found, and the game after each.
     found: Vec<NodeMessage>,
     marks: Vec<Mark>,
@@ -86,7 +93,8 @@ impl<'a> Walk<'a> {
         let start = Position::from_stones(record.size, &record.setup, record.first);
         let start = start.map_err(|error| format!("the first stones make no position: {}", error.on(record.size)))?;
         let game = Game::from_position(start);
-        Ok(Walk { tree, start: game.mark(), game, found: Vec::new(), marks: Vec::new() })
+        let setup = tree.main_line().take_while(|node| node.played(record.size).is_none()).collect();
+        Ok(Walk { tree, start: game.mark(), game, setup, found: Vec::new(), marks: Vec::new() })
     }
 
     /// All moves, each after its parent. Omitted ones are added to `notices`.
@@ -118,6 +126,9 @@ impl<'a> Walk<'a> {
                 Some(place) => {
                     add_comment(&mut self.found[place].comment, node);
                     Ok(parent)
+                }
+                None if has(&["AB", "AW", "AE"]) && !self.setup.iter().any(|own| std::ptr::eq(*own, node)) => {
+                    Err(Cut::Setup)
                 }
                 None => Ok(None),
             };
@@ -186,14 +197,13 @@ mod tests {
 
     #[test]
     fn variations_follow_the_main_line_and_go_back_to_their_branch() {
-        let tree = tree("(;SZ[3]KM[7]PB[a]BR[1d]PW[b]RE[B+R];B[bb](;W[aa];B[ab])(;W[cc](;B[])(;B[bc])))");
+        let tree = tree("(;SZ[3]KM[7]PB[a]BR[1d]PW[b]DT[2026-01-31]RU[Japanese]RE[B+R];B[bb](;W[aa];B[ab])(;W[cc](;B[])(;B[bc])))");
         let expected =
             [(None, "B2"), (Some(0), "A3"), (Some(1), "A2"), (Some(0), "C1"), (Some(3), "pass"), (Some(3), "B1")];
         assert_eq!(lines(&tree), expected);
-        assert_eq!(
-            (tree.players, tree.result, tree.says_komi),
-            (["a 1d".to_owned(), "b".to_owned()], "B+R".to_owned(), true)
-        );
+        assert_eq!((&tree.players, &tree.ranks), (&["a", "b"].map(str::to_owned), &["1d", ""].map(str::to_owned)));
+        assert_eq!((&*tree.date, &*tree.rules), ("2026-01-31", "Japanese"));
+        assert_eq!((&*tree.result, tree.says_komi), ("B+R", true));
         assert!(tree.notices.is_empty());
     }
 
@@ -223,6 +233,23 @@ mod tests {
             tree.notices[2],
             "1 line is cut early: the next node adds or removes stones (AB, AW, AE), which is read only before the first move."
         );
+    }
+
+    #[test]
+    fn variations_with_stones_of_their_own_before_the_first_move_end_there() {
+        let tree = tree("(;SZ[9](;AB[cc];AW[gc];W[dd])(;AB[gg];B[ee]))");
+        assert_eq!(lines(&tree), [(None, "D6")]);
+        assert_eq!(tree.game.initial_stones.len(), 2);
+        assert!(tree.notices[0].starts_with("1 line is cut early: the next node adds"), "{:?}", tree.notices);
+        assert_eq!(lines(&self::tree("(;SZ[9]AB[cc](;W[dd])(;W[ee]))")), [(None, "D6"), (None, "E5")]);
+    }
+
+    #[test]
+    fn handicap_without_stones_is_noticed() {
+        let notices = |sgf: &str| tree(sgf).notices;
+        let expected = "The file says HA[4], but not where the stones are; the board has none of them.";
+        assert_eq!(notices("(;SZ[9]HA[4];W[ee])"), [expected]);
+        assert_eq!(notices("(;SZ[9]HA[2]AB[cc][gg];W[ee])"), [""; 0]);
     }
 
     #[test]

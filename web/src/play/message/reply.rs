@@ -149,10 +149,14 @@ pub(crate) struct TreeMessage {
     pub(crate) game: GameMessage,
     /// Whether the file says komi.
     pub(crate) says_komi: bool,
-    /// Who plays Black, and White, each with the rank.
+    /// Who plays Black, and White.
     pub(crate) players: [String; 2],
+    /// Their ranks.
+    pub(crate) ranks: [String; 2],
     /// The date.
     pub(crate) date: String,
+    /// The name of the rules.
+    pub(crate) rules: String,
     /// The result as the file has it.
     pub(crate) result: String,
     /// Comment on the game before its first move.
