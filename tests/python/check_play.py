@@ -15,6 +15,7 @@ import urllib.parse
 from pathlib import Path
 
 from browser import OUTAGE, PATIENCE, Server, accessible, chromium, fits, screen, visitor
+from connections import DeadLine, FailingServer, SlowServer
 from playwright.sync_api import expect, sync_playwright
 
 MOST_MOVES = 200
@@ -296,25 +297,6 @@ def game_of_both_colours_is_scored_and_opened_again(browser, server):
         expect(page.locator("#model select")).to_have_value("9x9-demo")
 
 
-class SlowServer:
-    """Between a page and the server: replies wait while it is slow."""
-
-    def __init__(self, page):
-        self.held, self.is_slow = [], False
-        page.route_web_socket("**/play/socket?*", self.connect)
-
-    def connect(self, page):
-        self.page = page
-        server = page.connect_to_server()
-        page.on_message(lambda text: server.send(text))
-        server.on_message(lambda text: self.held.append(text) if self.is_slow else page.send(text))
-
-    def release(self):
-        self.is_slow = False
-        for text in self.held:
-            self.page.send(text)
-
-
 def all_stones_that_are_chosen_change(browser, server):
     """However long the server takes for the first."""
     servers = []
@@ -336,23 +318,29 @@ def all_stones_that_are_chosen_change(browser, server):
             expect(stone).not_to_have_attribute("aria-label", label)
 
 
-class DeadLine:
-    """Between a page and the server: the first connection stays open when it is dead, and carries nothing."""
+def game_that_is_over_without_a_pass_is_played_on(browser, server):
+    """Black's two walls are alive, and so is all beside them."""
+    walls = [f"{column}{row}" for column in "BD" for row in range(1, 6)]
+    moves = [move for vertex in walls[:-1] for move in (("B", vertex), ("W", "pass"))]
+    with visitor(browser, server, shared(size=5, white=None, moves=moves)) as page:
+        stones_are(page, 9)
+        cell(page, walls[-1]).click()
+        stones_are(page, 10)
+        page.locator("#resume").click()
+        expect(page.locator("#scoring")).to_be_hidden()
+        expect(page.locator("#status")).to_have_text("The move was taken back.")
+        stones_are(page, 9)
 
-    def __init__(self, page):
-        self.connections, self.is_dead = 0, False
-        page.route_web_socket("**/play/socket?*", self.connect)
 
-    def connect(self, page):
-        self.connections += 1
-        is_first = self.connections == 1
-        server = page.connect_to_server()
-
-        def carry(send):
-            return lambda text: None if is_first and self.is_dead else send(text)
-
-        page.on_message(carry(server.send))
-        server.on_message(carry(page.send))
+def moves_that_failed_are_requested_again(browser, server):
+    """The clocks of the page are set forward: no second is waited for."""
+    with visitor(browser, server, "/play", prepare=FailingServer) as page:
+        assert not wait_for_turn(page)
+        page.clock.install()
+        cell(page, "E5").click()
+        expect(page.locator("#status")).to_have_text("Request failed: too many requests")
+        page.clock.fast_forward(10_000)
+        stones_are(page, 2)
 
 
 def dead_connections_are_replaced(browser, server):
@@ -398,6 +386,8 @@ def visitor_resigns(browser, server):
         for button in ("#resign", "#pass", "#score"):
             expect(page.locator(button)).to_be_disabled()
         assert "RE[W+R]" in saved_game(page)
+        page.locator("#review").click()
+        expect(page.locator("#players")).to_have_text(re.compile(r"● visitor\s+○ 9x9-demo-1\s+9×9, komi [\d.]+, W\+R"))
 
 
 def clock_runs_out(browser, server):
@@ -559,6 +549,8 @@ def main():
             komi_counts(browser, server)
             game_of_both_colours_is_scored_and_opened_again(browser, server)
             all_stones_that_are_chosen_change(browser, server)
+            game_that_is_over_without_a_pass_is_played_on(browser, server)
+            moves_that_failed_are_requested_again(browser, server)
             dead_connections_are_replaced(browser, server)
             line_of_a_hint_ends_when_it_is_played(browser, server)
             games_of_addresses_that_cannot_be_opened_say_why(browser, server)

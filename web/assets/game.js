@@ -60,11 +60,21 @@ export function faultOfSize(size) {
   return fits ? '' : `The board size ${JSON.stringify(size)} is not a whole number from 2 to ${LETTERS.length}.`;
 }
 
+/** A result as SGF has it, as a sentence. @param {string} result */
+export function resultSaid(result) {
+  if (result === '0') return 'A draw.';
+  const [winner, margin] = result.split('+');
+  const name = nameOf(winner === 'B' ? 'B' : 'W');
+  const how = { R: 'by resignation', T: 'on time' }[margin] ?? `by ${margin} ${margin === '1' ? 'point' : 'points'}`;
+  return `${name} wins ${how}.`;
+}
+
 /**
  * A game as SGF.
  * @param {Game} game
+ * @param {{black?: string, white?: string, result?: string}} [facts] Who plays, and the result.
  */
-export function sgfOf({ size, komi, initialStones, initialPlayer, moves }) {
+export function sgfOf({ size, komi, initialStones, initialPlayer, moves }, { black = '', white = '', result = '' } = {}) {
   const point = (/** @type {string} */ vertex) => {
     if (vertex === 'pass') return '';
     const col = LETTERS.indexOf(vertex[0]);
@@ -74,7 +84,9 @@ export function sgfOf({ size, komi, initialStones, initialPlayer, moves }) {
     initialStones.filter(([owner]) => owner === player).map(([, vertex]) => `[${point(vertex)}]`).join('');
   const set = ['B', 'W'].map(player => [`A${player}`, stones(/** @type {Player} */ (player))]);
   const setup = set.map(([name, values]) => (values ? name + values : '')).join('');
-  return `(;GM[1]FF[4]SZ[${size}]KM[${komi}]PL[${initialPlayer}]${setup}${moves.map(([player, vertex]) => `;${player}[${point(vertex)}]`).join('')})`;
+  const texts = [['PB', black], ['PW', white], ['RE', result]].filter(([, text]) => text !== '');
+  const said = texts.map(([name, text]) => `${name}[${text.replace(/[\\\]]/g, '\\$&')}]`).join('');
+  return `(;GM[1]FF[4]SZ[${size}]KM[${komi}]${said}PL[${initialPlayer}]${setup}${moves.map(([player, vertex]) => `;${player}[${point(vertex)}]`).join('')})`;
 }
 
 export class GameTree {

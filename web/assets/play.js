@@ -4,7 +4,7 @@
 import { Board } from './board.js';
 import { byId, download, html, percent, placeTeller, setNumber, sgfFile } from './dom.js';
 import { Clock } from './clock.js';
-import { GameTree, faultOfSize, nameOf, other, sgfOf } from './game.js';
+import { GameTree, faultOfSize, nameOf, other, resultSaid, sgfOf } from './game.js';
 import { Graph } from './graph.js';
 import { Link } from './link.js';
 import { ModelPicker, choices, leadOf, marksOf } from './panels.js';
@@ -31,6 +31,8 @@ const KEPT = 'tengen-play';
 const RESIGN = -0.9;
 // A model is not faster than people can watch.
 const WATCHED = 700;
+// Milliseconds after which a move that failed is requested again.
+const AGAIN = 10_000;
 
 const status = byId('status', HTMLParagraphElement);
 const buttons = Object.fromEntries(['pass', 'undo', 'resign', 'hint', 'owner', 'score', 'pause', 'accept', 'resume', 'save', 'share']
@@ -92,6 +94,11 @@ function isVisitor(player) {
   return saved.models[player] === null;
 }
 
+/** What files say of the game beside its moves. */
+function described() {
+  return { black: saved.models.B ?? 'visitor', white: saved.models.W ?? 'visitor', result: saved.result };
+}
+
 function isWatched() {
   return !isVisitor('B') && !isVisitor('W');
 }
@@ -143,7 +150,7 @@ function show() {
   buttons.pause.textContent = paused ? 'Resume' : 'Pause';
   byId('scoring', HTMLDivElement).hidden = score === null || over;
   byId('actions', HTMLDivElement).hidden = score !== null && !over;
-  const reviewed = { sgf: sgfOf(tree.upTo()), model: saved.models.B ?? saved.models.W };
+  const reviewed = { sgf: sgfOf(tree.upTo(), described()), model: saved.models.B ?? saved.models.W };
   byId('review', HTMLAnchorElement).href = `/play/review#game=${encodeURIComponent(JSON.stringify(reviewed))}`;
   showPlayers();
   const values = saved.values.map(value => value ?? undefined);
@@ -223,6 +230,8 @@ function genmove(player) {
     if (reply.error) {
       stuck = true;
       clock.stop();
+      const again = setTimeout(turn, AGAIN);
+      running.push(() => clearTimeout(again));
       return failed(reply.error);
     }
     if (reply.position) tree.nodes[node].position = reply.position;
@@ -356,15 +365,6 @@ function askScore(dead, toggle = null) {
     show();
     mark(score.dead, marking ?? []);
   }));
-}
-
-/** @param {string} result */
-function resultSaid(result) {
-  if (result === '0') return 'A draw.';
-  const [winner, margin] = result.split('+');
-  const name = nameOf(winner === 'B' ? 'B' : 'W');
-  const how = { R: 'by resignation', T: 'on time' }[margin] ?? `by ${margin} ${margin === '1' ? 'point' : 'points'}`;
-  return `${name} wins ${how}.`;
 }
 
 /** @param {string} result */
@@ -517,16 +517,12 @@ buttons.accept.addEventListener('click', () => {
 });
 buttons.resume.addEventListener('click', () => {
   score = null;
-  const passed = tree.node.played?.[1] === 'pass';
   // After a single pass the game is not over, and nothing is to be taken back.
-  if (passed && tree.node.position?.over) undo();
+  if (tree.node.position?.over) undo();
   else turn();
 });
 buttons.save.addEventListener('click', () => {
-  const save = {
-    game: tree.upTo(), model: null, visits: saved.visits, black: saved.models.B ?? 'visitor', white: saved.models.W ?? 'visitor',
-    result: saved.result,
-  };
+  const save = { game: tree.upTo(), model: null, visits: saved.visits, ...described() };
   link.request({ save }, reply => (reply.sgf ? download('game.sgf', sgfFile(reply.sgf)) : failed(reply.error ?? 'no file')));
 });
 buttons.share.addEventListener('click', async () => {

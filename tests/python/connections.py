@@ -1,0 +1,63 @@
+"""Between a page for players and the server: connections that are slow, fail, or are dead."""
+
+import json
+
+
+class SlowServer:
+    """Between a page and the server: replies wait while it is slow."""
+
+    def __init__(self, page):
+        self.held, self.is_slow = [], False
+        page.route_web_socket("**/play/socket?*", self.connect)
+
+    def connect(self, page):
+        self.page = page
+        server = page.connect_to_server()
+        page.on_message(lambda text: server.send(text))
+        server.on_message(lambda text: self.held.append(text) if self.is_slow else page.send(text))
+
+    def release(self):
+        self.is_slow = False
+        for text in self.held:
+            self.page.send(text)
+
+
+class FailingServer:
+    """Between a page and the server: the first request of a move fails."""
+
+    def __init__(self, page):
+        self.has_failed = False
+        page.route_web_socket("**/play/socket?*", self.connect)
+
+    def connect(self, page):
+        server = page.connect_to_server()
+
+        def request(text):
+            message = json.loads(text)
+            if "genmove" in message["do"] and not self.has_failed:
+                self.has_failed = True
+                page.send(json.dumps({"id": message["id"], "error": "too many requests"}))
+            else:
+                server.send(text)
+
+        page.on_message(request)
+        server.on_message(lambda text: page.send(text))
+
+
+class DeadLine:
+    """Between a page and the server: the first connection stays open when it is dead, and carries nothing."""
+
+    def __init__(self, page):
+        self.connections, self.is_dead = 0, False
+        page.route_web_socket("**/play/socket?*", self.connect)
+
+    def connect(self, page):
+        self.connections += 1
+        is_first = self.connections == 1
+        server = page.connect_to_server()
+
+        def carry(send):
+            return lambda text: None if is_first and self.is_dead else send(text)
+
+        page.on_message(carry(server.send))
+        server.on_message(carry(page.send))
