@@ -116,6 +116,7 @@ def files_that_are_too_large_are_refused(browser, server):
         expect(page.locator("#status")).to_have_text(re.compile("0 moves"))
         for name, text, reason in (
             ("large.sgf", "(;SZ[9]C[" + "x" * 10_000_000 + "])", "larger than 1 MiB"),
+            ("huge.sgf", "(;SZ[9]C[" + "x" * 20_000_000 + "])", "larger than 16 MiB"),
             ("long.sgf", "(;SZ[9]" + ";" * 100_000 + ")", "100001 nodes"),
             ("broken.sgf", "hello", "there is no game"),
         ):
@@ -123,6 +124,21 @@ def files_that_are_too_large_are_refused(browser, server):
             expect(page.locator("#status")).to_have_text(re.compile(reason))
             # So that the same file can be chosen again.
             expect(page.locator("#file")).to_have_value("")
+
+
+def analysis_of_katrain_does_not_count_as_the_size_of_a_file(browser, server):
+    """Every other column is empty, so that each move is legal."""
+    points = [f"{column}{row}" for column in "acegikmoqs" for row in "abcdefghijklmnopqrs"]
+    analysis = f"KT[{'H4sIA' * 1000}][{'A' * 999}=]KTV[1.0]"
+    moves = "".join(f";{'BW'[turn % 2]}[{point}]{analysis}C[KT\\]]" for turn, point in enumerate(points))
+    text = f"(;SZ[19]{moves})"
+    assert len(text) > 1 << 20
+    with visitor(browser, server, "/play/review") as page:
+        expect(page.locator("#status")).to_have_text(re.compile("0 moves"))
+        page.locator("#file").set_input_files({"name": "long.sgf", "mimeType": "text/plain", "buffer": text.encode()})
+        expect(page.locator("#status")).to_have_text(re.compile(f"^{len(points)} moves"))
+        page.locator("#next").click()
+        expect(page.locator("#comment")).to_have_text("KT]")
 
 
 def opened(page, game, moves):
@@ -404,6 +420,7 @@ def main():
     try:
         with sync_playwright() as playwright, contextlib.closing(chromium(playwright)) as browser:
             files_that_are_too_large_are_refused(browser, server)
+            analysis_of_katrain_does_not_count_as_the_size_of_a_file(browser, server)
             dropped_files_are_opened(browser, server)
             files_are_read_in_the_encoding_that_they_name(browser, server)
             places_in_the_queue_are_shown(browser, server)

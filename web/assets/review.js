@@ -13,7 +13,9 @@ import { TreeView } from './tree.js';
 /** @typedef {import('./link.js').Loss} Loss */
 
 const KEPT = 'tengen-review';
-const MOST_FILE = 1 << 20;
+// Bytes of a file without the analysis of KaTrain, and with it.
+const MOST_TEXT = 1 << 20;
+const MOST_FILE = 1 << 24;
 const LISTED = 8;
 const LEAST_LOSS = 0.05;
 // Milliseconds from a change of the game until it is kept, so that several moves in a row are written once.
@@ -318,7 +320,10 @@ function forgetLosses() {
  * @param {boolean} [again] Whether it was open before: then it is analysed at once, from what is known.
  */
 function open(sgf, again = false) {
-  if (new TextEncoder().encode(sgf).length > MOST_FILE) return say('The file is larger than 1 MiB, which is the limit.');
+  const isLarge = () => new TextEncoder().encode(sgf).length > MOST_TEXT;
+  // Nothing of KT (gzip in base64) is read, and it is most of a long game that was saved with its analysis.
+  if (isLarge()) sgf = sgf.replace(/([\];]\s*)KTV?(?:\s*\[[A-Za-z0-9+/=.\s]*\])+/g, '$1');
+  if (isLarge()) return say('Without the analysis of KaTrain the file is larger than 1 MiB, which is the limit.');
   // Files are read by several threads, so the one before could come last.
   opening();
   opening = link.request({ open: { sgf } }, reply => {
@@ -410,7 +415,7 @@ function saveOf(model) {
 /** @param {File | undefined | null} file */
 async function openFile(file) {
   if (!file) return;
-  if (file.size > MOST_FILE) return say('The file is larger than 1 MiB, which is the limit.');
+  if (file.size > MOST_FILE) return say('The file is larger than 16 MiB, which is the limit.');
   const bytes = await file.arrayBuffer().catch(() => null);
   // A folder, or a file that is gone.
   if (bytes === null) return say(`${file.name} cannot be read.`);
