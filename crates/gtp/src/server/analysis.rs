@@ -32,6 +32,7 @@ pub(super) struct AnalysisRequest {
     interval: Option<Duration>,
     most_moves: usize,
     path_visits: bool,
+    edge_visits: bool,
     root: bool,
 }
 
@@ -53,6 +54,7 @@ impl AnalysisRequest {
             interval: None,
             most_moves: usize::MAX,
             path_visits: false,
+            edge_visits: false,
             root: false,
         };
         let mut words = arguments.iter().copied().peekable();
@@ -89,6 +91,7 @@ impl AnalysisRequest {
             "interval" => self.interval = Some(duration(value)?),
             "maxmoves" => self.most_moves = value.parse().map_err(|_| Failure::Syntax)?,
             "pvVisits" => self.path_visits = flag()?,
+            "pvEdgeVisits" => self.edge_visits = flag()?,
             "rootInfo" => self.root = flag()?,
             // Moves that were never visited have nothing to show.
             "minmoves" => value.parse::<usize>().map(drop).map_err(|_| Failure::Syntax)?,
@@ -123,9 +126,12 @@ impl AnalysisRequest {
         let pv: String = path.iter().map(|(mv, _)| format!(" {}", mv.to_gtp(size))).collect();
         let mut info =
             format!("info move {mv} visits {visits} winrate {winrate} prior {prior} lcb {lcb} order {order} pv{pv}");
-        if self.path_visits {
-            info.push_str(" pvVisits");
-            info.extend(path.iter().map(|(_, visits)| format!(" {visits}")));
+        // In a tree a node has the visits of its edge. In KataGo's graph several edges may lead to a node.
+        let visits: String = path.iter().map(|(_, visits)| format!(" {visits}")).collect();
+        for (is_shown, name) in [(self.path_visits, " pvVisits"), (self.edge_visits, " pvEdgeVisits")] {
+            if is_shown {
+                info.extend([name, &visits]);
+            }
         }
         info
     }
@@ -223,8 +229,8 @@ mod tests {
             let request = parse(text).expect(text);
             assert_eq!((request.color, request.interval().as_millis()), (color, milliseconds), "{text}");
         }
-        let all = parse("b 10 rootInfo true pvVisits true maxmoves 2").expect("a request");
-        assert!(all.root && all.path_visits && all.most_moves == 2);
+        let all = parse("b 10 rootInfo true pvVisits true pvEdgeVisits true maxmoves 2").expect("a request");
+        assert!(all.root && all.path_visits && all.edge_visits && all.most_moves == 2);
         for text in
             ["red 10", "b -1", "b nan", "b inf", "b 10 ownership", "ownership maybe", "b 10 20", "b 10 colour red"]
         {

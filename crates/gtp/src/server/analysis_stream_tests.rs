@@ -208,7 +208,7 @@ fn moves_are_shown_best_first_with_what_follows_them() {
     let mut talk = conversation();
     talk.say("play b C3");
     talk.rest();
-    talk.say("kata-analyze w 3 maxmoves 2 rootInfo true pvVisits true ownership true");
+    talk.say("kata-analyze w 3 maxmoves 2 rootInfo true pvVisits true pvEdgeVisits true ownership true");
     assert_eq!(talk.hear(), "=");
     // On a busy machine the first line may come after the first visit.
     let line = (0..500).map(|_| talk.hear()).find(|line| line.matches("info move ").count() == 2);
@@ -219,7 +219,9 @@ fn moves_are_shown_best_first_with_what_follows_them() {
     let [first, second] = [infos[0], infos[1]].map(|info| field(info, "visits").parse::<u32>().expect("a number"));
     assert!(first >= second && field(infos[0], "order") == "0" && field(infos[1], "order") == "1", "{line}");
     assert_eq!(field(infos[0], "move"), field(infos[0], "pv"));
-    assert!(line.contains(" pvVisits ") && line.contains(" rootInfo visits "), "{line}");
+    let visits = infos[0].split(" pvVisits ").nth(1).and_then(|rest| rest.split_once(" pvEdgeVisits "));
+    assert!(visits.is_some_and(|(of_nodes, of_edges)| of_edges.trim_end() == of_nodes), "{line}");
+    assert!(line.contains(" rootInfo visits "), "{line}");
 }
 
 /// A command that cannot be understood gets a plain response, and so does one that comes to no analysis.
