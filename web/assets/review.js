@@ -322,7 +322,7 @@ function forgetLosses() {
 function open(sgf, again = false) {
   const isLarge = () => new TextEncoder().encode(sgf).length > MOST_TEXT;
   // Nothing of KT (gzip in base64) is read, and it is most of a long game that was saved with its analysis.
-  if (isLarge()) sgf = sgf.replace(/([\];]\s*)KTV?(?:\s*\[[A-Za-z0-9+/=.\s]*\])+/g, '$1');
+  if (isLarge()) sgf = sgf.replace(/([\];]\s*)(?:KTV?(?:\s*\[[A-Za-z0-9+/=.\s]*\])+\s*)+/g, '$1');
   if (isLarge()) return say('Without the analysis of KaTrain the file is larger than 1 MiB, which is the limit.');
   // Files are read by several threads, so the one before could come last.
   opening();

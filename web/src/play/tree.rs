@@ -237,11 +237,11 @@ mod tests {
 
     #[test]
     fn variations_with_stones_of_their_own_before_the_first_move_end_there() {
-        let tree = tree("(;SZ[9](;AB[cc];AW[gc];W[dd])(;AB[gg];B[ee]))");
-        assert_eq!(lines(&tree), [(None, "D6")]);
-        assert_eq!(tree.game.initial_stones.len(), 2);
-        assert!(tree.notices[0].starts_with("1 line is cut early: the next node adds"), "{:?}", tree.notices);
-        assert_eq!(lines(&self::tree("(;SZ[9]AB[cc](;W[dd])(;W[ee]))")), [(None, "D6"), (None, "E5")]);
+        let cut = tree("(;SZ[9](;AB[cc];AW[gc];W[dd])(;AB[gg];B[ee]))");
+        assert_eq!(lines(&cut), [(None, "D6")]);
+        assert_eq!(cut.game.initial_stones.len(), 2);
+        assert!(cut.notices[0].starts_with("1 line is cut early: the next node adds"), "{:?}", cut.notices);
+        assert_eq!(lines(&tree("(;SZ[9]AB[cc](;W[dd])(;W[ee]))")), [(None, "D6"), (None, "E5")]);
     }
 
     #[test]
