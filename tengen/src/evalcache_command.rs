@@ -258,7 +258,7 @@ mod tests {
         let set = Set { komi: KomiCoding::Seen, ..set };
         let refused = games(&args, &set).err().unwrap().to_string();
         assert!(refused.ends_with("a.sgf: game 5 has no komi; use --komi"), "{refused}");
-        let args = ExportArgs { sgf: vec![file("c.sgf", "(;SZ[9]KM[7])\n(;SZ[9]KM[375])")], ..args };
+        let args = ExportArgs { sgf: vec![file("c.sgf", "(;SZ[9]KM[7])\n(;SZ[9]KM[100])")], ..args };
         let refused = games(&args, &set).err().unwrap().to_string();
         assert!(refused.ends_with("c.sgf: game 2 has no komi; use --komi"), "larger than the board: {refused}");
         let komi = Some(6.5);
