@@ -136,7 +136,7 @@ impl Calibrator {
             return Ok(wins.clone());
         }
         let Some(games) = self.run.games().summaries_or_quarantine(file)? else { return Ok(Vec::new()) };
-        let calibration = games.iter().rev().filter(|game| game.calibration);
+        let calibration = games.iter().rev().filter(|game| game.sets_threshold(file.model));
         let wins: Vec<Win> = calibration.filter_map(Win::of).collect();
         self.known.insert(file.clone(), wins.clone());
         Ok(wins)

@@ -126,7 +126,8 @@ impl GameIndex {
 }
 
 impl Played {
-    fn of(games: &[GameSummary]) -> Played {
+    /// What these games hold, without the validation set.
+    pub fn of(games: &[GameSummary]) -> Played {
         let games = games.iter().filter(|game| !game.holdout);
         Played { games: games.clone().count(), positions: games.map(|game| game.positions as usize).sum() }
     }

@@ -61,6 +61,11 @@ impl GameSummary {
         self.black == HUMAN && self.white == HUMAN
     }
 
+    /// Whether it counts for the resign threshold, as a game of this model. The values of `random`, model 0, mean nothing.
+    pub fn sets_threshold(&self, model: u32) -> bool {
+        self.calibration && model > 0 && self.winner_min_value.is_some()
+    }
+
     /// Whether the winner would have resigned, before its opponent, by the threshold in force. `None` without a winner
     /// or a threshold.
     pub fn would_resign_wrongly(&self) -> Option<bool> {
@@ -102,5 +107,22 @@ impl GameSummary {
             })
         };
         (0..table.rows()).map(summary).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{games, synthetic};
+    use go::Size;
+
+    #[test]
+    fn threshold_comes_from_calibration_games_with_a_winner() {
+        let game = synthetic::game("a-1", "w", 0, Size::new(5).expect("a size"), 8);
+        let summary = GameSummary::from_batch(&games::to_batch(&[game])).unwrap().remove(0);
+        let calibration = GameSummary { calibration: true, winner_min_value: Some(-0.5), ..summary };
+        assert!(calibration.sets_threshold(1) && !calibration.sets_threshold(0));
+        assert!(!GameSummary { calibration: false, ..calibration.clone() }.sets_threshold(1));
+        assert!(!GameSummary { winner_min_value: None, ..calibration }.sets_threshold(1));
     }
 }

@@ -57,10 +57,9 @@ pub(super) fn played(run: &Run, config: &RunConfig, models: std::ops::Range<u32>
     for file in run.games().files_since(models.start)?.into_iter().filter(|file| file.model < models.end) {
         match run.games().summaries(&file) {
             Ok(games) => {
-                for game in games.iter().filter(|game| !game.holdout) {
-                    played.games += 1;
-                    played.positions += game.positions as usize;
-                }
+                let more = Played::of(&games);
+                played.games += more.games;
+                played.positions += more.positions;
             }
             Err(error) if error.is_damage() => {}
             Err(error) => return Err(error),
@@ -142,8 +141,7 @@ impl Seen {
             self.played.games += 1;
             self.played.positions += game.positions as usize;
         }
-        // Values of `random`, model 0, mean nothing.
-        if game.calibration && model > 0 && game.winner_min_value.is_some() {
+        if game.sets_threshold(model) {
             self.calibration += 1;
         }
     }
