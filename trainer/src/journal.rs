@@ -12,7 +12,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use bytes::Bytes;
 use net::{Bin, Losses, Measured};
 use serde_json::{Value, json};
-use store::{Run, StoreError};
+use store::{LogName, Run, StoreError};
 
 use crate::events::Events;
 use crate::health_checks::Alarm;
@@ -102,9 +102,9 @@ impl Journal {
 
     /// Publishes both files.
     pub(crate) fn publish(self, run: &Run) -> Result<(), StoreError> {
-        let (generation, milliseconds) = (self.generation, (self.began * 1000.0) as u64);
-        run.logs().publish(&format!("{generation:06}-{milliseconds:013}.jsonl"), Bytes::from(self.lines))?;
-        let name = format!("events.out.tfevents.{milliseconds:013}.{generation:06}");
+        let (generation, time) = (self.generation, (self.began * 1000.0) as u64);
+        run.logs().publish(&LogName { generation, time }.to_string(), Bytes::from(self.lines))?;
+        let name = format!("events.out.tfevents.{time:013}.{generation:06}");
         run.logs().publish(&name, Bytes::from(self.events.into_bytes()))
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use config::{RunConfig, RunName};
 use record::{GameId, GameProjection};
-use store::{FileRef, ModelMetadata, RatingRow, ResignThreshold, Run, Stem, StoreError};
+use store::{FileRef, LogName, ModelMetadata, RatingRow, ResignThreshold, Run, Stem, StoreError};
 
 use crate::counts::Counts;
 use crate::curves::Curves;
@@ -181,8 +181,8 @@ impl Reader {
         };
         for name in logs.into_iter().filter(|name| name.ends_with(".jsonl")) {
             if self.logs.insert(name.clone()) {
-                if let Some((model, time)) = of_log(&name) {
-                    self.note("trainer", "trainer", time, Some(model));
+                if let Ok(LogName { generation, time }) = name.parse() {
+                    self.note("trainer", "trainer", time, Some(generation));
                 }
                 self.unread.logs.insert(name);
             }
@@ -414,12 +414,6 @@ impl Reader {
 /// The last so many.
 fn last<T: Ord + Clone>(set: &BTreeSet<T>, most: usize) -> Vec<T> {
     set.iter().rev().take(most).cloned().collect()
-}
-
-/// The model and the time in the name of a log of training, as in `000007-1795670858410.jsonl`.
-fn of_log(name: &str) -> Option<(u32, u64)> {
-    let (model, time) = name.split_once('.')?.0.split_once('-')?;
-    Some((model.parse().ok()?, time.parse().ok()?))
 }
 
 #[cfg(test)]

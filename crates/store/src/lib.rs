@@ -117,7 +117,7 @@ pub use files::FileRef;
 pub use games::Games;
 pub use leases::{HeldLease, Lease, LeaseHolder, LeaseName, Leases};
 pub use live::LiveGames;
-pub use logs::Logs;
+pub use logs::{LogName, Logs};
 pub use marks::Pruned;
 pub use matches::Matches;
 pub use models::{ModelMetadata, Models};

@@ -1,11 +1,44 @@
 //! Logs of training.
 
+use std::fmt;
+use std::str::FromStr;
+
 use bytes::Bytes;
 
 use crate::error::StoreError;
 use crate::folder::RunFolder;
+use crate::names::{number_name, parse_number, parse_time, time_name};
 
 const LOGS: &str = "logs";
+/// How names of logs of JSON lines end.
+const LINES: &str = ".jsonl";
+
+/// The name of the JSON lines of a stretch of training, as in `000007-1795670858410.jsonl`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LogName {
+    /// The model that was trained.
+    pub generation: u32,
+    /// When the stretch began, in milliseconds since 1970.
+    pub time: u64,
+}
+
+impl FromStr for LogName {
+    type Err = StoreError;
+
+    fn from_str(text: &str) -> Result<LogName, StoreError> {
+        let read = || {
+            let (generation, time) = text.strip_suffix(LINES)?.split_once('-')?;
+            Some(LogName { generation: parse_number(generation)?, time: parse_time(time)? })
+        };
+        read().ok_or_else(|| StoreError::BadName(text.to_owned()))
+    }
+}
+
+impl fmt::Display for LogName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}-{}{LINES}", number_name(self.generation), time_name(self.time))
+    }
+}
 
 /// The logs of a run.
 #[derive(Debug)]
@@ -52,5 +85,20 @@ impl Logs {
     /// [`StoreError::NotFound`] when there is none of this name.
     pub fn read(&self, name: &str) -> Result<Bytes, StoreError> {
         self.at.store.get(&self.at.path([LOGS, name]))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_logs_read_and_print() {
+        let name = LogName { generation: 7, time: 1_795_670_858_410 };
+        assert_eq!(name.to_string(), "000007-1795670858410.jsonl");
+        assert_eq!(name.to_string().parse::<LogName>().unwrap(), name);
+        for other in ["000007-1795670858410", "7-1795670858410.jsonl", "000007-1.jsonl", "events.1.000007"] {
+            assert!(matches!(other.parse::<LogName>(), Err(StoreError::BadName(_))), "{other}");
+        }
     }
 }

@@ -6,7 +6,7 @@ use config::{RunConfig, RunName};
 use exit_class::{Classified, ExitClass};
 use facts::{Activity, Curves, Progress, own_model};
 use record::{GameSummary, RatingRow};
-use store::{FileRef, HeldLease, ResignThreshold, Run, StoreError};
+use store::{FileRef, HeldLease, LogName, ResignThreshold, Run, StoreError};
 
 use super::report::{Process, Rating, RunStatus, Stage, State};
 
@@ -155,8 +155,8 @@ impl Observer {
     /// Steps per second while the newest model was trained, and the alarms that the trainer logged then.
     fn training(&self, model: u32) -> Result<(Option<f64>, Vec<String>), StoreError> {
         let names = self.run.logs().list()?;
-        let begin = format!("{model:06}-");
-        let Some(name) = names.iter().rfind(|name| name.starts_with(&begin) && name.ends_with(".jsonl")) else {
+        let is_of_model = |name: &&String| name.parse::<LogName>().is_ok_and(|log| log.generation == model);
+        let Some(name) = names.iter().rfind(is_of_model) else {
             return Ok((None, Vec::new()));
         };
         let mut curves = Curves::default();

@@ -69,7 +69,8 @@ fn reader_finds_what_was_published_and_then_what_is_new() {
     publish_model(&run, 1);
     publish(&run, 1, "a", 3, 0..5);
     run.ratings().publish(&[rating("tiny-1", 50.0), rating("random", 0.0)]).unwrap();
-    run.logs().publish("000001-1.jsonl", "{\"set\":\"train\",\"step\":10,\"policy\":1.5}\nnonsense\n".into()).unwrap();
+    let log = LogName { generation: 1, time: 1 }.to_string();
+    run.logs().publish(&log, "{\"set\":\"train\",\"step\":10,\"policy\":1.5}\nnonsense\n".into()).unwrap();
     let first = read(&mut reader);
     assert_eq!((played(&first), first.newest_model, first.models[&1].step), (vec![30, 5], Some(1), 10));
     let losses: Vec<u64> = first.curves.values("train", "policy").map(|(step, ..)| step).collect();
