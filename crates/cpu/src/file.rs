@@ -9,7 +9,12 @@ use crate::CpuError;
 use crate::auxiliary::Auxiliary;
 use crate::description::{Block, Convolution, Dense, Description, Input, Policy, PolicyHead, Value, finite};
 use crate::fold::{Norm, fold};
-use crate::header::{FOLDED, Header, KEY, WEIGHTS};
+use crate::header::{FOLDED, Header, KEY, WEIGHTS, pools};
+
+/// The number of the plane of komi, of the sets of planes that have one.
+pub const KOMI_PLANE: usize = 15;
+/// The byte of that plane that means a komi of 0.
+pub const NO_KOMI: f32 = 128.0;
 
 /// A file whose header was read.
 struct File<'a> {
@@ -67,11 +72,10 @@ fn parse<T: DeserializeOwned>(line: &str) -> Result<T, CpuError> {
 fn inputs(count: usize, side: usize) -> Option<Vec<Input>> {
     /// Whose turn it is, after sixteen boards.
     const BLACK_TO_MOVE: usize = 16;
-    const KOMI: usize = 15;
     let of_plane = |plane: usize| match (count, plane) {
         // Leela Zero's: a plane more that is 1 when White is to move.
         (18, 17) => Input::Not(BLACK_TO_MOVE),
-        (16 | 31, KOMI) => Input::Scaled { plane, offset: 128.0, divisor: (2 * side) as f32 },
+        (16 | 31, KOMI_PLANE) => Input::Scaled { plane, offset: NO_KOMI, divisor: (2 * side) as f32 },
         _ => Input::Plane(plane),
     };
     // A broken header may have more planes than memory can list.
@@ -126,8 +130,7 @@ impl<'a> File<'a> {
         };
         Ok(Block {
             first: self.conv(&name("first"), filters, filters)?,
-            // Every second block has global pooling.
-            pooled: (pooled_filters > 0 && index % 2 == 1).then(pooled).transpose()?,
+            pooled: pools(pooled_filters, index).then(pooled).transpose()?,
             second: self.conv(&name("second"), filters, filters)?,
             squeeze: (se_channels > 0).then(gates).transpose()?,
         })

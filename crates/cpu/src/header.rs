@@ -88,6 +88,11 @@ impl Header {
     }
 }
 
+/// Whether a block of a network with so many pooled filters has global pooling: every second one.
+pub fn pools(pooled_filters: usize, block: usize) -> bool {
+    pooled_filters > 0 && block % 2 == 1
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -38,7 +38,7 @@ pub(crate) const COUNT: usize = 16;
 /// Planes of a position with its tactics.
 pub(crate) const TACTICS_COUNT: usize = COUNT + 15;
 /// The number of the plane of komi.
-pub(crate) const KOMI: usize = COUNT - 1;
+pub(crate) const KOMI: usize = cpu::KOMI_PLANE;
 /// Past moves in the input.
 const MOVES: usize = 5;
 /// Boards of the history, the current one included.
@@ -46,7 +46,7 @@ pub(crate) const BOARDS: usize = MOVES + 1;
 /// The planes that mark at most one point: the ko and the last moves.
 pub(crate) const POINTS: Range<usize> = 8..9 + MOVES;
 /// The byte that means a komi of 0.
-pub(crate) const NO_KOMI: f32 = 128.0;
+pub(crate) const NO_KOMI: f32 = cpu::NO_KOMI;
 
 /// Descriptions of the planes; without tactics the first [`COUNT`] of them.
 pub(crate) fn names() -> Vec<String> {

@@ -160,7 +160,7 @@ impl Shape {
 
     /// Whether a block has global pooling: every second one.
     pub(crate) fn pools(&self, block: usize) -> bool {
-        self.pooled_filters > 0 && block % 2 == 1
+        cpu::pools(self.pooled_filters, block)
     }
 }
 
