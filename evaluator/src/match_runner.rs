@@ -15,7 +15,7 @@ use go::{Color, Size};
 use mcts::Evaluator;
 use models::{Searcher, evaluate_class};
 use play::{EvaluatorStats, ExternalPlayer, Finish, Instrumented, Match, MatchSpec, Void, game_seed};
-use record::{GameRecord, Outcome};
+use record::GameRecord;
 use runtime::Stop;
 use store::Run;
 
@@ -225,10 +225,7 @@ impl MatchRunner<'_> {
     /// Points of the first player in a game.
     fn points(&self, record: &GameRecord) -> f64 {
         let as_black = record.black == self.first.id().to_string();
-        match record.outcome {
-            Outcome::Draw => 0.5,
-            outcome => f64::from(u8::from((outcome == Outcome::Black) == as_black)),
-        }
+        record.outcome.points(if as_black { Color::Black } else { Color::White })
     }
 
     /// Publishes the games in the order of their numbers, whichever finished first.

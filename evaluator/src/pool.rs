@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use config::PlayerId;
+use go::Color;
 use ratings::PairResults;
 use ratings::sprt::Outcomes;
-use record::{GameId, GameSummary, Outcome};
+use record::{GameId, GameSummary};
 
 /// The results of a run, each game once.
 #[derive(Clone, Debug, Default)]
@@ -46,11 +47,8 @@ impl Pool {
         for result in &self.results {
             let as_black = result.black == one && result.white == other;
             if as_black || (result.black == other && result.white == one) {
-                let halves = match result.outcome {
-                    Outcome::Draw => 1,
-                    outcome => 2 * usize::from((outcome == Outcome::Black) == as_black),
-                };
-                openings.entry(result.index / 2).or_default().push(halves);
+                let points = result.outcome.points(if as_black { Color::Black } else { Color::White });
+                openings.entry(result.index / 2).or_default().push((2.0 * points) as usize);
             }
         }
         let mut outcomes = Outcomes([0; 5]);

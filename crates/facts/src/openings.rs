@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use go::{Move, Size, Symmetry};
-use record::{GameProjection, Outcome};
+use go::{Color, Move, Size, Symmetry};
+use record::GameProjection;
 use store::{FileRef, Run, StoreError};
 
 use crate::corners::Corners;
@@ -59,11 +59,7 @@ impl Openings {
     pub fn add(&mut self, game: &GameProjection) {
         self.games += 1;
         self.corners.add(game.size, &game.opening);
-        let points = match game.summary.outcome {
-            Outcome::Black => 1.0,
-            Outcome::Draw => 0.5,
-            Outcome::White => 0.0,
-        };
+        let points = game.summary.outcome.points(Color::Black);
         for length in 1..=game.opening.len().min(Openings::DEPTH) {
             let line = self.lines.entry(canonical(game.size, &game.opening[..length])).or_default();
             line.games += 1;

@@ -52,6 +52,11 @@ impl Outcome {
             Outcome::Draw => None,
         }
     }
+
+    /// Points of the player of this colour: 1, ½ or 0.
+    pub fn points(self, player: Color) -> f64 {
+        self.winner().map_or(0.5, |winner| f64::from(u8::from(winner == player)))
+    }
 }
 
 impl From<Color> for Outcome {
@@ -60,5 +65,18 @@ impl From<Color> for Outcome {
             Color::Black => Outcome::Black,
             Color::White => Outcome::White,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn points_of_a_game_sum_to_one() {
+        let points = |outcome: Outcome| [Color::Black, Color::White].map(|player| outcome.points(player));
+        assert_eq!(points(Outcome::Black), [1.0, 0.0]);
+        assert_eq!(points(Outcome::White), [0.0, 1.0]);
+        assert_eq!(points(Outcome::Draw), [0.5, 0.5]);
     }
 }

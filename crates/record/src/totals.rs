@@ -1,6 +1,8 @@
 //! What many games have in common.
 
-use crate::{GameRecord, Outcome};
+use go::Color;
+
+use crate::GameRecord;
 
 /// Sums over games, and their means.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -22,11 +24,7 @@ impl Totals {
     pub fn add(&mut self, game: &GameRecord) {
         self.games += 1;
         self.moves += game.turns.len() as u64;
-        self.black_won += match game.outcome {
-            Outcome::Black => 1.0,
-            Outcome::Draw => 0.5,
-            Outcome::White => 0.0,
-        };
+        self.black_won += game.outcome.points(Color::Black);
         for turn in game.turns.iter().filter(|turn| turn.is_searched()) {
             self.value += f64::from(turn.root_value);
             self.searches += 1;
@@ -70,7 +68,7 @@ fn mean(sum: f64, count: u64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{SearchKind, Turn, synthetic};
+    use crate::{Outcome, SearchKind, Turn, synthetic};
     use go::Size;
 
     #[test]
