@@ -38,7 +38,7 @@ impl InProgressGames {
         }
         // A worker of one model has nothing to do with games of another.
         let wanted = |number: u32| job.follow_latest || number == job.model.number();
-        let slots = job.threads * (job.config.selfplay.batch / job.config.search.leaves);
+        let slots = job.threads * job.config.selfplay_slots();
         let mut resumed = 0;
         while self.count() < slots as u64 {
             let held: Vec<&FileRef> = self.acquired.0.iter().map(|(file, _)| file).collect();

@@ -32,7 +32,7 @@ pub(crate) fn play(
     let calibration = CalibrationGames::of(config, &name, shared.series);
     let wanted = order(job, config, calibration).filter(|index| !shared.begun.contains(index));
     let mut wanted = dealt(wanted, calibration, thread, job.threads);
-    let slots = config.selfplay.batch / config.search.leaves;
+    let slots = config.selfplay_slots();
     let mut evaluator =
         Instrumented::new(model.evaluator_keeping(job.cache, job.evaluations.clone()), Arc::clone(&shared.stats));
     games.iter_mut().for_each(|game| game.take_over(&name));

@@ -28,6 +28,11 @@ impl PlayConfig {
     pub fn at(&self, model: u32) -> PlayConfig {
         PlayConfig { search: self.search.at(model), ..self.clone() }
     }
+
+    /// Games that a thread of self-play keeps in progress, so that their leaves fill a batch.
+    pub fn selfplay_slots(&self) -> usize {
+        self.selfplay.batch / self.search.leaves
+    }
 }
 
 impl From<&RunConfig> for PlayConfig {

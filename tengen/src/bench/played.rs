@@ -43,7 +43,7 @@ pub(super) fn selfplay(
     time: Duration,
 ) -> anyhow::Result<Played> {
     let config = config.at(0);
-    let slots = config.selfplay.batch / config.search.leaves;
+    let slots = config.selfplay_slots();
     // Games that have ended, the moves of these, and the moves that games had at their beginning.
     let [games, ended, given] = [0_usize; 3].map(Cell::new);
     let mut specs = (0..).map(|index| SelfplaySpec::new(&config, "made-up", &thread.to_string(), index, None));
