@@ -11,9 +11,6 @@ use play::EvaluationStore;
 use runtime::{Classify, Progress, Stop};
 use store::{EvaluationRow, Store, evaluation_table};
 
-/// Positions that a network can tell apart have different keys.
-const _: () = assert!(net::Inputs::MOST_BOARDS <= evalcache::BOARDS, "keys have fewer boards than a network sees");
-
 /// Arguments of `tengen evalcache`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {

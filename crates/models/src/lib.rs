@@ -25,6 +25,7 @@ mod searcher;
 mod source;
 
 pub use error::ModelError;
+pub use evaluation_set::set_prefix;
 pub use evaluations::{
     EvaluationCache, EvaluationCacheError, EvaluationCacheOptions, Lookups, MergedSegments, SegmentSource,
 };

@@ -164,8 +164,8 @@ pub(super) fn evaluations(run: &Run) -> Result<Named<Vec<String>>, StoreError> {
     }
     for number in run.models().list()? {
         let (_, sha256) = run.models().described(number)?;
-        // The name of a set begins with the first 8 bytes of it. A damaged `model.toml` may have fewer.
-        let Some(begin) = sha256.get(..16) else { continue };
+        // A damaged `model.toml` may have too few digits.
+        let Some(begin) = models::set_prefix(&sha256) else { continue };
         let own: Vec<String> = sets.iter().filter(|set| set.starts_with(begin)).cloned().collect();
         let mut item = Item { count: 1, bytes: 0, time: 0 };
         for set in &own {
