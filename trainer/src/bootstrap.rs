@@ -20,10 +20,7 @@ use crate::init::{publish_first, refuse_models};
 use crate::journal::{Journal, Set};
 use crate::resume::{BOOTSTRAP, SAVE_EVERY, WEIGHTS, restore, unusable};
 use crate::supervised::{Order, squared_error};
-use crate::{HumanGames, InitialWeights, TrainerError, TrainerEvent};
-
-/// Held-out positions of an evaluation. The standard error of an accuracy is then below 1 %.
-const HOLDOUT: usize = 4096;
+use crate::{HumanGames, InitialWeights, TrainerError, TrainerEvent, reference};
 
 /// How long a bootstrap takes, and how often it is measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -85,7 +82,7 @@ impl<'a> Bootstrap<'a> {
             Some(checkpoint) => resume(&checkpoint, config, &origin, train_device)?,
             None => (begin(config, beginning, train_device)?, Duration::ZERO),
         };
-        let holdout = human_games.holdout(HOLDOUT)?;
+        let holdout = human_games.holdout(reference::POSITIONS)?;
         let now = Instant::now();
         Ok(Bootstrap {
             run,

@@ -11,7 +11,7 @@ use store::{Manifest, Run};
 use crate::dataset::{self, Dataset, Feed, RECALIBRATION_POSITIONS};
 use crate::example_stats::{Scored, SearchGain};
 use crate::health_checks::{HealthChecks, Validation};
-use crate::holdout::{HOLDOUT, holdout};
+use crate::holdout::{MOST_HOLDOUT_POSITIONS, holdout};
 use crate::journal::{Journal, Set};
 use crate::resume::{SAVE_EVERY, Work, save};
 use crate::{Reference, References, TrainerError, TrainerEvent};
@@ -19,11 +19,11 @@ use crate::{Reference, References, TrainerError, TrainerEvent};
 /// Steps whose mean is one line of the log.
 const STEPS_PER_LINE: usize = 10;
 /// Examples of the holdout that are measured for each model, at least, where there are so many.
-const LEAST_HOLDOUT: usize = 4_096;
+const LEAST_HOLDOUT_POSITIONS: usize = 4_096;
 /// Examples trained on for each that is measured between those bounds. A step goes three ways through the network where measuring goes one,
 /// so between those bounds the validation set takes about a twelfth of the time of the steps.
 const TRAINED_PER_MEASURED: usize = 4;
-/// Examples that are evaluated under all symmetries: as many evaluations as `LEAST_HOLDOUT`.
+/// Examples that are evaluated under all symmetries: as many evaluations as `LEAST_HOLDOUT_POSITIONS`.
 const SPREAD: usize = 512;
 
 /// The training of one model.
@@ -177,7 +177,7 @@ impl<'a> GenerationTrainer<'a> {
             return Ok(Vec::new());
         }
         let trained = self.config.train.batch.saturating_mul(self.config.train.steps);
-        let most = (trained / TRAINED_PER_MEASURED).clamp(LEAST_HOLDOUT, HOLDOUT);
+        let most = (trained / TRAINED_PER_MEASURED).clamp(LEAST_HOLDOUT_POSITIONS, MOST_HOLDOUT_POSITIONS);
         Ok(holdout(self.run, self.shards.generation, most)?)
     }
 

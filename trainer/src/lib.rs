@@ -37,7 +37,7 @@ use net::Losses;
 pub use bootstrap::{Bootstrap, BootstrapOptions};
 pub use driver::{Driver, lease};
 pub use error::TrainerError;
-pub use holdout::HOLDOUT;
+pub use holdout::MOST_HOLDOUT_POSITIONS;
 pub use init::InitialWeights;
 pub use prefetch::Prefetch;
 pub use reference::{Reference, ReferenceArgs, References};

@@ -14,8 +14,8 @@ use store::{Run, Source, SourceKind, StoreError};
 use crate::supervised::{games, spread, squared_error};
 use crate::{TrainerError, files};
 
-/// Positions of a reference. The standard error of an accuracy is then below 1 %.
-const POSITIONS: usize = 4096;
+/// Positions of human games that a model is measured on, at most. The standard error of an accuracy is then below 1 %.
+pub(crate) const POSITIONS: usize = 4096;
 
 /// Positions of human games, the same for every model.
 ///

@@ -104,7 +104,7 @@ pub(super) fn needed(run: &Run, config: &RunConfig) -> Result<Needed, StoreError
         waiting.push((Reader::Threshold, config.resign.games));
     }
     if config.selfplay.holdout_fraction > 0.0 {
-        waiting.push((Reader::Holdout, trainer::HOLDOUT));
+        waiting.push((Reader::Holdout, trainer::MOST_HOLDOUT_POSITIONS));
     }
     let mut seen = Seen::default();
     let mut model = run.games().newest_model()?.map_or(0, |newest| newest + 1);
