@@ -240,7 +240,7 @@ mod tests {
         let moves = vec![shown("R5", 38, 54.04, "R5 Q5"), shown("C3", 2, 0.09, "C3")];
         assert_eq!(read_by_lizzie(&own), (54.5, 1500, moves));
         // Black wins 75 %, and 70 % or 90 % after the moves.
-        let mut report = Report::new(&analysis(), false, &ReportStyle::STANDARD);
+        let mut report = Report::new(&analysis(), &ReportStyle::STANDARD);
         let moves = vec![shown("B1", 9, 30.0, "B1 pass A2"), shown("pass", 3, 10.0, "pass")];
         assert_eq!(read_by_lizzie(&for_lizzie(&report)), (25.0, 13, moves));
         report.root_info.current_player = "B".to_owned();

@@ -40,7 +40,7 @@ mod tests {
     /// The report is that of the position after a move. Its moves are B1 and a pass.
     #[test]
     fn candidates_are_the_moves_that_were_not_played() {
-        let report = Report::new(&analysis(), false, &ReportStyle::STANDARD);
+        let report = Report::new(&analysis(), &ReportStyle::STANDARD);
         let of = |moves: &[&str], most| candidates(&game(moves), &report, most);
         assert_eq!(of(&["A2", "B1"], 2), [Move::Pass]);
         assert_eq!(of(&["A2", "B2"], 2), [mv("B1"), Move::Pass]);

@@ -45,7 +45,7 @@ mod tests {
     /// What KaTrain's `GameNode.load_analysis` does; tests/all runs its own code.
     #[test]
     fn values_unpack_to_policy_and_report() {
-        let report = Report::new(&analysis(), false, &ReportStyle::STANDARD);
+        let report = Report::new(&analysis(), &ReportStyle::STANDARD);
         let unpacked: Vec<Vec<u8>> = values(&report)
             .iter()
             .map(|value| {

@@ -129,7 +129,7 @@ pub struct Outlook {
 
 impl Report {
     /// An analysis in the form of a style.
-    pub fn new(analysis: &Analysis, during_search: bool, style: &ReportStyle) -> Report {
+    pub fn new(analysis: &Analysis, style: &ReportStyle) -> Report {
         let viewer = match style.perspective {
             Perspective::Black => Color::Black,
             Perspective::White => Color::White,
@@ -139,7 +139,7 @@ impl Report {
         let hash = |hash: u64| format!("{hash:016X}{}", letter(analysis.to_move));
         let infos = analysis.moves.iter().take(style.moves).enumerate();
         Report {
-            is_during_search: during_search,
+            is_during_search: false,
             turn_number: analysis.turn,
             move_infos: infos.map(|(order, one)| move_info(analysis, order, one, style, &say)).collect(),
             root_info: RootInfo {
@@ -152,6 +152,11 @@ impl Report {
             },
             policy: style.policy.then(|| analysis.policy.iter().map(|prior| prior.map_or(-1.0, six_places)).collect()),
         }
+    }
+
+    /// The same of a search that has not ended.
+    pub fn during_search(analysis: &Analysis, style: &ReportStyle) -> Report {
+        Report { is_during_search: true, ..Report::new(analysis, style) }
     }
 
     /// Black's chance to win, in a report from Black's perspective.
@@ -247,7 +252,7 @@ pub(crate) mod tests {
     #[test]
     fn reports_are_from_the_requested_perspective() {
         let seen = |perspective| {
-            let report = Report::new(&analysis(), false, &ReportStyle { perspective, ..ReportStyle::STANDARD });
+            let report = Report::new(&analysis(), &ReportStyle { perspective, ..ReportStyle::STANDARD });
             let best = &report.move_infos[0].outlook;
             [report.winrate(), report.root_info.outlook.score_lead, best.winrate, best.utility, best.lcb]
         };
@@ -261,7 +266,7 @@ pub(crate) mod tests {
     #[test]
     fn reports_have_the_fields_of_the_protocol() {
         let style = ReportStyle { moves: 1, variation: 2, path_visits: true, ..ReportStyle::STANDARD };
-        let report = serde_json::to_value(Report::new(&analysis(), true, &style)).expect("plain fields are JSON");
+        let report = serde_json::to_value(Report::during_search(&analysis(), &style)).expect("plain fields are JSON");
         let expected = serde_json::json!({
             "isDuringSearch": true,
             "turnNumber": 1,
@@ -279,6 +284,6 @@ pub(crate) mod tests {
         });
         assert_eq!(report, expected);
         let read: Report = serde_json::from_value(report).expect("what was written can be read");
-        assert_eq!(read, Report::new(&analysis(), true, &style));
+        assert_eq!(read, Report::during_search(&analysis(), &style));
     }
 }

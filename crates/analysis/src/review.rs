@@ -55,7 +55,7 @@ pub(crate) mod tests {
     /// Reports of positions with these chances for Black, in all of which B1 is the best move.
     pub(crate) fn reports(winrates: &[Option<f64>]) -> Vec<Option<Report>> {
         let report = |(turn, winrate): (usize, &Option<f64>)| {
-            let mut report = Report::new(&analysis(), false, &ReportStyle::STANDARD);
+            let mut report = Report::new(&analysis(), &ReportStyle::STANDARD);
             (report.turn_number, report.root_info.outlook.winrate) = (turn, (*winrate)?);
             Some(report)
         };

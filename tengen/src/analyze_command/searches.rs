@@ -181,7 +181,7 @@ impl<'a> Searches<'a> {
         match subject {
             Subject::Position(turn) => {
                 let game = &mut self.games[number];
-                game.add(Report::new(analysis, false, &self.analyst.style))?;
+                game.add(Report::new(analysis, &self.analyst.style))?;
                 self.done.positions += 1;
                 self.queue_candidates(number, turn);
                 self.games[number].finish_when_whole(self.analyst)?;

@@ -119,7 +119,7 @@ impl Review {
             Event::Progress(_) => return Some(self),
             Event::Done(analysis) => {
                 self.tickets.remove(&turn);
-                let report = Arc::new(Report::new(&analysis, false, &ReportStyle::STANDARD));
+                let report = Arc::new(Report::new(&analysis, &ReportStyle::STANDARD));
                 visitor.play.reports.add(self.key(turn), &report);
                 self.reports[turn] = Some(Arc::clone(&report));
                 visitor.reply(id, Content::Analysis(AnalysisMessage { known: false, report }));

@@ -112,7 +112,7 @@ impl Searching {
     pub(super) fn event(self, visitor: &mut Visitor, id: RequestId, event: Event) -> Option<Searching> {
         match event {
             Event::Progress(analysis) => {
-                let report = Arc::new(Report::new(&analysis, true, &ReportStyle::STANDARD));
+                let report = Arc::new(Report::during_search(&analysis, &ReportStyle::STANDARD));
                 visitor.reply(id, Content::Analysis(AnalysisMessage { known: false, report }));
                 return Some(self);
             }
@@ -125,7 +125,7 @@ impl Searching {
     }
 
     fn done(self, visitor: &mut Visitor, id: RequestId, analysis: &Analysis) {
-        let report = Arc::new(Report::new(analysis, false, &ReportStyle::STANDARD));
+        let report = Arc::new(Report::new(analysis, &ReportStyle::STANDARD));
         let content = match self.purpose {
             Purpose::Analyze(key) => {
                 visitor.play.reports.add(key, &report);

@@ -123,24 +123,24 @@ impl Session {
             Action::Analyze(search) => {
                 let played = self.searched(&search)?;
                 self.position(id, &played);
-                self.open(id, Wanted::Analyze(Box::new(played), search), false)?;
+                self.open(id, Wanted::Analyze(Box::new(played), search))?;
             }
             Action::Review(search) => {
                 let played = self.searched(&search)?;
-                self.open(id, Wanted::Review(Box::new(played), search), false)?;
+                self.open(id, Wanted::Review(Box::new(played), search))?;
             }
             Action::Genmove(genmove) => {
                 let played = genmove.game.replay()?;
                 self.check_visits(genmove.visits)?;
                 self.position(id, &played);
-                self.open(id, Wanted::Genmove(Box::new(played), genmove), false)?;
+                self.open(id, Wanted::Genmove(Box::new(played), genmove))?;
             }
             Action::Score(score) => {
                 let played = score.game.replay()?;
                 if results::needs_model(&score, &played) {
                     let (model, size) = (score.model.clone(), played.game.size());
                     let work: ModelWork = Box::new(move |model| results::score(Some(model), &score, &played));
-                    self.open(id, Wanted::Work(model, size, work), false)?;
+                    self.open(id, Wanted::Work(model, size, work))?;
                 } else {
                     self.elsewhere(id, move |_| results::score(None, &score, &played))?;
                 }
@@ -149,11 +149,11 @@ impl Session {
                 let played = game.replay()?;
                 let size = played.game.size();
                 let work: ModelWork = Box::new(move |model| Ok(results::planes(model, &played)));
-                self.open(id, Wanted::Work(model, size, work), false)?;
+                self.open(id, Wanted::Work(model, size, work))?;
             }
             Action::Predict(Seen { game, model }) => {
                 let played = game.replay()?;
-                self.open(id, Wanted::Predict(Box::new(played), model), false)?;
+                self.open(id, Wanted::Predict(Box::new(played), model))?;
             }
             Action::Open { sgf } => self.elsewhere(id, move |_| tree::read(&sgf).map(Content::Tree))?,
             Action::Save(save) => self.elsewhere(id, move |play| save::save(play, &save))?,
@@ -178,7 +178,7 @@ impl Session {
     }
 
     /// Opens a model elsewhere, unless it is open.
-    fn open(&mut self, id: RequestId, wanted: Wanted, is_postponed: bool) -> Result<(), String> {
+    fn open(&mut self, id: RequestId, wanted: Wanted) -> Result<(), String> {
         let (model, size) = (wanted.model().to_owned(), wanted.size());
         let needs_heads = matches!(wanted, Wanted::Predict(..));
         let open = self.visitor.play.engines.already_open(&model, size);
@@ -194,7 +194,16 @@ impl Session {
             let _ = events.send(Happening::Opened(id, opened));
         };
         let ticket = self.hand_over(&self.visitor.play.openers, id, work)?;
-        self.active.insert(id, Active::Opening(Opening { wanted, ticket: Some(ticket), is_postponed }));
+        self.active.insert(id, Active::Opening(Opening { wanted, ticket: Some(ticket), is_postponed: false }));
+        Ok(())
+    }
+
+    /// The same for a request that waited for others.
+    fn reopen(&mut self, id: RequestId, wanted: Wanted) -> Result<(), String> {
+        self.open(id, wanted)?;
+        if let Some(Active::Opening(opening)) = self.active.get_mut(&id) {
+            opening.is_postponed = true;
+        }
         Ok(())
     }
 
@@ -297,7 +306,7 @@ impl Session {
             self.active.iter().filter(|(_, active)| untried(active)).map(|(id, _)| *id).collect();
         for id in again {
             let Some(Active::Opening(Opening { wanted, .. })) = self.active.remove(&id) else { continue };
-            if let Err(reason) = self.open(id, wanted, true) {
+            if let Err(reason) = self.reopen(id, wanted) {
                 self.reply(id, Content::Error(reason));
             }
         }

@@ -141,8 +141,8 @@ impl<W: Write> Shared<W> {
 
     fn event(&self, id: &str, turn: usize, number: u64, event: Event, style: &ReportStyle) {
         let response = match &event {
-            Event::Progress(analysis) => labelled(id, &Report::new(analysis, true, style)),
-            Event::Done(analysis) => labelled(id, &Report::new(analysis, false, style)),
+            Event::Progress(analysis) => labelled(id, &Report::during_search(analysis, style)),
+            Event::Done(analysis) => labelled(id, &Report::new(analysis, style)),
             Event::Nothing => json!({ "id": id, "turnNumber": turn, "isDuringSearch": false, "noResults": true }),
             Event::Failed(error) => json!({ "id": id, "turnNumber": turn, "error": error.to_string() }),
         };

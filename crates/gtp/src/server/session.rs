@@ -33,6 +33,13 @@ pub struct Setup {
     pub ponder: bool,
 }
 
+/// Whether the clock of a player runs while it decides.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Timing {
+    Timed,
+    Untimed,
+}
+
 /// One conversation.
 pub struct Session<'a> {
     pub(super) setup: Setup,
@@ -118,30 +125,30 @@ impl<'a> Session<'a> {
     }
 
     /// What the player does for `color`, shown as `request` says. In a game that is over it passes: there is nothing left to
-    /// think about. With `timed` the clock of `color` runs.
+    /// think about.
     pub(super) fn decide(
         &mut self,
         color: Color,
-        timed: bool,
+        timing: Timing,
         request: Option<&AnalysisRequest>,
         controller: &mut dyn Controller,
     ) -> Result<Decision, Failure> {
         let game = self.seen_by(Some(color));
-        self.decide_in(&game, timed, request, controller)
+        self.decide_in(&game, timing, request, controller)
     }
 
     /// The same for the player to move in a game that need not be the present one.
     pub(super) fn decide_in(
         &mut self,
         game: &Game,
-        timed: bool,
+        timing: Timing,
         request: Option<&AnalysisRequest>,
         controller: &mut dyn Controller,
     ) -> Result<Decision, Failure> {
         if game.is_over(self.setup.scoring) {
             return Ok(Decision::Move(Move::Pass));
         }
-        let color = game.to_move();
+        let (color, timed) = (game.to_move(), timing == Timing::Timed);
         let began = (self.now)();
         let until = self.clock.budget(color, game).filter(|_| timed).map(|time| began + time);
         let task = Task { game, komi: self.komi, timed: until.is_some() };

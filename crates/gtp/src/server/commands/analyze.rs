@@ -6,7 +6,7 @@ use super::arguments::{Answer, done};
 use crate::server::Session;
 use crate::server::analysis::{AnalysisRequest, Dialect, Ticker};
 use crate::server::controller::Controller;
-use crate::server::session::enough;
+use crate::server::session::{Timing, enough};
 
 /// How often a player that has come to an end polls the controller.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -43,7 +43,7 @@ pub(super) fn genmove_analyze(
         request = request.without_haste();
     }
     let color = request.color.unwrap_or(session.game.to_move());
-    let decision = session.decide(color, true, Some(&request), controller)?;
+    let decision = session.decide(color, Timing::Timed, Some(&request), controller)?;
     let played = session.carry_out(color, decision)?;
     controller.say(&format!("play {played}"));
     done()

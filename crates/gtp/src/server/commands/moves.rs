@@ -3,6 +3,7 @@
 use super::arguments::{Answer, done, none, number, one};
 use crate::server::controller::Controller;
 use crate::server::parse::{color, vertex};
+use crate::server::session::Timing;
 use crate::server::{Decision, Failure, Session, session};
 
 pub(super) fn play(session: &mut Session<'_>, arguments: &[&str]) -> Answer {
@@ -42,14 +43,14 @@ pub(super) fn undo_some(session: &mut Session<'_>, arguments: &[&str]) -> Answer
 
 pub(super) fn genmove(session: &mut Session<'_>, arguments: &[&str], controller: &mut dyn Controller) -> Answer {
     let color = color(one(arguments)?)?;
-    let decision = session.decide(color, true, None, controller)?;
+    let decision = session.decide(color, Timing::Timed, None, controller)?;
     session.carry_out(color, decision)
 }
 
 /// A move that is not played, for which no clock runs.
 pub(super) fn reg_genmove(session: &mut Session<'_>, arguments: &[&str], controller: &mut dyn Controller) -> Answer {
     let color = color(one(arguments)?)?;
-    Ok(match session.decide(color, false, None, controller)? {
+    Ok(match session.decide(color, Timing::Untimed, None, controller)? {
         Decision::Resign => "resign".to_owned(),
         Decision::Move(mv) => mv.to_gtp(session.game.size()),
     })

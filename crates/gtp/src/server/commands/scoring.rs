@@ -6,7 +6,7 @@ use super::arguments::{Answer, none, one};
 use crate::server::board;
 use crate::server::controller::Controller;
 use crate::server::parse::color;
-use crate::server::session::failed;
+use crate::server::session::{Timing, failed};
 use crate::server::status::{ChainStatus, Status, chain_statuses, is_certain};
 use crate::server::{Failure, Session};
 
@@ -65,7 +65,7 @@ pub(super) fn genmove_cleanup(
         Some(point) => Move::Play(point),
         None if dead.is_empty() => Move::Pass,
         None => {
-            let decision = session.decide_in(&before_passes(game), true, None, controller)?;
+            let decision = session.decide_in(&before_passes(game), Timing::Timed, None, controller)?;
             return session.carry_out(player, decision);
         }
     };
