@@ -2,8 +2,9 @@
 
 use evalcache::{Key, Sample, View};
 use go::{Game, Move, Scoring, Size, Symmetry};
+use mcts::choice::draw_from;
 use mcts::{Draw, EvaluateError, Evaluator, Request};
-use rand::{Rng, RngExt};
+use rand::Rng;
 
 /// Games that go on side by side.
 const GAMES: usize = 64;
@@ -147,14 +148,9 @@ fn evaluate(
 
 /// A legal move, as likely as the policy says.
 fn draw(game: &Game, policy: &[f32], rng: &mut impl Rng) -> Option<Move> {
-    let legal: Vec<(Move, f32)> = (0..policy.len())
-        .filter_map(|index| Some((Move::from_index(game.size(), index)?, policy[index])))
-        .filter(|&(mv, share)| share > 0.0 && game.is_legal(mv))
-        .collect();
-    let mut left = rng.random::<f32>() * legal.iter().map(|(_, share)| share).sum::<f32>();
-    let drawn = legal.iter().find(|(_, share)| {
-        left -= share;
-        left <= 0.0
-    });
-    drawn.or(legal.last()).map(|&(mv, _)| mv)
+    let size = game.size();
+    let is_legal = |index| Move::from_index(size, index).is_some_and(|mv| game.is_legal(mv));
+    let weight = |(index, &share): (usize, &f32)| if share > 0.0 && is_legal(index) { share } else { 0.0 };
+    let weights: Vec<f32> = policy.iter().enumerate().map(weight).collect();
+    draw_from(&weights, rng).and_then(|index| Move::from_index(size, index))
 }
