@@ -11,8 +11,8 @@ use crate::driver::Schedule;
 use crate::gate::Gate;
 use crate::{Arena, Console, Matches};
 
-/// Maximum games without a verdict, earlier ones included; even
-const MOST_GAMES: &str = "20000";
+/// Games of a test without a verdict, at most, by default.
+const MOST_GAMES: u64 = 20_000;
 
 /// Arguments of `evaluator sprt`.
 #[derive(clap::Args, Debug)]
@@ -62,7 +62,7 @@ struct ErrorArgs {
     #[arg(long, default_value = "0.05", value_name = "SHARE", allow_negative_numbers = true, value_parser = within(1e-9..=0.499))]
     beta: f64,
     /// Maximum games without a verdict, earlier ones included; even
-    #[arg(long, default_value = MOST_GAMES, value_name = "N", allow_negative_numbers = true, value_parser = even)]
+    #[arg(long, default_value_t = MOST_GAMES, value_name = "N", allow_negative_numbers = true, value_parser = even)]
     games: u64,
 }
 
