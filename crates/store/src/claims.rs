@@ -18,6 +18,9 @@ use crate::folder::RunFolder;
 use crate::names::TOML;
 use crate::parts::sha256;
 
+/// A claim that was neither made nor renewed for so long is that of a killed evaluator.
+pub const CLAIM_LASTS: Duration = Duration::from_secs(1800);
+
 const CLAIMS: &str = "claims";
 
 /// Games in progress, without results yet.

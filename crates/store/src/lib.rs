@@ -106,7 +106,7 @@ pub use archives::Archives;
 pub use backoff::Backoff;
 pub use champions::Champions;
 pub use checkpoints::{Checkpoint, Checkpoints};
-pub use claims::{Claim, Claims};
+pub use claims::{CLAIM_LASTS, Claim, Claims};
 pub use compact::Compaction;
 pub use data_table::{TableColumn, data_table};
 pub use error::{Changes, StoreError};

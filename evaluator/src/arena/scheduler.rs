@@ -10,13 +10,11 @@ use rand::SeedableRng;
 use ratings::PairResults;
 use ratings::pairing::{self, Choice, InFlight, Knowledge, Objective, Reason};
 use runtime::Stop;
-use store::{Claim, Run, StoreError};
+use store::{CLAIM_LASTS, Claim, Run, StoreError};
 
 use super::Arena;
 use crate::{EvaluatorError, MatchProgress, RatedModel};
 
-/// What was claimed, or whose claim was renewed, longer ago than this is not being played any more.
-pub(super) const CLAIM_LASTS: Duration = Duration::from_secs(1800);
 /// Games that the claim of a match names, since others read it each time. Further ones count once, though two may play them.
 const MOST_CLAIMED: usize = 1000;
 

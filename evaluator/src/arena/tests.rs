@@ -5,9 +5,9 @@ use std::time::{Duration, SystemTime};
 use config::{ModelId, Preset};
 use models::Models;
 use runtime::Step;
-use store::{Claim, Store};
+use store::{CLAIM_LASTS, Claim, Store};
 
-use super::scheduler::{CLAIM_LASTS, HeldClaim};
+use super::scheduler::HeldClaim;
 use super::*;
 use crate::driver::{Schedule, Session};
 use crate::retirement::tests::run_with_weak_models;

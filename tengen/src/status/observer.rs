@@ -6,7 +6,7 @@ use config::{RunConfig, RunName};
 use exit_class::{Classified, ExitClass};
 use facts::{Activity, Curves, Progress, own_model};
 use record::{GameSummary, RatingRow};
-use store::{FileRef, HeldLease, LogName, ResignThreshold, Run, StoreError};
+use store::{CLAIM_LASTS, FileRef, HeldLease, LogName, ResignThreshold, Run, StoreError};
 
 use super::report::{Process, Rating, RunStatus, Stage, State};
 
@@ -23,8 +23,6 @@ const STALLED: i64 = HOUR / 2;
 const THRESHOLD_BEHIND: u32 = 2;
 /// Calibration games whose winner would have resigned: the alert TengenResignThresholdWrong.
 const WRONG_RESIGNATIONS: f64 = 0.1;
-/// Age at which the claim on a match is that of a killed evaluator, for which others wait.
-const OLD_CLAIM: i64 = HOUR;
 
 /// Observes a run.
 pub(super) struct Observer {
@@ -73,7 +71,7 @@ impl Observer {
             to_rate: config.last_evaluated(model),
             matches: claims
                 .iter()
-                .filter(|(made, _)| now - made < OLD_CLAIM)
+                .filter(|(made, _)| now - made < CLAIM_LASTS.as_millis() as i64)
                 .map(|(_, claim)| (claim.first.clone(), claim.second.clone()))
                 .collect(),
         };
