@@ -41,7 +41,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(2..=19_usize))]
     size: Option<usize>,
     /// White's compensation, in points [default: the run's]
-    #[arg(long, value_name = "POINTS", allow_negative_numbers = true, value_parser = runtime::within(-400.0..=400.0_f32))]
+    #[arg(long, value_name = "POINTS", allow_negative_numbers = true, value_parser = runtime::within(-go::MAX_KOMI..=go::MAX_KOMI))]
     komi: Option<f32>,
     /// Positions in the book, earlier ones included
     #[arg(long, default_value = "1000", value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(1_usize..))]
@@ -90,6 +90,9 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     }
     let size = Size::new(side).misconfigured()?;
     let komi = args.komi.unwrap_or(config.game.komi);
+    if !size.allows_komi(komi) {
+        return Err(anyhow!("komi {komi} exceeds the area of a {size}x{size} board; use --komi")).misconfigured();
+    }
     let weights = searcher.weights();
     let evaluations = rounding(&searcher);
     let origin = Origin { model: searcher.name(), weights: weights.as_deref(), evaluations: evaluations.as_deref() };

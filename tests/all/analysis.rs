@@ -446,6 +446,8 @@ fn book_grows_resumes_and_is_played() {
     assert_eq!(logged.matches(unused).count(), 1, "{logged}");
     let (code, said) = fail(&mut book(folder.path(), &["--komi", "5.5"]));
     assert!(code == 2 && said.contains("a book of komi 7, not of komi 5.5;"), "{said}");
+    let (code, said) = fail(&mut book(folder.path(), &["--komi", "82"]));
+    assert!(code == 2 && said.contains("komi 82 exceeds the area of a 9x9 board; use --komi"), "{said}");
     fs::write(&file, "(;GM[1]SZ[9])\n").unwrap();
     let (code, said) = fail(&mut book(folder.path(), &[]));
     assert!(code == 2 && said.contains("book.jsonl: not a book of `tengen book`"), "{said}");

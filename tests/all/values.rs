@@ -89,6 +89,15 @@ fn positions_are_searched_by_an_engine_of_katagos_protocol() {
 }
 
 #[test]
+fn study_positions_refuses_komi_above_the_area() {
+    let folder = TempDir::new().unwrap();
+    let mut command = program("tengen");
+    command.current_dir(folder.path()).args(["study", "positions", "game.sgf", "--out", "positions.jsonl"]);
+    let (code, said) = fail(command.args(["--size", "3", "--komi", "10", "--", "/absent/katago"]));
+    assert!(code == 2 && said.contains("komi 10 exceeds the area of a 3x3 board; use --komi"), "{said}");
+}
+
+#[test]
 fn games_that_study_positions_omits_are_named_and_counted() {
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("games.sgf");

@@ -1,6 +1,6 @@
 //! `[game]`: the rules.
 
-use go::Scoring;
+use go::{Scoring, Size};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -30,13 +30,9 @@ pub struct Game {
 
 impl Game {
     pub(crate) fn check(&self) -> Result<(), ConfigError> {
-        komi("game.komi", self.komi, self.size)
+        let allowed = Size::new(self.size).is_ok_and(|size| size.allows_komi(self.komi));
+        rule(allowed, "game.komi", self.komi, "must not exceed the area of the board")
     }
-}
-
-/// Komi of a board with this side.
-pub(crate) fn komi(key: &str, komi: f32, side: usize) -> Result<(), ConfigError> {
-    rule(komi.abs() <= (side * side) as f32, key, komi, "must not exceed the area of the board")
 }
 
 #[cfg(test)]

@@ -56,7 +56,7 @@ pub use point::{Move, Point};
 pub use point_set::{Iter, PointSet};
 pub use position::{Position, PositionError};
 pub use scoring::Scoring;
-pub use size::{MAX_AREA, MAX_MOVES, MAX_SIDE, Size, SizeError};
+pub use size::{MAX_AREA, MAX_KOMI, MAX_MOVES, MAX_SIDE, Size, SizeError};
 pub use stones::Stones;
 pub use symmetry::Symmetry;
 pub use tactics::{Prospects, Tactics};

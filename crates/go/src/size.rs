@@ -9,6 +9,8 @@ pub const MAX_SIDE: usize = 19;
 pub const MAX_AREA: usize = MAX_SIDE * MAX_SIDE;
 /// The largest number of moves a position can offer: one a point, and the pass.
 pub const MAX_MOVES: usize = MAX_AREA + 1;
+/// The largest komi of any board: see [`Size::allows_komi`].
+pub const MAX_KOMI: f32 = MAX_AREA as f32;
 
 /// The side of a square board: 2 to 19 points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -47,6 +49,11 @@ impl Size {
     pub const fn moves(self) -> usize {
         self.area() + 1
     }
+
+    /// Whether a game on this board may have this komi: no more than its points, for either player. NaN may not.
+    pub fn allows_komi(self, komi: f32) -> bool {
+        komi.abs() <= self.area() as f32
+    }
 }
 
 impl fmt::Display for Size {
@@ -83,3 +90,16 @@ impl fmt::Display for SizeError {
 }
 
 impl std::error::Error for SizeError {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn komi_is_at_most_the_points_of_the_board() {
+        let allowed = |side, komi| Size::new(side).unwrap().allows_komi(komi);
+        assert!([-25.0, -0.5, 0.0, 7.5, 25.0].iter().all(|&komi| allowed(5, komi)));
+        assert!([-25.5, 25.5, f32::INFINITY, f32::NEG_INFINITY, f32::NAN].iter().all(|&komi| !allowed(5, komi)));
+        assert!(allowed(MAX_SIDE, MAX_KOMI) && !allowed(MAX_SIDE - 1, MAX_KOMI));
+    }
+}

@@ -82,7 +82,7 @@ impl Converter {
     /// The komi of a record, in the bounds of that of a run.
     fn komi(&self, record: &Record) -> Result<f32, String> {
         let komi = record.komi.ok_or("komi (KM) is missing")?;
-        if komi.abs() > self.size.area() as f32 {
+        if !self.size.allows_komi(komi) {
             return Err(format!("its komi {komi} exceeds the area of the board"));
         }
         Ok(komi)

@@ -40,7 +40,7 @@ pub struct Args {
     #[arg(long, default_value = "9", value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(2_u8..=19))]
     size: u8,
     /// Komi of all searches
-    #[arg(long, default_value = "7", value_name = "POINTS", allow_negative_numbers = true, value_parser = runtime::within(-400.0_f32..=400.0))]
+    #[arg(long, default_value = "7", value_name = "POINTS", allow_negative_numbers = true, value_parser = runtime::within(-go::MAX_KOMI..=go::MAX_KOMI))]
     komi: f32,
     /// Command of the engine, after `--`: katago analysis -config FILE -model FILE
     #[arg(last = true, required = true, value_name = "ENGINE")]
@@ -87,6 +87,10 @@ pub(crate) fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
     }
     runtime::check_output(&args.out)?;
     let size = Size::new(args.size.into()).misconfigured()?;
+    if !size.allows_komi(args.komi) {
+        let komi = args.komi;
+        return Err(anyhow!("komi {komi} exceeds the area of a {size}x{size} board; use --komi")).misconfigured();
+    }
     let mut games = recorded(&args.games, size)?;
     let all = games.len();
     games.retain(is_plain);

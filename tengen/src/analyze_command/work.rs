@@ -252,7 +252,7 @@ fn of_tree(tree: &Tree, name: String, place: &Path, analyst: &Analyst) -> anyhow
         let stones = record.handicap;
         tracing::warn!(game = name, stones, "the file has HA without the stones; there are none");
     }
-    let komi = record.komi.filter(|komi| komi.is_finite() && komi.abs() <= record.size.area() as f32);
+    let komi = record.komi.filter(|&komi| record.size.allows_komi(komi));
     if let (Some(written), None) = (record.komi, komi) {
         tracing::warn!(game = name, written, used = analyst.komi, "komi is larger than the board");
     }

@@ -98,8 +98,7 @@ fn size(side: usize) -> Result<Size, String> {
 
 /// Komi, if a board has as many points.
 pub(super) fn komi(komi: f32, size: Size) -> Result<f32, String> {
-    let fits = komi.is_finite() && komi.abs() <= size.area() as f32;
-    if fits { Ok(komi) } else { Err("komi must not exceed the area of the board".to_owned()) }
+    if size.allows_komi(komi) { Ok(komi) } else { Err("komi must not exceed the area of the board".to_owned()) }
 }
 
 fn stones(size: Size, placed: &[Placed]) -> Result<Stones, String> {

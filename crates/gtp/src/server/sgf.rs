@@ -38,7 +38,7 @@ pub(super) fn load(path: &Path, before: Option<usize>) -> Result<(Game, Option<f
     record.turns.truncate(kept);
     let mut game = record.replay()?;
     game.set_to_move(next.unwrap_or(game.to_move()));
-    let komi = record.komi.filter(|komi| komi.abs() <= record.size.area() as f32);
+    let komi = record.komi.filter(|&komi| record.size.allows_komi(komi));
     if let (Some(written), None) = (record.komi, komi) {
         tracing::warn!(path = %path.display(), written, "komi is larger than the board, and is not used");
     }
