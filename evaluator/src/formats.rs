@@ -21,14 +21,14 @@ impl Table {
     pub(crate) fn to_json(&self) -> Value {
         let rows = self.shown().into_iter().map(|row| {
             json!({
-                "player": row.player, "elo": row.elo, "se": row.error, "above_pool": row.above_pool,
-                "above_pool_se": row.above_pool_error, "games": row.games, "points": row.points,
+                "player": row.player, "elo": row.elo, "error": row.error, "above_pool": row.above_pool,
+                "above_pool_error": row.above_pool_error, "games": row.games, "points": row.points,
             })
         });
         let first_move = self.first_move();
         json!({
             "ratings": rows.collect::<Vec<Value>>(),
-            "first_move": { "elo": first_move.elo, "se": first_move.error },
+            "first_move": { "elo": first_move.elo, "error": first_move.error },
             "warnings": self.notes(),
         })
     }
@@ -37,13 +37,13 @@ impl Table {
 impl Report {
     /// One line a player after a header, in the order of the report; cells without a number are empty.
     pub fn to_csv(&self) -> String {
-        let header = ["player", "elo", "se", "at_least", "at_most", "group", "games", "points", "superiority"];
+        let header = ["player", "elo", "error", "at_least", "at_most", "group", "games", "points", "superiority"];
         let cell = |number: Option<f64>| number.map(|number| number.to_string()).unwrap_or_default();
         let rows = self.ratings.iter().map(|rated| {
             vec![
                 quoted(&rated.player),
                 cell(rated.elo),
-                cell(rated.se),
+                cell(rated.error),
                 cell(rated.at_least),
                 cell(rated.at_most),
                 rated.group.to_string(),
@@ -70,8 +70,9 @@ impl Report {
             format!("{:5}  {:width$} {rating}  {:6}  {score:4.0}%", rated.group, rated.player, rated.games)
         };
         let against = format!("Elo and ± (95 %) are against {}.", self.against);
-        let black =
-            self.first_move.map(|Numbers { elo, se }| format!("Black's advantage: {elo:+.0} ±{:.0} Elo", margin(se)));
+        let black = self
+            .first_move
+            .map(|Numbers { elo, error }| format!("Black's advantage: {elo:+.0} ±{:.0} Elo", margin(error)));
         let notes = self.warnings.iter().map(|warning| format!("note: {warning}"));
         let rows = self.ratings.iter().map(line);
         std::iter::once(header).chain(rows).chain([against]).chain(black).chain(notes).collect::<Vec<_>>().join("\n")
@@ -104,7 +105,7 @@ mod tests {
         let report = rate(GAMES, &Request { no_first_move: true, ..Request::default() }).expect("a good table");
         let csv = report.to_csv();
         let lines: Vec<&str> = csv.lines().collect();
-        assert_eq!(lines[0], "player,elo,se,at_least,at_most,group,games,points,superiority");
+        assert_eq!(lines[0], "player,elo,error,at_least,at_most,group,games,points,superiority");
         assert!(lines.len() == 4 && lines.iter().any(|line| line.starts_with("d,,,")), "{csv}");
         assert!(lines.iter().any(|line| line.starts_with("\"a,b\",")), "{csv}");
         let table = report.to_table();
@@ -116,7 +117,7 @@ mod tests {
     #[test]
     fn errors_of_the_readable_report_are_those_of_95_percent() {
         let mut report = rate(GAMES, &Request { no_first_move: true, ..Request::default() }).expect("a good table");
-        report.first_move = Some(Numbers { elo: 50.0, se: 20.0 });
+        report.first_move = Some(Numbers { elo: 50.0, error: 20.0 });
         let table = report.to_table();
         assert!(table.contains("\nBlack's advantage: +50 ±39 Elo"), "{table}");
     }
@@ -133,6 +134,9 @@ mod tests {
             assert!(line.ends_with(&format!("{},{}", row.games, row.points)), "{line}");
         }
         assert_eq!(json["ratings"][0]["elo"].as_f64(), Some(table.rows()[0].elo));
+        for column in table.to_csv().lines().next().expect("a header").split(',') {
+            assert!(!json["ratings"][0][column].is_null(), "{column} has another name in JSON: {json}");
+        }
         assert_eq!(json["warnings"][0], "won every game, so there is no upper bound: d");
     }
 }

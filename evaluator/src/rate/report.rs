@@ -10,7 +10,7 @@ use super::Request;
 /// Ratings with everything that belongs to them. It prints as JSON.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Report {
-    /// What every `elo` and `se` is against.
+    /// What every `elo` and `error` is against.
     pub against: &'static str,
     /// The prior, as it can be requested.
     pub prior: String,
@@ -51,7 +51,7 @@ pub struct Numbers {
     /// The number.
     pub elo: f64,
     /// One standard error.
-    pub se: f64,
+    pub error: f64,
 }
 
 /// One player.
@@ -62,7 +62,7 @@ pub struct Rated {
     /// Its rating; `None` when there is no finite one.
     pub elo: Option<f64>,
     /// One standard error of the rating.
-    pub se: Option<f64>,
+    pub error: Option<f64>,
     /// The ends of the interval that holds the true rating with 95 %.
     pub interval: Option<[f64; 2]>,
     /// With a perfect score: the rating at which half a point less would have been expected.
@@ -128,7 +128,7 @@ fn rated(results: &PairResults, leaderboard: &Leaderboard) -> Vec<Rated> {
         Rated {
             player: results.players()[player].clone(),
             elo: standing.rating.map(|rating| rating.elo),
-            se: standing.rating.map(|rating| rating.error),
+            error: standing.rating.map(|rating| rating.error),
             interval: standing.rating.map(|rating| [rating.elo - rating.margin(), rating.elo + rating.margin()]),
             at_least: standing.bound.and_then(|bound| if let Bound::AtLeast(elo) = bound { Some(elo) } else { None }),
             at_most: standing.bound.and_then(|bound| if let Bound::AtMost(elo) = bound { Some(elo) } else { None }),
@@ -143,7 +143,7 @@ fn rated(results: &PairResults, leaderboard: &Leaderboard) -> Vec<Rated> {
 
 impl From<Estimate> for Numbers {
     fn from(estimate: Estimate) -> Numbers {
-        Numbers { elo: estimate.elo, se: estimate.error }
+        Numbers { elo: estimate.elo, error: estimate.error }
     }
 }
 

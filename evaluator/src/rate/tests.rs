@@ -25,7 +25,7 @@ fn table_becomes_ratings() {
     let json: serde_json::Value = serde_json::from_str(&report.to_string()).expect("a report is JSON");
     assert_eq!(json["ratings"][0]["player"], "a");
     assert_eq!(json["ratings"][0]["games"], 4);
-    assert!(json["first_move"].is_null() && json["ratings"][0]["se"].is_f64());
+    assert!(json["first_move"].is_null() && json["ratings"][0]["error"].is_f64());
 }
 
 #[test]
@@ -63,9 +63,9 @@ fn anchors_hold_the_scale() {
         let anchored = Request { anchors: anchors.clone(), ..wish(prior) };
         let report = rate(&games, &anchored).expect("a good table");
         let (a, b) = (rated(&report, "a"), rated(&report, "b"));
-        assert_eq!((b.elo, b.se, report.against), (Some(1800.0), Some(0.0), "the anchors"));
+        assert_eq!((b.elo, b.error, report.against), (Some(1800.0), Some(0.0), "the anchors"));
         let link = report.link.expect("there is an anchor");
-        assert_eq!((Some(link.elo), Some(link.se)), (a.elo, a.se));
+        assert_eq!((Some(link.elo), Some(link.error)), (a.elo, a.error));
         let three_to_one = 400.0 * 3.0_f64.log10();
         assert!((link.elo - 1800.0 - three_to_one).abs() < if prior == PriorChoice::Walk(None) { 40.0 } else { 0.1 });
     }
