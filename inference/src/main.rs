@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-/// libtorch allocates from it as well: mimalloc's `override` replaces the C library's `malloc`.
+/// libtorch, where it is linked, allocates from it as well: mimalloc's `override` replaces the C library's `malloc`.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 

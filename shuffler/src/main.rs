@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-/// libtorch allocates from it as well: mimalloc's `override` replaces the C library's `malloc`.
+/// As in every program (docs/adr/0014-mimalloc.md).
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
