@@ -4,14 +4,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::rule;
-use crate::{ConfigError, Game, Search};
+use crate::{ConfigError, Game, MOST_VISITS, Search};
 
 /// Matches between models.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Evaluate {
     /// Visits per move of a match game.
-    #[schemars(range(min = 1, max = 10_000_000))]
+    #[schemars(range(min = 1, max = MOST_VISITS))]
     pub visits: u32,
     /// Positions in a batch of either player.
     ///

@@ -53,7 +53,7 @@ pub use run_config::RunConfig;
 pub use run_loop::Loop;
 pub use schema::schema;
 pub use schema_version::SCHEMA;
-pub use search::{Algorithm, Phase, Search};
+pub use search::{Algorithm, MOST_LEAVES, MOST_VISITS, Phase, Search};
 pub use section_sets::PlayConfig;
 pub use selfplay::Selfplay;
 pub use train::{Grow, LearningRate, Optimizer, PolicyTarget, RatePath, Train, ValueLoss};

@@ -7,12 +7,17 @@ use serde::{Deserialize, Serialize};
 use crate::error::{rising, rule};
 use crate::{ConfigError, Game, QInit};
 
+/// The most that `search.visits` and other keys of visits may be. Single precision adds up 2^24 values.
+pub const MOST_VISITS: u32 = 10_000_000;
+/// The most that `search.leaves` may be.
+pub const MOST_LEAVES: usize = 16;
+
 /// The tree search; published with every model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Search {
     /// Visits per move below the root, inherited ones included.
-    #[schemars(range(min = 1, max = 10_000_000))]
+    #[schemars(range(min = 1, max = MOST_VISITS))]
     pub visits: u32,
     /// Schedule: other visits and Gumbel settings from a model number on.
     ///
@@ -64,7 +69,7 @@ pub struct Search {
     /// Worth it in play and self-play: inherited visits cost no evaluations. False gives each move `visits` evaluations of its own.
     pub reuse: bool,
     /// Leaves of one game per batch, separated by virtual losses.
-    #[schemars(range(min = 1, max = 16))]
+    #[schemars(range(min = 1, max = MOST_LEAVES))]
     pub leaves: usize,
     /// No pass before this move unless no other move is legal.
     ///

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::rule;
-use crate::{Algorithm, ConfigError, Search};
+use crate::{Algorithm, ConfigError, MOST_VISITS, Search};
 
 /// Games for training.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -32,7 +32,7 @@ pub struct Selfplay {
     /// Visits of a fast search, inherited ones included.
     ///
     /// Below `search.visits` when `full_search_fraction` is below 1. KataGo: a sixth of them.
-    #[schemars(range(min = 1, max = 10_000_000))]
+    #[schemars(range(min = 1, max = MOST_VISITS))]
     pub fast_visits: u32,
     /// Fraction of games that open with moves sampled from the raw policy.
     ///

@@ -12,9 +12,9 @@ use crate::{Depth, Value, math};
 /// Bytes of a tree, by [`Search::is_full`], above which GTP and analyses stop a search.
 pub const LARGEST_TREE: usize = 1 << 30;
 
-/// Visits at which GTP and analyses stop a search, the most that `search.visits` may be. The tree of a decided position does
-/// not grow, and single precision adds up 2^24 values.
-pub const MOST_VISITS: u32 = 10_000_000;
+/// Visits at which GTP and analyses stop a search. The tree of a decided position does not grow, and single precision
+/// adds up 2^24 values.
+pub const MOST_VISITS: u32 = config::MOST_VISITS;
 
 /// A followed edge of the root.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -2,16 +2,13 @@
 
 use std::sync::Arc;
 
-use config::{ModelId, Overrides, RunConfig, Selfplay};
+use config::{MOST_LEAVES, ModelId, Overrides, RunConfig, Selfplay};
 use mcts::{Evaluator, Settings};
 use net::Precision;
 use play::Budget;
 
 use crate::model::Trained;
 use crate::{EvaluationCache, EvaluationCacheOptions, Model, ModelError, ModelSource, Models, Place, WeightsFile};
-
-/// The largest `search.leaves`.
-const MOST_LEAVES: usize = 16;
 
 /// A model together with its search settings.
 pub struct Searcher {

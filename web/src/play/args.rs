@@ -38,7 +38,7 @@ pub struct PlayArgs {
     #[arg(long, env = "TENGEN_SEARCHES", value_name = "N", allow_negative_numbers = true, value_parser = within(1..=4096_usize))]
     pub searches: Option<usize>,
     /// Maximum visits of a search
-    #[arg(long, env = "TENGEN_MOST_VISITS", default_value = "10000", value_name = "N", allow_negative_numbers = true, value_parser = within(1..=10_000_000_u32))]
+    #[arg(long, env = "TENGEN_MOST_VISITS", default_value = "10000", value_name = "N", allow_negative_numbers = true, value_parser = within(1..=mcts::MOST_VISITS))]
     pub most_visits: u32,
     /// Models that are open at the same time; requests for others wait until one is idle
     #[arg(long, env = "TENGEN_OPEN_MODELS", default_value = "8", value_name = "N", allow_negative_numbers = true, value_parser = within(1..=256_usize))]
