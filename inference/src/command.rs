@@ -20,11 +20,11 @@ const TICK: Duration = Duration::from_millis(100);
 /// Batches that a GPU has in flight: one is evaluated while the planes of the other are unpacked.
 const IN_FLIGHT: usize = 2;
 /// Positions in a batch, of a CPU and of a GPU.
-const BATCHES: [usize; 2] = [64, 1024];
+const BATCHES: [usize; 2] = [Limits::DEFAULT.batch, 1024];
 /// Microseconds that a GPU waits for a full batch. A CPU takes as long for each position of a batch of any size.
 const GPU_WAIT: u64 = 1000;
 /// Memory for models of a GPU, or of the CPU: two of 19x19 with 128 filters.
-const MODEL_MIB: u64 = 4096;
+const MODEL_MIB: u64 = Limits::DEFAULT.memory >> 20;
 /// A minute, in microseconds.
 const MOST_WAIT: u64 = 60_000_000;
 /// 16 TiB.
@@ -70,13 +70,13 @@ pub struct Args {
     #[arg(long, env = "TENGEN_MODEL_MIB", value_name = "N", allow_negative_numbers = true, value_parser = within(1..=MOST_MIB))]
     model_mib: Option<u64>,
     /// Positions that wait, of all clients; more are rejected
-    #[arg(long, env = "TENGEN_QUEUE", default_value = "65536", value_name = "N", allow_negative_numbers = true, value_parser = within(1..=16_777_216_usize))]
+    #[arg(long, env = "TENGEN_QUEUE", default_value_t = Limits::DEFAULT.queue, value_name = "N", allow_negative_numbers = true, value_parser = within(1..=16_777_216_usize))]
     queue: usize,
     /// Outstanding positions of a client
-    #[arg(long, env = "TENGEN_CREDIT", default_value = "8192", value_name = "N", allow_negative_numbers = true, value_parser = within(1..=1_048_576_usize))]
+    #[arg(long, env = "TENGEN_CREDIT", default_value_t = Limits::DEFAULT.credit, value_name = "N", allow_negative_numbers = true, value_parser = within(1..=1_048_576_usize))]
     credit: usize,
     /// Connections at the same time; others wait
-    #[arg(long, env = "TENGEN_CONNECTIONS", default_value = "1024", value_name = "N", allow_negative_numbers = true, value_parser = within(1..=65_536_usize))]
+    #[arg(long, env = "TENGEN_CONNECTIONS", default_value_t = Limits::DEFAULT.connections, value_name = "N", allow_negative_numbers = true, value_parser = within(1..=65_536_usize))]
     connections: usize,
     #[command(flatten)]
     store: runtime::StoreArgs,

@@ -29,22 +29,25 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits {
-            batch: 64,
-            wait: Duration::ZERO,
-            max_positions: 2048,
-            queue: 65_536,
-            credit: 8192,
-            connections: 1024,
-            first_call: Duration::from_secs(10),
-            streams: 64,
-            message_bytes: 16 << 20,
-            memory: 4 << 30,
-        }
+        Limits::DEFAULT
     }
 }
 
 impl Limits {
+    /// Those of the CPU, as the command line has them by default.
+    pub const DEFAULT: Limits = Limits {
+        batch: 64,
+        wait: Duration::ZERO,
+        max_positions: 2048,
+        queue: 65_536,
+        credit: 8192,
+        connections: 1024,
+        first_call: Duration::from_secs(10),
+        streams: 64,
+        message_bytes: 16 << 20,
+        memory: 4 << 30,
+    };
+
     /// Positions of the largest message that can be accepted: one above the credit or the queue would be refused for ever.
     pub fn largest(&self) -> usize {
         self.max_positions.min(self.credit).min(self.queue)

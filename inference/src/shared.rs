@@ -18,7 +18,7 @@ use crate::queue::{CallId, Origin};
 use crate::scheduler::{Loading, Scheduler, expired, is_over};
 
 /// Half of the time that clients of self-play wait by default before they ask another server.
-const LATE: Duration = Duration::from_millis(125);
+const LATE: Duration = Duration::from_millis(runtime::INFERENCE_DEADLINE_MS / 2);
 /// The credit is never less than this part of a full message.
 const LEAST_PART: usize = 16;
 

@@ -9,6 +9,8 @@ use clap::Args;
 
 use crate::within;
 
+/// Milliseconds that clients of inference servers wait by default before they ask another server.
+pub const INFERENCE_DEADLINE_MS: u64 = 250;
 /// 1 TiB.
 const MOST_CACHE_MIB: usize = 1 << 20;
 
@@ -89,7 +91,7 @@ pub struct InferenceArgs {
 
     /// Milliseconds within which another inference server evaluates a batch when the first one fails; slow servers have
     /// longer. Connections have twice the time, and 500 ms at least
-    #[arg(long, env = "TENGEN_INFERENCE_DEADLINE", default_value = "250", global = true, value_name = "MILLISECONDS", allow_negative_numbers = true, value_parser = within(1..=600_000_u64))]
+    #[arg(long, env = "TENGEN_INFERENCE_DEADLINE", default_value_t = INFERENCE_DEADLINE_MS, global = true, value_name = "MILLISECONDS", allow_negative_numbers = true, value_parser = within(1..=600_000_u64))]
     pub inference_deadline: u64,
 
     /// Number format of responses: f32, or f16 for half of the bytes, rounded, so that games differ from local ones

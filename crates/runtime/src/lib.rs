@@ -53,7 +53,8 @@ mod unix_time;
 mod whole;
 
 pub use args::{
-    DeviceArgs, EvalcacheArgs, EvalcacheStoreArgs, InferenceArgs, LiveArgs, ResourceArgs, StoreArgs, TimesArgs,
+    DeviceArgs, EvalcacheArgs, EvalcacheStoreArgs, INFERENCE_DEADLINE_MS, InferenceArgs, LiveArgs, ResourceArgs,
+    StoreArgs, TimesArgs,
 };
 pub use classify::{Classify, class_of};
 pub use configuration::{ConfigArgs, RunError, begin, configuration, named_run, run_config};

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use runtime::INFERENCE_DEADLINE_MS;
+
 /// Times and limits of a pool.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Settings {
@@ -38,7 +40,7 @@ pub(crate) struct Settings {
 impl Settings {
     /// The longest pause and the longest time to be trusted add up to less than 2 s: so long a server that is back is without traffic.
     pub(crate) const DEFAULT: Settings = Settings {
-        deadline: Duration::from_millis(250),
+        deadline: Duration::from_millis(INFERENCE_DEADLINE_MS),
         cold: Duration::from_secs(10),
         silence: Duration::from_millis(230),
         connect: Duration::from_millis(500),

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{anyhow, ensure};
 use net::PlaneEvaluator;
 use remote::{Client, ModelKey, Priority, RemoteSession};
+use runtime::INFERENCE_DEADLINE_MS;
 use serde::Serialize;
 
 use super::super::Bench;
@@ -20,8 +21,6 @@ use super::servers::{KnownNetwork, Process, VALUES, shape};
 const CLIENTS: usize = 8;
 /// Pause of a client between batches, in which it would search.
 const SEARCH: Duration = Duration::from_millis(5);
-/// Deadline of clients: the default.
-const DEADLINE: u64 = 250;
 /// Time for which a server is away. A pool has noticed it by then in every way it has.
 const AWAY: Duration = Duration::from_millis(1500);
 /// Time with the first server between its return and the next failure.
@@ -152,7 +151,7 @@ pub(super) fn run(bench: &Bench<'_>, batch: usize, failures: usize) -> anyhow::R
 
 /// A client: has a batch evaluated after the other.
 fn search(bench: &Bench<'_>, list: &str, batch: usize, shared: &Shared, number: usize) -> anyhow::Result<Vec<Seen>> {
-    let args = client_args(list, DEADLINE, None);
+    let args = client_args(list, INFERENCE_DEADLINE_MS, None);
     let client = Client::open(&args, "bench", Priority::Selfplay, bench.stop)?.ok_or_else(|| anyhow!("no server"))?;
     let (mut seen, mut session, mut model) = (Vec::new(), None, 0);
     for nth in 0.. {
