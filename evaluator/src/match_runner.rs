@@ -10,10 +10,9 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use config::PlayConfig;
-use exit_class::ExitClass;
 use go::{Color, Size};
 use mcts::Evaluator;
-use models::{Searcher, evaluate_class};
+use models::{Searcher, lost_at_stop};
 use play::{EvaluatorStats, ExternalPlayer, Finish, Instrumented, Match, MatchSpec, Void, game_seed};
 use record::GameRecord;
 use runtime::Stop;
@@ -144,7 +143,7 @@ impl MatchRunner<'_> {
         );
         match played {
             // Games in progress are lost when the process is to stop, whether or not an inference server is there.
-            Err(error) if stop.requested() && evaluate_class(&error) == ExitClass::StoreUnreachable => return Ok(()),
+            Err(error) if lost_at_stop(&error, stop) => return Ok(()),
             played => played.map_err(|source| {
                 let (first, second) = (self.first.id().to_string(), self.second.id().to_string());
                 EvaluatorError::Evaluate { first, second, source }

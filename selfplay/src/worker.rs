@@ -6,8 +6,7 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::SyncSender;
 
 use config::PlayConfig;
-use exit_class::ExitClass;
-use models::{Model, evaluate_class};
+use models::{Model, lost_at_stop};
 use play::{CalibrationGames, Instrumented, Selfplay, SelfplaySpec};
 use record::GameRecord;
 
@@ -71,7 +70,7 @@ pub(crate) fn play(
     }
     match played {
         // Games in progress are put down as they are when the process is to stop and no inference server is there.
-        Err(error) if shared.stop.requested() && evaluate_class(&error) == ExitClass::StoreUnreachable => Ok(()),
+        Err(error) if lost_at_stop(&error, shared.stop) => Ok(()),
         played => played.map_err(|source| SelfplayError::Evaluate { model: job.model.clone(), source }),
     }
 }

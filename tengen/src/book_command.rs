@@ -12,7 +12,6 @@ use analysis::book::{BookFile, BookHeader, BookKey, BookRow, Entry, Graph, book_
 use analysis::{BATCH, Engine, Event, Origin, Task};
 use anyhow::{Context, anyhow};
 use arrow_array::{ArrayRef, Float32Array, RecordBatch, StringArray, UInt32Array};
-use exit_class::ExitClass;
 use go::{Game, Scoring, Size};
 use models::Player;
 use runtime::{Classify, Progress, Stop};
@@ -177,14 +176,11 @@ impl Growing<'_> {
                     self.add(Entry::new(game, &analysis, *visits))?;
                     progress.set(self.entries.len() as u64);
                 }
-                Event::Failed(error) => {
+                Event::Failed(error) if !models::lost_at_stop(&error, self.stop) => {
                     let class = models::evaluate_class(&error);
-                    // Inference servers are not waited for when the process is to stop.
-                    if !self.stop.requested() || class != ExitClass::StoreUnreachable {
-                        return Err(anyhow!("a position of the book: {error}")).class(class);
-                    }
+                    return Err(anyhow!("a position of the book: {error}")).class(class);
                 }
-                // Stopped before its visits.
+                // Stopped before its visits, or lost.
                 _ => {}
             }
         }

@@ -36,6 +36,6 @@ pub use place::Place;
 pub use player::Player;
 pub use registry::Models;
 pub use remote::Priority;
-pub use remote_model::{RemoteModel, evaluate_class};
+pub use remote_model::{RemoteModel, evaluate_class, lost_at_stop};
 pub use searcher::Searcher;
 pub use source::{ModelSource, WeightsFile};

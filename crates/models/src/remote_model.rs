@@ -13,6 +13,7 @@ use mcts::{EvaluateError, Evaluator};
 use net::{Devices, NetError, Network, Precision, Shape};
 use play::{Cached, EvaluationStore, Stored};
 use remote::{Client, Digest, ModelKey, OpenLocal, RemoteError, RemoteSession};
+use runtime::Stop;
 use store::{ModelMetadata, Run, StoreError};
 
 use crate::ModelError;
@@ -143,6 +144,12 @@ pub fn evaluate_class(error: &EvaluateError) -> ExitClass {
     }
 }
 
+/// Whether an error only says that no inference server, or no store, can be reached by a process that is to stop. It
+/// waits for neither.
+pub fn lost_at_stop(error: &EvaluateError, stop: &Stop) -> bool {
+    stop.requested() && evaluate_class(error) == ExitClass::StoreUnreachable
+}
+
 #[cfg(test)]
 mod tests {
     use go::{Game, Size};
@@ -189,6 +196,17 @@ mod tests {
             *counting.0.lock().unwrap()
         };
         assert_eq!([batch(false), batch(true), batch(false)], [2, 2, 4]);
+    }
+
+    #[test]
+    fn evaluation_is_lost_only_at_stop_and_without_a_server() {
+        let no_server = RemoteError::NoServer { waited: Duration::ZERO, problems: String::new() };
+        let no_server: EvaluateError = NetError::Evaluator(no_server.into()).into();
+        let stop = Stop::never();
+        assert!(!lost_at_stop(&no_server, &stop));
+        stop.request();
+        assert!(lost_at_stop(&no_server, &stop));
+        assert!(!lost_at_stop(&NetError::BadAnswer { row: 1 }.into(), &stop));
     }
 
     #[test]

@@ -6,7 +6,6 @@ use std::sync::mpsc::{self, Sender};
 
 use analysis::{Analysis, Engine, Event, Report, Task};
 use anyhow::anyhow;
-use exit_class::ExitClass;
 use go::{Game, Move};
 use runtime::{Classify, Progress, Stop};
 
@@ -77,15 +76,12 @@ pub(super) fn run(
         searches.waiting -= 1;
         match event {
             Event::Done(analysis) if !stop.requested() => searches.add(number, subject, &analysis)?,
-            Event::Failed(error) => {
+            Event::Failed(error) if !models::lost_at_stop(&error, stop) => {
                 let class = models::evaluate_class(&error);
-                // Inference servers are not waited for when the process is to stop.
-                if !stop.requested() || class != ExitClass::StoreUnreachable {
-                    let (Subject::Position(turn) | Subject::Candidate(turn)) = subject;
-                    return Err(anyhow!("{}, turn {turn}: {error}", searches.games[number].name())).class(class);
-                }
+                let (Subject::Position(turn) | Subject::Candidate(turn)) = subject;
+                return Err(anyhow!("{}, turn {turn}: {error}", searches.games[number].name())).class(class);
             }
-            // Stopped before its visits.
+            // Stopped before its visits, or lost.
             _ => {}
         }
     }
