@@ -2,7 +2,6 @@
 
 use bytes::Bytes;
 use cpu::Description;
-use go::Size;
 use net::Shape;
 #[cfg(feature = "torch")]
 use net::{FileKind, Weights};
@@ -68,8 +67,7 @@ impl ExportFormat {
 
 /// The shape of a model's network.
 pub(crate) fn shape(metadata: &ModelMetadata) -> Result<Shape, String> {
-    let size = Size::new(metadata.size).map_err(|error| error.to_string())?;
-    Ok(Shape::of_network(size, &metadata.network))
+    models::shape_of(metadata).map_err(|error| error.to_string())
 }
 
 #[cfg(feature = "torch")]

@@ -22,6 +22,7 @@ mod player;
 mod registry;
 mod remote_model;
 mod searcher;
+mod shape;
 mod source;
 
 pub use error::ModelError;
@@ -38,4 +39,5 @@ pub use registry::Models;
 pub use remote::Priority;
 pub use remote_model::{RemoteModel, evaluate_class, lost_at_stop};
 pub use searcher::Searcher;
+pub use shape::shape_of;
 pub use source::{ModelSource, WeightsFile};

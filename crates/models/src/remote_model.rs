@@ -18,6 +18,7 @@ use store::{ModelMetadata, Run, StoreError};
 
 use crate::ModelError;
 use crate::evaluation_set::{evaluations_digest, komi_coding};
+use crate::shape::shape_of;
 
 /// How long the evaluation cache waits for a server to say what it computes with.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -43,9 +44,7 @@ impl RemoteModel {
         let number = id.number();
         let (metadata, sha256) =
             run.models().described(number).map_err(|error| ModelError::of_model(run, id, error))?;
-        let game = config::Game { size: metadata.size, ..config::Preset::Base.config().game };
-        let shape = Shape::new(&game, &metadata.network)
-            .map_err(|error| ModelError::unusable(&id.to_string(), error.into()))?;
+        let shape = shape_of(&metadata).map_err(|error| ModelError::unusable(&id.to_string(), error.into()))?;
         let digest = Digest::from_hex(&sha256).ok_or_else(|| ModelError::Digest { model: id.clone() })?;
         let key = ModelKey { run: run.name().clone(), number, digest: Some(digest) };
         let open = open_here(run.clone(), id.clone(), devices.clone(), batch);

@@ -9,7 +9,7 @@ use config::{ModelId, ModelIdError, ModelRef};
 use cpu::CpuError;
 use go::{Scoring, Size, SizeError};
 use mcts::Evaluator;
-use models::{EvaluationCacheOptions, ModelError, ModelName, ModelSource, Models, Place, Searcher};
+use models::{EvaluationCacheOptions, ModelError, ModelName, ModelSource, Models, Place, Searcher, shape_of};
 use net::{Inputs, Shape};
 use runtime::Stop;
 
@@ -302,7 +302,7 @@ impl Engines {
         let shape = match &model {
             ModelSource::Id(ModelId::Trained { run, number }) => {
                 let metadata = models.run(run)?.models().metadata(*number).map_err(ModelError::from)?;
-                Shape::new(&config.game, &metadata.network)
+                shape_of(&metadata)
             }
             ModelSource::Id(ModelId::Uniform | ModelId::Random) => Shape::new(&config.game, &config.network),
             ModelSource::File(file) => Ok(file.shape()),
