@@ -50,17 +50,13 @@ impl FromStr for Listen {
     type Err = NoAddress;
 
     fn from_str(text: &str) -> Result<Listen, NoAddress> {
-        if let Some(path) = text.strip_prefix("unix:") {
-            let path = Path::new(path.strip_prefix("//").unwrap_or(path));
-            return if path.is_absolute() {
-                Ok(Listen::Unix(path.to_owned()))
-            } else {
-                Err(NoAddress(text.to_owned()))
-            };
+        let no_address = || NoAddress(text.to_owned());
+        if text.starts_with("unix:") {
+            return remote::unix_path(text).map(|path| Listen::Unix(path.to_owned())).ok_or_else(no_address);
         }
         let is_port = |(host, port): (&str, &str)| !host.is_empty() && port.parse::<u16>().is_ok();
         let is_address = text.rsplit_once(':').is_some_and(is_port);
-        if is_address { Ok(Listen::Tcp(text.to_owned())) } else { Err(NoAddress(text.to_owned())) }
+        if is_address { Ok(Listen::Tcp(text.to_owned())) } else { Err(no_address()) }
     }
 }
 
@@ -68,7 +64,7 @@ impl fmt::Display for Listen {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Listen::Tcp(address) => f.write_str(address),
-            Listen::Unix(path) => write!(f, "unix:{}", path.display()),
+            Listen::Unix(path) => write!(f, "unix://{}", path.display()),
         }
     }
 }
@@ -306,11 +302,11 @@ mod tests {
 
     #[test]
     fn listen_reads_ports_and_sockets() {
-        for text in ["127.0.0.1:9470", "[::1]:0", "localhost:1", "0.0.0.0:9470", "unix:/run/x.sock"] {
+        for text in ["127.0.0.1:9470", "[::1]:0", "localhost:1", "0.0.0.0:9470", "unix:///run/x.sock"] {
             assert_eq!(text.parse::<Listen>().unwrap().to_string(), text);
         }
-        assert_eq!("unix:///run/x".parse(), Ok(Listen::Unix("/run/x".into())));
-        for text in ["", "9470", ":9470", "host", "host:port", "host:70000", "unix:", "unix:relative"] {
+        assert_eq!("unix:/run/x".parse(), Ok(Listen::Unix("/run/x".into())));
+        for text in ["", "9470", ":9470", "host", "host:port", "host:70000", "unix:", "unix:/", "unix:relative"] {
             assert!(text.parse::<Listen>().is_err(), "{text}");
         }
         for (text, local) in [("127.0.0.1:1", true), ("[::1]:1", true), ("0.0.0.0:1", false), ("unix:/x", true)] {

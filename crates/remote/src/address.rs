@@ -1,7 +1,7 @@
 //! The list of servers as it is typed: `--inference http://a:9470,http://b:9470;local`.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use url::{Host, Url};
@@ -118,14 +118,8 @@ impl FromStr for Address {
 
     fn from_str(text: &str) -> Result<Address, AddressError> {
         let unreadable = || AddressError::Unreadable { text: without_credentials(text) };
-        // A file has the name that was typed, as for the server that listens there; a URL would escape some characters.
-        if let Some(path) = text.strip_prefix("unix:") {
-            let path = path.strip_prefix("//").unwrap_or(path);
-            return if path.len() > 1 && path.starts_with('/') {
-                Ok(Address::Unix(path.into()))
-            } else {
-                Err(unreadable())
-            };
+        if text.starts_with("unix:") {
+            return unix_path(text).map(|path| Address::Unix(path.to_owned())).ok_or_else(unreadable);
         }
         let url: Url = text.parse().map_err(|_| unreadable())?;
         let too_much = || AddressError::TooMuch { text: without_credentials(text) };
@@ -150,6 +144,14 @@ impl FromStr for Address {
             _ => Err(unreadable()),
         }
     }
+}
+
+/// The path of `unix:/path` or `unix:///path`, for clients and for the server that listens there. A file has the name
+/// that was typed; a URL would escape some characters.
+pub fn unix_path(text: &str) -> Option<&Path> {
+    let path = text.strip_prefix("unix:")?;
+    let path = path.strip_prefix("//").unwrap_or(path);
+    (path.len() > 1 && path.starts_with('/')).then(|| Path::new(path))
 }
 
 /// Addresses as errors show them. A password may have slashes, which end the host of a URL, and a scheme may be missing.

@@ -31,7 +31,7 @@ mod simulation_tests;
 mod test_server;
 mod transport;
 
-pub use address::{Address, AddressError};
+pub use address::{Address, AddressError, unix_path};
 pub use answer::{Answer, AnswerError, Output, Refusal};
 pub use batch::{Batch, BatchError};
 pub use client::Client;
