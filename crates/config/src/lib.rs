@@ -44,7 +44,7 @@ pub use evaluate::{Evaluate, Pairing};
 pub use game::Game;
 pub use model_id::{ModelId, ModelIdError, ModelRef, RunName};
 pub use network::{Inputs, Network, PolicyHead, ValueHead};
-pub use player::{EngineName, Overrides, PlayerId, PlayerIdError, PlayerRef};
+pub use player::{EngineName, Overrides, PlayerId, PlayerIdError, PlayerRef, split_settings};
 pub use presets::Preset;
 pub use q_init::QInit;
 pub use resign::Resign;

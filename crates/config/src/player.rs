@@ -156,12 +156,17 @@ fn is_engine(text: &str) -> bool {
     text.starts_with(|c: char| c.is_ascii_uppercase())
 }
 
-/// What comes before the first plus sign, and what comes after it.
-fn model_and_settings(text: &str) -> Result<(&str, Overrides), PlayerIdError> {
-    match text.split_once('+') {
-        Some((model, settings)) => Ok((model, settings.parse()?)),
-        None => Ok((text, Overrides::default())),
+/// The model of a player's name, before the first plus sign, and the settings after it.
+pub fn split_settings(player: &str) -> (&str, Option<&str>) {
+    match player.split_once('+') {
+        Some((model, settings)) => (model, Some(settings)),
+        None => (player, None),
     }
+}
+
+fn model_and_settings(text: &str) -> Result<(&str, Overrides), PlayerIdError> {
+    let (model, settings) = split_settings(text);
+    Ok((model, settings.map(str::parse::<Overrides>).transpose()?.unwrap_or_default()))
 }
 
 impl FromStr for Overrides {
@@ -230,6 +235,13 @@ mod tests {
             assert_eq!(player(text).to_string(), text);
         }
         assert_eq!(player("v15-3+visits=4+leaves=2").to_string(), "v15-3+leaves=2+visits=4", "there is one spelling");
+    }
+
+    #[test]
+    fn settings_follow_the_first_plus_sign() {
+        assert_eq!(split_settings("v15-3+visits=4+leaves=2"), ("v15-3", Some("visits=4+leaves=2")));
+        assert_eq!(split_settings("GnuGo-10"), ("GnuGo-10", None));
+        assert_eq!(split_settings("v15-3+"), ("v15-3", Some("")));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use config::{ModelId, RunName};
+use config::{ModelId, RunName, split_settings};
 use record::{GameId, GameProjection};
 
 use crate::counts::{Counts, Results};
@@ -32,7 +32,7 @@ impl Pool {
 
 /// The number of a player's model in a run, whatever its settings; `None` for others.
 pub fn players_model(run: &RunName, player: &str) -> Option<u32> {
-    own_model(run, player.split_once('+').map_or(player, |(model, _)| model))
+    own_model(run, split_settings(player).0)
 }
 
 /// The number of a model of a run that plays as it was published; `None` for other players.

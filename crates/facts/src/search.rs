@@ -7,15 +7,12 @@ use std::collections::HashSet;
 use std::fmt;
 use std::ops::RangeInclusive;
 
-use config::RunName;
+use config::{ModelId, RunName, split_settings};
 use go::{Move, Size, Symmetry};
 use record::{EndReason, GameId, GameProjection, GameRecord, GameSummary, Outcome};
 use store::{FileRef, Run, Stem, StoreError};
 
 use crate::pool::players_model;
-
-/// The player that stands for model 0.
-const RANDOM: &str = "random";
 
 /// Where games come from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +59,7 @@ impl Search {
             && (self.player.is_empty() || has_player(summary, |player| is_named(player, &self.player)))
             && self.model.filter(|_| self.kind == Kind::Match).is_none_or(|model| {
                 has_player(summary, |player| match model {
-                    0 => is_named(player, RANDOM),
+                    0 => ModelId::built_in(split_settings(player).0) == Some(ModelId::Random),
                     model => players_model(run, player) == Some(model),
                 })
             })
@@ -76,7 +73,7 @@ fn has_player(game: &GameSummary, fits: impl Fn(&str) -> bool) -> bool {
 
 /// Whether a player has this name, with or without its settings.
 pub fn is_named(player: &str, name: &str) -> bool {
-    player == name || player.split_once('+').is_some_and(|(model, _)| model == name)
+    player == name || split_settings(player).0 == name
 }
 
 /// Whether a player reached the resign threshold: the game ended so, or would have without calibration.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use config::RunConfig;
+use config::{RunConfig, split_settings};
 use record::statistics::margin;
 use store::RatingRow;
 
@@ -48,7 +48,7 @@ impl Strength {
     pub fn of(facts: &Facts) -> Strength {
         let player = |rating: &RatingRow| Player {
             model: players_model(&facts.run, &rating.player),
-            settings: rating.player.split_once('+').map_or_else(String::new, |(_, settings)| settings.to_owned()),
+            settings: split_settings(&rating.player).1.unwrap_or_default().to_owned(),
             rating: rating.clone(),
         };
         let mut players: Vec<Player> = facts.ratings.iter().map(player).collect();

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use config::{ModelIdError, ModelRef, PlayerId, PlayerIdError, PlayerRef};
+use config::{ModelIdError, ModelRef, PlayerId, PlayerIdError, PlayerRef, split_settings};
 
 /// Extensions of files of weights.
 const EXTENSIONS: [&str; 3] = ["safetensors", "gz", "txt"];
@@ -80,8 +80,7 @@ pub fn player_with_id(text: &str) -> Result<PlayerRef, NoIdError> {
     let player = text.parse::<PlayerRef>();
     // The name of an engine may be that of a file, too.
     if !matches!(player, Ok(PlayerRef::Exact(PlayerId::Engine(_)))) {
-        let (model, _) = text.split_once('+').unwrap_or((text, ""));
-        model_with_id(model)?;
+        model_with_id(split_settings(text).0)?;
     }
     Ok(player?)
 }

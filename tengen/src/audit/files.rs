@@ -2,6 +2,7 @@
 
 use std::cell::OnceCell;
 
+use config::ModelId;
 use record::{Example, ExampleRows, GameRecord};
 use runtime::{Progress, Stop};
 use store::{FileRef, StoreError};
@@ -191,7 +192,8 @@ impl Audit<'_> {
         let own = self.run.name().model(model).to_string();
         let fits = |name: &String| if model == 0 { rules::plays_model_0(name) } else { *name == own };
         let foreign = [&game.black, &game.white].into_iter().find(|name| !fits(name))?;
-        Some(format!("played by {foreign}, in the folder of {}", if model == 0 { "random" } else { &own }))
+        let folder = if model == 0 { ModelId::Random.to_string() } else { own };
+        Some(format!("played by {foreign}, in the folder of {folder}"))
     }
 
     /// Compares what was sampled for training with the game.
