@@ -25,6 +25,21 @@ fn all_are_complete_and_make_a_network() {
     for file in files {
         let config = read(&file);
         assert!(net::Shape::new(&config.game, &config.network).is_ok(), "{}", file.display());
+        assert!(config.game.move_limit >= 2 * config.game.size * config.game.size, "{} cuts games", file.display());
+    }
+}
+
+#[test]
+fn board_that_is_too_large_for_the_move_limit_is_warned_of() {
+    let tiny = repository().join("configs/tiny.toml");
+    for (size, is_warned_of) in [("5", false), ("6", true)] {
+        let store = TestStore::new();
+        let mut selfplay = store.program("selfplay");
+        selfplay.args(["--run", "it", "--model", "random", "--games", "1", "--config"]).arg(&tiny);
+        let output = selfplay.args(["--set", &format!("game.size={size}")]).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{said}");
+        assert_eq!(said.contains("game.move_limit is below twice the points"), is_warned_of, "{size}: {said}");
     }
 }
 

@@ -24,6 +24,8 @@ pub struct Game {
     /// "area" is worth it where results must be those of Tromp-Taylor rules, as against programs that count so.
     pub scoring: Scoring,
     /// Moves after which a game is scored as it stands: a safeguard.
+    ///
+    /// At least twice the points of the board, or whole games are cut and their scores mean little.
     #[schemars(range(min = 1, max = 10_000))]
     pub move_limit: usize,
 }

@@ -116,13 +116,18 @@ fn stored(run: &Run) -> Result<RunConfig, RunError> {
     run.config()?.ok_or_else(missing)
 }
 
-/// Creates a run, unless it exists with this configuration. Warns where the given `[retention]`, which is no part of the
-/// digest, is not that of the run.
+/// Creates a run, unless it exists with this configuration. Warns where the move limit cuts games, and where the given
+/// `[retention]`, which is no part of the digest, is not that of the run.
 ///
 /// # Errors
 /// The run began with another configuration, or a store that cannot be used.
 pub fn begin(run: &Run, config: &RunConfig, overrides: &[String]) -> Result<(), RunError> {
     run.create(config)?;
+    // No error: a short limit is legal, and tests use it. Another board keeps the limit of the file that it extends.
+    let (move_limit, points) = (config.game.move_limit, config.game.size * config.game.size);
+    if move_limit < 2 * points {
+        tracing::warn!(move_limit, points, "game.move_limit is below twice the points, which cuts games short");
+    }
     let stored = run_config(run)?.retention;
     // A file that keeps everything, as `base.toml` does, tells nothing about what the operator wants.
     let is_given = config.retention != Retention::ALL || overrides.iter().any(|set| set.starts_with("retention"));
