@@ -21,6 +21,17 @@ if TYPE_CHECKING:
     from tengen.network import Network
 
 
+# Columns of tables that have no rows yet, so that queries of a young run find them.
+_RATINGS = pyarrow.schema(
+    [("player", pyarrow.string())]
+    + [(name, pyarrow.float64()) for name in ("elo", "error", "above_pool", "above_pool_error")]
+    + [("games", pyarrow.uint32()), ("points", pyarrow.float64())]
+)
+_LOSSES = pyarrow.schema(
+    [("set", pyarrow.string()), ("step", pyarrow.int64()), ("policy", pyarrow.float64()), ("value", pyarrow.float64())]
+)
+
+
 def open_run(url: str | os.PathLike[str], **options: Any) -> Run:
     """The run in a folder or bucket: `store/tiny`, `s3://bucket/runs/tiny`, `gs://bucket/runs/tiny`.
 
@@ -82,10 +93,10 @@ class Run:
         return self._concat("matches", columns)
 
     def ratings(self) -> pyarrow.Table:
-        """The newest ratings, one row per player; empty before the first."""
+        """The newest ratings, one row per player; without rows before the first. Compare models by `above_pool_error`."""
         names = self._parquet("ratings")
         if not names:
-            return pyarrow.table({})
+            return _RATINGS.empty_table()
         return tables.read_table(self._place, f"{self._path}/ratings/{names[-1]}", "ratings")
 
     def losses(self) -> pyarrow.Table:
@@ -95,6 +106,8 @@ class Run:
         for name in places.names(self._place, folder):
             if name.endswith(".jsonl"):
                 rows += _json_lines(places.read(self._place, f"{folder}/{name}"), f"{folder}/{name}")
+        if not rows:
+            return _LOSSES.empty_table()
         # Bins of the calibration are lists of another length in each set.
         keys = dict.fromkeys(key for row in rows for key in row if key != "calibration")
         return pyarrow.table({key: [row.get(key) for row in rows] for key in keys})

@@ -77,6 +77,7 @@ fn package_opens_runs_of_folders_and_buckets() {
             assert!(said.contains("is what its files are"), "{said}");
         }
     }
+    notebook_of_an_unrated_run(&folder, &python_path);
     // A reader's checkout: editors run a notebook in its folder, scripts in that of the store.
     let checkout = tempfile::tempdir().unwrap();
     std::os::unix::fs::symlink(folder.path(), checkout.path().join("store")).unwrap();
@@ -87,6 +88,15 @@ fn package_opens_runs_of_folders_and_buckets() {
         let said = succeed(python.current_dir(checkout.path().join(place)));
         assert!(said.contains("3 plots") && said.contains("held-out: 0."), "{place}: {said}");
     }
+}
+
+/// The notebook of a run that has no ratings yet.
+fn notebook_of_an_unrated_run(store: &TestStore, python_path: &str) {
+    let (ratings, aside) = (store.path().join("tiny/ratings"), store.path().join("ratings"));
+    std::fs::rename(&ratings, &aside).unwrap();
+    let said = succeed(notebook(&mut Command::new("python3"), python_path, store));
+    assert!(said.contains("3 plots"), "{said}");
+    std::fs::rename(&aside, &ratings).unwrap();
 }
 
 /// The referee, the resuming and the tables of `make peers`.

@@ -49,6 +49,7 @@ def main() -> None:
     assert len(losses) == logged and losses.filter(polars.col("set") == "train")["policy"].null_count() == 0
     thresholds = run.polars.thresholds()
     assert len(thresholds) == len(glob.glob(f"{folder}/resign/*.toml")) and (thresholds["threshold"] <= 0).all()
+    young(run, folder)
     mistakes(run, url, folder)
     one_model(run)
     damage(folder)
@@ -62,6 +63,19 @@ def same(kind: str, found: polars.DataFrame, expected: polars.DataFrame, key: li
     expected = expected.cast(dict(found.schema)).select(found.columns).sort(key)
     if not found.sort(key).equals(expected, null_equal=True):
         raise SystemExit(f"{kind}: the package and DuckDB disagree")
+
+
+def young(run: tengen.Run, folder: Path) -> None:
+    """A run without ratings and logs has tables without rows, with the columns that notebooks use."""
+    with tempfile.TemporaryDirectory() as scratch:
+        copy = Path(scratch) / folder.name
+        copy.mkdir()
+        shutil.copy(folder / "run.toml", copy)
+        begun = tengen.open_run(copy)
+        none, some = begun.ratings(), run.ratings()
+        assert none.num_rows == 0, none
+        assert (none.schema.names, none.schema.types) == (some.schema.names, some.schema.types), none.schema
+        assert begun.losses().column_names == ["set", "step", "policy", "value"] and begun.losses().num_rows == 0
 
 
 def mistakes(run: tengen.Run, url: str, folder: Path) -> None:
