@@ -44,8 +44,12 @@ impl Reporter<Event> for Console {
             }
             Event::PairPlayed => metrics::PAIRS.add(1),
             Event::Ended { players: [first, second], score: Score { games, points } } => {
+                let void = self.current.as_ref().map_or(0, |current| current.noted.void);
                 self.finish();
                 tracing::info!(%first, %second, games, points, "match score");
+                if void > 0 {
+                    tracing::warn!(%first, %second, void, "games were void; one that is void three times is missing");
+                }
             }
             Event::Rated(RatedModel { number, rating }) => {
                 metrics::RATED_ELO.set(rating.elo);

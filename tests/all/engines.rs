@@ -7,6 +7,54 @@ use record::{EndReason, GameRecord};
 use testing::{Tool, require};
 use tests::{TestStore, repository, succeed};
 
+/// An engine that passes. It names no winner but once, when it calls a game a draw that cannot be one.
+const DISPUTES_ONCE: &str = r#"
+[[engine]]
+name = "Disputes"
+command = ["sh", "-c", '''
+while read -r id command arguments; do
+    case $command in
+        protocol_version) said=2 ;;
+        genmove) said=pass ;;
+        final_score) if mkdir MARK 2>/dev/null; then said=0; else said=; fi ;;
+        *) said= ;;
+    esac
+    printf '=%s %s\n\n' "$id" "$said"
+done
+''']
+
+[[engine]]
+name = "Passes"
+command = ["sh", "-c", '''
+while read -r id command arguments; do
+    case $command in
+        protocol_version) said=2 ;;
+        genmove) said=pass ;;
+        *) said= ;;
+    esac
+    printf '=%s %s\n\n' "$id" "$said"
+done
+''']
+"#;
+
+#[test]
+fn void_games_are_counted_after_the_match() {
+    let store = TestStore::new();
+    let engines = store.path().join("engines.toml");
+    fs::write(&engines, DISPUTES_ONCE.replace("MARK", &store.path().join("mark").display().to_string())).unwrap();
+    let run = store.run("tiny");
+    run.create(&Preset::Tiny.config()).unwrap();
+    let mut evaluator = store.program("evaluator");
+    evaluator.args(["--run", "tiny", "--engines"]).arg(&engines);
+    let output = evaluator.args(["--pair", "Disputes", "Passes", "--games", "4"]).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    let counted = said.lines().find(|line| line.contains("one that is void three times is missing"));
+    assert!(counted.is_some_and(|line| line.contains("void=1")), "{said}");
+    let files = run.matches().files().unwrap();
+    assert_eq!(files.iter().map(|file| run.matches().read(file).unwrap().len()).sum::<usize>(), 4);
+}
+
 /// The declarations in `configs/engines/gnugo.toml` work.
 #[test]
 fn gnugo_plays_whole_games_without_forfeit() {

@@ -22,7 +22,7 @@ pub(crate) struct CommonArgs {
     #[arg(long, env = "TENGEN_RUN", value_name = "NAME", global = true)]
     run: Option<RunName>,
     /// Engines that may play, as [[engine]] tables: name with a capital first letter, command, and more as in
-    /// configs/engines/gnugo.toml [default: those of that file, which are always there]
+    /// configs/engines/gnugo.toml [default: none; those of that file can be named without it]
     #[arg(long, env = "TENGEN_ENGINES", value_name = "FILE", global = true)]
     engines: Option<PathBuf>,
     /// Name of this worker, unique in its run
