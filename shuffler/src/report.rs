@@ -7,19 +7,23 @@ use crate::event::Event;
 
 /// Reports to the log, the metrics and the health of this process.
 #[derive(Clone, Debug)]
-pub struct Console(Health);
+pub struct Console {
+    health: Health,
+    /// Whether the log has the warning of bounded samples, which each generation of a run would repeat.
+    warned: bool,
+}
 
 impl Console {
     /// A console of a process.
     pub fn new(health: Health) -> Console {
-        Console(health)
+        Console { health, warned: false }
     }
 }
 
 impl Reporter<Event> for Console {
     fn report(&mut self, event: Event) {
         match event {
-            Event::Ready => self.0.set_ready(),
+            Event::Ready => self.health.set_ready(),
             Event::Games { time, holdout } => {
                 metrics::NEWEST_GAMES.set_to_time(time);
                 match holdout {
@@ -39,8 +43,12 @@ impl Reporter<Event> for Console {
                 }
             }
             Event::Published(manifest) => {
-                self.0.heartbeat();
+                self.health.heartbeat();
                 shards(&manifest);
+                if manifest.sampled.bounded && !self.warned {
+                    self.warned = true;
+                    warn_of_few_steps(&manifest);
+                }
             }
         }
     }
@@ -54,6 +62,17 @@ fn calibrated(found: Option<&ResignThreshold>) {
     metrics::RESIGN_FALSE_POSITIVES_LOW.set(found.in_force_interval().0);
     metrics::RESIGN_GAMES.set(found.games as f64);
     metrics::RESIGN_MODEL.set(found.to_model);
+}
+
+/// The rates of `train.learning_rate` follow steps, so fewer of them are another training.
+fn warn_of_few_steps(manifest: &Manifest) {
+    let (generation, examples, wanted) = (manifest.generation, manifest.sampled.examples, manifest.sampled.wanted);
+    tracing::warn!(
+        generation,
+        examples,
+        wanted,
+        "models get fewer steps than train.steps: window.reuse_limit or window.samples_per_game bounds the examples"
+    );
 }
 
 fn shards(manifest: &Manifest) {

@@ -19,7 +19,7 @@ use crate::run_loop::{self, Resources};
 pub(crate) struct Args {
     /// Configuration of the run, such as configs/9x9.toml
     config: PathBuf,
-    /// Name of the run [default: name of the configuration file]
+    /// Name of the run [default: name of the configuration file, unless that is run.toml]
     #[arg(long, env = "TENGEN_RUN", value_name = "NAME")]
     run: Option<RunName>,
     /// Override a key of the configuration, such as search.visits=50; may be repeated
@@ -83,6 +83,11 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
 fn name(args: &Args) -> anyhow::Result<RunName> {
     match (&args.run, args.config.file_stem().and_then(|stem| stem.to_str())) {
         (Some(name), _) => Ok(name.clone()),
+        // The file of a stored run. A run of its stem would begin anew beside the one that is meant.
+        (None, Some("run")) => {
+            let folder = args.config.parent().and_then(|folder| folder.file_name()).and_then(|name| name.to_str());
+            anyhow::bail!("a run.toml does not name its run; add --run {}", folder.unwrap_or("NAME"))
+        }
         (None, Some(stem)) => stem.parse().context("the configuration file's name cannot name a run; use --run NAME"),
         (None, None) => anyhow::bail!("the configuration file has no name; use --run NAME"),
     }

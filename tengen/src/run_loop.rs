@@ -12,7 +12,7 @@ use models::{Models, Place, Priority};
 use net::{Precision, TrainDevice};
 use runtime::{Driver, Step, Stop};
 use selfplay::{Games, Options};
-use store::{Backoff, Run, Store};
+use store::{Backoff, LeaseName, Run, Store};
 use tracing::info;
 use trainer::References;
 
@@ -58,7 +58,10 @@ pub(crate) fn run(
     let (name, digest, models) = (run.name(), config.digest(), config.run_loop.models);
     info!(run = %name, digest, store = store.root(), models, threads = resources.threads, "run");
     let work = || runtime::drive(&mut RunLoop::new(store, run, config, resources, stop)?, stop);
-    runtime::leased(run, selfplay::lease(WORKER), stop, || runtime::leased(run, trainer::lease(), stop, work))?;
+    // Unlike `selfplay` this command has no `--worker`.
+    let worker =
+        LeaseName { remedy: "stop that process, or begin another run with --run NAME", ..selfplay::lease(WORKER) };
+    runtime::leased(run, worker, stop, || runtime::leased(run, trainer::lease(), stop, work))?;
     Ok(())
 }
 

@@ -37,6 +37,7 @@ fn second_worker_of_a_name_is_refused_with_a_remedy() {
         let config = repository().join("configs/tiny.toml");
         let (code, said) = fail(store.program("tengen").arg("run").arg(config));
         assert_eq!(code, 2, "tengen run is worker 0, too: {said}");
+        assert!(said.contains("begin another run with --run NAME") && !said.contains("--worker"), "{said}");
         first.signal("KILL");
         first.wait();
         let output = store.program("selfplay").args(args).output().expect("the program starts");

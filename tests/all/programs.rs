@@ -60,6 +60,20 @@ fn misspelt_key_is_named_and_no_file_is_written() {
     assert_eq!(store.files(), [""; 0]);
 }
 
+/// The configuration of a run in a store is named as that of each other run.
+#[test]
+fn stored_configuration_needs_the_name_of_its_run() {
+    let store = TestStore::new();
+    let mut first = store.program("selfplay");
+    first.args(["--run", "value_2", "--model", "random", "--games", "1", "--config"]);
+    succeed(first.arg(repository().join("configs/tiny.toml")));
+    let before = store.files();
+    let (code, error) = fail(store.program("tengen").arg("run").arg(store.path().join("value_2/run.toml")));
+    assert_eq!(code, 2, "{error}");
+    assert!(error.contains("a run.toml does not name its run; add --run value_2"), "{error}");
+    assert_eq!(store.files(), before);
+}
+
 #[test]
 fn run_cannot_change_its_configuration() {
     let store = TestStore::new();

@@ -13,7 +13,9 @@ pub struct Train {
     /// Examples in a batch.
     #[schemars(range(min = 1))]
     pub batch: usize,
-    /// Optimiser steps per model.
+    /// Optimiser steps per model, at most.
+    ///
+    /// Fewer where `window.reuse_limit` or `window.samples_per_game` bounds the examples; the shuffler warns of it.
     #[schemars(range(min = 1))]
     pub steps: usize,
     /// Optimiser.

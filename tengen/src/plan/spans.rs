@@ -60,9 +60,13 @@ impl Span {
         moves(&self.config, points)
     }
 
-    /// Examples that the successor of one model is trained on.
+    /// Examples that the successor of one model is trained on: fewer than `train.steps` takes where the shuffler would sample
+    /// new positions more than `window.reuse_limit` times.
     pub(super) fn examples(&self) -> f64 {
-        (self.config.train.steps * self.config.train.batch) as f64
+        let RunConfig { selfplay, train, window, .. } = &self.config;
+        let searched = f64::from(selfplay.full_search_fraction) * f64::from(1.0 - selfplay.holdout_fraction);
+        let new_positions = self.games() * self.moves() * searched;
+        ((train.steps * train.batch) as f64).min(f64::from(window.reuse_limit) * new_positions)
     }
 
     /// Whether the machine plays and trains the same for both.
@@ -106,6 +110,15 @@ mod tests {
         assert_eq!(spans.iter().map(Span::models).sum::<u32>(), 80);
         assert!(spans[1].moves() > spans[2].moves() && spans[0].games() == 1000.0 && spans[1].games() == 400.0);
         assert!(spans[1].is_like(&spans[2]) && !spans[2].is_like(&spans[3]) && !spans[0].is_like(&spans[1]));
+    }
+
+    #[test]
+    fn reuse_limit_bounds_the_examples_of_a_model() {
+        let examples = |set: &str| Span::all(&Preset::NineByNine.with(&[set]).unwrap())[2].examples();
+        assert_eq!(examples("selfplay.games=400"), 16_000.0);
+        // 400 games of 56 positions, of which 95 % are trained on four times.
+        let bounded = examples("train.steps=1000");
+        assert!((bounded - 85_000.0).abs() < 500.0, "{bounded}");
     }
 
     #[test]
