@@ -21,6 +21,10 @@ from torch import nn
 FORMAT = "tengen-weights/2"
 
 
+class FormatError(ValueError):
+    """A file of weights that another version of Tengen wrote."""
+
+
 class Unit(nn.Module):
     """A convolution with its batch norm; the norms of the heads train neither scale nor shift."""
 
@@ -148,13 +152,14 @@ def read(source: str | os.PathLike[str] | BinaryIO) -> tuple[dict[str, torch.Ten
 
 def load(source: str | os.PathLike[str] | BinaryIO) -> tuple[Network, dict[str, Any]]:
     """The network in a file of weights, ready to evaluate, and its shape as the file tells it; `source` is its path or an open
-    file. `ValueError` where the file has another format or other tensors."""
+    file. `FormatError` where the file has another format, `ValueError` where it has other tensors."""
     tensors, about = read(source)
+    name = f"{source}: " if isinstance(source, (str, os.PathLike)) else ""
     if about.get("format") != FORMAT:
-        raise ValueError(f"{source}: format {about.get('format')}; this package reads {FORMAT}")
+        raise FormatError(f"{name}format {about.get('format')}; this package reads {FORMAT}")
     network = Network(about)
     missing, unexpected = network.load_state_dict(tensors, strict=False)
     missing = [name for name in missing if not name.endswith("num_batches_tracked")]
     if missing or unexpected:
-        raise ValueError(f"{source}: missing {missing}, unexpected {unexpected}")
+        raise ValueError(f"{name}missing {missing}, unexpected {unexpected}")
     return network.eval(), about

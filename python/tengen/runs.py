@@ -163,6 +163,8 @@ class Run:
 
         try:
             return network.load(io.BytesIO(weights))[0]
+        except network.FormatError as error:
+            raise TengenError(f"{path} is of another version of Tengen: {error}") from error
         except (ValueError, KeyError, TypeError, RuntimeError, struct.error) as error:
             raise TengenError(f"{path} is damaged: {error}") from error
 

@@ -14,7 +14,10 @@ import io
 import json
 import math
 import random
+import shutil
 import struct
+import tempfile
+from pathlib import Path
 
 import numpy
 import onnxruntime
@@ -27,19 +30,30 @@ POSITIONS = 8
 BOUND = 1e-4
 
 
-def files_of_other_formats_are_refused() -> None:
+def files_of_other_formats_are_refused(url: str) -> None:
     header = json.dumps({"__metadata__": {"tengen": json.dumps({"format": "tengen-weights/1"})}}).encode()
+    weights = struct.pack("<Q", len(header)) + header
     try:
-        load(io.BytesIO(struct.pack("<Q", len(header)) + header))
+        load(io.BytesIO(weights))
     except ValueError as refused:
-        assert "format tengen-weights/1; this package reads" in str(refused), refused
+        assert str(refused).startswith("format tengen-weights/1; this package reads"), refused
     else:
         raise AssertionError("a file of another format was read")
+    with tempfile.TemporaryDirectory() as scratch:
+        copy = shutil.copytree(url, Path(scratch) / "run")
+        for file in copy.glob("models/*/weights*.safetensors"):
+            file.write_bytes(weights)
+        try:
+            tengen.open_run(copy).model()
+        except tengen.TengenError as refused:
+            assert "is of another version of Tengen: format tengen-weights/1" in str(refused), refused
+        else:
+            raise AssertionError("a model of another format was read")
 
 
 def main() -> None:
-    files_of_other_formats_are_refused()
     url, file = sys.argv[1:]
+    files_of_other_formats_are_refused(url)
     network = tengen.open_run(url).model()
     side = network.about["size"]
     shape = (POSITIONS, network.about["planes"], side, side)

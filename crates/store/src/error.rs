@@ -115,13 +115,13 @@ pub enum StoreError {
         /// The problem with it.
         source: ConfigError,
     },
-    /// The configuration of a run has other keys than those of this version.
+    /// The configuration of a run, or the metadata of a model, has other keys than those of this version.
     #[error(
         "{path}: {problem}; another version of Tengen began the run, or the file was edited: continue the run with that \
          version, or begin another run"
     )]
     OtherKeys {
-        /// The run's `run.toml`.
+        /// The run's `run.toml`, or the `model.toml` of a model.
         path: String,
         /// The key that is missing or unknown.
         problem: String,

@@ -51,12 +51,16 @@ impl Store {
 }
 
 fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
-    let one_line = |e: toml::de::Error| e.message().replace('\n', ": ");
     let text = std::str::from_utf8(bytes).map_err(|e| e.to_string())?;
-    let table: Table = text.parse().map_err(one_line)?;
+    let table: Table = text.parse().map_err(|e| one_line(&e))?;
     match table.get("format").and_then(Value::as_integer) {
-        Some(1..=FORMAT) => Value::Table(table).try_into().map_err(one_line),
+        Some(1..=FORMAT) => Value::Table(table).try_into().map_err(|e| one_line(&e)),
         Some(other) => Err(format!("it has format {other}, and this program reads up to {FORMAT}")),
         None => Err("it has no format".to_owned()),
     }
+}
+
+/// The message of an error, which names no file.
+pub(crate) fn one_line(error: &toml::de::Error) -> String {
+    error.message().replace('\n', ": ")
 }

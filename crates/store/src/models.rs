@@ -7,9 +7,11 @@ use bytes::Bytes;
 use config::{ModelId, Network, RunConfig, RunName, Search};
 use object_store::path::Path;
 use serde::{Deserialize, Serialize};
+use toml::{Table, Value};
 
 use crate::error::StoreError;
 use crate::folder::RunFolder;
+use crate::metadata::one_line;
 use crate::names::parse_number;
 use crate::numbers;
 use crate::origin::Source;
@@ -166,7 +168,8 @@ impl Models {
     /// A model: its metadata and its weights, which are checked to be the ones that were published.
     ///
     /// # Errors
-    /// [`StoreError::NotFound`] when it has not been published, [`StoreError::Damaged`] when it is not as it was.
+    /// [`StoreError::NotFound`] when it has not been published, [`StoreError::Damaged`] when it is not as it was,
+    /// [`StoreError::OtherKeys`] when another version published it.
     pub fn get(&self, number: u32) -> Result<(ModelMetadata, Bytes), StoreError> {
         let folder = self.at.numbered(MODELS, number);
         let committed = self.committed(number)?;
@@ -243,7 +246,16 @@ impl Models {
 
     fn committed(&self, number: u32) -> Result<Committed, StoreError> {
         let path = self.at.numbered(MODELS, number).join(METADATA);
-        self.at.store.find_toml(&path)?.ok_or_else(|| StoreError::NotFound { path: self.at.store.name(&path) })
+        let name = self.at.store.name(&path);
+        let table: Option<Table> = self.at.store.find_toml(&path)?;
+        let Some(table) = table else { return Err(StoreError::NotFound { path: name }) };
+        // It comes last, so a file that has it is not cut.
+        let is_whole = table.contains_key("weights");
+        Value::Table(table).try_into().map_err(|error| match one_line(&error) {
+            // Keys of metadata may be added; the network and the search have all of theirs, and no other.
+            problem if is_whole && is_of_another_version(&problem) => StoreError::OtherKeys { path: name, problem },
+            reason => StoreError::Damaged { path: name, reason },
+        })
     }
 
     fn known(&self) -> MutexGuard<'_, BTreeSet<u32>> {
@@ -256,4 +268,9 @@ impl Models {
         numbers.sort_unstable();
         Ok(numbers)
     }
+}
+
+/// Whether a program with other keys, or with other words for their values, wrote what this error is about.
+fn is_of_another_version(problem: &str) -> bool {
+    ["unknown field", "missing field", "unknown variant"].iter().any(|beginning| problem.starts_with(beginning))
 }

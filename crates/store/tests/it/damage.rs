@@ -155,6 +155,30 @@ fn damaged_metadata_is_named() {
 }
 
 #[test]
+fn model_of_another_version_is_refused_with_the_key() {
+    let (folder, run) = in_folder();
+    let metadata = store::ModelMetadata::new(run.name(), 1, 1, &config(&[]));
+    run.models().publish(&metadata, Bytes::from("weights")).unwrap();
+    let path = folder.path().join("r/models/000001/model.toml");
+    let text = fs::read_to_string(&path).unwrap();
+    for (from, to, problem) in [
+        ("[network]\n", "[network]\nsqueeze = 0\n", "unknown field `squeeze`"),
+        ("\nblocks = ", "\n# ", "missing field `blocks`"),
+        ("\nalgorithm = \"", "\nalgorithm = \"x", "unknown variant `x"),
+    ] {
+        assert!(text.contains(from), "{text}");
+        fs::write(&path, text.replace(from, to)).unwrap();
+        for error in [run.models().get(1).map(drop), run.models().metadata(1).map(drop)] {
+            let error = error.unwrap_err();
+            assert!(matches!(error, StoreError::OtherKeys { .. }), "{error}");
+            let said = error.to_string();
+            assert!(said.contains(&format!("r/models/000001/model.toml: {problem}")), "{said}");
+            assert!(said.contains("; another version of Tengen began the run"), "{said}");
+        }
+    }
+}
+
+#[test]
 fn configuration_with_keys_of_another_version_is_refused_with_the_key() {
     let (folder, run) = in_folder();
     let settings = config(&[]);
