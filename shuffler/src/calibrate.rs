@@ -1,11 +1,12 @@
 //! The resign threshold: computed from the newest calibration games whenever there are new games.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use config::Resign;
-use record::GameSummary;
 use record::calibration::ResignCalibration;
+use record::{GameId, GameSummary};
 use runtime::Reporter;
 use store::{FileRef, ResignThreshold, Run, StoreError};
 
@@ -25,7 +26,7 @@ pub struct Calibrator {
     settings: Resign,
     /// The newest games that were read, and how many files of their model there were.
     seen: Option<(FileRef, usize)>,
-    /// By file that the last threshold came from: its calibration games with a winner, the newest first.
+    /// By file of the models that the last threshold came from: its calibration games with a winner.
     known: BTreeMap<FileRef, Vec<Win>>,
     /// When the last threshold was published.
     published: Option<Instant>,
@@ -34,6 +35,8 @@ pub struct Calibrator {
 /// A calibration game with a winner.
 #[derive(Clone, Copy, Debug)]
 struct Win {
+    /// The number of the game among those of its worker with this model, and its name.
+    game: (u64, GameId),
     /// The winner's minimum root value.
     min_value: f32,
     /// Whether the winner would have resigned by the threshold in force; `None` where there was none yet.
@@ -43,7 +46,8 @@ struct Win {
 impl Win {
     /// `None` for a game without a winner, or whose winner made no searched move.
     fn of(game: &GameSummary) -> Option<Win> {
-        Some(Win { min_value: game.winner_min_value?, would_resign: game.would_resign_wrongly() })
+        let (min_value, would_resign) = (game.winner_min_value?, game.would_resign_wrongly());
+        Some(Win { game: (game.index, game.id), min_value, would_resign })
     }
 }
 
@@ -102,8 +106,9 @@ impl Calibrator {
         Ok(Some(found))
     }
 
-    /// Takes games from the newest file backwards until there are enough. The values of `random`, model 0, mean nothing,
-    /// so its games say nothing about when to resign.
+    /// Takes games from the newest model backwards until there are enough, of a model those with the highest numbers:
+    /// which file a game is in depends on when its worker was stopped. The values of `random`, model 0, mean nothing, so
+    /// its games say nothing about when to resign.
     fn wins(&mut self) -> Result<Wins, StoreError> {
         let mut found = Wins::default();
         // All games of the run would be searched in vain.
@@ -112,19 +117,22 @@ impl Calibrator {
         }
         let newest = self.run.games().newest_model()?.unwrap_or_default();
         for model in (1..=newest).rev() {
-            for file in self.run.games().files(model)?.into_iter().rev() {
-                let games_left = self.settings.games - found.games.len();
-                if games_left == 0 {
-                    self.known.retain(|known, _| *known > file);
-                    return Ok(found);
-                }
-                let before = found.games.len();
-                found.games.extend(self.wins_of(&file)?.into_iter().take(games_left));
-                if found.games.len() > before {
-                    found.from_model = model;
-                    found.to_model = found.to_model.max(model);
-                }
+            let games_left = self.settings.games - found.games.len();
+            if games_left == 0 {
+                self.known.retain(|known, _| known.model > model);
+                break;
             }
+            let mut wins = Vec::new();
+            for file in self.run.games().files(model)? {
+                wins.extend(self.wins_of(&file)?);
+            }
+            wins.sort_unstable_by_key(|win| Reverse(win.game));
+            wins.truncate(games_left);
+            if !wins.is_empty() {
+                found.from_model = model;
+                found.to_model = found.to_model.max(model);
+            }
+            found.games.extend(wins);
         }
         Ok(found)
     }
@@ -136,7 +144,7 @@ impl Calibrator {
             return Ok(wins.clone());
         }
         let Some(games) = self.run.games().summaries_or_quarantine(file)? else { return Ok(Vec::new()) };
-        let calibration = games.iter().rev().filter(|game| game.sets_threshold(file.model));
+        let calibration = games.iter().filter(|game| game.sets_threshold(file.model));
         let wins: Vec<Win> = calibration.filter_map(Win::of).collect();
         self.known.insert(file.clone(), wins.clone());
         Ok(wins)

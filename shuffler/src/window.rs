@@ -1,5 +1,6 @@
 //! The window: the games that the next model is trained on.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashSet};
 
 use record::{GameId, GameSummary};
@@ -35,6 +36,8 @@ pub(crate) struct WindowFile {
 #[derive(Clone, Debug)]
 pub(crate) struct WindowGame {
     pub(crate) id: GameId,
+    /// Its number among those of its worker with this model.
+    pub(crate) number: u64,
     pub(crate) rows: usize,
     pub(crate) calibration: bool,
     /// Whether it is in the window: others of the file may be too old, or published before.
@@ -42,9 +45,9 @@ pub(crate) struct WindowGame {
 }
 
 impl Window {
-    /// The newest games of models before `generation`, newest model and newest file first, as many as the settings say,
-    /// without the validation set and the files in `bad`. Of a game that was published twice the first
-    /// counts.
+    /// The newest games of models before `generation`, as many as the settings say, without the validation set and the
+    /// files in `bad`. The newest model comes first, and of a model the highest number. Of a game that was published
+    /// twice the first counts.
     pub(crate) fn choose(
         index: &mut GameIndex,
         generation: u32,
@@ -64,9 +67,7 @@ impl Window {
             oldest = model;
             let files = listed.of(index, model)?;
             let mut files = window.readable(index, files, bad)?;
-            for file in files.iter_mut().rev() {
-                file.choose_newest(&mut limit);
-            }
+            choose_newest(&mut files, &mut limit);
             files.retain(|file| file.games.iter().any(|game| game.chosen));
             window.files.extend(files.into_iter().rev());
         }
@@ -109,7 +110,7 @@ impl Window {
             self.duplicates += usize::from(!first);
             if !game.holdout {
                 let (id, rows, calibration) = (game.id, game.positions as usize, game.calibration);
-                found.push(WindowGame { id, rows, calibration, chosen: first });
+                found.push(WindowGame { id, number: game.index, rows, calibration, chosen: first });
             }
         }
         found
@@ -148,14 +149,16 @@ impl Window {
     }
 }
 
-impl WindowFile {
-    /// Of the games that may be chosen, keeps the newest that fit.
-    fn choose_newest(&mut self, limit: &mut WindowSize) {
-        for game in self.games.iter_mut().rev().filter(|game| game.chosen) {
-            game.chosen = !limit.is_full();
-            if game.chosen {
-                limit.take(game.rows);
-            }
+/// Of the games of a model that may be chosen, keeps those with the highest numbers that fit. Which file a game is in
+/// depends on when its worker was stopped and on what was finished beside it; the window must not.
+fn choose_newest(files: &mut [WindowFile], limit: &mut WindowSize) {
+    let mut games: Vec<&mut WindowGame> =
+        files.iter_mut().flat_map(|file| &mut file.games).filter(|game| game.chosen).collect();
+    games.sort_unstable_by_key(|game| Reverse((game.number, game.id)));
+    for game in games {
+        game.chosen = !limit.is_full();
+        if game.chosen {
+            limit.take(game.rows);
         }
     }
 }

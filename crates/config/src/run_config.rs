@@ -13,6 +13,8 @@ pub struct RunConfig {
     #[schemars(range(min = 2, max = 2))]
     pub schema: u32,
     /// Seed of all randomness: on CPUs of one kind `tengen run` repeats a run by its seed.
+    ///
+    /// Games depend on the name of the run, too: two names with one seed are two runs.
     pub seed: u64,
     /// The rules of the game.
     pub game: Game,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use go::Size;
 use record::{Example, GameId, GameRecord, HUMAN, synthetic};
-use shuffler::{Shuffler, ShufflerError, compact_when_due};
+use shuffler::{Calibrator, Shuffler, ShufflerError, compact_when_due};
 use store::AgeSummary;
 
 use crate::{a_run, config, counts, file, games, in_folder, play, publish, read};
@@ -45,6 +45,43 @@ fn window_may_begin_within_a_file() {
     let manifest = publish(&run, &settings, 1).unwrap();
     let training: Vec<GameRecord> = games(0, 0, 40).into_iter().filter(|game| !game.holdout).collect();
     assert_eq!(sampled(&read(&run, &manifest)), ids(&training[training.len() - 13..]));
+}
+
+/// A worker that is stopped, or has more threads, publishes the same games in other files.
+#[test]
+fn window_does_not_depend_on_which_file_a_game_is_in() {
+    let window = |files: [Vec<GameRecord>; 2]| {
+        let run = a_run();
+        for (time, games) in (1..).zip(files.iter().filter(|games| !games.is_empty())) {
+            run.games().publish_as(&file(0, time), games).unwrap();
+        }
+        let mut settings = config(&ALL);
+        settings.window.games = 13;
+        let manifest = publish(&run, &settings, 1).unwrap();
+        (manifest.window.positions, read(&run, &manifest))
+    };
+    let all = || games(0, 0, 40).into_iter();
+    let together = window([all().collect(), Vec::new()]);
+    assert_eq!(sampled(&together.1).len(), 13);
+    assert!(window(all().partition::<Vec<_>, _>(|game| game.index.is_multiple_of(2)).into()) == together, "by turns");
+    assert!(window(all().partition::<Vec<_>, _>(|game| game.index >= 30).into()) == together, "the newest first");
+}
+
+#[test]
+fn resign_threshold_does_not_depend_on_which_file_a_game_is_in() {
+    let settings = config(&["resign.games=20", "resign.min_games=5"]).resign;
+    let threshold = |files: [Vec<GameRecord>; 2]| {
+        let run = a_run();
+        for (time, games) in (1..).zip(files.iter().filter(|games| !games.is_empty())) {
+            run.games().publish_as(&file(1, time), games).unwrap();
+        }
+        Calibrator::new(&run, &settings).update().unwrap().unwrap()
+    };
+    let all = || games(1, 0, 600).into_iter().filter(|game| game.calibration);
+    let together = threshold([all().collect(), Vec::new()]);
+    assert_eq!(together.games, 20);
+    assert_eq!(threshold(all().partition::<Vec<_>, _>(|game| game.index.is_multiple_of(2)).into()), together);
+    assert_eq!(threshold(all().partition::<Vec<_>, _>(|game| game.index >= 300).into()), together);
 }
 
 #[test]
