@@ -30,7 +30,8 @@ pub struct Args {
     #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = within(1..=1_000_000_000_u64))]
     games: Option<u64>,
     /// Games per model, of all workers, after which a worker that follows a run waits for the next model. At least the
-    /// number that the model needs; 0: no limit [default: the window of the next model]
+    /// number that the model needs; 0: no limit [default: the window of the next model; window.games, or window.positions,
+    /// where it grows by the power law]
     #[arg(long, env = "TENGEN_MAX_GAMES_PER_MODEL", value_name = "N", allow_negative_numbers = true, value_parser = within(0..=1_000_000_000_u64))]
     max_games_per_model: Option<u64>,
     /// Name of this worker: unique in its run, and the same after a restart

@@ -48,7 +48,8 @@ struct Size {
 
 impl Bound {
     /// The bound for a model: the window of the next one, or `most` games, and never fewer than the next model waits for. `None`
-    /// when `most` is 0.
+    /// when `most` is 0. A window by the power law counts with its largest size, since all games of the run would have to
+    /// be counted for the present one.
     pub(crate) fn new(config: &RunConfig, model: u32, most: Option<u64>) -> Option<Bound> {
         let (most, in_positions) = match most {
             Some(0) => return None,
