@@ -63,8 +63,13 @@ fn open(shared: &Arc<Shared>, peer: &Peer) -> (ClientStream, Outgoing) {
     // Bounded by the credit: beyond twice of it the stream ends.
     let (sender, receiver) = unbounded_channel();
     let (origin, flow, active) = (shared.origin(peer), Arc::new(Flow::default()), Arc::new(shared.enter()));
-    let outgoing =
-        Outgoing { receiver, flow: Arc::clone(&flow), origin, shared: Arc::clone(shared), _active: Arc::clone(&active) };
+    let outgoing = Outgoing {
+        receiver,
+        flow: Arc::clone(&flow),
+        origin,
+        shared: Arc::clone(shared),
+        _active: Arc::clone(&active),
+    };
     (ClientStream { shared: Arc::clone(shared), origin, sender, flow, _active: active }, outgoing)
 }
 

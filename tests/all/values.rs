@@ -88,6 +88,38 @@ fn positions_are_searched_by_an_engine_of_katagos_protocol() {
     }
 }
 
+/// They may be hours of a search.
+#[test]
+fn positions_that_an_engine_searched_before_it_failed_are_kept() {
+    let folder = TempDir::new().unwrap();
+    let (game, out) = (folder.path().join("game.sgf"), folder.path().join("positions.jsonl"));
+    std::fs::write(&game, "(;SZ[9]KM[7];B[ee];W[ce];B[dc];W[gc];B[gd];W[fd];B[fc];W[ge])").unwrap();
+    let response = r#"{"id": "1", "rootInfo": {"winrate": 0.5}, "moveInfos": [{"move": "A1", "visits": 2}]}"#;
+    let mut command = program("tengen");
+    command.args(["study", "positions", "--positions", "2", "--out"]).arg(&out).arg(&game);
+    let (code, said) = fail(command.args(["--", "sh", "-c", &format!("echo '{response}'; exit 3")]));
+    assert!(code == 1 && said.contains("the engine ended after 1 of 2 positions, exit status: 3"), "{code}: {said}");
+    let text = std::fs::read_to_string(&out).unwrap();
+    let position: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!((position["moves"].as_array().unwrap().len(), &position["komi"]), (7, &7.0.into()), "{text}");
+}
+
+#[test]
+fn komi_of_positions_on_another_board_is_not_guessed() {
+    let folder = TempDir::new().unwrap();
+    let file = folder.path().join("game.sgf");
+    std::fs::write(&file, "(;SZ[13];B[ee];W[ce];B[dc];W[gc];B[gd];W[fd];B[fc];W[ge])").unwrap();
+    let refused = |komi: &[&str]| {
+        let mut command = program("tengen");
+        command.args(["study", "positions", "--size", "13", "--out"]).arg(folder.path().join("positions.jsonl"));
+        let (code, said) = fail(command.arg(&file).args(komi).args(["--", "/absent/katago"]));
+        assert_eq!(code, 2, "{said}");
+        said
+    };
+    assert!(refused(&[]).contains("runs on 13x13 have another komi than 7; name it with --komi"));
+    assert!(refused(&["--komi", "7.5"]).contains("cannot start the engine"));
+}
+
 #[test]
 fn study_positions_refuses_komi_above_the_area() {
     let folder = TempDir::new().unwrap();

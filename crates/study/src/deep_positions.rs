@@ -20,6 +20,8 @@ use crate::positions::recorded;
 const FIRST_TURN: usize = 4;
 /// Moves of a search that are written.
 const MOVES: usize = 8;
+/// Komi of the configurations for 9x9.
+const KOMI: f32 = 7.0;
 
 /// Arguments of `tengen study positions`.
 #[derive(clap::Args, Debug)]
@@ -39,9 +41,9 @@ pub struct Args {
     /// Board size; games on other boards are omitted
     #[arg(long, default_value = "9", value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(2_u8..=19))]
     size: u8,
-    /// Komi of all searches
-    #[arg(long, default_value = "7", value_name = "POINTS", allow_negative_numbers = true, value_parser = runtime::within(-go::MAX_KOMI..=go::MAX_KOMI))]
-    komi: f32,
+    /// Komi of all searches; needed for other boards than 9x9, whose runs have another one [default: 7]
+    #[arg(long, value_name = "POINTS", allow_negative_numbers = true, value_parser = runtime::within(-go::MAX_KOMI..=go::MAX_KOMI))]
+    komi: Option<f32>,
     /// Command of the engine, after `--`: katago analysis -config FILE -model FILE
     #[arg(last = true, required = true, value_name = "ENGINE")]
     engine: Vec<String>,
@@ -77,18 +79,22 @@ struct MoveInfo {
     visits: u32,
 }
 
-/// Has the engine search the positions, and writes the file.
+/// Has the engine search the positions, and writes the file: with those that are done where the engine fails, or where
+/// `stop` is requested.
 ///
 /// # Errors
-/// A file that cannot be read, no position, an engine that does not start or fails, or a file that exists.
+/// A file that cannot be read, no komi or position, an engine that does not start or fails, or a file that exists.
 pub(crate) fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
     if args.out.exists() {
         return Err(anyhow!("{} exists; choose another file", args.out.display())).misconfigured();
     }
     runtime::check_output(&args.out)?;
     let size = Size::new(args.size.into()).misconfigured()?;
-    if !size.allows_komi(args.komi) {
-        let komi = args.komi;
+    let Some(komi) = args.komi.or((args.size == 9).then_some(KOMI)) else {
+        return Err(anyhow!("runs on {size}x{size} have another komi than {KOMI}; name it with --komi"))
+            .misconfigured();
+    };
+    if !size.allows_komi(komi) {
         return Err(anyhow!("komi {komi} exceeds the area of a {size}x{size} board; use --komi")).misconfigured();
     }
     let mut games = recorded(&args.games, size)?;
@@ -101,14 +107,20 @@ pub(crate) fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
     if positions.is_empty() {
         return Err(anyhow!("no game on {size}x{size} has a position after move {FIRST_TURN}")).misconfigured();
     }
-    let Some(searched) = search(args, positions, stop)? else {
-        tracing::warn!(file = %args.out.display(), "stopped before all positions were searched; the file is not written");
-        return Ok(());
-    };
-    let lines: String = searched.iter().map(|position| position.to_line() + "\n").collect();
+    let mut found: Vec<Option<DeepPosition>> = positions.iter().map(|_| None).collect();
+    let ended = search(args, komi, &positions, &mut found, stop);
+    let searched: Vec<DeepPosition> = found.into_iter().flatten().collect();
+    if ended.is_ok() && searched.len() < positions.len() {
+        tracing::warn!(done = searched.len(), all = positions.len(), "stopped before all positions were searched");
+    }
     let out = args.out.display();
-    runtime::write_whole(&args.out, lines.as_bytes()).with_context(|| format!("cannot write {out}"))?;
-    runtime::print(format!("{} positions of {} games are in {out}", searched.len(), games.len()))
+    // They may be hours of an engine, whatever ended it.
+    if !searched.is_empty() {
+        let lines: String = searched.iter().map(|position| position.to_line() + "\n").collect();
+        runtime::write_whole(&args.out, lines.as_bytes()).with_context(|| format!("cannot write {out}"))?;
+        runtime::print(format!("{} positions of {} games are in {out}", searched.len(), games.len()))?;
+    }
+    ended
 }
 
 /// Whether its moves alone say what a game is: from the empty board, Black and White in turn. Queries and the file have no more.
@@ -136,24 +148,29 @@ fn before(game: &Game, turn: usize) -> Game {
     before
 }
 
-/// The results of the engine, in the order of the positions; `None` when the program is to stop.
-fn search(args: &Args, positions: Vec<Game>, stop: &Stop) -> anyhow::Result<Option<Vec<DeepPosition>>> {
+/// Puts the results of the engine where its positions are, until all are there or `stop` is requested.
+fn search(
+    args: &Args,
+    komi: f32,
+    positions: &[Game],
+    found: &mut [Option<DeepPosition>],
+    stop: &Stop,
+) -> anyhow::Result<()> {
     let mut engine = Engine::start(&args.engine)?;
     let queries: Vec<String> =
-        positions.iter().enumerate().map(|(number, game)| query(args, number, game).to_string()).collect();
+        positions.iter().enumerate().map(|(number, game)| query(args, komi, number, game).to_string()).collect();
     let mut input = engine.0.stdin.take().expect("the engine was started with a pipe");
     // An engine may write before it has read all queries. One that ends is noticed by its output.
     let writer = thread::spawn(move || queries.iter().try_for_each(|query| writeln!(input, "{query}")));
     let output = engine.0.stdout.take().expect("the engine was started with a pipe");
-    let mut found: Vec<Option<DeepPosition>> = positions.iter().map(|_| None).collect();
     let progress = Progress::new("positions", Some(positions.len() as u64));
     let mut done = 0;
     for line in BufReader::new(output).lines() {
         if stop.requested() {
-            return Ok(None);
+            return Ok(());
         }
         let line = line.context("cannot read the engine's output")?;
-        if let Some((number, position)) = result(&line, &positions, args.komi)? {
+        if let Some((number, position)) = result(&line, positions, komi)? {
             done += u64::from(found[number].replace(position).is_none());
             progress.set(done);
         }
@@ -161,19 +178,22 @@ fn search(args: &Args, positions: Vec<Game>, stop: &Stop) -> anyhow::Result<Opti
             break;
         }
     }
-    let found: Option<Vec<DeepPosition>> = found.into_iter().collect();
-    let Some(found) = found else {
+    if done < positions.len() as u64 {
+        // Ctrl-C ends an engine on the same terminal, too.
+        if stop.requested() {
+            return Ok(());
+        }
         let status = engine.0.wait().context("cannot wait for the engine")?;
         bail!("the engine ended after {done} of {} positions, {status}", positions.len());
-    };
+    }
     progress.finish();
     // It has read all of them.
     let _written = writer.join();
-    Ok(Some(found))
+    Ok(())
 }
 
 /// A query for one position, by Tengen's rules.
-fn query(args: &Args, number: usize, game: &Game) -> Value {
+fn query(args: &Args, komi: f32, number: usize, game: &Game) -> Value {
     let size = game.size();
     let color = |color: &Color| if *color == Color::Black { "B" } else { "W" };
     let moves: Vec<[String; 2]> =
@@ -183,7 +203,7 @@ fn query(args: &Args, number: usize, game: &Game) -> Value {
         "moves": moves,
         "initialPlayer": "B",
         "rules": { "ko": "POSITIONAL", "scoring": "AREA", "tax": "NONE", "suicide": false, "hasButton": false },
-        "komi": args.komi,
+        "komi": komi,
         "boardXSize": size.side(),
         "boardYSize": size.side(),
         "maxVisits": args.visits,
