@@ -249,8 +249,8 @@ impl Models {
         let name = self.at.store.name(&path);
         let table: Option<Table> = self.at.store.find_toml(&path)?;
         let Some(table) = table else { return Err(StoreError::NotFound { path: name }) };
-        // It comes last, so a file that has it is not cut.
-        let is_whole = table.contains_key("weights");
+        // They come last, so a file that has all of their keys is not cut.
+        let is_whole = table.get("weights").is_some_and(|weights| weights.clone().try_into::<Part>().is_ok());
         Value::Table(table).try_into().map_err(|error| match one_line(&error) {
             // Keys of metadata may be added; the network and the search have all of theirs, and no other.
             problem if is_whole && is_of_another_version(&problem) => StoreError::OtherKeys { path: name, problem },

@@ -146,6 +146,8 @@ fn damaged_metadata_is_named() {
     damaged("weights.safetensors is damaged: its SHA-256");
     fs::write(model.join("model.toml"), &text[..text.len() / 2]).unwrap();
     damaged("model.toml is damaged: ");
+    fs::write(model.join("model.toml"), &text[..text.find("\nsha256 = ").unwrap()]).unwrap();
+    damaged("model.toml is damaged: missing field `sha256`");
     fs::write(model.join("model.toml"), text.replace("format = 1", "format = 2")).unwrap();
     damaged("model.toml is damaged: it has format 2");
     fs::write(model.join("model.toml"), text.replace("format = 1", "")).unwrap();
