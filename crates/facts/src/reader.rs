@@ -394,7 +394,12 @@ impl Reader {
     fn unless_damaged<T>(&mut self, read: Result<T, StoreError>) -> Result<Option<T>, StoreError> {
         match read {
             Ok(read) => Ok(Some(read)),
-            Err(error @ (StoreError::Damaged { .. } | StoreError::NotFound { .. } | StoreError::Record { .. })) => {
+            Err(
+                error @ (StoreError::Damaged { .. }
+                | StoreError::NotFound { .. }
+                | StoreError::OtherKeys { .. }
+                | StoreError::Record { .. }),
+            ) => {
                 let error = error.to_string();
                 if self.errors.insert(error.clone()) {
                     self.facts.unreadable = self.errors.len();
