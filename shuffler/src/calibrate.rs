@@ -127,6 +127,8 @@ impl Calibrator {
                 wins.extend(self.wins_of(&file)?);
             }
             wins.sort_unstable_by_key(|win| Reverse(win.game));
+            // A worker that was killed may have published a game twice.
+            wins.dedup_by_key(|win| win.game);
             wins.truncate(games_left);
             if !wins.is_empty() {
                 found.from_model = model;
