@@ -217,7 +217,7 @@ impl Session {
         let work = move || {
             let content = work(&play).unwrap_or_else(Content::Error);
             // The page is gone.
-            let _ = events.send(Happening::Replied(id, content));
+            let _ = events.send(Happening::Replied(id, Box::new(content)));
         };
         let ticket = self.hand_over(&self.visitor.play.offload, id, work)?;
         self.active.insert(id, Active::Elsewhere(ticket));
@@ -233,7 +233,7 @@ impl Session {
         let events = self.visitor.events.clone();
         let displaced = move || {
             // An error means that the page is gone.
-            let _ = events.send(Happening::Replied(id, Content::Error(FULL.to_owned())));
+            let _ = events.send(Happening::Replied(id, Box::new(Content::Error(FULL.to_owned()))));
         };
         threads.run(self.visitor.id, work, displaced).map_err(|_| FULL.to_owned())
     }
@@ -243,7 +243,7 @@ impl Session {
         match happening {
             Happening::Replied(id, content) => {
                 if self.active.remove(&id).is_some() {
-                    self.reply(id, content);
+                    self.reply(id, *content);
                 }
             }
             Happening::Opened(id, opened) => self.opened(id, opened),

@@ -35,7 +35,7 @@ pub(super) enum Happening {
     /// A search of a turn has an event.
     Searched(RequestId, usize, Event),
     /// Work is over with this reply.
-    Replied(RequestId, Content),
+    Replied(RequestId, Box<Content>),
 }
 
 impl Visitor {
