@@ -7,41 +7,22 @@ use record::{EndReason, GameRecord};
 use testing::{Tool, require};
 use tests::{TestStore, repository, succeed};
 
-/// An engine that passes. It names no winner but once, when it calls a game a draw that cannot be one.
-const DISPUTES_ONCE: &str = r#"
-[[engine]]
-name = "Disputes"
-command = ["sh", "-c", '''
-while read -r id command arguments; do
-    case $command in
-        protocol_version) said=2 ;;
-        genmove) said=pass ;;
-        final_score) if mkdir MARK 2>/dev/null; then said=0; else said=; fi ;;
-        *) said= ;;
-    esac
-    printf '=%s %s\n\n' "$id" "$said"
-done
-''']
-
-[[engine]]
-name = "Passes"
-command = ["sh", "-c", '''
-while read -r id command arguments; do
-    case $command in
-        protocol_version) said=2 ;;
-        genmove) said=pass ;;
-        *) said= ;;
-    esac
-    printf '=%s %s\n\n' "$id" "$said"
-done
-''']
-"#;
+/// A declaration of an engine that passes, and names the winner by `final_score`, a line of a shell.
+fn passing(name: &str, final_score: &str) -> String {
+    let script = format!(
+        "while read -r id command arguments; do said=; case $command in protocol_version) said=2 ;; \
+         genmove) said=pass ;; final_score) {final_score} ;; esac; printf '=%s %s\\n\\n' \"$id\" \"$said\"; done"
+    );
+    format!("[[engine]]\nname = '{name}'\ncommand = ['sh', '-c', {script:?}]\n")
+}
 
 #[test]
 fn void_games_are_counted_after_the_match() {
     let store = TestStore::new();
     let engines = store.path().join("engines.toml");
-    fs::write(&engines, DISPUTES_ONCE.replace("MARK", &store.path().join("mark").display().to_string())).unwrap();
+    // Once it calls a game a draw that cannot be one.
+    let once = format!("if mkdir {}/mark 2>/dev/null; then said=0; fi", store.path().display());
+    fs::write(&engines, passing("Disputes", &once) + &passing("Passes", ":")).unwrap();
     let run = store.run("tiny");
     run.create(&Preset::Tiny.config()).unwrap();
     let mut evaluator = store.program("evaluator");
