@@ -1,11 +1,12 @@
 """The page of the book with table and picture, its line in the summary, and a short table in README.md.
 
-    python3 pages.py    # of experiments/peers/full, whose units must be complete
+    python3 pages.py    # of experiments/peers/full; the page says which units are not measured yet
 
 README.md has the short table between the lines `<!-- peers -->` and `<!-- /peers -->`, if it has these lines.
 """
 
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 
 sys.dont_write_bytecode = True  # keep the checkout clean
@@ -13,8 +14,8 @@ sys.dont_write_bytecode = True  # keep the checkout clean
 from kept import described
 from picture import ANCHOR, picture
 from rates import known_shares, named, number, read, speed_results
-from table import dates, markdown, render
-from units import FORMS, SIMULATIONS, peer
+from table import dates, markdown, render, wrapped
+from units import FORMS, SIMULATIONS, peer, units
 
 HERE = Path(__file__).resolve().parent
 FULL = HERE / "full"
@@ -23,22 +24,48 @@ LINE, BEHIND = "- [Side by side](guide/peers.md)\n", "- [Evaluation and rating](
 BEGIN, END = "<!-- peers -->\n", "<!-- /peers -->\n"
 
 
+@dataclass
+class Part:
+    """The units of a row and seed, or of the benchmarks."""
+
+    units: int = 0
+    missing: int = 0
+
+
+def parts(documents):
+    """The parts of the full form in their order, by name."""
+    found = {}
+    for unit in units(FORMS["full"], None):
+        kind, *words = unit.name.split()
+        part = found.setdefault(" ".join(words[:3]) if kind in ("train", "match") else "benchmarks", Part())
+        part.units += 1
+        part.missing += unit.name not in documents
+    return found
+
+
 def share(value):
     return "–" if value is None else f"{value:.0%}"
 
 
-def short_table(documents):
+def so_far(documents):
+    """What a reader must know of results that are not complete."""
+    found = parts(documents).values()
+    total, missing = sum(part.units for part in found), sum(part.missing for part in found)
+    return f"; {total - missing} of {total} measurements so far" if missing else ""
+
+
+def short_table(documents, is_drawn):
     """A line for each row: speed of self-play at equal networks, strength by minute, and the last match with Tengen at
     equal time."""
     minutes, network = FORMS["full"].minutes, "{}x{}".format(*FORMS["full"].networks[0])
     home, *_ = minutes
     known = {(minute, row): points for opponent, minute, rows in known_shares(documents) if opponent == ANCHOR
              for row, points in rows.items()}
-    rates, rows = speed_results(documents)[network], []
+    rates, rows = speed_results(documents).get(network, {}), []
     for row in minutes:
         name, key = row.split()
         # The benchmark is of the settings `cpu`; those of an example have no rate at this network.
-        rate = None if key == "example" else rates[peer(name).NAME]["evaluations_per_s"]
+        rate = None if key == "example" else rates.get(peer(name).NAME, {}).get("evaluations_per_s")
         duels = [each["result"] for each in named(documents, f"match {row} ").values()
                  if "seconds" in each["arguments"] and each["arguments"]["second"]["minute"] == minutes[row][-1]]
         games = sum(each["games"] for each in duels)
@@ -47,12 +74,12 @@ def short_table(documents):
     head = ["program", "evaluations/s", *(f"{minute} min" for minute in minutes[home]), "against Tengen"]
     machine = next(iter(documents.values()))["machine"]
     return "\n".join([
-        markdown(head, rows), "", f"![Elo against minutes of training]({PICTURE})", "",
-        f"Evaluations/s of self-play with {network}, {SIMULATIONS} simulations; points against GNU Go level 10 with "
-        f"{SIMULATIONS} visits per",
-        "move after these minutes of training from random weights, and against Tengen after the last at equal time.",
-        "[All rows, settings and the picture](docs/guide/peers.md).",
-        f"{described(machine)}; {dates(documents)}.", ""])
+        markdown(head, rows), "",
+        *([f"![Elo against minutes of training]({PICTURE})", ""] if is_drawn else []),
+        wrapped(f"Self-play with {network} and {SIMULATIONS} simulations; points against GNU Go level 10 with "
+                f"{SIMULATIONS} visits after minutes of training from random weights, and against Tengen at equal time "
+                f"after the last. {described(machine)}; {dates(documents)}{so_far(documents)}. "
+                "[All rows](docs/guide/peers.md)."), ""])
 
 
 def outputs(documents, root):
@@ -60,13 +87,15 @@ def outputs(documents, root):
     summary, readme = ((root / path).read_text() for path in (SUMMARY, README))
     if LINE not in summary:
         summary = summary.replace(BEHIND, BEHIND + LINE)
-    readme = readme.replace("(experiments/peers/README.md)", "(docs/guide/peers.md)")
     before, begin, rest = readme.partition(BEGIN)
     _, end, after = rest.partition(END)
+    drawn = picture(documents)
     if begin and end:
-        readme = before + begin + short_table(documents) + end + after
-    return {PAGE: render(documents, {}, "../images/peers.svg"), PICTURE: picture(documents), SUMMARY: summary,
-            README: readme}
+        readme = before + begin + short_table(documents, bool(drawn)) + end + after
+    pending = {name: f"{part.missing} of {part.units}" for name, part in parts(documents).items() if part.missing}
+    found = {PAGE: render(documents, {}, drawn and "../images/peers.svg", pending), PICTURE: drawn, SUMMARY: summary,
+             README: readme}
+    return {path: text for path, text in found.items() if text}
 
 
 def publish(root):

@@ -30,6 +30,8 @@ def ratings(documents):
         if result["games"] and "seconds" not in arguments:
             first, second = (identity(arguments[key], arguments["seed"]) for key in ("first", "second"))
             pairs.append((first, second, result["points"], result["games"]))
+    if not pairs:
+        return {}
     strength = {name: 1.0 for pair in pairs for name in pair[:2]}
     played = {name: [sum(part) for part in zip(*(
         (points if name == first else games - points, games) for first, second, points, games in pairs
@@ -60,7 +62,7 @@ def identity(argument, seed):
 
 
 def picture(documents):
-    """Strength against minutes: a point for each checkpoint, a line for each row and seed."""
+    """Strength against minutes: a point for each checkpoint, a line for each row and seed. None without a match."""
     rated = ratings(documents)
     curves = {}
     for name, minute, seed in sorted(rated):

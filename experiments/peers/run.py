@@ -211,7 +211,7 @@ def main():
     print(table.publish(results.kept, results.folder, problems))
     print(f"peers: {len(todo) - len(problems)} of {len(todo)} units are complete; {results.kept} has "
           f"{results.size() / 1e6:.1f} MB")
-    if not problems and results.kept == pages.FULL:
+    if len(problems) < len(todo) and results.kept == pages.FULL:
         pages.publish(ROOT)
         print(f"peers: {pages.PAGE} has the table; {pages.README} has it between its marks, if it has them")
     failed = [unit for unit, reason in problems.items() if reason.startswith("exit code")]

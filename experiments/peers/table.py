@@ -96,8 +96,9 @@ def dates(documents):
     return " to ".join(dict.fromkeys((days[0], days[-1])))
 
 
-def render(documents, problems, image="strength.svg"):
-    """The tables as Markdown, with the picture."""
+def render(documents, problems, image=None, pending=None):
+    """The tables as Markdown, with the picture at the address `image`. `pending` is how many units are not measured
+    yet, by part."""
     machine = next(iter(documents.values()))["machine"]
     known = lambda match: match["second"]["module"] == "peer_gnugo"
     parts = [
@@ -106,7 +107,7 @@ def render(documents, problems, image="strength.svg"):
                 "settings, fairness, and the rules of the matches."),
         f"{described(machine)}, {machine['memory_gib']} GiB; {dates(documents)}.\n{busy(documents)}",
         versions_table(documents),
-        f"![Elo against minutes of training]({image})",
+        *([f"![Elo against minutes of training]({image})"] if image else []),
         wrapped("Rates are of one measurement each. Those that differ by less than 5 % count as equal."),
         "## Inference, one thread, evaluations/s", inference_table(documents),
         "## Speed at equal networks and simulations", speed_table(documents),
@@ -121,6 +122,8 @@ def render(documents, problems, image="strength.svg"):
         markdown(MATCH_HEAD, match_rows(documents, lambda match: "seconds" in match)),
     ]
     parts += ["## Rows that a peer won", wins_table(documents)]
+    if pending:
+        parts += ["## Not measured yet", markdown(["row, seed", "units"], map(list, pending.items()))]
     if problems:
         parts += ["## Not measured", markdown(["unit", "reason"], map(list, problems.items()))]
     return "\n\n".join(parts) + "\n"
@@ -154,7 +157,8 @@ def publish(folder, output, problems=()):
         return "peers: no unit is complete"
     output = Path(output)
     output.mkdir(parents=True, exist_ok=True)
-    text, drawn = render(documents, dict(problems)), picture(documents)
+    drawn = picture(documents)
+    text = render(documents, dict(problems), drawn and "strength.svg")
     (output / "table.md").write_text(text)
     if drawn:
         (output / "strength.svg").write_text(drawn)

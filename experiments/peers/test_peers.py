@@ -536,26 +536,51 @@ class PagesTest(unittest.TestCase):
         self.assertEqual(len(documents), len(todo))
         return documents
 
-    def test_outputs_of_complete_results_fit_the_rules_of_documents(self):
+    def outputs(self, select=dict):
+        """The outputs of those documents that `select` leaves."""
         with tempfile.TemporaryDirectory() as folder:
-            documents = self.complete(Path(folder, "results"))
+            documents = select(self.complete(Path(folder, "results")))
             root = Path(folder)
             for path in (pages.README, pages.SUMMARY, pages.PAGE, pages.PICTURE):
                 (root / path).parent.mkdir(parents=True, exist_ok=True)
             (root / pages.SUMMARY).write_text((run.ROOT / pages.SUMMARY).read_text().replace(pages.LINE, ""))
-            readme = f"a\n{pages.BEGIN}old\n{pages.END}[b](experiments/peers/README.md)\n"
+            readme = f"a\n{pages.BEGIN}old\n{pages.END}b\n"
             (root / pages.README).write_text(readme)
             for _ in range(2):  # its own outputs do not change them
                 outputs = pages.outputs(documents, root)
                 for path, text in outputs.items():
                     (root / path).write_text(text)
+        return outputs
+
+    def test_page_says_which_units_are_not_measured_yet(self):
+        outputs = self.outputs(lambda documents: {
+            name: document for name, document in documents.items()
+            if " pgx cpu 2" not in name and name != "match tengen 9x9 2 60 GNU Go level 10"})
+        rows = outputs[pages.PAGE].partition("## Not measured yet\n")[2].splitlines()[1:]
+        self.assertEqual(rows, ["| row, seed | units |", "|---|---|", "| tengen 9x9 2 | 1 of 7 |",
+                                "| pgx cpu 2 | 13 of 13 |"])
+        self.assertIn("; 82 of 96 measurements so far. ", " ".join(outputs[pages.README].split()))
+
+    def test_first_unit_makes_a_page(self):
+        outputs = self.outputs(lambda documents: dict(list(documents.items())[:1]))
+        self.assertIn("; 1 of 96 measurements so far. ", " ".join(outputs[pages.README].split()))
+        self.assertIn("| tengen 9x9 | –", outputs[pages.README])
+        self.assertNotIn(pages.PICTURE, outputs)
+        for path in (pages.README, pages.PAGE):
+            self.assertNotIn(".svg", outputs[path])
+
+    def test_outputs_of_complete_results_fit_the_rules_of_documents(self):
+        outputs = self.outputs()
         self.assertEqual(outputs[pages.SUMMARY].count(pages.LINE), 1)
         self.assertNotIn("old", outputs[pages.README])
-        self.assertTrue(outputs[pages.README].endswith(f"{pages.END}[b](docs/guide/peers.md)\n"))
+        self.assertTrue(outputs[pages.README].endswith(f"{pages.END}b\n"))
         self.assertIn("| pgx cpu | 12,346 | 49% | 49% | 49% | 51% |", outputs[pages.README])
         self.assertIn("| openspiel example | – | –", outputs[pages.README])
         self.assertIn("2026-12-01 to 2026-12-03", outputs[pages.PAGE])
         self.assertIn("| pgx example 1 | 5.05 |", outputs[pages.PAGE])
+        for path in (pages.README, pages.PAGE):
+            self.assertIn("peers.svg", outputs[path])
+            self.assertNotIn("measured", outputs[path])
         for path in (pages.README, pages.PAGE):
             for line in outputs[path].splitlines():
                 self.assertLessEqual(len(line), 120, f"{path}: {line}")
