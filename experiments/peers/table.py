@@ -141,7 +141,7 @@ def busy(documents):
     # An hour counts for more than a minute.
     seconds = sum(each["seconds"] for each in known.values())
     mean = sum(each["share_of_others"] * each["seconds"] for each in known.values()) / seconds
-    return wrapped(f"Other processes took {mean:.1%} of the cores on average, and {most:.0%} in the "
+    return wrapped(f"Other processes took {100 * mean:.1f} % of the cores on average, and {100 * most:.0f} % in the "
                    f"{number(known[worst]['seconds'])} seconds of `{worst}`.")
 
 

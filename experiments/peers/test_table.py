@@ -49,7 +49,7 @@ class TableTest(unittest.TestCase):
     def test_load_of_others_is_the_mean_over_the_time(self):
         short, hour = ({"share_of_others": share, "seconds": seconds} for share, seconds in ((0.2, 40.0), (0.01, 3600)))
         text = table.busy({"match": short, "train": hour})
-        self.assertIn("took 1.2% of the cores on average, and 20% in the 40.0 seconds of `match`", text)
+        self.assertIn("took 1.2 % of the cores on average, and 20 % in the 40.0 seconds of `match`", text)
         self.assertEqual(table.busy({"train": hour}), "The machine was idle otherwise.")
 
     def test_inference_table_has_a_column_for_each_precision(self):
