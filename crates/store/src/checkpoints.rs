@@ -11,7 +11,7 @@ use crate::folder::RunFolder;
 use crate::names::MANIFEST;
 use crate::parts::Part;
 
-const CHECKPOINTS: &str = "checkpoints";
+pub(crate) const CHECKPOINTS: &str = "checkpoints";
 
 /// Checkpoints that are kept: the one a trainer resumes from, and the one before it, which others may be reading.
 const KEPT: usize = 2;
@@ -110,14 +110,34 @@ impl Checkpoints {
     /// A store that cannot be reached.
     pub fn steps(&self) -> Result<Vec<u64>, StoreError> {
         let folders = self.at.store.folders(&self.at.path([CHECKPOINTS]))?;
-        let mut steps: Vec<u64> = folders.iter().filter_map(|name| name.parse().ok()).collect();
+        let mut steps: Vec<u64> = folders.iter().filter_map(|name| parse_step(name)).collect();
         steps.sort_unstable();
         Ok(steps)
     }
 
-    fn folder(&self, step: u64) -> Path {
-        self.at.path([CHECKPOINTS]).join(format!("{step:012}"))
+    /// When the newest file of them was written by the clock of the place, in milliseconds since 1970; `None` before
+    /// any. Older checkpoints are deleted, so that this lists a few files in a run of any age.
+    ///
+    /// # Errors
+    /// A store that cannot be reached.
+    pub fn last_written(&self) -> Result<Option<i64>, StoreError> {
+        let files = self.at.store.files_below(&self.at.path([CHECKPOINTS]))?;
+        Ok(files.iter().map(|found| found.written).max())
     }
+
+    fn folder(&self, step: u64) -> Path {
+        self.at.path([CHECKPOINTS]).join(step_name(step))
+    }
+}
+
+/// The folder of a checkpoint: `000000168960`.
+fn step_name(step: u64) -> String {
+    format!("{step:012}")
+}
+
+/// Undoes [`step_name`]; `None` for any other name.
+pub(crate) fn parse_step(text: &str) -> Option<u64> {
+    text.parse().ok().filter(|&step| step_name(step) == text)
 }
 
 /// `optimiser.safetensors` → (`optimiser`, `safetensors`).

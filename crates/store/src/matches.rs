@@ -18,7 +18,7 @@ use crate::names::Stem;
 use crate::parallel::STRETCH;
 use crate::quarantine::Quarantine;
 
-const MATCHES: &str = "matches";
+pub(crate) const MATCHES: &str = "matches";
 const ENGINES: &str = "engines";
 
 /// The results of the matches of a run.

@@ -18,7 +18,9 @@ use crate::origin::Source;
 use crate::parallel::STRETCH;
 use crate::parts::Part;
 
-const MODELS: &str = "models";
+pub(crate) const MODELS: &str = "models";
+/// The extension of weights.
+pub(crate) const SAFETENSORS: &str = "safetensors";
 const METADATA: &str = "model.toml";
 const DELETED: &str = "deleted.toml";
 
@@ -161,7 +163,7 @@ impl Models {
     /// [`StoreError::AlreadyExists`] when there is another model of this number; the same one is no error.
     pub fn publish(&self, metadata: &ModelMetadata, weights: Bytes) -> Result<(), StoreError> {
         let folder = self.at.numbered(MODELS, metadata.number);
-        let weights = self.at.store.publish_part(&folder, "weights", "safetensors", weights)?;
+        let weights = self.at.store.publish_part(&folder, "weights", SAFETENSORS, weights)?;
         self.at.store.publish_toml(&folder.join(METADATA), &Committed { metadata: metadata.clone(), weights })
     }
 

@@ -27,6 +27,7 @@ use crate::list::Listed;
 use crate::marks::Pruned;
 use crate::names::parse_number;
 use crate::quarantine::QUARANTINE;
+use crate::stored::{FileKind, FileOwner};
 
 /// Files of a set whose games are not there are left over, unless their writer is at work: younger ones stay.
 const LEFT_OVER: i64 = 3600 * 1000;
@@ -36,6 +37,8 @@ const LEFT_OVER: i64 = 3600 * 1000;
 pub struct StoredFile {
     /// Its path in the folder of the run.
     pub path: String,
+    /// What it belongs to; `None` for a damaged file, or one that no program of a run wrote.
+    pub owner: Option<FileOwner>,
     /// Its size.
     pub bytes: u64,
     /// When it was written by the clock of the place, in milliseconds since 1970.
@@ -84,17 +87,17 @@ impl Pruning {
         self.archives.marks.newest()
     }
 
-    /// All files below a folder of the run, in order of path.
+    /// All files of a kind, in order of path.
     ///
     /// # Errors
     /// A store that cannot be reached.
-    pub fn files(&self, folder: &str) -> Result<Vec<StoredFile>, StoreError> {
-        let files = self.at.store.files_below(&self.at.path([folder]))?;
-        let stored = |found: Listed| {
-            let path = found.path.parts().skip(1).collect::<Path>().to_string();
-            StoredFile { path, bytes: found.bytes, written: found.written }
+    pub fn files(&self, kind: FileKind) -> Result<Vec<StoredFile>, StoreError> {
+        let files = self.at.store.files_below(&self.at.path([kind.folder()]))?;
+        let stored = |found: &Listed| {
+            let path = path_in_run(found);
+            StoredFile { owner: FileOwner::of(&path), path, bytes: found.bytes, written: found.written }
         };
-        Ok(files.into_iter().map(stored).collect())
+        Ok(files.iter().map(stored).filter(|file| kind.has(&file.path)).collect())
     }
 
     /// The archives that are there, the oldest first.
@@ -143,14 +146,14 @@ impl Pruning {
         };
         let pruned = self.archives.marks.raise(&Pruned { first_archive, ..*goal })?;
         let mut deleted = DeletedFiles::default();
-        let is_old = |found: &Listed| self.model_of(found).is_some_and(|model| model < pruned.games_before);
+        let is_old = |found: &Listed| model_of(found).is_some_and(|model| model < pruned.games_before);
         let mut stems = BTreeSet::new();
         for found in self.at.store.files_below(&self.at.path([GAMES]))?.iter().filter(|found| is_old(found)) {
             if pause(deleted) {
                 return Ok(deleted);
             }
             self.delete(found, &mut deleted)?;
-            stems.extend(self.stem_of(found));
+            stems.extend(stem_of(found));
         }
         self.prune_archives(&pruned, &mut deleted, pause)?;
         for folder in [EXAMPLES, HOLDOUT, SGF] {
@@ -158,7 +161,7 @@ impl Pruning {
             let newest =
                 files.iter().map(|found| found.written).max().unwrap_or_default().max(self.at.store.now() as i64);
             for found in files.iter().filter(|found| is_old(found)) {
-                let of_set = self.stem_of(found).is_some_and(|stem| stems.contains(&stem));
+                let of_set = stem_of(found).is_some_and(|stem| stems.contains(&stem));
                 if pause(deleted) {
                     return Ok(deleted);
                 }
@@ -187,9 +190,9 @@ impl Pruning {
                 if pause(*deleted) {
                     return Ok(());
                 }
-                let name = found.path.filename().unwrap_or_default();
-                let number = name.split(['.', '-']).next().and_then(parse_number);
-                if number.is_some_and(|number| number < pruned.first_archive) {
+                if let Some(FileOwner::Archive(number)) = FileOwner::of(&path_in_run(&found))
+                    && number < pruned.first_archive
+                {
                     self.delete(&found, deleted)?;
                 }
             }
@@ -250,17 +253,25 @@ impl Pruning {
         deleted.bytes += found.bytes;
         Ok(())
     }
+}
 
-    /// The model of a file in its folder; `None` for one of an archive or a match.
-    fn model_of(&self, found: &Listed) -> Option<u32> {
-        found.path.parts().nth(2).and_then(|part| parse_number(part.as_ref()))
-    }
+/// The path of a file in the folder of its run.
+fn path_in_run(found: &Listed) -> String {
+    found.path.parts().skip(1).collect::<Path>().to_string()
+}
 
-    /// The set that a file in its folder belongs to.
-    fn stem_of(&self, found: &Listed) -> Option<FileRef> {
-        let name = found.path.filename()?;
-        let (stem, extension) = name.rsplit_once('.')?;
-        let known = extension == PARQUET || extension == SGF;
-        Some(FileRef { model: self.model_of(found)?, stem: stem.parse().ok().filter(|_| known)? })
+/// The model of a file in its folder; `None` for one of an archive or a match.
+fn model_of(found: &Listed) -> Option<u32> {
+    match FileOwner::of(&path_in_run(found))? {
+        FileOwner::Model(model) => Some(model),
+        _ => None,
     }
+}
+
+/// The set that a file in its folder belongs to.
+fn stem_of(found: &Listed) -> Option<FileRef> {
+    let name = found.path.filename()?;
+    let (stem, extension) = name.rsplit_once('.')?;
+    let known = extension == PARQUET || extension == SGF;
+    Some(FileRef { model: model_of(found)?, stem: stem.parse().ok().filter(|_| known)? })
 }

@@ -11,7 +11,7 @@ use crate::names::{MANIFEST, parse_number};
 use crate::parts::Part;
 use crate::projection::{self, encode};
 
-const SHARDS: &str = "shards";
+pub(crate) const SHARDS: &str = "shards";
 
 /// What to do about damaged shards.
 const REMEDY: &str = "delete its folder, and the shuffler samples these shards again";

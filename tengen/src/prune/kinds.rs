@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use store::{ArchiveContents, Pruned, Run, StoreError, StoredFile};
+use store::{ArchiveContents, FileKind, FileOwner, Pruned, Run, StoreError, StoredFile};
 
 use super::policy::Item;
 
@@ -61,38 +61,21 @@ pub(super) fn games(run: &Run) -> Result<Games, StoreError> {
         }
         of.time = of.time.max(file.stem.time() as i64);
     }
-    for folder in ["games", "examples", "holdout", "sgf"] {
-        for file in run.pruning().files(folder)? {
-            match place(&file.path) {
-                Some(Place::Model(model)) => games.loose.entry(model).or_default().bytes += file.bytes,
-                Some(Place::Archive(number)) => {
+    for kind in [FileKind::Games, FileKind::Examples, FileKind::Holdout, FileKind::Sgf] {
+        for file in run.pruning().files(kind)? {
+            match file.owner {
+                Some(FileOwner::Model(model)) => games.loose.entry(model).or_default().bytes += file.bytes,
+                Some(FileOwner::Archive(number)) => {
                     let archive = games.archives.iter_mut().find(|(archive, _)| archive.number == number);
                     if let Some((_, all)) = archive {
                         all.bytes += file.bytes;
                     }
                 }
-                None => {}
+                Some(FileOwner::Checkpoint(_) | FileOwner::Match) | None => {}
             }
         }
     }
     Ok(games)
-}
-
-/// Where a file of games lies.
-#[derive(Debug, PartialEq, Eq)]
-enum Place {
-    Model(u32),
-    Archive(u32),
-}
-
-/// `games/000330/…` or `games/archive/000001….parquet`.
-fn place(path: &str) -> Option<Place> {
-    let mut parts = path.split('/').skip(1);
-    let (folder, name) = (parts.next()?, parts.next()?);
-    match folder {
-        "archive" => name.split(['.', '-']).next()?.parse().ok().map(Place::Archive),
-        model => model.parse().ok().map(Place::Model),
-    }
 }
 
 /// SGF records, each with the number of its archive, if it is one. Those of games that are deleted go with them.
@@ -101,18 +84,17 @@ pub(super) fn sgf(run: &Run, deleted: &Pruned) -> Result<Named<(StoredFile, Opti
     let named: BTreeMap<&str, u32> =
         archives.iter().filter_map(|archive| Some((archive.sgf.as_deref()?, archive.number))).collect();
     let mut found = Vec::new();
-    for file in run.pruning().files("sgf")? {
-        let with_games = match place(&file.path) {
-            Some(Place::Model(model)) => model < deleted.games_before,
-            Some(Place::Archive(number)) => number < deleted.first_archive,
-            None => false,
-        };
-        if with_games {
-            continue;
-        }
+    for file in run.pruning().files(FileKind::Sgf)? {
         let number = named.get(file.path.as_str()).copied();
-        // A part of no archive is being written, or was when its writer was killed.
-        if number.is_some() || !file.path.starts_with("sgf/archive/") {
+        let is_found = match file.owner {
+            Some(FileOwner::Model(model)) => model >= deleted.games_before,
+            // A part of no archive is being written, or was when its writer was killed.
+            Some(FileOwner::Archive(archive)) => number.is_some() && archive >= deleted.first_archive,
+            Some(FileOwner::Match) => true,
+            // No program of a run wrote it.
+            Some(FileOwner::Checkpoint(_)) | None => false,
+        };
+        if is_found {
             let item = Item { count: 1, bytes: file.bytes, time: file.written };
             found.push(((file, number), item));
         }
@@ -129,30 +111,27 @@ pub(super) fn weights(run: &Run) -> Result<Named<u32>, StoreError> {
         .filter(|deletion| deletion.kept.is_none())
         .map(|deletion| deletion.model.number())
         .collect();
-    let mut found: BTreeMap<u32, Item> = BTreeMap::new();
-    for file in run.pruning().files("models")?.iter().filter(|file| file.path.ends_with(".safetensors")) {
-        if let Some(Place::Model(number)) = place(&file.path)
-            && free.contains(&number)
-        {
-            let item = found.entry(number).or_insert(Item { count: 1, bytes: 0, time: file.written });
-            item.bytes += file.bytes;
-        }
-    }
-    Ok(found.into_iter().collect())
+    by_owner(run, FileKind::Weights, |owner| match owner {
+        FileOwner::Model(number) if free.contains(&number) => Some(number),
+        _ => None,
+    })
 }
 
 /// Shards of published models, which no trainer reads.
 pub(super) fn shards(run: &Run) -> Result<Named<u32>, StoreError> {
     let newest = run.models().newest()?.unwrap_or(0);
-    let folders = folders(run, "shards")?;
-    let numbered = folders.into_iter().filter_map(|(name, item)| Some((name.parse().ok()?, item)));
-    Ok(numbered.filter(|&(generation, _): &(u32, Item)| generation <= newest).collect())
+    by_owner(run, FileKind::Shards, |owner| match owner {
+        FileOwner::Model(generation) if generation <= newest => Some(generation),
+        _ => None,
+    })
 }
 
 /// Checkpoints, the newest included.
 pub(super) fn checkpoints(run: &Run) -> Result<Named<u64>, StoreError> {
-    let folders = folders(run, "checkpoints")?;
-    Ok(folders.into_iter().filter_map(|(name, item)| Some((name.parse().ok()?, item))).collect())
+    by_owner(run, FileKind::Checkpoints, |owner| match owner {
+        FileOwner::Checkpoint(step) => Some(step),
+        _ => None,
+    })
 }
 
 /// Sets of evaluations of the models of the run, by model.
@@ -185,7 +164,7 @@ pub(super) fn evaluations(run: &Run) -> Result<Named<Vec<String>>, StoreError> {
 
 /// Damaged files.
 pub(super) fn quarantine(run: &Run) -> Result<Named<StoredFile>, StoreError> {
-    let mut files = run.pruning().files("quarantine")?;
+    let mut files = run.pruning().files(FileKind::Quarantine)?;
     files.sort_by_key(|file| file.written);
     let item = |file: StoredFile| {
         let item = Item { count: 1, bytes: file.bytes, time: file.written };
@@ -194,27 +173,18 @@ pub(super) fn quarantine(run: &Run) -> Result<Named<StoredFile>, StoreError> {
     Ok(files.into_iter().map(item).collect())
 }
 
-/// The folders in a folder of the run, in order of name, each with the size of what is in it.
-fn folders(run: &Run, folder: &str) -> Result<BTreeMap<String, Item>, StoreError> {
-    let mut found: BTreeMap<String, Item> = BTreeMap::new();
-    for file in run.pruning().files(folder)? {
-        let Some(name) = file.path.split('/').nth(1) else { continue };
-        let item = found.entry(name.to_owned()).or_insert(Item { count: 1, bytes: 0, time: 0 });
+/// The files of a kind by the number of what they belong to, ascending, with their size.
+fn by_owner<T: Ord>(
+    run: &Run,
+    kind: FileKind,
+    number: impl Fn(FileOwner) -> Option<T>,
+) -> Result<Named<T>, StoreError> {
+    let mut found: BTreeMap<T, Item> = BTreeMap::new();
+    for file in run.pruning().files(kind)? {
+        let Some(number) = file.owner.and_then(&number) else { continue };
+        let item = found.entry(number).or_insert(Item { count: 1, bytes: 0, time: 0 });
         item.bytes += file.bytes;
         item.time = item.time.max(file.written);
     }
-    Ok(found)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn places_of_files() {
-        assert_eq!(place("games/000012/w-1700000000000.parquet"), Some(Place::Model(12)));
-        assert_eq!(place("sgf/archive/000003-abc.sgf.gz"), Some(Place::Archive(3)));
-        assert_eq!(place("examples/archive/000003.parquet"), Some(Place::Archive(3)));
-        assert_eq!([place("sgf/matches/w-1.sgf"), place("games"), place("games/notes.txt")], [None, None, None]);
-    }
+    Ok(found.into_iter().collect())
 }

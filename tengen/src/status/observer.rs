@@ -78,7 +78,8 @@ impl Observer {
         let leases = self.run.leases().observe()?;
         let published = self.run.models().published_at(model)?;
         let claimed = claims.iter().map(|(made, _)| *made).max();
-        let newest = [newest_games, published, claimed, self.checkpointed()?].into_iter().flatten().max();
+        let checkpointed = self.run.checkpoints().last_written()?;
+        let newest = [newest_games, published, claimed, checkpointed].into_iter().flatten().max();
         let (steps_per_second, mut alarms) = self.training(model)?;
         let finished = progress.activities().iter().all(|(_, activity)| *activity == Activity::Finished);
         let stages = self.stages(&progress, &leases, &mut alarms, now)?;
@@ -128,11 +129,6 @@ impl Observer {
         let played: Vec<(i64, usize)> =
             dated.iter().filter(|(.., imported)| !imported).map(|&(time, _, count, _)| (time, count)).collect();
         Ok((of_newest, per_hour(&played, now), dated.last().map(|&(time, ..)| time)))
-    }
-
-    /// When the newest checkpoint was published. Older ones are deleted, so that these are a few files in a run of any age.
-    fn checkpointed(&self) -> Result<Option<i64>, StoreError> {
-        Ok(self.run.pruning().files("checkpoints")?.iter().map(|file| file.written).max())
     }
 
     fn are_imported(&self, file: &FileRef) -> Result<bool, StoreError> {

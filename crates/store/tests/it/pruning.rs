@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 
 use record::GameRecord;
-use store::{Checkpoint, DeletedFiles, FileRef, Pruned, Run, Stem, StoreError};
+use store::{Checkpoint, DeletedFiles, FileKind, FileRef, Pruned, Run, Stem, StoreError};
 
 use crate::{in_folder, on_every_run, some_games, stored};
 
@@ -56,8 +56,8 @@ fn check_readers(run: &Run, from: u64, to: u64) {
     assert!(problems.is_empty(), "{problems:?}");
 }
 
-fn left(run: &Run, folder: &str) -> Vec<String> {
-    run.pruning().files(folder).unwrap().into_iter().map(|file| file.path).collect()
+fn left(run: &Run, kind: FileKind) -> Vec<String> {
+    run.pruning().files(kind).unwrap().into_iter().map(|file| file.path).collect()
 }
 
 #[test]
@@ -80,8 +80,13 @@ fn games_of_old_models_are_deleted_with_all_that_belongs_to_them() {
             assert_eq!(run.games().models().unwrap(), [2, 3]);
             check_readers(run, 2 * FILES, 4 * FILES);
         }
-        for folder in ["games", "examples", "holdout", "sgf"] {
-            let files = left(run, folder);
+        for (kind, folder) in [
+            (FileKind::Games, "games"),
+            (FileKind::Examples, "examples"),
+            (FileKind::Holdout, "holdout"),
+            (FileKind::Sgf, "sgf"),
+        ] {
+            let files = left(run, kind);
             assert!(
                 !files.is_empty() && files.iter().all(|path| path.as_str() >= &*format!("{folder}/000002")),
                 "{files:?}"
@@ -114,7 +119,7 @@ fn archives_go_when_all_before_them_do() {
         for run in [run, &fresh(run), &reader] {
             assert_eq!((numbers(run), run.games().files_since(0).unwrap().len()), (none.clone(), 0));
         }
-        assert!(left(run, "examples").is_empty() && left(run, "games").is_empty());
+        assert!(left(run, FileKind::Examples).is_empty() && left(run, FileKind::Games).is_empty());
         // The next archive has the next number, and is found.
         publish(run, 4 * FILES..5 * FILES);
         fresh(run).archives().compact(1, 1000).unwrap();
@@ -179,17 +184,17 @@ fn readable_games_of_archives_are_missed_by_none() {
         publish(run, 0..3 * FILES);
         run.archives().compact(1, 15).unwrap();
         publish(run, 3 * FILES..4 * FILES);
-        let files = run.pruning().files("sgf").unwrap();
+        let files = run.pruning().files(FileKind::Sgf).unwrap();
         let archives = run.pruning().archives().unwrap();
         let old: Vec<_> =
             files.into_iter().filter(|file| archives[..2].iter().any(|a| a.sgf.as_ref() == Some(&file.path))).collect();
         assert_eq!(old.len(), 2);
         let done = run.pruning().prune_sgf(&old, 3, &never).unwrap();
         assert_eq!((done.files, done.bytes), (2, old.iter().map(|file| file.bytes).sum()));
-        assert_eq!(left(run, "sgf").len() as u64, 1 + FILES);
+        assert_eq!(left(run, FileKind::Sgf).len() as u64, 1 + FILES);
         check_readers(run, 0, 4 * FILES);
         // Nothing else is deleted file by file.
-        let others = run.pruning().files("games").unwrap();
+        let others = run.pruning().files(FileKind::Games).unwrap();
         assert_eq!(run.pruning().prune_sgf(&others, 0, &never).unwrap().files, 0);
         assert_eq!(run.pruning().prune_quarantine(&others, &never).unwrap().files, 0);
         check_readers(run, 0, 4 * FILES);
@@ -206,7 +211,7 @@ fn compaction_ends_what_an_archive_without_readable_games_replaces() {
     run.archives().compact(1, 1000).unwrap();
     std::fs::create_dir_all(games(0).parent().unwrap()).unwrap();
     std::fs::write(games(0), source).unwrap();
-    assert_eq!(run.pruning().prune_sgf(&run.pruning().files("sgf").unwrap(), 2, &never).unwrap().files, 1);
+    assert_eq!(run.pruning().prune_sgf(&run.pruning().files(FileKind::Sgf).unwrap(), 2, &never).unwrap().files, 1);
     let run = fresh(&run);
     assert_eq!(run.archives().compact(1, 1000).unwrap().deleted, 1);
     assert!(run.archives().loose_files().unwrap().is_empty() && !games(0).exists());
