@@ -60,7 +60,7 @@ impl RatedRun {
             return Ok(Vec::new());
         };
         let newest = aged.iter().map(|&(_, age)| age).max();
-        let records = results.records();
+        let scores = results.player_scores();
         let exempt = [
             self.run().retirements().retired()?,
             self.run().retirements().reinstated()?,
@@ -69,7 +69,7 @@ impl RatedRun {
         let is_exempt = |age: u32| Some(age) == newest || exempt.iter().any(|models| models.contains(&age));
         let mut found = Vec::new();
         for (player, age) in aged.into_iter().filter(|&(_, age)| !is_exempt(age)) {
-            let (behind, games) = (ratings.difference(best, player), records[player].games);
+            let (behind, games) = (ratings.difference(best, player), scores[player].games);
             if games >= ENOUGH_GAMES && behind.elo - behind.margin() > bound {
                 let model = |number| self.run().name().model(number);
                 let retirement = Retirement { model: model(age), best: model(best_age), behind, games };

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use ratings::{Diagnostic, Estimate, PairResults, Ratings, Record, diagnostics, goodness_of_fit};
+use ratings::{Diagnostic, Estimate, PairResults, PlayerScore, Ratings, diagnostics, goodness_of_fit};
 use record::RatingRow;
 use record::statistics::margin;
 
@@ -48,7 +48,7 @@ pub struct RatedModel {
 impl RatedModel {
     /// The newest of the players who have played; `ages` are the models' numbers. `None` where no model has played.
     pub(crate) fn newest(results: &PairResults, ratings: &Ratings, ages: &[Option<u32>]) -> Option<RatedModel> {
-        let played = (0..).zip(results.records()).filter(|(_, record)| record.games > 0);
+        let played = (0..).zip(results.player_scores()).filter(|(_, score)| score.games > 0);
         let (number, player) = played.filter_map(|(player, _)| Some((ages[player]?, player))).max()?;
         let error = ratings.above(&models(ages))[player].error;
         Some(RatedModel { number, rating: Estimate { error, ..ratings.rating(player) } })
@@ -67,9 +67,9 @@ impl Table {
         assert_eq!(ages.len(), results.players().len(), "every player has an age or none");
         let total = results.total();
         let models = models(ages);
-        let places = (0..).zip(results.records()).zip(ratings.above(&models));
+        let places = (0..).zip(results.player_scores()).zip(ratings.above(&models));
         let mut rows: Vec<RatingRow> =
-            places.map(|((player, record), above_pool)| row(ratings, player, record, above_pool)).collect();
+            places.map(|((player, score), above_pool)| row(ratings, player, score, above_pool)).collect();
         rows.sort_by(|a, b| b.elo.total_cmp(&a.elo).then_with(|| a.player.cmp(&b.player)));
         let diagnostics = diagnostics(results);
         let suspicion =
@@ -147,7 +147,7 @@ fn models(ages: &[Option<u32>]) -> Vec<usize> {
     (0..ages.len()).filter(|&player| ages[player].is_some()).collect()
 }
 
-fn row(ratings: &Ratings, player: usize, record: Record, above_pool: Estimate) -> RatingRow {
+fn row(ratings: &Ratings, player: usize, score: PlayerScore, above_pool: Estimate) -> RatingRow {
     let rating = ratings.rating(player);
     RatingRow {
         player: ratings.players()[player].clone(),
@@ -155,8 +155,8 @@ fn row(ratings: &Ratings, player: usize, record: Record, above_pool: Estimate) -
         error: rating.error,
         above_pool: above_pool.elo,
         above_pool_error: above_pool.error,
-        games: record.games,
-        points: record.points,
+        games: score.games,
+        points: score.points,
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::results::{PairResults, Record};
+use crate::results::{PairResults, PlayerScore};
 use crate::win_graph::WinGraph;
 
 /// A reason to read some ratings with care. The prior fills the gap, so the numbers themselves do not show it.
@@ -36,8 +36,8 @@ pub struct Class {
 /// Without a prior the ratings are finite exactly if every player can be reached from every other along games in which
 /// points were won (Ford, American Mathematical Monthly 64, 1957).
 pub fn diagnostics(results: &PairResults) -> Vec<Diagnostic> {
-    let records = results.records();
-    let (idle, active): (Vec<usize>, Vec<usize>) = (0..records.len()).partition(|&player| records[player].games == 0);
+    let scores = results.player_scores();
+    let (idle, active): (Vec<usize>, Vec<usize>) = (0..scores.len()).partition(|&player| scores[player].games == 0);
     let graph = WinGraph::new(results);
     let groups = graph.groups(&active);
     let mut diagnostics = Vec::new();
@@ -47,14 +47,14 @@ pub fn diagnostics(results: &PairResults) -> Vec<Diagnostic> {
     if groups.len() > 1 {
         diagnostics.push(Diagnostic::Apart(groups.iter().map(|group| names(results, group)).collect()));
     }
-    let of_one_kind = |kind: fn(&Record) -> bool| -> Vec<usize> {
-        active.iter().copied().filter(|&player| kind(&records[player])).collect()
+    let of_one_kind = |kind: fn(&PlayerScore) -> bool| -> Vec<usize> {
+        active.iter().copied().filter(|&player| kind(&scores[player])).collect()
     };
-    let unbeaten = of_one_kind(|record| record.points == f64::from(record.games));
+    let unbeaten = of_one_kind(|score| score.points == f64::from(score.games));
     if !unbeaten.is_empty() {
         diagnostics.push(Diagnostic::Unbeaten(names(results, &unbeaten)));
     }
-    let pointless = of_one_kind(|record| record.points == 0.0);
+    let pointless = of_one_kind(|score| score.points == 0.0);
     if !pointless.is_empty() {
         diagnostics.push(Diagnostic::Pointless(names(results, &pointless)));
     }

@@ -113,7 +113,7 @@ fn groups(results: &PairResults, anchors: &[Anchor]) -> Vec<Vec<usize>> {
 
 /// Bounds for players without a rating whose opponents all have one, on one scale, and whose score is perfect.
 fn bound(results: &PairResults, ratings: &Ratings, players: &mut [Placing]) {
-    let records = results.records();
+    let scores = results.player_scores();
     for player in (0..players.len()).filter(|&player| players[player].rating.is_none()).collect::<Vec<_>>() {
         let games: Vec<(usize, f64, u32)> = results
             .scores()
@@ -139,10 +139,10 @@ fn bound(results: &PairResults, ratings: &Ratings, players: &mut [Placing]) {
             });
             points.sum()
         };
-        let record = records[player];
-        players[player].bound = match record.points {
+        let score = scores[player];
+        players[player].bound = match score.points {
             0.0 => Some(Bound::AtMost(bisect(|elo| expected(elo) >= 0.5))),
-            points if points == f64::from(record.games) => {
+            points if points == f64::from(score.games) => {
                 Some(Bound::AtLeast(bisect(|elo| expected(elo) >= points - 0.5)))
             }
             _ => None,

@@ -20,4 +20,4 @@ pub use bradley_terry::{Anchor, Belief, Chances, ELO, Estimate, Mark, Prior, Rat
 pub use diagnostics::{Class, Diagnostic, diagnostics};
 pub use goodness_of_fit::{GoodnessOfFit, Residual, goodness_of_fit};
 pub use leaderboard::{Bound, Leaderboard, Placing};
-pub use results::{PairResults, Record, Score};
+pub use results::{PairResults, PlayerScore, Score};

@@ -22,9 +22,9 @@ impl Score {
     }
 }
 
-/// Results of a player.
+/// Games and points of a player.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Record {
+pub struct PlayerScore {
     /// Games played.
     pub games: u32,
     /// Points made in them; a draw is half a point.
@@ -100,15 +100,15 @@ impl PairResults {
     }
 
     /// What every player has done, in the order of the players.
-    pub fn records(&self) -> Vec<Record> {
-        let mut records = vec![Record::default(); self.players.len()];
+    pub fn player_scores(&self) -> Vec<PlayerScore> {
+        let mut scores = vec![PlayerScore::default(); self.players.len()];
         for (black, white, score) in self.scores() {
             for (player, wins) in [(black, score.black), (white, score.white)] {
-                records[player].games += score.games();
-                records[player].points += f64::from(wins) + 0.5 * f64::from(score.draws);
+                scores[player].games += score.games();
+                scores[player].points += f64::from(wins) + 0.5 * f64::from(score.draws);
             }
         }
-        records
+        scores
     }
 
     /// The same players with only the games that `kept` says.
@@ -159,8 +159,8 @@ mod tests {
         let (c, a, b) = (0, 1, 2);
         assert_eq!((results.place("b"), results.place("d")), (Some(b), None));
         assert_eq!(results.total(), Score { black: 3, white: 0, draws: 1 });
-        let record = |games, points| Record { games, points };
-        assert_eq!(results.records(), [record(0, 0.0), record(4, 2.5), record(4, 1.5)]);
+        let score = |games, points| PlayerScore { games, points };
+        assert_eq!(results.player_scores(), [score(0, 0.0), score(4, 2.5), score(4, 1.5)]);
         assert_eq!(
             (results.between(a, b), results.between(b, a), results.between(a, c)),
             ((4, 2.5), (4, 1.5), (0, 0.0))

@@ -117,7 +117,7 @@ fn rated(results: &PairResults, leaderboard: &Leaderboard) -> Vec<Rated> {
         let names = results.players();
         group(a).cmp(&group(b)).then(elo(b).total_cmp(&elo(a))).then_with(|| names[a].cmp(&names[b]))
     });
-    let records = results.records();
+    let scores = results.player_scores();
     let below = |place: usize| {
         let (&player, &next) = (order.get(place)?, order.get(place + 1)?);
         let same = leaderboard.players[player].group == leaderboard.players[next].group;
@@ -133,8 +133,8 @@ fn rated(results: &PairResults, leaderboard: &Leaderboard) -> Vec<Rated> {
             at_least: standing.bound.and_then(|bound| if let Bound::AtLeast(elo) = bound { Some(elo) } else { None }),
             at_most: standing.bound.and_then(|bound| if let Bound::AtMost(elo) = bound { Some(elo) } else { None }),
             group: standing.group,
-            games: records[player].games,
-            points: records[player].points,
+            games: scores[player].games,
+            points: scores[player].points,
             superiority: below(place),
         }
     });
