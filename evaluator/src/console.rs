@@ -1,8 +1,9 @@
 //! Reports of the evaluator: a progress bar, log lines and metrics.
 
+use ratings::PlayerScore;
 use runtime::{Health, Reporter, metrics};
 
-use crate::{Event, MatchProgress, RatedModel, Score};
+use crate::{Event, MatchProgress, RatedModel};
 
 /// Reports to the terminal or the log, the metrics and the health of this process.
 #[derive(Debug)]
@@ -43,7 +44,7 @@ impl Reporter<Event> for Console {
                 self.current.iter_mut().for_each(|current| current.note(progress, &self.health));
             }
             Event::PairPlayed => metrics::PAIRS.add(1),
-            Event::Ended { players: [first, second], score: Score { games, points } } => {
+            Event::Ended { players: [first, second], score: PlayerScore { games, points } } => {
                 let void = self.current.as_ref().map_or(0, |current| current.noted.void);
                 self.finish();
                 tracing::info!(%first, %second, games, points, "match score");

@@ -3,13 +3,14 @@
 use std::time::Duration;
 
 use config::PlayerId;
+use ratings::PlayerScore;
 use ratings::pairing::Objective;
 use runtime::{Driver, Reporter, Step, Stop};
 use store::Backoff;
 
 use crate::arena::Proposal;
 use crate::table::Table;
-use crate::{Arena, EvaluatorError, MatchProgress, RatedModel, Score};
+use crate::{Arena, EvaluatorError, MatchProgress, RatedModel};
 
 /// The first pause where there is nothing to play.
 const PAUSE: Duration = Duration::from_secs(10);
@@ -76,7 +77,7 @@ pub enum Event {
         /// The players.
         players: [PlayerId; 2],
         /// The score of the first, earlier matches included.
-        score: Score,
+        score: PlayerScore,
     },
     /// The models are rated: the newest of those that have played.
     Rated(RatedModel),
@@ -191,7 +192,7 @@ mod tests {
         let last = events.iter().rfind(|event| matches!(event, Event::Progress(_)));
         assert!(matches!(last, Some(Event::Progress(MatchProgress { finished: 2, .. }))), "{last:?}");
         events.retain(|event| !matches!(event, Event::Progress(_)));
-        let score = |event: &Event| matches!(event, Event::Ended { score: Score { games: 4, .. }, .. });
+        let score = |event: &Event| matches!(event, Event::Ended { score: PlayerScore { games: 4, .. }, .. });
         assert!(matches!(&events[..], [Event::Begun { .. }, Event::PairPlayed, end] if score(end)), "{events:?}");
     }
 

@@ -37,6 +37,6 @@ pub use driver::{Event, Matches, Schedule};
 pub use error::EvaluatorError;
 pub use match_runner::MatchProgress;
 pub use plan::Generations;
-pub use rating::{RatedRun, Score};
+pub use rating::RatedRun;
 pub use retirement::{Deletion, retired_weights};
 pub use table::RatedModel;

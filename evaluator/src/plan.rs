@@ -145,7 +145,7 @@ impl Schedule for Generations {
     fn step(&mut self, session: &mut Session<'_>) -> Result<Step, EvaluatorError> {
         let Some(mut plan) = self.plan.take() else { return self.begin(session.arena.rated()) };
         while let Some(([one, other], games)) = plan.next(session.arena.rated())? {
-            if session.arena.rated().score([&one, &other])?.games < games {
+            if u64::from(session.arena.rated().score([&one, &other])?.games) < games {
                 self.plan = Some(plan);
                 session.play([&one, &other], games)?;
                 return Ok(Step::Worked);
@@ -202,7 +202,7 @@ fn planned(rated: &RatedRun, newest: u32, turn: usize, margin: Option<f64>) -> R
     let Some((first, second, reason)) = bridged.or_else(chosen) else { return Ok(None) };
     let [first, second] = pair(rated, first, second);
     tracing::debug!(%first, %second, %reason, "paired");
-    let played = rated.score([&first, &second])?.games;
+    let played = u64::from(rated.score([&first, &second])?.games);
     // Of an interrupted match an opening may be played with one colour only.
     let pair = Planned { first, second, games: (played + games as u64).next_multiple_of(2) };
     Ok(Some(rated.run().pairings().remember(newest, turn, &pair)?))

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use config::{ModelId, PlayerId, PlayerRef, RunConfig, RunName};
 use models::{ModelError, Models};
 use ratings::pairing;
-use ratings::{PairResults, Prior, RatingError, Ratings};
+use ratings::{PairResults, PlayerScore, Prior, RatingError, Ratings};
 use store::Run;
 
 use crate::EvaluatorError;
@@ -20,15 +20,6 @@ pub struct RatedRun {
     config: RunConfig,
     /// Whether retired models are shown, paired and tested.
     including_retired: bool,
-}
-
-/// How one player has done against another.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Score {
-    /// Games between them.
-    pub games: u64,
-    /// Points that the first of them made; a draw is half a point.
-    pub points: f64,
 }
 
 impl RatedRun {
@@ -85,15 +76,14 @@ impl RatedRun {
         Ok(Pool::new(self.run.matches().all()?))
     }
 
-    /// How two players have done against each other so far.
+    /// How the first of two players has done against the other so far.
     ///
     /// # Errors
     /// The store cannot be read.
-    pub(crate) fn score(&self, [one, other]: [&PlayerId; 2]) -> Result<Score, EvaluatorError> {
+    pub(crate) fn score(&self, [one, other]: [&PlayerId; 2]) -> Result<PlayerScore, EvaluatorError> {
         let results = self.pool()?.results([one.clone(), other.clone()]);
         let place = |id: &PlayerId| results.place(&id.to_string()).expect("both are in the results");
-        let (games, points) = results.between(place(one), place(other));
-        Ok(Score { games: games.into(), points })
+        Ok(results.between(place(one), place(other)))
     }
 
     /// The models of the run that play matches, oldest first.

@@ -59,7 +59,7 @@ impl Schedule for Pairs {
     fn step(&mut self, session: &mut Session<'_>) -> Result<Step, EvaluatorError> {
         let Some([one, other]) = self.pairs.pop_front() else { return Ok(Step::Finished) };
         let rated = session.arena.rated();
-        let met = rated.score([&one, &other])?.games;
+        let met = u64::from(rated.score([&one, &other])?.games);
         // Where an interrupted match has played an opening with one colour, the other one belongs to it.
         let wanted = self.games.unwrap_or((met + per_pair(rated)).next_multiple_of(2));
         if met < wanted {

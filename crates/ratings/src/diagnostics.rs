@@ -68,7 +68,7 @@ pub fn diagnostics(results: &PairResults) -> Vec<Diagnostic> {
 }
 
 fn one_way(results: &PairResults, classes: &[Vec<usize>]) -> Vec<Class> {
-    let played = |one: usize, other: usize| results.between(one, other).0 > 0;
+    let played = |one: usize, other: usize| results.between(one, other).games > 0;
     let class = |(place, members): (usize, &Vec<usize>)| {
         let before: &[usize] = match place {
             0 => &[],

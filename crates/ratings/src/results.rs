@@ -121,12 +121,12 @@ impl PairResults {
         }
     }
 
-    /// Points of `first` against `second` over both colours, and their games.
-    pub fn between(&self, first: usize, second: usize) -> (u32, f64) {
+    /// How `first` has done against `second` over both colours.
+    pub fn between(&self, first: usize, second: usize) -> PlayerScore {
         let as_black = self.scores.get(&(first, second)).copied().unwrap_or_default();
         let as_white = self.scores.get(&(second, first)).copied().unwrap_or_default();
         let points = f64::from(as_black.black + as_white.white) + 0.5 * f64::from(as_black.draws + as_white.draws);
-        (as_black.games() + as_white.games(), points)
+        PlayerScore { games: as_black.games() + as_white.games(), points }
     }
 
     /// All games of the pool together, as Black and White saw them.
@@ -163,12 +163,13 @@ mod tests {
         assert_eq!(results.player_scores(), [score(0, 0.0), score(4, 2.5), score(4, 1.5)]);
         assert_eq!(
             (results.between(a, b), results.between(b, a), results.between(a, c)),
-            ((4, 2.5), (4, 1.5), (0, 0.0))
+            (score(4, 2.5), score(4, 1.5), score(0, 0.0))
         );
         let mut twice = PairResults::new(["a"]);
         twice.extend(&results);
         twice.extend(&results);
-        assert_eq!((twice.players(), twice.between(0, 2)), (["a", "c", "b"].map(str::to_owned).as_slice(), (8, 5.0)));
+        assert_eq!(twice.players(), ["a", "c", "b"]);
+        assert_eq!(twice.between(0, 2), score(8, 5.0));
         let without = results.filtered(|black, _| black != a);
         assert_eq!((without.players(), without.total().games()), (results.players(), 2));
     }
