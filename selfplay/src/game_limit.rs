@@ -9,7 +9,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::time::{Duration, Instant};
 
-use config::RunConfig;
+use config::{RunConfig, WindowLimit};
 use record::GameId;
 use store::{FileRef, Run, StoreError};
 
@@ -28,8 +28,7 @@ pub(crate) struct Bound {
     /// The shuffler waits for so many games.
     wanted: u64,
     /// Games of use, or positions.
-    most: u64,
-    in_positions: bool,
+    limit: WindowLimit,
     games_per_file: u64,
     /// The games of each file, and their positions. A game may be in two files, and the shuffler counts it once.
     known: BTreeMap<FileRef, Vec<(GameId, u32)>>,
@@ -51,19 +50,15 @@ impl Bound {
     /// when `most` is 0. A window by the power law counts with its largest size, since all games of the run would have to
     /// be counted for the present one.
     pub(crate) fn new(config: &RunConfig, model: u32, most: Option<u64>) -> Option<Bound> {
-        let (most, in_positions) = match most {
+        let limit = match most {
             Some(0) => return None,
-            Some(most) => (most, false),
-            None => {
-                let (size, in_positions) = config.window.limit(model);
-                (size as u64, in_positions)
-            }
+            Some(most) => WindowLimit::Games(most as usize),
+            None => config.window.limit(model),
         };
         Some(Bound {
             model,
             wanted: config.selfplay.games_of(model) as u64,
-            most,
-            in_positions,
+            limit,
             games_per_file: config.selfplay.games_per_file as u64,
             known: BTreeMap::new(),
             began: Instant::now(),
@@ -77,13 +72,17 @@ impl Bound {
         // A position is a move, and not every move is a position for training.
         let positions = progress.moves / progress.finished.max(1) * progress.games;
         let own = Size { games: progress.games, positions };
-        let enough = !self.in_positions && self.is_enough(own);
-        if enough {
-            self.counted = own;
-        } else if self.in_positions && self.is_enough(own) {
-            self.next = self.next.min(Instant::now() + SOON);
+        match self.limit {
+            _ if !self.is_enough(own) => false,
+            WindowLimit::Games(_) => {
+                self.counted = own;
+                true
+            }
+            WindowLimit::Positions(_) => {
+                self.next = self.next.min(Instant::now() + SOON);
+                false
+            }
         }
-        enough
     }
 
     /// Counts the published games, if it is time to, and returns whether they are enough.
@@ -109,7 +108,7 @@ impl Bound {
     fn count(&mut self, run: &Run) -> Result<bool, StoreError> {
         let files = run.games().files(self.model)?;
         let may_hold = (files.len() as u64).saturating_mul(self.games_per_file);
-        if may_hold >= self.wanted && (self.in_positions || may_hold >= self.most) {
+        if may_hold >= self.least() {
             let new = files.iter().filter(|file| !self.known.contains_key(file)).take(READ);
             let new: Vec<FileRef> = new.cloned().collect();
             let read = run.games().read_each(&new, |file| run.games().summaries(file));
@@ -141,17 +140,24 @@ impl Bound {
     }
 
     fn is_enough(&self, there: Size) -> bool {
-        let size = if self.in_positions { there.positions } else { there.games };
-        there.games >= self.wanted && size >= self.most
+        let size = self.limit.of(there.games, there.positions);
+        there.games >= self.wanted && size >= self.limit.size() as u64
+    }
+
+    /// Fewer games are never enough, whatever their positions.
+    fn least(&self) -> u64 {
+        match self.limit {
+            WindowLimit::Games(most) => self.wanted.max(most as u64),
+            WindowLimit::Positions(_) => self.wanted,
+        }
     }
 
     /// Half of the time until there are enough at the rate seen so far.
     fn pause(&self, games: u64) -> Duration {
-        let most = self.wanted.max(if self.in_positions { self.wanted } else { self.most });
         if games == 0 {
             return LATE / 5;
         }
-        let left = (most as f64 / games as f64 - 1.0).max(0.0) / 2.0;
+        let left = (self.least() as f64 / games as f64 - 1.0).max(0.0) / 2.0;
         Duration::from_secs_f64(
             (self.began.elapsed().as_secs_f64() * left).clamp(SOON.as_secs_f64(), LATE.as_secs_f64()),
         )
@@ -170,19 +176,19 @@ mod tests {
         config::Preset::Tiny.with(changes).expect("the overrides are good")
     }
 
-    fn size(changes: &[&str], model: u32, most: Option<u64>) -> Option<(u64, u64, bool)> {
-        Bound::new(&config(changes), model, most).map(|bound| (bound.wanted, bound.most, bound.in_positions))
+    fn size(changes: &[&str], model: u32, most: Option<u64>) -> Option<(u64, WindowLimit)> {
+        Bound::new(&config(changes), model, most).map(|bound| (bound.wanted, bound.limit))
     }
 
     #[test]
     fn bound_is_the_window_of_the_next_model() {
-        assert_eq!(size(&["window.games=200"], 3, None), Some((40, 200, false)));
-        assert_eq!(size(&["selfplay.first_games=70"], 0, None), Some((70, 200, false)));
-        assert_eq!(size(&["window.positions=900"], 3, None), Some((40, 900, true)));
+        assert_eq!(size(&["window.games=200"], 3, None), Some((40, WindowLimit::Games(200))));
+        assert_eq!(size(&["selfplay.first_games=70"], 0, None), Some((70, WindowLimit::Games(200))));
+        assert_eq!(size(&["window.positions=900"], 3, None), Some((40, WindowLimit::Positions(900))));
         let slow = ["window.games=100000", "window.growth=slow"];
-        assert_eq!(size(&slow, 3, None), Some((40, 80_000, false)));
-        assert_eq!(size(&slow, 30, None), Some((40, 100_000, false)));
-        assert_eq!(size(&[], 3, Some(90)), Some((40, 90, false)));
+        assert_eq!(size(&slow, 3, None), Some((40, WindowLimit::Games(80_000))));
+        assert_eq!(size(&slow, 30, None), Some((40, WindowLimit::Games(100_000))));
+        assert_eq!(size(&[], 3, Some(90)), Some((40, WindowLimit::Games(90))));
         assert_eq!(size(&[], 3, Some(0)), None);
     }
 

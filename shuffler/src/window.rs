@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashSet};
 
+use config::WindowLimit;
 use record::{GameId, GameSummary};
 use store::{FileRef, Rejected, StoreError, WindowSummary};
 
@@ -142,8 +143,8 @@ impl Window {
             positions: self.positions(),
             new_positions: self.new_positions(),
             duplicate_games: self.duplicates,
-            limit: self.limit.map_or(0, |limit| limit.size),
-            in_positions: self.limit.is_some_and(|limit| limit.in_positions),
+            limit: self.limit.map_or(0, |size| size.limit.size()),
+            in_positions: self.limit.is_some_and(|size| matches!(size.limit, WindowLimit::Positions(_))),
             calibration_fraction: calibration as f64 / self.positions().max(1) as f64,
         }
     }

@@ -1,14 +1,12 @@
 //! How large the window is.
 
-use config::{Growth, Window};
+use config::{Growth, Window, WindowLimit};
 
 /// What a window holds at most, and what it holds already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct WindowSize {
-    /// Games, or positions.
-    pub(crate) size: usize,
-    pub(crate) in_positions: bool,
-    used: usize,
+    pub(crate) limit: WindowLimit,
+    used: Played,
 }
 
 /// All games of a run without the validation set.
@@ -20,18 +18,15 @@ pub struct Played {
     pub positions: usize,
 }
 
-/// The newest games or positions, in the order of the window, that no window from now on reaches behind, where so many were played
-/// so far; and whether it is positions.
-pub fn window_reach(settings: &Window, played: Played) -> (usize, bool) {
-    let in_positions = settings.positions > 0;
-    let most = if in_positions { settings.positions } else { settings.games };
-    let reach = match settings.growth {
+/// The newest games or positions, in the order of the window, that no window from now on reaches behind, where so many
+/// were played so far.
+pub fn window_reach(settings: &Window, played: Played) -> WindowLimit {
+    match settings.growth {
         // A slow window may grow faster than games arrive, and then reaches further back from model to model.
-        Growth::None | Growth::Slow => most,
+        Growth::None | Growth::Slow => settings.full(),
         // It grows by less than what arrives, since its slope is at most 1: its oldest game never gets older.
-        Growth::PowerLaw => power_law(settings, if in_positions { played.positions } else { played.games }).min(most),
-    };
-    (reach, in_positions)
+        Growth::PowerLaw => grown(settings, played),
+    }
 }
 
 impl WindowSize {
@@ -41,25 +36,28 @@ impl WindowSize {
         generation: u32,
         played: impl FnOnce() -> Result<Played, E>,
     ) -> Result<WindowSize, E> {
-        let (most, in_positions) = settings.limit(generation - 1);
-        let size = match settings.growth {
-            Growth::None | Growth::Slow => most,
-            Growth::PowerLaw => {
-                let played = played()?;
-                power_law(settings, if in_positions { played.positions } else { played.games }).min(most)
-            }
+        let limit = match settings.growth {
+            Growth::None | Growth::Slow => settings.limit(generation - 1),
+            Growth::PowerLaw => grown(settings, played()?),
         };
-        Ok(WindowSize { size, in_positions, used: 0 })
+        Ok(WindowSize { limit, used: Played::default() })
     }
 
     pub(crate) fn is_full(&self) -> bool {
-        self.used >= self.size
+        self.limit.of(self.used.games, self.used.positions) >= self.limit.size()
     }
 
     /// Counts a game of so many positions.
     pub(crate) fn take(&mut self, positions: usize) {
-        self.used += if self.in_positions { positions } else { 1 };
+        self.used.games += 1;
+        self.used.positions += positions;
     }
+}
+
+/// The size of a window that grows by the power law, where so much was played.
+fn grown(settings: &Window, played: Played) -> WindowLimit {
+    let full = settings.full();
+    full.at_most(power_law(settings, full.of(played.games, played.positions)))
 }
 
 /// W(n) = (n^e − m^e) / (e·m^(e − 1)) · k + m, and n up to m: KataGo, `python/shuffle.py`, whose defaults are m = 250,000,
@@ -87,22 +85,25 @@ mod tests {
         Preset::Minigo.with(&overrides).unwrap().window
     }
 
-    fn size(settings: &Window, generation: u32, games: usize, positions: usize) -> (usize, bool) {
-        let limit = WindowSize::of(settings, generation, || Ok::<_, ()>(Played { games, positions })).unwrap();
-        (limit.size, limit.in_positions)
+    fn limit(settings: &Window, generation: u32, games: usize, positions: usize) -> WindowLimit {
+        WindowSize::of(settings, generation, || Ok::<_, ()>(Played { games, positions })).unwrap().limit
+    }
+
+    fn size(settings: &Window, generation: u32, games: usize) -> usize {
+        limit(settings, generation, games, 0).size()
     }
 
     #[test]
     fn window_has_its_size_from_the_beginning() {
-        assert_eq!(size(&settings(&["games=70"]), 1, 5, 900), (70, false));
-        assert_eq!(size(&settings(&["games=70", "positions=800"]), 9, 5, 900), (800, true));
+        assert_eq!(limit(&settings(&["games=70"]), 1, 5, 900), WindowLimit::Games(70));
+        assert_eq!(limit(&settings(&["games=70", "positions=800"]), 9, 5, 900), WindowLimit::Positions(800));
     }
 
     /// min(500k, (n + 5) · 10k), with n the model before: Minigo.
     #[test]
     fn slow_growth_is_minigos() {
         let settings = settings(&["growth=slow"]);
-        let sizes: Vec<usize> = [1, 2, 45, 46, 47, 1000].map(|generation| size(&settings, generation, 0, 0).0).to_vec();
+        let sizes: Vec<usize> = [1, 2, 45, 46, 47, 1000].map(|generation| size(&settings, generation, 0)).to_vec();
         assert_eq!(sizes, [50_000, 60_000, 490_000, 500_000, 500_000, 500_000]);
     }
 
@@ -120,8 +121,9 @@ mod tests {
             (10_000_000, 1.79e6),
             (100_000_000, 7.65e6),
         ] {
-            let (found, in_positions) = size(&settings, 3, 0, rows);
-            assert!(in_positions && (found as f64 / expected - 1.0).abs() < 0.006, "{rows}: {found}");
+            let found = limit(&settings, 3, 0, rows);
+            let is_near = |size: usize| (size as f64 / expected - 1.0).abs() < 0.006;
+            assert!(matches!(found, WindowLimit::Positions(size) if is_near(size)), "{rows}: {found:?}");
         }
     }
 
@@ -131,9 +133,9 @@ mod tests {
         for growth in ["growth=none", "growth=slow", "growth=power-law"] {
             let settings = settings(&["games=700000", growth]);
             for now in (0..100).map(|model| model * 20_000) {
-                let (reach, _) = window_reach(&settings, Played { games: now, positions: 0 });
+                let reach = window_reach(&settings, Played { games: now, positions: 0 }).size();
                 for later in (now..4_000_000).step_by(20_000) {
-                    let window = size(&settings, (later / 20_000) as u32 + 1, later, 0).0;
+                    let window = size(&settings, (later / 20_000) as u32 + 1, later);
                     assert!(window <= reach + (later - now), "{growth}: {window} of {later}, {reach} of {now}");
                 }
             }
@@ -144,14 +146,14 @@ mod tests {
     #[test]
     fn power_law_begins_at_its_start() {
         let settings = settings(&["growth=power-law", "growth_start=1500"]);
-        let sizes = [1_000, 1_500, 10_000, 100_000].map(|games| size(&settings, 3, games, 0).0);
+        let sizes = [1_000, 1_500, 10_000, 100_000].map(|games| size(&settings, 3, games));
         assert_eq!(sizes, [1_000, 1_500, 3_744, 14_727]);
     }
 
     #[test]
     fn power_law_starts_with_its_slope() {
         let settings = settings(&["growth=power-law"]);
-        let (before, after) = (size(&settings, 3, 250_000, 0).0, size(&settings, 3, 250_400, 0).0);
+        let (before, after) = (size(&settings, 3, 250_000), size(&settings, 3, 250_400));
         assert_eq!((before, after), (250_000, 250_159));
     }
 }

@@ -57,4 +57,4 @@ pub use search::{Algorithm, MOST_LEAVES, MOST_VISITS, Phase, Search};
 pub use section_sets::PlayConfig;
 pub use selfplay::Selfplay;
 pub use train::{Grow, LearningRate, Optimizer, PolicyTarget, RatePath, Train, ValueLoss};
-pub use window::{Growth, Window};
+pub use window::{Growth, Window, WindowLimit};

@@ -73,18 +73,32 @@ pub enum Growth {
     PowerLaw,
 }
 
+/// The largest size of a window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WindowLimit {
+    /// So many games.
+    Games(usize),
+    /// Whole games until they have so many positions.
+    Positions(usize),
+}
+
 impl Window {
-    /// The largest size of the window after a model, and whether it counts positions instead of games.
+    /// The size of the window when it no longer grows.
+    pub fn full(&self) -> WindowLimit {
+        match self.positions {
+            0 => WindowLimit::Games(self.games),
+            positions => WindowLimit::Positions(positions),
+        }
+    }
+
+    /// The largest size of the window after a model.
     ///
     /// The power law depends on what is played, and stays below this bound.
-    pub fn limit(&self, model: u32) -> (usize, bool) {
-        let in_positions = self.positions > 0;
-        let most = if in_positions { self.positions } else { self.games };
-        let size = match self.growth {
-            Growth::None | Growth::PowerLaw => most,
-            Growth::Slow => (model as usize + SLOW_OFFSET).saturating_mul(SLOW_STEP).min(most),
-        };
-        (size, in_positions)
+    pub fn limit(&self, model: u32) -> WindowLimit {
+        match self.growth {
+            Growth::None | Growth::PowerLaw => self.full(),
+            Growth::Slow => self.full().at_most((model as usize + SLOW_OFFSET).saturating_mul(SLOW_STEP)),
+        }
     }
 
     pub(crate) fn check(&self) -> Result<(), ConfigError> {
@@ -94,6 +108,32 @@ impl Window {
             self.policy_surprise_weight,
             "must be at most 1 together with window.value_surprise_weight",
         )
+    }
+}
+
+impl WindowLimit {
+    /// The number of games or positions.
+    pub fn size(self) -> usize {
+        match self {
+            WindowLimit::Games(size) | WindowLimit::Positions(size) => size,
+        }
+    }
+
+    /// Which of these two counts it bounds.
+    pub fn of<T>(self, games: T, positions: T) -> T {
+        match self {
+            WindowLimit::Games(_) => games,
+            WindowLimit::Positions(_) => positions,
+        }
+    }
+
+    /// The limit, or this size where it is less.
+    #[must_use]
+    pub fn at_most(self, size: usize) -> WindowLimit {
+        match self {
+            WindowLimit::Games(games) => WindowLimit::Games(games.min(size)),
+            WindowLimit::Positions(positions) => WindowLimit::Positions(positions.min(size)),
+        }
     }
 }
 

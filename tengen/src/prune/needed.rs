@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 use std::fmt;
 
-use config::{Growth, RunConfig};
+use config::{Growth, RunConfig, WindowLimit};
 use record::GameSummary;
 use shuffler::{Played, window_reach};
 use store::{Run, StoreError};
@@ -98,8 +98,8 @@ pub(super) fn needed(run: &Run, config: &RunConfig) -> Result<Needed, StoreError
     let mut all = played(run, config, pruned.games_before..u32::MAX)?;
     all.games += pruned.games as usize;
     all.positions += pruned.positions as usize;
-    let (reach, in_positions) = window_reach(&config.window, all);
-    let mut waiting = vec![(Reader::Window, reach)];
+    let reach = window_reach(&config.window, all);
+    let mut waiting = vec![(Reader::Window, reach.size())];
     if config.resign.calibration_fraction > 0.0 {
         waiting.push((Reader::Threshold, config.resign.games));
     }
@@ -120,7 +120,7 @@ pub(super) fn needed(run: &Run, config: &RunConfig) -> Result<Needed, StoreError
         }
         waiting.retain(|&(reader, enough)| {
             lower(model, reader);
-            seen.of(reader, in_positions) < enough
+            seen.of(reader, reach) < enough
         });
     }
     // There are not enough games for some reader.
@@ -146,10 +146,9 @@ impl Seen {
         }
     }
 
-    fn of(&self, reader: Reader, in_positions: bool) -> usize {
+    fn of(&self, reader: Reader, window: WindowLimit) -> usize {
         match reader {
-            Reader::Window if in_positions => self.played.positions,
-            Reader::Window => self.played.games,
+            Reader::Window => window.of(self.played.games, self.played.positions),
             Reader::Threshold => self.calibration,
             Reader::Holdout => self.holdout,
             Reader::Workers | Reader::Shards | Reader::Unfinished => usize::MAX,
