@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use play::Seed;
+use play::GameRng;
 use ratings::pairing::{InFlight, Knowledge, Objective, Reason, by_age};
 use ratings::{PairResults, Ratings};
 
@@ -75,7 +75,7 @@ impl Ladder {
     }
 
     /// The two models, by number, whose games tell most of all ratings and of the newest model minus the oldest.
-    pub(crate) fn choose(&self, games: usize, rng: &mut Seed) -> Option<(u32, u32, Reason)> {
+    pub(crate) fn choose(&self, games: usize, rng: &mut GameRng) -> Option<(u32, u32, Reason)> {
         let takes_part = |one: usize, other: usize| self.ages[one].is_some() && self.ages[other].is_some();
         let cost = |one: usize, other: usize| if takes_part(one, other) { 1.0 } else { f64::INFINITY };
         let knowledge = Knowledge {

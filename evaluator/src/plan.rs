@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 
 use config::{Pairing, PlayerId};
-use play::{Seed, game_seed};
+use play::{GameRng, game_seed};
 use rand::SeedableRng;
 use runtime::{Step, Waiting};
 use store::Pairing as Planned;
@@ -195,7 +195,7 @@ fn planned(rated: &RatedRun, newest: u32, turn: usize, margin: Option<f64>) -> R
     let games = rated.config().evaluate.games_per_pair;
     // The turn and not the number of games so far: the choice depends on results, and not on other evaluators.
     let index = u64::from(newest) << 32 | turn as u64;
-    let mut rng = Seed::seed_from_u64(game_seed(rated.config().seed, "ladder", "pair", index));
+    let mut rng = GameRng::seed_from_u64(game_seed(rated.config().seed, "ladder", "pair", index));
     let bridge = if margin.is_some() { ladder.bridge(&rated.unpaired()?) } else { None };
     let chosen = || ladder.choose(games, &mut rng).map(|(first, second, reason)| (first, second, reason.to_string()));
     let bridged = bridge.map(|(first, second)| (first, second, "between two models that are far apart".to_owned()));

@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use go::Game;
 use mcts::{Evaluator, Settings};
-use play::{BatchedGame, Budget, SearchDriver, Seed, generator};
+use play::{BatchedGame, Budget, GameRng, SearchDriver, generator};
 
 use crate::analysis_options::AnalysisOptions;
 use crate::queue::{Event, Job, TaskId};
@@ -22,7 +22,7 @@ pub(crate) struct Running {
     driver: SearchDriver,
     /// Bytes of the tree above which the search stops.
     largest: usize,
-    rng: Seed,
+    rng: GameRng,
     /// When it began, later by the time in which it was paused.
     began: Instant,
     /// Since when more urgent tasks pause it.

@@ -171,7 +171,7 @@ mod tests {
 
     use super::*;
     use crate::batches::tests::FailsOnce;
-    use crate::{RandomModel, Seed};
+    use crate::{GameRng, RandomModel};
 
     const BYTES: usize = 1 << 20;
 
@@ -308,7 +308,7 @@ mod tests {
     /// With captures, so that older boards have stones that newer ones have not.
     #[test]
     fn keys_of_images_are_equal_when_they_look_the_same() {
-        let (mut rng, mut keys, mut captured) = (Seed::seed_from_u64(1), BTreeSet::new(), 0);
+        let (mut rng, mut keys, mut captured) = (GameRng::seed_from_u64(1), BTreeSet::new(), 0);
         let mut games = Symmetry::ALL.map(|symmetry| (symmetry, Game::new(size())));
         for _ in 0..1000 {
             let mv = Move::from_index(size(), rng.random_range(0..size().moves())).expect("an index of a move");

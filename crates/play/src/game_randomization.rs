@@ -5,7 +5,7 @@ use mcts::math::double::{ln, ln_1p};
 use mcts::sample;
 use rand::RngExt;
 
-use crate::Seed;
+use crate::GameRng;
 use crate::seed::{finish, generator};
 
 /// What makes a game different from the one before it.
@@ -45,7 +45,7 @@ fn komi(mean: f32, shift: f32, area: usize) -> f32 {
 }
 
 /// A number of moves with this mean, from the geometric distribution: (1 + mean)^-1·(mean/(1 + mean))^n.
-fn plies(mean: f32, rng: &mut Seed) -> usize {
+fn plies(mean: f32, rng: &mut GameRng) -> usize {
     // An exponential number rounded down; 1 - u is never 0.
     let u = f64::from(1.0 - rng.random::<f32>());
     if mean > 0.0 { (ln(u) / -ln_1p(1.0 / f64::from(mean))) as usize } else { 0 }

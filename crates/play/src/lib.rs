@@ -30,6 +30,6 @@ pub use instrumented::{EvaluatorCounts, EvaluatorStats, Instrumented};
 pub use matches::{By, Finish, Match, MatchSpec, Side, Void};
 pub use scheduler::{BatchedGame, run};
 pub use search_driver::{Budget, SearchDriver};
-pub use seed::{Seed, game_seed, generator};
+pub use seed::{GameRng, game_seed, generator};
 pub use selfplay::{Selfplay, SelfplaySpec};
 pub use stored::{EvaluationStore, Stored};

@@ -7,7 +7,7 @@ use record::{GameRecord, SearchKind, Turn};
 
 use crate::external_player::{ExternalPlayer, PlayerError, Response};
 use crate::opening::opening;
-use crate::seed::{Seed, game_seed, generator};
+use crate::seed::{GameRng, game_seed, generator};
 use crate::termination::{Ending, GameHeader, finished, searched};
 use crate::{BatchedGame, Budget, SearchDriver};
 
@@ -112,7 +112,7 @@ impl Side {
 #[derive(Debug)]
 pub struct Match {
     spec: MatchSpec,
-    rng: Seed,
+    rng: GameRng,
     game: Game,
     /// Black's and White's.
     seats: [Seat; 2],

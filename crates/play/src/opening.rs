@@ -3,10 +3,10 @@
 use go::{Game, Move, Point, PointSet};
 use rand::RngExt;
 
-use crate::Seed;
+use crate::GameRng;
 
 /// Plays `moves` random legal moves, off the edge where possible.
-pub(crate) fn opening(mut game: Game, moves: usize, rng: &mut Seed) -> Game {
+pub(crate) fn opening(mut game: Game, moves: usize, rng: &mut GameRng) -> Game {
     let size = game.size();
     let on_edge = |point: Point| {
         let last = size.side() - 1;

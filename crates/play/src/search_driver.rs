@@ -5,7 +5,7 @@ use half::bf16;
 use mcts::{Avoid, Draw, Evaluator, Exploration, Leaf, Request, Search, Selected, Settings, Ticket, math};
 use rand::RngExt;
 
-use crate::Seed;
+use crate::GameRng;
 
 /// Selections between two calls of the `stop` of [`SearchDriver::submit_until`]: some milliseconds on 19x19.
 const STEP: u32 = 128;
@@ -98,7 +98,7 @@ impl SearchDriver {
     }
 
     /// Submits the leaves of one round. A round whose evaluations are all ready is taken at once, and the next begins.
-    pub fn submit(&mut self, evaluator: &mut dyn Evaluator, rng: &mut Seed) {
+    pub fn submit(&mut self, evaluator: &mut dyn Evaluator, rng: &mut GameRng) {
         self.submit_until(evaluator, rng, &mut |_| false);
     }
 
@@ -109,7 +109,7 @@ impl SearchDriver {
     pub fn submit_until(
         &mut self,
         evaluator: &mut dyn Evaluator,
-        rng: &mut Seed,
+        rng: &mut GameRng,
         stop: &mut dyn FnMut(&Search) -> bool,
     ) {
         let mut selections = 0_u32;
@@ -132,7 +132,7 @@ impl SearchDriver {
     fn submit_round(
         &mut self,
         evaluator: &mut dyn Evaluator,
-        rng: &mut Seed,
+        rng: &mut GameRng,
         stop: &mut dyn FnMut(&Search) -> bool,
     ) -> bool {
         self.prepare_root(rng);
@@ -163,7 +163,7 @@ impl SearchDriver {
     }
 
     /// Begins the search of this move as soon as the root has priors.
-    fn prepare_root(&mut self, rng: &mut Seed) {
+    fn prepare_root(&mut self, rng: &mut GameRng) {
         if self.prior_entropy.is_none() && self.search.is_expanded() {
             self.prior_entropy = Some(self.search.prior_entropy());
             let size = self.search.game().size();
@@ -248,7 +248,7 @@ mod tests {
     /// Random positions of 12 stones.
     fn games() -> impl Iterator<Item = Game> {
         (0..100).map(|seed| {
-            let (mut rng, mut game) = (Seed::seed_from_u64(seed), Game::new(Size::new(9).unwrap()));
+            let (mut rng, mut game) = (GameRng::seed_from_u64(seed), Game::new(Size::new(9).unwrap()));
             while game.turn() < 12 {
                 let point = Point::from_index(game.size(), rng.random_range(0..81)).unwrap();
                 // An occupied point is drawn again.
@@ -315,7 +315,7 @@ mod tests {
                 let budget = Budget { visits: 2, leaves: 1 };
                 let driver = SearchDriver::new(game.clone(), settings, budget, None);
                 let mut driver = if alike { driver.seeing_images_alike() } else { driver };
-                let (mut network, mut rng) = (Noting(Vec::new()), Seed::seed_from_u64(seed));
+                let (mut network, mut rng) = (Noting(Vec::new()), GameRng::seed_from_u64(seed));
                 driver.submit(&mut network, &mut rng);
                 network.0[0]
             };

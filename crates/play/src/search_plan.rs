@@ -5,7 +5,7 @@ use mcts::Exploration;
 use rand::RngExt;
 use record::SearchKind;
 
-use crate::Seed;
+use crate::GameRng;
 
 /// How one move is to be found.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -52,7 +52,7 @@ impl SearchPlanner {
     ///
     /// Playout-cap randomisation (Wu 2019, section 3.1): a share of the searches is full; the others are fast and
     /// without any exploration, since they yield no examples and the game should continue well.
-    pub(crate) fn next(&self, turns: usize, rng: &mut Seed) -> SearchPlan {
+    pub(crate) fn next(&self, turns: usize, rng: &mut GameRng) -> SearchPlan {
         if turns < self.opening {
             return self.drawn;
         }

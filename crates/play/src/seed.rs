@@ -4,7 +4,7 @@ use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// The generator of one game. Its stream is fixed by its authors and does not change between releases.
-pub type Seed = Xoshiro256PlusPlus;
+pub type GameRng = Xoshiro256PlusPlus;
 
 /// The seed of one game of a series: the `index`-th game that `worker` plays with `model` in a run.
 ///
@@ -28,8 +28,8 @@ pub(crate) fn finish(mut z: u64) -> u64 {
 }
 
 /// The generator that a seed starts.
-pub fn generator(seed: u64) -> Seed {
-    Seed::seed_from_u64(seed)
+pub fn generator(seed: u64) -> GameRng {
+    GameRng::seed_from_u64(seed)
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use crate::calibration_games::CalibrationGames;
 use crate::game_randomization::GameRandomization;
 use crate::opening::opening;
 use crate::search_plan::{SearchPlan, SearchPlanner};
-use crate::seed::{Seed, finish, game_seed, generator, seed_from};
+use crate::seed::{GameRng, finish, game_seed, generator, seed_from};
 use crate::termination::{Ending, GameHeader, finished, searched};
 use crate::{BatchedGame, Budget, SearchDriver};
 
@@ -79,7 +79,7 @@ impl SelfplaySpec {
 #[derive(Debug)]
 pub struct Selfplay {
     spec: SelfplaySpec,
-    rng: Seed,
+    rng: GameRng,
     driver: SearchDriver,
     /// How the present move is being found.
     plan: SearchPlan,
@@ -100,7 +100,7 @@ impl Selfplay {
     }
 
     /// A game after these turns, whose present move was not searched yet.
-    fn set_up(spec: SelfplaySpec, board: Game, turns: Vec<Turn>, mut rng: Seed) -> Selfplay {
+    fn set_up(spec: SelfplaySpec, board: Game, turns: Vec<Turn>, mut rng: GameRng) -> Selfplay {
         let plan = spec.planner.next(turns.len(), &mut rng);
         let budget = Budget { visits: plan.visits, leaves: spec.leaves };
         let driver = SearchDriver::new(board, spec.settings, budget, plan.exploration).seeing_images_alike();

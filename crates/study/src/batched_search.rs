@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use go::Game;
 use mcts::{Evaluator, Exploration, Settings};
-use play::{BatchedGame, Budget, SearchDriver, Seed, game_seed, generator};
+use play::{BatchedGame, Budget, GameRng, SearchDriver, game_seed, generator};
 use runtime::Progress;
 
 /// Positions that are evaluated together.
@@ -52,7 +52,7 @@ struct Position {
     index: usize,
     /// `None` when its budget is spent.
     driver: Option<SearchDriver>,
-    rng: Seed,
+    rng: GameRng,
 }
 
 impl BatchedGame for Position {

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use config::{ModelId, PlayerId};
 use gtp::engines::Engine;
-use play::{Seed, game_seed};
+use play::{GameRng, game_seed};
 use rand::SeedableRng;
 use ratings::PairResults;
 use ratings::pairing::{self, Choice, InFlight, Knowledge, Objective, Reason};
@@ -57,7 +57,7 @@ impl Arena {
         // The games so far are part of the seed, so that the same knowledge gives another choice when something is new;
         // so is the worker, so that several at once share near-ties among them.
         let mut rng =
-            Seed::seed_from_u64(game_seed(self.config().seed, &self.resources.worker, "pair", pool.games() as u64));
+            GameRng::seed_from_u64(game_seed(self.config().seed, &self.resources.worker, "pair", pool.games() as u64));
         let games = u32::try_from(self.config().evaluate.games_per_pair).unwrap_or(u32::MAX);
         let in_flight = self.in_flight(&results)?;
         let players: Vec<Option<PlayerId>> = results.players().iter().map(|name| name.parse().ok()).collect();
@@ -243,7 +243,7 @@ pub(crate) fn draw_free(
     knowledge: &Knowledge,
     objective: Objective,
     is_free: &dyn Fn(usize, usize) -> bool,
-    rng: &mut Seed,
+    rng: &mut GameRng,
 ) -> Option<Choice> {
     (0..DRAWS)
         .map_while(|_| pairing::pairs(knowledge, objective, 1, rng).pop())

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use play::Seed;
+use play::GameRng;
 use rand::{RngExt, SeedableRng};
 use record::statistics::expected_score;
 use record::{GameId, GameRecord, Outcome, synthetic};
@@ -56,7 +56,7 @@ struct Simulation {
     steps: BTreeMap<(u64, usize), Step>,
     playing: Vec<Claim>,
     played: BTreeSet<GameId>,
-    random: Seed,
+    random: GameRng,
     found: Found,
 }
 
@@ -73,7 +73,7 @@ impl Simulation {
             arena.resources.worker = worker.to_string();
             arena
         });
-        let mut random = Seed::seed_from_u64(seed);
+        let mut random = GameRng::seed_from_u64(seed);
         // All are started at once, within ten seconds.
         let steps = (0..EVALUATORS).map(|worker| ((random.random_range(0..10_000), worker), Step::Choose)).collect();
         let arenas = arenas.collect();

@@ -89,7 +89,7 @@ impl Simulation {
 
     fn game(&self, [first, second]: [&PlayerId; 2], number: u64) -> GameRecord {
         let (first, second) = (first.to_string(), second.to_string());
-        let mut random = Seed::seed_from_u64(game_seed(self.seed, &first, &second, number));
+        let mut random = GameRng::seed_from_u64(game_seed(self.seed, &first, &second, number));
         let id = GameId::of(&first, &second, "", number);
         let [black, white] = if number.is_multiple_of(2) { [first, second] } else { [second, first] };
         let lead = strength(&black) - strength(&white);

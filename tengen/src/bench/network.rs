@@ -281,7 +281,7 @@ struct Games {
     size: Size,
     move_limit: usize,
     games: Vec<Game>,
-    rng: play::Seed,
+    rng: play::GameRng,
 }
 
 impl Games {

@@ -6,7 +6,7 @@ use anyhow::anyhow;
 use config::{Preset, RunConfig};
 use go::{Game, Move, Size};
 use mcts::{Evaluator, Settings, choice};
-use play::{Budget, SearchDriver, Seed, Uniform, generator};
+use play::{Budget, GameRng, SearchDriver, Uniform, generator};
 use runtime::Classify;
 use serde::Serialize;
 
@@ -78,7 +78,7 @@ struct UniformGame {
     budget: Budget,
     driver: SearchDriver,
     model: Uniform,
-    rng: Seed,
+    rng: GameRng,
 }
 
 impl UniformGame {

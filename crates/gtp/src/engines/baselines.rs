@@ -2,7 +2,7 @@
 
 use config::EngineName;
 use go::{Color, Game, Move, Point, PointSet};
-use play::{ExternalPlayer, PlayerError, Response, Seed, generator};
+use play::{ExternalPlayer, GameRng, PlayerError, Response, generator};
 use rand::RngExt;
 
 /// A weak player.
@@ -29,7 +29,7 @@ impl Baseline {
         Baseline::ALL.into_iter().find(|baseline| baseline.name() == name.as_str())
     }
 
-    fn choose(self, game: &Game, rng: &mut Seed) -> Move {
+    fn choose(self, game: &Game, rng: &mut GameRng) -> Move {
         match self {
             Baseline::Random => random_move(game, rng),
             Baseline::Captures => capturing_move(game, rng),
@@ -41,7 +41,7 @@ impl Baseline {
 #[derive(Debug)]
 pub(crate) struct BaselinePlayer {
     baseline: Baseline,
-    rng: Seed,
+    rng: GameRng,
     reply: Option<Response>,
 }
 
@@ -67,11 +67,11 @@ impl ExternalPlayer for BaselinePlayer {
 }
 
 /// A legal point that is no one-point eye of the player to move, all alike; a pass when there is none.
-pub(crate) fn random_move(game: &Game, rng: &mut Seed) -> Move {
+pub(crate) fn random_move(game: &Game, rng: &mut GameRng) -> Move {
     drawn(sensible(game), rng)
 }
 
-fn capturing_move(game: &Game, rng: &mut Seed) -> Move {
+fn capturing_move(game: &Game, rng: &mut GameRng) -> Move {
     let mut best = (0, PointSet::default());
     let (mut saving, mut safe) = (PointSet::default(), PointSet::default());
     let endangered = in_atari(game, game.to_move());
@@ -105,7 +105,7 @@ fn sensible(game: &Game) -> PointSet {
     game.legal_points().iter().filter(|&point| !eye(point)).collect()
 }
 
-fn drawn(points: PointSet, rng: &mut Seed) -> Move {
+fn drawn(points: PointSet, rng: &mut GameRng) -> Move {
     let points: Vec<Point> = points.iter().collect();
     if points.is_empty() { Move::Pass } else { Move::Play(points[rng.random_range(0..points.len())]) }
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use go::{Color, Game, Move, Size};
-use play::{ExternalPlayer, PlayerError, Response, Seed, generator};
+use play::{ExternalPlayer, GameRng, PlayerError, Response, generator};
 use rand::RngExt;
 
 use super::baselines::random_move;
@@ -30,7 +30,7 @@ pub(crate) struct GtpPlayer {
     /// What it says at once, because it is not the program that has to find it.
     reply: Option<Response>,
     random_moves: f64,
-    rng: Seed,
+    rng: GameRng,
 }
 
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use go::{Game, Move, Scoring};
 use mcts::{Algorithm, EvaluateError, Evaluator, LARGEST_TREE, Search, Settings};
-use play::{Budget, SearchDriver, Seed, generator};
+use play::{Budget, GameRng, SearchDriver, generator};
 
 use super::player::{Decision, Player, PlayerError, Task, Watch};
 use super::playouts;
@@ -36,7 +36,7 @@ pub struct EngineOptions {
 pub struct EnginePlayer {
     model: Box<dyn Evaluator>,
     options: EngineOptions,
-    rng: Seed,
+    rng: GameRng,
     open: Option<Open>,
     book: Option<Box<OpeningBook>>,
 }
@@ -56,7 +56,7 @@ struct Open {
 impl EnginePlayer {
     /// A model that plays with these options; `rng` draws the symmetries of its evaluations. The model takes as many
     /// positions at a time as `options` has leaves, and at least [`WIDTH`](super::WIDTH).
-    pub fn new(model: Box<dyn Evaluator>, options: EngineOptions, rng: Seed) -> EnginePlayer {
+    pub fn new(model: Box<dyn Evaluator>, options: EngineOptions, rng: GameRng) -> EnginePlayer {
         EnginePlayer { model, options, rng, open: None, book: None }
     }
 

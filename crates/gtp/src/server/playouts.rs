@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use go::{Color, Game, Move, Point, PointSet, Position, Scoring};
 use mcts::choice::draw_from;
 use mcts::{Draw, Evaluator, Request, Ticket};
-use play::Seed;
+use play::GameRng;
 use rand::RngExt;
 
 use super::PlayerError;
@@ -32,7 +32,7 @@ pub fn play_on(
     model: &mut dyn Evaluator,
     scoring: Scoring,
     komi: f32,
-    rng: &mut Seed,
+    rng: &mut GameRng,
 ) -> Result<Vec<Game>, PlayerError> {
     let until = Instant::now() + PATIENCE;
     let mut ends = Vec::with_capacity(GAMES);
@@ -61,7 +61,7 @@ fn policies(
     games: &[Game],
     model: &mut dyn Evaluator,
     komi: f32,
-    rng: &mut Seed,
+    rng: &mut GameRng,
 ) -> Result<Vec<Vec<f32>>, PlayerError> {
     let tickets: Vec<Ticket> =
         games.iter().map(|game| model.submit(Request { game, komi, draw: Draw::new(rng.random()) })).collect();
@@ -70,7 +70,7 @@ fn policies(
 }
 
 /// A move drawn from the policy; a pass when there is nothing sensible to play.
-fn choose(game: &mut Game, mut policy: Vec<f32>, scoring: Scoring, rng: &mut Seed) -> Move {
+fn choose(game: &mut Game, mut policy: Vec<f32>, scoring: Scoring, rng: &mut GameRng) -> Move {
     let size = game.size();
     let decided = if scoring == Scoring::PassAlive { game.pass_alive().both() } else { PointSet::EMPTY };
     let open = game.legal_points() - decided;

@@ -8,7 +8,7 @@ use config::RunConfig;
 use go::{Color, Game, Move, Size};
 use mcts::{EvaluateError, Evaluation, Evaluator, Exploration, Request, Settings, Ticket, Tickets, Value};
 use play::{
-    Budget, By, EvaluatorStats, Instrumented, Match, MatchSpec, RandomModel, SearchDriver, Seed, Selfplay,
+    Budget, By, EvaluatorStats, GameRng, Instrumented, Match, MatchSpec, RandomModel, SearchDriver, Selfplay,
     SelfplaySpec, Side, Uniform, run,
 };
 use rand::SeedableRng;
@@ -57,7 +57,7 @@ fn noise_is_mixed_into_the_priors_once_per_move_and_also_in_a_reused_tree() {
     let exploration = Exploration::new(&config.selfplay, 25);
     let game = Game::new(Size::new(5).expect("a size"));
     let mut driver = SearchDriver::new(game, settings, Budget { visits: 30, leaves: 1 }, Some(exploration));
-    let (mut model, mut rng) = (Uniform::new(), Seed::seed_from_u64(1));
+    let (mut model, mut rng) = (Uniform::new(), GameRng::seed_from_u64(1));
     for turn in 0..4 {
         let mut seen: Vec<f32> = Vec::new();
         while !driver.is_done() {
@@ -168,7 +168,7 @@ fn fast_searches_have_no_noise_whatever_came_before() {
     let exploration = Exploration::new(&config.selfplay, 25);
     let game = Game::new(Size::new(5).expect("a size"));
     let mut driver = SearchDriver::new(game, settings, Budget { visits: 30, leaves: 2 }, Some(exploration));
-    let (mut model, mut rng) = (Uniform::new(), Seed::seed_from_u64(1));
+    let (mut model, mut rng) = (Uniform::new(), GameRng::seed_from_u64(1));
     for turn in 0..6 {
         let noisy = turn % 2 == 0;
         driver.begin(30, noisy.then_some(exploration));

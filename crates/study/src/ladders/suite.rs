@@ -3,7 +3,7 @@
 use std::fmt;
 
 use go::{Color, Game, Move, Point, Size, Symmetry};
-use play::{Seed, generator};
+use play::{GameRng, generator};
 use rand::RngExt;
 
 use super::reader::{Fate, Reader};
@@ -101,7 +101,7 @@ pub(crate) fn make(size: Size, count: usize) -> Option<Vec<Ladder>> {
 }
 
 /// A random position, if it is of the requested kind.
-fn attempt(size: Size, kind: Kind, rng: &mut Seed) -> Option<Ladder> {
+fn attempt(size: Size, kind: Kind, rng: &mut GameRng) -> Option<Ladder> {
     let pattern = Pattern::random(size, rng)?;
     let hunter = if rng.random() { Color::Black } else { Color::White };
     let mut game = pattern.play(size, hunter, rng)?;
@@ -129,7 +129,7 @@ struct Pattern {
 
 impl Pattern {
     /// Near a corner, for the ladder to have a way to go.
-    fn random(size: Size, rng: &mut Seed) -> Option<Pattern> {
+    fn random(size: Size, rng: &mut GameRng) -> Option<Pattern> {
         let room = 1..=(size.side() / 4).max(1);
         let at = (rng.random_range(room.clone()), rng.random_range(room));
         let symmetry = Symmetry::ALL[rng.random_range(0..8)];
@@ -141,7 +141,7 @@ impl Pattern {
     }
 
     /// A point away from the pattern, where a stone may break the ladder or not.
-    fn elsewhere(&self, size: Size, rng: &mut Seed) -> Option<Point> {
+    fn elsewhere(&self, size: Size, rng: &mut GameRng) -> Option<Point> {
         let (row, column) = (rng.random_range(0..size.side()), rng.random_range(0..size.side()));
         let near = |at: usize, from: usize| (from.saturating_sub(1)..from + 5).contains(&at);
         let far = !(near(row, self.at.0) && near(column, self.at.1));
@@ -150,7 +150,7 @@ impl Pattern {
 
     /// Plays the stones in some order, Black first, so that the hunter is to move: the hunted side has as many stones
     /// elsewhere as that takes.
-    fn play(&self, size: Size, hunter: Color, rng: &mut Seed) -> Option<Game> {
+    fn play(&self, size: Size, hunter: Color, rng: &mut GameRng) -> Option<Game> {
         let more = if hunter == Color::Black { 2 } else { 3 };
         let mut hunted = vec![self.hunted];
         for _ in 0..more {

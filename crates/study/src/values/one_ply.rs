@@ -7,7 +7,7 @@ use std::fmt;
 use config::RunConfig;
 use go::{Game, Move};
 use mcts::{Draw, Evaluator, Request, Settings, Value};
-use play::{Budget, Seed, game_seed, generator};
+use play::{Budget, GameRng, game_seed, generator};
 use rand::RngExt;
 use record::DeepPosition;
 use record::statistics::wilson;
@@ -96,7 +96,7 @@ fn best(
     game: &Game,
     moves: &[Move],
     model: &mut dyn Evaluator,
-    rng: &mut Seed,
+    rng: &mut GameRng,
 ) -> anyhow::Result<Move> {
     let after = |&mv: &Move| {
         let mut game = game.clone();
