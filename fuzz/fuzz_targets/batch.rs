@@ -17,7 +17,7 @@ fuzz_target!(|bytes: &[u8]| {
         for side in [5, 9, 19] {
             let packing = inputs.packing(Size::new(side).expect("5, 9 and 19 are sizes"));
             if batch.check(&packing).is_ok() {
-                let mut planes = vec![0; batch.positions * packing.planes()];
+                let mut planes = vec![0; batch.positions * packing.plane_bytes()];
                 packing.unpack(&batch.bits, &batch.scalars, &mut planes);
                 assert!(packing.can_pack(&planes));
             }

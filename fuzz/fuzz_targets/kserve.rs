@@ -15,7 +15,7 @@ fuzz_target!(|bytes: &[u8]| {
             let size = Size::new(side).expect("5, 9 and 19 are sizes");
             let packing = inputs.packing(size);
             if let Ok(input) = KserveInput::read(&request, size, &packing, 64) {
-                let mut planes = vec![0; input.positions * packing.planes()];
+                let mut planes = vec![0; input.positions * packing.plane_bytes()];
                 packing.unpack(&input.bits, &input.scalars, &mut planes);
             }
         }

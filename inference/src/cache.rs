@@ -227,7 +227,7 @@ impl Cache {
         let network = Network::new(id, digest, opened, bytes);
         let moves = network.shape.size.moves();
         network.with_session(|session| {
-            let planes = vec![0; session.rows(self.batch) * network.packing.planes()];
+            let planes = vec![0; session.rows(self.batch) * network.packing.plane_bytes()];
             session.evaluate(&planes, &mut vec![0.0; self.batch * moves], &mut vec![0.0; self.batch])
         })?;
         Ok(network)

@@ -74,7 +74,7 @@ impl Buffers {
         let network = &first.network;
         let moves = network.shape.size.moves();
         network.with_session(|session| {
-            let (len, all) = (network.packing.planes(), session.rows(positions));
+            let (len, all) = (network.packing.plane_bytes(), session.rows(positions));
             grow(&mut self.planes, all * len);
             grow(&mut self.policies, positions * moves);
             grow(&mut self.values, positions);
@@ -95,7 +95,7 @@ impl Buffers {
         let packing = &network.packing;
         let mut rest = self.planes.as_mut_slice();
         for (job, rows) in rows {
-            let (planes, after) = rest.split_at_mut(rows.len() * packing.planes());
+            let (planes, after) = rest.split_at_mut(rows.len() * packing.plane_bytes());
             // The form of the planes is that of the batch.
             let of_one = job.batch.bits.len() / job.batch.positions;
             let bits = &job.batch.bits[rows.start * of_one..rows.end * of_one];
@@ -166,7 +166,7 @@ mod tests {
             model,
             positions: 2,
             deadline: None,
-            bits: vec![0; 2 * network.packing.bits()].into(),
+            bits: vec![0; 2 * network.packing.bit_bytes()].into(),
             scalars: vec![0; 2 * network.packing.scalars()].into(),
             answers: Encoding::F32,
             priority: Priority::Selfplay,

@@ -68,7 +68,7 @@ fn tritonclient_gets_the_outputs_of_the_local_network() {
     let (mut policies, mut values) = (vec![0.0; POSITIONS * shape.size.moves()], vec![0.0; POSITIONS]);
     model.session().evaluate(&planes, &mut policies, &mut values).unwrap();
     let packing = shape.inputs.packing(shape.size);
-    let packed = planes.chunks_exact(packing.planes()).flat_map(|row| {
+    let packed = planes.chunks_exact(packing.plane_bytes()).flat_map(|row| {
         let (mut bits, mut scalars) = (Vec::new(), Vec::new());
         packing.pack(row, &mut bits, &mut scalars);
         [bits, scalars].concat()

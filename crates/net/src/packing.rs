@@ -48,18 +48,18 @@ impl Packing {
     }
 
     /// Bytes of bits for each position: a bit for each point of each plane.
-    pub fn bits(&self) -> usize {
+    pub fn bit_bytes(&self) -> usize {
         self.runs().map(|run| run.len().div_ceil(8)).iter().sum()
     }
 
     /// The same in the dense form, where there is one.
-    pub fn dense_bits(&self) -> usize {
-        if self.has_dense { dense::len(self.planes, self.area) } else { self.bits() }
+    pub fn dense_bit_bytes(&self) -> usize {
+        if self.has_dense { dense::len(self.planes, self.area) } else { self.bit_bytes() }
     }
 
     /// Whether so many bytes are the bits of these positions, in either form.
     pub fn is_length(&self, bits: usize, positions: usize) -> bool {
-        [self.bits(), self.dense_bits()].into_iter().any(|of_one| positions.checked_mul(of_one) == Some(bits))
+        [self.bit_bytes(), self.dense_bit_bytes()].into_iter().any(|of_one| positions.checked_mul(of_one) == Some(bits))
     }
 
     /// Scalars of each position, one byte each.
@@ -68,7 +68,7 @@ impl Packing {
     }
 
     /// Bytes of the planes of each position.
-    pub fn planes(&self) -> usize {
+    pub fn plane_bytes(&self) -> usize {
         self.planes * self.area
     }
 
@@ -85,7 +85,7 @@ impl Packing {
             self.runs().into_iter().all(|run| planes[run].iter().all(|&byte| byte <= 1))
                 && constant.all(|plane| plane.iter().all(|&byte| byte == plane[0]))
         };
-        planes.len().is_multiple_of(self.planes()) && planes.chunks_exact(self.planes()).all(is_fine)
+        planes.len().is_multiple_of(self.plane_bytes()) && planes.chunks_exact(self.plane_bytes()).all(is_fine)
     }
 
     /// Appends the bits and the scalars of positions, given as their planes one after the other.
@@ -93,11 +93,15 @@ impl Packing {
     /// # Panics
     /// When `planes` are not those of whole positions.
     pub fn pack(&self, planes: &[u8], bits: &mut Vec<u8>, scalars: &mut Vec<u8>) {
-        assert!(planes.len().is_multiple_of(self.planes()), "a position has {} bytes of planes", self.planes());
-        let positions = planes.len() / self.planes();
-        bits.reserve(positions * self.bits());
+        assert!(
+            planes.len().is_multiple_of(self.plane_bytes()),
+            "a position has {} bytes of planes",
+            self.plane_bytes()
+        );
+        let positions = planes.len() / self.plane_bytes();
+        bits.reserve(positions * self.bit_bytes());
         scalars.reserve(positions * self.scalars());
-        for planes in planes.chunks_exact(self.planes()) {
+        for planes in planes.chunks_exact(self.plane_bytes()) {
             for run in self.runs() {
                 pack(&planes[run], bits);
             }
@@ -110,13 +114,17 @@ impl Packing {
     /// # Panics
     /// When `planes` are not those of whole positions.
     pub fn pack_densely(&self, planes: &[u8], bits: &mut Vec<u8>, scalars: &mut Vec<u8>) {
-        assert!(planes.len().is_multiple_of(self.planes()), "a position has {} bytes of planes", self.planes());
-        let positions = planes.len() / self.planes();
+        assert!(
+            planes.len().is_multiple_of(self.plane_bytes()),
+            "a position has {} bytes of planes",
+            self.plane_bytes()
+        );
+        let positions = planes.len() / self.plane_bytes();
         let (bits_before, scalars_before) = (bits.len(), scalars.len());
-        bits.reserve(positions * self.dense_bits());
+        bits.reserve(positions * self.dense_bit_bytes());
         scalars.reserve(positions * self.scalars());
         let fits = self.has_dense
-            && planes.chunks_exact(self.planes()).all(|planes| {
+            && planes.chunks_exact(self.plane_bytes()).all(|planes| {
                 scalars.extend(self.constant(planes));
                 dense::pack(planes, self.area, bits)
             });
@@ -136,14 +144,14 @@ impl Packing {
     /// # Panics
     /// When the lengths do not fit together.
     pub fn unpack(&self, bits: &[u8], scalars: &[u8], planes: &mut [u8]) {
-        let positions = planes.len() / self.planes();
-        assert_eq!(planes.len(), positions * self.planes(), "space for whole positions");
+        let positions = planes.len() / self.plane_bytes();
+        assert_eq!(planes.len(), positions * self.plane_bytes(), "space for whole positions");
         assert!(self.is_length(bits.len(), positions), "bits of {positions} positions");
         assert_eq!(scalars.len(), positions * self.scalars(), "scalars of {positions} positions");
-        let is_dense = bits.len() != positions * self.bits();
-        let of_one = if is_dense { self.dense_bits() } else { self.bits() };
+        let is_dense = bits.len() != positions * self.bit_bytes();
+        let of_one = if is_dense { self.dense_bit_bytes() } else { self.bit_bytes() };
         let [before, after] = self.runs();
-        let rows = planes.chunks_exact_mut(self.planes()).zip(bits.chunks_exact(of_one));
+        let rows = planes.chunks_exact_mut(self.plane_bytes()).zip(bits.chunks_exact(of_one));
         for ((planes, bits), scalars) in rows.zip(scalars.chunks_exact(self.scalars())) {
             if is_dense {
                 dense::unpack(bits, self.area, planes);
@@ -192,7 +200,7 @@ mod tests {
         packing.pack(planes, &mut bits, &mut scalars);
         let positions = planes.len() / inputs.len(size);
         assert!(packing.can_pack(planes));
-        assert_eq!((bits.len(), scalars.len()), (positions * packing.bits(), positions * packing.scalars()));
+        assert_eq!((bits.len(), scalars.len()), (positions * packing.bit_bytes(), positions * packing.scalars()));
         let mut unpacked = vec![77; planes.len()];
         packing.unpack(&bits, &scalars, &mut unpacked);
         unpacked
@@ -234,7 +242,11 @@ mod tests {
             prop_assert_eq!(round_trip(inputs, size, &planes), planes.clone());
             let (len, unpacked) = dense_round_trip(inputs, size, &planes);
             let positions = planes.len() / inputs.len(size);
-            prop_assert_eq!(len, positions * inputs.packing(size).dense_bits(), "positions of a game have the dense form");
+            prop_assert_eq!(
+                len,
+                positions * inputs.packing(size).dense_bit_bytes(),
+                "positions of a game have the dense form"
+            );
             prop_assert_eq!(unpacked, planes);
         }
 
@@ -264,8 +276,8 @@ mod tests {
             let (inputs, size) = (Inputs::ALL[kind], Size::new(side).unwrap());
             let packing = inputs.packing(size);
             let mixed = |nth: usize| byte ^ (seed.rotate_left(nth as u32 % 64).wrapping_mul(nth as u64 | 1) >> 56) as u8;
-            let bits: Vec<u8> = (0..packing.dense_bits()).map(mixed).collect();
-            let mut planes = vec![77; packing.planes()];
+            let bits: Vec<u8> = (0..packing.dense_bit_bytes()).map(mixed).collect();
+            let mut planes = vec![77; packing.plane_bytes()];
             packing.unpack(&bits, &[1, byte], &mut planes);
             prop_assert!(packing.can_pack(&planes));
         }
@@ -275,14 +287,14 @@ mod tests {
     fn one_position_without_the_dense_form_makes_its_batch_plain() {
         let size = Size::new(5).unwrap();
         let packing = Inputs::Tactics.packing(size);
-        let mut planes = vec![0; 2 * packing.planes()];
-        assert_eq!(dense_round_trip(Inputs::Tactics, size, &planes).0, 2 * packing.dense_bits());
+        let mut planes = vec![0; 2 * packing.plane_bytes()];
+        assert_eq!(dense_round_trip(Inputs::Tactics, size, &planes).0, 2 * packing.dense_bit_bytes());
         // In the second position: a liberty of no chain, one and two liberties of a chain, and two last moves.
-        let point = |plane: usize, point: usize| packing.planes() + plane * size.area() + point;
+        let point = |plane: usize, point: usize| packing.plane_bytes() + plane * size.area() + point;
         for places in [[point(0, 3), point(2, 4)], [point(2, 3), point(3, 3)], [point(10, 3), point(10, 4)]] {
             places.into_iter().for_each(|place| planes[place] = 1);
             let (len, unpacked) = dense_round_trip(Inputs::Tactics, size, &planes);
-            assert!(len == 2 * packing.bits() && unpacked == planes, "{places:?}: {len}");
+            assert!(len == 2 * packing.bit_bytes() && unpacked == planes, "{places:?}: {len}");
             places.into_iter().for_each(|place| planes[place] = 0);
         }
     }
@@ -292,8 +304,8 @@ mod tests {
         let size = Size::new(5).unwrap();
         let tactics = Inputs::Tactics.packing(size);
         let packing = Packing::new(tactics.area, tactics.planes + 1, tactics.constant);
-        assert_eq!(packing.dense_bits(), packing.bits());
-        let mut planes = vec![0; packing.planes()];
+        assert_eq!(packing.dense_bit_bytes(), packing.bit_bytes());
+        let mut planes = vec![0; packing.plane_bytes()];
         // On planes of tactics, and on the one that no set has.
         for plane in [features::COUNT, tactics.planes] {
             planes[plane * tactics.area + 3] = 1;
@@ -309,11 +321,11 @@ mod tests {
     fn packing_refuses_planes_that_it_would_change() {
         let size = Size::new(3).unwrap();
         let packing = Inputs::Features.packing(size);
-        let good = vec![1; 2 * packing.planes()];
+        let good = vec![1; 2 * packing.plane_bytes()];
         assert!(packing.can_pack(&good) && packing.can_pack(&[]));
         assert!(!packing.can_pack(&good[1..]));
         let komi = features::KOMI * size.area();
-        for (place, byte) in [(0, 2), (packing.planes() + 5, 200), (komi + 3, 9)] {
+        for (place, byte) in [(0, 2), (packing.plane_bytes() + 5, 200), (komi + 3, 9)] {
             let mut bad = good.clone();
             bad[place] = byte;
             assert!(!packing.can_pack(&bad), "{place}");
@@ -324,9 +336,9 @@ mod tests {
     fn packing_takes_known_bytes_on_19x19() {
         let size = Size::new(19).unwrap();
         let packings = Inputs::ALL.map(|inputs| inputs.packing(size));
-        let bytes = packings.each_ref().map(|packing| packing.bits() + packing.scalars());
+        let bytes = packings.each_ref().map(|packing| packing.bit_bytes() + packing.scalars());
         assert_eq!(bytes, [723, 723, 634, 1311]);
-        let dense = packings.map(|packing| packing.dense_bits() + packing.scalars());
+        let dense = packings.map(|packing| packing.dense_bit_bytes() + packing.scalars());
         assert_eq!(dense, [723, 723, 198, 612]);
     }
 }

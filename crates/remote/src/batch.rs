@@ -85,7 +85,7 @@ impl Batch {
     pub fn pack(id: u64, model: ModelKey, packing: &Packing, planes: &[u8], answers: Encoding) -> Batch {
         let (mut bits, mut scalars) = (Vec::new(), Vec::new());
         packing.pack_densely(planes, &mut bits, &mut scalars);
-        let positions = planes.len() / packing.planes();
+        let positions = planes.len() / packing.plane_bytes();
         let (bits, scalars) = (bits.into(), scalars.into());
         Batch { id, model, positions, deadline: None, bits, scalars, answers, priority: Priority::Selfplay }
     }
@@ -98,7 +98,7 @@ impl Batch {
         let Batch { positions, .. } = *self;
         let [bits, scalars] = [&self.bits, &self.scalars].map(Bytes::len);
         let parts = [
-            ("planes", packing.dense_bits(), bits, packing.is_length(bits, positions)),
+            ("planes", packing.dense_bit_bytes(), bits, packing.is_length(bits, positions)),
             ("scalars", packing.scalars(), scalars, positions.checked_mul(packing.scalars()) == Some(scalars)),
         ];
         match parts.into_iter().find(|(.., fits)| !fits) {
@@ -225,7 +225,7 @@ mod tests {
     fn planes_of_all_inputs_are_short_enough() {
         for inputs in [Inputs::History, Inputs::LeelaZero, Inputs::Features, Inputs::Tactics] {
             let packing = inputs.packing(Size::new(19).unwrap());
-            let longest = packing.bits().max(packing.dense_bits()).max(packing.scalars());
+            let longest = packing.bit_bytes().max(packing.dense_bit_bytes()).max(packing.scalars());
             assert!(longest <= MOST_BYTES, "{inputs}: {longest}");
         }
     }
@@ -271,9 +271,9 @@ mod tests {
         let (packing, _) = batch(1);
         let Ok(batch) = Batch::read(message, 1000) else { return };
         if batch.check(&packing).is_ok() {
-            let mut planes = vec![0; batch.positions * packing.planes()];
+            let mut planes = vec![0; batch.positions * packing.plane_bytes()];
             packing.unpack(&batch.bits, &batch.scalars, &mut planes);
-            assert_eq!(planes.len(), batch.positions * packing.planes());
+            assert_eq!(planes.len(), batch.positions * packing.plane_bytes());
         }
     }
 }

@@ -114,7 +114,7 @@ impl KserveInput {
         let [tensor] = request.inputs.as_slice() else { return Err(KserveInputError::Count) };
         let side = size.side() as i64;
         let (is_packed, of_one, len) = match tensor.name.as_str() {
-            "planes" => (false, vec![(packing.planes() / size.area()) as i64, side, side], packing.planes()),
+            "planes" => (false, vec![(packing.plane_bytes() / size.area()) as i64, side, side], packing.plane_bytes()),
             "packed" => (true, vec![packed_len(packing) as i64], packed_len(packing)),
             _ => return Err(KserveInputError::Name),
         };
@@ -141,7 +141,7 @@ impl KserveInput {
         }
         let (mut bits, mut scalars) = (Vec::new(), Vec::new());
         packing.pack(planes, &mut bits, &mut scalars);
-        Ok(KserveInput { positions: planes.len() / packing.planes(), bits, scalars })
+        Ok(KserveInput { positions: planes.len() / packing.plane_bytes(), bits, scalars })
     }
 
     fn of_packed(packing: &Packing, bytes: &[u8]) -> KserveInput {
@@ -149,7 +149,7 @@ impl KserveInput {
         let rows = bytes.chunks_exact(packed_len(packing));
         let positions = rows.len();
         for row in rows {
-            let (of_bits, of_scalars) = row.split_at(packing.bits());
+            let (of_bits, of_scalars) = row.split_at(packing.bit_bytes());
             bits.extend_from_slice(of_bits);
             scalars.extend_from_slice(of_scalars);
         }
@@ -170,5 +170,5 @@ fn contents(request: &ModelInferRequest, tensor: &InferInputTensor) -> Result<By
 }
 
 fn packed_len(packing: &Packing) -> usize {
-    packing.bits() + packing.scalars()
+    packing.bit_bytes() + packing.scalars()
 }

@@ -109,7 +109,7 @@ impl RemoteSession {
         }
         self.rows.clear();
         self.rows.extend_from_slice(planes);
-        self.rows.resize(rows * self.packing.planes(), 0);
+        self.rows.resize(rows * self.packing.plane_bytes(), 0);
         local.evaluate(&self.rows, policies, values)
     }
 }
@@ -131,7 +131,7 @@ impl RemoteSession {
     ) -> Result<(), NetError> {
         let positions = values.len();
         let largest = largest.min(positions.max(1));
-        let parts = planes.chunks(largest * self.packing.planes());
+        let parts = planes.chunks(largest * self.packing.plane_bytes());
         let count = parts.len();
         let (sender, ended) = mpsc::channel();
         parts.enumerate().for_each(|(part, planes)| self.submit(part, planes, &sender));
@@ -141,7 +141,7 @@ impl RemoteSession {
             let rows = part * largest..positions.min((part + 1) * largest);
             let policies = &mut policies[rows.start * self.moves..rows.end * self.moves];
             let values = &mut values[rows.clone()];
-            let planes = &planes[rows.start * self.packing.planes()..rows.end * self.packing.planes()];
+            let planes = &planes[rows.start * self.packing.plane_bytes()..rows.end * self.packing.plane_bytes()];
             match finished {
                 Finished::Answered(output) => {
                     self.note(output.precision.as_deref());

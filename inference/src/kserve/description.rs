@@ -45,7 +45,7 @@ pub(super) fn config(name: String, network: &Network, limits: &Limits) -> ModelC
         reshape,
     };
     // All of a call is one message.
-    let in_a_message = limits.message_bytes.saturating_sub(AROUND) / network.packing.planes();
+    let in_a_message = limits.message_bytes.saturating_sub(AROUND) / network.packing.plane_bytes();
     let most = limits.largest().min(in_a_message).max(1);
     let planes = ModelInput { name: "planes".to_owned(), data_type: DataType::TypeUint8.into(), dims: planes(network) };
     let batching = ModelDynamicBatching {
@@ -71,7 +71,7 @@ pub(super) fn config(name: String, network: &Network, limits: &Limits) -> ModelC
 /// Dimensions of the planes of a position.
 fn planes(Network { shape, packing, .. }: &Network) -> Vec<i64> {
     let side = shape.size.side();
-    [packing.planes() / shape.size.area(), side, side].map(|number| number as i64).to_vec()
+    [packing.plane_bytes() / shape.size.area(), side, side].map(|number| number as i64).to_vec()
 }
 
 fn moves(shape: &Shape) -> i64 {

@@ -213,7 +213,7 @@ fn kserve_outputs_equal_the_local_network_for_planes_and_packed() {
     let (mut bits, mut scalars) = (Vec::new(), Vec::new());
     let packing = shapes()[0].inputs.packing(shapes()[0].size);
     packing.pack(&seen, &mut bits, &mut scalars);
-    let rows = bits.chunks(packing.bits()).zip(scalars.chunks(packing.scalars()));
+    let rows = bits.chunks(packing.bit_bytes()).zip(scalars.chunks(packing.scalars()));
     let rows: Vec<u8> = rows.flat_map(|(bits, scalars)| [bits, scalars].concat()).collect();
     let mut as_numbers = request("planes", &[7, 16, 5, 5], Vec::new());
     as_numbers.raw_input_contents.clear();

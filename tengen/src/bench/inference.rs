@@ -178,7 +178,7 @@ pub(super) fn run(bench: &Bench<'_>, args: &Args) -> anyhow::Result<()> {
 
 fn bytes(size: Size, inputs: Inputs) -> Bytes {
     let packing = inputs.packing(size);
-    let planes = packing.dense_bits() + packing.scalars();
+    let planes = packing.dense_bit_bytes() + packing.scalars();
     let with = |encoding: Encoding| planes + (size.moves() + 1) * encoding.width();
     let (exact, f16) = (with(Encoding::F32), with(Encoding::F16));
     Bytes { board: size.side(), inputs: inputs.to_string(), planes, exact, f16 }

@@ -120,8 +120,8 @@ impl Gpu {
         drop(Tensor::f_empty([3, positions as i64, activation], (self.options.kind, self.options.device))?);
         let planes = PackedPlanes {
             positions,
-            bits: vec![0; positions * self.unpacking.bits()],
-            scalars: vec![0; positions * (self.unpacking.bytes() - self.unpacking.bits())],
+            bits: vec![0; positions * self.unpacking.bit_bytes()],
+            scalars: vec![0; positions * (self.unpacking.bytes() - self.unpacking.bit_bytes())],
         };
         for _ in 0..2 {
             let flight = unpanicked(|| self.start(&[&planes], positions, positions))?;
@@ -135,7 +135,7 @@ impl Gpu {
             Some(input) => input,
             None => self.host_memory(rows)?,
         };
-        let (mut bits, mut scalars) = bytes_of(&mut input).split_at_mut(rows * self.unpacking.bits());
+        let (mut bits, mut scalars) = bytes_of(&mut input).split_at_mut(rows * self.unpacking.bit_bytes());
         for client in clients {
             bits = fill(bits, &client.bits);
             scalars = fill(scalars, &client.scalars);
@@ -322,9 +322,9 @@ mod tests {
         let (weights, options) =
             (Weights::synthetic(shape, 3), TensorOptions { device: tch::Device::Cpu, kind: Kind::Float });
         let packing = shape.inputs.packing(size);
-        let mut planes = vec![0; 21 * packing.planes()];
+        let mut planes = vec![0; 21 * packing.plane_bytes()];
         let mut game = Game::new(size);
-        for (turn, planes) in planes.chunks_exact_mut(packing.planes()).enumerate() {
+        for (turn, planes) in planes.chunks_exact_mut(packing.plane_bytes()).enumerate() {
             game.play(Move::from_index(size, 2 * turn).unwrap()).unwrap();
             shape.inputs.of_game(&game, 2.5, Symmetry::ALL[turn % 8], planes);
         }

@@ -289,7 +289,7 @@ impl Client {
 
 impl PlaneEvaluator for Client {
     fn evaluate(&mut self, planes: &[u8], policies: &mut [f32], values: &mut [f32]) -> Result<(), NetError> {
-        let (len, moves, most) = (self.packing.planes(), self.moves, self.queue.shared.most);
+        let (len, moves, most) = (self.packing.plane_bytes(), self.moves, self.queue.shared.most);
         let rows = planes.chunks(most * len).zip(policies.chunks_mut(most * moves)).zip(values.chunks_mut(most));
         for ((planes, policies), values) in rows {
             let began = Instant::now();

@@ -21,18 +21,18 @@ impl Unpacking {
 
     /// Bytes of each position.
     pub(super) fn bytes(&self) -> usize {
-        self.packing.bits() + self.packing.scalars()
+        self.packing.bit_bytes() + self.packing.scalars()
     }
 
     /// … of which so many are bits.
-    pub(super) fn bits(&self) -> usize {
-        self.packing.bits()
+    pub(super) fn bit_bytes(&self) -> usize {
+        self.packing.bit_bytes()
     }
 
     /// Planes of bytes (rows, planes, side, side) from the bits of all rows and then their scalars.
     pub(super) fn unpack(&self, packed: &Tensor, rows: usize) -> Result<Tensor, NetError> {
         let (rows, area) = (rows as i64, self.side * self.side);
-        let [bits, scalars] = [self.packing.bits(), self.packing.scalars()].map(|bytes| bytes as i64);
+        let [bits, scalars] = [self.packing.bit_bytes(), self.packing.scalars()].map(|bytes| bytes as i64);
         let bytes = packed.f_narrow(0, 0, rows * bits)?.f_view([rows, bits, 1])?;
         let spread = bytes.f_bitwise_right_shift(&self.shifts)?.f_bitwise_and(1i64)?.f_view([rows, 8 * bits])?;
         let [before, after] = self.packing.runs().map(|run| run.len() as i64);
@@ -59,8 +59,8 @@ mod tests {
         {
             let size = Size::new(side).unwrap();
             let (packing, mut game) = (inputs.packing(size), Game::new(size));
-            let mut planes = vec![0; 6 * packing.planes()];
-            for (turn, planes) in planes.chunks_exact_mut(packing.planes()).enumerate() {
+            let mut planes = vec![0; 6 * packing.plane_bytes()];
+            for (turn, planes) in planes.chunks_exact_mut(packing.plane_bytes()).enumerate() {
                 game.play(Move::from_index(size, 3 * turn).unwrap()).unwrap();
                 inputs.of_game(&game, -3.5, Symmetry::ALL[turn], planes);
             }

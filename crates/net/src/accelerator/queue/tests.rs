@@ -77,8 +77,8 @@ fn packing() -> Packing {
 /// Evaluates positions whose outputs are the bytes of `komi`.
 fn evaluate(client: &mut Client, komi: &[u8]) -> Result<Vec<f32>, NetError> {
     let (packing, area) = (packing(), 25);
-    let mut planes = vec![0; komi.len() * packing.planes()];
-    for (planes, &komi) in planes.chunks_exact_mut(packing.planes()).zip(komi) {
+    let mut planes = vec![0; komi.len() * packing.plane_bytes()];
+    for (planes, &komi) in planes.chunks_exact_mut(packing.plane_bytes()).zip(komi) {
         planes[crate::features::KOMI * area..][..area].fill(komi);
     }
     let (mut policies, mut values) = (vec![0.0; komi.len() * MOVES], vec![0.0; komi.len()]);
