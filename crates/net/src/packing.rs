@@ -67,6 +67,11 @@ impl Packing {
         self.constant.len()
     }
 
+    /// Planes of each position.
+    pub fn planes(&self) -> usize {
+        self.planes
+    }
+
     /// Bytes of the planes of each position.
     pub fn plane_bytes(&self) -> usize {
         self.planes * self.area

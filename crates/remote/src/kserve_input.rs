@@ -114,7 +114,7 @@ impl KserveInput {
         let [tensor] = request.inputs.as_slice() else { return Err(KserveInputError::Count) };
         let side = size.side() as i64;
         let (is_packed, of_one, len) = match tensor.name.as_str() {
-            "planes" => (false, vec![(packing.plane_bytes() / size.area()) as i64, side, side], packing.plane_bytes()),
+            "planes" => (false, vec![packing.planes() as i64, side, side], packing.plane_bytes()),
             "packed" => (true, vec![packed_len(packing) as i64], packed_len(packing)),
             _ => return Err(KserveInputError::Name),
         };

@@ -71,7 +71,7 @@ pub(super) fn config(name: String, network: &Network, limits: &Limits) -> ModelC
 /// Dimensions of the planes of a position.
 fn planes(Network { shape, packing, .. }: &Network) -> Vec<i64> {
     let side = shape.size.side();
-    [packing.plane_bytes() / shape.size.area(), side, side].map(|number| number as i64).to_vec()
+    [packing.planes(), side, side].map(|number| number as i64).to_vec()
 }
 
 fn moves(shape: &Shape) -> i64 {
