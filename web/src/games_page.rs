@@ -8,7 +8,7 @@ use facts::search::{Found, FoundGames, GamesFile, Kind, Search, search};
 use go::{Move, Size};
 use maud::{Markup, html};
 use page::number::whole;
-use record::{EndReason, GameProjection, Outcome};
+use record::{EndReason, GameOutline, Outcome};
 use serde::Deserialize;
 
 use crate::config_page::board;
@@ -54,7 +54,7 @@ impl Wanted {
                 text.parse::<u32>().map(Some).map_err(|_| PageError::Bad(format!("{what} \"{text}\" is no number")))
             }
         };
-        let moves = self.opening.split([' ', ',']).filter(|text| !text.is_empty()).take(GameProjection::OPENING);
+        let moves = self.opening.split([' ', ',']).filter(|text| !text.is_empty()).take(GameOutline::OPENING);
         let opening = moves.map(|text| {
             let bad = || {
                 PageError::Bad(format!(
@@ -200,7 +200,7 @@ fn table(run: &str, games: &[Found]) -> Markup {
                 } }
                 tbody {
                     @for game in games {
-                        @let summary = &game.listing.summary;
+                        @let summary = &game.outline.summary;
                         @let id = summary.id.to_string();
                         tr {
                             th.text scope="row" { a href=(format!("/runs/{run}/{}/{}", game.place, game.row)) { code { (id[..8]) } } }
@@ -208,8 +208,8 @@ fn table(run: &str, games: &[Found]) -> Markup {
                             td.text { (summary.white) }
                             td.text { (summary.outcome.sgf_result(summary.score, summary.end)) }
                             td.text { (summary.end.as_str()) }
-                            td { (game.listing.moves) }
-                            td.text { code { (openings::text(game.listing.size, &game.listing.opening[..game.listing.opening.len().min(4)])) } }
+                            td { (game.outline.moves) }
+                            td.text { code { (openings::text(game.outline.size, &game.outline.opening[..game.outline.opening.len().min(4)])) } }
                             td.text.quiet {
                                 @if summary.calibration { "calibration" }
                                 @if summary.would_resign_turn.is_some() && summary.calibration { ", would resign" }

@@ -1,6 +1,6 @@
 //! What many games have in common.
 
-use record::{EndReason, GameProjection, Outcome};
+use record::{EndReason, GameOutline, Outcome};
 
 /// Wins of either colour.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -77,7 +77,7 @@ const LONGEST: usize = 4095;
 
 impl Counts {
     /// Counts a game.
-    pub fn add(&mut self, game: &GameProjection) {
+    pub fn add(&mut self, game: &GameOutline) {
         let summary = &game.summary;
         self.results.add(summary.outcome);
         *match summary.end {
@@ -170,7 +170,7 @@ mod tests {
     fn counts_are_those_of_the_games() {
         let size = Size::new(5).unwrap();
         let played: Vec<_> = (0..200).map(|index| synthetic::game("a-1", "w", index, size, 8)).collect();
-        let outlines = GameProjection::from_batch(&games::to_batch(&played)).unwrap();
+        let outlines = GameOutline::from_batch(&games::to_batch(&played)).unwrap();
         let mut counts = Counts::default();
         outlines.iter().for_each(|game| counts.add(game));
         let mut lengths: Vec<usize> = played.iter().map(|game| game.turns.len()).collect();
@@ -210,7 +210,7 @@ mod tests {
             GameRecord { calibration: false, ..game(threshold, Some(4), Outcome::Black) },
         ];
         let mut counts = Counts::default();
-        GameProjection::from_batch(&games::to_batch(&played)).unwrap().iter().for_each(|game| counts.add(game));
+        GameOutline::from_batch(&games::to_batch(&played)).unwrap().iter().for_each(|game| counts.add(game));
         assert_eq!((counts.calibration, counts.would_resign), (6, 4));
         assert_eq!((counts.in_force, counts.would_resign_wrongly), (4, 2));
     }

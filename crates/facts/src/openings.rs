@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use go::{Color, Move, Size, Symmetry};
-use record::GameProjection;
+use record::GameOutline;
 use store::{FileRef, Run, StoreError};
 
 use crate::corners::Corners;
@@ -56,7 +56,7 @@ impl Openings {
     }
 
     /// Counts a game.
-    pub fn add(&mut self, game: &GameProjection) {
+    pub fn add(&mut self, game: &GameOutline) {
         self.games += 1;
         self.corners.add(game.size, &game.opening);
         let points = game.summary.outcome.points(Color::Black);
@@ -107,10 +107,10 @@ mod tests {
 
     use super::*;
 
-    fn outlines(count: u64) -> Vec<GameProjection> {
+    fn outlines(count: u64) -> Vec<GameOutline> {
         let size = Size::new(5).unwrap();
         let played: Vec<_> = (0..count).map(|index| synthetic::game("a-1", "w", index, size, 8)).collect();
-        GameProjection::from_batch(&games::to_batch(&played)).unwrap()
+        GameOutline::from_batch(&games::to_batch(&played)).unwrap()
     }
 
     #[test]

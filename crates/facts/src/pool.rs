@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use config::{ModelId, RunName, split_settings};
-use record::{GameId, GameProjection};
+use record::{GameId, GameOutline};
 
 use crate::counts::{Counts, Results};
 
@@ -18,7 +18,7 @@ pub struct Pool {
 }
 
 impl Pool {
-    pub(crate) fn add(&mut self, games: &[GameProjection]) {
+    pub(crate) fn add(&mut self, games: &[GameOutline]) {
         for game in games {
             let summary = &game.summary;
             if self.known.insert(summary.id) {

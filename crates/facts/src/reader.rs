@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, HashSet, VecDeque};
 use std::sync::Arc;
 
 use config::{RunConfig, RunName};
-use record::{GameId, GameProjection};
+use record::{GameId, GameOutline};
 use store::{FileRef, LogName, ModelMetadata, RatingRow, ResignThreshold, Run, Stem, StoreError};
 
 use crate::counts::Counts;
@@ -374,7 +374,7 @@ impl Reader {
         Ok(())
     }
 
-    fn count(&mut self, file: &FileRef, games: &[GameProjection]) {
+    fn count(&mut self, file: &FileRef, games: &[GameOutline]) {
         let model = Arc::make_mut(&mut self.facts.games).entry(file.model).or_default();
         let time = file.stem.time();
         if !games.iter().all(|game| game.summary.is_imported()) {

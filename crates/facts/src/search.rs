@@ -9,7 +9,7 @@ use std::ops::RangeInclusive;
 
 use config::{ModelId, RunName, split_settings};
 use go::{Move, Size, Symmetry};
-use record::{EndReason, GameId, GameProjection, GameRecord, GameSummary, Outcome};
+use record::{EndReason, GameId, GameOutline, GameRecord, GameSummary, Outcome};
 use store::{FileRef, Run, Stem, StoreError};
 
 use crate::pool::players_model;
@@ -49,7 +49,7 @@ pub struct Search {
 
 impl Search {
     /// Whether a game of a run fits.
-    pub fn fits(&self, run: &RunName, game: &GameProjection) -> bool {
+    pub fn fits(&self, run: &RunName, game: &GameOutline) -> bool {
         let summary = &game.summary;
         self.outcome.is_none_or(|outcome| outcome == summary.outcome)
             && self.end.is_none_or(|end| end == summary.end)
@@ -113,7 +113,7 @@ impl GamesFile {
         parts.next().is_none().then_some(place)
     }
 
-    fn outlines(&self, run: &Run) -> Result<Vec<GameProjection>, StoreError> {
+    fn outlines(&self, run: &Run) -> Result<Vec<GameOutline>, StoreError> {
         match self {
             GamesFile::SelfPlay(file) => run.games().outlines(file),
             GamesFile::Match(stem) => run.matches().outlines(stem),
@@ -149,7 +149,7 @@ pub struct Found {
     /// Its row in the file.
     pub row: usize,
     /// What is known of it.
-    pub listing: GameProjection,
+    pub outline: GameOutline,
 }
 
 /// What a search has found.
@@ -201,9 +201,9 @@ pub fn search(
                     return Ok(found);
                 }
                 found.searched += 1;
-                let listing = &outlines[row];
-                if search.fits(run.name(), listing) && known.insert(listing.summary.id) {
-                    found.games.push(Found { place: place.clone(), row, listing: listing.clone() });
+                let outline = &outlines[row];
+                if search.fits(run.name(), outline) && known.insert(outline.summary.id) {
+                    found.games.push(Found { place: place.clone(), row, outline: outline.clone() });
                 }
             }
         }
@@ -331,10 +331,10 @@ mod tests {
     fn games_that_do_not_fit_are_not_found() {
         let run = run_with_games();
         let (whole, _) = all(&run, &any(), usize::MAX, true);
-        let count = |wanted: &Search, fits: &dyn Fn(&GameProjection) -> bool| {
+        let count = |wanted: &Search, fits: &dyn Fn(&GameOutline) -> bool| {
             let (found, _) = all(&run, wanted, 5, true);
-            assert!(found.iter().all(|game| fits(&game.listing)), "{wanted:?}");
-            assert_eq!(found.len(), whole.iter().filter(|game| fits(&game.listing)).count(), "{wanted:?}");
+            assert!(found.iter().all(|game| fits(&game.outline)), "{wanted:?}");
+            assert_eq!(found.len(), whole.iter().filter(|game| fits(&game.outline)).count(), "{wanted:?}");
         };
         count(&Search { outcome: Some(Outcome::Black), ..any() }, &|game| game.summary.outcome == Outcome::Black);
         count(&Search { end: Some(EndReason::Resignation), ..any() }, &|game| {
@@ -354,7 +354,7 @@ mod tests {
         let newest = FileRef { model: 2, stem: Stem::new("w", 7).unwrap() };
         run.games().publish_as(&newest, &again).unwrap();
         let found = search(&run, &any(), None, usize::MAX, &|| true).unwrap();
-        let ids: HashSet<_> = found.games.iter().map(|game| game.listing.summary.id).collect();
+        let ids: HashSet<_> = found.games.iter().map(|game| game.outline.summary.id).collect();
         assert_eq!((found.games.len(), ids.len(), found.searched), (60, 60, 67));
         let of_newest = found.games.iter().filter(|game| game.place == GamesFile::SelfPlay(newest.clone()));
         assert_eq!(of_newest.count(), 7);
@@ -377,7 +377,7 @@ mod tests {
         let pairs = |wanted: Search| {
             let wanted = Search { kind: Kind::Match, ..wanted };
             let found = all(&run, &wanted, 2, true).0.into_iter().rev();
-            found.map(|game| (game.listing.summary.black, game.listing.summary.white)).collect::<Vec<_>>()
+            found.map(|game| (game.outline.summary.black, game.outline.summary.white)).collect::<Vec<_>>()
         };
         let of =
             |places: &[usize]| places.iter().map(|&at| (played[at].0.into(), played[at].1.into())).collect::<Vec<_>>();

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use arrow_array::RecordBatch;
 use bytes::Bytes;
-use record::{Example, ExampleRows, GameProjection, GameRecord, GameSummary, examples, games};
+use record::{Example, ExampleRows, GameOutline, GameRecord, GameSummary, examples, games};
 
 use crate::archives::Archives;
 use crate::error::StoreError;
@@ -198,8 +198,8 @@ impl Games {
     ///
     /// # Errors
     /// [`StoreError::Damaged`] when they cannot be read.
-    pub fn outlines(&self, file: &FileRef) -> Result<Vec<GameProjection>, StoreError> {
-        self.archives.read(GAMES, file, Some(&GameProjection::COLUMNS), GameProjection::from_batch)
+    pub fn outlines(&self, file: &FileRef) -> Result<Vec<GameOutline>, StoreError> {
+        self.archives.read(GAMES, file, Some(&GameOutline::COLUMNS), GameOutline::from_batch)
     }
 
     /// Some columns of a file of games, one row a game. Columns that the file does not have are left out.

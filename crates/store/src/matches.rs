@@ -7,7 +7,7 @@ use arrow_array::RecordBatch;
 use bytes::Bytes;
 use config::EngineName;
 use object_store::path::Path;
-use record::{GameProjection, GameRecord, GameSummary, games};
+use record::{GameOutline, GameRecord, GameSummary, games};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -87,9 +87,9 @@ impl Matches {
     ///
     /// # Errors
     /// [`StoreError::Damaged`] when they cannot be read.
-    pub fn outlines(&self, stem: &Stem) -> Result<Vec<GameProjection>, StoreError> {
+    pub fn outlines(&self, stem: &Stem) -> Result<Vec<GameOutline>, StoreError> {
         let path = self.file(stem);
-        self.at.store.read_records(&path, Some(&GameProjection::COLUMNS), GameProjection::from_batch)
+        self.at.store.read_records(&path, Some(&GameOutline::COLUMNS), GameOutline::from_batch)
     }
 
     /// Some columns of a file of results, one row a game. Columns that the file does not have are left out.
