@@ -12,7 +12,7 @@ use cpu::Description;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 use models::{ModelName, ModelSource, Models, NamedWeights};
-use net::{FileKind, Shape, UnknownPlace, Weights};
+use net::{FileKind, Shape, UnknownName, Weights};
 use record::Example;
 use runtime::{Classify, ConfigArgs, RunError};
 use store::{Run, StoreError};
@@ -51,7 +51,7 @@ impl FromStr for Format {
     fn from_str(text: &str) -> Result<Format, String> {
         match text {
             "onnx" => Ok(Format::Onnx),
-            _ => text.parse().map(Format::Network).map_err(|error: UnknownPlace| format!("{error}, onnx")),
+            _ => text.parse().map(Format::Network).map_err(|error: UnknownName| format!("{error}, onnx")),
         }
     }
 }

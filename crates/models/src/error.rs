@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use config::{ConfigError, ModelId, RunName};
 use exit_class::{Classified, ExitClass};
-use net::{NetError, UnknownPlace};
+use net::{NetError, UnknownName};
 use remote::RemoteError;
 use runtime::RunError;
 use store::{Run, StoreError};
@@ -87,7 +87,7 @@ pub enum ModelError {
         /// The model and the settings.
         player: String,
         /// The bad precision.
-        source: UnknownPlace,
+        source: UnknownName,
     },
     /// A precision where inference servers evaluate.
     #[error(
@@ -127,7 +127,7 @@ pub enum ModelError {
     },
     /// A device that is none.
     #[error(transparent)]
-    UnknownDevice(#[from] UnknownPlace),
+    UnknownDevice(#[from] UnknownName),
     /// A device that cannot be used. Boxed, so that a `Result` stays small.
     #[error(transparent)]
     Device(Box<NetError>),

@@ -9,7 +9,7 @@ use crate::file::File;
 use crate::leela_zero;
 #[cfg(feature = "torch")]
 use crate::verify::verify;
-use crate::{Difference, NetError, Shape, UnknownPlace, Weights, folded};
+use crate::{Difference, NetError, Shape, UnknownName, Weights, folded};
 
 /// Bytes that a gzipped file may hold: a network of 40 blocks and 384 filters has 1.5 GB of text.
 pub(crate) const MOST_BYTES: u64 = 4 << 30;
@@ -110,11 +110,11 @@ fn verify(
 }
 
 impl FromStr for FileKind {
-    type Err = UnknownPlace;
+    type Err = UnknownName;
 
-    fn from_str(text: &str) -> Result<FileKind, UnknownPlace> {
+    fn from_str(text: &str) -> Result<FileKind, UnknownName> {
         let found = FileKind::ALL.into_iter().find(|kind| kind.to_string() == text);
-        found.ok_or_else(|| UnknownPlace::new(text, "weights, folded, leela-zero"))
+        found.ok_or_else(|| UnknownName::new(text, "weights, folded, leela-zero"))
     }
 }
 

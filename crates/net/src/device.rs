@@ -37,20 +37,20 @@ pub enum Precision {
 /// Text that names no device, precision or kind of file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{what}\"{text}\" is none of {known}")]
-pub struct UnknownPlace {
+pub struct UnknownName {
     /// `device `, which an option is not always there to say; nothing for others.
     what: &'static str,
     text: String,
     known: &'static str,
 }
 
-impl UnknownPlace {
-    pub(crate) fn new(text: &str, known: &'static str) -> UnknownPlace {
-        UnknownPlace { what: "", text: text.to_owned(), known }
+impl UnknownName {
+    pub(crate) fn new(text: &str, known: &'static str) -> UnknownName {
+        UnknownName { what: "", text: text.to_owned(), known }
     }
 
-    fn device(text: &str, known: &'static str) -> UnknownPlace {
-        UnknownPlace { what: "device ", ..UnknownPlace::new(text, known) }
+    fn device(text: &str, known: &'static str) -> UnknownName {
+        UnknownName { what: "device ", ..UnknownName::new(text, known) }
     }
 }
 
@@ -65,10 +65,10 @@ impl Device {
 }
 
 impl FromStr for Device {
-    type Err = UnknownPlace;
+    type Err = UnknownName;
 
-    fn from_str(text: &str) -> Result<Device, UnknownPlace> {
-        let unknown = || UnknownPlace::device(text, "auto, cpu, cuda, cuda:N");
+    fn from_str(text: &str) -> Result<Device, UnknownName> {
+        let unknown = || UnknownName::device(text, "auto, cpu, cuda, cuda:N");
         match text {
             "auto" => Ok(Device::Auto),
             "cpu" => Ok(Device::Cpu),
@@ -100,16 +100,16 @@ impl From<Device> for Devices {
 }
 
 impl FromStr for Devices {
-    type Err = UnknownPlace;
+    type Err = UnknownName;
 
-    fn from_str(text: &str) -> Result<Devices, UnknownPlace> {
+    fn from_str(text: &str) -> Result<Devices, UnknownName> {
         const KNOWN: &str = "auto, cpu, cuda, cuda:N, cuda:N,cuda:M,...";
-        let devices: Result<Vec<Device>, UnknownPlace> = text.split(',').map(|one| one.trim().parse()).collect();
-        let devices = devices.map_err(|_| UnknownPlace::device(text, KNOWN))?;
+        let devices: Result<Vec<Device>, UnknownName> = text.split(',').map(|one| one.trim().parse()).collect();
+        let devices = devices.map_err(|_| UnknownName::device(text, KNOWN))?;
         let is_new_gpu =
             |place: usize| matches!(devices[place], Device::Cuda(_)) && !devices[..place].contains(&devices[place]);
         let is_fine = devices.len() == 1 || (0..devices.len()).all(is_new_gpu);
-        if is_fine { Ok(Devices(devices)) } else { Err(UnknownPlace::device(text, KNOWN)) }
+        if is_fine { Ok(Devices(devices)) } else { Err(UnknownName::device(text, KNOWN)) }
     }
 }
 
@@ -130,15 +130,15 @@ impl fmt::Display for Device {
 }
 
 impl FromStr for Precision {
-    type Err = UnknownPlace;
+    type Err = UnknownName;
 
-    fn from_str(text: &str) -> Result<Precision, UnknownPlace> {
+    fn from_str(text: &str) -> Result<Precision, UnknownName> {
         match text {
             "auto" => Ok(Precision::Auto),
             "int16" => Ok(Precision::Int16),
             "f32" => Ok(Precision::F32),
             "bf16" => Ok(Precision::Bf16),
-            _ => Err(UnknownPlace::new(text, "auto, int16, f32, bf16")),
+            _ => Err(UnknownName::new(text, "auto, int16, f32, bf16")),
         }
     }
 }

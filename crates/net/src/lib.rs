@@ -120,7 +120,7 @@ pub use calibration::{Bin, Calibration, Measured};
 pub use convert::FileKind;
 #[cfg(feature = "torch")]
 pub use cuda::CudaError;
-pub use device::{Device, Devices, Precision, UnknownPlace};
+pub use device::{Device, Devices, Precision, UnknownName};
 #[cfg(feature = "torch")]
 pub use diagnostics::TensorDiagnostics;
 pub use difference::Difference;
