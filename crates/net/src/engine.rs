@@ -26,7 +26,7 @@ pub(crate) enum Engine {
     Torch(Mutex<Box<Layers>>),
     #[cfg(feature = "torch")]
     /// A GPU, and how its planes are packed and how many moves there are.
-    Device(Arc<Queue>, Packing, usize),
+    Queued(Arc<Queue>, Packing, usize),
 }
 
 /// What evaluates planes for one thread on a device of this machine.
@@ -49,24 +49,24 @@ impl Engine {
     fn of_torch(weights: &Weights, device: Device, precision: Precision, batch: usize) -> Result<Engine, NetError> {
         let options = TensorOptions::open(device, precision)?;
         if options.device.is_cuda() {
-            return Engine::on_device(weights, options, batch);
+            return Engine::queued(weights, options, batch);
         }
         Ok(Engine::Torch(Mutex::new(Box::new(Layers::new(weights, options, batch)?))))
     }
 
     /// A device with a queue; the CPU too, in tests.
     #[cfg(feature = "torch")]
-    pub(crate) fn on_device(weights: &Weights, options: TensorOptions, batch: usize) -> Result<Engine, NetError> {
+    pub(crate) fn queued(weights: &Weights, options: TensorOptions, batch: usize) -> Result<Engine, NetError> {
         let Shape { size, inputs, .. } = weights.shape();
         let queue = accelerator::open(weights, options, batch)?;
-        Ok(Engine::Device(Arc::new(queue), inputs.packing(size), size.moves()))
+        Ok(Engine::Queued(Arc::new(queue), inputs.packing(size), size.moves()))
     }
 
     /// What the queue of the device has done; `None` where there is none.
     #[cfg(feature = "torch")]
     pub(crate) fn queue_counts(&self) -> Option<QueueCounts> {
         match self {
-            Engine::Device(queue, ..) => Some(queue.counts()),
+            Engine::Queued(queue, ..) => Some(queue.counts()),
             Engine::Cpu(_) | Engine::Torch(_) => None,
         }
     }
@@ -101,7 +101,7 @@ impl Engine {
             #[cfg(feature = "torch")]
             Engine::Torch(layers) => Box::new(layers.lock().unwrap_or_else(PoisonError::into_inner).share()),
             #[cfg(feature = "torch")]
-            Engine::Device(queue, packing, moves) => Box::new(queue.client(packing.clone(), *moves)),
+            Engine::Queued(queue, packing, moves) => Box::new(queue.client(packing.clone(), *moves)),
         }
     }
 }

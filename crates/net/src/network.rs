@@ -278,7 +278,7 @@ mod tests {
     /// A queue as that of a GPU, which computes on the CPU.
     fn engine() -> Engine {
         let options = TensorOptions { device: tch::Device::Cpu, kind: tch::Kind::Float };
-        Engine::on_device(&weights(), options, 4).unwrap()
+        Engine::queued(&weights(), options, 4).unwrap()
     }
 
     /// The policy of the empty board.
@@ -303,7 +303,7 @@ mod tests {
     fn device_that_fails_leaves_the_other_working() {
         let shape = weights().shape();
         let queue = Arc::new(Queue::open(|_| 4, || Ok(Failing("launch"))).unwrap());
-        let failed = Engine::Device(queue, shape.inputs.packing(shape.size), shape.size.moves());
+        let failed = Engine::Queued(queue, shape.inputs.packing(shape.size), shape.size.moves());
         let model = Model::of_engines(shape, 4, vec![failed, engine()]);
         let (mut failing, mut working) = (model.network(), model.network());
         for _ in 0..2 {
