@@ -8,7 +8,7 @@ use analysis::katago::{Server, ServerOptions};
 use analysis::{BATCH, Perspective, ReportStyle};
 use anyhow::Context;
 use go::Size;
-use models::Player;
+use models::ConfiguredModel;
 use runtime::{Classify, Lines, Stop};
 
 use crate::analyze_command::POINTS;
@@ -56,7 +56,7 @@ fn perspective(text: &str) -> Result<Perspective, String> {
 /// # Errors
 /// No such model, or one that cannot be opened; an input that cannot be read.
 pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
-    let Player { config, searcher, any_size } = args.model.open(store, "analysis-server", BATCH, stop)?;
+    let ConfiguredModel { config, searcher, any_size } = args.model.open(store, "analysis-server", BATCH, stop)?;
     let size = Size::new(config.game.size).misconfigured()?;
     let options = ServerOptions {
         model: searcher.name().to_owned(),

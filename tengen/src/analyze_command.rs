@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use analysis::{BATCH, ReportStyle};
 use anyhow::anyhow;
 use go::Size;
-use models::{Player, Searcher};
+use models::{ConfiguredModel, Searcher};
 use runtime::{Classify, Stop, format};
 
 use crate::player::{PlayerArgs, rounding};
@@ -57,7 +57,7 @@ pub(crate) struct Args {
 /// # Errors
 /// No such model, or one that cannot be opened; games that cannot be analysed, after all others were.
 pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
-    let Player { config, searcher, any_size } = args.model.open(store, "analyze", BATCH, stop)?;
+    let ConfiguredModel { config, searcher, any_size } = args.model.open(store, "analyze", BATCH, stop)?;
     if args.candidates > 0 && searcher.kept().is_none() {
         let model = searcher.name();
         let problem = format!("--candidates fills an evaluation cache, and {model} has none here; add --evalcache URL");

@@ -13,7 +13,7 @@ use analysis::{BATCH, Engine, Event, Origin, Task};
 use anyhow::{Context, anyhow};
 use arrow_array::{ArrayRef, Float32Array, RecordBatch, StringArray, UInt32Array};
 use go::{Game, Scoring, Size};
-use models::Player;
+use models::ConfiguredModel;
 use runtime::{Classify, Progress, Stop};
 
 use crate::player::{PlayerArgs, receive, rounding};
@@ -81,7 +81,7 @@ struct Growing<'a> {
 /// No such model, or one that cannot be opened; a book that cannot be used, or is of another origin, board or komi.
 pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     [&args.sgf, &args.parquet, &args.json].into_iter().flatten().try_for_each(|path| runtime::check_output(path))?;
-    let Player { config, searcher, any_size } = args.model.open(store, "book", BATCH, stop)?;
+    let ConfiguredModel { config, searcher, any_size } = args.model.open(store, "book", BATCH, stop)?;
     let side = args.size.unwrap_or(config.game.size);
     if !any_size && side != config.game.size {
         let own = config.game.size;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use analysis::book::Openings;
 use go::{Game, Move, Size};
 use gtp::server::{self, EngineOptions, EnginePlayer, Session, Setup, WIDTH};
-use models::Player;
+use models::ConfiguredModel;
 use play::{game_seed, generator};
 use runtime::{Classify, Stop};
 
@@ -67,7 +67,8 @@ fn played(openings: Openings) -> impl Fn(&Game, f32) -> Option<Move> {
 /// # Errors
 /// No such model, or one that cannot be opened.
 pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
-    let Player { config, searcher: opened, any_size } = args.model.on_one_thread().open(store, "gtp", WIDTH, stop)?;
+    let ConfiguredModel { config, searcher: opened, any_size } =
+        args.model.on_one_thread().open(store, "gtp", WIDTH, stop)?;
     let visits = args.visits.unwrap_or(config.search.visits);
     let setup = Setup {
         size: Size::new(config.game.size).misconfigured()?,

@@ -7,7 +7,7 @@ use std::time::Duration;
 use analysis::{AnalysisOptions, Engine};
 use anyhow::Context;
 use config::RunName;
-use models::{EvaluationCacheOptions, ModelError, ModelName, Models, Place, Player, Priority, Searcher};
+use models::{ConfiguredModel, EvaluationCacheOptions, ModelError, ModelName, Models, Place, Priority, Searcher};
 use runtime::{EvalcacheArgs, InferenceArgs, ResourceArgs, Stop};
 use store::Store;
 
@@ -41,12 +41,12 @@ impl PlayerArgs {
     }
 
     /// Opens the model, for batches of so many positions. `client` is the name of the program for inference servers.
-    pub(crate) fn open(&self, store: &str, client: &str, batch: usize, stop: &Stop) -> anyhow::Result<Player> {
+    pub(crate) fn open(&self, store: &str, client: &str, batch: usize, stop: &Stop) -> anyhow::Result<ConfiguredModel> {
         let models = Models::new(Store::open_or_empty(store)?);
         let place = Place::open(&self.resources, &self.inference, client, Priority::Interactive, stop)?;
-        let player = Player::open(&models, &self.model, self.run.as_ref(), &place, batch)?;
+        let model = ConfiguredModel::open(&models, &self.model, self.run.as_ref(), &place, batch)?;
         let evaluations = EvaluationCacheOptions::of(&self.evalcache).map_err(ModelError::from)?;
-        Ok(Player { searcher: player.searcher.keeping(evaluations.as_ref())?, ..player })
+        Ok(ConfiguredModel { searcher: model.searcher.keeping(evaluations.as_ref())?, ..model })
     }
 
     /// Starts the analysis engine of a model that was opened for batches of [`analysis::BATCH`] positions.

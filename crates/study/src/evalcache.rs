@@ -11,7 +11,7 @@ use config::RunName;
 use evalcache::ladder::{self, Fidelity, Rung};
 use evalcache::{Key, KomiCoding, Sample, Segment, Set, Steps, Symmetries, Tables, View, segment};
 use go::{Game, Size};
-use models::{ModelName, Models, Player, SegmentSource};
+use models::{ConfiguredModel, ModelName, Models, SegmentSource};
 use play::{game_seed, generator};
 use runtime::{Classify, DeviceArgs, Progress, Stop, thread_time};
 use serde::Serialize;
@@ -175,8 +175,8 @@ fn sample(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<Sampled> {
     let device: net::Device = args.devices.device.parse().misconfigured()?;
     let place = device.into();
     let models = Models::new(Store::open_or_empty(store)?);
-    let player = Player::open(&models, &args.model, args.run.as_ref(), &place, BATCH)?;
-    let Player { config, searcher, .. } = player;
+    let model = ConfiguredModel::open(&models, &args.model, args.run.as_ref(), &place, BATCH)?;
+    let ConfiguredModel { config, searcher, .. } = model;
     let size = Size::new(config.game.size).misconfigured()?;
     let games = if args.sgf.is_empty() {
         Games::Drawn(size)

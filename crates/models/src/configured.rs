@@ -5,7 +5,7 @@ use config::{ModelId, Preset, RunConfig, RunName};
 use crate::{ModelError, ModelName, ModelSource, Models, Place, Searcher};
 
 /// An open model with the configuration of its run.
-pub struct Player {
+pub struct ConfiguredModel {
     /// The configuration.
     pub config: RunConfig,
     /// The model with its search settings.
@@ -14,7 +14,7 @@ pub struct Player {
     pub any_size: bool,
 }
 
-impl Player {
+impl ConfiguredModel {
     /// Opens a model of a store or of a file, for batches of so many positions. A file or a built-in model plays by the rules
     /// of the run that is named.
     ///
@@ -26,12 +26,12 @@ impl Player {
         run: Option<&RunName>,
         place: &Place,
         batch: usize,
-    ) -> Result<Player, ModelError> {
+    ) -> Result<ConfiguredModel, ModelError> {
         let model = models.find(model)?;
         model.check_run(run);
         let config = models.configuration(&model, run, &[])?;
         let searcher = Searcher::open(models, &config, &model, place, batch)?;
-        Ok(Player { config, searcher, any_size: model.is_built_in() })
+        Ok(ConfiguredModel { config, searcher, any_size: model.is_built_in() })
     }
 }
 
@@ -82,8 +82,8 @@ mod tests {
             let path = folder.path().join(format!("{side}.safetensors"));
             let shape = Shape { blocks: 1, filters: 8, ..Shape::plain(Size::new(side).unwrap()) };
             std::fs::write(&path, Weights::synthetic(shape, 1).to_bytes()).unwrap();
-            Player::open(&models, &ModelName::File(path), run, &Device::Cpu.into(), 8)
-                .map(|player| (player.config.game.size, player.config.game.komi, player.any_size))
+            ConfiguredModel::open(&models, &ModelName::File(path), run, &Device::Cpu.into(), 8)
+                .map(|model| (model.config.game.size, model.config.game.komi, model.any_size))
         };
         assert_eq!(open(7, None).unwrap(), (7, Preset::NineByNine.config().game.komi, false));
         assert_eq!(open(5, Some(&run)).unwrap(), (5, config.game.komi, false));
