@@ -8,7 +8,7 @@ use std::time::Duration;
 use config::EngineName;
 use go::{Game, Move, Size};
 use gtp::engines::{Client, ClientError, Engine, EngineSpecs};
-use play::{ExternalPlayer, PlayerError, Response};
+use play::{ExternalPlayer, ExternalPlayerError, Response};
 use testing::{wait_for, wait_until};
 
 /// The beginning of a script that responds to a command with its number; `$command` is the command.
@@ -53,12 +53,12 @@ fn size() -> Size {
 }
 
 /// Its response, waited for.
-fn answer(external: &mut dyn ExternalPlayer) -> Result<Response, PlayerError> {
+fn answer(external: &mut dyn ExternalPlayer) -> Result<Response, ExternalPlayerError> {
     wait_for("the response of an external player", || external.answer())
 }
 
 /// The result of such a program at a request for the second move of a game.
-fn second_move(cases: &str, time: Duration) -> Result<Response, PlayerError> {
+fn second_move(cases: &str, time: Duration) -> Result<Response, ExternalPlayerError> {
     let mut external = engine(cases, time, "").player(size(), 7.5, 1);
     let mut game = Game::new(size());
     game.play(Move::from_gtp(size(), "C3").unwrap()).unwrap();
@@ -68,7 +68,7 @@ fn second_move(cases: &str, time: Duration) -> Result<Response, PlayerError> {
 
 fn broken(cases: &str, time: Duration) -> String {
     match second_move(cases, time) {
-        Err(PlayerError::Broken(reason)) => reason,
+        Err(ExternalPlayerError::Broken(reason)) => reason,
         other => panic!("{other:?}"),
     }
 }
@@ -165,7 +165,7 @@ fn move_is_parsed_and_a_malformed_response_is_an_error() {
     assert_eq!(second_move("genmove) say PASS ;;", LATER), Ok(Response::Move(Move::Pass)));
     assert_eq!(second_move("genmove) say Resign ;;", LATER), Ok(Response::Resign));
     let refused = second_move(r#"play) printf '?%s illegal move\n\n' "$id" ;;"#, LATER);
-    assert_eq!(refused, Err(PlayerError::Forfeit("\"play black C3\" was refused: illegal move".to_owned())));
+    assert_eq!(refused, Err(ExternalPlayerError::Forfeit("\"play black C3\" was refused: illegal move".to_owned())));
     assert_eq!(broken("genmove) say Z99 ;;", LATER), "the response to \"genmove white\" is \"Z99\", not a move");
     let silence = broken("genmove) sleep 100 ;;", Duration::from_millis(500));
     assert_eq!(silence, "no response to \"genmove white\" in 0.5 s");

@@ -15,7 +15,7 @@ pub trait ExternalPlayer: fmt::Debug {
     fn ask_score(&mut self, game: &Game);
 
     /// The response; `None` while there is none.
-    fn answer(&mut self) -> Option<Result<Response, PlayerError>>;
+    fn answer(&mut self) -> Option<Result<Response, ExternalPlayerError>>;
 }
 
 /// A response of an external player.
@@ -31,7 +31,7 @@ pub enum Response {
 
 /// A failure of an external player.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum PlayerError {
+pub enum ExternalPlayerError {
     /// It broke the rules, so it has lost.
     #[error("{0}")]
     Forfeit(String),

@@ -5,7 +5,7 @@ use go::{Color, Game, Move, Scoring};
 use mcts::{Evaluator, Settings};
 use record::{GameRecord, SearchKind, Turn};
 
-use crate::external_player::{ExternalPlayer, PlayerError, Response};
+use crate::external_player::{ExternalPlayer, ExternalPlayerError, Response};
 use crate::opening::opening;
 use crate::seed::{GameRng, game_seed, generator};
 use crate::termination::{Ending, GameHeader, finished, searched};
@@ -202,8 +202,8 @@ impl Match {
                     Ok(Response::Score(_)) => {
                         Err(Early::Void("the response to a request for a move is a score".to_owned()))
                     }
-                    Err(PlayerError::Forfeit(breach)) => Err(Early::Forfeit(breach)),
-                    Err(PlayerError::Broken(reason)) => Err(Early::Void(reason)),
+                    Err(ExternalPlayerError::Forfeit(breach)) => Err(Early::Forfeit(breach)),
+                    Err(ExternalPlayerError::Broken(reason)) => Err(Early::Void(reason)),
                 }
             }),
         }

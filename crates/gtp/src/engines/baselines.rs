@@ -2,7 +2,7 @@
 
 use config::EngineName;
 use go::{Color, Game, Move, Point, PointSet};
-use play::{ExternalPlayer, GameRng, PlayerError, Response, generator};
+use play::{ExternalPlayer, ExternalPlayerError, GameRng, Response, generator};
 use rand::RngExt;
 
 /// A weak player.
@@ -61,7 +61,7 @@ impl ExternalPlayer for BaselinePlayer {
         self.reply = Some(Response::Score(None));
     }
 
-    fn answer(&mut self) -> Option<Result<Response, PlayerError>> {
+    fn answer(&mut self) -> Option<Result<Response, ExternalPlayerError>> {
         self.reply.take().map(Ok)
     }
 }

@@ -171,7 +171,7 @@ impl Engine {
 #[cfg(test)]
 mod tests {
     use go::{Game, Move};
-    use play::{PlayerError, Response};
+    use play::{ExternalPlayerError, Response};
     use testing::{wait_for, wait_until};
 
     use super::*;
@@ -192,7 +192,7 @@ mod tests {
         done
     "#;
 
-    fn response(external: &mut dyn ExternalPlayer) -> Result<Response, PlayerError> {
+    fn response(external: &mut dyn ExternalPlayer) -> Result<Response, ExternalPlayerError> {
         wait_for("a response", || external.answer())
     }
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use go::{Color, Game, Move, Size};
-use play::{ExternalPlayer, GameRng, PlayerError, Response, generator};
+use play::{ExternalPlayer, ExternalPlayerError, GameRng, Response, generator};
 use rand::RngExt;
 
 use super::baselines::random_move;
@@ -26,7 +26,7 @@ pub(crate) struct GameSetup {
 #[derive(Debug)]
 pub(crate) struct GtpPlayer {
     requests: Sender<Request>,
-    answers: Receiver<Result<Response, PlayerError>>,
+    answers: Receiver<Result<Response, ExternalPlayerError>>,
     /// What it says at once, because it is not the program that has to find it.
     reply: Option<Response>,
     random_moves: f64,
@@ -70,14 +70,16 @@ impl ExternalPlayer for GtpPlayer {
         self.request(Request::Score(game.moves().to_vec()));
     }
 
-    fn answer(&mut self) -> Option<Result<Response, PlayerError>> {
+    fn answer(&mut self) -> Option<Result<Response, ExternalPlayerError>> {
         if let Some(reply) = self.reply.take() {
             return Some(Ok(reply));
         }
         match self.answers.try_recv() {
             Ok(answer) => Some(answer),
             Err(TryRecvError::Empty) => None,
-            Err(TryRecvError::Disconnected) => Some(Err(PlayerError::Broken("its thread has exited".to_owned()))),
+            Err(TryRecvError::Disconnected) => {
+                Some(Err(ExternalPlayerError::Broken("its thread has exited".to_owned())))
+            }
         }
     }
 }
@@ -88,7 +90,7 @@ fn serve(
     idle: &Idle,
     setup: GameSetup,
     requests: &Receiver<Request>,
-    answers: &Sender<Result<Response, PlayerError>>,
+    answers: &Sender<Result<Response, ExternalPlayerError>>,
 ) {
     let mut board: Option<Board<'_>> = None;
     for request in requests {
@@ -109,7 +111,7 @@ fn serve(
 }
 
 /// Takes a program that waits for a game, if it still works, or starts one.
-fn acquire_process<'a>(spec: &'a EngineSpec, idle: &Idle, setup: GameSetup) -> Result<Board<'a>, PlayerError> {
+fn acquire_process<'a>(spec: &'a EngineSpec, idle: &Idle, setup: GameSetup) -> Result<Board<'a>, ExternalPlayerError> {
     let waiting = idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
     if let Some(board) = waiting.and_then(|client| Board::set_up(client, spec, setup).ok()) {
         return Ok(board);
@@ -144,7 +146,7 @@ impl Board<'_> {
         self.client.ask(command, self.spec.start_time())
     }
 
-    fn answer(&mut self, request: &Request) -> Result<Response, PlayerError> {
+    fn answer(&mut self, request: &Request) -> Result<Response, ExternalPlayerError> {
         match request {
             Request::Move(moves) => {
                 self.show(moves)?;
@@ -158,7 +160,7 @@ impl Board<'_> {
     }
 
     /// Sends the moves that it does not have.
-    fn show(&mut self, moves: &[Move]) -> Result<(), PlayerError> {
+    fn show(&mut self, moves: &[Move]) -> Result<(), ExternalPlayerError> {
         if !moves.starts_with(&self.told) {
             self.tell("clear_board").map_err(broken)?;
             self.told.clear();
@@ -167,7 +169,7 @@ impl Board<'_> {
             let play = format!("play {} {}", color(self.told.len()), mv.to_gtp(self.size));
             self.tell(&play).map_err(|error| match error {
                 // The referee has found the move to be legal.
-                ClientError::Refused { .. } => PlayerError::Forfeit(error.to_string()),
+                ClientError::Refused { .. } => ExternalPlayerError::Forfeit(error.to_string()),
                 error => broken(error),
             })?;
             self.told.push(mv);
@@ -175,7 +177,7 @@ impl Board<'_> {
         Ok(())
     }
 
-    fn genmove(&mut self) -> Result<Response, PlayerError> {
+    fn genmove(&mut self) -> Result<Response, ExternalPlayerError> {
         let command = format!("genmove {}", color(self.told.len()));
         let said = self.client.ask(&command, self.spec.move_time()).map_err(broken)?;
         let said = said.trim();
@@ -184,14 +186,14 @@ impl Board<'_> {
         }
         let mv = Move::from_gtp(self.size, said);
         let mv = mv.ok_or_else(|| {
-            PlayerError::Broken(format!("the response to \"{command}\" is \"{}\", not a move", short(said)))
+            ExternalPlayerError::Broken(format!("the response to \"{command}\" is \"{}\", not a move", short(said)))
         })?;
         self.told.push(mv);
         Ok(Response::Move(mv))
     }
 
     /// A program that cannot count, or not now, has no objection.
-    fn score(&mut self) -> Result<Response, PlayerError> {
+    fn score(&mut self) -> Result<Response, ExternalPlayerError> {
         match self.client.ask("final_score", self.spec.move_time()) {
             Ok(said) => Ok(Response::Score(margin(said.trim()))),
             Err(ClientError::Refused { .. }) => Ok(Response::Score(None)),
@@ -224,14 +226,14 @@ fn short(text: &str) -> String {
     text.chars().take(60).collect()
 }
 
-fn broken(error: ClientError) -> PlayerError {
+fn broken(error: ClientError) -> ExternalPlayerError {
     let mut text = error.to_string();
     let mut cause = std::error::Error::source(&error);
     while let Some(error) = cause {
         text = format!("{text}: {error}");
         cause = error.source();
     }
-    PlayerError::Broken(text)
+    ExternalPlayerError::Broken(text)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use go::{Color, Game, Move, Size};
 use mcts::Settings;
-use play::{Budget, By, ExternalPlayer, Finish, Match, MatchSpec, PlayerError, Response, Side, Uniform, Void};
+use play::{Budget, By, ExternalPlayer, ExternalPlayerError, Finish, Match, MatchSpec, Response, Side, Uniform, Void};
 use record::{EndReason, GameRecord, Outcome};
 
 use crate::{config, play};
@@ -11,16 +11,16 @@ use crate::{config, play};
 #[derive(Clone, Debug)]
 struct Scripted {
     /// Its response from the n-th on.
-    later: Option<(usize, Result<Response, PlayerError>)>,
+    later: Option<(usize, Result<Response, ExternalPlayerError>)>,
     score: Option<f32>,
     asked: usize,
-    answer: Option<Result<Response, PlayerError>>,
+    answer: Option<Result<Response, ExternalPlayerError>>,
     /// Polls for a response before there is one.
     delay: usize,
 }
 
 impl Scripted {
-    fn new(later: Option<(usize, Result<Response, PlayerError>)>, score: Option<f32>) -> Scripted {
+    fn new(later: Option<(usize, Result<Response, ExternalPlayerError>)>, score: Option<f32>) -> Scripted {
         Scripted { later, score, asked: 0, answer: None, delay: 0 }
     }
 }
@@ -43,7 +43,7 @@ impl ExternalPlayer for Scripted {
         self.answer = Some(Ok(Response::Score(self.score)));
     }
 
-    fn answer(&mut self) -> Option<Result<Response, PlayerError>> {
+    fn answer(&mut self) -> Option<Result<Response, ExternalPlayerError>> {
         self.delay = self.delay.saturating_sub(1);
         if self.delay > 0 { None } else { self.answer.take() }
     }
@@ -80,7 +80,7 @@ fn external_player_plays_to_the_end() {
 #[test]
 fn external_player_that_breaks_the_rules_loses_and_one_that_fails_does_not() {
     let occupied = Ok(Response::Move(Move::from_index(Size::new(5).unwrap(), 0).unwrap()));
-    let forfeit = Err(PlayerError::Forfeit("it refuses a legal move".to_owned()));
+    let forfeit = Err(ExternalPlayerError::Forfeit("it refuses a legal move".to_owned()));
     let (illegal, refusal) = ("ExternalPlayer plays A5, which is not legal", "it refuses a legal move");
     for (later, end, expected) in [
         (occupied, EndReason::Forfeit, Some(illegal)),
@@ -95,7 +95,7 @@ fn external_player_that_breaks_the_rules_loses_and_one_that_fails_does_not() {
             assert_eq!(record.score, None);
         }
     }
-    let broken = Err(PlayerError::Broken("it has ended".to_owned()));
+    let broken = Err(ExternalPlayerError::Broken("it has ended".to_owned()));
     let mut voids: Vec<Void> =
         against(&Scripted::new(Some((2, broken)), None), 4).into_iter().map(Result::unwrap_err).collect();
     voids.sort_by_key(|void| void.index);
