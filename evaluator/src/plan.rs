@@ -1,7 +1,7 @@
 //! The schedule of a run (`tengen run`, `evaluator --schedule`): how its models become rated.
 //!
 //! A [`MatchPlan`] has the matches of a new model, or those of the finished run. Pairs that are chosen by what their games tell are kept
-//! in the store before they play, so that a run that is killed anywhere continues with the same games. [`Generations`] follows the
+//! in the store before they play, so that a run that is killed anywhere continues with the same games. [`RunSchedule`] follows the
 //! models of a run from plan to plan.
 
 use std::collections::VecDeque;
@@ -18,7 +18,7 @@ use crate::{Arena, EvaluatorError, RatedRun};
 
 /// The matches of every model of a run that is to be measured, as it appears, and those of the finished run.
 #[derive(Debug)]
-pub struct Generations {
+pub struct RunSchedule {
     /// Whether to wait for models, instead of giving up.
     waits: bool,
     /// The newest model whose matches are all played; 0 before the first.
@@ -95,10 +95,10 @@ impl MatchPlan {
     }
 }
 
-impl Generations {
+impl RunSchedule {
     /// The schedule of a run; `waits` for its models, or only plays what those that exist are to play.
-    pub fn new(waits: bool) -> Generations {
-        Generations { waits, measured: 0, plan: None, finished: false }
+    pub fn new(waits: bool) -> RunSchedule {
+        RunSchedule { waits, measured: 0, plan: None, finished: false }
     }
 
     /// The plan of the next model to measure: at first the last one that is there, then each after the one before.
@@ -141,7 +141,7 @@ impl Generations {
     }
 }
 
-impl Schedule for Generations {
+impl Schedule for RunSchedule {
     fn step(&mut self, session: &mut Session<'_>) -> Result<Step, EvaluatorError> {
         let Some(mut plan) = self.plan.take() else { return self.begin(session.arena.rated()) };
         while let Some(([one, other], games)) = plan.next(session.arena.rated())? {

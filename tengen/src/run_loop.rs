@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use config::{ModelRef, RunConfig};
-use evaluator::{Arena, Generations, Matches, RatedRun};
+use evaluator::{Arena, Matches, RatedRun, RunSchedule};
 use gtp::engines::EngineSpecs;
 use models::{Models, Place, Priority};
 use net::{Precision, TrainDevice};
@@ -43,7 +43,7 @@ struct RunLoop<'a> {
     selfplay: selfplay::Driver<'a>,
     shuffler: shuffler::Driver<'a>,
     trainer: trainer::Driver<'a>,
-    matches: Matches<'a, Generations, evaluator::Console>,
+    matches: Matches<'a, RunSchedule, evaluator::Console>,
 }
 
 /// Runs until the run has all its models and the last is measured, or stop is requested. Takes the leases that `selfplay` and
@@ -105,7 +105,7 @@ impl<'a> RunLoop<'a> {
             selfplay: selfplay::Driver::new(run, config, options, stop, selfplay::Console::new(health())),
             shuffler: shuffler::Driver::new(run, shuffler::Console::new(health()))?,
             trainer: trainer::Driver::new(run, config, train_device, references, stop, training),
-            matches: Matches::new(arena, Generations::new(true), evaluator::Console::new(health()), stop),
+            matches: Matches::new(arena, RunSchedule::new(true), evaluator::Console::new(health()), stop),
         })
     }
 }

@@ -11,7 +11,7 @@ use super::args::{CommonArgs, arena, run_of_any};
 use super::table::TableArgs;
 use crate::driver::{Schedule, pauses};
 use crate::schedule::{Pairs, Uncertain};
-use crate::{Arena, Console, EvaluatorError, Generations, Matches, RatedRun};
+use crate::{Arena, Console, EvaluatorError, Matches, RatedRun, RunSchedule};
 
 /// Games or pairs of games of a command at most.
 const MOST: u64 = 1_000_000_000;
@@ -109,7 +109,7 @@ impl MatchArgs {
         Ok(if self.pair_uncertain {
             Box::new(Uncertain::new(self.objective(), self.pairs.unwrap_or(1), self.wait))
         } else if self.schedule {
-            Box::new(Generations::new(self.wait))
+            Box::new(RunSchedule::new(self.wait))
         } else if self.round_robin {
             Box::new(Pairs::round_robin(rated, games)?)
         } else if let Some(model) = &self.new_model {
