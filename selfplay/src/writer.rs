@@ -20,12 +20,12 @@ pub(crate) struct GameWriter<'a> {
     worker: &'a str,
     games_per_file: usize,
     /// By the id of the model and the series of the worker that began the games.
-    piles: BTreeMap<(String, String), Batch>,
+    piles: BTreeMap<(String, String), Pile>,
     acquired: &'a mut AcquiredFiles,
 }
 
 /// Games that wait for others; there is at least one.
-struct Batch {
+struct Pile {
     games: Vec<GameRecord>,
     since: Instant,
 }
@@ -48,7 +48,7 @@ impl<'a> GameWriter<'a> {
     /// Adds a game.
     pub(crate) fn put(&mut self, game: GameRecord) {
         let begun_by = (game.black.clone(), game.worker.clone());
-        let pile = self.piles.entry(begun_by).or_insert_with(|| Batch { games: Vec::new(), since: Instant::now() });
+        let pile = self.piles.entry(begun_by).or_insert_with(|| Pile { games: Vec::new(), since: Instant::now() });
         pile.games.push(game);
     }
 
@@ -64,7 +64,7 @@ impl<'a> GameWriter<'a> {
     }
 
     /// Games go into a file in the order of their index, whichever finished first. Those that cannot be published wait on.
-    fn publish_those(&mut self, due: impl Fn(&Batch) -> bool) -> Result<(), SelfplayError> {
+    fn publish_those(&mut self, due: impl Fn(&Pile) -> bool) -> Result<(), SelfplayError> {
         let keys: Vec<_> = self.piles.iter().filter(|(_, pile)| due(pile)).map(|(key, _)| key.clone()).collect();
         for key in keys {
             let Some(pile) = self.piles.get_mut(&key) else { continue };
@@ -78,7 +78,7 @@ impl<'a> GameWriter<'a> {
     }
 }
 
-impl Batch {
+impl Pile {
     fn is_old(&self) -> bool {
         self.since.elapsed() >= PATIENCE
     }
