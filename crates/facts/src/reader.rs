@@ -221,8 +221,9 @@ impl Reader {
                 return Ok(false);
             }
             if let Some(time) = self.run.shards().published_at(generation)? {
+                let newest = u64::try_from(time).unwrap_or_default();
                 // Old shards are deleted, and each model had its own.
-                let shuffler = Worker { newest: time, files: generation.into(), model: Some(generation) };
+                let shuffler = Worker { newest, files: generation.into(), model: Some(generation) };
                 Arc::make_mut(&mut self.facts.workers).insert(("shuffler", "shuffler".to_owned()), shuffler);
                 self.facts.shards = Some(generation);
                 return Ok(true);

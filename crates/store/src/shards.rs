@@ -175,13 +175,13 @@ impl Shards {
         Ok(generations)
     }
 
-    /// When the shards of a generation were published by the clock of the store, in milliseconds since 1970; `None` before that.
+    /// When the shards of a generation were published by the clock of the place, in milliseconds since 1970; `None`
+    /// before.
     ///
     /// # Errors
     /// A store that cannot be reached.
-    pub fn published_at(&self, generation: u32) -> Result<Option<u64>, StoreError> {
-        let written = self.at.store.written_at(&self.manifest_path(generation))?;
-        Ok(written.map(|time| u64::try_from(time).unwrap_or_default()))
+    pub fn published_at(&self, generation: u32) -> Result<Option<i64>, StoreError> {
+        self.at.store.written_at(&self.manifest_path(generation))
     }
 
     /// Deletes the shards of all generations before `first`: they can be made again from the games.

@@ -101,7 +101,7 @@ fn shuffler_was_last_there_when_shards_became_whole() {
         run.shards().publish([], manifest).unwrap();
         assert!(reader.list().unwrap());
         let found = shuffler(&reader.facts()).unwrap();
-        let time = run.shards().published_at(generation).unwrap().unwrap();
+        let time = run.shards().published_at(generation).unwrap().unwrap() as u64;
         assert!(time > 0);
         assert_eq!(found, Worker { newest: time, files: generation.into(), model: Some(generation) });
         assert_eq!(reader.facts().shards, Some(generation));
