@@ -201,7 +201,7 @@ impl SearchDriver {
     }
 
     /// Searches the present position, and those that follow, so that every extension of the search leaves a best move: for
-    /// searches whose visits are not known when they begin. Call it before anything of the position is pushed.
+    /// searches whose visits are not known when they begin. Call it before a leaf of the position is submitted.
     pub fn set_endless(&mut self, endless: bool) {
         debug_assert!(self.prior_entropy.is_none() && self.waiting.is_empty(), "the search of this move has not begun");
         self.endless = endless;
