@@ -253,7 +253,7 @@ impl Pool {
             self.take_away(number);
             let server = &mut self.servers[index];
             let silent = server.is_silent(now, &self.settings);
-            if server.is_up(now, false) && (silent || server.is_stuck(now, &self.settings)) {
+            if server.is_up() && (silent || server.is_stuck(now, &self.settings)) {
                 server.state = State::Suspect { since: now, silent };
                 self.actions.push_back(Action::Changed { server: index, state: server.state });
                 let theirs = self.attempts.iter().filter(|(_, attempt)| attempt.server == index && !attempt.overdue);
@@ -365,7 +365,7 @@ impl Pool {
             self.servers[last].counts.resent += 1;
         }
         let Batch { model, positions, .. } = *batch;
-        let others = self.servers.iter().enumerate().any(|(other, server)| other != index && server.is_up(now, false));
+        let others = self.servers.iter().enumerate().any(|(other, server)| other != index && server.is_up());
         let server = &mut self.servers[index];
         server.outstanding += positions;
         let is_warm = server.is_warm(model);
@@ -390,15 +390,16 @@ impl Pool {
         for settled in [true, false] {
             for tier in 0..=self.servers.iter().map(|server| server.tier).max().unwrap_or(0) {
                 let able = || self.able(number, batch, tier);
-                let up = || able().filter(|(_, server)| server.is_up(now, settled));
-                let with_room = up().filter(|(_, server)| server.has_room(now, batch.positions));
+                let is_fit = |server: &Server| if settled { server.is_settled(now) } else { server.is_up() };
+                let fit = || able().filter(|(_, server)| is_fit(server));
+                let with_room = fit().filter(|(_, server)| server.has_room(now, batch.positions));
                 if let Some(index) = least_loaded(with_room, batch.positions, chance) {
                     return Choice::Server(index);
                 }
                 // A server that has no room yet, or was not heard of yet. One without room for long is as good as down.
                 let turned_away = |index| batch.turned_away.get(&index).copied();
                 let holds = |(index, server): (usize, &Server)| server.holds(now, turned_away(index), &self.settings);
-                if up().any(holds) || settled && able().any(|(_, server)| !server.known) {
+                if fit().any(holds) || settled && able().any(|(_, server)| !server.known) {
                     return Choice::Wait;
                 }
             }

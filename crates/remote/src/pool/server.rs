@@ -162,9 +162,14 @@ impl Server {
         since.is_none_or(|since| now < since + settings.deadline)
     }
 
-    /// Whether it is up, and past its trial if `and_settled`.
-    pub(super) fn is_up(&self, now: Time, and_settled: bool) -> bool {
-        matches!(self.state, State::Up { settled, .. } if !and_settled || settled <= now)
+    /// Whether it is up, on trial or not.
+    pub(super) fn is_up(&self) -> bool {
+        matches!(self.state, State::Up { .. })
+    }
+
+    /// Whether it is up, and past its trial.
+    pub(super) fn is_settled(&self, now: Time) -> bool {
+        matches!(self.state, State::Up { settled, .. } if settled <= now)
     }
 
     /// Whether it is up or suspect, or was so within a time.
