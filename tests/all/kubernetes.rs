@@ -9,7 +9,7 @@ use std::process::Command;
 use config::RunConfig;
 use serde_json::Value;
 use testing::{Tool, require};
-use tests::{fail, program, repository, requested_cpus, succeed};
+use tests::{copy_overlay, fail, program, repository, requested_cpus, succeed};
 
 const OVERLAYS: [&str; 6] = ["cpu", "gpu", "s3", "gcs", "small", "inference"];
 
@@ -273,20 +273,7 @@ fn with_components(name: &str, components: &[&str]) -> Option<Vec<Value>> {
     let mut checker = checker()?;
     let folder = tempfile::tempdir().unwrap();
     let from = folder.path().canonicalize().unwrap();
-    for file in fs::read_dir(overlay(name)).unwrap().map(|entry| entry.unwrap().path()) {
-        fs::copy(&file, from.join(file.file_name().unwrap())).unwrap();
-    }
-    let own = fs::read_to_string(overlay(name).join("kustomization.yaml")).unwrap();
-    let more: Vec<String> = components.iter().map(|component| format!("../../components/{component}")).collect();
-    let more = format!("components: [{}", more.join(", "));
-    let with = match own.split_once("components: [") {
-        Some((before, after)) => format!("{before}{more}, {after}"),
-        None => format!("{own}{more}]\n"),
-    };
-    let up = "../".repeat(from.components().count() - 1);
-    let repository = repository().canonicalize().unwrap();
-    let here = format!("{up}{}/k8s/", repository.strip_prefix("/").unwrap().display());
-    fs::write(from.join("kustomization.yaml"), with.replace("../../", &here)).unwrap();
+    copy_overlay(name, components, &from);
     let mut answer: Value = serde_json::from_str(&succeed(checker.arg(&from))).unwrap();
     let objects = answer["objects"][from.to_str().unwrap()].take();
     Some(objects.as_array().unwrap().clone())

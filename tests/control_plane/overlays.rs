@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use serde_json::Value;
-use tests::repository;
+use tests::{copy_overlay, repository};
 
 use crate::plane::ControlPlane;
-use crate::setup::{from, namespace};
+use crate::setup::namespace;
 
 /// How many pods of each stage are made, beside a shuffler and a trainer.
 fn expected(overlay: &str) -> BTreeMap<&'static str, usize> {
@@ -64,18 +64,7 @@ fn components_are_accepted(plane: &ControlPlane) {
 fn with_components(plane: &ControlPlane, overlay: &str, components: &[&str]) -> String {
     let folder = plane.folder().join(format!("{overlay}-with-more"));
     fs::create_dir(&folder).unwrap();
-    for file in fs::read_dir(repository().join("k8s/overlays").join(overlay)).unwrap().map(Result::unwrap) {
-        fs::copy(file.path(), folder.join(file.file_name())).unwrap();
-    }
-    let kustomization = folder.join("kustomization.yaml");
-    let own = fs::read_to_string(&kustomization).unwrap();
-    let more: Vec<String> = components.iter().map(|component| format!("../../components/{component}")).collect();
-    let more = format!("components: [{}", more.join(", "));
-    let with = match own.split_once("components: [") {
-        Some((before, after)) => format!("{before}{more}, {after}"),
-        None => format!("{own}{more}]\n"),
-    };
-    fs::write(&kustomization, with.replace("../../", &format!("{}/", from(&folder, "k8s")))).unwrap();
+    copy_overlay(overlay, components, &folder);
     folder.to_str().unwrap().to_owned()
 }
 

@@ -3,10 +3,9 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
 
 use serde_json::{Value, json};
-use tests::{TestStore, repository};
+use tests::{TestStore, path_from};
 
 use crate::api::Api;
 use crate::plane::ControlPlane;
@@ -85,7 +84,7 @@ impl Overlay {
     pub(crate) fn apply(&self, plane: &ControlPlane) {
         let folder = plane.folder().join("overlay");
         fs::create_dir_all(&folder).unwrap();
-        let base = from(&folder, &self.base);
+        let base = path_from(&folder, &self.base);
         let literals: Vec<String> = self.variables.iter().map(|(name, value)| format!("{name}={value}")).collect();
         let place = json!([{"name": "tengen-place", "namespace": "tengen", "behavior": "merge", "literals": literals,
             "options": {"disableNameSuffixHash": true}}]);
@@ -98,12 +97,6 @@ impl Overlay {
         fs::write(folder.join("kustomization.yaml"), text).unwrap();
         plane.run(&["apply", "-k", folder.to_str().unwrap()]);
     }
-}
-
-/// A path of the repository as a kustomization in another folder names it: relative.
-pub(crate) fn from(folder: &Path, path: &str) -> String {
-    let up = "../".repeat(folder.components().count() - 1);
-    format!("{up}{}/{path}", repository().canonicalize().unwrap().strip_prefix("/").unwrap().display())
 }
 
 /// The namespace, as the page has it.

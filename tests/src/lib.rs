@@ -1,8 +1,10 @@
 //! What the tests of whole programs share: where the programs are, and a store of one's own to run them in.
 
+mod overlay;
 mod prometheus;
 mod stage;
 
+pub use overlay::{copy_overlay, path_from};
 pub use prometheus::Prometheus;
 pub use stage::{Stage, ask};
 pub use testing::{PATIENCE, repository};
