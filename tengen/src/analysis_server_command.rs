@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use analysis::katago::{Server, ServerOptions};
+use analysis::katago::{Server, ServerOptions, VARIATION};
 use analysis::{BATCH, Perspective, ReportStyle};
 use anyhow::Context;
 use go::Size;
@@ -19,9 +19,6 @@ const LONGEST_LINE: usize = 1 << 24;
 
 /// How soon a client that has gone or a request to stop is noticed.
 const PATIENCE: Duration = Duration::from_millis(100);
-
-/// Moves of a variation where a query does not say, as in KataGo.
-const VARIATION: usize = 15;
 
 /// Arguments of `tengen analysis-server`.
 #[derive(clap::Args, Debug)]

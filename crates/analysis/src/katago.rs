@@ -16,6 +16,9 @@ use crate::ReportStyle;
 pub use query::{Action, Position, Query};
 pub use server::Server;
 
+/// Moves of a variation where a query does not say, as in KataGo.
+pub const VARIATION: usize = 15;
+
 /// Model and version of a server, and the defaults of queries.
 #[derive(Clone, Debug)]
 pub struct ServerOptions {
