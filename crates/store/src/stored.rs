@@ -71,6 +71,9 @@ impl FileOwner {
     pub(crate) fn of(path: &str) -> Option<FileOwner> {
         let mut parts = path.split('/');
         let (folder, group, name) = (parts.next()?, parts.next()?, parts.next()?);
+        if parts.next().is_some() {
+            return None;
+        }
         match (folder, group) {
             (CHECKPOINTS, step) => parse_step(step).map(FileOwner::Checkpoint),
             (_, ARCHIVE) => parse_number(name.split(['.', '-']).next()?).map(FileOwner::Archive),
@@ -100,6 +103,8 @@ mod tests {
             "games",
             "games/000012",
             "games/12/w-1700000000000.parquet",
+            "games/000012/more/w-1700000000000.parquet",
+            "games/archive/000003/notes.txt",
             "sgf/archive/notes.txt",
             "checkpoints/000012/manifest.toml",
             "quarantine/games/000012/w-1700000000000.parquet",
