@@ -5,8 +5,8 @@ use std::path::Path;
 
 use testing::repository;
 
-/// Copies one of `k8s/overlays` to a folder, with more components, which the copy lists first. The path of the folder is
-/// absolute and has no links.
+/// Copies one of `k8s/overlays` to a folder, with more components, which the copy lists first. The path of the folder
+/// is absolute and has no links.
 ///
 /// # Panics
 /// There is no such overlay, or no such folder.
