@@ -188,3 +188,29 @@ fn by_owner<T: Ord>(
     }
     Ok(found.into_iter().collect())
 }
+
+#[cfg(test)]
+mod tests {
+    use store::Store;
+
+    use super::*;
+
+    #[test]
+    fn sgf_is_listed_when_a_program_of_the_run_wrote_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = Store::open(&folder.path().to_string_lossy()).unwrap().run(&"r".parse().unwrap());
+        // No archive of games names the file of archive 1.
+        for path in ["000001/a.sgf", "000002/b.sgf", "matches/c.sgf", "archive/000001.sgf.gz", "7/d.sgf", "notes.txt"] {
+            let at = folder.path().join("r/sgf").join(path);
+            std::fs::create_dir_all(at.parent().unwrap()).unwrap();
+            std::fs::write(at, "(;)").unwrap();
+        }
+        let listed = |games_before: u32| -> BTreeSet<String> {
+            let found = sgf(&run, &Pruned { games_before, ..Pruned::default() }).unwrap();
+            found.into_iter().map(|((file, _), _)| file.path).collect()
+        };
+        let [one, two, of_match] = ["sgf/000001/a.sgf", "sgf/000002/b.sgf", "sgf/matches/c.sgf"].map(str::to_owned);
+        assert_eq!(listed(2), BTreeSet::from([two.clone(), of_match.clone()]));
+        assert_eq!(listed(0), BTreeSet::from([one, two, of_match]));
+    }
+}
