@@ -1,6 +1,6 @@
 //! Moves that a search leaves out.
 
-use go::{Color, PointSet};
+use go::{Color, Move, PointSet, Size};
 
 /// Moves of one player that a search leaves out near its root.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,6 +13,24 @@ pub struct Avoid {
     pub pass: bool,
     /// Only at positions less than so many moves below the root; 1: at the root alone.
     pub until: usize,
+}
+
+impl Avoid {
+    /// A list of moves of a player.
+    pub fn listed(player: Color, moves: &[Move], until: usize) -> Avoid {
+        let points = moves.iter().filter_map(|mv| mv.point()).collect();
+        Avoid { player, points, pass: moves.contains(&Move::Pass), until }
+    }
+
+    /// All moves of a board but those of this list: what a search leaves out that may follow these alone.
+    pub fn all_others(self, size: Size) -> Avoid {
+        Avoid { points: PointSet::full(size) - self.points, pass: !self.pass, ..self }
+    }
+
+    /// Whether a move of the player is left out.
+    pub fn contains(&self, mv: Move) -> bool {
+        mv.point().map_or(self.pass, |point| self.points.contains(point))
+    }
 }
 
 #[cfg(test)]
@@ -35,6 +53,21 @@ mod tests {
             }
         }
         search.root_moves().iter().map(|root| (root.mv, search.variation(root.mv))).collect()
+    }
+
+    #[test]
+    fn move_is_either_listed_or_among_all_others() {
+        let size = Size::new(3).expect("a size");
+        let corner = Move::from_gtp(size, "A1").expect("a vertex");
+        for moves in [vec![], vec![corner], vec![Move::Pass], vec![corner, Move::Pass, corner]] {
+            let listed = Avoid::listed(Color::White, &moves, 3);
+            let others = listed.all_others(size);
+            assert_eq!((others.player, others.until, others.all_others(size)), (Color::White, 3, listed));
+            for mv in (0..size.moves()).filter_map(|index| Move::from_index(size, index)) {
+                let is_listed = moves.contains(&mv);
+                assert_eq!((listed.contains(mv), others.contains(mv)), (is_listed, !is_listed), "{mv:?} of {moves:?}");
+            }
+        }
     }
 
     #[test]

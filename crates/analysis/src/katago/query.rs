@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use go::{Color, Game, Move, PointSet, Size, Stones};
+use go::{Color, Game, Move, Size, Stones};
 use mcts::Avoid;
 use serde_json::{Map, Value};
 
@@ -303,10 +303,7 @@ fn avoid(fields: &mut Fields<'_>, size: Size) -> Result<Vec<Avoid>, Refusal> {
     match (avoided, allowed) {
         (avoided, None) => Ok(avoided.unwrap_or_default()),
         (Some(_), Some(_)) => refuse("allowMoves", "cannot be given together with avoidMoves"),
-        (None, Some(allowed)) => {
-            let others = |one: Avoid| Avoid { points: PointSet::full(size) - one.points, pass: !one.pass, ..one };
-            Ok(allowed.into_iter().map(others).collect())
-        }
+        (None, Some(allowed)) => Ok(allowed.into_iter().map(|one| one.all_others(size)).collect()),
     }
 }
 
@@ -315,12 +312,8 @@ fn avoid_list(fields: &mut Fields<'_>, name: &'static str, size: Size) -> Result
     let one = |value: &Value| {
         let moves = value.get("moves")?.as_array()?.iter().map(|location| location_of(size, location));
         let moves: Vec<Move> = moves.collect::<Option<_>>()?;
-        Some(Avoid {
-            player: color(value.get("player")?)?,
-            points: moves.iter().filter_map(|mv| mv.point()).collect(),
-            pass: moves.contains(&Move::Pass),
-            until: value.get("untilDepth")?.as_u64().filter(|depth| *depth > 0)? as usize,
-        })
+        let until = value.get("untilDepth")?.as_u64().filter(|depth| *depth > 0)?;
+        Some(Avoid::listed(color(value.get("player")?)?, &moves, until as usize))
     };
     let wanted = "must be a list of objects with player, moves and untilDepth, which is at least 1";
     list.iter()

@@ -1,3 +1,4 @@
+use go::PointSet;
 use serde_json::json;
 
 use super::*;
