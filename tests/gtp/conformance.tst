@@ -169,8 +169,12 @@
 #? [(\ninfo .+)*]
 93 cgos-analyze black 100
 #? [(\n\{.+\})*]
-94 lz-analyze 10 avoid b D4 1
-#? [? avoid and allow are not supported]
+94 lz-analyze 10 avoid b D4,pass 1 avoid w E5 20
+#? [(\ninfo .+)*]
+95 kata-analyze 10 allow b D4
+#? [? allow: wants a player, vertices separated by commas, and a depth]
+96 kata-genmove_analyze black allow black A1,A2,A3,A4 1
+#? [\n(info move .+\n)+play (A[1-4]|pass)]
 
 # The end
 100 clear_board

@@ -18,6 +18,7 @@ mod parse;
 mod player;
 mod playouts;
 mod response;
+mod restriction;
 mod serve;
 mod session;
 mod sgf;

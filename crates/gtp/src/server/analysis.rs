@@ -2,13 +2,14 @@
 
 use std::time::{Duration, Instant};
 
-use go::{Color, Move};
-use mcts::{RootMove, Search, six_places};
+use go::{Color, Move, Size};
+use mcts::{Avoid, RootMove, Search, six_places};
 use serde_json::{Value, json};
 
 use super::Failure;
 use super::controller::Controller;
 use super::parse::color;
+use super::restriction::Restriction;
 
 /// Who is spoken to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,6 +35,7 @@ pub(super) struct AnalysisRequest {
     path_visits: bool,
     edge_visits: bool,
     root: bool,
+    restriction: Restriction,
 }
 
 /// The shortest interval: no screen is faster.
@@ -46,8 +48,9 @@ const DEFAULT: u64 = 100;
 const LONGEST: Duration = Duration::from_secs(3600);
 
 impl AnalysisRequest {
-    /// Reads `[COLOR] [INTERVAL] [KEY VALUE]…`, the interval in hundredths of a second.
-    pub(super) fn parse(dialect: Dialect, arguments: &[&str]) -> Result<AnalysisRequest, Failure> {
+    /// Reads `[COLOR] [INTERVAL] [KEY VALUE]…` for a board of this size, the interval in hundredths of a second. The
+    /// keys `avoid` and `allow` have three values.
+    pub(super) fn parse(dialect: Dialect, size: Size, arguments: &[&str]) -> Result<AnalysisRequest, Failure> {
         let mut request = AnalysisRequest {
             dialect,
             color: None,
@@ -56,6 +59,7 @@ impl AnalysisRequest {
             path_visits: false,
             edge_visits: false,
             root: false,
+            restriction: Restriction::default(),
         };
         let mut words = arguments.iter().copied().peekable();
         request.color = words.next_if(|word| color(word).is_ok()).map(color).transpose()?;
@@ -63,10 +67,10 @@ impl AnalysisRequest {
             request.interval = Some(duration(interval)?);
         }
         while let Some(key) = words.next() {
-            if matches!(key, "avoid" | "allow") {
-                return Err(Failure::Unsupported("avoid and allow are not supported"));
+            match key {
+                "avoid" | "allow" => request.restriction.add(key, size, &mut words)?,
+                _ => request.put(key, words.next().ok_or(Failure::Syntax)?)?,
             }
-            request.put(key, words.next().ok_or(Failure::Syntax)?)?;
         }
         Ok(request)
     }
@@ -75,6 +79,11 @@ impl AnalysisRequest {
     pub(super) fn without_haste(mut self) -> AnalysisRequest {
         self.interval.get_or_insert(LONGEST);
         self
+    }
+
+    /// Moves that the search leaves out.
+    pub(super) fn avoid(&self) -> &[Avoid] {
+        self.restriction.avoid()
     }
 
     fn interval(&self) -> Duration {
@@ -209,7 +218,8 @@ mod tests {
     use super::*;
 
     fn parse(text: &str) -> Result<AnalysisRequest, Failure> {
-        AnalysisRequest::parse(Dialect::KataGo, &text.split_whitespace().collect::<Vec<_>>())
+        let size = Size::new(5).expect("a size");
+        AnalysisRequest::parse(Dialect::KataGo, size, &text.split_whitespace().collect::<Vec<_>>())
     }
 
     #[test]
@@ -236,6 +246,8 @@ mod tests {
         {
             assert_eq!(parse(text), Err(Failure::Syntax), "{text}");
         }
-        assert!(matches!(parse("10 avoid b D4 1"), Err(Failure::Unsupported(_))));
+        let restricted = parse("b 10 avoid b D4 1 maxmoves 2 avoid w pass,A1 2 rootInfo true").expect("a request");
+        assert_eq!((restricted.avoid().len(), restricted.most_moves, restricted.root), (2, 2, true));
+        assert!(matches!(parse("10 avoid b D4"), Err(Failure::Argument(_))));
     }
 }

@@ -1,6 +1,7 @@
 //! Responses that come line by line, and their end.
 
 use std::cell::Cell;
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -9,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use go::{Game, Move};
-use mcts::Search;
+use mcts::{Avoid, Search};
 use play::{EvaluatorStats, Instrumented, Uniform};
 use runtime::{Line, Lines, Stop};
 use testing::{PATIENCE, wait_until};
@@ -224,6 +225,36 @@ fn moves_are_shown_best_first_with_what_follows_them() {
     assert!(line.contains(" rootInfo visits "), "{line}");
 }
 
+/// The moves that an analysis shows after a good many visits.
+fn shown(talk: &mut Conversation, command: &str) -> BTreeSet<String> {
+    talk.say(&format!("{command} rootInfo true"));
+    assert_eq!(talk.hear(), "=", "{command}");
+    let visits = |line: &str| line.split(" rootInfo ").nth(1).and_then(|root| field(root, "visits").parse::<u32>().ok());
+    let line = (0..500).map(|_| talk.hear()).find(|line| visits(line) >= Some(1000));
+    let line = line.expect("1000 visits in 500 lines");
+    talk.say("");
+    talk.rest();
+    let moves = line.split("info move ").skip(1).filter_map(|info| info.split(' ').next());
+    moves.map(str::to_owned).collect()
+}
+
+/// Each begins anew: moves of another tree would be shown, or be missing.
+#[test]
+fn analysis_without_some_moves_has_its_own_tree() {
+    let mut talk = conversation();
+    let allowed = BTreeSet::from(["A1", "C3", "pass"].map(str::to_owned));
+    for _ in 0..2 {
+        let all = shown(&mut talk, "kata-analyze b 1");
+        assert!(allowed.is_subset(&all) && all.len() > 20, "{all:?}");
+        assert_eq!(shown(&mut talk, "analyze b 1 allow b A1,C3,pass 1"), allowed);
+        let others = shown(&mut talk, "lz-analyze b 1 avoid b A1,C3 2 avoid b pass 1 avoid w A1 2");
+        assert!(allowed.is_disjoint(&others) && others.len() > 20, "{others:?}");
+    }
+    // White's first move is not restricted by what Black avoids.
+    let all = shown(&mut talk, "kata-analyze w 1 avoid b A1,C3,pass 20");
+    assert!(allowed.is_subset(&all), "{all:?}");
+}
+
 /// A command that cannot be understood gets a plain response, and so does one that comes to no analysis.
 #[test]
 fn streams_that_cannot_be_begun_fail() {
@@ -232,8 +263,8 @@ fn streams_that_cannot_be_begun_fail() {
         setup(5),
         "> 4 lz-analyze red 10
          ?4 syntax error
-         > analyze b 10 avoid w C3 1
-         ? avoid and allow are not supported
+         > analyze b 10 avoid w C3
+         ? avoid: wants a player, vertices separated by commas, and a depth
          > lz-genmove_analyze b colour
          ? syntax error",
     );
@@ -268,8 +299,8 @@ impl Player for Counting {
         self.player.genmove(task, watch)
     }
 
-    fn think(&mut self, game: &Game, komi: f32, watch: &mut Watch<'_>) -> Result<(), PlayerError> {
-        self.player.think(game, komi, watch)
+    fn think(&mut self, game: &Game, komi: f32, avoid: &[Avoid], watch: &mut Watch<'_>) -> Result<(), PlayerError> {
+        self.player.think(game, komi, avoid, watch)
     }
 
     fn seen(&self, see: &mut dyn FnMut(&Search)) {

@@ -4,7 +4,7 @@ use std::thread;
 use std::time::Duration;
 
 use go::{Game, Move, Scoring};
-use mcts::{Algorithm, EvaluateError, Evaluator, LARGEST_TREE, Search, Settings};
+use mcts::{Algorithm, Avoid, EvaluateError, Evaluator, LARGEST_TREE, Search, Settings};
 use play::{Budget, GameRng, SearchDriver, generator};
 
 use super::player::{Decision, Player, PlayerError, Task, Watch};
@@ -44,6 +44,16 @@ pub struct EnginePlayer {
 /// The move of an opening book in a position with this komi, if it has one.
 pub type OpeningBook = dyn Fn(&Game, f32) -> Option<Move>;
 
+/// A search that is wanted.
+#[derive(Clone, Copy)]
+struct Wanted<'a> {
+    game: &'a Game,
+    komi: f32,
+    /// `None` for a search without an end.
+    visits: Option<u32>,
+    avoid: &'a [Avoid],
+}
+
 /// A position that was thought about.
 struct Open {
     driver: SearchDriver,
@@ -51,6 +61,8 @@ struct Open {
     /// Visits that its search was begun for; `None` for one without an end. In a Gumbel search they decide how moves
     /// are tried out.
     visits: Option<u32>,
+    /// Moves that its search leaves out, at depths that count from its root.
+    avoid: Vec<Avoid>,
 }
 
 impl EnginePlayer {
@@ -65,20 +77,14 @@ impl EnginePlayer {
         EnginePlayer { book: Some(book), ..self }
     }
 
-    /// Searches until there are so many visits (`None`: without end), or `watch` says that it is enough and there are
-    /// at least `least`.
-    fn search(
-        &mut self,
-        game: &Game,
-        komi: f32,
-        visits: Option<u32>,
-        least: u32,
-        watch: &mut Watch<'_>,
-    ) -> Result<&Search, PlayerError> {
-        let mut open = match self.open.take().and_then(|open| open.follow(game, komi, visits)) {
+    /// Searches until there are as many visits as wanted, or `watch` says that it is enough and there are at least
+    /// `least`.
+    fn search(&mut self, wanted: Wanted<'_>, least: u32, watch: &mut Watch<'_>) -> Result<&Search, PlayerError> {
+        let mut open = match self.open.take().and_then(|open| open.follow(wanted)) {
             Some(open) => open,
-            None => Open::new(game, Settings { komi, ..self.options.settings }, self.options.leaves, visits),
+            None => Open::new(wanted, &self.options),
         };
+        let visits = wanted.visits;
         let mut is_stopped = |search: &Search| {
             let known = if search.is_expanded() { search.visits() } else { 0 };
             watch(search).is_break() && known >= least
@@ -120,13 +126,15 @@ impl Player for EnginePlayer {
         if is_settled(task.game, self.options.settings.scoring) {
             return Ok(Decision::Move(Move::Pass));
         }
+        let is_avoided = |mv| task.avoid.iter().any(|avoid| avoid.player == task.game.to_move() && avoid.contains(mv));
         let known = self.book.as_ref().and_then(|book| book(task.game, task.komi));
-        if let Some(mv) = known.filter(|mv| task.game.is_legal(*mv)) {
+        if let Some(mv) = known.filter(|&mv| task.game.is_legal(mv) && !is_avoided(mv)) {
             return Ok(Decision::Move(mv));
         }
         let visits = (!task.timed || self.options.no_more).then_some(self.options.visits);
         let resign = self.options.resign;
-        let search = self.search(task.game, task.komi, visits, 1, watch)?;
+        let wanted = Wanted { game: task.game, komi: task.komi, visits, avoid: task.avoid };
+        let search = self.search(wanted, 1, watch)?;
         let value = search.policy_value().mover(task.game.to_move());
         if resign.is_some_and(|bound| value < bound) {
             return Ok(Decision::Resign);
@@ -134,8 +142,8 @@ impl Player for EnginePlayer {
         Ok(Decision::Move(search.best_move().map_or(Move::Pass, |best| best.mv)))
     }
 
-    fn think(&mut self, game: &Game, komi: f32, watch: &mut Watch<'_>) -> Result<(), PlayerError> {
-        self.search(game, komi, None, 0, watch).map(drop)
+    fn think(&mut self, game: &Game, komi: f32, avoid: &[Avoid], watch: &mut Watch<'_>) -> Result<(), PlayerError> {
+        self.search(Wanted { game, komi, visits: None, avoid }, 0, watch).map(drop)
     }
 
     fn seen(&self, see: &mut dyn FnMut(&Search)) {
@@ -159,22 +167,28 @@ impl Player for EnginePlayer {
 }
 
 impl Open {
-    fn new(game: &Game, settings: Settings, leaves: usize, visits: Option<u32>) -> Open {
-        let budget = Budget { visits: visits.unwrap_or(0), leaves };
-        let mut driver = SearchDriver::new(game.clone(), settings, budget, None);
+    fn new(wanted: Wanted<'_>, options: &EngineOptions) -> Open {
+        let Wanted { game, komi, visits, avoid } = wanted;
+        let settings = Settings { komi, ..options.settings };
+        let budget = Budget { visits: visits.unwrap_or(0), leaves: options.leaves };
+        let mut driver = SearchDriver::new(game.clone(), settings, budget, None).avoiding(avoid.to_vec());
         driver.set_endless(visits.is_none());
-        Open { driver, komi: settings.komi, visits }
+        Open { driver, komi, visits, avoid: avoid.to_vec() }
     }
 
-    /// The same search in a position that follows from the one it was in; `None` when it does not.
-    fn follow(mut self, game: &Game, komi: f32, visits: Option<u32>) -> Option<Open> {
+    /// The same search in a position that follows from the one it was in; `None` when it does not. A search that leaves
+    /// moves out follows in its own position alone: in others, moves at other depths are missing in its tree.
+    fn follow(mut self, wanted: Wanted<'_>) -> Option<Open> {
+        let Wanted { game, komi, visits, avoid } = wanted;
         let here = self.driver.search().game();
         let first = |game: &Game| game.stones_ago(game.turn()).copied();
         let rest = game.moves().strip_prefix(here.moves())?;
         let follows = game.size() == here.size()
             && first(game) == first(here)
             && game.colors().starts_with(here.colors())
-            && self.komi.to_bits() == komi.to_bits();
+            && self.komi.to_bits() == komi.to_bits()
+            && self.avoid == avoid
+            && (avoid.is_empty() || rest.is_empty());
         if !follows {
             return None;
         }

@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use go::{Game, Move};
+use mcts::Avoid;
 
 use super::engine_player::tests::engine_player;
 use super::serve::serve;
@@ -25,12 +26,12 @@ impl Player for Moody {
         }
     }
 
-    fn think(&mut self, game: &Game, komi: f32, watch: &mut Watch<'_>) -> Result<(), PlayerError> {
+    fn think(&mut self, game: &Game, komi: f32, avoid: &[Avoid], watch: &mut Watch<'_>) -> Result<(), PlayerError> {
         self.0 += 1;
         if self.0.is_multiple_of(7) {
             Err("not\nnow".into())
         } else {
-            engine_player("puct", 3).think(game, komi, watch)
+            engine_player("puct", 3).think(game, komi, avoid, watch)
         }
     }
 
@@ -50,12 +51,23 @@ fn word() -> impl Strategy<Value = String> {
                     captures last_move move_history get_handicap query_boardsize gogui-interrupt \
                     gogui-analyze_commands tengen-policy tengen-visits tengen-variation tengen-value \
                     tengen-pass_alive tengen-status set_random_seed";
-    let others = "alive dead seki none absolute byoyomi canadian interval maxmoves ownership true avoid b w black WHITE A1 b2 c3 \
-                  D4 e5 t19 z25 i3 pass resign 0 1 2 3 5 9 19 -1 7.5 1e40 nan 2147483648 1e308 \
+    let others = "alive dead seki none absolute byoyomi canadian interval maxmoves ownership true avoid allow b w black \
+                  WHITE A1 b2 c3 D4 e5 t19 z25 i3 pass resign 0 1 2 3 5 9 19 -1 7.5 1e40 nan 2147483648 1e308 \
                   /dev/zero / . # #x \u{0} \u{7f} \u{e9}";
     let known: Vec<&str> =
         commands.split_whitespace().chain(others.split(' ').filter(|word| !word.is_empty())).collect();
     prop_oneof![8 => proptest::sample::select(known).prop_map(str::to_owned), 1 => "\\PC{0,8}"]
+}
+
+/// An analysis without some moves.
+fn restricted() -> impl Strategy<Value = Vec<u8>> {
+    let command = proptest::sample::select(vec!["lz-analyze", "kata-genmove_analyze b", "analyze w 5"]);
+    let list = ("avoid|allow", "[bw]", "[A-F][1-6](,[A-F][1-6]|,pass){0,30}", 0..4);
+    let lists = proptest::collection::vec(list, 1..3);
+    (command, lists).prop_map(|(command, lists)| {
+        let words = lists.iter().map(|(key, player, moves, depth)| format!(" {key} {player} {moves} {depth}"));
+        [command.to_owned()].into_iter().chain(words).collect::<String>().into_bytes()
+    })
 }
 
 /// A line without its end: a plausible move, a jumble of words, or any bytes.
@@ -64,6 +76,7 @@ fn line() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![
         4 => (any::<bool>(), vertex).prop_map(|(black, at)| format!("play {} {at}", if black { "b" } else { "w" }).into_bytes()),
         2 => any::<bool>().prop_map(|black| format!("genmove {}", if black { "b" } else { "w" }).into_bytes()),
+        1 => restricted(),
         4 => proptest::collection::vec(word(), 0..5).prop_map(|words| words.join(" ").into_bytes()),
         1 => proptest::collection::vec(any::<u8>(), 0..40),
         1 => (0_usize..40_000).prop_map(|length| vec![b'x'; length]),

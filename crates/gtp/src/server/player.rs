@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use go::{Game, Move};
-use mcts::Search;
+use mcts::{Avoid, Search};
 
 /// Why a player has no move, in a sentence for the user.
 pub type PlayerError = Box<dyn std::error::Error + Send + Sync>;
@@ -29,6 +29,8 @@ pub struct Task<'a> {
     pub komi: f32,
     /// Whether there is a clock: it is the watcher then who says when there has been enough thinking.
     pub timed: bool,
+    /// Moves that are left out.
+    pub avoid: &'a [Avoid],
 }
 
 /// Chooses moves in games of a controller.
@@ -39,11 +41,11 @@ pub trait Player {
     /// When there is no move to be had; the session continues.
     fn genmove(&mut self, task: &Task<'_>, watch: &mut Watch<'_>) -> Result<Decision, PlayerError>;
 
-    /// Thinks about the position that `game` is in until `watch` says that it is enough.
+    /// Thinks about the position that `game` is in, without some moves, until `watch` says that it is enough.
     ///
     /// # Errors
     /// When it cannot; the session continues.
-    fn think(&mut self, game: &Game, komi: f32, watch: &mut Watch<'_>) -> Result<(), PlayerError>;
+    fn think(&mut self, game: &Game, komi: f32, avoid: &[Avoid], watch: &mut Watch<'_>) -> Result<(), PlayerError>;
 
     /// Shows the search of the last move, if the player has it.
     fn seen(&self, _: &mut dyn FnMut(&Search)) {}

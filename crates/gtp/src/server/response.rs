@@ -41,6 +41,9 @@ pub(crate) enum Failure {
     /// There is no move yet.
     #[error("no previous move known")]
     NoMove,
+    /// An argument has a problem, which is said.
+    #[error("{0}")]
+    Argument(String),
     /// The command is known, and not supported here.
     #[error("{0}")]
     Unsupported(&'static str),

@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 use std::time::Instant;
 
 use go::{Color, Game, Move, Scoring, Size, Stones};
+use mcts::Avoid;
 
 use super::analysis::{AnalysisRequest, Ticker};
 use super::clock::{Clock, System};
@@ -76,7 +77,7 @@ impl<'a> Session<'a> {
         if !self.setup.ponder || !self.waits || self.game.is_over(self.setup.scoring) {
             return;
         }
-        let thought = self.player.think(&self.game, self.komi, &mut |_| enough(controller.called()));
+        let thought = self.player.think(&self.game, self.komi, &[], &mut |_| enough(controller.called()));
         if let Err(error) = thought {
             tracing::error!(%error, "pondering failed");
             self.waits = false;
@@ -151,7 +152,8 @@ impl<'a> Session<'a> {
         let (color, timed) = (game.to_move(), timing == Timing::Timed);
         let began = (self.now)();
         let until = self.clock.budget(color, game).filter(|_| timed).map(|time| began + time);
-        let task = Task { game, komi: self.komi, timed: until.is_some() };
+        let avoid = request.map(AnalysisRequest::avoid).unwrap_or_default();
+        let task = Task { game, komi: self.komi, timed: until.is_some(), avoid };
         let mut ticker = request.map(Ticker::new);
         let mut is_searched = false;
         let decision = self.player.genmove(&task, &mut |search| {
@@ -184,10 +186,15 @@ impl<'a> Session<'a> {
         Ok(mv.to_gtp(self.game.size()))
     }
 
-    /// Lets the player think about the position as `color` sees it until `watch` breaks.
-    pub(super) fn think(&mut self, color: Option<Color>, watch: &mut super::Watch<'_>) -> Result<(), Failure> {
+    /// Lets the player think about the position as `color` sees it, without some moves, until `watch` breaks.
+    pub(super) fn think(
+        &mut self,
+        color: Option<Color>,
+        avoid: &[Avoid],
+        watch: &mut super::Watch<'_>,
+    ) -> Result<(), Failure> {
         let game = self.seen_by(color);
-        self.player.think(&game, self.komi, watch).map_err(|error| failed(&error))
+        self.player.think(&game, self.komi, avoid, watch).map_err(|error| failed(&error))
     }
 }
 

@@ -4,6 +4,7 @@ use std::fs;
 use std::sync::mpsc;
 
 use go::{Game, Move, Scoring, Size};
+use mcts::Avoid;
 use runtime::{Line, Lines, Stop};
 
 use super::serve::{LONGEST_LINE, serve};
@@ -20,7 +21,7 @@ impl Player for First {
         Ok(Decision::Move(task.game.legal_points().iter().next().map_or(Move::Pass, Move::Play)))
     }
 
-    fn think(&mut self, _: &Game, _: f32, _: &mut Watch<'_>) -> Result<(), PlayerError> {
+    fn think(&mut self, _: &Game, _: f32, _: &[Avoid], _: &mut Watch<'_>) -> Result<(), PlayerError> {
         Ok(())
     }
 
@@ -41,7 +42,7 @@ impl Player for Always {
         self.0.map_err(PlayerError::from)
     }
 
-    fn think(&mut self, _: &Game, _: f32, _: &mut Watch<'_>) -> Result<(), PlayerError> {
+    fn think(&mut self, _: &Game, _: f32, _: &[Avoid], _: &mut Watch<'_>) -> Result<(), PlayerError> {
         self.0.map(drop).map_err(PlayerError::from)
     }
 

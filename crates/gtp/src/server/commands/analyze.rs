@@ -18,10 +18,10 @@ pub(super) fn analyze(
     arguments: &[&str],
     controller: &mut dyn Controller,
 ) -> Answer {
-    let request = AnalysisRequest::parse(dialect, arguments)?;
+    let request = AnalysisRequest::parse(dialect, session.game.size(), arguments)?;
     controller.begin();
     let mut ticker = Ticker::new(&request);
-    session.think(request.color, &mut |search| {
+    session.think(request.color, request.avoid(), &mut |search| {
         ticker.tick(controller, search);
         enough(controller.called())
     })?;
@@ -37,7 +37,7 @@ pub(super) fn genmove_analyze(
     arguments: &[&str],
     controller: &mut dyn Controller,
 ) -> Answer {
-    let mut request = AnalysisRequest::parse(dialect, arguments)?;
+    let mut request = AnalysisRequest::parse(dialect, session.game.size(), arguments)?;
     if dialect == Dialect::Cgos {
         // CGOS wants one line, and its client asks for others when it can take them.
         request = request.without_haste();

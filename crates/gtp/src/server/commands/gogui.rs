@@ -30,7 +30,7 @@ pub(super) fn analyze_commands(_: &mut Session<'_>, arguments: &[&str]) -> Answe
 pub(super) fn policy(session: &mut Session<'_>, arguments: &[&str], controller: &mut dyn Controller) -> Answer {
     none(arguments)?;
     let mut priors = Vec::new();
-    session.think(None, &mut |search| {
+    session.think(None, &[], &mut |search| {
         if search.is_expanded() {
             priors = search.priors();
         }
@@ -100,7 +100,7 @@ fn searched(
     see: &mut dyn FnMut(&Search),
 ) -> Result<(), Failure> {
     let visits = session.setup.visits;
-    session.think(None, &mut |search| {
+    session.think(None, &[], &mut |search| {
         let done = search.is_expanded() && (search.visits() >= visits || controller.interrupted());
         if done {
             see(search);

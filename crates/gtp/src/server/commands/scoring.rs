@@ -113,6 +113,7 @@ pub(super) fn letter(chain: &ChainStatus) -> char {
 #[cfg(test)]
 mod tests {
     use go::{Scoring, Size};
+    use mcts::Avoid;
 
     use super::*;
     use crate::server::tests::{check_with, setup};
@@ -129,7 +130,7 @@ mod tests {
             Ok(Decision::Move(point.map_or(Move::Pass, Move::Play)))
         }
 
-        fn think(&mut self, _: &Game, _: f32, _: &mut Watch<'_>) -> Result<(), PlayerError> {
+        fn think(&mut self, _: &Game, _: f32, _: &[Avoid], _: &mut Watch<'_>) -> Result<(), PlayerError> {
             Ok(())
         }
 

@@ -49,7 +49,7 @@ fn tree_is_kept_while_the_game_continues() {
                 if search.visits() >= n { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             }
         };
-        player.think(&game(&["C3"]), 7.5, &mut until(400)).expect("it thinks");
+        player.think(&game(&["C3"]), 7.5, &[], &mut until(400)).expect("it thinks");
         assert!(visits(&player) >= 400);
         let best = player.open.as_ref().and_then(|open| open.driver.search().best_move()).expect("a best move");
         let reply = best.mv.to_gtp(Size::new(5).expect("a size"));
@@ -58,12 +58,50 @@ fn tree_is_kept_while_the_game_continues() {
             kept.get_or_insert(search.visits());
             ControlFlow::Break(())
         };
-        player.think(&game(&["C3", &reply]), 7.5, &mut first).expect("it thinks");
+        player.think(&game(&["C3", &reply]), 7.5, &[], &mut first).expect("it thinks");
         assert_eq!(kept, Some(best.visits - 1), "{algorithm}: all that was known below the move, but its own visit");
-        player.think(&game(&["C3", &reply]), 6.5, &mut until(1)).expect("it thinks");
+        player.think(&game(&["C3", &reply]), 6.5, &[], &mut until(1)).expect("it thinks");
         assert!(visits(&player) < 5, "another komi is another game");
         player.new_game();
         assert_eq!(visits(&player), 0);
+    }
+}
+
+/// The visits of a search when it begins. It continues to 400.
+fn begun_with(player: &mut EnginePlayer, game: &Game, avoid: &[Avoid]) -> u32 {
+    let mut first = None;
+    let mut watch = |search: &Search| {
+        first.get_or_insert(search.visits());
+        if search.visits() >= 400 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    };
+    player.think(game, 7.5, avoid, &mut watch).expect("it thinks");
+    first.expect("the watcher is called")
+}
+
+/// A restricted search continues only the same one in the same position, and no other search continues it.
+#[test]
+fn tree_without_some_moves_is_kept_for_the_same_search_alone() {
+    let size = Size::new(5).expect("a size");
+    for algorithm in ["puct", "gumbel"] {
+        let mut player = engine_player(algorithm, 50);
+        let (here, no_pass) = (game(&["C3"]), Avoid::listed(go::Color::White, &[Move::Pass], 3));
+        let no_corner = Avoid::listed(go::Color::White, &[Move::from_gtp(size, "A1").expect("a vertex")], 3);
+        for (avoid, begins_anew) in [
+            (vec![], true),
+            (vec![no_pass], true),
+            (vec![no_pass], false),
+            (vec![no_pass, no_corner], true),
+            (vec![], true),
+            (vec![no_corner], true),
+        ] {
+            let visits = begun_with(&mut player, &here, &avoid);
+            assert_eq!(visits == 0, begins_anew, "{algorithm}, {avoid:?}: {visits}");
+        }
+        let best = player.open.as_ref().and_then(|open| open.driver.search().best_move()).expect("a best move");
+        let next = game(&["C3", &best.mv.to_gtp(size)]);
+        assert_eq!(begun_with(&mut player, &next, &[no_corner]), 0, "{algorithm}: depths are others");
+        begun_with(&mut player, &here, &[no_corner]);
+        assert_eq!(begun_with(&mut player, &next, &[]), 0, "{algorithm}: moves are missing");
     }
 }
 
@@ -72,7 +110,7 @@ fn move_has_its_visits_and_a_timed_one_as_many_as_there_is_time_for() {
     for algorithm in ["puct", "gumbel"] {
         let mut player = engine_player(algorithm, 30);
         let start = game(&[]);
-        let task = Task { game: &start, komi: 7.5, timed: false };
+        let task = Task { game: &start, komi: 7.5, timed: false, avoid: &[] };
         let quick = player.genmove(&task, &mut patient).expect("a move");
         assert!(matches!(quick, Decision::Move(_)) && (30..32).contains(&visits(&player)), "{}", visits(&player));
         let mut rounds = 0;
@@ -138,7 +176,7 @@ fn watched(player: &mut EnginePlayer, game: &Game, most: usize) -> (Vec<RootMove
         asked += 1;
         if asked >= most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
-    player.genmove(&Task { game, komi: 7.5, timed: true }, &mut watch).expect("a move");
+    player.genmove(&Task { game, komi: 7.5, timed: true, avoid: &[] }, &mut watch).expect("a move");
     let moves = player.open.as_ref().map(|open| open.driver.search().root_moves());
     (moves.unwrap_or_default(), asked)
 }
@@ -273,7 +311,8 @@ fn timed_gumbel_search_finds_a_move_that_the_prior_hides() {
         let mut player = misled(leaves);
         let start = game(&[]);
         let mut moves = Vec::new();
-        let decision = player.genmove(&Task { game: &start, komi: 7.5, timed: true }, &mut |search| {
+        let task = Task { game: &start, komi: 7.5, timed: true, avoid: &[] };
+        let decision = player.genmove(&task, &mut |search| {
             if search.is_expanded() {
                 moves = search.root_moves();
             }
@@ -291,7 +330,7 @@ fn gumbel_search_of_fixed_visits_considers_its_moves() {
     let visited = |player: &mut EnginePlayer| {
         let start = game(&[]);
         let mut moves = Vec::new();
-        let task = Task { game: &start, komi: 7.5, timed: false };
+        let task = Task { game: &start, komi: 7.5, timed: false, avoid: &[] };
         player
             .genmove(&task, &mut |search| {
                 if search.is_expanded() {
@@ -306,7 +345,7 @@ fn gumbel_search_of_fixed_visits_considers_its_moves() {
     assert_eq!(fresh.len(), 4, "{fresh:?}");
     let mut player = misled(1);
     player
-        .think(&game(&[]), 7.5, &mut |search| {
+        .think(&game(&[]), 7.5, &[], &mut |search| {
             if search.visits() >= 50 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })
         .expect("it thinks");
@@ -319,7 +358,7 @@ fn other_positions_begin_anew() {
     let mut player = engine_player("puct", 20);
     let mut other = game(&["C3"]);
     for (from, to) in [(game(&["C3", "D3"]), game(&["C3"])), (game(&["C3"]), game(&["B2"]))] {
-        let task = |game| Task { game, komi: 7.5, timed: false };
+        let task = |game| Task { game, komi: 7.5, timed: false, avoid: &[] };
         player.genmove(&task(&from), &mut patient).expect("a move");
         let found = player.genmove(&task(&to), &mut patient).expect("a move");
         let Decision::Move(mv) = found else { panic!("no resignation") };
@@ -327,7 +366,7 @@ fn other_positions_begin_anew() {
     }
     other.set_to_move(go::Color::Black);
     player
-        .think(&other, 7.5, &mut |search| {
+        .think(&other, 7.5, &[], &mut |search| {
             assert_eq!(search.game().to_move(), go::Color::Black);
             if search.visits() > 3 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         })
