@@ -175,6 +175,10 @@
 #? [? allow: wants a player, vertices separated by commas, and a depth]
 96 kata-genmove_analyze black allow black A1,A2,A3,A4 1
 #? [\n(info move .+\n)+play (A[1-4]|pass)]
+97 kata-analyze black 100
+#? [(\ninfo .+)*]
+98 stop
+#? []
 
 # The end
 100 clear_board

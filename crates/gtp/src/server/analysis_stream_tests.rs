@@ -179,7 +179,7 @@ fn cgos_gets_a_move_in_one_object() {
 #[test]
 fn analysis_streams_until_the_next_input() {
     for (command, point) in [("lz-analyze", false), ("kata-analyze", true), ("analyze", true)] {
-        for end in ["name", "", "# comment"] {
+        for (end, response) in [("name", Some("= Tengen")), ("stop", Some("=")), ("", None), ("# comment", None)] {
             let mut talk = conversation();
             talk.say(&format!("7 {command} b 1"));
             assert_eq!(talk.hear(), "=7", "at once");
@@ -195,8 +195,8 @@ fn analysis_streams_until_the_next_input() {
             talk.say(end);
             let rest = talk.rest();
             assert!(rest.iter().all(|line| line.starts_with("info move ")), "{rest:?}");
-            if end == "name" {
-                assert_eq!(talk.rest(), ["= Tengen"]);
+            if let Some(response) = response {
+                assert_eq!(talk.rest(), [response]);
             }
             talk.say("9 protocol_version");
             assert_eq!(talk.rest(), ["=9 2"]);
@@ -229,7 +229,7 @@ fn moves_are_shown_best_first_with_what_follows_them() {
 fn shown(talk: &mut Conversation, command: &str) -> BTreeSet<String> {
     talk.say(&format!("{command} rootInfo true"));
     assert_eq!(talk.hear(), "=", "{command}");
-    let visits = |line: &str| line.split(" rootInfo ").nth(1).and_then(|root| field(root, "visits").parse::<u32>().ok());
+    let visits = |line: &str| -> Option<u32> { field(line.split(" rootInfo ").nth(1)?, "visits").parse().ok() };
     let line = (0..500).map(|_| talk.hear()).find(|line| visits(line) >= Some(1000));
     let line = line.expect("1000 visits in 500 lines");
     talk.say("");

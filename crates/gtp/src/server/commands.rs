@@ -14,7 +14,7 @@ use super::analysis::Dialect::{Cgos, KataGo, LeelaZero};
 use super::controller::Controller;
 use super::{Failure, Session};
 
-use analyze::{analyze, genmove_analyze};
+use analyze::{analyze, genmove_analyze, stop};
 use arguments::{Answer, done, none, one};
 
 /// Performs a command with its arguments.
@@ -29,7 +29,7 @@ enum Perform {
 use Perform::{Now, Thinking};
 
 /// In the order in which `list_commands` shows them.
-const COMMANDS: [(&str, Perform); 58] = [
+const COMMANDS: [(&str, Perform); 59] = [
     ("protocol_version", Now(|_, arguments| none(arguments).map(|()| "2".to_owned()))),
     ("name", Now(|session, arguments| none(arguments).map(|()| session.setup.name.clone()))),
     ("version", Now(|session, arguments| none(arguments).map(|()| session.setup.version.clone()))),
@@ -61,6 +61,7 @@ const COMMANDS: [(&str, Perform); 58] = [
     ("kata-analyze", Thinking(|session, arguments, to| analyze(session, KataGo, arguments, to))),
     ("analyze", Thinking(|session, arguments, to| analyze(session, KataGo, arguments, to))),
     ("cgos-analyze", Thinking(|session, arguments, to| analyze(session, Cgos, arguments, to))),
+    ("stop", Now(stop)),
     ("time_settings", Now(clocks::time_settings)),
     ("kgs-time_settings", Now(clocks::kgs_time_settings)),
     ("time_left", Now(clocks::time_left)),

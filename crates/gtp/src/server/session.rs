@@ -54,7 +54,7 @@ pub struct Session<'a> {
     pub(super) judged: Option<((Stones, usize), Vec<ChainStatus>)>,
     /// The time of day, for the clocks of the players.
     pub(super) now: Box<dyn Fn() -> Instant>,
-    /// Whether we have moved and the opponent has not.
+    /// Whether there is something to ponder: we have moved, the opponent has not, and `stop` was not said.
     waits: bool,
 }
 
@@ -82,6 +82,11 @@ impl<'a> Session<'a> {
             tracing::error!(%error, "pondering failed");
             self.waits = false;
         }
+    }
+
+    /// Thinks no more about what the opponent may do until the next move of ours.
+    pub(super) fn stop_pondering(&mut self) {
+        self.waits = false;
     }
 
     /// Replaces the present game.

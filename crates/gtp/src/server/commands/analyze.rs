@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::arguments::{Answer, done};
+use super::arguments::{Answer, done, none};
 use crate::server::Session;
 use crate::server::analysis::{AnalysisRequest, Dialect, Ticker};
 use crate::server::controller::Controller;
@@ -47,4 +47,56 @@ pub(super) fn genmove_analyze(
     let played = session.carry_out(color, decision)?;
     controller.say(&format!("play {played}"));
     done()
+}
+
+/// KataGo's: ends an analysis, as any line does, and pondering until the next move of ours.
+pub(super) fn stop(session: &mut Session<'_>, arguments: &[&str]) -> Answer {
+    none(arguments)?;
+    session.stop_pondering();
+    done()
+}
+
+#[cfg(test)]
+mod tests {
+    use go::{Game, Move};
+    use mcts::Avoid;
+
+    use crate::server::tests::{setup, talk_with};
+    use crate::server::{Decision, Player, PlayerError, Setup, Task, Watch};
+
+    /// Passes, and counts how often it is to think.
+    #[derive(Default)]
+    struct Counting {
+        thoughts: usize,
+    }
+
+    impl Player for Counting {
+        fn genmove(&mut self, _: &Task<'_>, _: &mut Watch<'_>) -> Result<Decision, PlayerError> {
+            Ok(Decision::Move(Move::Pass))
+        }
+
+        fn think(&mut self, _: &Game, _: f32, _: &[Avoid], _: &mut Watch<'_>) -> Result<(), PlayerError> {
+            self.thoughts += 1;
+            Ok(())
+        }
+
+        fn play_on(&mut self, _: &Game, _: f32) -> Result<Vec<Game>, PlayerError> {
+            Ok(Vec::new())
+        }
+    }
+
+    /// The player ponders before each line that follows a move of its own, the end of the input included.
+    #[test]
+    fn stop_ends_pondering_until_the_next_move() {
+        for (input, responses, thoughts) in [
+            ("genmove b\nname\nname\n", "= pass\n\n= Tengen\n\n= Tengen\n\n", 3),
+            ("genmove b\nstop\nname\n", "= pass\n\n=\n\n= Tengen\n\n", 1),
+            ("genmove b\nstop now\nname\n", "= pass\n\n? syntax error\n\n= Tengen\n\n", 3),
+            ("genmove b\nstop\nplay w A1\ngenmove b\n", "= pass\n\n=\n\n=\n\n= pass\n\n", 2),
+        ] {
+            let mut player = Counting::default();
+            let said = talk_with(&mut player, Setup { ponder: true, ..setup(5) }, input.as_bytes());
+            assert_eq!((said.as_str(), player.thoughts), (responses, thoughts), "{input}");
+        }
+    }
 }
