@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use go::{Color, Game, Move, Size, Stones};
+use go::{Color, Game, Move, Size, Stones, handicap_stones};
 use mcts::Avoid;
 use serde_json::{Map, Value};
 
@@ -110,7 +110,7 @@ impl Position {
         let size = size(&mut fields, options)?;
         let game = Arc::new(game(&mut fields, size)?);
         match fields.get("rules") {
-            Some(value) => match rules::difference(value, handicap(&game)) {
+            Some(value) => match rules::difference(value, handicap_stones(&game)) {
                 Ok(difference) => warnings.extend(difference.map(|reason| warning("rules", reason))),
                 Err(reason) => return refuse("rules", reason),
             },
@@ -261,12 +261,6 @@ fn game(fields: &mut Fields<'_>, size: Size) -> Result<Game, Refusal> {
         }
     }
     Ok(game)
-}
-
-/// Black's stones before the first move, where White has none. One is no handicap.
-fn handicap(game: &Game) -> usize {
-    let stones = game.stones_ago(game.turn()).filter(|first| first.white.is_empty());
-    stones.map(|first| first.black.len()).filter(|&stones| stones > 1).unwrap_or(0)
 }
 
 /// The turns to analyse. One that is listed several times has one response, as in KataGo, and its last priority.

@@ -1,70 +1,17 @@
-//! Rules as clients name them, compared with those of this project.
+//! Rules of a query, compared with those of this project.
 
+use go::{Ruleset, RulesetDifference};
+use serde::Deserialize;
 use serde_json::Value;
-
-/// The rules of this project.
-const OURS: &str = "area scoring, positional superko, suicide illegal";
-
-/// What ours do not give White.
-const NO_BONUS: &str = "White gets no points for the handicap stones beside komi";
-
-/// Names of rules that differ from ours in nothing but the ko rule, which decides few games, and in points for handicap
-/// stones.
-const NEAR: [&str; 3] = ["chinese", "chinese-ogs", "chinese-kgs"];
-
-/// Names of rules that clients use.
-const NAMES: [&str; 16] = [
-    "tromp-taylor",
-    "chinese",
-    "chinese-ogs",
-    "chinese-kgs",
-    "japanese",
-    "korean",
-    "stone-scoring",
-    "aga",
-    "bga",
-    "aga-button",
-    "new-zealand",
-    "ancient-area",
-    "ancient-territory",
-    "french",
-    "ing",
-    "goe",
-];
 
 /// What differs in a game with so many handicap stones, as a warning; an error for what are no rules.
 pub(super) fn difference(rules: &Value, handicap: usize) -> Result<Option<String>, String> {
-    let no_bonus = || (handicap > 0).then(|| NO_BONUS.to_owned());
-    match rules {
-        Value::String(name) => {
-            // KataGo reads `new-zealand`, `new_zealand`, `new zealand` and `newzealand`.
-            let plain = |name: &str| name.trim().to_lowercase().replace(['-', '_', ' '], "");
-            let is_one_of = |names: &[&str]| names.iter().any(|known| plain(known) == plain(name));
-            if is_one_of(&NEAR) {
-                Ok(no_bonus())
-            } else if is_one_of(&NAMES) {
-                Ok(Some(format!("rules {name} are analysed as {OURS}")))
-            } else {
-                Err(format!("unknown rules {name:?}; known are {}, or an object", NAMES.join(", ")))
-            }
-        }
-        Value::Object(parts) => {
-            let is = |part: &str, ours: &str| {
-                let found = parts.get(part).map(|value| value.as_str().unwrap_or_default().to_uppercase());
-                found.is_none_or(|found| found == ours)
-            };
-            let ours = is("ko", "POSITIONAL")
-                && is("scoring", "AREA")
-                && is("tax", "NONE")
-                && [("suicide"), ("hasButton")].iter().all(|part| parts.get(*part) != Some(&Value::Bool(true)));
-            if ours {
-                Ok(no_bonus().filter(|_| !is("whiteHandicapBonus", "0")))
-            } else {
-                Ok(Some(format!("these rules are analysed as {OURS}")))
-            }
-        }
-        _ => Err("rules are a name or an object".to_owned()),
-    }
+    let rules = Ruleset::deserialize(rules).map_err(|_| "rules are a name or an object".to_owned())?;
+    let warning = |difference| match difference {
+        RulesetDifference::Play => format!("{rules} are analysed as {}", Ruleset::OURS),
+        RulesetDifference::HandicapBonus => Ruleset::NO_BONUS.to_owned(),
+    };
+    rules.difference(handicap).map(|difference| difference.map(warning)).map_err(|error| error.to_string())
 }
 
 #[cfg(test)]
@@ -86,6 +33,10 @@ mod tests {
             (json!({"ko": "POSITIONAL", "scoring": "AREA", "suicide": false, "tax": "NONE"}), false),
             (json!({"ko": "SIMPLE"}), true),
             (json!({"suicide": true}), true),
+            (json!({"suicide": "false"}), true),
+            (json!({"score": "TERRITORY"}), true),
+            (json!({"score": "area", "komi": 7.5, "friendlyPassOk": true}), false),
+            (json!({"ko": ["POSITIONAL"]}), true),
         ] {
             assert_eq!(difference(&rules, 0).expect("rules").is_some(), differ, "{rules}");
         }
@@ -100,7 +51,7 @@ mod tests {
             (json!({"whiteHandicapBonus": "0"}), false),
             (json!({"whiteHandicapBonus": "N-1"}), true),
         ] {
-            let warned = difference(&rules, 2).expect("rules").is_some_and(|reason| reason == NO_BONUS);
+            let warned = difference(&rules, 2).expect("rules").is_some_and(|reason| reason == Ruleset::NO_BONUS);
             assert_eq!(warned, differ, "{rules}");
             assert_eq!(difference(&rules, 0), Ok(None), "{rules}");
         }
