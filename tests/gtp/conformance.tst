@@ -114,6 +114,20 @@
 61 set_free_handicap C3 C3
 #? [? bad vertex list]
 
+# Rules
+62 kata-get-rules
+#? [\{"friendlyPassOk":false,"hasButton":false,"ko":"POSITIONAL","scoring":"AREA","suicide":false,"tax":"NONE","whiteHandicapBonus":"0"\}]
+63 kata-set-rules chinese
+#? []
+64 kata-set-rules japanese
+#? [? rules japanese are not supported; the rules are area scoring, positional superko, suicide illegal]
+65 kata-set-rules {"ko": "SIMPLE", "suicide": true}
+#? [? these rules are not supported; the rules are area scoring, positional superko, suicide illegal]
+66 kata-set-rule suicide false
+#? []
+67 kata-set-rule komi 7
+#? [? unknown rule "komi"; known are .+]
+
 # Clocks
 70 time_settings 600 30 5
 #? []

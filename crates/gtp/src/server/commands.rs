@@ -7,6 +7,7 @@ mod clocks;
 mod gogui;
 mod handicaps;
 mod moves;
+mod rules;
 mod scoring;
 mod setup;
 
@@ -29,7 +30,7 @@ enum Perform {
 use Perform::{Now, Thinking};
 
 /// In the order in which `list_commands` shows them.
-const COMMANDS: [(&str, Perform); 59] = [
+const COMMANDS: [(&str, Perform); 62] = [
     ("protocol_version", Now(|_, arguments| none(arguments).map(|()| "2".to_owned()))),
     ("name", Now(|session, arguments| none(arguments).map(|()| session.setup.name.clone()))),
     ("version", Now(|session, arguments| none(arguments).map(|()| session.setup.version.clone()))),
@@ -42,6 +43,9 @@ const COMMANDS: [(&str, Perform); 59] = [
     ("set_random_seed", Now(setup::set_random_seed)),
     ("komi", Now(setup::komi)),
     ("get_komi", Now(|session, arguments| none(arguments).map(|()| session.komi.to_string()))),
+    ("kata-get-rules", Now(rules::kata_get_rules)),
+    ("kata-set-rules", Now(rules::kata_set_rules)),
+    ("kata-set-rule", Now(rules::kata_set_rule)),
     ("loadsgf", Now(setup::loadsgf)),
     ("fixed_handicap", Now(handicaps::fixed_handicap)),
     ("place_free_handicap", Now(handicaps::place_free_handicap)),
@@ -68,7 +72,7 @@ const COMMANDS: [(&str, Perform); 59] = [
     ("final_score", Now(scoring::final_score)),
     ("final_status_list", Now(scoring::final_status_list)),
     ("kgs-game_over", Now(|_, arguments| none(arguments).and_then(|()| done()))),
-    ("kgs-rules", Now(setup::kgs_rules)),
+    ("kgs-rules", Now(rules::kgs_rules)),
     ("kgs-chat", Now(setup::kgs_chat)),
     ("showboard", Now(ask::showboard)),
     ("all_legal", Now(ask::all_legal)),

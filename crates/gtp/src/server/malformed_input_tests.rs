@@ -50,10 +50,11 @@ fn word() -> impl Strategy<Value = String> {
                     kata-analyze analyze kgs-time_settings final_status_list kgs-game_over is_legal color countlib \
                     captures last_move move_history get_handicap query_boardsize gogui-interrupt \
                     gogui-analyze_commands tengen-policy tengen-visits tengen-variation tengen-value \
-                    tengen-pass_alive tengen-status set_random_seed stop";
+                    tengen-pass_alive tengen-status set_random_seed stop kata-get-rules kata-set-rules \
+                    kata-set-rule";
     let others = "alive dead seki none absolute byoyomi canadian interval maxmoves ownership true avoid allow b w \
                   black WHITE A1 b2 c3 D4 e5 t19 z25 i3 pass resign 0 1 2 3 5 9 19 -1 7.5 1e40 nan 2147483648 1e308 \
-                  /dev/zero / . # #x \u{0} \u{7f} \u{e9}";
+                  chinese french ko SIMPLE {\"ko\":\"SIMPLE\"} {\"ko\": /dev/zero / . # #x \u{0} \u{7f} \u{e9}";
     let known: Vec<&str> =
         commands.split_whitespace().chain(others.split(' ').filter(|word| !word.is_empty())).collect();
     prop_oneof![8 => proptest::sample::select(known).prop_map(str::to_owned), 1 => "\\PC{0,8}"]

@@ -46,15 +46,6 @@ pub(super) fn komi(session: &mut Session<'_>, arguments: &[&str]) -> Answer {
     done()
 }
 
-/// KGS's: the rules of the game that comes. Those that count area differ in nothing that a model knows of.
-pub(super) fn kgs_rules(_: &mut Session<'_>, arguments: &[&str]) -> Answer {
-    match one(arguments)? {
-        "chinese" | "aga" | "new_zealand" => done(),
-        "japanese" => Err(Failure::Unsupported("japanese rules are not supported; area is counted")),
-        _ => Err(Failure::Syntax),
-    }
-}
-
 /// KGS's: `kgs-chat game|private USER MESSAGE`. Says which program this is to users who ask in private; in a game it keeps
 /// silent, which is to fail.
 pub(super) fn kgs_chat(session: &mut Session<'_>, arguments: &[&str]) -> Answer {
