@@ -193,6 +193,8 @@
 #? [(\ninfo .+)*]
 98 stop
 #? []
+99 kata-analyze B 10 allow b D4,E4 50 allow w D4,E4 50 ownership true
+#? [(\ninfo .+)*]
 
 # The end
 100 clear_board

@@ -246,7 +246,7 @@ fn analysis_without_some_moves_has_its_own_tree() {
     for _ in 0..2 {
         let all = shown(&mut talk, "kata-analyze b 1");
         assert!(allowed.is_subset(&all) && all.len() > 20, "{all:?}");
-        assert_eq!(shown(&mut talk, "analyze b 1 allow b A1,C3,pass 1"), allowed);
+        assert_eq!(shown(&mut talk, "analyze b 1 allow b A1,C3,pass 50 allow w A1,C3,pass 50"), allowed);
         let others = shown(&mut talk, "lz-analyze b 1 avoid b A1,C3 2 avoid b pass 1 avoid w A1 2");
         assert!(allowed.is_disjoint(&others) && others.len() > 20, "{others:?}");
     }

@@ -1,38 +1,41 @@
 //! Moves that an analysis leaves out, as Leela Zero and KataGo read them: `avoid PLAYER VERTEX,VERTEX,… DEPTH`, and
 //! `allow` for the only moves that it may follow.
 
-use go::{Move, Size};
+use go::{Color, Move, Size};
 use mcts::Avoid;
 
 use super::Failure;
 use super::parse::{color, vertex};
 
-/// The lists of moves of a command: several of moves to avoid, or one of moves that are allowed.
+/// The lists of moves of a command: for each player several of moves to avoid, or one of moves that are allowed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Restriction {
     avoid: Vec<Avoid>,
-    /// Whether `avoid` has all moves but those that are allowed.
-    allows: bool,
+    /// The players of whose moves `avoid` has all but those that are allowed.
+    allowed: Vec<Color>,
 }
 
 impl Restriction {
-    /// Adds what follows the key `avoid` or `allow` on a board of this size.
+    /// Adds what follows the key `avoid` or `allow` on a board of this size. LizzieYzy restricts both players to an
+    /// area by two lists of allowed moves.
     pub(super) fn add<'a>(
         &mut self,
         key: &str,
         size: Size,
         words: &mut impl Iterator<Item = &'a str>,
     ) -> Result<(), Failure> {
-        let allows = key == "allow";
-        if self.allows && allows {
-            return Err(Failure::Argument("allow can be given only once".to_owned()));
-        }
-        if self.allows != allows && !self.avoid.is_empty() {
-            return Err(Failure::Argument("avoid and allow cannot be given together".to_owned()));
-        }
         let listed = list(size, words).map_err(|problem| Failure::Argument(format!("{key}: {problem}")))?;
+        let (player, allows) = (listed.player, key == "allow");
+        let is_listed = self.avoid.iter().any(|other| other.player == player);
+        let is_allowed = self.allowed.contains(&player);
+        if allows && is_allowed {
+            return Err(Failure::Argument(format!("allow can be given only once for {player}")));
+        }
+        if is_listed && allows != is_allowed {
+            return Err(Failure::Argument(format!("avoid and allow cannot be given together for {player}")));
+        }
         self.avoid.push(if allows { listed.all_others(size) } else { listed });
-        self.allows = allows;
+        self.allowed.extend(allows.then_some(player));
         Ok(())
     }
 
@@ -62,8 +65,6 @@ fn list<'a>(size: Size, words: &mut impl Iterator<Item = &'a str>) -> Result<Avo
 
 #[cfg(test)]
 mod tests {
-    use go::Color;
-
     use super::*;
     use crate::server::engine_player::tests::engine_player;
     use crate::server::tests::{First, check_with, setup, talk_with};
@@ -95,6 +96,8 @@ mod tests {
             ("avoid B A1,B2,pass 20", vec![black]),
             ("avoid black a1,PASS,b2, 20 avoid w B2 1", vec![black, white]),
             ("allow W B2 1", vec![white.all_others(size())]),
+            ("allow b a1,b2,pass 20 allow w b2 1", vec![black.all_others(size()), white.all_others(size())]),
+            ("avoid w B2 1 allow b A1,B2,pass 20", vec![white, black.all_others(size())]),
         ] {
             assert_eq!(read(text), Ok(expected), "{text}");
         }
@@ -121,12 +124,12 @@ mod tests {
              ? allow: the depth \"0\" is not an integer from 1
              > kata-genmove_analyze b allow b A1 1.5
              ? allow: the depth \"1.5\" is not an integer from 1
-             > kata-analyze avoid b A1 1 allow w A1 1
-             ? avoid and allow cannot be given together
-             > kata-analyze allow w A1 1 interval 5 avoid b A1 1
-             ? avoid and allow cannot be given together
-             > cgos-genmove_analyze b allow w A1 1 allow b A1 1
-             ? allow can be given only once
+             > kata-analyze avoid b A1 1 allow black A1 1
+             ? avoid and allow cannot be given together for black
+             > kata-analyze allow w A1 1 interval 5 avoid w A1 1
+             ? avoid and allow cannot be given together for white
+             > cgos-genmove_analyze b allow w A1 1 allow b A1 1 allow w B1 1
+             ? allow can be given only once for white
              > move_history
              =",
         );
