@@ -63,7 +63,7 @@ fn word() -> impl Strategy<Value = String> {
 /// An analysis without some moves.
 fn restricted() -> impl Strategy<Value = Vec<u8>> {
     let command = proptest::sample::select(vec!["lz-analyze", "kata-genmove_analyze b", "analyze w 5"]);
-    let list = ("avoid|allow", "[bw]", "[A-F][1-6](,[A-F][1-6]|,pass){0,30}", 0..4);
+    let list = ("avoid|allow", "[bw]", "[A-F][1-6](,[A-F][1-6]|,pass){0,30}", 0_u32..4);
     let lists = proptest::collection::vec(list, 1..3);
     (command, lists).prop_map(|(command, lists)| {
         let words = lists.iter().map(|(key, player, moves, depth)| format!(" {key} {player} {moves} {depth}"));
