@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_are_no_rules_is_an_error() {
+    fn unknown_rules_are_an_error() {
         check_with(
             &mut First::default(),
             setup(5),
