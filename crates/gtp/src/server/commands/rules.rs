@@ -37,9 +37,6 @@ pub(super) fn kata_set_rules(session: &mut Session<'_>, arguments: &[&str]) -> A
 /// KataGo's: `kata-set-rule PART VALUE`.
 pub(super) fn kata_set_rule(session: &mut Session<'_>, arguments: &[&str]) -> Answer {
     let [name, value] = *arguments else { return Err(Failure::Syntax) };
-    if !PARTS.contains(&name) {
-        return Err(Failure::Argument(format!("unknown rule {name:?}; known are {}", PARTS.join(", "))));
-    }
     let part = match value {
         "true" => RulesetPart::Flag(true),
         "false" => RulesetPart::Flag(false),
@@ -49,6 +46,11 @@ pub(super) fn kata_set_rule(session: &mut Session<'_>, arguments: &[&str]) -> An
 }
 
 fn accept(session: &Session<'_>, rules: &Ruleset) -> Answer {
+    if let Ruleset::Parts(parts) = rules
+        && let Some(name) = parts.keys().find(|name| !PARTS.contains(&name.as_str()))
+    {
+        return Err(Failure::Argument(format!("unknown rule {name:?}; known are {}", PARTS.join(", "))));
+    }
     let difference = rules.difference(handicap_stones(&session.game));
     match difference.map_err(|error| Failure::Argument(error.to_string()))? {
         None => done(),
@@ -159,6 +161,9 @@ mod tests {
              goe, or an object
              > kata-set-rule button true
              ? unknown rule \"button\"; known are ko, scoring, score, suicide, tax, hasButton, whiteHandicapBonus, \
+             friendlyPassOk
+             > kata-set-rules {\"ko\":\"POSITIONAL\",\"komi\":6.5}
+             ? unknown rule \"komi\"; known are ko, scoring, score, suicide, tax, hasButton, whiteHandicapBonus, \
              friendlyPassOk",
         );
         let said = talk_with(&mut First::default(), setup(5), b"kata-set-rules {\"ko\":\n");
