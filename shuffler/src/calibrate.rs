@@ -91,7 +91,7 @@ impl Calibrator {
     /// there are too few games.
     ///
     /// # Errors
-    /// [`StoreError::Damaged`] for games that this version cannot read. Damaged ones are moved to quarantine.
+    /// [`StoreError::OtherVersion`] for games of another version. Damaged ones are moved to quarantine.
     pub fn update(&mut self) -> Result<Option<ResignThreshold>, StoreError> {
         let wins = self.wins()?;
         let winner_min: Vec<f32> = wins.games.iter().map(|win| win.min_value).collect();

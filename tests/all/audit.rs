@@ -223,7 +223,7 @@ fn holdout(run: &Run) -> Vec<Example> {
 }
 
 /// More of the same in the folders beside the games.
-const MORE: [Damage; 3] = [
+const MORE: [Damage; 4] = [
     (
         "a sampled example that is another",
         |v| v.reshuffle(|rows| rows.iter_mut().for_each(|row| row.root_value = 0.125)),
@@ -235,6 +235,15 @@ const MORE: [Damage; 3] = [
         "part-0000.parquet",
     ),
     ("a byte of a checkpoint", |v| flip_a_byte(&checkpoint(v)), "checkpoints/"),
+    (
+        "metadata of a later version",
+        |v| {
+            let path = v.store.path().join("tiny/models/000002/model.toml");
+            let text = fs::read_to_string(&path).unwrap();
+            fs::write(path, text.replacen("format = 1", "format = 2", 1)).unwrap();
+        },
+        "model.toml has format 2, and this program reads format 1",
+    ),
 ];
 
 /// A file of the oldest checkpoint, not its manifest.

@@ -224,6 +224,7 @@ fn of_store() -> Vec<(StoreError, ExitClass)> {
         (StoreError::Conflict { path: path(), changes: changes() }, ExitClass::Configuration),
         (StoreError::Config { path: path(), source: ConfigError::OtherSchema(9) }, ExitClass::Configuration),
         (StoreError::OtherKeys { path: path(), problem: reason() }, ExitClass::Configuration),
+        (StoreError::OtherVersion { path: path(), found: reason(), known: reason() }, ExitClass::Configuration),
         (StoreError::Held { what: path(), holder: path(), remedy: "wait" }, ExitClass::Configuration),
         (StoreError::Unreachable { doing: "read", path: path(), reason: reason() }, ExitClass::StoreUnreachable),
         (StoreError::Refused { doing: "write", path: path(), reason: reason() }, ExitClass::StoreRefuses),

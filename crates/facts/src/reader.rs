@@ -399,6 +399,7 @@ impl Reader {
                 error @ (StoreError::Damaged { .. }
                 | StoreError::NotFound { .. }
                 | StoreError::OtherKeys { .. }
+                | StoreError::OtherVersion { .. }
                 | StoreError::Record { .. }),
             ) => {
                 let error = error.to_string();

@@ -14,6 +14,7 @@ use crate::error::StoreError;
 use crate::files::{FileRef, GAMES, PARQUET};
 use crate::folder::RunFolder;
 use crate::marks::Marks;
+use crate::metadata::of_format;
 use crate::names::{number_name, parse_number};
 use crate::partial_read::OpenTable;
 
@@ -153,10 +154,8 @@ impl Archives {
         let table = self.at.store.open_table(&path).map_err(|error| error.with_remedy(REMEDY))?;
         let text =
             table.entry(CONTENTS).ok_or_else(|| unusable("metadata key `tengen.archive` is missing".to_owned()))?;
-        let mut contents: Contents = toml::from_str(text).map_err(|e| unusable(e.message().to_owned()))?;
-        if contents.format != FORMAT {
-            return Err(damaged(format!("it has format {}, and this program reads {FORMAT}", contents.format)));
-        }
+        let contents = of_format(text, FORMAT.into()).map_err(|problem| problem.of(self.at.store.name(&path)));
+        let mut contents: Contents = contents.map_err(|error| error.with_remedy(REMEDY))?;
         let sources = contents.sources.iter().map(|line| line.parse::<ArchivedFile>());
         let sources: Result<BTreeMap<FileRef, ArchivedFile>, StoreError> =
             sources.map(|source| source.map(|source| (source.file.clone(), source))).collect();
@@ -254,7 +253,7 @@ impl Archives {
         from_batch: impl Fn(&RecordBatch) -> Result<T, RecordError>,
     ) -> Result<T, StoreError> {
         let table = self.read_wherever(folder, file, columns)?;
-        from_batch(&table).map_err(|e| StoreError::Damaged { path: self.name_of(folder, file), reason: e.to_string() })
+        from_batch(&table).map_err(|error| StoreError::of_records(self.name_of(folder, file), &error))
     }
 
     /// Reads a file from its folder, or from the archive that it has gone into, even if it went just now.
@@ -287,10 +286,26 @@ impl Archives {
 #[cfg(test)]
 mod tests {
     use go::Size;
-    use record::synthetic;
+    use record::{games, synthetic};
 
     use super::*;
+    use crate::projection::TableWriter;
     use crate::run::Run;
+
+    /// Whose list of sources may have another type, too.
+    #[test]
+    fn archive_of_a_later_format_is_named() {
+        let at = RunFolder::in_memory();
+        let table = games::to_batch(&[synthetic::game("run-1", "w", 0, Size::new(5).unwrap(), 8)]);
+        let mut writer = TableWriter::new(&table.schema());
+        writer.put(&table);
+        let archive = writer.finish(&[(CONTENTS, "format = 2\nsources = 7\n".to_owned())]);
+        at.store.publish(&archive_path(&at, GAMES, 1), archive).unwrap();
+        let error = Run::new(at.store.clone(), at.name.clone()).games().files(1).unwrap_err();
+        assert!(matches!(error, StoreError::OtherVersion { .. }), "{error}");
+        let said = "games/archive/000001.parquet has format 2, and this program reads format 1: use ";
+        assert!(error.to_string().contains(said), "{error}");
+    }
 
     #[test]
     fn footers_of_archives_in_memory_are_bounded() {

@@ -128,7 +128,7 @@ impl Claims {
     }
 
     /// Makes a claim as young as a new one, for games that take long; `false` when the games are claimed by another evaluator
-    /// now, whose claim stays. They are then played twice and count once.
+    /// now, perhaps one of a later version, whose claim stays. They are then played twice and count once.
     ///
     /// # Errors
     /// A store that cannot be used.
@@ -137,6 +137,10 @@ impl Claims {
             Ok(Some(found)) if found.worker != worker => return Ok(false),
             // One that cannot be read is written anew.
             Ok(_) | Err(StoreError::Damaged { .. }) => {}
+            Err(error @ StoreError::OtherVersion { .. }) => {
+                tracing::warn!(%error, "claim not renewed; another evaluator may play the same games");
+                return Ok(false);
+            }
             Err(error) => return Err(error),
         }
         self.release(claim)?;
@@ -147,7 +151,7 @@ impl Claims {
     /// anything is known of the time at the place, none is that old. A second call reads only new claims.
     ///
     /// # Errors
-    /// A store that cannot be used.
+    /// A store that cannot be used, or a claim of a later version: which games it is about is not known.
     pub fn list(&self, age: Duration) -> Result<Vec<Claim>, StoreError> {
         let files = self.at.store.dated_files(&self.at.path([CLAIMS]))?;
         files.values().for_each(|&time| self.notices().set(time));
@@ -285,5 +289,20 @@ mod tests {
         assert!(claims.at.store.exists(&path).unwrap(), "observers change nothing");
         assert_eq!(claims.list(AGE).unwrap(), [whole]);
         assert!(claims.acquire("a", &cut).unwrap());
+    }
+
+    /// A newer evaluator plays these games.
+    #[test]
+    fn claim_of_a_later_version_is_named_and_stays() {
+        let claims = claims();
+        let claim = claim("x", "random", 0);
+        let path = claims.file(&claim.file());
+        claims.at.store.publish(&path, bytes::Bytes::from_static(b"format = 2\nby = \"b\"\n")).unwrap();
+        for error in [claims.list(AGE).unwrap_err(), claims.observe().unwrap_err()] {
+            assert!(matches!(error, StoreError::OtherVersion { .. }), "{error}");
+            assert!(error.to_string().contains("has format 2, and this program reads format 1"), "{error}");
+        }
+        assert!(!claims.renew("a", &claim).unwrap() && !claims.acquire("a", &claim).unwrap());
+        assert_eq!(&claims.at.store.get(&path).unwrap()[..], b"format = 2\nby = \"b\"\n");
     }
 }

@@ -126,6 +126,16 @@ pub enum StoreError {
         /// The key that is missing or unknown.
         problem: String,
     },
+    /// A file whose format or table this version does not read. Its bytes are whole, so it is neither moved nor replaced.
+    #[error("{path} has {found}, and this program reads {known}: use the version of Tengen that wrote it")]
+    OtherVersion {
+        /// The file.
+        path: String,
+        /// Its format or the version of its table.
+        found: String,
+        /// What this version reads.
+        known: String,
+    },
     /// A record that must not be published, since no reader could use it.
     #[error("cannot publish {path}: {source}")]
     Record {
@@ -147,6 +157,16 @@ impl StoreError {
         }
     }
 
+    /// The error of a table whose bytes are as they were published, and whose records cannot be read.
+    pub(crate) fn of_records(path: String, error: &RecordError) -> StoreError {
+        match error {
+            RecordError::Version { expected, found: Some(found) } if is_other_version(found, expected) => {
+                StoreError::OtherVersion { path, found: found.clone(), known: (*expected).to_owned() }
+            }
+            error => StoreError::Damaged { path, reason: error.to_string() },
+        }
+    }
+
     /// The same error with what to do about damaged bytes.
     pub(crate) fn with_remedy(self, remedy: &str) -> StoreError {
         match self {
@@ -164,6 +184,12 @@ impl StoreError {
     pub fn is_damage(&self) -> bool {
         matches!(self, StoreError::Damaged { .. } | StoreError::NotFound { .. } | StoreError::Deleted { .. })
     }
+}
+
+/// Whether `games/7` is another version of `games/6`, as opposed to another table.
+fn is_other_version(found: &str, known: &str) -> bool {
+    let (found, known) = (found.split_once('/'), known.split_once('/'));
+    found.zip(known).is_some_and(|(found, known)| found.0 == known.0 && found.1.parse::<u32>().is_ok())
 }
 
 /// Whether a file system refuses a write for a reason that only the operator can remove.
@@ -197,7 +223,8 @@ impl Classified for StoreError {
             | StoreError::Edited { .. }
             | StoreError::Conflict { .. }
             | StoreError::Config { .. }
-            | StoreError::OtherKeys { .. } => ExitClass::Configuration,
+            | StoreError::OtherKeys { .. }
+            | StoreError::OtherVersion { .. } => ExitClass::Configuration,
             StoreError::Unreachable { .. } => ExitClass::StoreUnreachable,
             StoreError::Refused { .. } => ExitClass::StoreRefuses,
             StoreError::AlreadyExists { .. } | StoreError::Damaged { .. } | StoreError::Record { .. } => {

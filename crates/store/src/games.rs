@@ -164,8 +164,8 @@ impl Games {
     /// The numbers of the games that this worker has published for this model: what it need not play again.
     ///
     /// # Errors
-    /// [`StoreError::Damaged`] for a file that this version cannot read. A damaged one is moved to quarantine; its games are
-    /// played again.
+    /// [`StoreError::OtherVersion`] for a file of another version. A damaged one is moved to quarantine; its games are played
+    /// again.
     pub fn indices(&self, model: u32, worker: &str) -> Result<BTreeSet<u64>, StoreError> {
         // Lists only the names of this worker, which may be one of thousands.
         let names = self.at.store.files_beginning(&self.at.numbered(GAMES, model), &format!("{worker}-"))?;
@@ -262,7 +262,7 @@ impl Games {
     /// an archive is passed over: `None`.
     ///
     /// # Errors
-    /// [`StoreError::Damaged`] for a file that this version cannot read.
+    /// [`StoreError::OtherVersion`] for a file of another version.
     pub fn summaries_or_quarantine(&self, file: &FileRef) -> Result<Option<Vec<GameSummary>>, StoreError> {
         let read = self.summaries(file);
         if let Err(error @ StoreError::Damaged { .. }) = &read

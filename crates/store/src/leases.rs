@@ -86,7 +86,8 @@ impl Leases {
     /// called when another process has taken the lease over since this one was out of reach.
     ///
     /// # Errors
-    /// [`StoreError::Held`] while another process works under the name; a store that cannot be used.
+    /// [`StoreError::Held`] while another process works under the name, [`StoreError::OtherVersion`] while one of a later
+    /// version has the lease; a store that cannot be used.
     pub fn acquire(
         &self,
         name: LeaseName,
@@ -337,8 +338,11 @@ impl Watcher {
         if !self.unseen.get() {
             return Ok(None);
         }
-        if let Some(next) = self.leases.holder(&self.folder, self.number + 1)? {
-            return Ok(Some(next));
+        match self.leases.holder(&self.folder, self.number + 1) {
+            Ok(None) => {}
+            // Only the process that has the lease is of a later version.
+            Err(StoreError::OtherVersion { .. }) => return Ok(Some(None)),
+            next => return next,
         }
         let own = self.leases.holder(&self.folder, self.number)?;
         self.unseen.set(false);

@@ -117,8 +117,8 @@ impl Matches {
     /// thousands of them, and a process that has just started reads them all.
     ///
     /// # Errors
-    /// [`StoreError::Damaged`] for a file that this version cannot read. A damaged one is moved to quarantine; its games are
-    /// played again where they are wanted.
+    /// [`StoreError::OtherVersion`] for a file of another version. A damaged one is moved to quarantine; its games are played
+    /// again where they are wanted.
     pub fn all(&self) -> Result<Vec<GameSummary>, StoreError> {
         self.all_noting(&|| ())
     }

@@ -45,18 +45,44 @@ impl Store {
     /// Reads a value, if there is one.
     pub(crate) fn find_toml<T: DeserializeOwned>(&self, path: &Path) -> Result<Option<T>, StoreError> {
         let Some(bytes) = self.find(path)? else { return Ok(None) };
-        let value = parse(&bytes).map_err(|reason| StoreError::Damaged { path: self.name(path), reason })?;
-        Ok(Some(value))
+        parse(&bytes).map(Some).map_err(|problem| problem.of(self.name(path)))
     }
 }
 
-fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, String> {
-    let text = std::str::from_utf8(bytes).map_err(|e| e.to_string())?;
-    let table: Table = text.parse().map_err(|e| one_line(&e))?;
+/// The problem with the text of such a file.
+pub(crate) enum Problem {
+    /// It is none of these files, or cut.
+    Damaged(String),
+    /// It is of a later format than the one that is read.
+    Later { found: i64, known: i64 },
+}
+
+impl Problem {
+    /// As the error of a file.
+    pub(crate) fn of(self, path: String) -> StoreError {
+        match self {
+            Problem::Damaged(reason) => StoreError::Damaged { path, reason },
+            Problem::Later { found, known } => {
+                StoreError::OtherVersion { path, found: format!("format {found}"), known: format!("format {known}") }
+            }
+        }
+    }
+}
+
+fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, Problem> {
+    let text = std::str::from_utf8(bytes).map_err(|e| Problem::Damaged(e.to_string()))?;
+    of_format(text, FORMAT)
+}
+
+/// The value of a text of formats up to `known`. The format comes first: the keys of a later one may have other types.
+pub(crate) fn of_format<T: DeserializeOwned>(text: &str, known: i64) -> Result<T, Problem> {
+    let damaged = |error: toml::de::Error| Problem::Damaged(one_line(&error));
+    let table: Table = text.parse().map_err(damaged)?;
     match table.get("format").and_then(Value::as_integer) {
-        Some(1..=FORMAT) => Value::Table(table).try_into().map_err(|e| one_line(&e)),
-        Some(other) => Err(format!("it has format {other}, and this program reads up to {FORMAT}")),
-        None => Err("it has no format".to_owned()),
+        Some(found) if found > known => Err(Problem::Later { found, known }),
+        Some(1..) => Value::Table(table).try_into().map_err(damaged),
+        Some(other) => Err(Problem::Damaged(format!("it has format {other}"))),
+        None => Err(Problem::Damaged("it has no format".to_owned())),
     }
 }
 

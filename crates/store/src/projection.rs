@@ -96,7 +96,7 @@ impl Store {
         from_batch: impl Fn(&RecordBatch) -> Result<T, RecordError>,
     ) -> Result<T, StoreError> {
         let table = self.read_table(path, columns)?;
-        from_batch(&table).map_err(|e| StoreError::Damaged { path: self.name(path), reason: e.to_string() })
+        from_batch(&table).map_err(|error| StoreError::of_records(self.name(path), &error))
     }
 }
 

@@ -102,7 +102,7 @@ impl ResignThresholds {
     /// the games that the next threshold is computed from.
     ///
     /// # Errors
-    /// A store that cannot be reached.
+    /// A store that cannot be reached; [`StoreError::OtherVersion`] when the newest is of a later version.
     pub fn newest(&self) -> Result<Option<ResignThreshold>, StoreError> {
         let (from, known) = self.known();
         let newest = numbers::last(from, |number| self.at.store.exists(&self.file(&number_name(number))))?;

@@ -151,12 +151,9 @@ impl Shards {
     pub fn read(&self, generation: u32, part: &ShardPart) -> Result<ExampleRows, StoreError> {
         let folder = self.at.numbered(SHARDS, generation);
         let bytes = self.at.store.read_part(&folder, &part.part).map_err(|error| error.with_remedy(REMEDY))?;
-        let damaged = |reason| StoreError::Damaged {
-            path: self.at.store.name(&folder.clone().join(part.part.file.as_str())),
-            reason,
-        };
-        let batch = projection::decode(bytes, None).map_err(damaged)?;
-        ExampleRows::from_batch(&batch).map_err(|e| damaged(e.to_string()))
+        let name = || self.at.store.name(&folder.clone().join(part.part.file.as_str()));
+        let batch = projection::decode(bytes, None).map_err(|reason| StoreError::Damaged { path: name(), reason })?;
+        ExampleRows::from_batch(&batch).map_err(|error| StoreError::of_records(name(), &error))
     }
 
     /// The full name of a generation's manifest, for messages.

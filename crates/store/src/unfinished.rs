@@ -85,8 +85,8 @@ impl UnfinishedGames {
     /// requests has them already. `None` when there are none.
     ///
     /// # Errors
-    /// A store that cannot be used, or [`StoreError::Damaged`] for a file that this version cannot read, which stays claimed. A
-    /// damaged one is moved to quarantine.
+    /// A store that cannot be used; [`StoreError::OtherVersion`] for a file of another version, whose claim is released;
+    /// [`StoreError::Damaged`] for one that cannot be read, which stays claimed. Damaged bytes are moved to quarantine.
     pub fn acquire(
         &self,
         taker: &str,
@@ -180,7 +180,7 @@ impl UnfinishedGames {
     /// again. Read them before [`Games::indices`](crate::Games::indices), for games go from here to there.
     ///
     /// # Errors
-    /// [`StoreError::Damaged`] for a file that this version cannot read. A damaged one is moved to quarantine.
+    /// [`StoreError::OtherVersion`] for a file of another version. A damaged one is moved to quarantine.
     pub fn indices(&self, model: u32, worker: &str) -> Result<BTreeSet<u64>, StoreError> {
         let mut indices = BTreeSet::new();
         for file in self.files_of(model, worker)? {
@@ -263,6 +263,10 @@ impl UnfinishedGames {
             Ok(None) => {
                 self.release(taker, file)?;
                 return Ok(None);
+            }
+            Err(error @ StoreError::OtherVersion { .. }) => {
+                self.release(taker, file)?;
+                return Err(error);
             }
             Err(error) => {
                 if error.is_damage() {

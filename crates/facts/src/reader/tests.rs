@@ -182,6 +182,8 @@ fn damaged_files_are_named_and_passed_over() {
     run.ratings().publish(&[rating("random", 0.0)]).unwrap();
     let ratings = std::fs::read_dir(folder.path().join("tiny/ratings")).unwrap().next().unwrap().unwrap().path();
     std::fs::write(&ratings, "PAR1").unwrap();
+    std::fs::create_dir(folder.path().join("tiny/resign")).unwrap();
+    std::fs::write(folder.path().join("tiny/resign/000001.toml"), "format = 2\n").unwrap();
     let mut reader = Reader::open(run.clone()).unwrap();
     reader.refresh().unwrap();
     reader.list().unwrap();
@@ -192,9 +194,9 @@ fn damaged_files_are_named_and_passed_over() {
         reader.read(8).unwrap();
     }
     let facts = reader.facts();
-    assert_eq!((played(&facts), facts.damaged.len()), (vec![10], 3));
+    assert_eq!((played(&facts), facts.damaged.len()), (vec![10], 4));
     let [path, ratings] = [path, ratings].map(|path| format!("{} is damaged", path.display()));
-    for words in [path, ratings, "gone".to_owned()] {
+    for words in [path, ratings, "gone".to_owned(), "resign/000001.toml has format 2".to_owned()] {
         assert!(facts.damaged.iter().any(|named| named.contains(&words)), "{words}: {:?}", facts.damaged);
     }
 
@@ -205,9 +207,9 @@ fn damaged_files_are_named_and_passed_over() {
         std::fs::write(folder.path().join(format!("tiny/games/{file}.parquet")), "PAR1").unwrap();
     }
     let facts = read(&mut reader);
-    assert_eq!((facts.damaged.len(), facts.unreadable), (MOST_DAMAGED, 24));
+    assert_eq!((facts.damaged.len(), facts.unreadable), (MOST_DAMAGED, 25));
     let notes = crate::sections::notes(&facts).into_string();
-    assert!(notes.contains("24 files cannot be read; the newest: ") && notes.contains("many-"), "{notes}");
+    assert!(notes.contains("25 files cannot be read; the newest: ") && notes.contains("many-"), "{notes}");
     // A file of a model whose games are forgotten by name: all of its files are read again.
     reader.names.clear();
     publish(&run, 0, "late", 99, 30..31);

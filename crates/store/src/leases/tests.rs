@@ -107,6 +107,25 @@ fn lease_whose_file_is_cut_off_is_taken_after_a_minute() {
     assert!(!leases.at.store.exists(&path).unwrap());
 }
 
+/// Whether such a process is alive, and how to ask it, is not known.
+#[test]
+fn lease_of_a_later_version_is_named_and_not_taken() {
+    let leases = leases();
+    let own = leave(&leases, 1, elsewhere);
+    let path = lease_path(&leases.folder(&worker("0")), 2);
+    leases.at.store.publish(&path, bytes::Bytes::from_static(b"format = 2\nid = 7\n")).unwrap();
+    let held = leases.observe().unwrap();
+    for error in [acquire(&leases).unwrap_err(), leases.holder_of(&held[0]).unwrap_err()] {
+        assert!(matches!(error, StoreError::OtherVersion { .. }), "{error}");
+        assert!(error.class() == ExitClass::Configuration && error.to_string().contains("0/000002.toml"), "{error}");
+    }
+    assert!(leases.at.store.exists(&path).unwrap());
+    // The process before it sees that it was followed.
+    let back = watcher(&leases, 1, own);
+    back.unseen.set(true);
+    assert!(back.is_lost());
+}
+
 #[test]
 fn lease_of_a_silent_process_elsewhere_is_taken_after_a_minute() {
     let leases = leases();

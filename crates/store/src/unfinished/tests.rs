@@ -1,5 +1,8 @@
+use std::sync::Arc;
+
+use arrow_array::RecordBatch;
 use go::Size;
-use record::synthetic;
+use record::{VERSION_KEY, synthetic};
 
 use super::*;
 use crate::archives::Archives;
@@ -148,4 +151,23 @@ fn released_games_can_be_claimed_by_others() {
     assert!(taken_by(&store, "b").is_some());
     store.release("b", &file).unwrap();
     assert_eq!(taken_by(&store, "c"), Some((file, vec![0])));
+}
+
+/// The workers of that version resume them.
+#[test]
+fn games_of_a_later_version_are_named_and_released() {
+    let store = store();
+    let games = games("a", 0..2);
+    let file = store.hand_off(1, "a", &games).unwrap();
+    let path = store.file(&file, PARQUET);
+    let batch = unfinished::to_batch(&games);
+    let schema = batch.schema().as_ref().clone().with_metadata([(VERSION_KEY, "unfinished/2")]);
+    let later = RecordBatch::try_new(Arc::new(schema), batch.columns().to_vec()).unwrap();
+    store.at.store.delete(&path).unwrap();
+    store.at.store.publish_table(&path, &later).unwrap();
+    let error = store.acquire("b", &[], any).unwrap_err();
+    assert!(matches!(error, StoreError::OtherVersion { .. }), "{error}");
+    let there = store.listing().unwrap();
+    assert_eq!(there.files, BTreeSet::from([file]));
+    assert!(there.claimed.is_empty() && there.intents.is_empty());
 }

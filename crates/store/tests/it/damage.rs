@@ -2,11 +2,15 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+use arrow_array::RecordBatch;
 use bytes::Bytes;
+use exit_class::{Classified, ExitClass};
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
+use record::VERSION_KEY;
 use store::{FileRef, Pairing, ResignThreshold, Run, Stem, StoreError};
 use tempfile::TempDir;
 
@@ -148,12 +152,61 @@ fn damaged_metadata_is_named() {
     damaged("model.toml is damaged: ");
     fs::write(model.join("model.toml"), &text[..text.find("\nsha256 = ").unwrap()]).unwrap();
     damaged("model.toml is damaged: missing field `sha256`");
-    fs::write(model.join("model.toml"), text.replace("format = 1", "format = 2")).unwrap();
-    damaged("model.toml is damaged: it has format 2");
+    fs::write(model.join("model.toml"), text.replace("format = 1", "format = 0")).unwrap();
+    damaged("model.toml is damaged: it has format 0");
     fs::write(model.join("model.toml"), text.replace("format = 1", "")).unwrap();
     damaged("model.toml is damaged: it has no format");
     fs::write(model.join("model.toml"), format!("later = 1\n{text}")).unwrap();
     assert_eq!(run.models().metadata(1).unwrap(), metadata);
+}
+
+/// Such a file is whole: nothing may move it, replace it or pass over it.
+#[test]
+fn metadata_of_a_later_format_is_refused_with_both() {
+    let (folder, run) = in_folder();
+    let metadata = store::ModelMetadata::new(run.name(), 1, 1, &config(&[]));
+    run.models().publish(&metadata, Bytes::from("weights")).unwrap();
+    for value in [-0.9, -0.8] {
+        run.resign().publish(&threshold(value)).unwrap();
+    }
+    let [model, newest] =
+        ["models/000001/model.toml", "resign/000002.toml"].map(|path| folder.path().join("r").join(path));
+    for path in [&model, &newest] {
+        let text = fs::read_to_string(path).unwrap();
+        fs::write(path, text.replace("format = 1", "format = 2")).unwrap();
+    }
+    let fresh = run.store().run(run.name());
+    is_of_another_version(&run.models().get(1).unwrap_err(), &model, "format 2, and this program reads format 1");
+    // The threshold before it does not hold.
+    let error = fresh.resign().newest().unwrap_err();
+    is_of_another_version(&error, &newest, "format 2, and this program reads format 1");
+}
+
+/// Games that another version played, and their bytes.
+#[test]
+fn table_of_another_version_is_refused_and_stays() {
+    let victim = Victim::new();
+    let path = &victim.paths[0];
+    let games = victim.run.games();
+    for version in ["games/5", "games/7"] {
+        let batch = record::games::to_batch(&some_games("w", 0, 2));
+        let schema = batch.schema().as_ref().clone().with_metadata([(VERSION_KEY, version)]);
+        let other = RecordBatch::try_new(Arc::new(schema), batch.columns().to_vec()).unwrap();
+        fs::write(path, store::encode(&other)).unwrap();
+        let versions = format!("{version}, and this program reads games/6");
+        is_of_another_version(&games.read(&victim.file).unwrap_err(), path, &versions);
+        is_of_another_version(&games.summaries(&victim.file).unwrap_err(), path, &versions);
+        is_of_another_version(&games.summaries_or_quarantine(&victim.file).unwrap_err(), path, &versions);
+        is_of_another_version(&games.indices(1, "w").unwrap_err(), path, &versions);
+        assert!(path.exists() && !games.is_altered(&victim.file).unwrap());
+    }
+}
+
+/// The error is of this file, which another version wrote.
+fn is_of_another_version(error: &StoreError, path: &Path, versions: &str) {
+    let expected = format!("{} has {versions}: use the version of Tengen that wrote it", path.display());
+    assert_eq!(error.to_string(), expected);
+    assert_eq!((error.class(), error.is_damage()), (ExitClass::Configuration, false));
 }
 
 #[test]
