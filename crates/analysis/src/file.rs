@@ -103,6 +103,15 @@ pub enum FileError {
         /// What differs.
         what: &'static str,
     },
+    /// Another version wrote it.
+    #[error("{path}: its version is {found}, and this program reads {VERSION}; use the version of Tengen that wrote it, or \
+             write to another folder with --out", path = .path.display())]
+    OtherVersion {
+        /// The file.
+        path: PathBuf,
+        /// Its version.
+        found: u32,
+    },
     /// It is no book.
     #[error("{path}: not a book of `tengen book`{differs}", path = .path.display())]
     NoBook {
@@ -236,7 +245,21 @@ pub(crate) fn is_cut_header(bytes: &[u8], format: &str) -> bool {
     start.as_bytes().starts_with(bytes) || bytes.starts_with(start.as_bytes())
 }
 
+/// The version that a line names as the header of a format. Headers of other versions may have other keys.
+pub(crate) fn version_of(line: &[u8], format: &str) -> Option<u32> {
+    #[derive(Deserialize)]
+    struct Versioned {
+        format: String,
+        version: u32,
+    }
+    let found: Versioned = serde_json::from_slice(line).ok()?;
+    (found.format == format).then_some(found.version)
+}
+
 fn check(path: &Path, line: &[u8], header: &Header) -> Result<(), FileError> {
+    if let Some(found) = version_of(line, FORMAT).filter(|&found| found != VERSION) {
+        return Err(FileError::OtherVersion { path: path.to_owned(), found });
+    }
     let other = |what| Err(FileError::Other { path: path.to_owned(), what });
     let Ok(mut found) = serde_json::from_slice::<Header>(line) else { return other("its first line") };
     if found.origin().is_of_model(&header.origin()) {
@@ -434,6 +457,13 @@ mod tests {
         for text in ["a shopping list", "{\"format\":\"tengen-book\",\"version\":1"] {
             fs::write(&path, text).expect("the file");
             assert!(refused(&header(GAME, 30)).contains("its first line"));
+            assert_eq!(fs::read_to_string(&path).expect("the file"), text);
+        }
+        let later = String::from_utf8_lossy(&before).replace("\"version\":1", "\"version\":2");
+        for text in ["{\"format\":\"tengen-analysis\",\"version\":2}\n", &later] {
+            fs::write(&path, text).expect("the file");
+            let said = refused(&header(GAME, 30));
+            assert!(said.contains("game.jsonl: its version is 2, and this program reads 1") && !said.contains("delete"));
             assert_eq!(fs::read_to_string(&path).expect("the file"), text);
         }
         let damaged = [&before[..], b"{}\n"].concat();

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::{BookHeader, BookKey, Entry, FORMAT, VERSION};
 use crate::FileError;
-use crate::file::{is_cut_header, open_to_extend};
+use crate::file::{is_cut_header, open_to_extend, version_of};
 
 /// A book that grows. Its file is locked: another process that opens it would cut off what this one adds meanwhile.
 #[derive(Debug)]
@@ -99,14 +99,14 @@ fn parsed(path: &Path, bytes: &[u8]) -> Result<(BookHeader, BTreeMap<BookKey, En
     let whole = &text[..text.rfind('\n').map_or(0, |end| end + 1)];
     let damaged = |line: usize, reason: String| FileError::Damaged { path: path.to_owned(), line, reason };
     let mut lines = whole.lines();
-    let header: Option<BookHeader> = serde_json::from_str(lines.next().unwrap_or_default()).ok();
-    let differs = match &header {
-        Some(header) if header.format == FORMAT && header.version == VERSION => None,
-        Some(header) if header.format == FORMAT => Some(format!(": its version is {}, not {VERSION}", header.version)),
-        _ => Some(String::new()),
-    };
+    let first = lines.next().unwrap_or_default();
     let no_book = |differs| FileError::NoBook { path: path.to_owned(), differs };
-    let (Some(header), None) = (header, &differs) else { return Err(no_book(differs.unwrap_or_default())) };
+    match version_of(first.as_bytes(), FORMAT) {
+        Some(VERSION) => {}
+        Some(other) => return Err(no_book(format!(": its version is {other}, not {VERSION}"))),
+        None => return Err(no_book(String::new())),
+    }
+    let header: BookHeader = serde_json::from_str(first).map_err(|_| no_book(String::new()))?;
     if Size::new(header.board_size).is_err() {
         return Err(no_book(format!(": no board is {0}x{0}", header.board_size)));
     }
