@@ -11,7 +11,8 @@
 //!
 //! All numbers have their lowest byte first. A block has the keys that begin with its number, some 120 to 240 of them. Every
 //! block and every filter has a checksum, so damage costs one block; the head is there twice. Where the first one is whole, a file
-//! of another length is read that has all blocks.
+//! of another length is read that has all blocks. Only the prelude has the version; where it is a later one, the second head is
+//! not read either.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -86,6 +87,7 @@ impl Parts {
         let has_first = first.is_ok();
         let head_copies = u8::from(has_first) + u8::from(second.is_ok());
         let (head, head_len) = match (first, second) {
+            (Err(error @ ReadError::NoSegment(head::LATER)), _) => return Err(error),
             (Err(error @ ReadError::Source(_)), Err(_)) | (Err(error), Err(ReadError::NoSegment(_))) => {
                 return Err(error);
             }

@@ -229,6 +229,20 @@ fn files_of_another_length_with_all_blocks_are_read_and_reported() {
     }
 }
 
+/// Its heads may be laid out as those of this version, and its codes mean something else.
+#[test]
+fn segment_of_a_later_version_is_refused() {
+    let mut later = bytes(&entries(300, 1));
+    later[4] = 3;
+    let refused = Segment::open(later.clone()).expect_err("its codes would be read as those of version 2");
+    assert_eq!(refused.to_string(), "not a segment of version 2: a later version wrote it");
+    // A prelude without a version is damaged.
+    later[4] = 0;
+    let segment = Segment::open(later).expect("the second head is whole");
+    let found = segment.check().expect("bytes");
+    assert!(matches!(found[..], [ReadError::Head]), "{found:?}");
+}
+
 proptest! {
     #[test]
     fn any_bytes_are_no_segment_and_no_panic(bytes in prop::collection::vec(any::<u8>(), 0..2000)) {
