@@ -1,10 +1,13 @@
 //! The games of a collection, when some of them are broken.
 
-use super::{Fault, Record, Tree, parse};
+use super::{Error, Fault, Record, Tree, parse};
 use crate::{Game, Size};
 
 /// The end of a game is searched line by line over so many lines that begin as games do: variations may begin so too.
 const REACH: usize = 200;
+
+/// Ends that are tried whatever the brackets say: in some encodings they are parts of characters.
+const TRIES: usize = 8;
 
 /// Searches for an end beyond, by brackets alone, that may fail in a collection: each reads the rest of the text.
 const SCANS: usize = 16;
@@ -26,7 +29,7 @@ pub fn collection(bytes: &[u8]) -> impl Iterator<Item = Result<Tree, String>> {
     }
     let (mut place, mut scans) = (0, SCANS);
     // What precedes the first line with a game may be no game, such as a smiley.
-    if is_in_text && starts.len() > 2 && read(bytes, &starts, &mut scans).is_err() {
+    if is_in_text && starts.len() > 2 && read(bytes, &starts, &mut scans, &parse).is_err() {
         place = 1;
     }
     std::iter::from_fn(move || {
@@ -37,7 +40,7 @@ pub fn collection(bytes: &[u8]) -> impl Iterator<Item = Result<Tree, String>> {
             if place + 1 >= starts.len() {
                 return None;
             }
-            let found = read(bytes, &starts[place..], &mut scans);
+            let found = read(bytes, &starts[place..], &mut scans, &parse);
             place += found.as_ref().map_or(1, |(_, lines)| *lines);
             ready = each(found.map(|(trees, _)| trees));
         }
@@ -67,28 +70,47 @@ fn played(tree: &Tree, size: Size) -> Result<(Game, Option<f32>), String> {
 
 /// The games that begin at the first of `starts`, and how many of these lines they take. Beyond [`REACH`] lines a game is
 /// searched for only while there are `scans`.
-fn read(bytes: &[u8], starts: &[usize], scans: &mut usize) -> Result<(Vec<Tree>, usize), String> {
+///
+/// A try reads the game from its beginning. So after the first [`TRIES`] ends only those are tried at which no bracket is open:
+/// else a game without an end would be read as often as there are lines in reach.
+fn read(
+    bytes: &[u8],
+    starts: &[usize],
+    scans: &mut usize,
+    parse: &dyn Fn(&[u8]) -> Result<Vec<Tree>, Error>,
+) -> Result<(Vec<Tree>, usize), String> {
     let lines = |from: usize, to: usize| parse(&bytes[starts[from]..starts[to]]);
-    let mut why = String::new();
-    for end in 1..starts.len().min(REACH) {
-        match lines(0, end) {
-            Ok(trees) => return Ok((trees, end)),
-            Err(error) => {
-                let may_go_on = match error.fault {
-                    Fault::UnclosedGame => true,
-                    // A comment may quote a game. With both its brackets escaped it cannot be read as one; what can be read
-                    // is taken for a game.
-                    Fault::UnclosedValue => end + 1 < starts.len() && lines(end, end + 1).is_err(),
-                    _ => false,
-                };
-                why = error.fault.to_string();
-                if !may_go_on {
-                    return Err(why);
-                }
-            }
+    let last = starts.len().min(REACH) - 1;
+    let mut brackets = Brackets::default();
+    for end in 1..=last {
+        for &byte in &bytes[starts[end - 1]..starts[end]] {
+            brackets.close(byte);
+        }
+        let fault = match brackets.fault().filter(|_| end > TRIES) {
+            Some(fault) => fault,
+            None => match lines(0, end) {
+                Ok(trees) => return Ok((trees, end)),
+                Err(error) => error.fault,
+            },
+        };
+        let may_go_on = match fault {
+            Fault::UnclosedGame => true,
+            // A comment may quote a game. With both its brackets escaped it cannot be read as one; what can be read is taken
+            // for a game.
+            Fault::UnclosedValue => end + 1 < starts.len() && lines(end, end + 1).is_err(),
+            _ => false,
+        };
+        if !may_go_on {
+            return Err(fault.to_string());
         }
     }
-    if starts.len() > REACH && *scans > 0 {
+    // Brackets alone do not tell other faults.
+    let fault = match lines(0, last) {
+        Ok(trees) => return Ok((trees, last)),
+        Err(error) => error.fault,
+    };
+    let is_open = matches!(fault, Fault::UnclosedGame | Fault::UnclosedValue);
+    if is_open && starts.len() > REACH && *scans > 0 {
         if let Some(length) = closing(&bytes[starts[0]..]) {
             let end = starts.partition_point(|start| *start < starts[0] + length);
             if let Ok(trees) = lines(0, end) {
@@ -97,26 +119,49 @@ fn read(bytes: &[u8], starts: &[usize], scans: &mut usize) -> Result<(Vec<Tree>,
         }
         *scans -= 1;
     }
-    Err(why)
+    Err(fault.to_string())
 }
 
 /// The length of a game at the beginning of a text by its brackets alone; `None` when it has no end.
 fn closing(bytes: &[u8]) -> Option<usize> {
-    let (mut depth, mut in_value, mut escaped) = (0_usize, false, false);
-    for (place, byte) in bytes.iter().enumerate() {
+    let mut brackets = Brackets::default();
+    bytes.iter().position(|&byte| brackets.close(byte)).map(|place| place + 1)
+}
+
+/// The brackets that are open after some bytes of a game.
+#[derive(Default)]
+struct Brackets {
+    depth: usize,
+    in_value: bool,
+    escaped: bool,
+}
+
+impl Brackets {
+    /// Reads a byte, and returns whether it closes the game.
+    fn close(&mut self, byte: u8) -> bool {
         match byte {
-            _ if escaped => escaped = false,
-            b'\\' if in_value => escaped = true,
-            b']' if in_value => in_value = false,
-            _ if in_value => {}
-            b'[' => in_value = true,
-            b'(' => depth += 1,
-            b')' if depth <= 1 => return Some(place + 1),
-            b')' => depth -= 1,
+            _ if self.escaped => self.escaped = false,
+            b'\\' if self.in_value => self.escaped = true,
+            b']' if self.in_value => self.in_value = false,
+            _ if self.in_value => {}
+            b'[' => self.in_value = true,
+            b'(' => self.depth += 1,
+            b')' => {
+                self.depth = self.depth.saturating_sub(1);
+                return self.depth == 0;
+            }
             _ => {}
         }
+        false
     }
-    None
+
+    /// The fault of a text that ends here.
+    fn fault(&self) -> Option<Fault> {
+        match self.in_value {
+            true => Some(Fault::UnclosedValue),
+            false => (self.depth > 0).then_some(Fault::UnclosedGame),
+        }
+    }
 }
 
 /// Where a line begins with `(;`, blanks and byte-order marks aside, and where the first game begins.
@@ -136,6 +181,8 @@ fn starts(bytes: &[u8]) -> (Vec<usize>, bool) {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::*;
 
     fn readable(text: &str) -> Vec<bool> {
@@ -168,6 +215,34 @@ mod tests {
         };
         assert_eq!(failed(SCANS - 1), SCANS - 1);
         assert!(failed(SCANS) > SCANS, "nothing is searched to the end of the text any more");
+    }
+
+    /// A download that was cut, or a program that omits the last bracket.
+    #[test]
+    fn games_without_an_end_are_parsed_a_few_times() {
+        for line in ["(;SZ[9];B[aa]\n", "(;SZ[9]C[good\n", "(;SZ[9](;B[aa])\n"] {
+            let text = line.repeat(300);
+            let (mut starts, _) = starts(text.as_bytes());
+            starts.push(text.len());
+            assert_eq!(starts.len(), 301);
+            let parsed = Cell::new(0);
+            let counted = |part: &[u8]| {
+                parsed.set(parsed.get() + part.len());
+                parse(part)
+            };
+            assert!(read(text.as_bytes(), &starts, &mut 0, &counted).is_err());
+            let most = 3 * REACH * line.len();
+            assert!(parsed.get() < most, "{line:?}: {} bytes, and {most} are too many", parsed.get());
+        }
+        assert_eq!(readable(&"(;SZ[9];B[aa]\n".repeat(20)), [false; 20]);
+    }
+
+    /// A fault in a variation is not one of the brackets.
+    #[test]
+    fn fault_after_many_lines_is_named() {
+        let text = format!("(;SZ[9]{}\n(;&B[aa])\n(;W[bb])\n", "\n(;B[aa])".repeat(TRIES + 2));
+        let why: Vec<String> = collection(text.as_bytes()).filter_map(Result::err).collect();
+        assert_eq!(why[0], "'&' is out of place");
     }
 
     #[test]
