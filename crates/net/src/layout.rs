@@ -171,12 +171,11 @@ impl Unit {
     pub(crate) fn has_scale(&self) -> bool {
         self.kernel > 1
     }
+}
 
-    /// Whether a tensor is one of its convolution or batch norm.
-    pub(crate) fn owns(&self, tensor: &str) -> bool {
-        let rest = tensor.strip_prefix(self.name.as_str());
-        rest.is_some_and(|rest| rest.starts_with(".conv.") || rest.starts_with(".norm."))
-    }
+/// The name of the unit whose convolution or batch norm a tensor is, if it has such a name.
+pub(crate) fn unit_of(tensor: &str) -> Option<&str> {
+    [".conv.", ".norm."].iter().find_map(|part| Some(tensor.split_once(part)?.0))
 }
 
 impl Role {
