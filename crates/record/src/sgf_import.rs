@@ -42,12 +42,12 @@ impl Converter {
     ///
     /// # Errors
     /// A game on another board, with stones set up, or moves out of turn, illegal or more than 65,535. A game without komi on the
-    /// scale of the board, or without a result that says something of the position.
+    /// scale of the board, or without a result that says something of the position and is possible there.
     pub fn convert(&self, index: u64, tree: &Tree) -> Result<GameRecord, String> {
         let record = Record::from_tree(tree).map_err(|e| e.to_string())?;
         self.check(&record)?;
         let komi = self.komi(&record)?;
-        let ending = Ending::of(&record)?;
+        let ending = Ending::of(&record, komi)?;
         let value = f32::from(ending.outcome.as_i8());
         let seed = seed(&record);
         let id = GameId::of(HUMAN, HUMAN, &self.config_digest, seed);
@@ -134,13 +134,18 @@ fn played(record: &Record, mv: Move, value: f32) -> Turn {
 
 impl Ending {
     /// An end that says something of the position: time and forfeits do not.
-    fn of(record: &Record) -> Result<Ending, String> {
+    fn of(record: &Record, komi: f32) -> Result<Ending, String> {
         let area = AREA_RULES.contains(&record.rules.trim().to_lowercase().as_str());
         let counted = |score: f32| Some(score).filter(|_| area);
         let ending = |outcome, score, end| Ok(Ending { outcome, score, end });
         match record.outcome {
             Some(sgf::Outcome::Win(winner, Margin::Resignation)) => ending(winner.into(), None, EndReason::Resignation),
-            Some(sgf::Outcome::Win(winner, Margin::Points(points))) => {
+            Some(result @ sgf::Outcome::Win(winner, Margin::Points(points))) => {
+                // By other rules prisoners count, which may be more than the board has points.
+                let most = if area { record.size.area() as f32 + komi.abs() } else { f32::MAX };
+                if !(0.0..=most).contains(&points) {
+                    return Err(format!("result {result} is impossible on this board"));
+                }
                 ending(winner.into(), counted(winner.sign() * points), EndReason::Passes)
             }
             Some(sgf::Outcome::Draw) => ending(Outcome::Draw, counted(0.0), EndReason::Passes),

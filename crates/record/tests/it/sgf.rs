@@ -137,3 +137,19 @@ fn game_with_more_moves_than_turns_are_numbered_is_of_no_use() {
 fn game_with_komi_that_exceeds_the_area_is_of_no_use() {
     assert_eq!(refusal("(;SZ[9]KM[100]RE[B+R];B[ee];W[ff])"), "its komi 100 exceeds the area of the board");
 }
+
+#[test]
+fn game_with_an_impossible_score_is_of_no_use() {
+    let game = |result: &str, rules: &str| format!("(;SZ[9]KM[7]RU[{rules}]RE[{result}];B[ee];W[ff])");
+    for result in ["B+1000000", "B+99999999999999999999999999999999999999", "W+88.5", "W+-5"] {
+        let said = refusal(&game(result, "Chinese"));
+        assert!(said.starts_with("result ") && said.ends_with(" is impossible on this board"), "{said}");
+    }
+    assert_eq!(refusal(&game("W+-5", "Japanese")), "result W+-5 is impossible on this board");
+    let score = |result: &str, rules: &str| {
+        let tree = sgf::collection(game(result, rules).as_bytes()).next().unwrap().unwrap();
+        converter().convert(0, &tree).unwrap().score
+    };
+    assert_eq!((score("B+81", "Chinese"), score("W+88", "Chinese")), (Some(81.0), Some(-88.0)));
+    assert_eq!(score("B+100", "Japanese"), None, "with prisoners");
+}
