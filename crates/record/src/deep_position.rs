@@ -68,6 +68,10 @@ impl DeepPosition {
         if !(-1.0..=1.0).contains(&line.value) {
             return Err(format!("value {} is not from -1 to 1", line.value));
         }
+        // JSON has greater numbers than f32, and no word for what they become.
+        if line.score.is_some_and(|score| !score.is_finite()) {
+            return Err("the score is too large".to_owned());
+        }
         let vertex = |text: &str| Move::from_gtp(size, text).ok_or_else(|| format!("{text:?} is no vertex of {size}"));
         let mut game = Game::new(size);
         for text in &line.moves {
@@ -181,6 +185,7 @@ mod tests {
             (r#"{"moves": ["e5", "e5"], "value": 0, "visits": [["c3", 1]]}"#, "move \"e5\""),
             (r#"{"moves": ["z5"], "value": 0, "visits": [["c3", 1]]}"#, "\"z5\" is no vertex"),
             (r#"{"moves": [], "value": 2, "visits": [["c3", 1]]}"#, "not from -1 to 1"),
+            (r#"{"moves": [], "value": 0, "score": -1e39, "visits": [["c3", 1]]}"#, "score is too large"),
             (r#"{"moves": [], "value": 0, "visits": [["c3", 0]]}"#, "no visits"),
             (r#"{"moves": ["c3"], "value": 0, "visits": [["c3", 1]]}"#, "illegal"),
             (r#"{"moves": [], "value": 0, "visits": [["c3", 1], ["C3", 1]]}"#, "occurs twice"),

@@ -237,7 +237,8 @@ fn result(line: &str, positions: &[Game], komi: f32) -> anyhow::Result<Option<(u
     visits.sort_by_key(|&(_, count)| std::cmp::Reverse(count));
     visits.truncate(MOVES);
     let value = (2.0 * root.winrate - 1.0).clamp(-1.0, 1.0);
-    Ok(Some((number, DeepPosition { game: game.clone(), komi: Some(komi), value, score: root.score_lead, visits })))
+    let score = root.score_lead.filter(|score| score.is_finite());
+    Ok(Some((number, DeepPosition { game: game.clone(), komi: Some(komi), value, score, visits })))
 }
 
 /// The process of an engine. It is killed when this is dropped.
@@ -307,6 +308,8 @@ mod tests {
         assert_eq!((number, position.value, position.score), (0, -0.5, Some(-3.5)));
         let names: Vec<_> = position.visits.iter().map(|(mv, n)| (mv.to_gtp(position.game.size()), *n)).collect();
         assert_eq!(names, [("C5".to_owned(), 7), ("G3".to_owned(), 2)]);
+        let (_, endless) = result(&line.replace("-3.5", "1e39"), &positions, 7.0).expect("a response").expect("a result");
+        assert_eq!(endless.score, None, "no reader of the file takes it");
     }
 
     #[test]
