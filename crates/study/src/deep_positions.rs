@@ -2,7 +2,7 @@
 //! analysis protocol (<https://github.com/lightvector/KataGo/blob/master/docs/Analysis_Engine.md>).
 
 use std::collections::HashSet;
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::thread;
@@ -20,6 +20,8 @@ use crate::positions::recorded;
 const FIRST_TURN: usize = 4;
 /// Moves of a search that are written.
 const MOVES: usize = 8;
+/// Bytes of a line of the engine, at most: those of other programs are bounded alike.
+const LONGEST_LINE: u64 = 16 << 20;
 /// Komi of the configurations for 9x9.
 const KOMI: f32 = 7.0;
 
@@ -162,14 +164,15 @@ fn search(
     let mut input = engine.0.stdin.take().expect("the engine was started with a pipe");
     // An engine may write before it has read all queries. One that ends is noticed by its output.
     let writer = thread::spawn(move || queries.iter().try_for_each(|query| writeln!(input, "{query}")));
-    let output = engine.0.stdout.take().expect("the engine was started with a pipe");
+    let mut output = BufReader::new(engine.0.stdout.take().expect("the engine was started with a pipe"));
     let progress = Progress::new("positions", Some(positions.len() as u64));
     let mut done = 0;
-    for line in BufReader::new(output).lines() {
+    loop {
+        let line = next_line(&mut output);
         if stop.requested() {
             return Ok(());
         }
-        let line = line.context("cannot read the engine's output")?;
+        let Some(line) = line? else { break };
         if let Some((number, position)) = result(&line, positions, komi)? {
             done += u64::from(found[number].replace(position).is_none());
             progress.set(done);
@@ -190,6 +193,17 @@ fn search(
     // It has read all of them.
     let _written = writer.join();
     Ok(())
+}
+
+/// The next line of an engine; `None` after the last. One without an end would fill the memory, and what was found would be
+/// lost.
+fn next_line(output: &mut impl BufRead) -> anyhow::Result<Option<String>> {
+    let mut line = Vec::new();
+    let unreadable = "cannot read the engine's output";
+    let read = output.by_ref().take(LONGEST_LINE + 1).read_until(b'\n', &mut line).context(unreadable)?;
+    ensure!(read as u64 <= LONGEST_LINE, "the engine wrote a line of more than {} MiB", LONGEST_LINE >> 20);
+    let line = String::from_utf8(line).context(unreadable)?;
+    Ok((read > 0).then(|| line.trim_end().to_owned()))
 }
 
 /// A query for one position, by Tengen's rules.
@@ -297,6 +311,18 @@ mod tests {
         for other in ["(;SZ[9]AB[ee]PL[W];W[cc];B[gg])", "(;SZ[9];B[ee];B[cc])", "(;SZ[9];W[ee];B[cc])"] {
             assert!(!is_plain(&replayed(other)), "{other}");
         }
+    }
+
+    #[test]
+    fn lines_are_read_up_to_a_length() {
+        let mut output = "{}\r\n\nend".as_bytes();
+        let lines = std::iter::from_fn(|| next_line(&mut output).expect("text"));
+        assert_eq!(lines.collect::<Vec<_>>(), ["{}", "", "end"]);
+        // As of `cat /dev/zero`.
+        let mut endless = BufReader::new(std::io::repeat(0));
+        let error = next_line(&mut endless).expect_err("no line");
+        assert_eq!(error.to_string(), "the engine wrote a line of more than 16 MiB");
+        assert!(next_line(&mut &b"\xff\n"[..]).is_err());
     }
 
     #[test]
