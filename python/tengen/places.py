@@ -12,6 +12,9 @@ from pyarrow import fs
 
 from tengen.errors import GoneError, TengenError
 
+# The format of TOML files that programs write, and of lists of archives.
+FORMAT = 1
+
 # Variables of Tengen's programs for S3 (object_store), where the AWS SDK has another name or none.
 _ENDPOINTS = ("AWS_ENDPOINT", "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
 _REGIONS = ("AWS_REGION", "AWS_DEFAULT_REGION")
@@ -88,3 +91,19 @@ def read_toml(place: fs.FileSystem, path: str) -> dict[str, Any]:
         return tomllib.loads(read(place, path).decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise TengenError(f"{path} is damaged: {error}") from error
+
+
+def read_described(place: fs.FileSystem, path: str) -> dict[str, Any]:
+    """The keys of a TOML file that a program wrote: later formats are refused, whose keys have another meaning."""
+    contents = read_toml(place, path)
+    check_format(path, contents)
+    return contents
+
+
+def check_format(path: str, contents: dict[str, Any]) -> None:
+    """Refuses a file of another format."""
+    found = contents.get("format")
+    if found is None:
+        raise TengenError(f"{path} is damaged: it has no format")
+    if found != FORMAT:
+        raise TengenError(f"{path} has format {found}, and this package reads {FORMAT}; use the package of the same release")

@@ -116,7 +116,7 @@ class Run:
         """The resign thresholds in order, one row each."""
         folder = f"{self._path}/resign"
         names = [name for name in places.names(self._place, folder) if name.endswith(".toml")]
-        rows = [places.read_toml(self._place, f"{folder}/{name}") for name in names]
+        rows = [places.read_described(self._place, f"{folder}/{name}") for name in names]
         for row in rows:
             row.pop("format", None)
         return pyarrow.Table.from_pylist(rows)
@@ -127,7 +127,7 @@ class Run:
         for name in self._folders():
             path = f"{self._path}/models/{name}/model.toml"
             try:
-                described = places.read_toml(self._place, path)
+                described = places.read_described(self._place, path)
             except GoneError:
                 continue  # it is being published, or was when its writer was killed
             try:
@@ -148,7 +148,7 @@ class Run:
             others = f"the newest is {int(newest)}" if newest else "it has none"
             raise TengenError(f"run {self.name} has no model {number}; {others}")
         folder = f"{self._path}/models/{name}"
-        described = places.read_toml(self._place, f"{folder}/model.toml")
+        described = places.read_described(self._place, f"{folder}/model.toml")
         try:
             path = f"{folder}/{described['weights']['file']}"
             weights = places.read(self._place, path)

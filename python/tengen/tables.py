@@ -65,10 +65,13 @@ def archives(place: fs.FileSystem, root: str) -> list[Archive]:
             metadata = parquet.metadata.metadata or {}
         try:
             contents = tomllib.loads(metadata[b"tengen.archive"].decode())
+            places.check_format(f"{folder}/{name}", contents)
             sources = {}
             for line in contents["sources"]:
                 source, *numbers = line.split(" ")
                 sources[source] = [int(number) for number in numbers]
+                if len(numbers) != 9 or min(sources[source]) < 0:
+                    raise ValueError(line)
             parts: dict[str, str] = {kind: contents[kind]["file"] for kind in ("examples", "holdout") if kind in contents}
         except (KeyError, ValueError) as error:
             raise TengenError(f"{folder}/{name} is damaged: its list of sources cannot be read: {error}") from error
@@ -152,8 +155,13 @@ def _of_archive(
         _check(parquet, path, kind)
         groups: dict[int, pyarrow.Table] = {}
         for source, (group, first, rows) in ranges.items():
+            if group >= parquet.num_row_groups:
+                raise TengenError(f"{path} is damaged: it has no row group {group}")
             if group not in groups:
                 groups = {group: _columns(parquet, columns, group)}
+            # A slice beyond the end would be shorter.
+            if first + rows > groups[group].num_rows:
+                raise TengenError(f"{path} is damaged: it has no rows {first} to {first + rows}")
             found[source] = groups[group].slice(first, rows)
     return found
 

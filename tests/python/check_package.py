@@ -12,6 +12,7 @@ sys.dont_write_bytecode = True  # keep the checkout clean
 
 import glob
 import importlib.util
+import re
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -19,6 +20,7 @@ from pathlib import Path
 
 import duckdb
 import polars
+import pyarrow.parquet
 from pyarrow import fs
 
 import tengen
@@ -53,6 +55,7 @@ def main() -> None:
     mistakes(run, url, folder)
     one_model(run)
     damage(folder)
+    archive_of_other_tables(folder)
     compaction(run)
     compaction_of_examples(folder)
     print(f"{run!r} is what its files are")
@@ -134,9 +137,17 @@ def damage(folder: Path) -> None:
         log.write_text(log.read_text() + "{")
         refused(run.losses, f"logs/{log.name}, line {len(log.read_text().splitlines())} is damaged")
         threshold = next((copy / "resign").glob("*.toml"))
+        threshold.write_text(threshold.read_text().replace("format = 1", "format = 2"))
+        refused(run.thresholds, f"resign/{threshold.name} has format 2, and this package reads 1; use the package of the same")
         threshold.write_text("threshold = ")
         refused(run.thresholds, f"resign/{threshold.name} is damaged")
         described = copy / "models/000001/model.toml"
+        written = described.read_text()
+        for other, reason in (("format = 2", "has format 2, and this package reads 1"), ("", "is damaged: it has no format")):
+            described.write_text(written.replace("format = 1", other))
+            refused(run.models, f"models/000001/model.toml {reason}")
+            refused(lambda: run.model(1), f"models/000001/model.toml {reason}")
+        described.write_text(written)
         described.write_text(described.read_text().replace("[network]", "[networt]"))
         refused(run.models, "models/000001/model.toml is damaged: there is no network")
         described.write_text("number = ")
@@ -146,6 +157,31 @@ def damage(folder: Path) -> None:
         refused(run.games, f"{games.parent.name}/{games.name} is damaged")
         (copy / "run.toml").write_text("seed = ")
         refused(run.config, "run.toml is damaged")
+
+
+def archive_of_other_tables(folder: Path) -> None:
+    """An archive whose list names rows that it does not have, or that is of another format, is an error and not less games."""
+    if not (folder / "games/archive").exists():
+        return
+    with tempfile.TemporaryDirectory() as scratch:
+        copy = shutil.copytree(folder, Path(scratch) / folder.name)
+        file = next((copy / "games/archive").glob("*.parquet"))
+        written = file.read_bytes()
+        for pattern, other, reason in (
+            (r"(/\S+ \d+ \d+) (\d+)", r"\1 1\2", "is damaged: it has no rows 0 to 1"),
+            (r"(/\S+) \d+", r"\1 9", "is damaged: it has no row group 9"),
+            (r"(/\S+ \d+) \d+", r"\1 -1", "is damaged: its list of sources cannot be read"),
+            (r"(/\S+ \d+ \d+) [\d ]+", r"\1", "is damaged: its list of sources cannot be read"),
+            (r"format = 1", "format = 2", "has format 2, and this package reads 1"),
+        ):
+            file.write_bytes(written)
+            parquet = pyarrow.parquet.ParquetFile(file)
+            metadata = {key: value for key, value in parquet.metadata.metadata.items() if key != b"ARROW:schema"}
+            listed = metadata[b"tengen.archive"].decode()
+            metadata[b"tengen.archive"] = re.sub(pattern, other, listed).encode()
+            assert metadata[b"tengen.archive"].decode() != listed, pattern
+            pyarrow.parquet.write_table(parquet.read().replace_schema_metadata(metadata), file)
+            refused(tengen.open_run(copy).games, f"games/archive/{file.name} {reason}")
 
 
 def compaction(run: tengen.Run) -> None:
