@@ -19,6 +19,7 @@ import torch
 from torch import nn
 
 FORMAT = "tengen-weights/2"
+LONGEST_HEADER = 100 << 20  # bytes; safetensors has the same bound
 
 
 class FormatError(ValueError):
@@ -135,31 +136,41 @@ class Network(nn.Module):
         return self.head[0](policy), value, ownership, score, opponent_policy
 
 
-def read(source: str | os.PathLike[str] | BinaryIO) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
+def read(
+    source: str | os.PathLike[str] | BinaryIO, known: str | None = None
+) -> tuple[dict[str, torch.Tensor], dict[str, Any]]:
     """The tensors of a safetensors file of f32 by their names, and what Tengen says of it; `source` is its path or an open
-    file."""
+    file. `FormatError` where it has another format than the one that is `known`, whose tensors may be others."""
     with open(source, "rb") if isinstance(source, (str, os.PathLike)) else contextlib.nullcontext(source) as file:
         (length,) = struct.unpack("<Q", file.read(8))
+        if length > LONGEST_HEADER:
+            raise ValueError("its header is too long")
         header, data = json.loads(file.read(length)), bytearray(file.read())
     about = json.loads(header.pop("__metadata__")["tengen"])
+    if known is not None and about.get("format") != known:
+        raise FormatError(f"{_prefix(source)}format {about.get('format')}; this package reads {known}")
 
-    def tensor(entry: dict[str, Any]) -> torch.Tensor:
+    def tensor(name: str, entry: dict[str, Any]) -> torch.Tensor:
+        if entry["dtype"] != "F32":
+            raise ValueError(f"tensor {name} is {entry['dtype']} and not F32")
         start, end = entry["data_offsets"]
         return torch.frombuffer(data[start:end], dtype=torch.float32).reshape(entry["shape"])
 
-    return {name: tensor(entry) for name, entry in header.items()}, about
+    return {name: tensor(name, entry) for name, entry in header.items()}, about
+
+
+def _prefix(source: str | os.PathLike[str] | BinaryIO) -> str:
+    """The path of a file, for messages."""
+    return f"{os.fspath(source)}: " if isinstance(source, (str, os.PathLike)) else ""
 
 
 def load(source: str | os.PathLike[str] | BinaryIO) -> tuple[Network, dict[str, Any]]:
     """The network in a file of weights, ready to evaluate, and its shape as the file tells it; `source` is its path or an open
     file. `FormatError` where the file has another format, `ValueError` where it has other tensors."""
-    tensors, about = read(source)
-    name = f"{source}: " if isinstance(source, (str, os.PathLike)) else ""
-    if about.get("format") != FORMAT:
-        raise FormatError(f"{name}format {about.get('format')}; this package reads {FORMAT}")
+    tensors, about = read(source, FORMAT)
     network = Network(about)
     missing, unexpected = network.load_state_dict(tensors, strict=False)
     missing = [name for name in missing if not name.endswith("num_batches_tracked")]
     if missing or unexpected:
-        raise ValueError(f"{name}missing {missing}, unexpected {unexpected}")
+        raise ValueError(f"{_prefix(source)}missing {missing}, unexpected {unexpected}")
     return network.eval(), about

@@ -24,31 +24,42 @@ import onnxruntime
 import torch
 
 import tengen
-from tengen.network import load
+from tengen.network import FORMAT, load
 
 POSITIONS = 8
 BOUND = 1e-4
 
 
+def weights_of(form: str, tensors: dict[str, object] | None = None) -> bytes:
+    """A file of weights whose tensors have zeros for numbers."""
+    header = json.dumps({"__metadata__": {"tengen": json.dumps({"format": form})}, **(tensors or {})}).encode()
+    return struct.pack("<Q", len(header)) + header + bytes(8)
+
+
 def files_of_other_formats_are_refused(url: str) -> None:
-    header = json.dumps({"__metadata__": {"tengen": json.dumps({"format": "tengen-weights/1"})}}).encode()
-    weights = struct.pack("<Q", len(header)) + header
     try:
-        load(io.BytesIO(weights))
+        load(io.BytesIO(weights_of("tengen-weights/1")))
     except ValueError as refused:
         assert str(refused).startswith("format tengen-weights/1; this package reads"), refused
     else:
         raise AssertionError("a file of another format was read")
+    half = {"stem.conv.weight": {"dtype": "F16", "shape": [1], "data_offsets": [0, 2]}}
     with tempfile.TemporaryDirectory() as scratch:
         copy = shutil.copytree(url, Path(scratch) / "run")
-        for file in copy.glob("models/*/weights*.safetensors"):
-            file.write_bytes(weights)
-        try:
-            tengen.open_run(copy).model()
-        except tengen.TengenError as refused:
-            assert "is of another version of Tengen: format tengen-weights/1" in str(refused), refused
-        else:
-            raise AssertionError("a model of another format was read")
+        for weights, reason in (
+            (weights_of("tengen-weights/1"), "is of another version of Tengen: format tengen-weights/1"),
+            (weights_of("tengen-weights/3", half), "is of another version of Tengen: format tengen-weights/3"),
+            (weights_of(FORMAT, half), "is damaged: tensor stem.conv.weight is F16 and not F32"),
+            (b"\xff" * 8, "is damaged: its header is too long"),
+        ):
+            for file in copy.glob("models/*/weights*.safetensors"):
+                file.write_bytes(weights)
+            try:
+                tengen.open_run(copy).model()
+            except tengen.TengenError as refused:
+                assert reason in str(refused), refused
+            else:
+                raise AssertionError(f"a model was read that {reason}")
 
 
 def main() -> None:
