@@ -19,11 +19,14 @@ import socket
 import subprocess
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 # What a server must offer, and a client must want, for moves to be sent with their analysis.
 ANALYSIS = "genmove_analyze"
 CLIENT = f"e1 tengen-cgos {ANALYSIS}"
 COLUMNS = "ABCDEFGHJKLMNOPQRST"
+LONGEST_LINE = 1 << 16  # characters; the `setup` of a game of a thousand moves has 12,000
 
 
 class Engine:
@@ -67,7 +70,8 @@ class Lines:
 
     def __init__(self, connection: socket.socket) -> None:
         self.connection = connection
-        self.file = connection.makefile("rw", encoding="utf-8", newline="\n")
+        # `info` has text of other people, in any encoding.
+        self.file = connection.makefile("rw", encoding="utf-8", errors="replace", newline="\n")
 
     def send(self, line: str) -> None:
         self.file.write(line + "\n")
@@ -76,9 +80,10 @@ class Lines:
     def receive(self) -> str | None:
         """The next line; None at the end."""
         try:
-            line = self.file.readline()
+            line = self.file.readline(LONGEST_LINE)
         except OSError:
             return None
+        require(len(line) < LONGEST_LINE or line.endswith("\n"), f"a line has more than {LONGEST_LINE} characters")
         return line.strip() if line else None
 
     def ask(self, line: str) -> str:
@@ -106,12 +111,19 @@ def follow(server: Lines, engine: Engine, name: str, password: str) -> None:
         elif word == "password":
             server.send(password)
         elif word == "setup":
-            set_up(engine, rest)
+            with understood(name, line):
+                _, size, komi, milliseconds, _, _, *played = rest
+                seconds = int(milliseconds) // 1000
+            set_up(engine, size, komi, seconds, played[::2])
         elif word == "play":
-            engine.ask(f"play {rest[0]} {rest[1]}")
+            with understood(name, line):
+                color, move, *_ = rest
+            engine.ask(f"play {color} {move}")
         elif word == "genmove":
-            color, milliseconds = rest
-            engine.tell(f"time_left {color} {int(milliseconds) // 1000} 0")
+            with understood(name, line):
+                color, milliseconds = rest
+                seconds = int(milliseconds) // 1000
+            engine.tell(f"time_left {color} {seconds} 0")
             move, analysis = engine.genmove(color)
             server.send(f"{move.lower()} {analysis}" if analysis_wanted and analysis else move.lower())
         elif word == "gameover":
@@ -121,18 +133,26 @@ def follow(server: Lines, engine: Engine, name: str, password: str) -> None:
             raise SystemExit(printable(line))
 
 
+@contextmanager
+def understood(name: str, line: str) -> Iterator[None]:
+    """Ends the client at a line that has other words than the protocol says."""
+    try:
+        yield
+    except ValueError:
+        raise SystemExit(f"{name}: the server sends {printable(line)!r}") from None
+
+
 def printable(text: str) -> str:
     """Text of the server without characters that control a terminal."""
     return "".join(character if character.isprintable() else "?" for character in text)
 
 
-def set_up(engine: Engine, words: list[str]) -> None:
+def set_up(engine: Engine, size: str, komi: str, seconds: int, played: list[str]) -> None:
     """`setup GAME SIZE KOMI MILLISECONDS WHITE BLACK [MOVE MILLISECONDS]…`: a game that was interrupted has moves."""
-    _, size, komi, milliseconds, _, _, *played = words
     for command in [f"boardsize {size}", f"komi {komi}", "clear_board"]:
         engine.ask(command)
-    engine.tell(f"time_settings {int(milliseconds) // 1000} 0 0")
-    for index, move in enumerate(played[::2]):
+    engine.tell(f"time_settings {seconds} 0 0")
+    for index, move in enumerate(played):
         engine.ask(f"play {'bw'[index % 2]} {move}")
 
 
@@ -213,6 +233,7 @@ def check(size: int, seconds: float, grace: float, command: list[str]) -> None:
         seat.lines.send(setup)
         seat.lines.send("info the game begins")
         seat.lines.send("")  # says nothing, and is not the end
+        seat.lines.connection.sendall(b"info caf\xe9\n")  # Latin-1
     played, analysed, several, resigned = [], 0, 0, None
     while [move for move, _ in played[-2:]] != ["pass", "pass"]:
         color, seat, other = [("b", black, white), ("w", white, black)][len(played) % 2]

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::thread;
 
 use testing::{Tool, require};
-use tests::{program, repository, succeed};
+use tests::{fail, program, repository, succeed};
 
 const SUITE: &str = "tests/gtp/conformance.tst";
 
@@ -78,6 +78,26 @@ fn cgos_client_sends_the_password_of_a_file() {
     let said = succeed(python.arg(&file).arg("--").args(gtp()));
     assert_eq!(said, "name: the game is over: 2026-11-27 B+?[2J\n");
     assert_eq!(server.join().unwrap(), "a secret\nready\n");
+}
+
+#[test]
+fn cgos_client_names_a_line_that_it_cannot_follow() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("password");
+    std::fs::write(&file, "a secret\n").unwrap();
+    for line in ["play b", "genmove b soon", "setup 1 9 7.0"] {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let server = thread::spawn(move || {
+            let (mut connection, _) = listener.accept().unwrap();
+            connection.write_all(format!("{line}\n").as_bytes()).unwrap();
+        });
+        let mut python = Command::new("python3");
+        python.current_dir(repository()).args(["-B", "python/cgos.py", "play", &address, "name"]);
+        let (code, said) = fail(python.arg(&file).arg("--").args(gtp()));
+        assert!(code == 1 && said.contains(&format!("name: the server sends '{line}'\n")), "{code}: {said}");
+        server.join().unwrap();
+    }
 }
 
 /// Node.js with Sabaki's packages, ready for the arguments of a script of tests/gtp.
