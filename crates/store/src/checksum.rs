@@ -3,6 +3,8 @@
 //! A reader of the whole file checks the first. A reader of a few columns of some rows reads the footer, which is
 //! then trustworthy, and checks only the parts that it reads.
 
+#[cfg(any(test, feature = "testing"))]
+use parquet::file::metadata::ParquetMetaDataReader;
 use sha2::{Digest, Sha256};
 
 use crate::parts::sha256;
@@ -40,15 +42,60 @@ pub(crate) fn short(bytes: &[u8]) -> String {
 /// # Panics
 /// When the bytes are no Parquet file with blank checksums.
 pub(crate) fn close(bytes: &mut [u8]) {
-    let footer = footer_start(bytes).expect("a Parquet file has a footer");
-    let at =
-        |bytes: &[u8], mark| footer + find(&bytes[footer..], mark).expect("the footer has entries for the checksums");
-    let footer_at = at(bytes, FOOTER_MARK);
-    let hash = sha256(&bytes[footer..bytes.len() - TAIL]);
+    fill(bytes).expect("a Parquet file has a footer with entries for the checksums");
+}
+
+/// As [`close`]; `None` where there are no places for them.
+fn fill(bytes: &mut [u8]) -> Option<()> {
+    let footer = footer_start(bytes)?;
+    let end = bytes.len() - TAIL;
+    let footer_at = footer + find(&bytes[footer..end], FOOTER_MARK)?;
+    let hash = sha256(&bytes[footer..end]);
     bytes[footer_at..footer_at + BLANK.len()].copy_from_slice(hash.as_bytes());
-    let file_at = at(bytes, FILE_MARK);
+    let file_at = footer + find(&bytes[footer..end], FILE_MARK)?;
     let hash = sha256(bytes);
     bytes[file_at..file_at + BLANK.len()].copy_from_slice(hash.as_bytes());
+    Some(())
+}
+
+/// The bytes with the checksums that a hostile writer would give them: of the columns, of the footer and of the file.
+/// `None` where they have no places for them. Where the footer cannot be decoded, the hashes of the columns stay.
+#[cfg(any(test, feature = "testing"))]
+pub fn with_right_checksums(mut bytes: Vec<u8>) -> Option<Vec<u8>> {
+    let footer = footer_start(&bytes)?;
+    let end = bytes.len() - TAIL;
+    if let Some((at, hashes)) = chunk_hashes(&bytes, footer) {
+        bytes[at..at + hashes.len()].copy_from_slice(hashes.as_bytes());
+    }
+    for mark in [FOOTER_MARK, FILE_MARK] {
+        let at = footer + find(&bytes[footer..end], mark)?;
+        bytes[at..at + BLANK.len()].copy_from_slice(BLANK.as_bytes());
+    }
+    fill(&mut bytes)?;
+    Some(bytes)
+}
+
+/// The hashes of the columns that a footer describes, and where it has them.
+#[cfg(any(test, feature = "testing"))]
+fn chunk_hashes(bytes: &[u8], footer: usize) -> Option<(usize, String)> {
+    let end = bytes.len() - TAIL;
+    let metadata = ParquetMetaDataReader::decode_metadata(&bytes[footer..end]).ok()?;
+    let mut hashes = String::new();
+    for column in metadata.row_groups().iter().flat_map(|group| group.columns()) {
+        let start = column.dictionary_page_offset().unwrap_or(column.data_page_offset());
+        let (start, length) = (usize::try_from(start).ok()?, usize::try_from(column.compressed_size()).ok()?);
+        hashes += &short(bytes.get(start..start.checked_add(length)?)?);
+    }
+    // As the other marks, but for the length, which has seven bits a byte.
+    let mut mark = [CHUNKS.as_bytes(), b"\x18"].concat();
+    let mut length = hashes.len();
+    while length >= 0x80 {
+        mark.push(length as u8 | 0x80);
+        length >>= 7;
+    }
+    mark.push(length as u8);
+    let at = footer + bytes[footer..end].windows(mark.len()).position(|window| window == mark)? + mark.len();
+    (at + hashes.len() <= end).then_some((at, hashes))
 }
 
 /// Compares the checksum of a whole file with its bytes.
@@ -108,7 +155,8 @@ fn find(footer: &[u8], mark: &[u8]) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use record::examples;
+    use go::Size;
+    use record::{examples, games, synthetic};
 
     use super::*;
     use crate::projection::{decode, encode};
@@ -146,6 +194,54 @@ mod tests {
             let mut bytes = footer.to_vec();
             bytes[at] ^= 1 << (at % 8);
             assert!(check_footer(&bytes).is_err(), "altered at {at}");
+        }
+    }
+
+    /// Where these bytes are.
+    fn place(bytes: &[u8], of: &[u8]) -> usize {
+        bytes.windows(of.len()).position(|window| window == of).unwrap()
+    }
+
+    #[test]
+    fn altered_column_and_footer_pass_with_right_checksums() {
+        let whole = encode(&games::to_batch(&[synthetic::game("m-1", "w", 0, Size::new(5).unwrap(), 8)])).to_vec();
+        assert_eq!(with_right_checksums(whole.clone()).as_ref(), Some(&whole));
+        let start = footer_start(&whole).unwrap();
+        // The first column begins behind `PAR1`, and the footer has the version of the table.
+        for at in [4, start + place(&whole[start..], b"games/")] {
+            let mut bytes = whole.clone();
+            bytes[at] ^= 1;
+            assert!(check(&bytes).is_err(), "altered at {at}");
+            let right = with_right_checksums(bytes.clone()).unwrap();
+            let footer = &right[start..right.len() - TAIL];
+            assert_eq!((check(&right), check_footer(footer)), (Ok(()), Ok(())), "altered at {at}");
+            let metadata = ParquetMetaDataReader::decode_metadata(footer).unwrap();
+            let hashes = place(footer, CHUNKS.as_bytes());
+            for column in metadata.row_group(0).columns() {
+                let (first, length) = column.byte_range();
+                let hash = short(&right[first as usize..][..length as usize]);
+                assert!(place(footer, hash.as_bytes()) > hashes, "altered at {at}");
+            }
+            assert_eq!(right[at], bytes[at], "what was altered stays so");
+        }
+    }
+
+    #[test]
+    fn bytes_without_places_for_checksums_get_none() {
+        let file = |parts: &[&[u8]]| {
+            let footer = parts.concat();
+            [&footer[..], &(footer.len() as u32).to_le_bytes(), b"PAR1"].concat()
+        };
+        let blank = BLANK.as_bytes();
+        for bytes in [
+            b"garbage".to_vec(),
+            file(&[]),
+            file(&[FOOTER_MARK, blank]),
+            // The second value would reach into the tail, or a blank would cover the second mark.
+            file(&[FOOTER_MARK, blank, FILE_MARK, &blank[..60]]),
+            file(&[FILE_MARK, &blank[..20], FOOTER_MARK, blank]),
+        ] {
+            assert_eq!(with_right_checksums(bytes.clone()), None, "{bytes:?}");
         }
     }
 

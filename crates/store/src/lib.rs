@@ -107,6 +107,8 @@ pub use archives::Archives;
 pub use backoff::Backoff;
 pub use champions::Champions;
 pub use checkpoints::{Checkpoint, Checkpoints};
+#[cfg(any(test, feature = "testing"))]
+pub use checksum::with_right_checksums;
 pub use claims::{CLAIM_LASTS, Claim, Claims};
 pub use compact::Compaction;
 pub use data_table::{TableColumn, data_table};
@@ -128,6 +130,8 @@ pub use pairings::{Pairing, Pairings};
 pub use parts::Part;
 pub use probe::Probe;
 pub use projection::encode;
+#[cfg(any(test, feature = "testing"))]
+pub use projection::encode_uncompressed;
 pub use pruning::{ArchiveContents, DeletedFiles, Pruning, StoredFile};
 pub use quarantine::Quarantine;
 pub use ratings::Ratings;

@@ -110,6 +110,18 @@ pub fn encode(table: &RecordBatch) -> Bytes {
     writer.finish(&[])
 }
 
+/// As [`encode`] without compression, so that bytes can be altered that are decoded.
+///
+/// # Panics
+/// As [`encode`].
+#[cfg(any(test, feature = "testing"))]
+pub fn encode_uncompressed(table: &RecordBatch) -> Bytes {
+    let properties = properties(&table.schema()).into_builder().set_compression(Compression::UNCOMPRESSED);
+    let mut writer = TableWriter::with(&table.schema(), properties.build());
+    writer.put(table);
+    writer.finish(&[])
+}
+
 /// A Parquet file that is made in memory, one row group after the other.
 pub(crate) struct TableWriter(ArrowWriter<Vec<u8>>);
 
@@ -118,7 +130,11 @@ const FAILS: &str = "writing a table to memory does not fail";
 
 impl TableWriter {
     pub(crate) fn new(schema: &SchemaRef) -> TableWriter {
-        TableWriter(ArrowWriter::try_new(Vec::new(), schema.clone(), Some(properties(schema))).expect(FAILS))
+        TableWriter::with(schema, properties(schema))
+    }
+
+    fn with(schema: &SchemaRef, properties: WriterProperties) -> TableWriter {
+        TableWriter(ArrowWriter::try_new(Vec::new(), schema.clone(), Some(properties)).expect(FAILS))
     }
 
     /// Adds a row group, unless the table is empty.
@@ -253,6 +269,16 @@ mod tests {
             let column = metadata.row_group(0).column(0).clone().into_builder();
             assert!(!is_within(&column.set_total_compressed_size(length).build().unwrap(), size), "{length}");
         }
+    }
+
+    #[test]
+    fn table_without_compression_is_the_same() {
+        let table = games::to_batch(&[synthetic::game("m-1", "w", 0, Size::new(5).unwrap(), 8)]);
+        let plain = encode_uncompressed(&table);
+        let metadata = ParquetMetaDataReader::new().parse_and_finish(&plain).unwrap();
+        let mut columns = metadata.row_group(0).columns().iter();
+        assert!(columns.all(|column| column.compression() == Compression::UNCOMPRESSED));
+        assert_eq!(decode(plain, None), decode(encode(&table), None));
     }
 
     #[test]
