@@ -69,6 +69,13 @@ pub(crate) fn store_error(root: &str, doing: &'static str, path: String, error: 
     }
 }
 
+/// The error of a bucket for what was requested of a file. The text is that of `object_store`, with the response in it.
+#[cfg(any(test, feature = "testing"))]
+pub fn error_of_response(doing: &'static str, text: &str) -> StoreError {
+    let error = object_store::Error::Generic { store: "S3", source: text.into() };
+    store_error("s3://bucket", doing, "s3://bucket/run/file".to_owned(), &error)
+}
+
 /// The error of the operating system or of the server, without the text around it, which repeats the path.
 fn reason(error: &object_store::Error) -> String {
     let text = error.to_string();
@@ -170,6 +177,15 @@ mod tests {
         };
         assert!(answered("507 Insufficient Storage: ") && answered("403 Forbidden: "));
         assert!(!answered("503 Service Unavailable: the page 404 Not Found is not here"));
+    }
+
+    #[test]
+    fn response_decides_by_its_status_and_code() {
+        let class = |doing, text: &str| error_of_response(doing, &format!("{ANSWERED}{text}")).class();
+        assert_eq!(class("list", "404 Not Found: "), ExitClass::Configuration);
+        assert_eq!(class("read", "416 Range Not Satisfiable: "), ExitClass::Failure);
+        assert_eq!(class("write", "403 Forbidden: <Error><Code>AccessDenied</Code>"), ExitClass::StoreRefuses);
+        assert_eq!(class("read", "403 Forbidden: <Error><Code>AccessDenied</Code>"), ExitClass::StoreUnreachable);
     }
 
     #[test]

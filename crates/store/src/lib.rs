@@ -110,6 +110,8 @@ pub use checkpoints::{Checkpoint, Checkpoints};
 #[cfg(any(test, feature = "testing"))]
 pub use checksum::with_right_checksums;
 pub use claims::{CLAIM_LASTS, Claim, Claims};
+#[cfg(any(test, feature = "testing"))]
+pub use classify::error_of_response;
 pub use compact::Compaction;
 pub use data_table::{TableColumn, data_table};
 pub use error::{Changes, StoreError};
