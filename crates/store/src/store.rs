@@ -261,6 +261,18 @@ impl Store {
         }
     }
 
+    /// Writes a file where there may be another one, as whatever damages a store does.
+    ///
+    /// # Errors
+    /// A store that cannot be written.
+    #[cfg(any(test, feature = "testing"))]
+    pub fn overwrite(&self, path: &str, bytes: Vec<u8>) -> Result<(), StoreError> {
+        let (path, bytes) = (Path::from(path), Bytes::from(bytes));
+        let at = self.full(&path);
+        let put = async || self.objects().put(&at, bytes.clone().into()).await;
+        self.request(Operation::Put, put).map(drop).map_err(|e| self.error("write", &path, &e))
+    }
+
     /// Publishes a file of a name that is new, if that succeeds at once; returns whether it did.
     pub(crate) fn publish_if_reachable(&self, path: &Path, bytes: Bytes) -> bool {
         let at = self.full(path);
