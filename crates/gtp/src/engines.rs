@@ -6,6 +6,8 @@
 //! the game and serves the next one. What a process does wrong costs its own game and nothing else.
 
 mod baselines;
+#[cfg(any(test, feature = "testing"))]
+mod check;
 mod client;
 mod engine;
 mod player;
@@ -13,6 +15,8 @@ mod process;
 mod responses;
 mod spec;
 
+#[cfg(any(test, feature = "testing"))]
+pub use check::read_output;
 pub use client::{Client, ClientError};
 pub use engine::{Engine, EngineError, Identity};
 pub use spec::{EngineSpec, EngineSpecError, EngineSpecs};

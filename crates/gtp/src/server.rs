@@ -9,6 +9,8 @@
 
 mod analysis;
 mod board;
+#[cfg(any(test, feature = "testing"))]
+mod check;
 mod clock;
 mod commands;
 mod controller;
@@ -24,6 +26,8 @@ mod session;
 mod sgf;
 mod status;
 
+#[cfg(any(test, feature = "testing"))]
+pub use check::converse;
 pub use engine_player::{EngineOptions, EnginePlayer, OpeningBook};
 pub use handicap::free as handicap_points;
 pub use player::{Decision, Player, PlayerError, Task, Watch};

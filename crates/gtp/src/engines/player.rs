@@ -208,7 +208,7 @@ fn color(turn: usize) -> Color {
 }
 
 /// Black's margin, from `B+3.5`, `W+12` or `0`.
-fn margin(text: &str) -> Option<f32> {
+pub(super) fn margin(text: &str) -> Option<f32> {
     let text = text.split_whitespace().next()?;
     if text.parse() == Ok(0.0_f32) {
         return Some(0.0);
