@@ -255,6 +255,16 @@ fn result(line: &str, positions: &[Game], komi: f32) -> anyhow::Result<Option<(u
     Ok(Some((number, DeepPosition { game: game.clone(), komi: Some(komi), value, score, visits })))
 }
 
+/// The position that a line has the result of, where the engine has this query alone; `None` for other lines.
+///
+/// # Errors
+/// Why the line is no response.
+#[cfg(any(test, feature = "testing"))]
+pub fn read_response(line: &str, game: &Game, komi: f32) -> Result<Option<DeepPosition>, String> {
+    let found = result(line, std::slice::from_ref(game), komi).map_err(|error| format!("{error:#}"))?;
+    Ok(found.map(|(_, position)| position))
+}
+
 /// The process of an engine. It is killed when this is dropped.
 struct Engine(Child);
 
@@ -336,6 +346,18 @@ mod tests {
         assert_eq!(names, [("C5".to_owned(), 7), ("G3".to_owned(), 2)]);
         let (_, endless) = result(&line.replace("-3.5", "1e39"), &positions, 7.0).expect("a response").expect("a result");
         assert_eq!(endless.score, None, "no reader of the file takes it");
+    }
+
+    #[test]
+    fn response_about_the_only_position_is_read() {
+        let game = game(&["E5", "C3", "G7", "C7"]);
+        let line = |id: &str| {
+            let root = r#""rootInfo": {"winrate": 0.25}, "moveInfos": [{"move": "G3", "visits": 2}]"#;
+            read_response(&format!(r#"{{"id": "{id}", {root}}}"#), &game, 7.0)
+        };
+        let position = line("0").expect("a response").expect("a result");
+        assert_eq!((position.game.moves(), position.value), (game.moves(), -0.5));
+        assert!(line("1").expect_err("another position").contains("no id of a query"));
     }
 
     #[test]

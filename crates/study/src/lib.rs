@@ -14,6 +14,8 @@ mod statistics;
 mod targets;
 mod values;
 
+#[cfg(any(test, feature = "testing"))]
+pub use deep_positions::read_response;
 pub use error::StudyError;
 use runtime::Stop;
 
