@@ -174,6 +174,15 @@ fn read(message: v1::ServerMessage) -> Result<(Event, Option<Output>, String), S
     })
 }
 
+/// Reads a message of the server, as a connection does.
+///
+/// # Errors
+/// Why the connection would end.
+#[cfg(any(test, feature = "testing"))]
+pub fn check_reply(message: v1::ServerMessage) -> Result<(), String> {
+    read(message).map(drop)
+}
+
 fn reply(Refusal { status, retry_after, message: reason }: Refusal) -> Reply {
     match status {
         v1::Status::ResourceExhausted => Reply::Exhausted { retry_after },
@@ -193,4 +202,19 @@ fn said(status: &Status) -> String {
 fn chain(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(Some(error), |error| error.source());
     causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn message_of_another_version_or_kind_ends_the_connection() {
+        let check = |message| check_reply(v1::ServerMessage { message });
+        let welcome =
+            |protocol| Some(server_message::Message::Welcome(v1::Welcome { protocol, ..v1::Welcome::default() }));
+        assert_eq!(check(welcome(PROTOCOL)), Ok(()));
+        assert!(check(welcome(PROTOCOL + 1)).is_err_and(|error| error.contains("version 2 of the protocol")));
+        assert!(check(None).is_err_and(|error| error.contains("unknown kind")));
+    }
 }

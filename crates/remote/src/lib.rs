@@ -36,6 +36,8 @@ pub use answer::{Answer, AnswerError, Output, Refusal};
 pub use batch::{Batch, BatchError};
 pub use client::Client;
 pub use connection::FRAME;
+#[cfg(any(test, feature = "testing"))]
+pub use connection::check_reply;
 pub use encoding::LengthError;
 pub use error::RemoteError;
 pub use kserve_input::{KserveInput, KserveInputError, UINT8};
