@@ -66,6 +66,15 @@ impl FileKind {
         Ok((file, difference))
     }
 
+    /// Makes a file of kind [`FileKind::Folded`], and compares nothing.
+    ///
+    /// # Errors
+    /// Numbers that are not finite once they are folded.
+    #[cfg(any(test, feature = "testing"))]
+    pub fn folded(weights: &Weights) -> Result<Vec<u8>, NetError> {
+        folded::write(weights)
+    }
+
     /// Reads a file of any kind, plain or gzipped, and returns its kind; compares the output of the file and of the weights
     /// on random positions, where there is libtorch.
     ///
@@ -150,6 +159,12 @@ mod tests {
             let error = kind.read_as(&file, Some(&weights(2)), &[]).unwrap_err();
             assert!(matches!(error, NetError::Differs { .. }), "{error}");
         }
+    }
+
+    #[test]
+    fn folded_file_without_comparison_is_the_same() {
+        let (file, _) = FileKind::Folded.write(&weights(1), &[]).unwrap();
+        assert_eq!(FileKind::folded(&weights(1)).unwrap(), file);
     }
 
     #[test]
