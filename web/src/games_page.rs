@@ -82,13 +82,14 @@ impl Wanted {
         })
     }
 
-    fn from(&self) -> Option<(GamesFile, usize)> {
+    /// Where the search continues.
+    pub(crate) fn from(&self) -> Option<(GamesFile, usize)> {
         let place = GamesFile::parse(&self.after)?;
         Some((place, self.rows.parse().unwrap_or(usize::MAX)))
     }
 
     /// The same search as an address.
-    fn address(&self) -> String {
+    pub(crate) fn address(&self) -> String {
         let fields = [
             ("kind", &self.kind),
             ("model", &self.model),

@@ -10,6 +10,8 @@ mod args;
 mod assets;
 mod book_page;
 mod bulk;
+#[cfg(any(test, feature = "testing"))]
+mod check;
 mod compare;
 mod config_page;
 mod download;
@@ -42,6 +44,8 @@ mod view;
 mod watch;
 
 pub use args::ServeArgs;
+#[cfg(any(test, feature = "testing"))]
+pub use check::check_query;
 pub use error::WebError;
 pub use server::Server;
 

@@ -47,6 +47,8 @@ use files::OfferedFile;
 use message::LONGEST_MESSAGE;
 use serde::Deserialize;
 use state::Play;
+#[cfg(any(test, feature = "testing"))]
+pub use values::check_values;
 
 use crate::error::Page;
 use crate::listen::Connection;

@@ -26,12 +26,28 @@ struct Curve {
 
 /// `POST /play/values/{file}`, `values.json`, `.csv` or `.parquet`: the graph of the request as this file.
 pub(super) async fn file(Path(file): Path<String>, body: Bytes) -> Page {
-    let (name, format) = format_of(&file)?;
+    written(&file, &body)
+}
+
+fn written(file: &str, body: &[u8]) -> Page {
+    let (name, format) = format_of(file)?;
     if name != "values" {
         return Err(PageError::NotFound(format!("plot \"{name}\"; there is values")));
     }
-    let graph: Graph = serde_json::from_slice(&body).map_err(|error| PageError::Bad(format!("values: {error}")))?;
+    let graph: Graph = serde_json::from_slice(body).map_err(|error| PageError::Bad(format!("values: {error}")))?;
     Ok(format.response(&plot(graph), name))
+}
+
+/// Writes the graph of a request as a file of every format.
+///
+/// # Errors
+/// Why it is no graph.
+#[cfg(any(test, feature = "testing"))]
+pub fn check_values(text: &str) -> Result<(), String> {
+    for file in ["values.json", "values.csv", "values.parquet"] {
+        written(file, text.as_bytes()).map_err(|error| error.to_string())?;
+    }
+    Ok(())
 }
 
 fn plot(graph: Graph) -> Plot {
@@ -76,6 +92,8 @@ mod tests {
     #[test]
     fn requests_without_a_graph_are_refused() {
         assert!(request("values.csv", "{}").unwrap_err().contains("curves"));
+        assert_eq!(check_values("{}"), request("values.csv", "{}").map(drop));
+        assert_eq!(check_values(r#"{"curves":[]}"#), Ok(()));
         assert!(request("losses.csv", "{}").unwrap_err().contains("there is values"));
         assert!(request("values.txt", "{}").unwrap_err().contains(".parquet"));
     }
