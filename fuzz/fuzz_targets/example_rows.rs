@@ -8,11 +8,19 @@ use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
 use scratch::Scratch;
-use store::{FileRef, Stem};
+use store::{FileRef, Stem, with_right_checksums};
 
 static SCRATCH: LazyLock<Scratch> = LazyLock::new(|| Scratch::new("example_rows"));
 
 fuzz_target!(|bytes: &[u8]| {
+    read(bytes);
+    // Few inputs pass the checksums by themselves.
+    if let Some(bytes) = with_right_checksums(bytes.to_vec()) {
+        read(&bytes);
+    }
+});
+
+fn read(bytes: &[u8]) {
     let file = FileRef { model: 1, stem: Stem::new("w", 7).expect("letters are a name") };
     SCRATCH.put("examples/000001/w-0000000000007.parquet", bytes);
     let examples = SCRATCH.run.examples();
@@ -23,4 +31,4 @@ fuzz_target!(|bytes: &[u8]| {
         let _examples = taken.to_examples();
     }
     let _surprises = examples.surprises(&file);
-});
+}

@@ -226,7 +226,20 @@ fn fuzz_targets_are_built_and_have_seeds() {
         assert!(seeds.contains(&format!("\"{name}\"")), "{name} has no seeds");
     }
     // A test of the seeds would take the whole build of the fuzz targets; `seeds` itself checks what it writes.
-    for kind in ["5x5.safetensors", "leela_zero()", "\"pruned/\"", "\"run.toml\"", "\"pairings/\""] {
+    for kind in [
+        "5x5.safetensors",
+        "leela_zero()",
+        "archives().compact(",
+        "unfinished::to_batch(",
+        "encode_uncompressed(",
+        "\"pruned/\"",
+        "\"run.toml\"",
+        "\"pairings/\"",
+        "\"claims/\"",
+        "\"leases/\"",
+        "\"unfinished/\"",
+        "\"engines/\"",
+    ] {
         assert!(seeds.contains(kind), "no seeds of {kind}");
     }
 }
