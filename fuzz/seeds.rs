@@ -1,6 +1,8 @@
 //! Writes what the fuzz targets begin with: `seeds FOLDER` makes a folder of files for each target.
 
+mod analysed;
 mod run_seeds;
+mod text_seeds;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,7 +17,11 @@ use net::{FileKind, Inputs, Shape, Weights};
 use prost::Message;
 use remote::proto::kserve::{ModelInferRequest, model_infer_request::InferInputTensor};
 use remote::proto::v1::{self, ClientMessage, ServerMessage, client_message, server_message};
-use remote::{Answer, Batch, Encoding, ModelKey, Refusal};
+use remote::{Answer, Batch, Encoding, ModelKey, PROTOCOL, Refusal};
+use text_seeds::TEXTS;
+
+/// A network, of which a folded file is made, too.
+const WEIGHTS: &str = "crates/net/tests/data/5x5.safetensors";
 
 /// A gzipped collection of three games, the second of which has no end.
 const PACKED: [u8; 46] = [
@@ -33,49 +39,31 @@ fn main() -> std::io::Result<()> {
         put(&folder, "batch", &name, &client(inputs, &game).encode_to_vec())?;
         put(&folder, "kserve", &name, &request(inputs, &game).encode_to_vec())?;
     }
-    for (name, answer) in answers() {
-        let message = ServerMessage { message: Some(server_message::Message::Answer(answer.into())) };
-        put(&folder, "reply", name, &message.encode_to_vec())?;
+    for (name, message) in replies() {
+        put(&folder, "reply", name, &ServerMessage { message: Some(message) }.encode_to_vec())?;
     }
     for steps in Steps::ALL {
         let code = code(steps, &game);
         put(&folder, "segment", &steps.to_string(), &segment(steps, &code))?;
         put(&folder, "evaluation", &steps.to_string(), &code)?;
     }
-    for (name, message) in [
-        ("start", r#"{"id":1,"do":{"start":{"size":9,"komi":0.5,"handicap":2}}}"#),
-        ("analyze", r#"{"id":2,"do":{"analyze":{"game":{"size":9,"komi":7,"initialStones":[["B","C3"]],"initialPlayer":"W","moves":[["W","E5"],["B","pass"]]},"model":"9x9-demo","visits":100}}}"#),
-        ("open", r#"{"id":3,"do":{"open":{"sgf":"(;SZ[3];B[bb](;W[aa];B[ab])(;W[cc]C[a]))"}}}"#),
-        ("score", r#"{"id":4,"do":{"score":{"game":{"size":9,"komi":7},"dead":["E5"],"model":"v1-2"}}}"#),
-        ("genmove", r#"{"id":5,"do":{"genmove":{"game":{"size":9,"komi":7},"model":"v1-2","visits":9,"seconds":1.5,"resign":-0.9,"awaited":true,"draw":7}}}"#),
-        ("position", r#"{"id":6,"do":{"position":{"game":{"size":3,"komi":7,"moves":[["B","B2"],["W","pass"]]}}}}"#),
-        ("planes", r#"{"id":7,"do":{"planes":{"game":{"size":9,"komi":7},"model":"v1-2"}}}"#),
-        ("predict", r#"{"id":8,"do":{"predict":{"game":{"size":9,"komi":7,"moves":[["B","E5"]]},"model":"9x9-demo"}}}"#),
-        ("save", r#"{"id":9,"do":{"save":{"game":{"size":9,"komi":7,"moves":[["B","E5"]]},"model":"v1-2","visits":9,"black":"a","result":"B+R"}}}"#),
-        ("save-tree", r#"{"id":10,"do":{"save":{"game":{"size":3,"komi":7},"comment":"a","tree":[{"played":["B","B2"]},{"parent":0,"played":["W","A1"],"comment":"b"},{"parent":0,"played":["W","pass"]}]}}}"#),
-        ("stop", r#"{"id":11,"do":{"stop":{"id":3}}}"#),
-    ] {
-        put(&folder, "page_message", name, message.as_bytes())?;
+    for (target, name, text) in TEXTS {
+        put(&folder, target, name, text.as_bytes())?;
     }
-    let query = r#"{"id":"a","rules":"tromp-taylor","komi":7,"boardXSize":9,"boardYSize":9,"initialStones":[["B","C3"]],"moves":[["W","E5"],["B","pass"]],"analyzeTurns":[0,2],"priorities":[1,2],"maxVisits":9,"includePolicy":true,"includePVVisits":true,"reportDuringSearchEvery":0.5,"avoidMoves":[{"player":"B","moves":["D4"],"untilDepth":2}],"overrideSettings":{"maxTime":1.5,"reportAnalysisWinratesAs":"WHITE"}}"#;
-    put(&folder, "analysis_query", "analyse", query.as_bytes())?;
-    put(&folder, "analysis_query", "stop", br#"{"id":"b","action":"terminate","terminateId":"a","turnNumbers":[0]}"#)?;
-    let csv = b"game_id,black,white,result\n1,a,b,B\n2,\"b, or c\",a,W\n3,a,b,D\n3,a,b,D\n";
-    put(&folder, "result_csv", "table", csv)?;
     put(&folder, "book", "lines", book().as_bytes())?;
     put(&folder, "weights", "leela-zero", leela_zero().as_bytes())?;
-    let deep = r#"{"size": 9, "komi": 7, "moves": ["e5", "g7"], "value": -0.25, "visits": [["c4", 300], ["pass", 1]]}"#;
-    put(&folder, "deep_positions", "line", deep.as_bytes())?;
-    put(&folder, "input_line", "gtp", b"1 boardsize 9\nclear_board # comment\nplay b D4\n\tgenmove w\nquit\n")?;
     for (target, file) in [
         ("sgf", "tests/gtp/game.sgf"),
         ("sgf", "crates/go/tests/data/human-9d-sample.sgf"),
         ("configuration", "configs/base.toml"),
         ("configuration", "configs/tiny.toml"),
-        ("weights", "crates/net/tests/data/5x5.safetensors"),
+        ("configuration", "configs/engines/gnugo.toml"),
+        ("weights", WEIGHTS),
     ] {
         put(&folder, target, &file.replace('/', "-"), &fs::read(repository.join(file))?)?;
     }
+    let weights = Weights::from_bytes(&fs::read(repository.join(WEIGHTS))?).expect("the file is a network");
+    put(&folder, "weights", "folded", &FileKind::folded(&weights).expect("its numbers are finite"))?;
     put(&folder, "sgf", "packed", &PACKED)?;
     for name in ["plain", "pooled", "features", "all"] {
         let weights = fs::read(repository.join(format!("crates/cpu/tests/data/{name}.safetensors")))?;
@@ -83,7 +71,7 @@ fn main() -> std::io::Result<()> {
         put(&folder, "onnx", name, &onnx::write(&network))?;
     }
     run_seeds::write(&folder)?;
-    put(&folder, "configuration", "model", b"v15-330")?;
+    put(&folder, "analysis_file", "lines", text_seeds::analysis().as_bytes())?;
     put(&folder, "weights", "small", &Weights::synthetic(Shape::plain(game.size()), 1).to_bytes())
 }
 
@@ -174,9 +162,23 @@ fn request(inputs: Inputs, game: &Game) -> ModelInferRequest {
     }
 }
 
-fn answers() -> [(&'static str, Answer); 2] {
+fn replies() -> [(&'static str, server_message::Message); 4] {
+    use server_message::Message as Reply;
+
     let refusal = Refusal::new(v1::Status::ResourceExhausted, "the queue is full");
-    [("output", Answer::output(3, vec![1; 26 * 4], vec![2; 4])), ("refusal", Answer::refused(4, refusal))]
+    let welcome = v1::Welcome {
+        protocol: PROTOCOL,
+        server: "tengen".to_owned(),
+        credit: 256,
+        max_positions: 64,
+        precision: "f32".to_owned(),
+    };
+    [
+        ("output", Reply::Answer(Answer::output(3, vec![1; 26 * 4], vec![2; 4]).into())),
+        ("refusal", Reply::Answer(Answer::refused(4, refusal).into())),
+        ("welcome", Reply::Welcome(welcome)),
+        ("credit", Reply::Credit(v1::Credit { credit: 128 })),
+    ]
 }
 
 fn code(steps: Steps, game: &Game) -> Vec<u8> {

@@ -219,7 +219,7 @@ fn crates_of_games_forbid_the_mathematics_of_the_c_library() {
 #[test]
 fn fuzz_targets_are_built_and_have_seeds() {
     let read = |file: &str| std::fs::read_to_string(repository().join("fuzz").join(file)).unwrap();
-    let (manifest, seeds) = (read("Cargo.toml"), read("seeds.rs") + &read("run_seeds.rs"));
+    let (manifest, seeds) = (read("Cargo.toml"), ["seeds.rs", "run_seeds.rs", "text_seeds.rs"].map(read).concat());
     for entry in std::fs::read_dir(repository().join("fuzz/fuzz_targets")).unwrap() {
         let name = entry.unwrap().path().file_stem().unwrap().display().to_string();
         assert!(manifest.contains(&format!("\npath = \"fuzz_targets/{name}.rs\"\n")), "{name} is not built");
@@ -229,6 +229,7 @@ fn fuzz_targets_are_built_and_have_seeds() {
     for kind in [
         "5x5.safetensors",
         "leela_zero()",
+        "FileKind::folded(",
         "archives().compact(",
         "unfinished::to_batch(",
         "encode_uncompressed(",
