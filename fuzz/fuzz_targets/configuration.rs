@@ -1,8 +1,12 @@
-//! Configurations of a run, and names of models and players.
+//! What operators and servers write: configurations of a run, files of engines, names of models, players and files, and responses
+//! of buckets.
 #![no_main]
 
 use config::{ModelId, ModelRef, PlayerRef, RunConfig, RunName};
+use facts::search::GamesFile;
+use gtp::engines::EngineSpecs;
 use libfuzzer_sys::fuzz_target;
+use store::{FileRef, LogName, Stem, error_of_response};
 
 fuzz_target!(|text: &str| {
     // An error is a result; what is read can be written and read again.
@@ -10,6 +14,14 @@ fuzz_target!(|text: &str| {
         let written = config.to_toml();
         assert_eq!(RunConfig::from_toml(&written).expect("what was written can be read").digest(), config.digest());
     }
+    let _engines = EngineSpecs::from_toml(text);
+    names(text);
+    for doing in ["read", "write", "list"] {
+        let _error = error_of_response(doing, text).to_string();
+    }
+});
+
+fn names(text: &str) {
     if let Ok(run) = text.parse::<RunName>() {
         assert_eq!(run.to_string(), text);
     }
@@ -18,4 +30,16 @@ fuzz_target!(|text: &str| {
     }
     let _model = text.parse::<ModelRef>();
     let _player = text.parse::<PlayerRef>();
-});
+    if let Ok(stem) = text.parse::<Stem>() {
+        assert_eq!(stem.to_string(), text);
+    }
+    if let Ok(file) = text.parse::<FileRef>() {
+        assert_eq!(file.to_string(), text);
+    }
+    if let Ok(log) = text.parse::<LogName>() {
+        assert_eq!(log.to_string(), text);
+    }
+    if let Some(place) = GamesFile::parse(text) {
+        assert_eq!(GamesFile::parse(&place.to_string()), Some(place));
+    }
+}

@@ -1,11 +1,11 @@
-//! Messages of pages for players, with the games and the SGF files in them.
+//! What pages send: messages of those for players, with the games and the SGF files in them, queries, and graphs.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 
-fuzz_target!(|bytes: &[u8]| {
-    if let Ok(text) = std::str::from_utf8(bytes) {
-        // An error is a result.
-        let _checked = web::play::check_message(text);
-    }
+fuzz_target!(|text: &str| {
+    // An error is a result.
+    let _message = web::play::check_message(text);
+    let _query = web::check_query(text);
+    let _graph = web::play::check_values(text);
 });
