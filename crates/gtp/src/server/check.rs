@@ -4,7 +4,7 @@ use std::sync::{LazyLock, mpsc};
 
 use config::Preset;
 use go::{Game, Scoring, Size};
-use mcts::{Search, Settings};
+use mcts::{Avoid, Search, Settings};
 use play::{Uniform, generator};
 use runtime::{Line, Lines, Stop};
 
@@ -28,8 +28,8 @@ impl Player for WithoutPlayouts {
         self.0.genmove(task, watch)
     }
 
-    fn think(&mut self, game: &Game, komi: f32, watch: &mut Watch<'_>) -> Result<(), PlayerError> {
-        self.0.think(game, komi, watch)
+    fn think(&mut self, game: &Game, komi: f32, avoid: &[Avoid], watch: &mut Watch<'_>) -> Result<(), PlayerError> {
+        self.0.think(game, komi, avoid, watch)
     }
 
     fn seen(&self, see: &mut dyn FnMut(&Search)) {
