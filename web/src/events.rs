@@ -7,7 +7,7 @@ use axum::extract::{Path, RawQuery, State};
 use axum::response::sse::{Event, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use futures::future::select_all;
-use futures::stream::unfold;
+use futures::stream::{Stream, unfold};
 use serde::Deserialize;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::Instant;
@@ -90,7 +90,7 @@ async fn stream(app: App, runs: Vec<String>, shown: Shown) -> Page {
         }
         Some((changed(version), (app, states, version, Instant::now(), place)))
     });
-    Ok(Sse::new(events).keep_alive(KeepAlive::new().interval(ALIVE)).into_response())
+    Ok(response(events))
 }
 
 /// Time between two events of a page that wants this one, where so many pages are open: each that reads an event is made again.
@@ -119,7 +119,13 @@ pub(crate) fn polled(
             }
         }
     });
-    Sse::new(events).keep_alive(KeepAlive::new().interval(ALIVE)).into_response()
+    response(events)
+}
+
+/// The response with these events, which stays open. nginx passes events on at once only where the response requests it.
+fn response(events: impl Stream<Item = Result<Event, Infallible>> + Send + 'static) -> Response {
+    let events = Sse::new(events).keep_alive(KeepAlive::new().interval(ALIVE));
+    ([("x-accel-buffering", "no")], events).into_response()
 }
 
 fn changed(version: u64) -> Result<Event, Infallible> {
