@@ -142,6 +142,32 @@ def page_follows_another_server(browser, server, train):
         assert page.evaluate("window.loadedOnce"), "the page was loaded again"
 
 
+def age_of(page):
+    """The age of the newest file of a worker."""
+    return page.locator("#state td", has_text=" ago").first
+
+
+@contextlib.contextmanager
+def silent(browser, server, expected=SOCKET):
+    """The page of a run whose stream of events never says anything."""
+    with visitor(browser, server, "/runs/one", expected) as page:
+        expect(age_of(page)).to_be_visible()
+        page.clock.install()
+        page.route(re.compile(r"/events\?"), lambda route: None)
+        page.reload()
+        yield page
+
+
+def page_has_aged_while_it_was_hidden(browser, server):
+    with silent(browser, server) as page:
+        def age(route):
+            route.fulfill(content_type="text/html", body=re.sub("[^<>]+ ago<", "9 h ago<", route.fetch().text()))
+
+        page.route("**/runs/one", age)
+        page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+        expect(age_of(page)).to_have_text("9 h ago")
+
+
 def game_pages(browser, server):
     """Addresses of a game of self-play and of a match game."""
     with visitor(browser, server, "/runs/one/games") as page:
@@ -230,6 +256,7 @@ def main():
         server = Server([*command, "serve", "--book", book])
         try:
             runs_are_compared(browser, server)
+            page_has_aged_while_it_was_hidden(browser, server)
             page_follows_another_server(browser, server, train)
             games = tables_are_opened_with_duckdb(browser, server)
             begin = time.monotonic()

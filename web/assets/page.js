@@ -125,6 +125,12 @@ function listen() {
   }
 }
 
+/** Listens again, and reads a page that has aged while it was hidden: only time has passed, so no event says so. */
+function show() {
+  listen();
+  if (!document.hidden && document.body.dataset.events?.includes('age=')) refresh();
+}
+
 /** Shows what came while a part was read. */
 function left() {
   if (waits) setTimeout(refresh);
@@ -134,4 +140,4 @@ enhance(document, load);
 listen();
 document.addEventListener('focusout', left);
 document.addEventListener('dblclick', left);
-document.addEventListener('visibilitychange', listen);
+document.addEventListener('visibilitychange', show);

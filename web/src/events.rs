@@ -35,6 +35,8 @@ pub(crate) struct Shown {
     pub(crate) version: u64,
     /// Shortest time between two events, in milliseconds; see [`Snapshot::events_for`].
     pause: u64,
+    /// Longest time between two events, in milliseconds, of a page that shows how long ago something was.
+    age: Option<u64>,
     of: Followed,
 }
 
@@ -74,14 +76,16 @@ async fn stream(app: App, runs: Vec<String>, shown: Shown) -> Page {
     }
     let place = app.stream()?;
     let states = watched(&app, &runs).await?;
-    let Shown { version, pause, of } = shown;
+    let Shown { version, pause, age, of } = shown;
     let pause = Duration::from_millis(pause);
+    let age = age.map(|age| Duration::from_millis(age).min(LONGEST));
     // The page was made a moment ago, which counts as an event.
     let begin = (app, states, version, Instant::now(), place);
     let events = unfold(begin, move |(app, mut states, shown, last, place)| async move {
         let version = tokio::select! {
             () = app.stopped() => return None,
             version = newer(&mut states, of, shown) => version?,
+            () = aged(last, age) => shown,
         };
         let next = last + between(pause, app.open_streams());
         tokio::select! {
@@ -91,6 +95,14 @@ async fn stream(app: App, runs: Vec<String>, shown: Shown) -> Page {
         Some((changed(version), (app, states, version, Instant::now(), place)))
     });
     Ok(response(events))
+}
+
+/// Returns when so much time has passed; never for a page that does not age.
+async fn aged(last: Instant, age: Option<Duration>) {
+    match age {
+        Some(age) => tokio::time::sleep_until(last + age).await,
+        None => std::future::pending().await,
+    }
 }
 
 /// Time between two events of a page that wants this one, where so many pages are open: each that reads an event is made again.

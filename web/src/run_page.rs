@@ -18,6 +18,8 @@ use crate::watch::Snapshot;
 
 /// Players in the table; the page of matches has all.
 const PLAYERS: usize = 25;
+/// The page is read again after so long without an event: it shows how old the files of workers are.
+const AGED: Duration = Duration::from_secs(60);
 
 /// How the page draws.
 #[derive(Debug, Default, Deserialize)]
@@ -51,7 +53,8 @@ pub(crate) async fn page(State(app): State<App>, Path(name): Path<String>, Query
 
 /// A page that shows what is new, and takes so long to make.
 fn view(app: &App, snapshot: &Snapshot, took: Duration) -> View {
-    let (run, events) = (snapshot.run.name(), snapshot.events_for(took));
+    let run = snapshot.run.name();
+    let events = format!("{}&age={}", snapshot.events_for(took), AGED.as_millis());
     app.view(format!("Run {run}"), Section::Runs).of_run(run, "").live(events, snapshot.is_incomplete())
 }
 
@@ -147,6 +150,7 @@ mod tests {
             }
             texts
         });
+        assert!(pages[0].contains("&amp;age=60000\""), "{}", pages[0]);
         for page in pages {
             let events = page.split_once("data-events=\"/runs/r/events?version=").unwrap_or_else(|| panic!("{page}")).1;
             // One that takes long to make is to follow less often.

@@ -104,6 +104,15 @@ fn open_page_receives_published_changes() {
     assert!(server.stop(PATIENCE));
 }
 
+#[test]
+fn page_with_ages_receives_events_though_nothing_is_published() {
+    let (server, _) = serve();
+    let lines = BufReader::new(connect(server.address(), "/runs/tiny/events?age=1")).lines().map(Result::unwrap);
+    // The first two may be of the reading of the run: its facts before and after the rest is listed.
+    assert_eq!(lines.filter(|line| line == "event: changed").take(3).count(), 3);
+    assert!(server.stop(PATIENCE));
+}
+
 /// The head of the response.
 fn head(stream: &TcpStream) -> String {
     let lines = BufReader::new(stream).lines().map(Result::unwrap);
