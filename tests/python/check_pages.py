@@ -130,15 +130,23 @@ def pages_follow_the_run(browser, training):
         assert models.evaluate(kept) == [60, True]
 
 
+def outage_on(page):
+    """What a page says while it cannot be brought up to date."""
+    return page.get_by_text("the server cannot be reached")
+
+
 def page_follows_another_server(browser, server, train):
-    """A page learns what came while its server was away."""
+    """A page says that its server is away, and learns what came meanwhile."""
     with visitor(browser, server, "/", ("ERR_",)) as page:
         page.evaluate("window.loadedOnce = true")
         address = server.url.removeprefix("http://").rstrip("/")
         server.stop()
         train("three")
+        expect(outage_on(page)).to_be_visible()
+        accessible(page)
         server.start(address)
         expect(page.get_by_role("link", name="three", exact=True)).to_be_visible()
+        expect(outage_on(page)).to_be_hidden()
         assert page.evaluate("window.loadedOnce"), "the page was loaded again"
 
 
@@ -166,6 +174,19 @@ def page_has_aged_while_it_was_hidden(browser, server):
         page.route("**/runs/one", age)
         page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
         expect(age_of(page)).to_have_text("9 h ago")
+
+
+def page_without_news_says_that_it_is_old(browser, server):
+    """The clocks of the page are set forward: no second is waited for."""
+    with silent(browser, server, ("502",)) as page:
+        page.route("**/runs/one", lambda route: route.fulfill(status=502))
+        with page.expect_response(lambda response: response.status == 502):
+            page.clock.fast_forward(61_000)
+        page.clock.fast_forward(16_000)
+        expect(outage_on(page)).to_be_visible()
+        page.unroute("**/runs/one")
+        page.clock.fast_forward(10_000)
+        expect(outage_on(page)).to_be_hidden()
 
 
 def game_pages(browser, server):
@@ -257,6 +278,7 @@ def main():
         try:
             runs_are_compared(browser, server)
             page_has_aged_while_it_was_hidden(browser, server)
+            page_without_news_says_that_it_is_old(browser, server)
             page_follows_another_server(browser, server, train)
             games = tables_are_opened_with_duckdb(browser, server)
             begin = time.monotonic()

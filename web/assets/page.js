@@ -10,6 +10,10 @@ const partsOf = page => new Map([...page.querySelectorAll('main > [id]')].map(pa
 
 /** Time after an outage before a page looks for itself, in milliseconds. */
 const PAUSE = 10_000;
+/** An outage of this time is shown, in milliseconds: longer than a stream or a failed reading takes to come back. */
+const OUTAGE = 15_000;
+/** A server that says nothing for so long is away, in milliseconds: an open stream has an event every 20 seconds. */
+const SILENCE = 60_000;
 
 let shown = partsOf(document);
 /** Whether a part waits for its reader to leave it. */
@@ -17,6 +21,32 @@ let waits = false;
 /** Whether the page is being read, and whether there was another event meanwhile. */
 let reading = false;
 let again = false;
+
+/** Says that the page is old. */
+const notice = document.createElement('p');
+notice.className = 'bad';
+notice.hidden = true;
+notice.setAttribute('role', 'status');
+/** Shows the notice. @type {ReturnType<typeof setTimeout> | undefined} */
+let outage;
+/** Whether the last reading of the page failed. */
+let failed = false;
+
+/** The page cannot be brought up to date, and says so unless that is over soon. */
+function lost() {
+  const since = new Date().toLocaleString([], { dateStyle: 'medium', timeStyle: 'short' });
+  outage ??= setTimeout(() => {
+    notice.textContent = `This page is of ${since}: the server cannot be reached, or refuses a newer one.`;
+    notice.hidden = false;
+  }, OUTAGE);
+}
+
+/** The page is up to date, or is told when it is not. */
+function restored() {
+  clearTimeout(outage);
+  outage = undefined;
+  notice.hidden = true;
+}
 
 /** What a reader may have changed. @param {Element} part */
 const fieldsOf = part => [.../** @type {NodeListOf<HTMLInputElement | HTMLSelectElement>} */ (part.querySelectorAll('input[name], select[name]'))];
@@ -63,7 +93,7 @@ function replace(old, part) {
 
 /** Reads the page and replaces the parts that have changed. */
 async function read() {
-  const response = await fetch(location.href, { headers: { accept: 'text/html' } });
+  const response = await fetch(location.href, { headers: { accept: 'text/html' }, signal: AbortSignal.timeout(SILENCE) });
   if (!response.ok) throw new Error(`${response.status}`);
   // The visitor has to sign in again.
   if (new URL(response.url).pathname !== location.pathname) return location.reload();
@@ -96,8 +126,11 @@ async function refresh() {
     again = false;
     try {
       await read();
+      failed = false;
+      restored();
     } catch {
-      again = true;
+      again = failed = true;
+      lost();
       await new Promise(resolve => { setTimeout(resolve, PAUSE); });
     }
   }
@@ -106,23 +139,43 @@ async function refresh() {
 
 /** @type {EventSource | null} */
 let events = null;
+/** Replaces a stream that is silent. @type {ReturnType<typeof setTimeout> | undefined} */
+let silence;
+
+/** Ends the stream. */
+function leave() {
+  clearTimeout(silence);
+  events?.close();
+  events = null;
+}
+
+/** A connection may be dead without notice, as after a machine slept: the server is heard from time to time. */
+function heard() {
+  clearTimeout(silence);
+  silence = setTimeout(() => {
+    lost();
+    leave();
+    refresh().then(listen, listen);
+  }, SILENCE);
+}
 
 /** A page that is not seen costs the server nothing. */
 function listen() {
   const address = document.body.dataset.events;
-  if (document.hidden || !address) {
-    events?.close();
-    events = null;
-  } else if (!events) {
-    events = new EventSource(address);
-    events.addEventListener('changed', refresh);
-    // After an outage the browser tries again by itself, but not after a refusal: the server has too many streams then.
-    events.addEventListener('error', () => {
-      if (events?.readyState !== EventSource.CLOSED) return;
-      events = null;
-      setTimeout(() => refresh().then(listen, listen), PAUSE);
-    });
-  }
+  if (document.hidden || !address) return leave();
+  if (events) return;
+  const stream = events = new EventSource(address);
+  stream.addEventListener('changed', refresh);
+  stream.addEventListener('open', () => { if (!failed) restored(); });
+  for (const name of ['open', 'changed', 'alive']) stream.addEventListener(name, heard);
+  // After an outage the browser tries again by itself, but not after a refusal: the server has too many streams then.
+  stream.addEventListener('error', () => {
+    lost();
+    if (stream.readyState !== EventSource.CLOSED) return;
+    leave();
+    setTimeout(() => refresh().then(listen, listen), PAUSE);
+  });
+  heard();
 }
 
 /** Listens again, and reads a page that has aged while it was hidden: only time has passed, so no event says so. */
@@ -137,6 +190,7 @@ function left() {
 }
 
 enhance(document, load);
+if (document.body.dataset.events) document.querySelector('main')?.prepend(notice);
 listen();
 document.addEventListener('focusout', left);
 document.addEventListener('dblclick', left);

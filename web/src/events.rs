@@ -20,7 +20,7 @@ use crate::{App, PageError};
 
 /// Shortest time between two events: a page that is being read changes many times a second.
 const SHORTEST: Duration = Duration::from_millis(500);
-/// A comment keeps proxies from closing a connection on which nothing happens.
+/// Where nothing happens, an event says so: proxies do not close the connection, and a page sees that it has one.
 const ALIVE: Duration = Duration::from_secs(20);
 
 /// Open pages that take their whole share of the server's time; of more, each takes less.
@@ -94,7 +94,7 @@ async fn stream(app: App, runs: Vec<String>, shown: Shown) -> Page {
         }
         Some((changed(version), (app, states, version, Instant::now(), place)))
     });
-    Ok(response(events))
+    Ok(response(events, ALIVE))
 }
 
 /// Returns when so much time has passed; never for a page that does not age.
@@ -131,13 +131,14 @@ pub(crate) fn polled(
             }
         }
     });
-    response(events)
+    response(events, ALIVE)
 }
 
-/// The response with these events, which stays open. nginx passes events on at once only where the response requests it.
-fn response(events: impl Stream<Item = Result<Event, Infallible>> + Send + 'static) -> Response {
-    let events = Sse::new(events).keep_alive(KeepAlive::new().interval(ALIVE));
-    ([("x-accel-buffering", "no")], events).into_response()
+/// The response with these events, which stays open and has an event each so often at least. nginx passes events on at once
+/// only where the response requests it.
+fn response(events: impl Stream<Item = Result<Event, Infallible>> + Send + 'static, each: Duration) -> Response {
+    let alive = KeepAlive::new().interval(each).event(Event::default().event("alive").data("alive"));
+    ([("x-accel-buffering", "no")], Sse::new(events).keep_alive(alive)).into_response()
 }
 
 fn changed(version: u64) -> Result<Event, Infallible> {
@@ -170,7 +171,19 @@ async fn newer(states: &mut [OpenRun], of: Followed, shown: u64) -> Option<u64> 
 
 #[cfg(test)]
 mod tests {
+    use http_body_util::BodyExt;
+    use tokio::runtime::Runtime;
+
     use super::*;
+
+    #[test]
+    fn stream_without_changes_has_events() {
+        Runtime::new().unwrap().block_on(async {
+            let mut body = response(futures::stream::pending(), Duration::from_millis(1)).into_body();
+            let event = body.frame().await.unwrap().unwrap().into_data().unwrap();
+            assert!(event.starts_with(b"event: alive\n"), "{event:?}");
+        });
+    }
 
     #[test]
     fn pages_that_take_long_follow_less_often_and_many_even_less() {
