@@ -159,9 +159,10 @@ struct Watched {
 impl Watched {
     fn work(mut self) {
         let mut pause = Backoff::new(POLL, LONGEST_PAUSE);
+        let mut reader = None;
         while self.is_wanted() {
             let begin = Instant::now();
-            match self.read() {
+            match self.read(&mut reader) {
                 Ok(()) => return,
                 Err(error) => {
                     if begin.elapsed() > LONGEST_PAUSE {
@@ -185,25 +186,35 @@ impl Watched {
     }
 
     /// Reads what is there, and then what comes, until no page wants it.
-    fn read(&mut self) -> Result<(), StoreError> {
-        let mut reader = Reader::open(self.run.clone())?;
-        let mut is_listed = false;
+    fn read(&mut self, reader: &mut Option<Reader>) -> Result<(), StoreError> {
+        let mut is_first = true;
         while self.is_wanted() {
-            let mut is_new = reader.refresh()?;
-            if is_new || !is_listed {
-                // The page is there before the rest is listed.
-                self.publish(&reader);
-            }
-            is_new |= reader.list()?;
-            let was_listed = std::mem::replace(&mut is_listed, true);
-            while !reader.is_done() && self.is_wanted() {
-                reader.read(STEP)?;
-                self.publish(&reader);
-            }
-            if is_new || !was_listed {
-                self.publish(&reader);
-            }
+            self.poll(reader, is_first)?;
+            is_first = false;
             thread::sleep(POLL);
+        }
+        Ok(())
+    }
+
+    /// Reads what is new, and publishes it; the first time also where nothing is. An error keeps the reader: what it could not
+    /// reach stays unread.
+    fn poll(&mut self, kept: &mut Option<Reader>, is_first: bool) -> Result<(), StoreError> {
+        let reader = match kept {
+            Some(reader) => reader,
+            None => kept.insert(Reader::open(self.run.clone())?),
+        };
+        let mut is_new = reader.refresh()? || is_first;
+        if is_new {
+            // The page is there before the rest is listed.
+            self.publish(reader);
+        }
+        is_new |= reader.list()?;
+        while !reader.is_done() && self.is_wanted() {
+            reader.read(STEP)?;
+            self.publish(reader);
+        }
+        if is_new {
+            self.publish(reader);
         }
         Ok(())
     }
@@ -228,10 +239,53 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
     use config::Preset;
-    use store::Store;
+    use go::Size;
+    use record::synthetic;
+    use store::{FileRef, Stem, Store};
+    use testing::with_guard;
 
     use super::*;
+
+    fn games(snapshot: &Snapshot) -> u64 {
+        snapshot.facts.games.values().map(|games| games.counts.games()).sum()
+    }
+
+    #[test]
+    fn games_that_were_read_stay_after_an_outage_of_the_store() {
+        let (store, name) = (Store::in_memory().unwrap(), "r".parse().unwrap());
+        let run = store.run(&name);
+        run.create(&Preset::Tiny.config()).unwrap();
+        let models = STEP as u32 + 8;
+        for model in 1..=models {
+            let games = [synthetic::game(&format!("r-{model}"), "w", 0, Size::new(5).unwrap(), 8)];
+            let file = FileRef { model, stem: Stem::new("w", 1).unwrap() };
+            run.games().publish_as(&file, &games).unwrap();
+        }
+        let (sender, state) = watch::channel::<State>(None);
+        let (is_out, fewest) = (Arc::new(AtomicBool::new(true)), Arc::new(AtomicU64::new(u64::MAX)));
+        let (seen, during, least) = (state.clone(), Arc::clone(&is_out), Arc::clone(&fewest));
+        // The outage begins when some games are read. After it, requests see what pages have meanwhile.
+        let guarded = with_guard(&store, move |_| match &*seen.borrow() {
+            Some(Ok(snapshot)) if during.load(Ordering::Relaxed) => !snapshot.is_incomplete(),
+            Some(Ok(snapshot)) => {
+                least.fetch_min(games(snapshot), Ordering::Relaxed);
+                true
+            }
+            _ => true,
+        });
+        let (opened, open) = (Arc::new(Mutex::new(Some(Instant::now()))), Arc::new(()));
+        let mut watched = Watched { run: guarded.run(&name), sender, opened, open, version: 1 };
+        let mut reader = None;
+        assert!(watched.poll(&mut reader, true).is_err());
+        is_out.store(false, Ordering::Relaxed);
+        watched.poll(&mut reader, true).unwrap();
+        assert_eq!(fewest.load(Ordering::Relaxed), STEP as u64);
+        let last = state.borrow().clone().unwrap().unwrap();
+        assert_eq!((games(&last), last.facts.unread), (u64::from(models), 0));
+    }
 
     #[test]
     fn runs_that_pages_follow_keep_their_places() {
