@@ -97,12 +97,12 @@ impl Watches {
     /// Open pages follow as many runs as are watched.
     pub(crate) fn open(&self, run: &Run) -> Result<OpenRun, PageError> {
         let mut watches = self.lock();
-        if let Some(watch) = watches.get(run.name()).filter(|watch| watch.state.has_changed().is_ok()) {
+        // Those whose threads have ended are forgotten: each keeps what was known of its run.
+        watches.retain(|_, watch| watch.state.has_changed().is_ok());
+        if let Some(watch) = watches.get(run.name()) {
             *lock(&watch.opened) = Some(Instant::now());
             return Ok(OpenRun { state: watch.state.clone(), _open: Arc::clone(&watch.open) });
         }
-        // One whose thread has ended is begun again.
-        watches.remove(run.name());
         if watches.len() >= MOST_RUNS.get() {
             let idle = watches.iter().filter(|(_, watch)| Arc::strong_count(&watch.open) <= HELD);
             let oldest = idle.min_by_key(|(_, watch)| *lock(&watch.opened)).map(|(name, _)| name.clone());
@@ -285,6 +285,22 @@ mod tests {
         assert_eq!(fewest.load(Ordering::Relaxed), STEP as u64);
         let last = state.borrow().clone().unwrap().unwrap();
         assert_eq!((games(&last), last.facts.unread), (u64::from(models), 0));
+    }
+
+    #[test]
+    fn run_that_is_not_read_any_more_is_forgotten_when_another_one_is_opened() {
+        let (store, watches) = (Store::in_memory().unwrap(), Watches::default());
+        let run = |name: &str| store.run(&name.parse().unwrap());
+        let names = || watches.lock().keys().map(ToString::to_string).collect::<Vec<_>>();
+        let (sender, state) = watch::channel(None);
+        let (opened, open) = (Arc::default(), Arc::default());
+        watches.lock().insert(run("idle").name().clone(), Watch { state, opened, open });
+        let followed = watches.open(&run("one")).unwrap();
+        assert_eq!(names(), ["idle", "one"]);
+        drop(sender);
+        drop(watches.open(&run("two")).unwrap());
+        assert_eq!(names(), ["one", "two"]);
+        assert!(followed.state.has_changed().is_ok());
     }
 
     #[test]
