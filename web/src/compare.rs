@@ -25,6 +25,8 @@ const MOST: usize = 12;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Choice {
     pub(crate) runs: Vec<String>,
+    /// Runs of the address, of which the first are compared.
+    named: usize,
     plots: Vec<String>,
     scale: Scale,
 }
@@ -42,6 +44,7 @@ impl Choice {
                 _ => {}
             }
         }
+        choice.named = choice.runs.len();
         choice.runs.truncate(MOST);
         if choice.plots.is_empty() {
             choice.plots = AT_FIRST.map(str::to_owned).into();
@@ -127,6 +130,7 @@ fn content(all: &[String], runs: &[Arc<Snapshot>], choice: &Choice) -> Markup {
             p.empty { "Select at least two runs." }
         } @else {
             ul.notes #notes {
+                @if choice.named > MOST { li { "The first " (MOST) " of " (choice.named) " selected runs are compared." } }
                 @for facts in runs.iter().map(|run| &run.facts).filter(|facts| facts.unread > 0) {
                     li { "Run " (facts.run) ": " (facts.unread) " files are not counted yet." }
                 }
@@ -291,6 +295,18 @@ mod tests {
             [("seed".to_owned(), values([&seed, &seed, "77"])), ("train.l2".to_owned(), values([&l2, "0.5", "0.5"]))];
         assert_eq!(differing(&[&one, &other, &third]), expected);
         assert!(differing(&[&one, &one]).is_empty());
+    }
+
+    #[test]
+    fn runs_beyond_the_most_are_counted() {
+        let note = |named: usize| {
+            let query: Vec<String> = (0..named).map(|number| format!("run=r{number}")).collect();
+            let choice = Choice::read(Some(&query.join("&")));
+            assert_eq!(choice.runs.len(), MOST);
+            content(&[], &[rated("r0", "random"), rated("r1", "random")], &choice).into_string()
+        };
+        assert!(!note(MOST).contains("selected runs"));
+        assert!(note(MOST + 3).contains("The first 12 of 15 selected runs are compared."), "{}", note(MOST + 3));
     }
 
     #[test]

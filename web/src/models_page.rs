@@ -309,10 +309,19 @@ fn training(snapshot: &Snapshot, number: u32) -> Markup {
 }
 
 fn matches(snapshot: &Snapshot, number: u32) -> Markup {
-    let of = |player: &str| players_model(&snapshot.facts.run, player) == Some(number);
+    let run = &snapshot.facts.run;
+    let of = |player: &str| players_model(run, player) == Some(number);
     let pairs = sections::pairs(&snapshot.facts, &snapshot.strength);
-    let own: Vec<_> = pairs.iter().filter(|pair| of(&pair.one) || of(&pair.other)).take(ROWS).collect();
-    html! { @if own.is_empty() { p.empty { "No matches yet." } } @else { (sections::pairs_table(own.into_iter())) } }
+    let own: Vec<_> = pairs.iter().filter(|pair| of(&pair.one) || of(&pair.other)).collect();
+    html! {
+        @if own.is_empty() { p.empty { "No matches yet." } } @else { (sections::pairs_table(own.iter().copied().take(ROWS))) }
+        @if own.len() > ROWS {
+            p.quiet {
+                "The " (ROWS) " pairs with most games, of " (whole(own.len() as f64)) ". "
+                a href=(format!("/runs/{run}/matches?player={}", run.model(number))) { "All pairs" }
+            }
+        }
+    }
 }
 
 /// Nested values as rows with dotted names.
@@ -356,7 +365,32 @@ pub(crate) async fn download(
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use config::Preset;
+    use facts::{Facts, Pool, Reader, Results, Strength};
+    use store::Store;
+
     use super::*;
+
+    #[test]
+    fn page_of_a_model_leads_to_pairs_that_it_has_no_rows_for() {
+        let run = Store::in_memory().unwrap().run(&"a".parse().unwrap());
+        run.create(&Preset::Tiny.config()).unwrap();
+        let page = |opponents: usize| {
+            let mut pool = Pool::default();
+            for opponent in 0..opponents {
+                let results = Results { black_won: 1, ..Results::default() };
+                pool.pairs.insert((format!("e{opponent}"), "a-80".to_owned()), results);
+            }
+            let facts = Facts { pool: Arc::new(pool), ..Reader::open(run.clone()).unwrap().facts() };
+            let snapshot = Snapshot { version: 1, strength: Strength::of(&facts), facts, run: run.clone() };
+            matches(&snapshot, 80).into_string()
+        };
+        assert!(!page(ROWS).contains("All pairs"));
+        let more = page(ROWS + 1);
+        assert!(more.contains("The 100 pairs with most games, of 101. ") && more.contains("?player=a-80\""), "{more}");
+    }
 
     fn row() -> Row {
         let name = "a-80".to_owned();
