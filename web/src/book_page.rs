@@ -11,7 +11,7 @@ use axum::routing::get;
 use facts::board;
 use go::{Color, Game, Move, Size};
 use maud::{Markup, html};
-use page::number::{percent, whole};
+use page::number::{counted, percent, whole};
 use serde::Deserialize;
 
 use crate::error::Page;
@@ -80,11 +80,11 @@ async fn page(app: App, book: Arc<Book>, shown: Shown) -> Page {
 
 fn content(book: &Book, game: &Game, spot: &Spot, edges: &[Edge]) -> Markup {
     let (header, size) = (&book.header, book.size);
-    let positions = whole(book.graph.spots().len() as f64);
+    let positions = counted(book.graph.spots().len(), "position", "positions");
     let best = book.graph.best_line(game);
     html! {
         h1 { "Opening book" }
-        p.quiet { (size.side()) "×" (size.side()) ", komi " (header.komi) ", model " (header.model) ", " (positions) " positions. All values are for Black." }
+        p.quiet { (size.side()) "×" (size.side()) ", komi " (header.komi) ", model " (header.model) ", " (positions) ". All values are for Black." }
         p { (path(size, &[], game.moves(), "start")) }
         div.replay {
             div { (board(game, game.moves().last().copied())) }

@@ -8,6 +8,7 @@ use config::reference::sections;
 use config::{Difference, RunConfig};
 use facts::plots::{By, PLOTS, plot};
 use maud::{Markup, html};
+use page::number::counted;
 use page::{DataLinks, LOOKS, Plot, Scale, Series};
 
 use crate::error::Page;
@@ -132,7 +133,7 @@ fn content(all: &[String], runs: &[Arc<Snapshot>], choice: &Choice) -> Markup {
             ul.notes #notes {
                 @if choice.named > MOST { li { "The first " (MOST) " of " (choice.named) " selected runs are compared." } }
                 @for facts in runs.iter().map(|run| &run.facts).filter(|facts| facts.unread > 0) {
-                    li { "Run " (facts.run) ": " (facts.unread) " files are not counted yet." }
+                    li { "Run " (facts.run) ": " (counted(facts.unread, "file is", "files are")) " not counted yet." }
                 }
             }
             section #configuration { h2 { "Configuration" } (differences(runs)) }

@@ -5,6 +5,7 @@ use facts::board;
 use facts::search::GamesFile;
 use go::{Game, Move};
 use maud::{Markup, html};
+use page::number::counted;
 use page::{Axis, DataLinks, Mark, Plot, Point, Series};
 use record::GameRecord;
 use serde::Deserialize;
@@ -112,7 +113,8 @@ fn content(game: &GameRecord, address: &str, shown: &Shown, may_review: bool) ->
     html! {
         h1 { (game.black) " – " (game.white) ", " (game.outcome.sgf_result(game.score, game.end)) }
         p.quiet {
-            (turns) " moves, ended by " (game.end.as_str()) "; komi " (game.komi) ", " (game.visits_budget) " visits. "
+            (counted(turns, "move", "moves")) ", ended by " (game.end.as_str()) "; komi " (game.komi) ", "
+            (counted(game.visits_budget as usize, "visit", "visits")) ". "
             a href=(format!("{address}.sgf")) download { "SGF" }
             @if may_review { " · " a href=(format!("/play/review?sgf={}", escaped(&format!("{address}.sgf")))) { "Review" } }
         }

@@ -6,7 +6,7 @@ use axum::extract::{Path, State};
 use facts::search::is_named;
 use facts::sections::{self, Pair};
 use maud::{Markup, html};
-use page::number::whole;
+use page::number::counted;
 use serde::Deserialize;
 
 use crate::App;
@@ -86,7 +86,7 @@ fn content(snapshot: &Snapshot, options: &Options) -> Markup {
                 button { "Show" }
             }
             @if shown.is_empty() { p.empty { "No pairs." } } @else {
-                p.quiet { (whole(shown.len() as f64)) " pairs." }
+                p.quiet { (counted(shown.len(), "pair", "pairs")) "." }
                 (sections::pairs_table(shown.iter().skip(options.page.saturating_mul(ROWS)).take(ROWS).copied()))
                 (pages(shown.len(), ROWS, options.page, &address))
             }

@@ -8,7 +8,7 @@ use axum::response::Response;
 use facts::{players_model, sections};
 use maud::{Markup, html};
 use net::Shape;
-use page::number::{short, signed, whole};
+use page::number::{counted, short, signed, whole};
 use serde::Deserialize;
 use serde_json::{Value, json};
 use store::RatingRow;
@@ -192,7 +192,7 @@ fn content(snapshot: &Snapshot, rows: &[Row], options: &Options) -> Markup {
             button { "Filter" }
         }
         section #models {
-            p.quiet { (whole(rows.len() as f64)) " models. " a href=(format!("/runs/{run}/models.json{}", address(sort, order, 0))) { "JSON" }
+            p.quiet { (counted(rows.len(), "model", "models")) ". " a href=(format!("/runs/{run}/models.json{}", address(sort, order, 0))) { "JSON" }
                 " · " a href=(format!("/runs/{run}/networks")) { "Networks side by side" } }
             div.scroll tabindex="0" {
                 table {
@@ -292,7 +292,7 @@ fn training(snapshot: &Snapshot, number: u32) -> Markup {
     let alarms = || curves.alarms.iter().filter(|alarm| alarm.model == number);
     let forgotten = curves.alarms_of(number) - alarms().count();
     html! {
-        @if forgotten > 0 { p.quiet { (forgotten) " older alarms are in the logs." } }
+        @if forgotten > 0 { p.quiet { (counted(forgotten, "older alarm is", "older alarms are")) " in the logs." } }
         @if alarms().next().is_some() {
             ul.notes { @for alarm in alarms() { li { b { (alarm.name) } " – " (alarm.text) } } }
         }

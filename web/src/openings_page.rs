@@ -9,7 +9,7 @@ use facts::corners::{self, CornerMove, Corners};
 use facts::openings::{Openings, canonical, text};
 use go::{Game, Move, Size};
 use maud::{Markup, html};
-use page::number::{percent, whole};
+use page::number::{counted, percent, whole};
 use page::{Axis, DataLinks, Format, Plot, Point, Series};
 use serde::Deserialize;
 use store::Run;
@@ -252,7 +252,7 @@ fn next(size: Size, openings: &Openings, line: &[u16], address: &dyn Fn(&[u16]) 
                         }
                     }
                 }
-                @if moves.len() > ROWS { p.quiet { (moves.len() - ROWS) " more moves." } }
+                @if moves.len() > ROWS { p.quiet { (counted(moves.len() - ROWS, "more move", "more moves")) "." } }
             }
         }
     }

@@ -14,6 +14,11 @@ pub fn whole(number: f64) -> String {
     if rounded < 0.0 { format!("−{text}") } else { text }
 }
 
+/// A number of things: "1 game", "2 games".
+pub fn counted(number: usize, one: &str, many: &str) -> String {
+    format!("{} {}", whole(number as f64), if number == 1 { one } else { many })
+}
+
 /// A whole number with its sign.
 pub fn signed(number: f64) -> String {
     if number.round() > 0.0 { format!("+{}", whole(number)) } else { whole(number) }
@@ -88,6 +93,12 @@ mod tests {
         }
         assert_eq!((signed(3.4), signed(-3.4), signed(0.2)), ("+3".to_owned(), "−3".to_owned(), "0".to_owned()));
         assert_eq!(percent(0.1234, 1).replace('\u{202f}', " "), "12.3 %");
+    }
+
+    #[test]
+    fn one_thing_is_singular() {
+        let texts = [0, 1, 2, 21].map(|number| counted(number, "game", "games"));
+        assert_eq!(texts, ["0 games", "1 game", "2 games", "21 games"]);
     }
 
     #[test]

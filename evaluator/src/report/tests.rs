@@ -234,7 +234,7 @@ fn page_is_whole_in_itself() {
         report.notes.last().map(String::as_str)
     );
     assert_eq!(page.matches("<script").count(), 2);
-    assert!(page.contains("1 unreadable lines of the logs"), "{page}");
+    assert!(page.contains("1 unreadable line of the logs is omitted."), "{page}");
     for outside in ["src=", "@import", "url(", "fetch(", "href=\"http", "<link"] {
         assert!(!page.contains(outside), "{outside}");
     }

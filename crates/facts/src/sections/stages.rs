@@ -1,7 +1,7 @@
 //! What each stage of a run waits for, and who works.
 
 use maud::{Markup, html};
-use page::number::{duration, whole};
+use page::number::{counted, duration, whole};
 
 use crate::activity::{Activity, Progress};
 use crate::reader::Facts;
@@ -58,7 +58,7 @@ pub fn workers(facts: &Facts, now: u64) -> Markup {
                     }
                 }
             }
-            @if all.len() > WORKERS { p.quiet { (all.len() - WORKERS) " more workers published before these." } }
+            @if all.len() > WORKERS { p.quiet { (counted(all.len() - WORKERS, "more worker", "more workers")) " published before these." } }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use config::Search;
 use maud::{Markup, html};
-use page::number::{percent, signed, whole};
+use page::number::{counted, percent, signed, whole};
 
 use crate::reader::Facts;
 use crate::strength::Strength;
@@ -81,12 +81,14 @@ pub fn notes(facts: &Facts) -> Markup {
         @if facts.unread > 0 || newest.is_some() || facts.curves.unread > 0 {
             ul.notes {
                 @if facts.unread > 0 {
-                    li { "Reading the run: " (whole(facts.unread as f64)) " files are not counted yet." }
+                    li { "Reading the run: " (counted(facts.unread, "file is", "files are")) " not counted yet." }
                 }
                 @if let Some(newest) = newest {
-                    li { (whole(facts.unreadable as f64)) " files cannot be read; the newest: " (newest) }
+                    li { (counted(facts.unreadable, "file", "files")) " cannot be read; the newest: " (newest) }
                 }
-                @if facts.curves.unread > 0 { li { (facts.curves.unread) " unreadable lines of the logs are omitted." } }
+                @if facts.curves.unread > 0 {
+                    li { (counted(facts.curves.unread, "unreadable line of the logs is", "unreadable lines of the logs are")) " omitted." }
+                }
             }
         }
     }
@@ -104,7 +106,7 @@ pub fn alarms(facts: &Facts) -> Markup {
                     li { b { "Model " (alarm.model) ": " (alarm.name) } " – " (alarm.text) }
                 }
             }
-            @if all > ALARMS { p.quiet { (all - ALARMS) " older ones are in the logs." } }
+            @if all > ALARMS { p.quiet { (counted(all - ALARMS, "older one is", "older ones are")) " in the logs." } }
         }
     }
 }
@@ -137,8 +139,23 @@ pub fn colours(facts: &Facts) -> Markup {
 #[cfg(test)]
 mod tests {
     use config::Preset;
+    use store::Store;
 
     use super::*;
+    use crate::reader::Reader;
+
+    #[test]
+    fn notes_of_one_file_are_singular() {
+        let run = Store::in_memory().unwrap().run(&"r".parse().unwrap());
+        run.create(&Preset::Tiny.config()).unwrap();
+        let of = |unread: usize| {
+            let facts = Facts { unread, ..Reader::open(run.clone()).unwrap().facts() };
+            notes(&facts).into_string()
+        };
+        for (unread, note) in [(1, ": 1 file is not counted yet."), (2, ": 2 files are not counted yet.")] {
+            assert!(of(unread).contains(note), "{}", of(unread));
+        }
+    }
 
     #[test]
     fn visits_are_those_of_all_phases() {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use maud::{Markup, html};
-use page::number::{percent, whole};
+use page::number::{counted, percent, whole};
 
 use super::parts::{TableLinks, dimensions, faults, footer, named, plain};
 use super::series::{Row, Series};
@@ -19,7 +19,9 @@ pub(super) fn body(series: &Series, links: &TableLinks<'_>) -> Markup {
     let shape = series.networks.last().map_or("", |column| &column.card.shape);
     html! {
         h1 #title { (series.ends().join(" to ")) }
-        p.quiet #counts { (series.networks.len()) " networks, " (series.tensors.len()) " tensors. " (shape) }
+        p.quiet #counts {
+            (counted(series.networks.len(), "network", "networks")) ", " (counted(series.tensors.len(), "tensor", "tensors")) ". " (shape)
+        }
         nav.section aria-label="Page" {
             a href="#networks" { "Networks" }
             a href="#histograms" { "Histograms" }
