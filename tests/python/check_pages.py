@@ -6,6 +6,7 @@ With TENGEN_SCREENS, a folder, it keeps screenshots.
 """
 
 import contextlib
+import itertools
 import re
 import subprocess
 import sys
@@ -189,6 +190,22 @@ def page_without_news_says_that_it_is_old(browser, server):
         expect(outage_on(page)).to_be_hidden()
 
 
+def page_that_was_slow_once_follows_as_often_as_others(browser, server):
+    paces = itertools.chain((60_000,), itertools.repeat(1000))
+
+    def made(route):
+        route.fulfill(content_type="text/html", body=re.sub(r"pause=\d+", f"pause={next(paces)}", route.fetch().text()))
+
+    def changed(route):
+        route.fulfill(content_type="text/event-stream", body="event: changed\ndata: 1\n\n")
+
+    with visitor(browser, server, "/runs/one/config") as page:
+        page.route("**/runs/one/openings", made)
+        page.route(re.compile(r"/events\?.*pause=60000$"), changed, times=1)
+        with page.expect_request(re.compile(r"/events\?.*pause=1000$")):
+            page.goto(f"{server.url}runs/one/openings")
+
+
 def game_pages(browser, server):
     """Addresses of a game of self-play and of a match game."""
     with visitor(browser, server, "/runs/one/games") as page:
@@ -279,6 +296,7 @@ def main():
             runs_are_compared(browser, server)
             page_has_aged_while_it_was_hidden(browser, server)
             page_without_news_says_that_it_is_old(browser, server)
+            page_that_was_slow_once_follows_as_often_as_others(browser, server)
             page_follows_another_server(browser, server, train)
             games = tables_are_opened_with_duckdb(browser, server)
             begin = time.monotonic()

@@ -91,6 +91,9 @@ function replace(old, part) {
   if (focused instanceof HTMLElement || focused instanceof SVGElement) focused.focus({ preventScroll: true });
 }
 
+/** The time between two events of a stream, in milliseconds. @param {string} address */
+const paceOf = address => Number(new URL(address, location.href).searchParams.get('pause'));
+
 /** Reads the page and replaces the parts that have changed. */
 async function read() {
   const response = await fetch(location.href, { headers: { accept: 'text/html' }, signal: AbortSignal.timeout(SILENCE) });
@@ -114,7 +117,12 @@ async function read() {
   }
   shown = parts;
   document.title = page.title;
-  document.body.dataset.events = page.body.dataset.events ?? '';
+  const address = document.body.dataset.events = page.body.dataset.events ?? '';
+  // A page that was made slowly at first, since its files were not in memory, does not keep that pace.
+  if (events && paceOf(address) < paceOf(events.url) / 2) {
+    leave();
+    listen();
+  }
 }
 
 /** Brings the page up to date: one reading at a time, and another one after an event or a failure meanwhile. */
