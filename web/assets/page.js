@@ -91,8 +91,8 @@ function replace(old, part) {
   if (focused instanceof HTMLElement || focused instanceof SVGElement) focused.focus({ preventScroll: true });
 }
 
-/** The time between two events of a stream, in milliseconds. @param {string} address */
-const paceOf = address => Number(new URL(address, location.href).searchParams.get('pause'));
+/** The time between two events of a stream, in milliseconds: the server sends no more than two a second. @param {string} address */
+const paceOf = address => Math.max(500, Number(new URL(address, location.href).searchParams.get('pause')));
 
 /** Reads the page and replaces the parts that have changed. */
 async function read() {
@@ -125,7 +125,7 @@ async function read() {
   }
 }
 
-/** Brings the page up to date: one reading at a time, and another one after an event or a failure meanwhile. */
+/** Brings the page up to date: one reading at a time, and another one after an event or a failure meanwhile. Then it listens. */
 async function refresh() {
   again = true;
   if (reading) return;
@@ -139,10 +139,13 @@ async function refresh() {
     } catch {
       again = failed = true;
       lost();
+      // Where each of six windows has a stream, the browser has no connection to read any of them.
+      leave();
       await new Promise(resolve => { setTimeout(resolve, PAUSE); });
     }
   }
   reading = false;
+  listen();
 }
 
 /** @type {EventSource | null} */
@@ -163,7 +166,7 @@ function heard() {
   silence = setTimeout(() => {
     lost();
     leave();
-    refresh().then(listen, listen);
+    refresh();
   }, SILENCE);
 }
 
@@ -176,12 +179,12 @@ function listen() {
   stream.addEventListener('changed', refresh);
   stream.addEventListener('open', () => { if (!failed) restored(); });
   for (const name of ['open', 'changed', 'alive']) stream.addEventListener(name, heard);
-  // After an outage the browser tries again by itself, but not after a refusal: the server has too many streams then.
+  // After an outage the browser tries again by itself, but not after a refusal: the server has too many streams then. Such a page is
+  // old only where it cannot be read either.
   stream.addEventListener('error', () => {
-    lost();
-    if (stream.readyState !== EventSource.CLOSED) return;
+    if (stream.readyState !== EventSource.CLOSED) return lost();
     leave();
-    setTimeout(() => refresh().then(listen, listen), PAUSE);
+    setTimeout(refresh, PAUSE);
   });
   heard();
 }
