@@ -190,6 +190,19 @@ def page_without_news_says_that_it_is_old(browser, server):
         expect(outage_on(page)).to_be_hidden()
 
 
+def page_whose_stream_is_refused_is_not_old_while_it_is_read(browser, server):
+    """The clocks of the page are set forward: the reading takes longer than an outage that is shown."""
+    with visitor(browser, server, "/runs/one", ("503",)) as page:
+        page.clock.install()
+        page.route(re.compile(r"/events\?"), lambda route: route.fulfill(status=503))
+        page.reload()
+        page.route("**/runs/one", lambda route: None)
+        with page.expect_request("**/runs/one"):
+            page.clock.fast_forward(11_000)
+        page.clock.fast_forward(20_000)
+        expect(outage_on(page)).to_be_hidden()
+
+
 def page_that_was_slow_once_follows_as_often_as_others(browser, server):
     paces = itertools.chain((60_000,), itertools.repeat(1000))
 
@@ -296,6 +309,7 @@ def main():
             runs_are_compared(browser, server)
             page_has_aged_while_it_was_hidden(browser, server)
             page_without_news_says_that_it_is_old(browser, server)
+            page_whose_stream_is_refused_is_not_old_while_it_is_read(browser, server)
             page_that_was_slow_once_follows_as_often_as_others(browser, server)
             page_follows_another_server(browser, server, train)
             games = tables_are_opened_with_duckdb(browser, server)
