@@ -3,6 +3,7 @@
 
 import { Board } from './board.js';
 import { byId, download, html, percent, placeTeller, setNumber, sgfFile } from './dom.js';
+import { isGame, shortened, textOf } from './files.js';
 import { GameTree, nameOf } from './game.js';
 import { Graph } from './graph.js';
 import { Link } from './link.js';
@@ -13,9 +14,6 @@ import { TreeView } from './tree.js';
 /** @typedef {import('./link.js').Loss} Loss */
 
 const KEPT = 'tengen-review';
-// Bytes of a file without the analysis of KaTrain, and with it.
-const MOST_TEXT = 1 << 20;
-const MOST_FILE = 1 << 24;
 const LISTED = 8;
 const LEAST_LOSS = 0.05;
 // Milliseconds from a change of the game until it is kept, so that several moves in a row are written once.
@@ -320,13 +318,11 @@ function forgetLosses() {
  * @param {boolean} [again] Whether it was open before: then it is analysed at once, from what is known.
  */
 function open(sgf, again = false) {
-  const isLarge = () => new TextEncoder().encode(sgf).length > MOST_TEXT;
-  // Nothing of KT (gzip in base64) is read, and it is most of a long game that was saved with its analysis.
-  if (isLarge()) sgf = sgf.replace(/([\];]\s*)(?:KTV?(?:\s*\[[A-Za-z0-9+/=.\s]*\])+\s*)+/g, '$1');
-  if (isLarge()) return say('Without the analysis of KaTrain the file is larger than 1 MiB, which is the limit.');
+  const short = shortened(sgf);
+  if (short === null) return say('Without the analysis of KaTrain the file is larger than 1 MiB, which is the limit.');
   // Files are read by several threads, so the one before could come last.
   opening();
-  opening = link.request({ open: { sgf } }, reply => {
+  opening = link.request({ open: { sgf: short } }, reply => {
     if (reply.error || !reply.tree) return say(`This file cannot be read: ${reply.error}.`);
     stopReview();
     const { players, ranks, date, rules, result } = reply.tree;
@@ -336,7 +332,7 @@ function open(sgf, again = false) {
     reply.tree.game.komi = komi;
     reply.tree.game.initialStones ??= [];
     tree = GameTree.of(reply.tree);
-    text = sgf;
+    text = short;
     clearTimeout(unkept);
     unkept = undefined;
     forgetLosses();
@@ -350,11 +346,6 @@ function open(sgf, again = false) {
     look();
     if (again) review();
   });
-}
-
-/** Whether a text looks like SGF. @param {string} text */
-function isGame(text) {
-  return /\(\s*;/.test(text);
 }
 
 /**
@@ -415,25 +406,8 @@ function saveOf(model) {
 /** @param {File | undefined | null} file */
 async function openFile(file) {
   if (!file) return;
-  if (file.size > MOST_FILE) return say('The file is larger than 16 MiB, which is the limit.');
-  const bytes = await file.arrayBuffer().catch(() => null);
-  // A folder, or a file that is gone.
-  if (bytes === null) return say(`${file.name} cannot be read.`);
-  open(decoded(bytes));
-}
-
-/** The text of a file: in UTF-8, the encoding that its CA names, or Latin-1. @param {ArrayBuffer} bytes */
-function decoded(bytes) {
-  const latin = new TextDecoder('latin1').decode(bytes);
-  const named = /\bCA\s*\[\s*([^\]\s]+)\s*\]/.exec(latin)?.[1];
-  for (const encoding of ['utf-8', named]) {
-    try {
-      return new TextDecoder(encoding, { fatal: true }).decode(bytes);
-    } catch {
-      // It is in another encoding, or the name is unknown.
-    }
-  }
-  return latin;
+  const read = await textOf(file).catch(error => say(error.message));
+  if (typeof read === 'string') open(read);
 }
 
 function changed() {

@@ -32,6 +32,7 @@ const ASSETS: &[Asset] = &[
     of_web!("board.js"),
     of_web!("clock.js"),
     of_web!("dom.js"),
+    of_web!("files.js"),
     of_web!("game.js"),
     of_web!("graph.js"),
     of_web!("link.js"),
