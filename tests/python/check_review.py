@@ -14,7 +14,7 @@ from pathlib import Path
 import duckdb
 from browser import PATIENCE, Server, accessible, chromium, screen, visitor
 from check_katrain import KaTrainSGF
-from check_play import cell
+from games import cell
 from playwright.sync_api import expect, sync_playwright
 
 GAME = (

@@ -12,7 +12,7 @@ import sys
 import urllib.request
 
 from browser import OUTAGE, PATIENCE, Server, chromium, free_address, visitor
-from check_play import cell, start_game, stones_are, wait_for_turn
+from games import cell, start_game, stones_are, wait_for_turn
 from playwright.sync_api import expect, sync_playwright
 
 GAME = "(;GM[1]FF[4]SZ[9]KM[7];B[ee];W[ce];B[dc];W[gc];B[gd];W[fd];B[fc];W[ge];B[hc];W[dd])"

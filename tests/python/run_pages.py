@@ -4,9 +4,9 @@ import re
 import tempfile
 from pathlib import Path
 
-import check_play
 import duckdb
 from browser import OUTAGE, Server, accessible, fits, screen, visitor
+from games import shared
 from playwright.sync_api import expect
 
 FORMATS = ("JSON", "CSV", "Parquet")
@@ -234,7 +234,7 @@ def visitors_sign_in_with_the_token(browser, command):
                 expect(page).to_have_url(re.compile(r"/sign-in\?to=%2Fplay$"))
             with visitor(browser, server, "/") as page:
                 expect(page).to_have_url(re.compile("/sign-in$"))
-                page.goto(server.url + check_play.shared(white=None).removeprefix("/"))
+                page.goto(server.url + shared(white=None).removeprefix("/"))
                 expect(page).to_have_url(re.compile(r"/sign-in\?to=%2Fplay#game="))
                 page.get_by_label("Token").fill(token.read_text().strip())
                 page.keyboard.press("Enter")

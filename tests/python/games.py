@@ -1,0 +1,59 @@
+"""Games on the pages for players: addresses, boards, and what visitors do."""
+
+import json
+import re
+import urllib.parse
+from pathlib import Path
+
+
+def cell(page, vertex):
+    return page.locator(f'#board [role="gridcell"][aria-label^="{vertex},"]')
+
+
+def stones(page):
+    return page.locator('#board [aria-label*=" stone"]').count()
+
+
+def stones_are(page, count):
+    page.wait_for_function(
+        "count => document.querySelectorAll('#board [aria-label*=\" stone\"]').length === count", arg=count
+    )
+
+
+def shared(size=9, moves=(), white="9x9-demo-1", **more):
+    """The path of a game that another visitor shared: Black is the visitor."""
+    game = {"size": size, "komi": 7, "moves": list(moves)}
+    saved = {"game": game, "models": {"B": None, "W": white}, "values": [], "visits": 16, **more}
+    return f"/play#game={urllib.parse.quote(json.dumps(saved))}"
+
+
+def start_game(page, **fields):
+    page.locator("summary", has_text="Board, komi").click()
+    for name, value in fields.items():
+        field = page.locator(f"#{name}")
+        if field.evaluate("field => field instanceof HTMLSelectElement"):
+            field.select_option(value)
+        else:
+            field.fill(value)
+    page.get_by_role("button", name="Start").click()
+    page.locator("summary", has_text="Board, komi").click()
+
+
+def wait_for_turn(page):
+    """Waits until the visitor is to play, or the game is over; whether it is over."""
+    over = re.compile("wins|draw")
+    page.wait_for_function(
+        "() => [...document.querySelectorAll('.turn')].some(turn => turn.textContent === 'to play')"
+        " || /wins|draw/.test(document.getElementById('status').textContent)"
+    )
+    return over.search(page.locator("#status").text_content()) is not None
+
+
+def moves_are(page, least):
+    page.wait_for_function("least => Number(document.querySelector('#graph input').value) >= least", arg=least)
+
+
+def saved_game(page):
+    with page.expect_download() as download:
+        page.locator("#save").click()
+    return Path(download.value.path()).read_text()
