@@ -14,7 +14,7 @@ import threading
 import urllib.parse
 
 from browser import OUTAGE, PATIENCE, Server, accessible, chromium, fits, screen, visitor
-from connections import DeadLine, FailingServer, SlowServer
+from connections import MOVES, SENT, DeadLine, FailingServer, SlowServer
 from games import cell, moves_are, saved_game, shared, start_game, stones, stones_are, wait_for_turn
 from playwright.sync_api import expect, sync_playwright
 
@@ -147,12 +147,9 @@ def file_stays_until_the_browser_has_read_it(browser, server):
         assert not page.evaluate("window.revoked === true"), "the file is gone when its download begins"
 
 
-# Keeps what the page sends to the server.
-SENT = """{
-  const { send } = WebSocket.prototype;
-  window.sent = [];
-  WebSocket.prototype.send = function (text) { window.sent.push(text); send.call(this, text); };
-}"""
+def requests_of_moves(page):
+    sent = [json.loads(text)["do"] for text in page.evaluate("() => sent")]
+    return [request["genmove"] for request in sent if "genmove" in request]
 
 
 def models_are_watched(browser, server):
@@ -172,13 +169,34 @@ def models_are_watched(browser, server):
         paused = int(page.locator("#graph input").input_value())
         page.locator("#pause").click()
         moves_are(page, paused + 2)
-        assert any("genmove" in text for text in page.evaluate("() => sent")), "requests of moves have another name"
+        # People wait for none of these moves, and no clock runs.
+        requests = requests_of_moves(page)
+        assert requests and not any(request["awaited"] for request in requests), requests
         expect(page.locator("#undo")).to_be_disabled()
         expect(page.locator("#resign")).to_be_disabled()
         # The score ends a game that is watched.
         page.locator("#score").click()
         expect(page.locator("#status")).to_have_text(re.compile("wins|draw"))
         expect(page.locator("#pause")).to_be_hidden()
+
+
+def models_with_clocks_pay_for_their_searches_alone(browser, server):
+    """The clocks of the page stand still, and are set forward."""
+    scripts = lambda page: page.add_init_script(SENT + MOVES)
+    with visitor(browser, server, "/play", prepare=scripts) as page:
+        assert not wait_for_turn(page)
+        page.clock.install(time=1_000)
+        page.clock.pause_at(10_000)
+        page.locator("#you").select_option("none")
+        # So many that the search reports before its move, which starts the clock.
+        start_game(page, visits="2000", clock="0,5,1")
+        expect(page.locator("html")).to_have_attribute("data-moves", "1")
+        # No other search interrupts one with a clock.
+        requests = requests_of_moves(page)
+        assert requests and all(request["awaited"] for request in requests), requests
+        # The move is shown after a pause, and in a hidden tab a minute later.
+        page.clock.fast_forward(60_000)
+        expect(page.locator("#status")).to_have_text(re.compile("^Black (plays|passes)"))
 
 
 def visits_have_a_maximum(browser, server):
@@ -491,6 +509,7 @@ def main():
             small_points_take_two_taps_where_clicks_have_no_pointer(browser, server)
             file_stays_until_the_browser_has_read_it(browser, server)
             models_are_watched(browser, server)
+            models_with_clocks_pay_for_their_searches_alone(browser, server)
             visits_have_a_maximum(browser, server)
             model_plays_on_against_a_handicap(browser, server)
             komi_counts(browser, server)

@@ -1,6 +1,23 @@
-"""Between a page for players and the server: connections that are slow, fail, or are dead."""
+"""Between a page for players and the server: connections that are slow, fail, or are dead, and scripts that note messages."""
 
 import json
+
+# Keeps what the page sends to the server.
+SENT = """{
+  const { send } = WebSocket.prototype;
+  window.sent = [];
+  WebSocket.prototype.send = function (text) { window.sent.push(text); send.call(this, text); };
+}"""
+# Counts the moves that the page has received, on the element of the whole page.
+MOVES = """{
+  const { parse } = JSON;
+  let moves = 0;
+  JSON.parse = (...text) => {
+    const read = parse(...text);
+    if (read?.move) document.documentElement.dataset.moves = `${++moves}`;
+    return read;
+  };
+}"""
 
 
 class SlowServer:

@@ -223,8 +223,10 @@ function genmove(player) {
   const node = tree.current;
   const began = performance.now();
   const seconds = clock.budget(player, tree.size);
+  // A clock does not stop while the search is interrupted for those of people.
+  const awaited = !isWatched() || saved.clock !== '';
   const search = {
-    game: tree.upTo(), model: saved.models[player], visits, seconds, resign: resigns ? RESIGN : null, awaited: !isWatched(), draw,
+    game: tree.upTo(), model: saved.models[player], visits, seconds, resign: resigns ? RESIGN : null, awaited, draw,
   };
   running.push(link.request({ genmove: search }, reply => {
     if (reply.error) {
@@ -240,6 +242,8 @@ function genmove(player) {
     if (reply.analysis) thinking = `thinking, ${reply.analysis.report.rootInfo.visits} visits`;
     const { move } = reply;
     if (!move) return showPlayers();
+    // Neither the pause below nor a timer that is late, as in a hidden tab, is time of the model.
+    clock.spend(player);
     const wait = isWatched() ? Math.max(0, WATCHED - (performance.now() - began)) : 0;
     const end = setTimeout(() => moved(player, move), wait);
     running.push(() => clearTimeout(end));

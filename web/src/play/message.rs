@@ -145,7 +145,8 @@ pub(crate) struct Genmove {
     /// The expected outcome below which the model resigns, from −1 to 0; without it, it never does.
     #[serde(default)]
     pub(crate) resign: Option<f32>,
-    /// Whether a person waits for the move; a game between models yields to people.
+    /// Whether the search is as urgent as those of people: one waits for the move, or a clock runs. Other games between models
+    /// yield to people.
     #[serde(default)]
     pub(crate) awaited: bool,
     /// Draws among good moves of the opening, so that games differ; without it the best move is played.

@@ -22,7 +22,7 @@ const PROGRESS: [Duration; 2] = [Duration::from_millis(30), Duration::from_milli
 const DRAWN: f32 = 0.25;
 /// The longest search of a move, in seconds.
 const LONGEST: f32 = 60.0;
-/// Of searches that people wait for: they interrupt others.
+/// Of searches that people wait for, or that a clock limits: they interrupt others.
 const AWAITED: i64 = 1;
 
 /// The search of a position.
