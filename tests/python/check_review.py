@@ -387,6 +387,23 @@ def lines_with_stones_put_on_the_board_say_so(browser, server):
         )
 
 
+def files_say_what_the_server_does_not_remember(browser):
+    server = Server([*sys.argv[1:], "--reports-mib", "0"])
+    try:
+        with visitor(browser, server, "/play/review") as page:
+            expect(page.locator("#status")).to_have_text(re.compile("0 moves"))
+            page.locator("#visits").fill("8")
+            opened(page, GAME, 12)
+            page.locator("#analyse").click()
+            expect(page.locator("#status")).to_have_text(re.compile("The game is analysed: 11 positions"))
+            with page.expect_download() as download:
+                page.locator("#save").click()
+            assert "SBKV[" not in Path(download.value.path()).read_text()
+            expect(page.locator("#status")).to_have_text(re.compile("^The file has the analysis of 0 of [0-9]+ analysed positions: "))
+    finally:
+        server.stop()
+
+
 def first_update(browser, server):
     """Milliseconds from a click to the first update of the analysis."""
     with visitor(browser, server, "/play/review") as page:
@@ -431,6 +448,7 @@ def main():
             moves_of_a_running_search_can_be_clicked(browser, server)
             analysis_continues_while_the_field_of_visits_is_empty(browser, server)
             focus_stays_on_a_step_that_can_be_made(browser, server)
+            files_say_what_the_server_does_not_remember(browser)
             reopened = game_is_reviewed_and_reopened(browser, server)
             updates = first_update(browser, server)
     finally:

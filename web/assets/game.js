@@ -216,25 +216,33 @@ export class GameTree {
     return { ...this.start, moves };
   }
 
+  /** All nodes that were not removed, each after its parent. */
+  order() {
+    const order = [];
+    const open = [0];
+    for (let node = open.pop(); node !== undefined; node = open.pop()) {
+      order.push(node);
+      open.push(...[...this.nodes[node].children].reverse());
+    }
+    return order;
+  }
+
   /**
    * All moves with their variations, each after its parent, as requests have them.
    * @returns {{parent?: number, played: Placed, comment?: string}[]}
    */
   moves() {
-    /** @type {Map<number | null, number>} */
+    const [, ...nodes] = this.order();
+    /** @type {Map<number, number>} */
     const places = new Map();
-    const moves = [];
-    const open = [...this.nodes[0].children].reverse();
-    for (let node = open.pop(); node !== undefined; node = open.pop()) {
-      const { parent, played, comment, children } = this.nodes[node];
-      const before = places.get(parent);
-      places.set(node, moves.length);
-      moves.push({
+    nodes.forEach((node, place) => places.set(node, place));
+    return nodes.map(node => {
+      const { parent, played, comment } = this.nodes[node];
+      const before = parent === null ? undefined : places.get(parent);
+      return {
         ...(before === undefined ? {} : { parent: before }), played: /** @type {Placed} */ (played), ...(comment ? { comment } : {}),
-      });
-      open.push(...[...children].reverse());
-    }
-    return moves;
+      };
+    });
   }
 
   /**

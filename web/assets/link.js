@@ -32,7 +32,7 @@
  * @property {Planes} [planes]
  * @property {Prediction} [prediction]
  * @property {Tree} [tree]
- * @property {string} [sgf]
+ * @property {{text: string, analysed: number}} [sgf] With the number of positions whose analysis it has.
  * @property {string} [error]
  */
 /** @typedef {(reply: Reply) => void} Listener */

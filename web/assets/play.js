@@ -527,7 +527,7 @@ buttons.resume.addEventListener('click', () => {
 });
 buttons.save.addEventListener('click', () => {
   const save = { game: tree.upTo(), model: null, visits: saved.visits, ...described() };
-  link.request({ save }, reply => (reply.sgf ? download('game.sgf', sgfFile(reply.sgf)) : failed(reply.error ?? 'no file')));
+  link.request({ save }, reply => (reply.sgf ? download('game.sgf', sgfFile(reply.sgf.text)) : failed(reply.error ?? 'no file')));
 });
 buttons.share.addEventListener('click', async () => {
   keep();

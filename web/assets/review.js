@@ -393,7 +393,7 @@ function write() {
   const own = tree;
   writing = link.request({ save: saveOf(null) }, reply => {
     if (tree !== own || !reply.sgf) return;
-    text = reply.sgf;
+    text = reply.sgf.text;
     keep(true);
   });
 }
@@ -451,7 +451,15 @@ button('analyse').addEventListener('click', review);
 button('stop').addEventListener('click', stopReview);
 button('save').addEventListener('click', () => {
   const [model] = models();
-  link.request({ save: saveOf(model) }, reply => (reply.sgf ? download('review.sgf', sgfFile(reply.sgf)) : say(reply.error ?? 'no file')));
+  // The server writes the analysis that it remembers, which may be less than the page shows.
+  const shown = tree.order().map(node => tree.nodes[node].reports[0]).filter(report => report && !report.isDuringSearch).length;
+  link.request({ save: saveOf(model) }, ({ sgf, error }) => {
+    if (!sgf) return say(error ?? 'no file');
+    download('review.sgf', sgfFile(sgf.text));
+    if (sgf.analysed >= shown) return;
+    const positions = `${sgf.analysed} of ${shown} analysed positions`;
+    say(`The file has the analysis of ${positions}: the server remembers no others (--reports-mib). Analyse the game and save it again.`);
+  });
 });
 button('empty').addEventListener('click', () => {
   const choice = pickers[0]?.choice;

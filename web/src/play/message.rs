@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 pub(crate) use reply::{
     AnalysisMessage, Content, LossMessage, MoveMessage, NodeMessage, PlaneMessage, PlanesMessage, PositionMessage,
-    PredictionMessage, Reply, ScoreMessage, TreeMessage,
+    PredictionMessage, Reply, ScoreMessage, SgfMessage, TreeMessage,
 };
 
 /// Bytes of a message.

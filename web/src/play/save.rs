@@ -4,7 +4,7 @@ use analysis::{Annotation, Report, annotated, annotated_tree};
 use go::sgf::{Application, Branch, Outcome, Player, Record, Turn};
 use go::{Game, Mark, Move, Size, Stones};
 
-use super::message::{Content, GameMessage, Save, SavedMove};
+use super::message::{Content, GameMessage, Save, SavedMove, SgfMessage};
 use super::position::Played;
 use super::reports::ReportKey;
 use super::state::Play;
@@ -14,7 +14,7 @@ const LONGEST_NAME: usize = 100;
 /// Nodes with analysis, each of which takes some kilobytes.
 const MOST_REPORTS: usize = 2_001;
 
-/// A game as SGF: its line, or its whole tree.
+/// A game as SGF: its line, or its whole tree, with the reports that are still in memory.
 pub(super) fn save(play: &Play, request: &Save) -> Result<Content, String> {
     let Played { game, komi } = request.game.replay()?;
     let record = described(request)?;
@@ -23,10 +23,10 @@ pub(super) fn save(play: &Play, request: &Save) -> Result<Content, String> {
         play.reports.get(&key).as_deref().cloned()
     };
     let model = request.model.as_deref().unwrap_or_default();
-    Ok(Content::Sgf(match &request.tree {
+    let (text, reports) = match &request.tree {
         None => {
             let reports: Vec<Option<Report>> = (0..=game.turn()).map(|turn| known(&game, turn)).collect();
-            annotated(&record, &Annotation { model, reports: &reports })
+            (annotated(&record, &Annotation { model, reports: &reports }), reports)
         }
         Some(tree) => {
             let moves = branches(game.size(), tree)?;
@@ -37,9 +37,10 @@ pub(super) fn save(play: &Play, request: &Save) -> Result<Content, String> {
                     reports[index + 1] = known(game, game.turn());
                 }
             })?;
-            annotated_tree(&record, &moves, &Annotation { model, reports: &reports })
+            (annotated_tree(&record, &moves, &Annotation { model, reports: &reports }), reports)
         }
-    }))
+    };
+    Ok(Content::Sgf(SgfMessage { text, analysed: reports.iter().flatten().count() }))
 }
 
 /// The record of the game with what the request says of it.

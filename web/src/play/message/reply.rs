@@ -41,8 +41,8 @@ pub(crate) enum Content {
     Prediction(PredictionMessage),
     /// An SGF file as a tree.
     Tree(TreeMessage),
-    /// The text of an SGF file.
-    Sgf(String),
+    /// An SGF file.
+    Sgf(SgfMessage),
     /// The request failed.
     Error(String),
 }
@@ -181,6 +181,16 @@ pub(crate) struct NodeMessage {
     /// Comment on it.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub(crate) comment: String,
+}
+
+/// An SGF file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct SgfMessage {
+    /// Its text.
+    pub(crate) text: String,
+    /// Positions whose analysis it has.
+    pub(crate) analysed: usize,
 }
 
 fn shared<S: Serializer>(report: &Arc<Report>, serializer: S) -> Result<S::Ok, S::Error> {

@@ -188,11 +188,28 @@ fn review_has_all_positions_and_then_the_losses() {
     }
     let save = json!({ "save": { "game": game(5, &moves), "model": "uniform", "visits": 10, "black": "a]b", "result": "W+R" } });
     let replies = page.request(2, &save, &["sgf"]);
-    let sgf = replies[0]["sgf"].as_str().expect("a file");
+    let sgf = replies[0]["sgf"]["text"].as_str().expect("a file");
     assert!(
         sgf.contains("PB[a\\]b]") && sgf.contains("RE[W+R]") && sgf.contains("KT[") && sgf.contains("SBKV["),
         "{sgf}"
     );
+}
+
+#[test]
+fn file_says_how_many_positions_have_an_analysis_in_memory() {
+    let line = json!({ "game": game(5, &[("B", "C3")]), "model": "uniform", "visits": 10 });
+    let tree = json!({ "game": game(5, &[]), "tree": [{ "played": ["B", "C3"] }], "model": "uniform", "visits": 10 });
+    for (mib, analysed) in [("64", 1), ("0", 0)] {
+        let play = play(&["--reports-mib", mib]);
+        let mut page = Page::new(&play, 1);
+        page.request(1, &analyze(5, 10), &["analysis"]);
+        for save in [&line, &tree] {
+            let replies = page.request(2, &json!({ "save": save }), &["sgf"]);
+            let file = &replies[0]["sgf"];
+            let values = file["text"].as_str().expect("a file").matches("SBKV[").count();
+            assert_eq!((&file["analysed"], values), (&json!(analysed), analysed), "{mib} MiB: {file}");
+        }
+    }
 }
 
 #[test]
