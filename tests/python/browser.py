@@ -81,6 +81,12 @@ def visitor(browser, server, path, expected=SOCKET, prepare=None, **options):
     assert not unexpected, unexpected
 
 
+def stopped(page):
+    """Stops the clocks of a page, so that they only run when they are set forward."""
+    page.clock.install(time=1_000)
+    page.clock.pause_at(10_000)
+
+
 def views(page):
     """Shows a page at each width, in light and dark; yields a name of the view."""
     before = page.viewport_size

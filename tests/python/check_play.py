@@ -13,7 +13,7 @@ import sys
 import threading
 import urllib.parse
 
-from browser import OUTAGE, PATIENCE, Server, accessible, chromium, fits, screen, visitor
+from browser import OUTAGE, PATIENCE, Server, accessible, chromium, fits, screen, stopped, visitor
 from connections import MOVES, SENT, DeadLine, FailingServer, SlowServer
 from games import cell, moves_are, saved_game, shared, start_game, stones, stones_are, wait_for_turn
 from playwright.sync_api import expect, sync_playwright
@@ -185,8 +185,7 @@ def models_with_clocks_pay_for_their_searches_alone(browser, server):
     scripts = lambda page: page.add_init_script(SENT + MOVES)
     with visitor(browser, server, "/play", prepare=scripts) as page:
         assert not wait_for_turn(page)
-        page.clock.install(time=1_000)
-        page.clock.pause_at(10_000)
+        stopped(page)
         page.locator("#you").select_option("none")
         # So many that the search reports before its move, which starts the clock.
         start_game(page, visits="2000", clock="0,5,1")

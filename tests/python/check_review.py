@@ -12,7 +12,7 @@ import time
 from pathlib import Path
 
 import duckdb
-from browser import PATIENCE, Server, accessible, chromium, screen, visitor
+from browser import PATIENCE, SOCKET, Server, accessible, chromium, screen, stopped, visitor
 from check_katrain import KaTrainSGF
 from games import cell
 from playwright.sync_api import expect, sync_playwright
@@ -269,6 +269,22 @@ def dropped_files_are_opened(browser, server):
         expect(page.locator("#players")).to_contain_text("Shiro")
 
 
+def files_that_come_before_the_models_are_opened(browser, server):
+    """The list of models cannot be read at first. The clocks of the page stand still, and are set forward."""
+
+    def prepare(page):
+        stopped(page)
+        page.route("**/play/models", lambda route: route.fulfill(status=502), times=1)
+
+    with visitor(browser, server, "/play/review", ("502", *SOCKET), prepare) as page:
+        expect(page.locator("#status")).to_have_text(re.compile("502.*; next attempt in 10 seconds$"))
+        page.locator("#file").set_input_files({"name": "game.sgf", "mimeType": "text/plain", "buffer": GAME.encode()})
+        expect(page.locator("#status")).to_have_text("The game is opened when the list of models is there.")
+        page.clock.fast_forward(10_000)
+        expect(page.locator("#status")).to_have_text(re.compile("^12 moves"))
+        expect(page.locator("#players")).to_contain_text("Shiro")
+
+
 def files_are_read_in_the_encoding_that_they_name(browser, server):
     """In Shift_JIS the last byte of the name is that of a backslash."""
     text = GAME.replace("FF[4]", "FF[4]CA[Shift_JIS]").replace("Shiro", "可能")
@@ -439,6 +455,7 @@ def main():
             files_that_are_too_large_are_refused(browser, server)
             analysis_of_katrain_does_not_count_as_the_size_of_a_file(browser, server)
             dropped_files_are_opened(browser, server)
+            files_that_come_before_the_models_are_opened(browser, server)
             files_are_read_in_the_encoding_that_they_name(browser, server)
             places_in_the_queue_are_shown(browser, server)
             lines_with_stones_put_on_the_board_say_so(browser, server)

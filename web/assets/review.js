@@ -43,6 +43,10 @@ let looking = [];
 let reviewing = [];
 /** @type {() => void} What stops the opening of a game. */
 let opening = () => {};
+/** Whether models are known and the game of before was looked for: games are opened only then. */
+let isReady = false;
+/** @type {string | null} A game that came before that. */
+let early = null;
 /** @type {number | undefined} The timer of a game that has changed. */
 let unkept;
 /** @type {() => void} What stops the writing of a game that has changed. */
@@ -320,6 +324,10 @@ function forgetLosses() {
 function open(sgf, again = false) {
   const short = shortened(sgf);
   if (short === null) return say('Without the analysis of KaTrain the file is larger than 1 MiB, which is the limit.');
+  if (!isReady) {
+    early = short;
+    return say('The game is opened when the list of models is there.');
+  }
   // Files are read by several threads, so the one before could come last.
   opening();
   opening = link.request({ open: { sgf: short } }, reply => {
@@ -411,6 +419,8 @@ async function openFile(file) {
 }
 
 function changed() {
+  // What is chosen until then may be replaced by what the game was analysed with.
+  if (!isReady) return;
   tree.nodes.forEach(node => {
     node.reports = [];
     node.prediction = null;
@@ -555,7 +565,9 @@ async function start() {
   if (earlier && 'second' in earlier && earlier.second) pickers[1].model = earlier.second;
   if (earlier && 'visits' in earlier && earlier.visits) setNumber(fields.visits, earlier.visits);
   visits = fields.visits.valueAsNumber;
-  if (earlier?.sgf) open(earlier.sgf, earlier.again);
+  isReady = true;
+  if (early !== null) open(early);
+  else if (earlier?.sgf) open(earlier.sgf, earlier.again);
   else button('empty').click();
 }
 
