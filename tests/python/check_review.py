@@ -24,6 +24,9 @@ GAME = (
 )
 SETUP = "(;GM[1]FF[4]SZ[9]KM[7]AB[cc];W[ee](;B[gg];W[gc])(;AB[dd]AE[cc];W[dc]))"
 LATE_SETUP = "(;GM[1]FF[4]SZ[9]KM[7]AB[cc];W[ee];B[gg];AB[dd]AE[cc];W[dc])"
+# The game of the address below. Its pattern does not match the page, whose address has it in the query.
+LINKED = re.compile(r"/play/linked\.sgf$")
+BY_LINK = "/play/review?sgf=linked.sgf"
 TABS = 80  # stops on the way to the tree of variations, at most
 
 
@@ -333,15 +336,12 @@ def moves_that_were_added_or_removed_outlive_a_reload(browser, server):
 
 def moves_that_were_added_to_a_linked_game_outlive_a_reload(browser, server):
     """The address of the page names the game without them."""
-    linked = re.compile(r"/play/linked\.sgf$")
-    with visitor(
-        browser, server, "/play/review?sgf=linked.sgf", prepare=lambda page: page.route(linked, lambda route: route.fulfill(body=GAME))
-    ) as page:
+    with visitor(browser, server, BY_LINK, prepare=lambda page: page.route(LINKED, lambda route: route.fulfill(body=GAME))) as page:
         nodes = page.locator("#tree .node")
         expect(nodes).to_have_count(13)
         page.reload()
         expect(nodes).to_have_count(13)
-        expect(page).to_have_url(f"{server.url}play/review?sgf=linked.sgf")
+        expect(page).to_have_url(server.url.rstrip("/") + BY_LINK)
         page.locator("#last").click()
         cell(page, "A1").click()
         expect(nodes).to_have_count(14)
@@ -349,6 +349,26 @@ def moves_that_were_added_to_a_linked_game_outlive_a_reload(browser, server):
         expect(page).to_have_url(f"{server.url}play/review")
         page.reload()
         expect(nodes).to_have_count(14)
+
+
+def files_are_analysed_after_an_address_that_cannot_be_read(browser, server):
+    def prepare(page):
+        page.route(LINKED, lambda route: route.fulfill(body=GAME))
+        page.route(LINKED, lambda route: route.fulfill(status=503), times=2)
+
+    with visitor(browser, server, BY_LINK, ("503", *SOCKET), prepare) as page:
+        rows, nodes = page.locator("#candidates tbody tr"), page.locator("#tree .node")
+        expect(page.locator("#status")).to_have_text(re.compile("the game could not be read: 503"))
+        expect(rows.first).to_be_visible()
+        expect(nodes).to_have_count(1)
+        page.locator("#file").set_input_files({"name": "game.sgf", "mimeType": "text/plain", "buffer": SETUP.encode()})
+        expect(page.locator("#status")).to_have_text(re.compile("^3 moves"))
+        expect(rows.first).to_be_visible()
+        # An address that could not be read is requested again.
+        page.goto(server.url.rstrip("/") + BY_LINK)
+        expect(page.locator("#status")).to_have_text(re.compile("the game could not be read: 503"))
+        page.reload()
+        expect(nodes).to_have_count(13)
 
 
 class BusyServer:
@@ -457,6 +477,7 @@ def main():
             dropped_files_are_opened(browser, server)
             files_that_come_before_the_models_are_opened(browser, server)
             files_are_read_in_the_encoding_that_they_name(browser, server)
+            files_are_analysed_after_an_address_that_cannot_be_read(browser, server)
             places_in_the_queue_are_shown(browser, server)
             lines_with_stones_put_on_the_board_say_so(browser, server)
             tree_is_used_by_keys_alone(browser, server)

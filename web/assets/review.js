@@ -374,6 +374,8 @@ function suitModels(size) {
 
 /** Keeps the game. @param {boolean} [differs] Whether it is another than that of the address. */
 function keep(differs = false) {
+  // The game of an address that could not be read replaces no other one.
+  if (text === null) return;
   const [model, second] = models();
   const kept = JSON.stringify({ sgf: text, model, second, visits });
   try {
@@ -560,15 +562,34 @@ async function start() {
     new ModelPicker(byId(id, HTMLDivElement), { label, choices: all, none, onChange: changed });
   pickers = [picker('model', 'Model', false), picker('second', 'Compare with', true)];
   setNumber(fields.visits, Math.max(200, pickers[0].choice?.visits ?? 0));
-  const earlier = await linked() ?? found();
+  visits = fields.visits.valueAsNumber;
+  let fault = '';
+  const named = await linked().catch(error => {
+    fault = `${error}`;
+    return null;
+  });
+  const earlier = named ?? (fault === '' ? found() : null);
   if (earlier?.model) pickers[0].model = earlier.model;
   if (earlier && 'second' in earlier && earlier.second) pickers[1].model = earlier.second;
-  if (earlier && 'visits' in earlier && earlier.visits) setNumber(fields.visits, earlier.visits);
-  visits = fields.visits.valueAsNumber;
+  if (earlier && 'visits' in earlier && earlier.visits) {
+    setNumber(fields.visits, earlier.visits);
+    visits = fields.visits.valueAsNumber;
+  }
   isReady = true;
   if (early !== null) open(early);
   else if (earlier?.sgf) open(earlier.sgf, earlier.again);
-  else button('empty').click();
+  else if (fault === '') button('empty').click();
+  else beginEmpty(fault);
+}
+
+/** Shows an empty board, and why. It is kept from its first move on, so a reload requests the game again. @param {string} fault */
+function beginEmpty(fault) {
+  const { choice } = pickers[0];
+  tree = new GameTree({ size: choice?.size ?? 19, komi: choice?.komi ?? 7, initialStones: [], initialPlayer: 'B', moves: [] });
+  treeView.show(tree);
+  offerOwnership();
+  say(fault);
+  look();
 }
 
 start().catch(error => say(`${error}`));
