@@ -6,6 +6,7 @@ import { byId, download, html, percent, placeTeller, setNumber, sgfFile } from '
 import { isGame, shortened, textOf } from './files.js';
 import { GameTree, nameOf } from './game.js';
 import { Graph } from './graph.js';
+import { found, keepGame, linked } from './kept.js';
 import { Link } from './link.js';
 import { CandidateTable, ModelPicker, choices, heatOf, leadOf, marksOf, showPlanes } from './panels.js';
 import { TreeView } from './tree.js';
@@ -13,7 +14,6 @@ import { TreeView } from './tree.js';
 /** @typedef {import('./link.js').Report} Report */
 /** @typedef {import('./link.js').Loss} Loss */
 
-const KEPT = 'tengen-review';
 const LISTED = 8;
 const LEAST_LOSS = 0.05;
 // Milliseconds from a change of the game until it is kept, so that several moves in a row are written once.
@@ -377,15 +377,7 @@ function keep(differs = false) {
   // The game of an address that could not be read replaces no other one.
   if (text === null) return;
   const [model, second] = models();
-  const kept = JSON.stringify({ sgf: text, model, second, visits });
-  try {
-    sessionStorage.setItem(KEPT, kept);  // a reload resumes the game of its own tab
-    // Otherwise a reload would open the game of the address, and keep that one.
-    if (differs && location.search !== '') history.replaceState(null, '', location.pathname);
-    localStorage.setItem(KEPT, kept);
-  } catch {
-    // The browser keeps less than the file has.
-  }
+  keepGame({ sgf: text, model, second, visits }, differs);
 }
 
 /** Keeps the game soon, after a move was added or removed. */
@@ -520,41 +512,10 @@ document.addEventListener('keydown', event => {
   step(by);
 });
 
-/**
- * The game of the address, which was played on this server, or else the last one.
- * @returns {{sgf: string | null, model?: string | null, second?: string | null, visits?: number, again?: boolean} | null}
- */
-function found() {
-  const hash = /^#game=(.*)$/.exec(location.hash);
-  // Otherwise a reload would open the game as it was then, without the moves since.
-  if (hash) history.replaceState(null, '', location.pathname + location.search);
-  const kept = () => sessionStorage.getItem(KEPT) ?? localStorage.getItem(KEPT);
-  for (const read of [() => hash && decodeURIComponent(hash[1]), kept]) {
-    try {
-      const game = JSON.parse(read() ?? 'null');
-      if (game && 'sgf' in game) return { ...game, again: true };
-    } catch {
-      // It is not readable.
-    }
-  }
-  return null;
-}
-
 // An address that is opened in a tab with this page differs from its own after the # alone, so that the browser loads nothing.
 addEventListener('hashchange', () => {
   if (location.hash.startsWith('#game=')) location.reload();
 });
-
-/** A game of this server, such as one of a run. */
-async function linked() {
-  const address = new URLSearchParams(location.search).get('sgf');
-  if (!address) return null;
-  const url = new URL(address, location.href);
-  if (url.origin !== location.origin) return null;
-  const reply = await fetch(url);
-  if (!reply.ok) throw new Error(`the game could not be read: ${reply.status} ${reply.statusText}`);
-  return { sgf: await reply.text(), model: new URLSearchParams(location.search).get('model'), again: true };
-}
 
 async function start() {
   const all = await choices();
@@ -570,14 +531,14 @@ async function start() {
   });
   const earlier = named ?? (fault === '' ? found() : null);
   if (earlier?.model) pickers[0].model = earlier.model;
-  if (earlier && 'second' in earlier && earlier.second) pickers[1].model = earlier.second;
-  if (earlier && 'visits' in earlier && earlier.visits) {
+  if (earlier?.second) pickers[1].model = earlier.second;
+  if (earlier?.visits) {
     setNumber(fields.visits, earlier.visits);
     visits = fields.visits.valueAsNumber;
   }
   isReady = true;
   if (early !== null) open(early);
-  else if (earlier?.sgf) open(earlier.sgf, earlier.again);
+  else if (earlier?.sgf) open(earlier.sgf, true);
   else if (fault === '') button('empty').click();
   else beginEmpty(fault);
 }

@@ -35,6 +35,7 @@ const ASSETS: &[Asset] = &[
     of_web!("files.js"),
     of_web!("game.js"),
     of_web!("graph.js"),
+    of_web!("kept.js"),
     of_web!("link.js"),
     of_web!("panels.js"),
     of_web!("play.js"),
