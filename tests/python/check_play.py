@@ -298,7 +298,7 @@ def game_that_is_over_without_a_pass_is_played_on(browser, server):
 
 def moves_that_failed_are_requested_again(browser, server):
     """The clocks of the page are set forward: no second is waited for."""
-    with visitor(browser, server, "/play", prepare=FailingServer) as page:
+    with visitor(browser, server, "/play", prepare=lambda page: FailingServer(page, "genmove")) as page:
         assert not wait_for_turn(page)
         page.clock.install()
         cell(page, "E5").click()

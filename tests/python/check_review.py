@@ -14,6 +14,7 @@ from pathlib import Path
 import duckdb
 from browser import PATIENCE, SOCKET, Server, accessible, chromium, screen, stopped, visitor
 from check_katrain import KaTrainSGF
+from connections import FailingServer
 from games import cell
 from playwright.sync_api import expect, sync_playwright
 
@@ -334,6 +335,30 @@ def moves_that_were_added_or_removed_outlive_a_reload(browser, server):
         expect(nodes).to_have_count(3)  # a tab has its own game
 
 
+def moves_that_are_not_kept_are_written_again(browser, server):
+    """The clocks of the page stand still, and are set forward."""
+    with visitor(browser, server, "/play/review", prepare=lambda page: FailingServer(page, "save")) as page:
+        expect(page.locator("#status")).to_have_text(re.compile("0 moves"))
+        stopped(page)
+        cell(page, "E5").click()
+        expect(page.locator("#tree .node")).to_have_count(2)
+        page.clock.fast_forward(1_000)
+        expect(page.locator("#status")).to_have_text("The last moves are not kept: too many requests.")
+        page.clock.fast_forward(10_000)
+        expect(page.locator("#status")).to_have_text("All moves are kept.")
+        kept(page, 1)
+
+
+def planes_of_another_position_disappear(browser, server):
+    with visitor(browser, server, "/play/review", prepare=lambda page: FailingServer(page, "planes", 2)) as page:
+        expect(page.locator("#status")).to_have_text(re.compile("0 moves"))
+        page.locator("#planes-card summary").click()
+        expect(page.locator("#planes canvas").first).to_be_visible()
+        cell(page, "E5").click()
+        expect(page.locator("#status")).to_have_text("9x9-demo-1: too many requests")
+        expect(page.locator("#planes canvas")).to_have_count(0)
+
+
 def moves_that_were_added_to_a_linked_game_outlive_a_reload(browser, server):
     """The address of the page names the game without them."""
     with visitor(browser, server, BY_LINK, prepare=lambda page: page.route(LINKED, lambda route: route.fulfill(body=GAME))) as page:
@@ -482,6 +507,8 @@ def main():
             lines_with_stones_put_on_the_board_say_so(browser, server)
             tree_is_used_by_keys_alone(browser, server)
             moves_that_were_added_or_removed_outlive_a_reload(browser, server)
+            moves_that_are_not_kept_are_written_again(browser, server)
+            planes_of_another_position_disappear(browser, server)
             moves_that_were_added_to_a_linked_game_outlive_a_reload(browser, server)
             moves_of_a_running_search_can_be_clicked(browser, server)
             analysis_continues_while_the_field_of_visits_is_empty(browser, server)

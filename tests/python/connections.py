@@ -40,10 +40,10 @@ class SlowServer:
 
 
 class FailingServer:
-    """Between a page and the server: the first request of a move fails."""
+    """Between a page and the server: a request of a kind fails, the first or a later one."""
 
-    def __init__(self, page):
-        self.has_failed = False
+    def __init__(self, page, kind, number=1):
+        self.kind, self.remaining = kind, number
         page.route_web_socket("**/play/socket?*", self.connect)
 
     def connect(self, page):
@@ -51,8 +51,8 @@ class FailingServer:
 
         def request(text):
             message = json.loads(text)
-            if "genmove" in message["do"] and not self.has_failed:
-                self.has_failed = True
+            self.remaining -= self.kind in message["do"]
+            if self.kind in message["do"] and self.remaining == 0:
                 page.send(json.dumps({"id": message["id"], "error": "too many requests"}))
             else:
                 server.send(text)

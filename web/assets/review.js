@@ -18,6 +18,8 @@ const LISTED = 8;
 const LEAST_LOSS = 0.05;
 // Milliseconds from a change of the game until it is kept, so that several moves in a row are written once.
 const PAUSE = 1000;
+// Milliseconds until a game that could not be kept is written again; twice as long after each attempt.
+const AGAIN = 10_000;
 
 const status = byId('status', HTMLParagraphElement);
 const button = (/** @type {string} */ id) => byId(id, HTMLButtonElement);
@@ -51,6 +53,8 @@ let early = null;
 let unkept;
 /** @type {() => void} What stops the writing of a game that has changed. */
 let writing = () => {};
+/** Attempts to write it that failed, since the last one that did not. */
+let failures = 0;
 /** @type {ModelPicker[]} */
 let pickers = [];
 /** Visits of a search: those of the field, or of before while it has no valid number. */
@@ -201,7 +205,11 @@ function planes() {
   if (!model) return;
   const size = tree.size;
   looking.push(link.request({ planes: { game: tree.upTo(), model } }, reply => {
-    if (reply.planes) showPlanes(byId('planes', HTMLDivElement), reply.planes, size);
+    const host = byId('planes', HTMLDivElement);
+    if (reply.planes) return showPlanes(host, reply.planes, size);
+    // Those of another position.
+    host.replaceChildren();
+    say(`${model}: ${reply.error}`);
   }));
 }
 
@@ -343,6 +351,7 @@ function open(sgf, again = false) {
     text = short;
     clearTimeout(unkept);
     unkept = undefined;
+    failures = 0;
     forgetLosses();
     const [black, white] = players.map((name, index) => `${name} ${ranks[index]}`.trim() || ['Black', 'White'][index]);
     byId('players', HTMLParagraphElement).textContent =
@@ -394,7 +403,14 @@ function write() {
   writing();
   const own = tree;
   writing = link.request({ save: saveOf(null) }, reply => {
-    if (tree !== own || !reply.sgf) return;
+    if (tree !== own) return;
+    if (!reply.sgf) {
+      say(`The last moves are not kept: ${reply.error}.`);
+      unkept ??= setTimeout(write, AGAIN * 2 ** failures++);
+      return;
+    }
+    if (failures > 0) say('All moves are kept.');
+    failures = 0;
     text = reply.sgf.text;
     keep(true);
   });
