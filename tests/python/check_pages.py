@@ -325,6 +325,7 @@ def main():
             run_pages.matches_and_games_are_filtered(browser, server)
             run_pages.plots_are_zoomed(browser, server)
             run_pages.other_games_are_watched_while_the_page_is_paused(browser, server)
+            run_pages.run_without_a_model_is_watched(browser, command)
             run_pages.visitors_sign_in_with_the_token(browser, command)
         finally:
             server.stop()

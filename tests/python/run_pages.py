@@ -1,11 +1,12 @@
 """What visitors do on pages of runs: sort, filter, zoom, sign in, read without scripts, and take data along."""
 
 import re
+import shutil
 import tempfile
 from pathlib import Path
 
 import duckdb
-from browser import OUTAGE, Server, accessible, fits, screen, visitor
+from browser import OUTAGE, Server, accessible, fits, screen, stopped, visitor
 from games import shared
 from playwright.sync_api import expect
 
@@ -151,6 +152,28 @@ def other_games_are_watched_while_the_page_is_paused(browser, server):
         assert status.text_content() == paused, "another game begins while the page is paused"
         page.locator("#pause").click()
         expect(status).not_to_have_text(paused)
+
+
+def run_without_a_model_is_watched(browser, command):
+    """The store has no run at first. The clocks of the page stand still, and are set forward."""
+    store = Path(command[command.index("--store") + 1])
+    Path(store, "young").mkdir()
+    shutil.copy(Path(store, "one", "run.toml"), Path(store, "young"))
+
+    def prepare(page):
+        stopped(page)
+        page.route("**/play/runs", lambda route: route.fulfill(json=[]), times=1)
+
+    server = Server([*command, "serve"])
+    try:
+        with visitor(browser, server, "/play/watch?run=young", prepare=prepare) as page:
+            expect(page.locator("#status")).to_have_text("The store has no runs yet.")
+            page.clock.fast_forward(10_000)
+            expect(page.locator("#run")).to_have_value("young")
+            expect(page.locator("#run option")).to_have_text(["one", "three", "two", "young"])
+            expect(page.locator("#status")).to_have_text("This run has no such games yet.")
+    finally:
+        server.stop()
 
 
 def pages_are_whole_without_scripts(browser, server, pages):

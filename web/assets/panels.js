@@ -20,31 +20,50 @@ import { nameOf, vertexOf } from './game.js';
 const MOST_MARKS = 8;
 const MOST_COMPARED = 4;
 
-// Milliseconds until a list of models that could not be read is requested again.
+// Milliseconds until a list that could not be read, or is empty, is requested again.
 const PAUSE = 10_000;
 
 /**
- * The models that can be chosen. A page can do nothing without them, so it says why there are none and requests them again.
+ * The models that can be chosen.
  * @returns {Promise<Choice[]>}
  */
-export async function choices() {
+export function choices() {
+  return listed('models');
+}
+
+/**
+ * The names of the runs that can be watched.
+ * @returns {Promise<string[]>}
+ */
+export function watchable() {
+  return listed('runs');
+}
+
+/**
+ * A list of the server. A page can do nothing without it, so it says why there is none and requests it again.
+ * @param {'models' | 'runs'} what
+ */
+async function listed(what) {
   const status = byId('status', HTMLElement);
-  for (let hasFailed = false; ; hasFailed = true) {
+  for (let isFirst = true; ; isFirst = false) {
     try {
-      const all = await listed();
-      if (hasFailed) status.textContent = '';
-      return all;
+      const all = await read(what);
+      if (all.length > 0) {
+        if (!isFirst) status.textContent = '';
+        return all;
+      }
+      status.textContent = `The store has no ${what} yet.`;
     } catch (error) {
       status.textContent = `${error}; next attempt in ${PAUSE / 1000} seconds`;
-      await new Promise(resolve => { setTimeout(resolve, PAUSE); });
     }
+    await new Promise(resolve => { setTimeout(resolve, PAUSE); });
   }
 }
 
-/** @returns {Promise<Choice[]>} */
-async function listed() {
-  const reply = await fetch('/play/models');
-  if (!reply.ok) throw new Error(`the list of models could not be read: ${reply.status} ${reply.statusText}`);
+/** @param {'models' | 'runs'} what */
+async function read(what) {
+  const reply = await fetch(`/play/${what}`);
+  if (!reply.ok) throw new Error(`the list of ${what} could not be read: ${reply.status} ${reply.statusText}`);
   return reply.json();
 }
 

@@ -5,7 +5,7 @@ import { Board } from './board.js';
 import { byId, html } from './dom.js';
 import { GameTree, nameOf } from './game.js';
 import { Link } from './link.js';
-import { choices } from './panels.js';
+import { watchable } from './panels.js';
 
 // Milliseconds between looks for newer games, when all were shown.
 const LOOK = 5000;
@@ -121,10 +121,9 @@ pause.addEventListener('click', () => {
 byId('skip', HTMLButtonElement).addEventListener('click', look);
 
 show();
-choices().then(all => {
+watchable().then(all => {
   const wanted = new URLSearchParams(location.search).get('run');
-  run.replaceChildren(...all.filter(choice => choice.models && choice.run !== '9x9-demo').map(choice => html('option', { value: choice.run }, choice.run)));
+  run.replaceChildren(...all.map(name => html('option', { value: name }, name)));
   if (wanted) run.value = wanted;
-  if (run.options.length === 0) status.textContent = 'The store has no run yet.';
-  else restart();
+  restart();
 }, error => (status.textContent = `${error}`));

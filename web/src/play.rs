@@ -71,6 +71,7 @@ pub(crate) fn routes(app: &App, args: &PlayArgs) -> Result<Router<App>, WebError
         .route("/play/watch", get(pages::watch))
         .route("/play/values/{file}", post(values::file))
         .route("/play/models", get(move |State(app): State<App>| choices(app, models)))
+        .route("/play/runs", get(runs))
         .route(
             "/play/socket",
             get(move |State(app): State<App>, Query(browser), connection, upgrade| {
@@ -88,6 +89,11 @@ async fn choices(app: App, play: Arc<Play>) -> Page {
         Ok(choices)
     };
     Ok(Json(app.read(read).await?).into_response())
+}
+
+async fn runs(State(app): State<App>) -> Page {
+    let runs = app.read(|app| Ok(model_list::watchable(&app.run_list().list(app.store())?.0))).await?;
+    Ok(Json(runs).into_response())
 }
 
 /// The browser that opens a socket.

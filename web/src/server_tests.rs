@@ -202,6 +202,7 @@ fn list_of_models_is_remembered_between_requests() {
     // another model, and has the one that was its newest; neither configurations nor older models are read again.
     let second = list();
     assert!(second <= 1 + 3 * runs.len() && second < first, "{first} {second}");
+    assert!(get(server.address(), "/play/runs").contains(r#"["one","three","two"]"#));
     assert!(server.stop(PATIENCE));
 }
 

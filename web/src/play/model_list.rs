@@ -1,4 +1,4 @@
-//! The models that visitors can choose.
+//! The models that visitors can choose, and the runs that they can watch.
 
 use config::{ModelId, Preset, RunConfig, RunName};
 use models::{ModelError, Models};
@@ -56,6 +56,11 @@ pub(super) fn choices(models: &Models, runs: &[Entry]) -> Result<Vec<Choice>, Mo
     Ok(choices)
 }
 
+/// The runs whose games can be watched, also those that have no model yet: their first games are of `random`.
+pub(super) fn watchable(runs: &[Entry]) -> Vec<RunName> {
+    runs.iter().filter(|run| run.facts.is_ok()).map(|run| run.name.clone()).collect()
+}
+
 /// A run as visitors choose it.
 fn choice(run: &RunName, config: &RunConfig, newest: u32) -> Choice {
     let config = config.of_model(newest);
@@ -102,6 +107,22 @@ mod tests {
         let store = Store::in_memory().expect("memory");
         store.run(&"v1".parse().expect("a name")).create(&Preset::Tiny.config()).expect("memory");
         assert_eq!(names(&offered(store)), ["9x9-demo", "uniform", "random"]);
+    }
+
+    #[test]
+    fn runs_are_watched_before_they_have_models_and_under_the_name_of_the_demo() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = Store::open(folder.path().to_str().expect("UTF-8")).expect("a store");
+        let watched = || {
+            let (runs, _) = RunList::default().list(&store).expect("a store");
+            watchable(&runs).iter().map(RunName::to_string).collect::<Vec<_>>()
+        };
+        assert_eq!(watched(), [""; 0], "nothing is built in");
+        for name in ["9x9-demo", "damaged", "young"] {
+            store.run(&name.parse().expect("a name")).create(&Preset::Tiny.config()).expect("a run");
+        }
+        fs::write(folder.path().join("damaged/run.toml"), "[game").expect("a file");
+        assert_eq!(watched(), ["9x9-demo", "young"]);
     }
 
     #[test]
