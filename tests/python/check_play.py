@@ -259,6 +259,21 @@ def game_of_both_colours_is_scored_and_opened_again(browser, server):
         expect(moves).to_have_value("4")
         expect(captures).to_have_text("1 captured")
         expect(page.locator("#model select")).to_have_value("9x9-demo")
+        # The first model of the store plays on another board.
+        page.route("**/play/models", with_a_model_of_19x19)
+        page.reload()
+        expect(captures).to_have_text("1 captured")
+        expect(page.locator("#model option").first).to_have_text("a19 (19×19)")
+        expect(page.locator("#model select")).to_have_value("9x9-demo")
+        for turn in (5, 6):
+            page.locator("#pass").click()
+            moves_are(page, turn)
+        expect(page.locator("#scoring")).to_be_visible()
+
+
+def with_a_model_of_19x19(route):
+    demo, *others = route.fetch().json()
+    route.fulfill(json=[{**demo, "run": "a19", "models": [1, 50], "size": 19}, demo, *others])
 
 
 def all_stones_that_are_chosen_change(browser, server):

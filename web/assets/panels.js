@@ -113,6 +113,18 @@ export class ModelPicker {
     return named(model) ?? named(run) ?? null;
   }
 
+  /**
+   * A model for boards of a size: the chosen one if it plays there, or another one; `null` where none does.
+   * @param {number} size
+   */
+  modelFor(size) {
+    const suits = (/** @type {Choice} */ choice) => choice.size === null || choice.size === size;
+    if (this.choice && suits(this.choice)) return this.model;
+    const best = this.choices.find(choice => choice.size === size) ?? this.choices.find(suits);
+    if (!best) return null;
+    return best.models ? `${best.run}-${best.models[1]}` : best.run;
+  }
+
   newest() {
     const models = this.choice?.models ?? null;
     this.number.hidden = models === null;

@@ -582,7 +582,8 @@ choices().then(all => {
   const note = [fault, known ? '' : `There is no model ${wanted}. Choose one of the list.`].filter(Boolean).join(' ');
   // An address with a model goes on with a game against it, or begins one.
   const goesOn = wanted === null || !known || addressed || earlier?.result === '' && Object.values(earlier.models).includes(model);
-  if (earlier && goesOn) picker.model = earlier.models.W ?? earlier.models.B ?? model;
+  // A game of both colours is scored by the model of the form, so that has to be one of its board.
+  if (earlier && goesOn) picker.model = earlier.models.W ?? earlier.models.B ?? picker.modelFor(earlier.game.size) ?? model;
   adapt();
   if (earlier && goesOn) {
     begin(earlier, note, !addressed);

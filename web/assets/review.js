@@ -370,15 +370,13 @@ function open(sgf, again = false) {
  * @param {number} size
  */
 function suitModels(size) {
-  const suits = (/** @type {import('./panels.js').Choice} */ choice) => choice.size === null || choice.size === size;
-  const best = pickers[0].choices.find(choice => choice.size === size) ?? pickers[0].choices.find(suits);
-  pickers.forEach((picker, index) => {
-    if (picker.choice === null || suits(picker.choice)) return;
-    if (index > 0 || !best) return picker.clear();
-    picker.model = best.models ? `${best.run}-${best.models[1]}` : best.run;
-  });
+  const best = pickers[0].modelFor(size);
+  if (best === null) pickers[0].clear();
+  else pickers[0].model = best;
+  const [, second] = pickers;
+  if (second.choice && second.modelFor(size) !== second.model) second.clear();
   offerOwnership();
-  return best !== undefined;
+  return best !== null;
 }
 
 /** Keeps the game. @param {boolean} [differs] Whether it is another than that of the address. */
