@@ -14,7 +14,7 @@ from pathlib import Path
 import duckdb
 from browser import PATIENCE, SOCKET, Server, accessible, chromium, screen, stopped, visitor
 from check_katrain import KaTrainSGF
-from connections import FailingServer
+from connections import SENT, FailingServer, sent
 from games import cell
 from playwright.sync_api import expect, sync_playwright
 
@@ -92,6 +92,8 @@ def game_is_reviewed_and_reopened(browser, server):
         page.locator("#last").click()
         page.locator("#tree .node").first.click()
         expect(page.locator("#status")).to_have_text("The beginning of the game.")
+        page.locator("#analyse").click()
+        expect(page.locator("#status")).to_have_text(re.compile("The game is analysed"))
         again = time.monotonic()
         page.reload()
         expect(page.locator("#status")).to_have_text(re.compile("The game is analysed"))
@@ -396,6 +398,38 @@ def files_are_analysed_after_an_address_that_cannot_be_read(browser, server):
         expect(nodes).to_have_count(13)
 
 
+def games_are_analysed_again_where_the_visitor_has_done_it(browser, server):
+    def prepare(page):
+        page.add_init_script(SENT)
+        page.route(LINKED, lambda route: route.fulfill(body=GAME))
+
+    def is_not_analysed(page):
+        """Though the shown position is."""
+        expect(page.locator("#tree .node")).to_have_count(13)
+        expect(page.locator("#candidates tbody tr").first).to_be_visible()
+        assert sent(page, "analyze") and not sent(page, "review")
+
+    def visits_are(count):
+        page.locator("#visits").fill(count)
+        page.keyboard.press("Tab")
+
+    with visitor(browser, server, BY_LINK, prepare=prepare) as page:
+        is_not_analysed(page)
+        visits_are("8")
+        page.reload()
+        is_not_analysed(page)
+        expect(page.locator("#visits")).to_have_value("8")
+        page.locator("#analyse").click()
+        expect(page.locator("#status")).to_have_text(re.compile("The game is analysed"))
+        page.reload()
+        expect(page.locator("#status")).to_have_text(re.compile("The game is analysed"))
+        expect(page).to_have_url(server.url.rstrip("/") + BY_LINK)
+        # The analysis with other settings is another one.
+        visits_are("9")
+        page.reload()
+        is_not_analysed(page)
+
+
 class BusyServer:
     """Between a page and the server: every request waits in the queue, until it is released."""
 
@@ -503,6 +537,7 @@ def main():
             files_that_come_before_the_models_are_opened(browser, server)
             files_are_read_in_the_encoding_that_they_name(browser, server)
             files_are_analysed_after_an_address_that_cannot_be_read(browser, server)
+            games_are_analysed_again_where_the_visitor_has_done_it(browser, server)
             places_in_the_queue_are_shown(browser, server)
             lines_with_stones_put_on_the_board_say_so(browser, server)
             tree_is_used_by_keys_alone(browser, server)

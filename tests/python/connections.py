@@ -20,6 +20,12 @@ MOVES = """{
 }"""
 
 
+def sent(page, kind):
+    """The requests of a kind that the page has sent, with the script above."""
+    requests = [json.loads(text)["do"] for text in page.evaluate("() => sent")]
+    return [request[kind] for request in requests if kind in request]
+
+
 class SlowServer:
     """Between a page and the server: replies wait while it is slow."""
 

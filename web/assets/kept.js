@@ -7,6 +7,7 @@
  * @property {string | null} [model]
  * @property {string | null} [second] The model that is compared with it.
  * @property {number} [visits]
+ * @property {boolean} [analysed] Whether the visitor has had all of its positions analysed.
  */
 
 const KEPT = 'tengen-review';
@@ -49,7 +50,7 @@ export function found() {
 }
 
 /**
- * A game of this server that the address names, such as one of a run.
+ * A game of this server that the address names, such as one of a run; after a reload with what it was analysed with.
  * @returns {Promise<Kept | null>}
  */
 export async function linked() {
@@ -59,5 +60,8 @@ export async function linked() {
   if (url.origin !== location.origin) return null;
   const reply = await fetch(url);
   if (!reply.ok) throw new Error(`the game could not be read: ${reply.status} ${reply.statusText}`);
-  return { sgf: await reply.text(), model: new URLSearchParams(location.search).get('model') };
+  const sgf = await reply.text();
+  const model = new URLSearchParams(location.search).get('model');
+  const kept = found();
+  return kept !== null && kept.sgf === sgf && (model === null || model === kept.model) ? kept : { sgf, model };
 }

@@ -43,6 +43,8 @@ let losses = [];
 let looking = [];
 /** @type {(() => void)[]} What stops the analysis of the game. */
 let reviewing = [];
+/** Whether the visitor has had the whole game analysed: then a reload does it again. */
+let analysed = false;
 /** @type {() => void} What stops the opening of a game. */
 let opening = () => {};
 /** Whether models are known and the game of before was looked for: games are opened only then. */
@@ -240,6 +242,8 @@ function pointed(vertex) {
 /** Analyses all positions of the main line with all models that are chosen. */
 function review() {
   stopReview();
+  analysed = true;
+  keep();
   const line = [0];
   while (tree.nodes[line[line.length - 1]].children.length > 0) line.push(tree.nodes[line[line.length - 1]].children[0]);
   const chosen = models().filter(model => model !== null);
@@ -327,9 +331,9 @@ function forgetLosses() {
 /**
  * Opens a game.
  * @param {string} sgf
- * @param {boolean} [again] Whether it was open before: then it is analysed at once, from what is known.
+ * @param {import('./kept.js').Kept | null} [kept] The game as it is kept, or that of the address: with it the page begins.
  */
-function open(sgf, again = false) {
+function open(sgf, kept = null) {
   const short = shortened(sgf);
   if (short === null) return say('Without the analysis of KaTrain the file is larger than 1 MiB, which is the limit.');
   if (!isReady) {
@@ -359,9 +363,11 @@ function open(sgf, again = false) {
     const unfit = fits ? [] : [`No model plays on ${tree.size}×${tree.size}.`];
     say([`${tree.nodes.length - 1} moves.`, ...reply.tree.notices, ...unfit].join(' '));
     treeView.show(tree);
-    keep(!again);
+    analysed = false;
+    keep(kept === null);
     look();
-    if (again) review();
+    // Of what the server knows.
+    if (kept?.analysed) review();
   });
 }
 
@@ -384,7 +390,7 @@ function keep(differs = false) {
   // The game of an address that could not be read replaces no other one.
   if (text === null) return;
   const [model, second] = models();
-  keepGame({ sgf: text, model, second, visits }, differs);
+  keepGame({ sgf: text, model, second, visits, analysed }, differs);
 }
 
 /** Keeps the game soon, after a move was added or removed. */
@@ -435,9 +441,15 @@ function changed() {
   });
   offerOwnership();
   forgetLosses();
-  stopReview();
-  keep();
+  cancelReview();
   look();
+}
+
+/** Stops the analysis of the game, which a reload does not begin again either. */
+function cancelReview() {
+  stopReview();
+  analysed = false;
+  keep();
 }
 
 /** @param {number} step */
@@ -466,7 +478,7 @@ button('cut').addEventListener('click', () => {
   look();
 });
 button('analyse').addEventListener('click', review);
-button('stop').addEventListener('click', stopReview);
+button('stop').addEventListener('click', cancelReview);
 button('save').addEventListener('click', () => {
   const [model] = models();
   // The server writes the analysis that it remembers, which may be less than the page shows.
@@ -552,7 +564,7 @@ async function start() {
   }
   isReady = true;
   if (early !== null) open(early);
-  else if (earlier?.sgf) open(earlier.sgf, true);
+  else if (earlier?.sgf) open(earlier.sgf, earlier);
   else if (fault === '') button('empty').click();
   else beginEmpty(fault);
 }
