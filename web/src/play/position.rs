@@ -48,7 +48,12 @@ impl Start {
         // The first stone of Black is no handicap.
         let most = size.area() / 4;
         if self.handicap == 1 || self.handicap > most {
-            return Err(format!("a handicap on {size}x{size} has 2 to {most} stones, not {}", self.handicap));
+            let stones = match most {
+                0 | 1 => return Err(format!("there is no handicap on {size}x{size}")),
+                2 => "2".to_owned(),
+                _ => format!("2 to {most}"),
+            };
+            return Err(format!("a handicap on {size}x{size} has {stones} stones, not {}", self.handicap));
         }
         let points = gtp::server::handicap_points(size, self.handicap);
         let stone = |point| (Player::B, Move::Play(point).to_gtp(size));
@@ -165,7 +170,15 @@ mod tests {
         let game = Start { size: 9, komi: 0.5, handicap: 2 }.game().expect("a game");
         assert_eq!(game.initial_stones, [(Player::B, "C3".to_owned()), (Player::B, "G7".to_owned())]);
         assert_eq!(game.initial_player, Player::W);
-        assert!(Start { size: 9, komi: 0.5, handicap: 1 }.game().is_err());
-        assert!(Start { size: 9, komi: 0.5, handicap: 21 }.game().is_err());
+    }
+
+    #[test]
+    fn handicap_of_too_many_stones_or_one_is_refused_with_those_of_the_board() {
+        let error = |size, handicap| Start { size, komi: 0.5, handicap }.game().expect_err("no game");
+        assert_eq!(error(9, 1), "a handicap on 9x9 has 2 to 20 stones, not 1");
+        assert_eq!(error(9, 21), "a handicap on 9x9 has 2 to 20 stones, not 21");
+        assert_eq!(error(3, 3), "a handicap on 3x3 has 2 stones, not 3");
+        assert_eq!(error(2, 2), "there is no handicap on 2x2");
+        assert!(Start { size: 3, komi: 0.5, handicap: 2 }.game().is_ok());
     }
 }
