@@ -259,6 +259,17 @@ def tree_is_used_by_keys_alone(browser, server):
         accessible(page)
 
 
+def one_move_and_one_position_are_called_so(browser, server):
+    with visitor(browser, server, "/play/review") as page:
+        expect(page.locator("#status")).to_have_text("0 moves.")
+        page.locator("#visits").fill("8")
+        page.keyboard.press("Tab")
+        page.locator("#analyse").click()
+        expect(page.locator("#status")).to_have_text("The game is analysed: 1 position.")
+        page.locator("#paste").fill("(;SZ[9];B[ee])")
+        expect(page.locator("#status")).to_have_text("1 move.")
+
+
 def dropped_files_are_opened(browser, server):
     with visitor(browser, server, "/play/review") as page:
         expect(page.locator("#status")).to_have_text(re.compile("0 moves"))
@@ -533,6 +544,7 @@ def main():
         with sync_playwright() as playwright, contextlib.closing(chromium(playwright)) as browser:
             files_that_are_too_large_are_refused(browser, server)
             analysis_of_katrain_does_not_count_as_the_size_of_a_file(browser, server)
+            one_move_and_one_position_are_called_so(browser, server)
             dropped_files_are_opened(browser, server)
             files_that_come_before_the_models_are_opened(browser, server)
             files_are_read_in_the_encoding_that_they_name(browser, server)

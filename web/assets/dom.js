@@ -65,6 +65,15 @@ export function short(visits) {
 }
 
 /**
+ * A number of things, such as `1 move` and `2 moves`.
+ * @param {number} number
+ * @param {string} thing
+ */
+export function counted(number, thing) {
+  return `${number} ${thing}${number === 1 ? '' : 's'}`;
+}
+
+/**
  * What says in an element that a request waits, and afterwards what the element said before.
  * @param {HTMLElement} element
  * @returns {(place: number | null) => void}

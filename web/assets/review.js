@@ -2,7 +2,7 @@
 // @ts-check
 
 import { Board } from './board.js';
-import { byId, download, html, percent, placeTeller, setNumber, sgfFile } from './dom.js';
+import { byId, counted, download, html, percent, placeTeller, setNumber, sgfFile } from './dom.js';
 import { isGame, shortened, textOf } from './files.js';
 import { GameTree, nameOf } from './game.js';
 import { Graph } from './graph.js';
@@ -273,7 +273,7 @@ function review() {
       missing -= 1;
       if (missing > 0) return;
       working(false);
-      say(`The game is analysed: ${line.length} positions.`);
+      say(`The game is analysed: ${counted(line.length, 'position')}.`);
       show();
     }));
   });
@@ -361,7 +361,7 @@ function open(sgf, kept = null) {
     byId('players', HTMLParagraphElement).textContent =
       `● ${black}   ○ ${white}   ${tree.size}×${tree.size}, komi ${komi}${result ? `, ${result}` : ''}`;
     const unfit = fits ? [] : [`No model plays on ${tree.size}×${tree.size}.`];
-    say([`${tree.nodes.length - 1} moves.`, ...reply.tree.notices, ...unfit].join(' '));
+    say([`${counted(tree.nodes.length - 1, 'move')}.`, ...reply.tree.notices, ...unfit].join(' '));
     treeView.show(tree);
     analysed = false;
     keep(kept === null);
@@ -487,7 +487,7 @@ button('save').addEventListener('click', () => {
     if (!sgf) return say(error ?? 'no file');
     download('review.sgf', sgfFile(sgf.text));
     if (sgf.analysed >= shown) return;
-    const positions = `${sgf.analysed} of ${shown} analysed positions`;
+    const positions = `${sgf.analysed} of ${counted(shown, 'analysed position')}`;
     say(`The file has the analysis of ${positions}: the server remembers no others (--reports-mib). Analyse the game and save it again.`);
   });
 });
