@@ -116,6 +116,10 @@ def game_by_keys(browser, server):
     with visitor(browser, server, "/play") as page:
         assert not wait_for_turn(page)
         cell(page, "E5").focus()
+        for key, vertex in (("End", "J5"), ("Home", "A5")):
+            page.keyboard.press(key)
+            expect(cell(page, vertex)).to_be_focused()
+        cell(page, "E5").focus()
         for key in ("ArrowUp", "ArrowLeft", "Enter"):
             page.keyboard.press(key)
         page.wait_for_function("() => document.querySelectorAll('#board [aria-label*=\" stone\"]').length === 2")
