@@ -18,8 +18,9 @@ const LISTED = 8;
 const LEAST_LOSS = 0.05;
 // Milliseconds from a change of the game until it is kept, so that several moves in a row are written once.
 const PAUSE = 1000;
-// Milliseconds until a game that could not be kept is written again; twice as long after each attempt.
+// Milliseconds until a game that could not be kept is written again; twice as long after each attempt, so many times.
 const AGAIN = 10_000;
+const DOUBLINGS = 6;
 
 const status = byId('status', HTMLParagraphElement);
 const button = (/** @type {string} */ id) => byId(id, HTMLButtonElement);
@@ -410,7 +411,7 @@ function write() {
     if (tree !== own) return;
     if (!reply.sgf) {
       say(`The last moves are not kept: ${reply.error}.`);
-      unkept ??= setTimeout(write, AGAIN * 2 ** failures++);
+      unkept ??= setTimeout(write, AGAIN * 2 ** Math.min(failures++, DOUBLINGS));
       return;
     }
     if (failures > 0) say('All moves are kept.');
