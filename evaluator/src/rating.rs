@@ -175,8 +175,8 @@ impl RatedRun {
         let rows = table.rows();
         let stored = match self.run.ratings().newest() {
             // The next file takes its place: ratings follow from the results.
-            Err(error) if error.is_damage() => {
-                tracing::warn!(%error, "the stored ratings are damaged; publishing them again");
+            Err(error) if error.is_skippable() => {
+                tracing::warn!(%error, "the stored ratings cannot be read; publishing them again");
                 None
             }
             stored => stored?,

@@ -115,8 +115,8 @@ impl Bound {
             for (file, games) in new.into_iter().zip(read) {
                 let games = match games {
                     Ok(games) => games.iter().map(|game| (game.id, game.positions)).collect(),
-                    // No reader can use it.
-                    Err(error) if error.is_damage() => Vec::new(),
+                    // No reader of this version can use it.
+                    Err(error) if error.is_skippable() => Vec::new(),
                     Err(error) => return Err(error),
                 };
                 self.known.insert(file, games);

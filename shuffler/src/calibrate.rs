@@ -80,7 +80,9 @@ impl Calibrator {
         }
         match self.update() {
             Ok(found) => reporter.report(Event::Calibrated(found)),
-            Err(error @ StoreError::Damaged { .. }) => tracing::error!(%error, "the resign threshold stays as it is"),
+            Err(error @ (StoreError::Damaged { .. } | StoreError::OtherVersion { .. })) => {
+                tracing::error!(%error, "the resign threshold stays as it is");
+            }
             Err(error) => return Err(error),
         }
         self.seen = newest;

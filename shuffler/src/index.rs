@@ -57,7 +57,7 @@ impl GameIndex {
                     }
                 }
                 // The window reports the problem with it.
-                Err(error) if error.is_damage() => {}
+                Err(error) if error.is_skippable() => {}
                 Err(error) => return Err(error),
             }
         }
@@ -74,7 +74,7 @@ impl GameIndex {
         for (file, games) in new.iter().zip(self.run.games().read_each(&new, |file| self.run.games().summaries(file))) {
             match games {
                 Ok(games) => drop(self.played.insert(file.clone(), Played::of(&games))),
-                Err(error) if error.is_damage() => {}
+                Err(error) if error.is_skippable() => {}
                 Err(error) => return Err(error),
             }
         }

@@ -71,7 +71,7 @@ impl Shuffler {
     /// Makes the shards of a generation, from 1, and deletes those of generations long past. If the shards exist, returns
     /// what they are.
     ///
-    /// A file that is damaged is omitted, and listed in the manifest.
+    /// A file that is damaged, or of another version, is omitted, and listed in the manifest.
     ///
     /// # Errors
     /// [`ShufflerError::NotReady`] while games are missing, [`ShufflerError::TooFew`] when the configuration allows no
@@ -89,7 +89,7 @@ impl Shuffler {
             let settings = &self.config.window;
             match Sample::choose(&self.run, settings, &window, size.examples, &mut random) {
                 Ok(sample) => return self.publish_sample(generation, window, size, &sample),
-                Err(BadFile { index, error }) if error.is_damage() => {
+                Err(BadFile { index, error }) if error.is_skippable() => {
                     let file = window.files[index].file.clone();
                     let rejected = Rejected { path: self.run.examples().name(&file), reason: error.to_string() };
                     bad.insert(file, rejected);

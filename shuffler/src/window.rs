@@ -93,7 +93,7 @@ impl Window {
                         files.push(WindowFile { file, games });
                     }
                 }
-                Err(error) if error.is_damage() => {
+                Err(error) if error.is_skippable() => {
                     let path = index.name(&file);
                     self.rejected.push(Rejected { path, reason: error.to_string() });
                 }

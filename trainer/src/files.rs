@@ -146,8 +146,8 @@ fn positions(run: &Run) -> Result<Vec<Example>, StoreError> {
     let newest = run.models().newest()?.unwrap_or(0);
     let Some(file) = run.games().files_since(newest.saturating_sub(1))?.pop() else { return Ok(Vec::new()) };
     let examples = match run.examples().read(&file) {
-        Err(error) if error.is_damage() => {
-            tracing::warn!(%error, "skipped a damaged file of examples");
+        Err(error) if error.is_skippable() => {
+            tracing::warn!(%error, "skipped a file of examples");
             return Ok(Vec::new());
         }
         examples => examples?.to_examples(),

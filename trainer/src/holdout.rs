@@ -15,7 +15,7 @@ pub(crate) fn holdout(run: &Run, generation: u32, most: usize) -> Result<Vec<Exa
         for file in run.games().holdout_files(model)?.into_iter().rev() {
             match run.holdout().read(&file) {
                 Ok(rows) => examples.extend(rows.to_examples()),
-                Err(error) if error.is_damage() => tracing::warn!(%error, "skipped a damaged file of the holdout"),
+                Err(error) if error.is_skippable() => tracing::warn!(%error, "skipped a file of the holdout"),
                 Err(error) => return Err(error),
             }
             if examples.len() >= most {

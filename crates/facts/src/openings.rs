@@ -42,7 +42,7 @@ impl Openings {
         let mut openings = Openings::default();
         for file in files.iter().rev() {
             match run.games().outlines(file) {
-                Err(error) if error.is_damage() || matches!(error, StoreError::OtherVersion { .. }) => {}
+                Err(error) if error.is_skippable() => {}
                 outlines => {
                     let played = outlines?.into_iter().filter(|game| !game.summary.is_imported());
                     played.for_each(|game| openings.add(&game));

@@ -192,7 +192,7 @@ pub fn search(
             }
             has_read = true;
             let outlines = match place.outlines(run) {
-                Err(error) if error.is_damage() || matches!(error, StoreError::OtherVersion { .. }) => continue,
+                Err(error) if error.is_skippable() => continue,
                 outlines => outlines?,
             };
             for row in (0..rows.min(outlines.len())).rev() {

@@ -184,6 +184,12 @@ impl StoreError {
     pub fn is_damage(&self) -> bool {
         matches!(self, StoreError::Damaged { .. } | StoreError::NotFound { .. } | StoreError::Deleted { .. })
     }
+
+    /// Whether a reader of many files, which needs no particular one, may skip this one: as damage, or as one of another
+    /// version, which that version reads.
+    pub fn is_skippable(&self) -> bool {
+        self.is_damage() || matches!(self, StoreError::OtherVersion { .. })
+    }
 }
 
 /// Whether `games/7` is another version of `games/6`, as opposed to another table.

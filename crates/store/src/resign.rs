@@ -98,11 +98,11 @@ impl ResignThresholds {
     /// The newest threshold; `None` before any. Thresholds are numbered without gaps, so polling is one small request while
     /// there is nothing new, and lists nothing.
     ///
-    /// Of one that is damaged a warning is logged, and the one before it holds. All workers would stop at it, and with them
-    /// the games that the next threshold is computed from.
+    /// Of one that is damaged, or of a later version, a warning is logged, and the one before it holds. All workers would stop
+    /// at it, and with them the games that the next threshold is computed from.
     ///
     /// # Errors
-    /// A store that cannot be reached; [`StoreError::OtherVersion`] when the newest is of a later version.
+    /// A store that cannot be reached.
     pub fn newest(&self) -> Result<Option<ResignThreshold>, StoreError> {
         let (from, known) = self.known();
         let newest = numbers::last(from, |number| self.at.store.exists(&self.file(&number_name(number))))?;
@@ -118,8 +118,8 @@ impl ResignThresholds {
     fn newest_readable(&self, newest: u32) -> Result<Option<ResignThreshold>, StoreError> {
         for number in (1..=newest).rev() {
             match self.get(&number_name(number)) {
-                Err(error) if error.is_damage() => {
-                    tracing::warn!(%error, "skipped a damaged resign threshold; the one before it holds");
+                Err(error) if error.is_skippable() => {
+                    tracing::warn!(%error, "skipped a resign threshold; the one before it holds");
                 }
                 found => return found.map(|(_, threshold)| Some(threshold)),
             }

@@ -60,7 +60,7 @@ fn matches(run: &Run, is_hidden: &dyn Fn(&str) -> bool) -> Result<Vec<Game>, Sto
         if shown.len() >= MATCHES {
             break;
         }
-        let Some(games) = unless_damaged(run.matches().read(stem))? else { continue };
+        let Some(games) = if_readable(run.matches().read(stem))? else { continue };
         let games = games.iter().filter(|game| !is_hidden(&game.black) && !is_hidden(&game.white));
         shown.extend(games.rev().take(MATCHES - shown.len()).map(|game| show("match", game)));
     }
@@ -70,17 +70,17 @@ fn matches(run: &Run, is_hidden: &dyn Fn(&str) -> bool) -> Result<Vec<Game>, Sto
 /// Of the newest file that can be read.
 fn selfplay(run: &Run, model: u32, wanted: usize) -> Result<Vec<Game>, StoreError> {
     for file in run.games().files(model)?.iter().rev() {
-        if let Some(games) = unless_damaged(run.games().read(file))? {
+        if let Some(games) = if_readable(run.games().read(file))? {
             return Ok(games.iter().rev().take(wanted).map(|game| show("self-play", game)).collect());
         }
     }
     Ok(Vec::new())
 }
 
-/// The games of a file; `None` where it is damaged or gone.
-fn unless_damaged(read: Result<Vec<GameRecord>, StoreError>) -> Result<Option<Vec<GameRecord>>, StoreError> {
+/// The games of a file; `None` where it is damaged, gone or of another version.
+fn if_readable(read: Result<Vec<GameRecord>, StoreError>) -> Result<Option<Vec<GameRecord>>, StoreError> {
     match read {
-        Err(error) if error.is_damage() => {
+        Err(error) if error.is_skippable() => {
             tracing::warn!(%error, "skipped a file of games");
             Ok(None)
         }

@@ -35,6 +35,21 @@ fn damaged_games_are_skipped_and_listed() {
     assert!(read(&run, &manifest).iter().all(|example| lost.iter().all(|game| game.id != example.game)));
 }
 
+/// As of a worker of another version that plays for the run by mistake: training goes on without them.
+#[test]
+fn games_of_another_version_are_skipped_and_listed() {
+    let (folder, run) = in_folder();
+    play(&run, 0, 0, 60);
+    let path = parquet(&folder, "games", 20);
+    let mut table = record::games::to_batch(&games(0, 20, 30));
+    table.schema_metadata_mut().insert(record::VERSION_KEY, "games/7");
+    fs::write(&path, store::encode(&table)).unwrap();
+    let manifest = publish(&run, &config(&["train.steps=10"]), 1).unwrap();
+    let [rejected] = &manifest.rejected[..] else { panic!("{:?}", manifest.rejected) };
+    assert_eq!(rejected.path, path.display().to_string());
+    assert!(rejected.reason.contains("has games/7, and this program reads games/6"), "{rejected:?}");
+}
+
 #[test]
 fn damaged_examples_are_skipped_and_listed() {
     let (folder, run) = in_folder();

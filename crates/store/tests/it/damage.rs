@@ -160,7 +160,7 @@ fn damaged_metadata_is_named() {
     assert_eq!(run.models().metadata(1).unwrap(), metadata);
 }
 
-/// Such a file is whole: nothing may move it, replace it or pass over it.
+/// The file is whole. A program that needs it stops; the threshold before the newest serves as well.
 #[test]
 fn metadata_of_a_later_format_is_refused_with_both() {
     let (folder, run) = in_folder();
@@ -176,10 +176,12 @@ fn metadata_of_a_later_format_is_refused_with_both() {
         fs::write(path, text.replace("format = 1", "format = 2")).unwrap();
     }
     let fresh = run.store().run(run.name());
-    is_of_another_version(&run.models().get(1).unwrap_err(), &model, "format 2, and this program reads format 1");
-    // The threshold before it does not hold.
-    let error = fresh.resign().newest().unwrap_err();
-    is_of_another_version(&error, &newest, "format 2, and this program reads format 1");
+    let versions = "format 2, and this program reads format 1";
+    is_of_another_version(&fresh.models().get(1).unwrap_err(), &model, versions);
+    is_of_another_version(&fresh.resign().get("000002").unwrap_err(), &newest, versions);
+    assert_eq!(fresh.resign().newest().unwrap(), Some(threshold(-0.9)));
+    fresh.resign().publish(&threshold(-0.7)).unwrap();
+    assert_eq!(fresh.resign().list().unwrap().len(), 3, "the file of the other version is not replaced");
 }
 
 /// Games that another version played, and their bytes.
@@ -206,7 +208,7 @@ fn table_of_another_version_is_refused_and_stays() {
 fn is_of_another_version(error: &StoreError, path: &Path, versions: &str) {
     let expected = format!("{} has {versions}: use the version of Tengen that wrote it", path.display());
     assert_eq!(error.to_string(), expected);
-    assert_eq!((error.class(), error.is_damage()), (ExitClass::Configuration, false));
+    assert_eq!((error.class(), error.is_damage(), error.is_skippable()), (ExitClass::Configuration, false, true));
 }
 
 #[test]
