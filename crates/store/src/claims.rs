@@ -47,8 +47,8 @@ struct Stored {
 /// What was last seen of the claims of others, and the time at the place that keeps them.
 #[derive(Debug, Default)]
 struct Notices {
-    /// By file and when it was written. A later file under the same name is another claim.
-    read: BTreeMap<(String, i64), Claim>,
+    /// By file and when it was written; none for that of a later version. A later file under the same name is another claim.
+    read: BTreeMap<(String, i64), Option<Claim>>,
     /// A time of the place in milliseconds since 1970, and when it was that late at least.
     clock: Option<(i64, Instant)>,
     /// Whether that was seen of a file of its own. Until then it may be much later there.
@@ -150,8 +150,11 @@ impl Claims {
     /// What others are playing. Claims older than `age` are those of killed processes: they do not count, and are deleted. Before
     /// anything is known of the time at the place, none is that old. A second call reads only new claims.
     ///
+    /// Those of a later version are not listed, since their games are not known. They stay: [`Claims::acquire`] cannot claim
+    /// games that begin with the same number.
+    ///
     /// # Errors
-    /// A store that cannot be used, or a claim of a later version: which games it is about is not known.
+    /// A store that cannot be used.
     pub fn list(&self, age: Duration) -> Result<Vec<Claim>, StoreError> {
         let files = self.at.store.dated_files(&self.at.path([CLAIMS]))?;
         files.values().for_each(|&time| self.notices().set(time));
@@ -170,7 +173,11 @@ impl Claims {
                 continue;
             }
             match self.at.store.find_toml::<Stored>(&self.file(&key.0)) {
-                Ok(Some(found)) => drop(claims.insert(key, found.claim)),
+                Ok(Some(found)) => drop(claims.insert(key, Some(found.claim))),
+                Err(error @ StoreError::OtherVersion { .. }) => {
+                    tracing::warn!(%error, "skipped a claim; another evaluator may play the same games");
+                    claims.insert(key, None);
+                }
                 // None that these programs can read: what it was about may be played.
                 Err(StoreError::Damaged { .. }) => self.at.store.delete(&self.file(&key.0))?,
                 // One that is gone was released just now.
@@ -179,7 +186,7 @@ impl Claims {
             }
         }
         self.notices().read.clone_from(&claims);
-        Ok(claims.into_values().collect())
+        Ok(claims.into_values().flatten().collect())
     }
 
     /// All claims, those of killed processes included, each with when it was made by the clock of the place, in milliseconds
@@ -194,7 +201,7 @@ impl Claims {
             match self.at.store.find_toml::<Stored>(&self.file(&file)) {
                 Ok(Some(found)) => claims.push((time, found.claim)),
                 // Evaluators pass over these, too.
-                Ok(None) | Err(StoreError::Damaged { .. }) => {}
+                Ok(None) | Err(StoreError::Damaged { .. } | StoreError::OtherVersion { .. }) => {}
                 Err(error) => return Err(error),
             }
         }
@@ -293,15 +300,16 @@ mod tests {
 
     /// A newer evaluator plays these games.
     #[test]
-    fn claim_of_a_later_version_is_named_and_stays() {
+    fn claim_of_a_later_version_is_skipped_and_stays() {
         let claims = claims();
-        let claim = claim("x", "random", 0);
+        let (own, claim) = (claim("y", "random", 0), claim("x", "random", 0));
+        assert!(claims.acquire("a", &own).unwrap());
         let path = claims.file(&claim.file());
         claims.at.store.publish(&path, bytes::Bytes::from_static(b"format = 2\nby = \"b\"\n")).unwrap();
-        for error in [claims.list(AGE).unwrap_err(), claims.observe().unwrap_err()] {
-            assert!(matches!(error, StoreError::OtherVersion { .. }), "{error}");
-            assert!(error.to_string().contains("has format 2, and this program reads format 1"), "{error}");
+        for _ in 0..2 {
+            assert_eq!(claims.list(AGE).unwrap(), std::slice::from_ref(&own));
         }
+        assert_eq!(claims.observe().unwrap().len(), 1);
         assert!(!claims.renew("a", &claim).unwrap() && !claims.acquire("a", &claim).unwrap());
         assert_eq!(&claims.at.store.get(&path).unwrap()[..], b"format = 2\nby = \"b\"\n");
     }

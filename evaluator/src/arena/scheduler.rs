@@ -178,13 +178,16 @@ impl Arena {
         let [one, other] = [&proposal.first, &proposal.second];
         let (first, second) = (one.to_string(), other.to_string());
         let size = self.config().evaluate.games_per_pair as u64;
+        // Of the claim of an evaluator of a later version no more is known than its first game.
+        let mut refused: BTreeSet<u64> = BTreeSet::new();
         loop {
             let claims =
                 self.rated.run().claims().list(CLAIM_LASTS)?.into_iter().filter(|claim| claim.is_of(&first, &second));
-            let claimed: BTreeSet<u64> = claims.flat_map(|claim| claim.numbers).collect();
+            let mut claimed: BTreeSet<u64> = claims.flat_map(|claim| claim.numbers).collect();
             if claimed.len() > proposal.in_flight as usize {
                 return Ok(None);
             }
+            claimed.extend(&refused);
             // After the claims: the games of one that is released meanwhile are among the results.
             let played = self.rated.pool()?.played(one.min(other), one.max(other));
             let free = |number: &u64| !played.contains(number) && !claimed.contains(number);
@@ -192,6 +195,7 @@ impl Arena {
             let block = first_free / size * size..(first_free / size + 1) * size;
             let claim = Claim { first: first.clone(), second: second.clone(), numbers: block.filter(free).collect() };
             if !self.rated.run().claims().acquire(&self.resources.worker, &claim)? {
+                refused.extend(claim.numbers);
                 continue;
             }
             // Another evaluator may have claimed, played and released them meanwhile.

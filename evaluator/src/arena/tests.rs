@@ -208,6 +208,27 @@ fn claimed_games_count_as_played() {
     assert_eq!(arena.rated.run.claims().list(CLAIM_LASTS).expect("memory can be read").len(), 3, "its own is released");
 }
 
+/// Else the evaluator would try the same games for ever.
+#[test]
+fn games_behind_a_claim_that_cannot_be_read_are_claimed() {
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let store = Store::open(folder.path().to_str().expect("its name is UTF-8")).expect("it is a folder");
+    store.run(&name(RUN)).create(&Preset::Tiny.config()).expect("the run is new");
+    let arena = arena(&store, 1);
+    publish_models(&arena, 2);
+    let proposal = arena.propose(BEST, &mut |_| {}).expect("the pool can be rated").expect("there are players");
+    let (first, second) = (proposal.first.to_string(), proposal.second.to_string());
+    let foreign = Claim { first, second, numbers: vec![0] };
+    assert!(arena.rated.run.claims().acquire("another", &foreign).expect("the store can be written"));
+    let file = fs::read_dir(folder.path().join(RUN).join("claims")).expect("there are claims").next();
+    let file = file.expect("there is one").expect("it can be read").path();
+    fs::write(&file, "format = 2\n").expect("it can be written");
+    let claim = arena.claim(&proposal).expect("the store can be used").expect("only the first games are claimed");
+    let size = arena.rated.config().evaluate.games_per_pair as u64;
+    assert_eq!(claim.numbers, (size..2 * size).collect::<Vec<_>>());
+    assert_eq!(fs::read_to_string(&file).expect("it is there"), "format = 2\n");
+}
+
 #[test]
 fn match_is_claimed_while_it_is_played() {
     let store = store();
