@@ -10,6 +10,7 @@
 //! killed and never comes back.
 
 use std::collections::BTreeSet;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use object_store::path::Path;
 use record::GameRecord;
@@ -63,12 +64,14 @@ pub struct UnfinishedGames {
     at: RunFolder,
     games: Games,
     quarantine: Quarantine,
+    /// Files of another version that were met: each is claimed and named once.
+    foreign: Mutex<BTreeSet<FileRef>>,
 }
 
 impl UnfinishedGames {
     pub(crate) fn new(at: RunFolder, games: Games) -> UnfinishedGames {
         let quarantine = Quarantine { at: at.clone() };
-        UnfinishedGames { at, games, quarantine }
+        UnfinishedGames { at, games, quarantine, foreign: Mutex::default() }
     }
 
     /// Hands off games that one worker began with one model, for any worker to resume.
@@ -82,11 +85,12 @@ impl UnfinishedGames {
 
     /// Acquires handed-off games: those first that a taker of this name had acquired when it was killed, then those that
     /// it began itself, then any others, all of models that `wanted` agrees to. The files in `held` are omitted: the process that
-    /// requests has them already. `None` when there are none.
+    /// requests has them already. `None` when there are none. Files of another version are for processes of that one: they are
+    /// skipped, and stay without a claim.
     ///
     /// # Errors
-    /// A store that cannot be used; [`StoreError::OtherVersion`] for a file of another version, whose claim is released;
-    /// [`StoreError::Damaged`] for one that cannot be read, which stays claimed. Damaged bytes are moved to quarantine.
+    /// A store that cannot be used, or [`StoreError::Damaged`] for a file that cannot be read, which stays claimed. Damaged
+    /// bytes are moved to quarantine.
     pub fn acquire(
         &self,
         taker: &str,
@@ -99,8 +103,9 @@ impl UnfinishedGames {
                 return Ok(Some(acquired));
             }
         }
-        let mut open: Vec<&FileRef> =
-            there.files.difference(&there.claimed).filter(|file| wanted(file.model)).collect();
+        let foreign = self.foreign().clone();
+        let may_open = |file: &&FileRef| wanted(file.model) && !foreign.contains(*file);
+        let mut open: Vec<&FileRef> = there.files.difference(&there.claimed).filter(may_open).collect();
         // Thousands of readers of the same list begin at different places of it.
         let first = self.at.store.now() % open.len().max(1) as u64;
         open.rotate_left(first as usize);
@@ -127,6 +132,11 @@ impl UnfinishedGames {
                     acquired.push(file);
                 }
                 Ok(_) => {}
+                // A process of that version will find them by it.
+                Err(error @ StoreError::OtherVersion { .. }) => {
+                    tracing::warn!(%error, "skipped games that a worker of another version had acquired");
+                    continue;
+                }
                 Err(error @ StoreError::Damaged { .. }) => {
                     tracing::warn!(%error, "searching all claims for the games that this worker had acquired");
                     for file in &there.claimed {
@@ -168,6 +178,8 @@ impl UnfinishedGames {
         for intent in self.listing()?.intents.iter().filter(|stem| stem.worker() == taker) {
             match self.intended(intent) {
                 Ok(Some(intended)) if intended != *file => {}
+                // Of a process of that version.
+                Err(StoreError::OtherVersion { .. }) => {}
                 // One that cannot be read has led to this file.
                 Ok(_) | Err(StoreError::Damaged { .. }) => self.at.store.delete(&self.intent_path(intent))?,
                 Err(error) => return Err(error),
@@ -177,10 +189,12 @@ impl UnfinishedGames {
     }
 
     /// The numbers of the games that this worker began with this model and handed off, so that it does not begin them
-    /// again. Read them before [`Games::indices`](crate::Games::indices), for games go from here to there.
+    /// again. Read them before [`Games::indices`](crate::Games::indices), for games go from here to there. Those in a file of
+    /// another version are not known; what is then played twice counts once.
     ///
     /// # Errors
-    /// [`StoreError::OtherVersion`] for a file of another version. A damaged one is moved to quarantine.
+    /// A store that cannot be used, or [`StoreError::Damaged`] for a file that cannot be read. Damaged bytes are moved to
+    /// quarantine.
     pub fn indices(&self, model: u32, worker: &str) -> Result<BTreeSet<u64>, StoreError> {
         let mut indices = BTreeSet::new();
         for file in self.files_of(model, worker)? {
@@ -237,10 +251,18 @@ impl UnfinishedGames {
         self.quarantine.is_altered(&self.at.file(UNFINISHED, file, PARQUET))
     }
 
-    /// The games of a file of unfinished games; `None` when there are none any more. A file whose bytes are damaged is moved to
-    /// quarantine.
+    /// The games of a file of unfinished games; `None` when there are none any more, or none that this version reads. A file
+    /// whose bytes are damaged is moved to quarantine.
     fn games_or_quarantine(&self, file: &FileRef) -> Result<Option<Vec<GameRecord>>, StoreError> {
-        self.quarantine.read_or_move(self.read(file), &self.file(file, PARQUET), || self.quarantine(file))
+        match self.read(file) {
+            Err(error @ StoreError::OtherVersion { .. }) => {
+                if self.foreign().insert(file.clone()) {
+                    tracing::warn!(%error, "skipped handed-off games");
+                }
+                Ok(None)
+            }
+            read => self.quarantine.read_or_move(read, &self.file(file, PARQUET), || self.quarantine(file)),
+        }
     }
 
     /// Claims a file; `false` when another taker has it.
@@ -263,10 +285,6 @@ impl UnfinishedGames {
             Ok(None) => {
                 self.release(taker, file)?;
                 return Ok(None);
-            }
-            Err(error @ StoreError::OtherVersion { .. }) => {
-                self.release(taker, file)?;
-                return Err(error);
             }
             Err(error) => {
                 if error.is_damage() {
@@ -294,7 +312,7 @@ impl UnfinishedGames {
     /// The taker of a file; `None` when it is not claimed, and none within when its claim cannot be read.
     fn taker(&self, file: &FileRef) -> Result<Option<Option<String>>, StoreError> {
         match self.at.store.find_toml::<Claim>(&self.file(file, TAKEN)) {
-            Err(error @ StoreError::Damaged { .. }) => {
+            Err(error @ (StoreError::Damaged { .. } | StoreError::OtherVersion { .. })) => {
                 tracing::warn!(%error, "the claim on handed-off games cannot be read");
                 Ok(Some(None))
             }
@@ -329,6 +347,10 @@ impl UnfinishedGames {
         let names = self.at.store.files_beginning(&self.at.numbered(UNFINISHED, model), &format!("{worker}-"))?;
         let files = FileRef::all_in(&number_name(model), &names);
         Ok(files.filter(|file| file.stem.worker() == worker).collect())
+    }
+
+    fn foreign(&self) -> MutexGuard<'_, BTreeSet<FileRef>> {
+        self.foreign.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn file(&self, file: &FileRef, extension: &str) -> Path {

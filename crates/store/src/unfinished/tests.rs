@@ -1,6 +1,3 @@
-use std::sync::Arc;
-
-use arrow_array::RecordBatch;
 use go::Size;
 use record::{VERSION_KEY, synthetic};
 
@@ -153,21 +150,37 @@ fn released_games_can_be_claimed_by_others() {
     assert_eq!(taken_by(&store, "c"), Some((file, vec![0])));
 }
 
-/// The workers of that version resume them.
+/// Workers of that version resume them, and those of this one go on to others.
 #[test]
-fn games_of_a_later_version_are_named_and_released() {
+fn games_of_a_later_version_are_skipped_and_released() {
     let store = store();
-    let games = games("a", 0..2);
-    let file = store.hand_off(1, "a", &games).unwrap();
-    let path = store.file(&file, PARQUET);
-    let batch = unfinished::to_batch(&games);
-    let schema = batch.schema().as_ref().clone().with_metadata([(VERSION_KEY, "unfinished/2")]);
-    let later = RecordBatch::try_new(Arc::new(schema), batch.columns().to_vec()).unwrap();
-    store.at.store.delete(&path).unwrap();
-    store.at.store.publish_table(&path, &later).unwrap();
-    let error = store.acquire("b", &[], any).unwrap_err();
-    assert!(matches!(error, StoreError::OtherVersion { .. }), "{error}");
+    let mut later = unfinished::to_batch(&games("a", 0..2));
+    later.schema_metadata_mut().insert(VERSION_KEY, "unfinished/2");
+    let foreign = FileRef { model: 1, stem: Stem::new("a", 1).unwrap() };
+    store.at.store.publish_table(&store.file(&foreign, PARQUET), &later).unwrap();
+    let own = store.hand_off(1, "a", &games("a", 2..4)).unwrap();
+    assert_eq!(store.indices(1, "a").unwrap(), BTreeSet::from([2, 3]));
+    // A process that has not met the file yet.
+    let store = UnfinishedGames::new(store.at, store.games);
+    assert_eq!(taken_by(&store, "a"), Some((own.clone(), vec![2, 3])));
+    assert_eq!(store.acquire("a", &[&own], any).unwrap(), None);
     let there = store.listing().unwrap();
-    assert_eq!(there.files, BTreeSet::from([file]));
-    assert!(there.claimed.is_empty() && there.intents.is_empty());
+    assert_eq!((there.files, there.claimed), (BTreeSet::from([foreign, own.clone()]), BTreeSet::from([own])));
+}
+
+/// As after a return to this version: what a killed worker of the later one had acquired stays its own.
+#[test]
+fn notes_of_a_later_version_stay() {
+    let store = store();
+    let taken = store.hand_off(1, "a", &games("a", 0..2)).unwrap();
+    let note = store.intent_path(&Stem::new("b", 1).unwrap());
+    for path in [&note, &store.file(&taken, TAKEN)] {
+        store.at.store.publish(path, bytes::Bytes::from_static(b"format = 2\nwho = \"b\"\n")).unwrap();
+    }
+    assert_eq!(taken_by(&store, "b"), None);
+    let other = store.hand_off(1, "a", &games("a", 2..4)).unwrap();
+    assert_eq!(taken_by(&store, "b"), Some((other.clone(), vec![2, 3])));
+    store.complete("b", &other).unwrap();
+    assert_eq!(store.files().unwrap(), [(taken, None)]);
+    assert!(store.at.store.exists(&note).unwrap());
 }
