@@ -43,8 +43,8 @@ pub(crate) struct Args {
 /// Lists the games, or writes them.
 ///
 /// # Errors
-/// A condition that is no SQL, no such run, a store that cannot be reached, a file that cannot be written; damaged files, after
-/// the games of all others.
+/// A condition that is no SQL, no such run, a store that cannot be reached, a file that cannot be written; damaged files, and
+/// those of another version, after the games of all others.
 pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let filter = Filter::new(&args.condition, stop).misconfigured()?;
     let collection = args.sgf.as_deref().map(Collection::create).transpose().misconfigured()?;
@@ -55,7 +55,7 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let files = source::files(&run, args.matches)?;
     let mut search = Search { filter, collection, seen: HashSet::new(), limit: args.limit.unwrap_or(usize::MAX) };
     search.header()?;
-    let (mut searched, mut damaged) = (0, 0);
+    let (mut searched, mut damaged, mut foreign) = (0, 0, 0);
     let progress = Progress::new("files of games", Some(files.len() as u64));
     for (file, number) in files.iter().zip(1..) {
         if stop.requested() {
@@ -70,11 +70,14 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
         }
         match search.file(&run, file) {
             Ok(games) => searched += games,
-            Err(error) if error.downcast_ref::<StoreError>().is_some_and(StoreError::is_damage) => {
+            Err(error) => {
+                match error.downcast_ref::<StoreError>() {
+                    Some(of_store) if of_store.is_damage() => damaged += 1,
+                    Some(of_store) if of_store.is_skippable() => foreign += 1,
+                    _ => return Err(error),
+                }
                 tracing::warn!(error = %format_args!("{error:#}"), "the file is skipped");
-                damaged += 1;
             }
-            Err(error) => return Err(error),
         }
         progress.set(number);
     }
@@ -84,6 +87,7 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
         runtime::print(format!("{} of {searched} games are in {}", search.seen.len(), out.display()))?;
     }
     match damaged {
+        0 if foreign > 0 => Err(anyhow!("games in {foreign} files of other versions are missing")).misconfigured(),
         0 => Ok(()),
         files => Err(anyhow!(
             "games of damaged files are missing, {files} of them; `tengen audit {} --repair` moves them to quarantine",

@@ -101,6 +101,26 @@ fn damaged_file_leaves_the_games_of_the_others() {
 }
 
 #[test]
+fn file_of_another_version_leaves_the_games_of_the_others() {
+    let store = TestStore::new();
+    played(&store);
+    let before = rows(&succeed(&mut games(&store, &[]))).len();
+    let run = store.run("tiny");
+    let file = run.games().files_since(0).unwrap().remove(0);
+    let lost = run.games().read(&file).unwrap();
+    let mut table = record::games::to_batch(&lost);
+    table.schema_metadata_mut().insert(record::VERSION_KEY, "games/7");
+    fs::write(store.path().join(format!("tiny/games/{file}.parquet")), store::encode(&table)).unwrap();
+    let output = games(&store, &[]).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    for words in ["has games/7, and this program reads games/6", "games in 1 files of other versions are missing"] {
+        assert!(said.contains(words), "{said}");
+    }
+    assert_eq!(rows(&String::from_utf8_lossy(&output.stdout)).len(), before - lost.len());
+}
+
+#[test]
 fn mistakes_are_named_before_anything_is_read() {
     let store = TestStore::new();
     fs::create_dir(store.path().join("taken.zip")).unwrap();

@@ -83,6 +83,14 @@ fn processes_and_alarms_are_shown() {
     let said = status(&store, &[]);
     assert!(said.contains("ALARM: selfplay w7 was killed (process ") && said.contains("no process"), "{said}");
 
+    // What programs of another version hold is no reason to hide the run.
+    fs::create_dir_all(store.path().join("a/claims")).unwrap();
+    for file in ["leases/selfplay/w7/000002.toml", "claims/x.toml"] {
+        fs::write(store.path().join("a").join(file), "format = 2\n").unwrap();
+    }
+    let said = status(&store, &[]);
+    assert!(line(&said, "selfplay").ends_with("; by w7") && !said.contains("was killed"), "{said}");
+
     fs::create_dir_all(store.path().join("a/quarantine")).unwrap();
     fs::write(store.path().join("a/quarantine/x.parquet"), "x").unwrap();
     assert!(status(&store, &[]).contains("ALARM: 1 damaged files are in quarantine/"));

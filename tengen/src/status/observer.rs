@@ -204,13 +204,18 @@ impl Observer {
             }
             let mut process = None;
             if nth < READ_LEASES {
-                // Without a holder it was released just now.
-                let Some(holder) = self.run.leases().holder_of(lease)? else { continue };
-                if holder.alive == Some(false) {
-                    alarms.push(format!("{stage} {worker} was killed ({}); restart it", holder.process));
+                let holder = match self.run.leases().holder_of(lease) {
+                    // It was released just now.
+                    Ok(None) => continue,
+                    // Which process of that version holds it is not known.
+                    Err(StoreError::OtherVersion { .. }) => None,
+                    holder => holder?,
+                };
+                if let Some(dead) = holder.as_ref().filter(|holder| holder.alive == Some(false)) {
+                    alarms.push(format!("{stage} {worker} was killed ({}); restart it", dead.process));
                     continue;
                 }
-                process = Some(holder.process);
+                process = holder.map(|holder| holder.process);
             }
             processes.push(Process { worker: worker.clone(), process });
         }

@@ -82,7 +82,7 @@ pub(super) struct Stage {
 pub(super) struct Process {
     /// The name that it works under.
     pub(super) worker: String,
-    /// `process 7 on host`; `None` for one of many, whose lease was not read.
+    /// `process 7 on host`; `None` for one of many, whose lease was not read, and for one of another version.
     pub(super) process: Option<String>,
 }
 
