@@ -6,7 +6,7 @@ use crate::{Game, Size};
 /// The end of a game is searched line by line over so many lines that begin as games do: variations may begin so too.
 const REACH: usize = 200;
 
-/// Ends that are tried whatever the brackets say: in some encodings they are parts of characters.
+/// Ends that are tried whatever the brackets say: in some encodings their bytes are parts of characters.
 const TRIES: usize = 8;
 
 /// Searches for an end beyond, by brackets alone, that may fail in a collection: each reads the rest of the text.
@@ -71,8 +71,8 @@ fn played(tree: &Tree, size: Size) -> Result<(Game, Option<f32>), String> {
 /// The games that begin at the first of `starts`, and how many of these lines they take. Beyond [`REACH`] lines a game is
 /// searched for only while there are `scans`.
 ///
-/// A try reads the game from its beginning. So after the first [`TRIES`] ends only those are tried at which no bracket is open:
-/// else a game without an end would be read as often as there are lines in reach.
+/// A try reads the game from its beginning. So after the first [`TRIES`] ends those are not tried at which brackets are open and
+/// the next line may close them: else a game without an end would be read as often as there are lines in reach.
 fn read(
     bytes: &[u8],
     starts: &[usize],
@@ -80,28 +80,26 @@ fn read(
     parse: &dyn Fn(&[u8]) -> Result<Vec<Tree>, Error>,
 ) -> Result<(Vec<Tree>, usize), String> {
     let lines = |from: usize, to: usize| parse(&bytes[starts[from]..starts[to]]);
+    let may_go_on = |fault: &Fault, end: usize| match fault {
+        Fault::UnclosedGame => true,
+        // A comment may quote a game. With both its brackets escaped it cannot be read as one; what can be read is taken
+        // for a game.
+        Fault::UnclosedValue => end + 1 < starts.len() && lines(end, end + 1).is_err(),
+        _ => false,
+    };
     let last = starts.len().min(REACH) - 1;
     let mut brackets = Brackets::default();
     for end in 1..=last {
         for &byte in &bytes[starts[end - 1]..starts[end]] {
             brackets.close(byte);
         }
-        let fault = match brackets.fault().filter(|_| end > TRIES) {
-            Some(fault) => fault,
-            None => match lines(0, end) {
-                Ok(trees) => return Ok((trees, end)),
-                Err(error) => error.fault,
-            },
-        };
-        let may_go_on = match fault {
-            Fault::UnclosedGame => true,
-            // A comment may quote a game. With both its brackets escaped it cannot be read as one; what can be read is taken
-            // for a game.
-            Fault::UnclosedValue => end + 1 < starts.len() && lines(end, end + 1).is_err(),
-            _ => false,
-        };
-        if !may_go_on {
-            return Err(fault.to_string());
+        if end > TRIES && brackets.fault().is_some_and(|fault| may_go_on(&fault, end)) {
+            continue;
+        }
+        match lines(0, end) {
+            Ok(trees) => return Ok((trees, end)),
+            Err(error) if may_go_on(&error.fault, end) => {}
+            Err(error) => return Err(error.fault.to_string()),
         }
     }
     // Brackets alone do not tell other faults.
@@ -235,6 +233,16 @@ mod tests {
             assert!(parsed.get() < most, "{line:?}: {} bytes, and {most} are too many", parsed.get());
         }
         assert_eq!(readable(&"(;SZ[9];B[aa]\n".repeat(20)), [false; 20]);
+    }
+
+    /// The second byte of a character of Shift_JIS may be that of a backslash: then a value seems to have no end.
+    #[test]
+    fn game_with_many_variations_in_another_encoding_is_read() {
+        let mut text = b"(;CA[Shift_JIS]SZ[9]".to_vec();
+        text.extend(b"\n(;B[aa]C[\x94\x5c])".repeat(TRIES + 2));
+        text.extend(b")\n(;SZ[9])");
+        let found: Vec<bool> = collection(&text).map(|game| game.is_ok()).collect();
+        assert_eq!(found, [true, true]);
     }
 
     /// A fault in a variation is not one of the brackets.
