@@ -463,7 +463,8 @@ mod tests {
         for text in ["{\"format\":\"tengen-analysis\",\"version\":2}\n", &later] {
             fs::write(&path, text).expect("the file");
             let said = refused(&header(GAME, 30));
-            assert!(said.contains("game.jsonl: its version is 2, and this program reads 1") && !said.contains("delete"));
+            assert!(said.contains("game.jsonl: its version is 2, and this program reads 1"), "{said}");
+            assert!(!said.contains("delete"), "{said}");
             assert_eq!(fs::read_to_string(&path).expect("the file"), text);
         }
         let damaged = [&before[..], b"{}\n"].concat();

@@ -344,7 +344,8 @@ mod tests {
         assert_eq!((number, position.value, position.score), (0, -0.5, Some(-3.5)));
         let names: Vec<_> = position.visits.iter().map(|(mv, n)| (mv.to_gtp(position.game.size()), *n)).collect();
         assert_eq!(names, [("C5".to_owned(), 7), ("G3".to_owned(), 2)]);
-        let (_, endless) = result(&line.replace("-3.5", "1e39"), &positions, 7.0).expect("a response").expect("a result");
+        let line = line.replace("-3.5", "1e39");
+        let (_, endless) = result(&line, &positions, 7.0).expect("a response").expect("a result");
         assert_eq!(endless.score, None, "no reader of the file takes it");
     }
 
