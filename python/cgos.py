@@ -135,7 +135,7 @@ def follow(server: Lines, engine: Engine, name: str, password: str) -> None:
 
 @contextmanager
 def understood(name: str, line: str) -> Iterator[None]:
-    """Ends the client at a line that has other words than the protocol says."""
+    """Exits at a line that has other words than the protocol says."""
     try:
         yield
     except ValueError:

@@ -68,17 +68,15 @@ fn played(tree: &Tree, size: Size) -> Result<(Game, Option<f32>), String> {
     Ok((game, record.komi))
 }
 
+/// Reads the games of a text; tests count what is read.
+type Parse<'a> = &'a dyn Fn(&[u8]) -> Result<Vec<Tree>, Error>;
+
 /// The games that begin at the first of `starts`, and how many of these lines they take. Beyond [`REACH`] lines a game is
 /// searched for only while there are `scans`.
 ///
 /// A try reads the game from its beginning. So after the first [`TRIES`] ends those are not tried at which brackets are open and
 /// the next line may close them: else a game without an end would be read as often as there are lines in reach.
-fn read(
-    bytes: &[u8],
-    starts: &[usize],
-    scans: &mut usize,
-    parse: &dyn Fn(&[u8]) -> Result<Vec<Tree>, Error>,
-) -> Result<(Vec<Tree>, usize), String> {
+fn read(bytes: &[u8], starts: &[usize], scans: &mut usize, parse: Parse<'_>) -> Result<(Vec<Tree>, usize), String> {
     let lines = |from: usize, to: usize| parse(&bytes[starts[from]..starts[to]]);
     let may_go_on = |fault: &Fault, end: usize| match fault {
         Fault::UnclosedGame => true,
