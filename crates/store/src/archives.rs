@@ -301,7 +301,7 @@ mod tests {
         writer.put(&table);
         let archive = writer.finish(&[(CONTENTS, "format = 2\nsources = 7\n".to_owned())]);
         at.store.publish(&archive_path(&at, GAMES, 1), archive).unwrap();
-        let error = Run::new(at.store.clone(), at.name.clone()).games().files(1).unwrap_err();
+        let error = Run::new(at.store.clone(), at.name).games().files(1).unwrap_err();
         assert!(matches!(error, StoreError::OtherVersion { .. }), "{error}");
         let said = "games/archive/000001.parquet has format 2, and this program reads format 1: use ";
         assert!(error.to_string().contains(said), "{error}");
