@@ -42,7 +42,12 @@ impl LogArgs {
             LogFormat::Auto if !console::is_terminal() => elsewhere,
             format => format,
         };
-        let builder = tracing_subscriber::fmt().with_env_filter(EnvFilter::new(&self.log_level)).with_writer(LogWriter);
+        // The library would print a failed write by `eprintln!`, which panics where standard error cannot be written: its disk
+        // is full, or its reader is gone.
+        let builder = tracing_subscriber::fmt()
+            .log_internal_errors(false)
+            .with_env_filter(EnvFilter::new(&self.log_level))
+            .with_writer(LogWriter);
         let started = match format {
             LogFormat::Json => builder.json().flatten_event(true).finish().try_init(),
             LogFormat::Auto => builder.with_timer(Clock).with_target(false).finish().try_init(),

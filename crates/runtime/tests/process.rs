@@ -1,6 +1,7 @@
 //! How processes end: exit codes, signals, closed pipes. The program under test is this file, started again with a role.
 
 use std::env;
+use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, ExitCode, Output, Stdio};
@@ -18,11 +19,12 @@ fn main() -> ExitCode {
     if let Ok(role) = env::var(ROLE) {
         return play(&role);
     }
-    let cases: [(&str, fn()); 13] = [
+    let cases: [(&str, fn()); 14] = [
         ("a finished process exits with 0", finished_exits_with_0),
         ("kind of error is the exit code", kind_of_error_is_the_exit_code),
         ("json log has json errors", json_log_has_json_errors),
         ("log that is no terminal is json", log_that_is_no_terminal_is_json),
+        ("log that cannot be written ends no work", log_that_cannot_be_written_ends_no_work),
         ("first signal asks to stop", first_signal_asks_to_stop),
         ("first signal asks a process to stop that stops already", first_signal_asks_a_stopping_process_to_stop),
         ("second signal ends at once", second_signal_ends_at_once),
@@ -83,6 +85,12 @@ fn act(role: &str, stop: &Stop) -> anyhow::Result<()> {
             std::io::stdin().read_line(&mut String::new())?;
             Ok(())
         }
+        "logging" => {
+            // The test takes the reader of the log away, and then closes the input.
+            std::io::stdin().read_line(&mut String::new())?;
+            tracing::info!("working");
+            runtime::print("fine")
+        }
         "chatty" => loop {
             runtime::print("again")?;
         },
@@ -105,16 +113,20 @@ fn start(role: &str, flags: &[&str]) -> Child {
 }
 
 fn start_with(role: &str, flags: &[&str], input: Stdio) -> Child {
-    Command::new(env::current_exe().expect("this program has a path"))
+    command(role, flags, input).spawn().expect("this program starts again")
+}
+
+fn command(role: &str, flags: &[&str], input: Stdio) -> Command {
+    let mut command = Command::new(env::current_exe().expect("this program has a path"));
+    command
         .args(flags)
         .env(ROLE, role)
         .env_remove("TENGEN_LOG_LEVEL")
         .env("TENGEN_LOG_FORMAT", "plain")
         .stdin(input)
         .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("this program starts again")
+        .stderr(Stdio::piped());
+    command
 }
 
 fn run(role: &str, flags: &[&str]) -> Output {
@@ -162,6 +174,25 @@ fn log_that_is_no_terminal_is_json() {
     let text = stderr(&output);
     assert_eq!((output.status.code(), text.lines().count()), (Some(1), 1));
     assert!(text.starts_with('{') && text.contains(r#""error":"cannot write x: disk full""#), "{text}");
+}
+
+/// As on a full disk, and behind `2>&1 | head -1`.
+fn log_that_cannot_be_written_ends_no_work() {
+    for format in ["plain", "json"] {
+        let flags = ["--log-format", format];
+        for (role, code, said) in [("logging", 0, "fine\n"), ("fail", 1, "")] {
+            let full = File::options().write(true).open("/dev/full").expect("Linux has /dev/full");
+            let mut command = command(role, &flags, Stdio::null());
+            let output = command.stderr(full).output().expect("this program starts again");
+            assert_eq!(output.status.code(), Some(code), "{role} {format}");
+            assert_eq!(output.stdout, said.as_bytes(), "{role} {format}");
+        }
+        let mut child = start_with("logging", &flags, Stdio::piped());
+        drop(child.stderr.take());
+        let output = child.wait_with_output().expect("the process ends");
+        assert_eq!(output.status.code(), Some(0), "{format}");
+        assert_eq!(output.stdout, b"fine\n", "{format}");
+    }
 }
 
 /// Starts a process, waits until it works, and sends it a signal.
