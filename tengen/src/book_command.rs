@@ -80,7 +80,9 @@ struct Growing<'a> {
 /// # Errors
 /// No such model, or one that cannot be opened; a book that cannot be used, or is of another origin, board or komi.
 pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
-    [&args.sgf, &args.parquet, &args.json].into_iter().flatten().try_for_each(|path| runtime::check_output(path))?;
+    let outputs = || [&args.sgf, &args.parquet, &args.json].into_iter().flatten();
+    runtime::check_distinct(outputs(), [args.file.as_path()].into_iter().chain(args.model.model_file()))?;
+    outputs().try_for_each(|path| runtime::check_output(path))?;
     let ConfiguredModel { config, searcher, any_size } = args.model.open(store, "book", BATCH, stop)?;
     let side = args.size.unwrap_or(config.game.size);
     if !any_size && side != config.game.size {

@@ -143,6 +143,7 @@ fn check(store: &Store, stop: &Stop) -> anyhow::Result<()> {
 }
 
 fn export(store: &Store, args: &ExportArgs) -> anyhow::Result<()> {
+    runtime::check_distinct([&args.out], &args.sgf)?;
     let cache = match EvaluationCache::open_named(store, &args.set) {
         Err(EvaluationCacheError::Unreadable { problems, .. }) if problems.is_empty() => {
             let missing =

@@ -1,5 +1,6 @@
 //! The model of an interactive command, and its device.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 use std::time::Duration;
@@ -38,6 +39,11 @@ impl PlayerArgs {
         let mut args = self.clone();
         args.resources.devices.threads = Some(1);
         args
+    }
+
+    /// The file of the model, where it is one.
+    pub(crate) fn model_file(&self) -> Option<&Path> {
+        self.model.file()
     }
 
     /// Opens the model, for batches of so many positions. `client` is the name of the program for inference servers.

@@ -2,7 +2,7 @@
 //! with the right exit code, and asks the store little meanwhile.
 
 use std::fs;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, symlink};
 use std::process::Command;
 use std::thread;
 
@@ -323,6 +323,38 @@ fn output_that_cannot_be_written_is_named_before_the_work() {
     }
     let left: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left.len(), 2, "{left:?}");
+}
+
+#[test]
+fn output_that_would_replace_another_file_of_the_command_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let inputs = ["book.json", "game.sgf", "net.safetensors"].map(|name| folder.path().join(name));
+    // Refused before they are read.
+    inputs.iter().for_each(|input| fs::write(input, "input").unwrap());
+    symlink("net.safetensors", folder.path().join("link")).unwrap();
+    let book = ["book", "book.json", "--model", "./net.safetensors", "--budget", "1000000000"];
+    let new = ["book", "new.jsonl", "--model", "uniform", "--budget", "1000000000"];
+    let evaluations = ["--store", ".", "evalcache", "export", "a-set", "--sgf", "game.sgf"];
+    let cases: [(&str, &[&str], &[&str]); 8] = [
+        ("tengen", &book, &["--json", "./book.json"]),
+        ("tengen", &book, &["--sgf", "net.safetensors"]),
+        ("tengen", &new, &["--parquet", "new.jsonl"]),
+        ("tengen", &new, &["--sgf", "one", "--json", "one"]),
+        ("tengen", &evaluations, &["--out", "game.sgf"]),
+        ("tengen", &["study", "inspect", "./net.safetensors"], &["--out", "link"]),
+        ("trainer", &["export", "--model", "./net.safetensors"], &["--out", "net.safetensors"]),
+        ("trainer", &["import", "net.safetensors"], &["--out", "net.safetensors"]),
+    ];
+    for (program, args, output) in cases {
+        let mut command = tests::program(program);
+        command.current_dir(folder.path()).args(args).args(output);
+        let (code, said) = fail(&mut command);
+        let expected = format!("cannot write {}: it is the ", output.last().unwrap());
+        assert!(code == MISCONFIGURED && said.contains(&expected), "{output:?}, {code}: {said}");
+    }
+    inputs.iter().for_each(|input| assert_eq!(fs::read(input).unwrap(), b"input", "{}", input.display()));
+    let found: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(found.len(), 4, "{found:?}");
 }
 
 #[test]

@@ -75,6 +75,7 @@ impl Import {
 
 /// Writes a model to a file.
 pub(crate) fn export(models: &Models, args: &Export) -> anyhow::Result<()> {
+    runtime::check_distinct([&args.out], args.model.file())?;
     let model = models.find(&args.model)?;
     let bytes = model.weights(models)?;
     let weights = Weights::from_bytes(&bytes).with_context(|| format!("cannot open {model}"))?;
@@ -108,6 +109,7 @@ pub(crate) fn import(
     run: impl FnOnce() -> Result<Run, RunError>,
     config: &ConfigArgs,
 ) -> anyhow::Result<()> {
+    runtime::check_distinct(&args.out, [&args.file])?;
     let beginning = InitialWeights::new(NamedWeights::of_file(&args.file)?)?.calibrated()?;
     match &args.out {
         Some(out) => {

@@ -18,6 +18,16 @@ pub enum ModelName {
     File(PathBuf),
 }
 
+impl ModelName {
+    /// The file, where it is one.
+    pub fn file(&self) -> Option<&Path> {
+        match self {
+            ModelName::Model(_) => None,
+            ModelName::File(path) => Some(path.as_path()),
+        }
+    }
+}
+
 impl FromStr for ModelName {
     type Err = ModelIdError;
 

@@ -1,11 +1,12 @@
 //! Files that appear whole, and what can be known of files before long work.
 
+use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process;
 
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 
 use crate::Classify;
 
@@ -41,6 +42,31 @@ pub fn check_output(file: &Path) -> anyhow::Result<()> {
     writable(file).with_context(|| format!("cannot write {}", file.display())).misconfigured()
 }
 
+/// Makes sure that no output is an input or another output: [`write_whole`] would replace it.
+///
+/// # Errors
+/// One is, by whatever name: the operator's to mend.
+pub fn check_distinct(
+    outputs: impl IntoIterator<Item: AsRef<Path>>,
+    inputs: impl IntoIterator<Item: AsRef<Path>>,
+) -> anyhow::Result<()> {
+    let mut taken = BTreeMap::new();
+    for input in inputs {
+        let input = input.as_ref();
+        if let Some(place) = replaced(input) {
+            taken.insert(place, format!("the input {}", input.display()));
+        }
+    }
+    for output in outputs {
+        let output = output.as_ref();
+        let Some(place) = replaced(output) else { continue };
+        if let Some(other) = taken.insert(place, format!("the output {}", output.display())) {
+            return Err(anyhow!("cannot write {}: it is {other}; name another file", output.display())).misconfigured();
+        }
+    }
+    Ok(())
+}
+
 /// Makes sure that there is a file, before anything that would have to be undone without it. It is not opened: a pipe could not
 /// be read again.
 ///
@@ -65,6 +91,19 @@ fn writable(file: &Path) -> io::Result<()> {
         Ok(found) if found.is_file() || found.is_dir() => OpenOptions::new().write(true).open(file).map(drop),
         // Who reads a pipe would take the end of this for that of the result.
         found => found.map(drop),
+    }
+}
+
+/// The file that [`write_whole`] would replace or begin. A device, a pipe and an open file of a process are written to.
+fn replaced(file: &Path) -> Option<PathBuf> {
+    match fs::metadata(file) {
+        Ok(found) if !found.is_file() || is_descriptor(file) => None,
+        Ok(_) => fs::canonicalize(file).ok(),
+        Err(_) => {
+            let place = place(file);
+            let folder = place.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            Some(fs::canonicalize(folder).ok()?.join(place.file_name()?))
+        }
     }
 }
 
@@ -137,5 +176,29 @@ mod tests {
         }
         let count = |path: &Path| fs::read_dir(path).unwrap().count();
         assert_eq!((count(folder.path()), count(&folder.path().join("inside"))), (2, 1), "nothing is beside them");
+    }
+
+    #[test]
+    fn outputs_that_are_one_file_by_any_name_are_refused() {
+        let folder = TempDir::new().unwrap();
+        fs::create_dir(folder.path().join("inside")).unwrap();
+        let [input, round, link, new, dangling] =
+            ["input", "inside/../input", "link", "new", "dangling"].map(|name| folder.path().join(name));
+        fs::write(&input, "input").unwrap();
+        symlink("input", &link).unwrap();
+        symlink("inside/../new", &dangling).unwrap();
+        for output in [&input, &round, &link] {
+            let error = check_distinct([output], [&input]).unwrap_err().to_string();
+            let (output, input) = (output.display(), input.display());
+            assert_eq!(error, format!("cannot write {output}: it is the input {input}; name another file"));
+        }
+        // Neither file exists.
+        let error = check_distinct([&new, &dangling], [&input]).unwrap_err().to_string();
+        let (dangling, written) = (dangling.display(), new.display());
+        assert_eq!(error, format!("cannot write {dangling}: it is the output {written}; name another file"));
+        check_distinct([&new], [&link, &folder.path().join("absent/input")]).unwrap();
+        // What is written there replaces nothing.
+        let null = Path::new("/dev/null");
+        check_distinct([null, null], [null]).unwrap();
     }
 }

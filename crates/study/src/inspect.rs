@@ -20,7 +20,7 @@ use std::path::PathBuf;
 use anyhow::{Context, anyhow};
 use config::ModelRef;
 use models::{ModelName, Models};
-use runtime::{Classify, write_whole};
+use runtime::{Classify, check_distinct, write_whole};
 use store::Store;
 
 use self::facts::Facts;
@@ -55,6 +55,7 @@ pub struct Args {
 pub(crate) fn run(store: &str, args: &Args) -> anyhow::Result<()> {
     let models = &Models::new(Store::open_or_empty(store)?);
     let named = args.named(models)?;
+    check_distinct(&args.out, named.iter().chain(&args.against).filter_map(ModelName::file))?;
     let found = match &named[..] {
         [model] if args.every.is_none() => network(models, model, args.against.as_ref())?,
         _ if args.against.is_some() => {
