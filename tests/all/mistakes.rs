@@ -63,6 +63,9 @@ fn place_that_is_no_store_is_named_by_every_stage() {
         let at = |place: &str| started(&store, place, stage);
         let no_store = Expected { code: MISCONFIGURED, words: &["cannot use ftp://x as a store"], requests: 0 };
         refused("a place that is none", &store, at("ftp://x"), &no_store);
+        let words = &["cannot use s3:/bucket/x as a store", "begins with s3://"];
+        let no_url = Expected { code: MISCONFIGURED, words, requests: 0 };
+        refused("a URL that lacks a slash", &store, at("s3:/bucket/x"), &no_url);
         let no_folder = Expected { code: MISCONFIGURED, words: &["it is not a folder"], requests: 0 };
         refused("a file", &store, at(file.path().to_str().unwrap()), &no_folder);
         let words = &["s3://no-such-bucket/x", "there is no such bucket"];

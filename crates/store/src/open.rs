@@ -47,7 +47,13 @@ pub(crate) enum Absent {
 pub(crate) fn open(place: &str, options: &[(String, String)], absent: Absent) -> Result<Location, StoreError> {
     let shown = without_credentials(place);
     let fail = |reason: String| StoreError::BadUrl { url: shown.clone(), reason };
-    let Some((scheme, _)) = place.split_once("://") else { return folder(place, PathBuf::from(place), absent) };
+    let Some((scheme, _)) = place.split_once("://") else {
+        return match cut_scheme(place) {
+            // Games in a folder of this name would be where no other process looks for them.
+            Some(scheme) => Err(fail(format!("a URL begins with {scheme}//; put ./ before the name of a folder"))),
+            None => folder(place, PathBuf::from(place), absent),
+        };
+    };
     if matches!(scheme, "s3" | "gs") && shown != place {
         return Err(fail("it has credentials; give them in the environment instead (AWS_*, GOOGLE_*)".to_owned()));
     }
@@ -63,10 +69,19 @@ pub(crate) fn open(place: &str, options: &[(String, String)], absent: Absent) ->
     }
 }
 
+/// The scheme, with its colon, of a URL that lacks slashes.
+fn cut_scheme(place: &str) -> Option<&'static str> {
+    let begins = |scheme: &&str| place.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme));
+    ["s3:", "gs:", "file:"].into_iter().find(begins).filter(|_| !place.contains("://"))
+}
+
 /// A place as errors and logs show it: the URL of a bucket without a key or a secret in it. A secret may have slashes.
 pub(crate) fn without_credentials(place: &str) -> String {
     let Some((scheme, rest)) = place.split_once("://").filter(|(scheme, _)| *scheme != "file") else {
-        return place.to_owned();
+        return match (cut_scheme(place), place.rsplit_once('@')) {
+            (Some(scheme @ ("s3:" | "gs:")), Some((_, rest))) => format!("{scheme}{rest}"),
+            _ => place.to_owned(),
+        };
     };
     let authority = rest.split('/').next().unwrap_or_default();
     match rest.rsplit_once('@').filter(|_| authority.contains(['@', ':'])) {
@@ -78,6 +93,7 @@ pub(crate) fn without_credentials(place: &str) -> String {
 /// Whether a place is a folder that is not there.
 pub(crate) fn is_absent_folder(place: &str) -> bool {
     let folder = match place.split_once("://") {
+        None if cut_scheme(place).is_some() => None,
         None => Some(PathBuf::from(place)),
         Some(("file", _)) => Url::parse(place).ok().and_then(|url| url.to_file_path().ok()),
         Some(_) => None,

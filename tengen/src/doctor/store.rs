@@ -78,5 +78,7 @@ mod tests {
         let file = tempfile::NamedTempFile::new().unwrap();
         let (state, done) = examine(file.path().to_str().unwrap());
         assert!(done.is_err() && state.state.contains("cannot"), "{state:?}");
+        let (state, done) = examine("s3:/bucket/x");
+        assert!(done.is_err() && state.state.contains("begins with s3://"), "{state:?}");
     }
 }

@@ -10,7 +10,7 @@ use crate::{config, name};
 #[test]
 fn folders_are_created() {
     let folder = TempDir::new().unwrap();
-    let nested = folder.path().join("a/b c");
+    let nested = folder.path().join("s3:/b c");
     for place in [nested.display().to_string(), format!("file://{}", folder.path().join("x%20y").display())] {
         let run = Store::open(&place).unwrap().run(&name("r"));
         run.create(&config(&[])).unwrap();
@@ -46,6 +46,20 @@ fn unusable_store_error_names_the_place() {
     }
 }
 
+/// They would be folders, below the folder that the program was started in.
+#[test]
+fn url_that_lacks_slashes_is_refused() {
+    let places = [("s3:/bucket/x", "s3:"), ("s3:bucket", "s3:"), ("GS:/bucket", "gs:"), ("file:/x", "file:")];
+    for (place, scheme) in places {
+        assert!(!Store::is_absent_folder(place), "{place}");
+        for opened in [Store::open(place), Store::open_or_empty(place), Store::open_existing(place)] {
+            let error = opened.unwrap_err().to_string();
+            let expected = format!("a URL begins with {scheme}//; put ./ before the name of a folder");
+            assert_eq!(error, format!("cannot use {place} as a store: {expected}"));
+        }
+    }
+}
+
 #[test]
 fn credentials_in_a_url_are_refused_and_not_shown() {
     for (place, shown) in [
@@ -54,6 +68,7 @@ fn credentials_in_a_url_are_refused_and_not_shown() {
         ("s3://key:/secret@bucket", "s3://bucket"),
         ("gs://secret@bucket", "gs://bucket"),
         ("https://key:secret@host/x", "https://host/x"),
+        ("s3:/key:secret@bucket/x", "s3:bucket/x"),
     ] {
         let error = Store::open(place).unwrap_err();
         assert!(matches!(&error, StoreError::BadUrl { url, .. } if url == shown), "{place}: {error}");
