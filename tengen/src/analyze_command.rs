@@ -80,21 +80,22 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let began = Instant::now();
     let done = searches::run(&mut games, &analyst, &engine, AHEAD * options.threads, stop);
     drop(engine);
-    let done = done?;
+    let mut done = done?;
     failed += done.failed;
-    summarise(&done, began.elapsed(), &searcher)?;
+    summarise(&mut done, began.elapsed(), &searcher);
     if failed > 0 {
         let games = if failed == 1 { "1 game is".to_owned() } else { format!("{failed} games are") };
         return Err(anyhow!("{games} not analysed; the errors above say why")).misconfigured();
     }
-    Ok(())
+    done.notes.finish()
 }
 
-fn summarise(done: &Done, took: Duration, searcher: &Searcher) -> anyhow::Result<()> {
+fn summarise(done: &mut Done, took: Duration, searcher: &Searcher) {
     let (searched, candidates) = (done.positions, done.candidates);
     let rate = (searched + candidates) as f64 / took.as_secs_f64();
     let beside = if candidates > 0 { format!(" and {candidates} after candidates") } else { String::new() };
-    runtime::print(format!("{searched} positions{beside} searched in {}, {rate:.1}/s", format::duration(took)))?;
-    let Some(kept) = searcher.kept() else { return Ok(()) };
-    runtime::print(format!("evaluation cache: {}", kept.lookups()))
+    done.notes.print(format!("{searched} positions{beside} searched in {}, {rate:.1}/s", format::duration(took)));
+    if let Some(kept) = searcher.kept() {
+        done.notes.print(format!("evaluation cache: {}", kept.lookups()));
+    }
 }

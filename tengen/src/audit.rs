@@ -18,7 +18,7 @@ use std::fmt::Display;
 use anyhow::anyhow;
 use config::{RunConfig, RunName};
 use record::GameId;
-use runtime::Stop;
+use runtime::{Notes, Stop};
 use store::{Run, Store, StoreError};
 
 pub use findings::Findings;
@@ -43,19 +43,21 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let run = Store::open_existing(store)?.run(&args.run);
     let config = runtime::run_config(&run)?;
     let mut findings = audit(&run, &config, stop)?;
+    let mut notes = Notes::default();
     if args.repair && findings.can_be_repaired() {
-        findings = repaired(&run, &config, findings, stop)?;
+        findings = repaired(&run, &config, findings, &mut notes, stop)?;
     } else if findings.can_be_repaired() {
         let files = findings.damaged.len() + findings.damaged_unfinished.len();
         let command = format!("tengen audit {} --repair", run.name());
         tracing::info!(files, command, "a repair moves damaged files of games to quarantine");
     }
     for problem in &findings.problems {
-        runtime::print(problem)?;
+        notes.print(problem);
     }
-    runtime::print(&findings)?;
+    notes.print(&findings);
+    // Problems have their exit code although the reader of the list has seen enough.
     match findings.problems.len() {
-        0 => Ok(()),
+        0 => notes.finish(),
         1 => Err(anyhow!("the run has a problem")),
         count => Err(anyhow!("the run has {count} problems")),
     }
@@ -63,26 +65,32 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
 
 /// Moves damaged files to quarantine, and audits again. When a stop is requested before or meanwhile, these are the findings
 /// of the first audit: those of the second lack what it did not read.
-fn repaired(run: &Run, config: &RunConfig, findings: Findings, stop: &Stop) -> anyhow::Result<Findings> {
+fn repaired(
+    run: &Run,
+    config: &RunConfig,
+    findings: Findings,
+    notes: &mut Notes,
+    stop: &Stop,
+) -> anyhow::Result<Findings> {
     if stop.requested() {
         return Ok(findings);
     }
-    repair(run, &findings)?;
+    repair(run, &findings, notes)?;
     let again = audit(run, config, stop)?;
     Ok(if again.stopped { Findings { stopped: true, ..findings } } else { again })
 }
 
 /// Moves damaged files to quarantine.
-fn repair(run: &Run, findings: &Findings) -> anyhow::Result<()> {
+fn repair(run: &Run, findings: &Findings, notes: &mut Notes) -> anyhow::Result<()> {
     for (file, why) in &findings.damaged {
         match run.games().quarantine(file)? {
-            0 => runtime::print(format!("{}: it is in an archive and stays there: {why}", run.games().name(file)))?,
-            moved => runtime::print(format!("moved {moved} files of {file} to quarantine: {why}"))?,
+            0 => notes.print(format!("{}: it is in an archive and stays there: {why}", run.games().name(file))),
+            moved => notes.print(format!("moved {moved} files of {file} to quarantine: {why}")),
         }
     }
     for (file, why) in &findings.damaged_unfinished {
         run.unfinished().quarantine(file)?;
-        runtime::print(format!("moved {} to quarantine: {why}", run.unfinished().name(file)))?;
+        notes.print(format!("moved {} to quarantine: {why}", run.unfinished().name(file)));
     }
     Ok(())
 }
@@ -178,10 +186,11 @@ mod tests {
 
         let stop = Stop::never();
         stop.request();
-        assert_eq!(repaired(&run, &config, findings.clone(), &stop).unwrap(), findings);
+        let mut notes = Notes::default();
+        assert_eq!(repaired(&run, &config, findings.clone(), &mut notes, &stop).unwrap(), findings);
         assert_eq!(run.games().files(0).unwrap(), [file]);
 
-        let found = repaired(&run, &config, findings, &Stop::never()).unwrap();
+        let found = repaired(&run, &config, findings, &mut notes, &Stop::never()).unwrap();
         assert_eq!((found.problems, found.quarantined > 0), (Vec::new(), true));
         assert!(run.games().files(0).unwrap().is_empty());
     }

@@ -8,7 +8,7 @@ use go::{Game, sgf};
 use mcts::Value;
 use models::{EvaluationCache, EvaluationCacheError};
 use play::EvaluationStore;
-use runtime::{Classify, Progress, Stop};
+use runtime::{Classify, Notes, Progress, Stop};
 use store::{EvaluationRow, Store, evaluation_table};
 
 /// Arguments of `tengen evalcache`.
@@ -53,27 +53,36 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let store = Store::open_existing(store)?;
     match &args.command {
         Command::List => on_each(&store, stop, |name, opened| runtime::print(described(name, opened.as_ref().ok()))),
-        Command::Compact => on_each(&store, stop, |name, opened| {
-            let Ok(cache) = opened else {
-                // The only writer so far may have been killed. The other sets are compacted even if this fails.
-                if let Err(error) = store.evaluations(name, None)?.sweep() {
-                    tracing::warn!(%error, "segments of killed writers cannot be deleted");
-                }
-                return runtime::print(described(name, None));
-            };
-            let progress = Progress::new(format!("merged segments of {name}"), None);
-            let done = cache.compact(&|done| {
-                progress.set(done.merged as u64);
-                !stop.requested()
-            })?;
-            drop(progress);
-            let counts =
-                format!("{} segments merged, {} deleted, {} damaged blocks", done.merged, done.deleted, done.damaged);
-            runtime::print(format!("{name}: {counts}; {}", contents(&cache)))
-        }),
+        Command::Compact => compact(&store, stop),
         Command::Check => check(&store, stop),
         Command::Export(args) => export(&store, args),
     }
+}
+
+fn compact(store: &Store, stop: &Stop) -> anyhow::Result<()> {
+    // The other sets are compacted although the reader of the notes has seen enough.
+    let mut notes = Notes::default();
+    on_each(store, stop, |name, opened| {
+        let Ok(cache) = opened else {
+            // The only writer so far may have been killed. The other sets are compacted even if this fails.
+            if let Err(error) = store.evaluations(name, None)?.sweep() {
+                tracing::warn!(%error, "segments of killed writers cannot be deleted");
+            }
+            notes.print(described(name, None));
+            return Ok(());
+        };
+        let progress = Progress::new(format!("merged segments of {name}"), None);
+        let done = cache.compact(&|done| {
+            progress.set(done.merged as u64);
+            !stop.requested()
+        })?;
+        drop(progress);
+        let counts =
+            format!("{} segments merged, {} deleted, {} damaged blocks", done.merged, done.deleted, done.damaged);
+        notes.print(format!("{name}: {counts}; {}", contents(&cache)));
+        Ok(())
+    })?;
+    notes.finish()
 }
 
 /// Calls `work` with the name of each set, and the set, or why none of its segments can be read.

@@ -10,7 +10,7 @@ use anyhow::{Context, anyhow};
 use config::{RunConfig, RunName};
 use go::sgf;
 use record::{GameId, GameRecord, unpacked_sgf};
-use runtime::{Classify, Stop};
+use runtime::{Classify, Notes, Stop};
 use sha2::{Digest, Sha256};
 use store::{Run, Store};
 
@@ -46,12 +46,14 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     args.files.iter().try_for_each(|path| runtime::check_input(path))?;
     let run = Store::open(store)?.run(&args.run);
     let config = args.config.open(&run)?;
-    let mut importer = Importer { run: &run, config: &config, seen: published(&run)?, totals: ImportTotals::default() };
+    let (seen, totals) = (published(&run)?, ImportTotals::default());
+    let mut importer = Importer { run: &run, config: &config, seen, totals, notes: Notes::default() };
     for path in args.files.iter().take_while(|_| !stop.requested()) {
         importer.file(path, stop)?;
     }
-    let ImportTotals { games, positions, known, skipped } = importer.totals;
-    runtime::print(format!("imported {games} games with {positions} positions, {known} duplicates, {skipped} skipped"))
+    let Importer { totals: ImportTotals { games, positions, known, skipped }, mut notes, .. } = importer;
+    notes.print(format!("imported {games} games with {positions} positions, {known} duplicates, {skipped} skipped"));
+    notes.finish()
 }
 
 /// The games that need not be imported again.
@@ -68,6 +70,8 @@ struct Importer<'a> {
     config: &'a RunConfig,
     seen: HashSet<GameId>,
     totals: ImportTotals,
+    /// The list of skipped records, of which a reader may have seen enough before the import is done.
+    notes: Notes,
 }
 
 impl Importer<'_> {
@@ -89,7 +93,7 @@ impl Importer<'_> {
                 Ok(_) => self.totals.known += 1,
                 Err(why) => {
                     self.totals.skipped += 1;
-                    runtime::print(format!("{}, game {}: skipped: {why}", path.display(), number + 1))?;
+                    self.notes.print(format!("{}, game {}: skipped: {why}", path.display(), number + 1));
                 }
             }
             if games.len() == self.config.selfplay.games_per_file {

@@ -12,7 +12,7 @@ mod policy;
 use std::str::FromStr;
 
 use config::{Keep, Retention, RunName};
-use runtime::{Classify, Progress, Stop, format};
+use runtime::{Classify, Notes, Progress, Stop, format};
 use store::{LeaseName, Store};
 
 use plan::Plan;
@@ -65,10 +65,11 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let retention = policy(config.retention, &args.keep).misconfigured()?;
     let now = runtime::unix_millis() as i64;
     let plan = Plan::make(&run, &config, retention, now)?;
-    runtime::print(&plan)?;
+    let mut notes = Notes::default();
+    notes.print(&plan);
     if !args.delete {
-        let what = if plan.is_empty() { "nothing to delete" } else { "nothing is deleted yet; --delete deletes it" };
-        return runtime::print(what);
+        notes.print(if plan.is_empty() { "nothing to delete" } else { "nothing is deleted yet; --delete deletes it" });
+        return notes.finish();
     }
     // Two at once would do no harm, and count files twice.
     let lease = LeaseName { stage: "prune", name: "prune".to_owned(), remedy: "wait until it has finished" };
@@ -82,7 +83,8 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
         })
     })?;
     let Some(deleted) = deleted else { return Ok(()) };
-    runtime::print(format!("deleted {} files, {}", deleted.files, format::bytes(deleted.bytes)))
+    notes.print(format!("deleted {} files, {}", deleted.files, format::bytes(deleted.bytes)));
+    notes.finish()
 }
 
 /// The policy of the configuration with that of the command line over it.

@@ -7,7 +7,7 @@ use anyhow::Context;
 use config::RunName;
 use models::{Place, Priority};
 use net::{Backend, Precision};
-use runtime::{Classify, InferenceArgs, LiveArgs, ResourceArgs, Stop, TimesArgs};
+use runtime::{Classify, InferenceArgs, LiveArgs, Notes, ResourceArgs, Stop, TimesArgs};
 use store::Store;
 use trainer::ReferenceArgs;
 use web::Server;
@@ -56,9 +56,10 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     Backend::of_training(place.devices().first(), Precision::Auto)?.log("training", args.resources.threads());
     let store = Store::open(store)?;
     let server = args.serve.as_deref().map(|address| Server::start_local(address, store.clone())).transpose()?;
+    let mut notes = Notes::default();
     if let Some(server) = &server {
         tracing::info!(url = server.url(), "serving the web application");
-        runtime::print(format!("pages of the run: {}runs/{name}", server.url()))?;
+        notes.print(format!("pages of the run: {}runs/{name}", server.url()));
     }
     let run = store.run(&name);
     // Before the run begins: with a wrong file there is to be none.
@@ -77,7 +78,7 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let done = run_loop::run(&store, &run, &config, resources, stop);
     // Open pages do not keep the process.
     server.map(|server| server.stop(Duration::ZERO));
-    done
+    done.and(notes.finish())
 }
 
 fn name(args: &Args) -> anyhow::Result<RunName> {

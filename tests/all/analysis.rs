@@ -14,7 +14,7 @@ use record::GameRecord;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use testing::{Tool, require};
-use tests::{TestStore, fail, old_file, program, repository, succeed};
+use tests::{TestStore, fail, old_file, program, repository, succeed, without_reader};
 
 use crate::gtp::sabaki;
 use crate::inference::{address, publish, serve};
@@ -156,6 +156,22 @@ fn results_are_not_analysed_when_the_command_is_repeated() {
     assert!(output.status.success() && said.contains("0 positions searched"), "{said}{log}");
     assert!(log.contains("it is the result of an analysis"), "{log}");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 3);
+}
+
+/// As behind `| head -1`.
+#[test]
+fn all_games_are_analysed_although_no_reader_of_the_losses_is_there() {
+    let folder = TempDir::new().unwrap();
+    let names = ["game", "variation", "game-again"];
+    for (name, text) in names.iter().zip([GAME, VARIATION, GAME]) {
+        fs::write(folder.path().join(format!("{name}.sgf")), text).unwrap();
+    }
+    let files = names.map(|name| format!("{name}.sgf"));
+    let mut command = analyze(folder.path(), &files.each_ref().map(String::as_str));
+    let output = command.stdout(without_reader()).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let mut missing = names.into_iter().filter(|name| !folder.path().join(format!("{name}.analysis.sgf")).exists());
+    assert_eq!(missing.next(), None);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use tempfile::TempDir;
 use testing::s3::Server;
-use tests::{fail, old_file, program, succeed};
+use tests::{fail, old_file, program, succeed, without_reader};
 
 const SCRIPT: &[u8] = b"boardsize 9\nkomi 7\nplay b E5\ngenmove w\ngenmove b\nshowboard\nquit\n";
 
@@ -53,6 +53,27 @@ fn second_game_finds_all_evaluations_and_plays_the_same() {
     assert_eq!(std::fs::read_to_string(old).unwrap(), "old", "it is replaced once the new one is whole");
     let said = succeed(&mut evalcache(folder.path(), &["compact"]));
     assert!(said.contains(": 0 segments merged, 0 deleted, 0 damaged blocks; evaluations: "), "{said}");
+}
+
+/// As behind `| head -1`.
+#[test]
+fn all_sets_are_compacted_although_no_reader_of_the_counts_is_there() {
+    let folder = TempDir::new().unwrap();
+    for steps in ["256", "2048"] {
+        game(&["--evalcache", folder.path().to_str().unwrap(), "--evalcache-steps", steps]);
+    }
+    let files = |of: &Path| std::fs::read_dir(of).unwrap().map(|entry| entry.unwrap().path()).collect::<Vec<_>>();
+    let sets = files(&folder.path().join("evalcache"));
+    assert_eq!(sets.len(), 2, "{sets:?}");
+    for set in &sets {
+        // As of two processes that played the same game.
+        std::fs::copy(set.join("000001.segment"), set.join("000002.segment")).unwrap();
+    }
+    let output = evalcache(folder.path(), &["compact"]).stdout(without_reader()).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    for set in &sets {
+        assert_eq!(files(set), [set.join("000003.segment")]);
+    }
 }
 
 #[test]

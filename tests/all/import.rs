@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use tests::{TestStore, fail, repository, succeed};
+use tests::{TestStore, fail, repository, succeed, without_reader};
 
 const SAMPLE: &str = "crates/go/tests/data/human-9d-sample.sgf";
 
@@ -127,6 +127,20 @@ fn records_that_are_of_no_use_are_listed() {
     }
     assert!(said.contains("imported 20 games") && said.contains("11 skipped"), "{said}");
     sound(&store);
+}
+
+/// As with `| head`, to see why records are skipped.
+#[test]
+fn import_is_complete_although_no_reader_of_its_list_is_there() {
+    let store = TestStore::new();
+    let sample = fs::read_to_string(repository().join(SAMPLE)).unwrap();
+    let file = store.path().join("mixed.sgf");
+    fs::write(&file, format!("(;SZ[19]KM[6.5];B[aa];W[bb])\n{sample}")).unwrap();
+    let output = import(&store, &[&file]).stdout(without_reader()).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    let run = store.run("human");
+    let files = run.games().files(0).unwrap();
+    assert_eq!(files.iter().map(|file| run.games().count(file).unwrap()).sum::<usize>(), 20);
 }
 
 /// `TENGEN_SGF_COLLECTION=FILE` imports a larger collection of games on 19x19 than the sample.

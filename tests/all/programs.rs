@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 
-use tests::{TestStore, fail, program, repository, succeed};
+use tests::{TestStore, fail, program, repository, succeed, without_reader};
 
 /// A finished run on a store of its own: the first models of `tiny`, made by the four stages one after another.
 fn by_hand(models: u32) -> TestStore {
@@ -58,6 +58,17 @@ fn misspelt_key_is_named_and_no_file_is_written() {
     assert_eq!(code, 2, "{error}");
     assert!(error.contains("search.visist") && error.contains("search.visits"), "{error}");
     assert_eq!(store.files(), [""; 0]);
+}
+
+/// As with `2>&1 | head -1`, which has seen enough before the address is printed.
+#[test]
+fn run_with_pages_trains_although_no_reader_of_its_output_is_there() {
+    let store = TestStore::new();
+    let mut run = store.program("tengen");
+    run.arg("run").arg(repository().join("configs/tiny.toml")).args(["--set", "loop.models=1"]);
+    let output = run.args(["--serve", "127.0.0.1:0"]).stdout(without_reader()).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(store.run("tiny").models().list().unwrap(), [1]);
 }
 
 /// The configuration of a run in a store is named as that of each other run.

@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 use go::Size;
 use record::synthetic;
 use store::Run;
-use tests::{TestStore, fail, repository, succeed};
+use tests::{TestStore, fail, repository, succeed, without_reader};
 
 /// Small windows, so that old games are not needed.
 const SMALL: [&str; 5] =
@@ -185,8 +185,12 @@ fn prune_without_delete_deletes_nothing() {
     assert!(said.contains("(those of models from 2 on stay: "), "{said}");
     assert!(said.ends_with("\nnothing is deleted yet; --delete deletes it\n"), "{said}");
     assert_eq!(store.files(), before);
-    let said = prune(&store, &["--keep", "games=0", "--delete"]);
+    let said = prune(&store, &["--keep", "sgf=0", "--delete"]);
     assert!(said.contains("\ndeleted ") && said.contains(" files, "), "{said}");
+    // As behind `| head -1`.
+    let mut unread = store.program("tengen");
+    unread.args(["prune", "--run", "tiny", "--keep", "games=0", "--delete"]).stdout(without_reader());
+    assert_eq!(unread.output().unwrap().status.code(), Some(0));
     assert_eq!(store.run("tiny").games().models().unwrap(), [2, 3]);
     let said = prune(&store, &["--keep", "games=0", "--delete"]);
     assert!(said.ends_with("\ndeleted 0 files, 0 B\n"), "{said}");

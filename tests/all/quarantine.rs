@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use shuffler::Calibrator;
-use tests::{TestStore, fail, flip_a_byte, repository, succeed};
+use tests::{TestStore, fail, flip_a_byte, repository, succeed, without_reader};
 
 /// Plays games of `random` as worker 0, and returns what the worker logged.
 fn play(store: &TestStore, games: &str) -> String {
@@ -63,6 +63,26 @@ fn audit_repair_moves_damaged_sets_to_quarantine_and_then_finds_none() {
     assert_eq!(files(&store, "quarantine/examples/").len(), 3);
     play(&store, "30");
     assert_eq!(self::games(&store), 30);
+}
+
+/// As behind `| head -1`.
+#[test]
+fn audit_without_a_reader_repairs_all_and_has_its_exit_code() {
+    let store = TestStore::new();
+    play(&store, "30");
+    let damaged = files(&store, "games/");
+    assert!(damaged.len() > 1, "{damaged:?}");
+    damaged.iter().for_each(|file| flip_a_byte(file));
+    let audit = |args: &[&str]| {
+        let mut command = store.program("tengen");
+        let output = command.args(["audit", "tiny"]).args(args).stdout(without_reader()).output().unwrap();
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let (code, said) = audit(&[]);
+    assert!(code == Some(1) && said.contains("problems"), "{code:?}: {said}");
+    let (code, said) = audit(&["--repair"]);
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!((files(&store, "games/").len(), files(&store, "quarantine/games/").len()), (0, damaged.len()));
 }
 
 /// It is the newest games that the threshold comes from.

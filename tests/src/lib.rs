@@ -44,6 +44,16 @@ pub fn program(name: &str) -> Command {
     command
 }
 
+/// An output whose reader is gone, as behind `| head` once that has seen enough.
+///
+/// # Panics
+/// There can be no pipe.
+pub fn without_reader() -> Stdio {
+    let (reader, writer) = std::io::pipe().expect("a pipe");
+    drop(reader);
+    writer.into()
+}
+
 /// The CPUs that a container requests, rounded up as the downward API does it for `requests.cpu`.
 ///
 /// # Panics

@@ -65,7 +65,7 @@ pub use exit_class::exit_codes;
 pub use health::Health;
 pub use lines::{Line, Lines};
 pub use log::LogArgs;
-pub use output::{StdoutClosed, print, print_anew};
+pub use output::{Notes, StdoutClosed, print, print_anew};
 pub use progress::Progress;
 pub use range::within;
 pub use service::ServiceArgs;

@@ -26,6 +26,28 @@ pub fn print_anew(page: impl Display) -> anyhow::Result<()> {
     write(CLEAR, &page.to_string())
 }
 
+/// Lines on standard output beside work that is done whether they are read or not, such as an import. The first that
+/// cannot be printed is the last.
+#[derive(Debug, Default)]
+pub struct Notes(Option<anyhow::Error>);
+
+impl Notes {
+    /// Prints a line as [`print()`] does, unless one could not be printed.
+    pub fn print(&mut self, line: impl Display) {
+        if self.0.is_none() {
+            self.0 = print(line).err();
+        }
+    }
+
+    /// Once the work is done: whether all lines were printed.
+    ///
+    /// # Errors
+    /// That of the first line that could not be printed.
+    pub fn finish(self) -> anyhow::Result<()> {
+        self.0.map_or(Ok(()), Err)
+    }
+}
+
 fn write(before: &str, text: &str) -> anyhow::Result<()> {
     let written = console::suspend(|| {
         let mut out = io::stdout().lock();

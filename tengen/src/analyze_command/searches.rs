@@ -7,7 +7,7 @@ use std::sync::mpsc::{self, Sender};
 use analysis::{Analysis, Engine, Event, Report, Task};
 use anyhow::anyhow;
 use go::{Game, Move};
-use runtime::{Classify, Progress, Stop};
+use runtime::{Classify, Notes, Progress, Stop};
 
 use crate::player::receive;
 
@@ -22,6 +22,8 @@ pub(super) struct Done {
     pub(super) candidates: u64,
     /// Games whose files cannot be used.
     pub(super) failed: usize,
+    /// What is printed of the games. The others are analysed although its reader has seen enough.
+    pub(super) notes: Notes,
 }
 
 /// What is searched of a game.
@@ -133,7 +135,7 @@ impl<'a> Searches<'a> {
                 (0..positions).for_each(|turn| self.queue_candidates(number, turn));
                 let game = self.games[number].game();
                 left.into_iter().for_each(|turn| self.submit(number, Subject::Position(turn), Arc::clone(&game)));
-                self.games[number].finish_when_whole(self.analyst)?;
+                self.games[number].finish_when_whole(self.analyst, &mut self.done.notes)?;
             }
             Err(error) => {
                 tracing::error!(game = game.name(), %error, "game cannot be analysed");
@@ -180,7 +182,7 @@ impl<'a> Searches<'a> {
                 game.add(Report::new(analysis, &self.analyst.style))?;
                 self.done.positions += 1;
                 self.queue_candidates(number, turn);
-                self.games[number].finish_when_whole(self.analyst)?;
+                self.games[number].finish_when_whole(self.analyst, &mut self.done.notes)?;
             }
             Subject::Candidate(_) => self.done.candidates += 1,
         }

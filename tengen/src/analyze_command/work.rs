@@ -13,7 +13,7 @@ use analysis::{
 use anyhow::{Context, anyhow};
 use go::sgf::{self, Record, Tree};
 use go::{Game, Move, Size};
-use runtime::Classify;
+use runtime::{Classify, Notes};
 
 /// Losses of a game that are printed.
 const LISTED: usize = 5;
@@ -113,17 +113,17 @@ impl Work {
     }
 
     /// Once all positions are analysed, writes the SGF and prints what the game lost.
-    pub(super) fn finish_when_whole(&mut self, analyst: &Analyst) -> anyhow::Result<()> {
+    pub(super) fn finish_when_whole(&mut self, analyst: &Analyst, notes: &mut Notes) -> anyhow::Result<()> {
         let is_whole = |open: &mut Open| open.reports.iter().all(Option::is_some);
         let Some(Open { reports, known, .. }) = self.open.take_if(is_whole) else { return Ok(()) };
         let text = annotated(&self.record, &Annotation { model: &analyst.model, reports: &reports });
         let sgf = self.place.with_added_extension("analysis.sgf");
         runtime::write_whole(&sgf, text.as_bytes()).with_context(|| sgf.display().to_string())?;
         let known = if known > 0 { format!(", {known} of them known") } else { String::new() };
-        runtime::print(format!("{}: {} positions{known}; {}", self.name, reports.len(), sgf.display()))?;
+        notes.print(format!("{}: {} positions{known}; {}", self.name, reports.len(), sgf.display()));
         let listed = losses(&self.record, &reports);
         for loss in listed.iter().filter(|loss| loss.loss >= LEAST_LOSS).take(LISTED) {
-            runtime::print(self.described(loss))?;
+            notes.print(self.described(loss));
         }
         Ok(())
     }
