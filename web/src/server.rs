@@ -45,8 +45,6 @@ pub struct Server {
     ended: oneshot::Receiver<()>,
     address: SocketAddr,
     is_tls: bool,
-    /// Dropped after the runtime: a store must not be dropped inside of one.
-    _store: Store,
 }
 
 impl Server {
@@ -106,7 +104,7 @@ impl Server {
         // The others stay free for requests that end.
         let streams = connections - connections / 4;
         let navigation = Navigation { has_players: pages.play.is_some(), has_book: pages.book.is_some() };
-        let app = App::new(store.clone(), access, navigation, streams, stopped.clone());
+        let app = App::new(store, access, navigation, streams, stopped.clone());
         let router = routes(&app, pages.play, pages.book)?;
         let front = Front { router, tls, connections, patience: PATIENCE, stopped };
         let listener = {
@@ -119,7 +117,7 @@ impl Server {
             // An error means that nothing waits for it.
             let _ = end.send(());
         });
-        Ok(Server { app, runtime, stop, ended, address, is_tls, _store: store })
+        Ok(Server { app, runtime, stop, ended, address, is_tls })
     }
 
     /// Where it listens.

@@ -66,6 +66,7 @@ mod error;
 mod evaluation_table;
 mod evaluations;
 mod examples;
+mod executor;
 mod files;
 mod folder;
 mod games;

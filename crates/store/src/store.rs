@@ -10,10 +10,10 @@ use futures::TryStreamExt;
 use object_store::list::PaginatedListStore;
 use object_store::path::Path;
 use object_store::{GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, PutOptions};
-use tokio::runtime::{Builder, Runtime};
 
 use crate::classify;
 use crate::error::StoreError;
+use crate::executor::Executor;
 use crate::names;
 use crate::open::{self, Absent, Location};
 use crate::retry::Retry;
@@ -24,15 +24,14 @@ use crate::traffic::{self, Operation};
 /// Cloning is cheap, and clones may be used from several threads. Calls block.
 ///
 /// # Panics
-/// A call panics on a thread that drives asynchronous tasks, and so does dropping the last clone. `spawn_blocking` of
-/// tokio has threads for it.
+/// A call panics on a thread that drives asynchronous tasks. `spawn_blocking` of tokio has threads for it.
 #[derive(Clone)]
 pub struct Store(Arc<Inner>);
 
 #[derive(Clone)]
 struct Inner {
     location: Location,
-    runtime: Arc<Runtime>,
+    executor: Arc<Executor>,
     /// The time in milliseconds since 1970.
     clock: Clock,
     /// Called after every request that succeeded.
@@ -97,12 +96,10 @@ impl Store {
     }
 
     fn at(location: Location) -> Result<Store, StoreError> {
-        // One thread at a time drives it; local files are read and written on its pool for blocking work.
-        let runtime = Builder::new_current_thread().enable_all().build();
-        let runtime = runtime
+        let executor = Executor::new()
             .map_err(|e| StoreError::BadUrl { url: location.root.clone(), reason: format!("no runtime: {e}") })?;
-        let (runtime, clock, progress) = (Arc::new(runtime), Arc::new(names::now), Arc::new(|| ()));
-        Ok(Store(Arc::new(Inner { location, runtime, clock, progress })))
+        let (executor, clock, progress) = (Arc::new(executor), Arc::new(names::now), Arc::new(|| ()));
+        Ok(Store(Arc::new(Inner { location, executor, clock, progress })))
     }
 
     /// The same store with a decorator around its objects, which every request goes through.
@@ -278,7 +275,7 @@ impl Store {
         let at = self.full(path);
         let (length, options) = (bytes.len(), PutOptions::from(PutMode::Create));
         Operation::Put.asked();
-        match self.0.runtime.block_on(self.objects().put_opts(&at, bytes.into(), options)) {
+        match self.0.executor.block_on(self.objects().put_opts(&at, bytes.into(), options)) {
             Ok(_) => {
                 traffic::written(length);
                 true
@@ -331,7 +328,7 @@ impl Store {
     pub(crate) fn delete_if_reachable(&self, path: &Path) {
         let at = self.full(path);
         Operation::Delete.asked();
-        if let Err(error) = self.0.runtime.block_on(self.objects().delete(&at)) {
+        if let Err(error) = self.0.executor.block_on(self.objects().delete(&at)) {
             tracing::debug!(%error, path = %at, "cannot delete object");
         }
     }
@@ -374,7 +371,7 @@ impl Store {
         let mut retry = Retry::new(self.0.location.folder.is_some());
         loop {
             operation.asked();
-            match self.0.runtime.block_on(work()) {
+            match self.0.executor.block_on(work()) {
                 Err(error) if retry.wait_after(&error) => operation.again(),
                 answer => {
                     if answer.is_ok() {

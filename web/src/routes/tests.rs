@@ -36,8 +36,6 @@ fn application(access: Access) -> Router {
 fn with_book(access: Access, book: Option<Book>) -> Router {
     let (_, stopped) = watch::channel(false);
     let store = Store::in_memory().unwrap();
-    // It must not be dropped inside of a runtime.
-    std::mem::forget(store.clone());
     let navigation = Navigation { has_players: true, has_book: book.is_some() };
     let app = App::new(store, access, navigation, 8, stopped);
     routes(&app, Some(&Program::parse_from(["web"]).web.play), book).unwrap()

@@ -34,6 +34,18 @@ fn absent_folder_is_an_empty_store_for_reading() {
     }
 }
 
+/// A connection of a web server that stops may have the last one.
+#[test]
+fn last_store_is_dropped_by_an_asynchronous_task() {
+    let folder = TempDir::new().unwrap();
+    for store in [Store::open(folder.path().to_str().unwrap()).unwrap(), Store::in_memory().unwrap()] {
+        // For a folder, threads of a pool have done this.
+        store.run(&name("r")).create(&config(&[])).unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime.block_on(async move { drop(store) });
+    }
+}
+
 #[test]
 fn unusable_store_error_names_the_place() {
     let folder = TempDir::new().unwrap();
