@@ -22,8 +22,8 @@ pub enum ServerError {
     /// A certificate or a token that cannot be used.
     #[error(transparent)]
     Security(#[from] SecurityError),
-    /// TLS refuses the certificate or the key.
-    #[error("the certificate and the key cannot be used together")]
+    /// TLS refuses the certificates.
+    #[error("TLS does not take the certificates")]
     Tls(#[source] tonic::transport::Error),
     /// The address cannot be opened.
     #[error("cannot listen on {address}; name another address with --listen")]

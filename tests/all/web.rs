@@ -44,6 +44,30 @@ fn addresses_of_other_machines_need_a_decision() {
 }
 
 #[test]
+fn certificates_and_keys_that_cannot_be_used_are_named() {
+    let store = TestStore::new();
+    let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+    let write = |name: &str, text: &str| {
+        let path = store.path().join(name);
+        fs::write(&path, text).unwrap();
+        path
+    };
+    let secret = made.signing_key.serialize_pem();
+    let (cert, key) = (write("cert.pem", &made.cert.pem()), write("key.pem", &secret));
+    let encrypted = write("encrypted.pem", &secret.replace("PRIVATE KEY", "ENCRYPTED PRIVATE KEY"));
+    for (cert, key, expected) in [
+        (&key, &key, "key.pem has no certificate in PEM format"),
+        (&cert, &cert, "cert.pem has no unencrypted private key in PEM format"),
+        (&cert, &encrypted, "encrypted.pem has no unencrypted private key in PEM format"),
+    ] {
+        let mut serve = store.program("tengen");
+        serve.args(["serve", "--listen", "127.0.0.1:0", "--tls-cert"]).arg(cert).arg("--tls-key").arg(key);
+        let (code, said) = fail(&mut serve);
+        assert!(code == 2 && said.contains(expected), "{code}: {said}");
+    }
+}
+
+#[test]
 fn file_that_is_no_book_is_not_served() {
     let store = TestStore::new();
     let file = store.path().join("book.jsonl");

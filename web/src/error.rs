@@ -10,7 +10,7 @@ use axum::response::{IntoResponse, Response};
 use exit_class::{Classified, ExitClass};
 use maud::{Markup, html};
 use models::ModelError;
-use runtime::TokenError;
+use runtime::{PemError, TokenError};
 use store::StoreError;
 
 use crate::view::{Navigation, Section, View};
@@ -45,6 +45,9 @@ pub enum WebError {
     #[error(transparent)]
     Token(#[from] TokenError),
     /// The certificate or its key cannot be used.
+    #[error(transparent)]
+    Pem(#[from] PemError),
+    /// TLS does not take the certificate.
     #[error("certificate {}: {reason}", file.display())]
     Certificate {
         /// The file.

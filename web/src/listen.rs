@@ -14,8 +14,6 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use rustls::ServerConfig;
-use rustls::pki_types::pem::PemObject;
-use rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
@@ -50,16 +48,13 @@ pub(crate) struct Front {
 
 /// A certificate and its key.
 pub(crate) fn acceptor(cert: &Path, key: &Path) -> Result<TlsAcceptor, WebError> {
-    let named = |file: &Path, reason: String| WebError::Certificate { file: file.to_owned(), reason };
-    let chain = CertificateDer::pem_file_iter(cert).and_then(Iterator::collect::<Result<Vec<_>, _>>);
-    let chain = chain.map_err(|error| named(cert, error.to_string()))?;
-    let secret = PrivateKeyDer::from_pem_file(key).map_err(|error| named(key, error.to_string()))?;
-    runtime::warn_of_readers(key);
+    let identity = runtime::read_identity(cert, key)?;
     let builder = ServerConfig::builder_with_provider(Arc::new(rustls::crypto::ring::default_provider()));
     let config = builder
         .with_safe_default_protocol_versions()
-        .and_then(|builder| builder.with_no_client_auth().with_single_cert(chain, secret));
-    let mut config = config.map_err(|error| named(cert, error.to_string()))?;
+        .and_then(|builder| builder.with_no_client_auth().with_single_cert(identity.chain, identity.key));
+    let refused = |error: rustls::Error| WebError::Certificate { file: cert.to_owned(), reason: error.to_string() };
+    let mut config = config.map_err(refused)?;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
     Ok(TlsAcceptor::from(Arc::new(config)))
 }

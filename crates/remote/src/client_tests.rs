@@ -317,7 +317,12 @@ fn certificates_and_tokens_are_shown_and_checked() {
     refused(InferenceArgs { inference_token_file: Some(wrong), ..good.clone() }, "the token is wrong");
     let other = tempfile::tempdir().unwrap();
     refused(InferenceArgs { inference_ca: Some(certificate(other.path()).cert), ..good.clone() }, "certificate");
-    refused(InferenceArgs { inference_cert: None, inference_key: None, ..good }, "no inference server");
+    refused(InferenceArgs { inference_cert: None, inference_key: None, ..good.clone() }, "no inference server");
+    refused(args(&format!("http://localhost:{}", address.port())), "; the server may want https://");
+    let bare = Running::on_tcp();
+    let Place::Tcp(address) = bare.place else { panic!("it listens on TCP") };
+    let encrypted = format!("https://localhost:{}", address.port());
+    refused(InferenceArgs { inference: args(&encrypted).inference, ..good }, "; the server may have no TLS: http://");
 }
 
 #[test]

@@ -198,10 +198,12 @@ fn said(status: &Status) -> String {
     format!("{:?}: {}", status.code(), status.message())
 }
 
-/// An error and its causes.
+/// An error and its causes, of which some say no more than the one before.
 fn chain(error: &dyn std::error::Error) -> String {
     let causes = std::iter::successors(Some(error), |error| error.source());
-    causes.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+    let mut causes: Vec<String> = causes.map(ToString::to_string).collect();
+    causes.dedup();
+    causes.join(": ")
 }
 
 #[cfg(test)]

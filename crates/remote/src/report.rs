@@ -47,9 +47,14 @@ impl Reporter {
     }
 
     /// A connection has ended.
-    pub(crate) fn failed(&mut self, server: usize, problem: String) {
-        self.servers[server].problem = Some(problem);
-        self.servers[server].refusal = None;
+    pub(crate) fn failed(&mut self, server: usize, mut problem: String) {
+        let reported = &mut self.servers[server];
+        // One that has greeted is no server of another kind.
+        if reported.greeting.is_empty() {
+            let advice = advice(&reported.name, &problem);
+            problem += advice;
+        }
+        (reported.problem, reported.refusal) = (Some(problem), None);
     }
 
     /// A server has refused a batch: it is full, lacks the model, cannot load it for now, or its device failed.
@@ -119,6 +124,15 @@ impl Reporter {
     }
 }
 
+/// What may be wrong with an address, by the words that libraries have for bytes of another protocol.
+fn advice(name: &str, problem: &str) -> &'static str {
+    match name.split(':').next() {
+        Some("http") if problem.contains("http2 error") => "; the server may want https://",
+        Some("https") if problem.contains("InvalidContentType") => "; the server may have no TLS: http://",
+        _ => "",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -134,6 +148,20 @@ mod tests {
         assert_eq!(reporter.problems(), "a: full");
         reporter.greeted(0, "1.0".to_owned());
         assert_eq!(reporter.problems(), "a: no response");
+    }
+
+    #[test]
+    fn advice_is_given_until_a_server_has_greeted() {
+        let mut reporter = Reporter::new(&[(0, "http://a:1".to_owned()), (0, "https://b:1".to_owned())]);
+        let broken = "Internal: h2 protocol error: http2 error";
+        reporter.failed(0, broken.to_owned());
+        reporter.failed(1, "transport error: received corrupt message of type InvalidContentType".to_owned());
+        let problems = reporter.problems();
+        assert!(problems.contains("; the server may want https://; https://b:1: "), "{problems}");
+        assert!(problems.ends_with("; the server may have no TLS: http://"), "{problems}");
+        reporter.greeted(0, "1.0".to_owned());
+        reporter.failed(0, broken.to_owned());
+        assert!(reporter.problems().starts_with(&format!("http://a:1: {broken}; https://b:1: ")));
     }
 
     #[test]

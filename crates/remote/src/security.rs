@@ -2,10 +2,9 @@
 
 use std::fmt;
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
 
-use runtime::{TokenError, is_token, read_token, reread_token, warn_of_readers};
+use runtime::{PemError, TokenError, is_token, read_authorities, read_identity, read_token, reread_token};
 use subtle::ConstantTimeEq;
 use tonic::metadata::MetadataMap;
 use tonic::metadata::{Ascii, MetadataValue};
@@ -17,22 +16,9 @@ const SCHEME: &str = "Bearer ";
 /// A certificate or a token that cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum SecurityError {
-    /// A file that cannot be read.
-    #[error("cannot read {}", path.display())]
-    File {
-        /// The file.
-        path: PathBuf,
-        /// The response of the file system.
-        source: io::Error,
-    },
-    /// A file that is no certificate or key.
-    #[error("{} has no {expected} in PEM format", path.display())]
-    NotPem {
-        /// The file.
-        path: PathBuf,
-        /// What it should hold.
-        expected: &'static str,
-    },
+    /// A file that has no certificate or key.
+    #[error(transparent)]
+    Pem(#[from] PemError),
     /// A file that has no token.
     #[error(transparent)]
     Token(#[from] TokenError),
@@ -121,9 +107,9 @@ impl fmt::Debug for Token {
 /// # Errors
 /// A file that cannot be read or holds something else.
 pub fn server_tls(identity: &ServerIdentity, client_ca: Option<&Path>) -> Result<ServerTlsConfig, SecurityError> {
-    let config = ServerTlsConfig::new().identity(read_identity(identity)?);
+    let config = ServerTlsConfig::new().identity(certified(identity)?);
     Ok(match client_ca {
-        Some(path) => config.client_ca_root(read_certificate(path)?),
+        Some(path) => config.client_ca_root(Certificate::from_pem(read_authorities(path)?)),
         None => config,
     })
 }
@@ -135,35 +121,18 @@ pub fn server_tls(identity: &ServerIdentity, client_ca: Option<&Path>) -> Result
 /// A file that cannot be read or holds something else.
 pub fn client_tls(ca: Option<&Path>, own: Option<&ServerIdentity>) -> Result<ClientTlsConfig, SecurityError> {
     let config = match ca {
-        Some(path) => ClientTlsConfig::new().ca_certificate(read_certificate(path)?),
+        Some(path) => ClientTlsConfig::new().ca_certificate(Certificate::from_pem(read_authorities(path)?)),
         None => ClientTlsConfig::new().with_native_roots(),
     };
     Ok(match own {
-        Some(identity) => config.identity(read_identity(identity)?),
+        Some(identity) => config.identity(certified(identity)?),
         None => config,
     })
 }
 
-fn read_identity(ServerIdentity { cert, key }: &ServerIdentity) -> Result<Identity, SecurityError> {
-    let (cert, secret) = (read_pem(cert, "CERTIFICATE", "certificate")?, read_pem(key, "PRIVATE KEY", "private key")?);
-    warn_of_readers(key);
-    Ok(Identity::from_pem(cert, secret))
-}
-
-fn read_certificate(path: &Path) -> Result<Certificate, SecurityError> {
-    Ok(Certificate::from_pem(read_pem(path, "CERTIFICATE", "certificate")?))
-}
-
-/// Reads a file with such a part, whose name may have more words before it (`EC PRIVATE KEY`).
-fn read_pem(path: &Path, label: &str, expected: &'static str) -> Result<Vec<u8>, SecurityError> {
-    let bytes = read(path)?;
-    let text = String::from_utf8_lossy(&bytes);
-    let begins = |line: &str| line.starts_with("-----BEGIN ") && line.trim_end().ends_with(&format!("{label}-----"));
-    if text.lines().any(begins) { Ok(bytes) } else { Err(SecurityError::NotPem { path: path.to_owned(), expected }) }
-}
-
-fn read(path: &Path) -> Result<Vec<u8>, SecurityError> {
-    fs::read(path).map_err(|source| SecurityError::File { path: path.to_owned(), source })
+fn certified(ServerIdentity { cert, key }: &ServerIdentity) -> Result<Identity, SecurityError> {
+    let read = read_identity(cert, key)?;
+    Ok(Identity::from_pem(read.cert_pem, read.key_pem))
 }
 
 #[cfg(test)]
@@ -244,16 +213,57 @@ mod tests {
     #[test]
     fn other_files_are_no_certificates_or_keys() {
         let folder = tempfile::tempdir().unwrap();
-        let made = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
-        let [cert, key] = ["cert.pem", "key.pem"].map(|name| folder.path().join(name));
-        fs::write(&cert, made.cert.pem()).unwrap();
-        fs::write(&key, made.signing_key.serialize_pem()).unwrap();
-        let identity = ServerIdentity { cert: cert.clone(), key: key.clone() };
-        server_tls(&identity, Some(&cert)).unwrap();
-        client_tls(Some(&cert), Some(&identity)).unwrap();
-        let swapped = ServerIdentity { cert: key.clone(), key: cert };
-        let error = server_tls(&swapped, None).unwrap_err().to_string();
-        assert!(error.ends_with("key.pem has no certificate in PEM format"), "{error}");
-        assert!(matches!(client_tls(Some(&key), None), Err(SecurityError::NotPem { .. })));
+        let [made, other] = [(); 2].map(|()| rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap());
+        let (cert, key) = (made.cert.pem(), made.signing_key.serialize_pem());
+        let write = |name: &str, bytes: &[u8]| {
+            let path = folder.path().join(name);
+            fs::write(&path, bytes).unwrap();
+            path
+        };
+        let good = ServerIdentity { cert: write("cert.pem", cert.as_bytes()), key: write("key.pem", key.as_bytes()) };
+        server_tls(&good, Some(&good.cert)).unwrap();
+        client_tls(Some(&good.cert), Some(&good)).unwrap();
+
+        let der: &[u8] = made.cert.der().as_ref();
+        let absent = "has no certificate in PEM format; `openssl x509 -inform DER` converts one";
+        let junk = b"-----BEGIN CERTIFICATE-----\nanVuaw==\n-----END CERTIFICATE-----\n";
+        let certs: [(&[u8], &str); 5] = [
+            (b"", absent),
+            (der, absent),
+            (key.as_bytes(), absent),
+            (&cert.as_bytes()[..cert.len() / 2], "cannot be used: it is cut off or damaged"),
+            (junk, "cannot be used: its certificate cannot be decoded"),
+        ];
+        for (bytes, expected) in certs {
+            let file = write("other.pem", bytes);
+            let bad = ServerIdentity { cert: file.clone(), key: good.key.clone() };
+            let errors = [
+                server_tls(&bad, None).err(),
+                server_tls(&good, Some(&file)).err(),
+                client_tls(None, Some(&bad)).err(),
+                client_tls(Some(&file), None).err(),
+            ];
+            let expected = format!("{} {expected}", file.display());
+            assert_eq!(errors.map(|error| error.unwrap().to_string()), [(); 4].map(|()| expected.clone()));
+        }
+
+        let absent = "has no unencrypted private key in PEM format; `openssl pkey` writes one";
+        let encrypted = key.replace("PRIVATE KEY", "ENCRYPTED PRIVATE KEY");
+        let keys: [(&[u8], &str); 3] = [
+            (cert.as_bytes(), absent),
+            (encrypted.as_bytes(), absent),
+            (&key.as_bytes()[..key.len() / 2], "cannot be used: it is cut off or damaged"),
+        ];
+        let refused = |bytes: &[u8]| {
+            let file = write("other.key", bytes);
+            let bad = ServerIdentity { cert: good.cert.clone(), key: file.clone() };
+            (server_tls(&bad, None).unwrap_err().to_string(), file.display().to_string())
+        };
+        for (bytes, expected) in keys {
+            let (error, file) = refused(bytes);
+            assert_eq!(error, format!("{file} {expected}"));
+        }
+        let (error, file) = refused(other.signing_key.serialize_pem().as_bytes());
+        assert!(error.starts_with(&format!("the key {file} is not that of the certificate ")), "{error}");
     }
 }
