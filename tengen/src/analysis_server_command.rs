@@ -51,7 +51,7 @@ fn perspective(text: &str) -> Result<Perspective, String> {
 /// Serves queries on standard input until its end.
 ///
 /// # Errors
-/// No such model, or one that cannot be opened; an input that cannot be read.
+/// No such model, or one that cannot be opened; an input that cannot be read, or an output that cannot be written.
 pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let ConfiguredModel { config, searcher, any_size } = args.model.open(store, "analysis-server", BATCH, stop)?;
     let size = Size::new(config.game.size).misconfigured()?;
@@ -79,10 +79,9 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let server = Server::new(engine, options, io::stdout());
     serve(&server, Lines::stdin(LONGEST_LINE, stop.clone())?)?;
     if !args.quit_without_waiting {
-        // Dropped before that, the server stops its searches and sends their last responses.
         while !stop.requested() && !server.is_abandoned() && !server.finish_within(PATIENCE) {}
     }
-    Ok(())
+    server.end().context("cannot write to standard output")
 }
 
 fn serve(server: &Server<io::Stdout>, mut lines: Lines) -> anyhow::Result<()> {

@@ -1,7 +1,7 @@
 //! `tengen analyze` and `tengen analysis-server` as people and programs meet them.
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -283,6 +283,22 @@ fn server_finishes_its_queries_at_the_end_of_the_input() {
     assert_eq!(of("b").len(), 1);
     assert!(of("b")[0]["error"].as_str().unwrap().contains("the model is for 9x9 boards"), "{said:?}");
     assert_eq!(of("v")[0]["version"], env!("CARGO_PKG_VERSION"));
+}
+
+/// As of `< queries > results`: what a full disk cut off would look whole but for its length.
+#[test]
+fn responses_that_cannot_be_written_are_an_error_of_each_server() {
+    let folder = TempDir::new().unwrap();
+    let input = folder.path().join("input");
+    for (server, line) in [("analysis-server", "{\"id\":\"v\",\"action\":\"query_version\"}\n"), ("gtp", "name\n")] {
+        fs::write(&input, line).unwrap();
+        let mut tengen = program("tengen");
+        tengen.args([server, "--model", "uniform"]).stdin(File::open(&input).unwrap());
+        let full = File::options().write(true).open("/dev/full").expect("Linux has /dev/full");
+        let (code, said) = fail(tengen.stdout(full));
+        let expected = "error: cannot write to standard output: No space left on device";
+        assert!(code == 1 && said.contains(expected), "{server}, {code}: {said}");
+    }
 }
 
 /// The search takes minutes; the input is over before.

@@ -1,8 +1,8 @@
 //! From queries to responses.
 
 use std::collections::BTreeMap;
-use std::io::Write;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::io::{self, Write};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -22,8 +22,8 @@ pub struct Server<W> {
 /// State that the listeners of tasks share with the server.
 struct Shared<W> {
     output: Mutex<W>,
-    /// Set when the output takes no more.
-    failed: AtomicBool,
+    /// Why the output takes no more.
+    failed: Mutex<Option<io::Error>>,
     /// The tasks of each id that are not over, by their numbers, with their turns.
     open: Mutex<Open>,
     /// The number of the next task. Queries may have the same id, and be for the same turn.
@@ -35,7 +35,7 @@ type Open = BTreeMap<String, BTreeMap<u64, (usize, TaskId)>>;
 impl<W: Write + Send + 'static> Server<W> {
     /// A server that writes its responses to `output`.
     pub fn new(engine: Engine, options: ServerOptions, output: W) -> Server<W> {
-        let (failed, open, next) = (AtomicBool::new(false), Mutex::default(), AtomicU64::new(0));
+        let (failed, open, next) = (Mutex::default(), Mutex::default(), AtomicU64::new(0));
         Server { engine, options, shared: Arc::new(Shared { output: Mutex::new(output), failed, open, next }) }
     }
 
@@ -120,9 +120,23 @@ impl<W: Write + Send + 'static> Server<W> {
         self.engine.wait_for(time)
     }
 
-    /// Whether the client has gone.
+    /// Whether the output takes no more: its client has gone, or its disk is full.
     pub fn is_abandoned(&self) -> bool {
-        self.shared.failed.load(Ordering::Relaxed)
+        self.shared.failed().is_some()
+    }
+
+    /// Stops the searches and sends their last responses.
+    ///
+    /// # Errors
+    /// Not all responses could be written. A client that has gone is no error.
+    pub fn end(self) -> io::Result<()> {
+        let Server { engine, shared, .. } = self;
+        // Its threads write until they are done.
+        drop(engine);
+        match shared.failed().take() {
+            Some(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -131,11 +145,15 @@ impl<W: Write> Shared<W> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn failed(&self) -> MutexGuard<'_, Option<io::Error>> {
+        self.failed.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn say(&self, response: &Value) {
         let mut output = self.output.lock().unwrap_or_else(PoisonError::into_inner);
         let line = format!("{response}\n");
-        if output.write_all(line.as_bytes()).and_then(|()| output.flush()).is_err() {
-            self.failed.store(true, Ordering::Relaxed);
+        if let Err(error) = output.write_all(line.as_bytes()).and_then(|()| output.flush()) {
+            self.failed().get_or_insert(error);
         }
     }
 

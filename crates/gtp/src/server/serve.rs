@@ -63,7 +63,10 @@ impl<W: Write> Talk<W> {
     fn end(&mut self, answer: &Result<String, Failure>) -> io::Result<()> {
         let text = if self.begun { "\n".to_owned() } else { response::format(self.id, answer) };
         self.send(&text);
-        self.failed.take().map_or(Ok(()), Err)
+        match self.failed.take() {
+            Some(error) => Err(io::Error::new(error.kind(), format!("cannot write to standard output: {error}"))),
+            None => Ok(()),
+        }
     }
 
     fn send(&mut self, text: &str) {
@@ -131,18 +134,21 @@ mod tests {
     }
 
     #[test]
-    fn controller_that_has_gone_is_no_error() {
-        struct Gone;
-        impl Write for Gone {
+    fn output_that_takes_no_more_is_an_error_unless_the_controller_has_gone() {
+        struct Refusing(io::ErrorKind);
+        impl Write for Refusing {
             fn write(&mut self, _: &[u8]) -> io::Result<usize> {
-                Err(io::ErrorKind::BrokenPipe.into())
+                Err(self.0.into())
             }
             fn flush(&mut self) -> io::Result<()> {
                 Ok(())
             }
         }
         let mut player = First::default();
-        assert!(serve(typed(b"name\n"), Gone, &mut Session::new(setup(5), &mut player)).is_ok());
+        let mut served = |kind| serve(typed(b"name\n"), Refusing(kind), &mut Session::new(setup(5), &mut player));
+        assert!(served(io::ErrorKind::BrokenPipe).is_ok());
+        let error = served(io::ErrorKind::StorageFull).unwrap_err().to_string();
+        assert!(error.starts_with("cannot write to standard output: "), "{error}");
     }
 
     /// Nothing is held back: each response is flushed before the next line is read.

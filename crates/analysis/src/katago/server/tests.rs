@@ -1,4 +1,3 @@
-use std::io;
 use std::sync::mpsc::{self, Receiver, Sender};
 
 use config::Preset;
@@ -27,11 +26,15 @@ impl Write for Lines {
 }
 
 fn server() -> (Server<Lines>, Receiver<Value>) {
+    let (sender, lines) = mpsc::channel();
+    (with_output(Lines(sender)), lines)
+}
+
+fn with_output<W: Write + Send + 'static>(output: W) -> Server<W> {
     let config = Preset::Minigo.config();
     let settings = Settings::new(&config.search, &config.game);
     let options = AnalysisOptions { settings, leaves: 1, threads: 1, positions: 8, tree: LARGEST_TREE, seed: 0 };
     let engine = Engine::start(options, || Box::new(Uniform::new())).expect("threads");
-    let (sender, lines) = mpsc::channel();
     let options = ServerOptions {
         model: "uniform".to_owned(),
         version: "1.2.3".to_owned(),
@@ -40,7 +43,7 @@ fn server() -> (Server<Lines>, Receiver<Value>) {
         visits: 20,
         style: ReportStyle { policy: false, ..ReportStyle::STANDARD },
     };
-    (Server::new(engine, options, Lines(sender)), lines)
+    Server::new(engine, options, output)
 }
 
 fn say(server: &Server<Lines>, query: &Value) {
@@ -147,4 +150,29 @@ fn nonsense_gets_an_error_and_the_server_continues() {
     drop(lines);
     say(&server, &json!({ "id": "x", "action": "query_version" }));
     assert!(server.is_abandoned());
+}
+
+/// Of a file on a disk that is full, the results would look whole but for their number.
+#[test]
+fn output_that_takes_no_more_is_an_error_unless_the_client_has_gone() {
+    struct Refusing(io::ErrorKind);
+    impl Write for Refusing {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(self.0.into())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let full = io::ErrorKind::StorageFull;
+    for (kind, expected) in [(full, Some(full)), (io::ErrorKind::BrokenPipe, None)] {
+        let server = with_output(Refusing(kind));
+        server.line(b"nonsense");
+        assert!(server.is_abandoned());
+        assert_eq!(server.end().err().map(|error| error.kind()), expected);
+        // The last response of a search that the end stops.
+        let server = with_output(Refusing(kind));
+        server.line(query("long", json!({ "maxVisits": 4_000_000_000_u32 })).to_string().as_bytes());
+        assert_eq!(server.end().err().map(|error| error.kind()), expected);
+    }
 }
