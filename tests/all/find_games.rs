@@ -1,10 +1,13 @@
 //! `tengen games`: search and bulk download of the games of a run.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
 
 use go::sgf;
 use tests::{TestStore, fail, flip_a_byte, repository, succeed};
+
+use crate::mistakes::under;
 
 /// A run with games of two models and a match, in a folder or on a server.
 fn played(store: &TestStore) {
@@ -59,6 +62,20 @@ fn games_are_found_and_downloaded_from_a_folder_and_a_bucket() {
         succeed(games(&store, &["--matches", "--limit", "1", "--sgf"]).arg(&limited));
         assert_eq!(sgf::collection(&fs::read(&limited).unwrap()).count(), 1);
         assert_eq!(fs::read_dir(out.path()).unwrap().count(), 2, "nothing else stays");
+    }
+}
+
+#[test]
+fn file_of_games_has_the_mode_that_the_umask_permits() {
+    let store = TestStore::new();
+    let mut selfplay = store.program("selfplay");
+    selfplay.args(["--run", "tiny", "--model", "random", "--games", "1", "--config"]);
+    succeed(selfplay.arg(repository().join("configs/tiny.toml")));
+    let out = tempfile::tempdir().unwrap();
+    for (umask, mode) in [("077", 0o600), ("027", 0o640)] {
+        let path = out.path().join(format!("{umask}.sgf"));
+        succeed(&mut under(&format!("umask {umask}"), games(&store, &["--sgf"]).arg(&path)));
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, mode, "{umask}");
     }
 }
 

@@ -75,4 +75,4 @@ pub use stop::Stop;
 pub use thread_time::thread_time;
 pub use token::{TokenError, is_token, read_token, reread_token, warn_of_readers};
 pub use unix_time::unix_millis;
-pub use whole::{check_distinct, check_input, check_output, write_whole};
+pub use whole::{check_distinct, check_input, check_output, renamed_place, write_whole};

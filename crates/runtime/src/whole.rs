@@ -17,13 +17,10 @@ use crate::Classify;
 /// # Errors
 /// The place cannot be written.
 pub fn write_whole(file: &Path, bytes: &[u8]) -> io::Result<()> {
-    // A rename would put a file over a device, a pipe or a link. A folder refuses to be opened.
-    let target = match fs::metadata(file) {
-        Ok(found) if !found.is_file() => return OpenOptions::new().write(true).open(file)?.write_all(bytes),
-        // Behind it others write and have written: a shell's `>> file`, and what the program prints itself.
-        Ok(_) if is_descriptor(file) => return OpenOptions::new().append(true).open(file)?.write_all(bytes),
-        Ok(_) => fs::canonicalize(file)?,
-        Err(_) => place(file),
+    let Some(target) = renamed_place(file)? else {
+        // Others may write there and have written: a shell's `>> file`, and what the program prints itself. A folder refuses to
+        // be opened.
+        return OpenOptions::new().append(true).open(file)?.write_all(bytes);
     };
     let aside = target.with_added_extension("partial");
     let written = write_through(&aside, bytes).and_then(|()| fs::rename(&aside, &target));
@@ -32,6 +29,24 @@ pub fn write_whole(file: &Path, bytes: &[u8]) -> io::Result<()> {
         drop(fs::remove_file(&aside));
     }
     written
+}
+
+/// The place to which a file is renamed once it is whole, from another name in the same folder. None for a device, a pipe and an
+/// open file of a process: a rename would put a file over them, so they are written to. A link stays one.
+///
+/// # Errors
+/// There is no folder for the file.
+pub fn renamed_place(file: &Path) -> io::Result<Option<PathBuf>> {
+    match fs::metadata(file) {
+        Ok(found) if !found.is_file() || is_descriptor(file) => Ok(None),
+        Ok(_) => fs::canonicalize(file).map(Some),
+        Err(_) => {
+            let place = place(file);
+            let folder = place.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            let folder = fs::canonicalize(folder)?;
+            Ok(place.file_name().map(|name| folder.join(name)))
+        }
+    }
 }
 
 /// Makes sure, before long work whose result a file is to hold, that the file can be written. It stays as it is.
@@ -53,13 +68,13 @@ pub fn check_distinct(
     let mut taken = BTreeMap::new();
     for input in inputs {
         let input = input.as_ref();
-        if let Some(place) = replaced(input) {
+        if let Ok(Some(place)) = renamed_place(input) {
             taken.insert(place, format!("the input {}", input.display()));
         }
     }
     for output in outputs {
         let output = output.as_ref();
-        let Some(place) = replaced(output) else { continue };
+        let Ok(Some(place)) = renamed_place(output) else { continue };
         if let Some(other) = taken.insert(place, format!("the output {}", output.display())) {
             return Err(anyhow!("cannot write {}: it is {other}; name another file", output.display())).misconfigured();
         }
@@ -91,19 +106,6 @@ fn writable(file: &Path) -> io::Result<()> {
         Ok(found) if found.is_file() || found.is_dir() => OpenOptions::new().write(true).open(file).map(drop),
         // Who reads a pipe would take the end of this for that of the result.
         found => found.map(drop),
-    }
-}
-
-/// The file that [`write_whole`] would replace or begin. A device, a pipe and an open file of a process are written to.
-fn replaced(file: &Path) -> Option<PathBuf> {
-    match fs::metadata(file) {
-        Ok(found) if !found.is_file() || is_descriptor(file) => None,
-        Ok(_) => fs::canonicalize(file).ok(),
-        Err(_) => {
-            let place = place(file);
-            let folder = place.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-            Some(fs::canonicalize(folder).ok()?.join(place.file_name()?))
-        }
     }
 }
 

@@ -1,7 +1,8 @@
 //! Games as SGF: one file for each in a ZIP archive, or all in one file. The file appears when it is whole.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions, Permissions};
 use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
@@ -15,6 +16,8 @@ use zip::write::SimpleFileOptions;
 /// A file that is being written.
 pub(super) struct Collection {
     path: PathBuf,
+    /// Where the file appears; none where a device or a pipe gets what is written aside.
+    place: Option<PathBuf>,
     aside: NamedTempFile,
     writer: Writer,
 }
@@ -50,11 +53,18 @@ impl Collection {
         } else {
             return Err(anyhow!("{}: the name must end in .zip, .sgf or .sgf.gz", of()));
         };
-        let aside = tempfile::Builder::new().prefix(".tengen-games-").tempfile_in(folder);
+        let place = runtime::renamed_place(path).with_context(of)?;
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".tengen-games-");
+        let aside = match place.as_deref().and_then(Path::parent) {
+            // Temporary files are for their owner alone, and this one becomes a file as all others: the umask bounds its mode.
+            Some(folder) => builder.permissions(Permissions::from_mode(0o666)).tempfile_in(folder),
+            None => builder.tempfile(),
+        };
         // Its message has the name of the temporary file.
         let aside = aside.map_err(|error| io::Error::from(error.kind())).with_context(of)?;
         let file = aside.reopen().with_context(of)?;
-        Ok(Collection { path: path.to_owned(), writer: new(BufWriter::new(file)), aside })
+        Ok(Collection { path: path.to_owned(), place, writer: new(BufWriter::new(file)), aside })
     }
 
     /// Adds a game; in an archive it is `folder/<id>.sgf`.
@@ -78,21 +88,24 @@ impl Collection {
 
     /// Puts the file in its place.
     pub(super) fn finish(self) -> anyhow::Result<PathBuf> {
-        let Collection { path, aside, writer } = self;
-        let place = || -> anyhow::Result<()> {
+        let Collection { path, place, aside, writer } = self;
+        let put = || -> anyhow::Result<()> {
             let file = match writer {
                 Writer::Zip(zip) => zip.finish()?,
                 Writer::Sgf(file) => file,
                 Writer::SgfGz(file) => file.finish()?,
             };
             file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
-            // Temporary files are for their owner alone.
-            let permissions = std::os::unix::fs::PermissionsExt::from_mode(0o644);
-            aside.as_file().set_permissions(permissions)?;
-            aside.persist(&path)?;
+            match place {
+                Some(place) => aside.persist(place).map(drop)?,
+                None => {
+                    let mut open = OpenOptions::new().append(true).open(&path)?;
+                    io::copy(&mut aside.reopen()?, &mut open)?;
+                }
+            }
             Ok(())
         };
-        place().with_context(|| path.display().to_string())?;
+        put().with_context(|| path.display().to_string())?;
         Ok(path)
     }
 }
@@ -101,6 +114,9 @@ impl Collection {
 mod tests {
     use std::fs;
     use std::io::Read;
+    use std::os::unix::fs::{FileTypeExt, symlink};
+    use std::process::Command;
+    use std::thread;
 
     use go::{Size, sgf};
     use record::synthetic;
@@ -137,5 +153,36 @@ mod tests {
             assert_eq!(text, game.to_sgf());
         }
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 4, "nothing else stays");
+    }
+
+    #[test]
+    fn links_stay_and_pipes_are_written_to() {
+        let folder = tempfile::tempdir().unwrap();
+        let [inside, link, pipe] = ["inside", "link.sgf", "pipe.sgf"].map(|name| folder.path().join(name));
+        fs::create_dir(&inside).unwrap();
+        symlink("inside/target", &link).unwrap();
+        let write = |path: &Path| {
+            let mut collection = Collection::create(path).unwrap();
+            games().iter().for_each(|game| collection.put("a-3", game).unwrap());
+            collection.finish().unwrap();
+        };
+        // At first the link leads to no file.
+        for _ in 0..2 {
+            write(&link);
+            assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        }
+        let plain = fs::read(inside.join("target")).unwrap();
+        assert_eq!(sgf::collection(&plain).filter(Result::is_ok).count(), 3);
+
+        assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+        let reader = thread::spawn({
+            let pipe = pipe.clone();
+            move || fs::read(pipe).unwrap()
+        });
+        write(&pipe);
+        assert!(fs::metadata(&pipe).unwrap().file_type().is_fifo());
+        assert_eq!(reader.join().unwrap(), plain);
+        let count = |path: &Path| fs::read_dir(path).unwrap().count();
+        assert_eq!((count(folder.path()), count(&inside)), (3, 1), "nothing else stays");
     }
 }
