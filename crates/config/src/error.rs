@@ -65,6 +65,14 @@ pub enum ConfigError {
         /// The error.
         problem: Box<ConfigError>,
     },
+    /// An error that the file does not have without the overrides.
+    #[error("--set {overrides}: {problem}")]
+    Overrides {
+        /// All of them, as a person types them.
+        overrides: String,
+        /// The error.
+        problem: Box<ConfigError>,
+    },
 }
 
 impl Classified for ConfigError {

@@ -58,7 +58,7 @@ impl Preset {
             file.map(|(_, text)| (*text).to_owned()).ok_or("not compiled in")
         })
         .map_err(|error| match error {
-            ConfigError::In { problem, .. } => *problem,
+            ConfigError::In { problem, .. } | ConfigError::Overrides { problem, .. } => *problem,
             other => other,
         })
     }

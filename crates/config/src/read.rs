@@ -43,7 +43,8 @@ impl RunConfig {
     /// `extends` is relative to the folder of the file.
     ///
     /// # Errors
-    /// As [`RunConfig::from_toml`], with the file; also a file that cannot be read, and files that extend each other in a cycle.
+    /// As [`RunConfig::from_toml`], with the file, or with the overrides where the file is good without them; also a file
+    /// that cannot be read, and files that extend each other in a cycle.
     pub fn load<E: Display>(
         file: &Path,
         overrides: &[impl AsRef<str>],
@@ -70,8 +71,16 @@ impl RunConfig {
                 return Err(ConfigError::TooLong(LONGEST_CHAIN));
             }
         }
-        let found = |problem| ConfigError::In { file: file.display().to_string(), problem: Box::new(problem) };
-        finish(resolved, overrides).map_err(found)
+        let alone = resolved.clone();
+        finish(resolved, overrides).map_err(|problem| {
+            let problem = Box::new(problem);
+            // The person corrects the overrides where the file is good without them.
+            if !overrides.is_empty() && finish(alone, &[] as &[&str]).is_ok() {
+                let overrides: Vec<&str> = overrides.iter().map(AsRef::as_ref).collect();
+                return ConfigError::Overrides { overrides: overrides.join(" --set "), problem };
+            }
+            ConfigError::In { file: file.display().to_string(), problem }
+        })
     }
 }
 
@@ -234,6 +243,23 @@ mod tests {
         );
         let wrong = bad("extends = \"../base.toml\"\n[search]\nvisits = \"many\"");
         assert!(wrong.starts_with("x/a.toml: ") && wrong.contains("search.visits"), "{wrong}");
+    }
+
+    #[test]
+    fn errors_of_overrides_name_them_and_not_the_file() {
+        let base = Preset::Base.config().to_toml();
+        let of = |text: &str, overrides: &[&str]| {
+            let read = |_: &Path| Ok::<_, String>(text.to_owned());
+            RunConfig::load(Path::new("a.toml"), overrides, read).unwrap_err().to_string()
+        };
+        let unknown = "unknown key search.visist; did you mean search.visits?";
+        assert_eq!(of(&base, &["search.visist=3"]), format!("--set search.visist=3: {unknown}"));
+        assert_eq!(
+            of(&base, &["seed=2", "search.visits=0"]),
+            "--set seed=2 --set search.visits=0: search.visits is 0: must be from 1 to 10000000"
+        );
+        let incomplete = of("seed = 1", &["seed=2"]);
+        assert!(incomplete.starts_with("a.toml: missing key evaluate"), "{incomplete}");
     }
 
     #[test]
