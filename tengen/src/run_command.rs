@@ -27,7 +27,7 @@ pub(crate) struct Args {
     overrides: Vec<String>,
     /// Serve the pages of the store's runs meanwhile, at a loopback address; another port if it is taken [default: none;
     /// 127.0.0.1:8080 without a value]
-    #[arg(long, env = "TENGEN_SERVE", value_name = "HOST:PORT", num_args = 0..=1, default_missing_value = "127.0.0.1:8080")]
+    #[arg(long, env = "TENGEN_SERVE", value_name = "HOST:PORT", num_args = 0..=1, default_missing_value = "127.0.0.1:8080", value_parser = address)]
     serve: Option<String>,
     #[command(flatten)]
     references: ReferenceArgs,
@@ -81,6 +81,15 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     done.and(notes.finish())
 }
 
+/// The value of `--serve`, which takes the configuration for its value where that follows.
+fn address(text: &str) -> Result<String, String> {
+    if text.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok()) {
+        Ok(text.to_owned())
+    } else {
+        Err("write HOST:PORT, or --serve after the configuration".to_owned())
+    }
+}
+
 fn name(args: &Args) -> anyhow::Result<RunName> {
     match (&args.run, args.config.file_stem().and_then(|stem| stem.to_str())) {
         (Some(name), _) => Ok(name.clone()),
@@ -91,5 +100,32 @@ fn name(args: &Args) -> anyhow::Result<RunName> {
         }
         (None, Some(stem)) => stem.parse().context("the configuration file's name cannot name a run; use --run NAME"),
         (None, None) => anyhow::bail!("the configuration file has no name; use --run NAME"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Program {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    #[test]
+    fn serve_before_the_configuration_says_where_to_write_it() {
+        let serve = |arguments: &[&str]| {
+            let parsed = Program::try_parse_from(["program"].iter().chain(arguments));
+            parsed.map(|program| program.args.serve)
+        };
+        assert_eq!(serve(&["a.toml", "--serve"]).unwrap().as_deref(), Some("127.0.0.1:8080"));
+        for address in ["localhost:0", "[::1]:8080"] {
+            assert_eq!(serve(&["--serve", address, "a.toml"]).unwrap().as_deref(), Some(address));
+        }
+        let error = serve(&["--serve", "configs/9x9.toml"]).unwrap_err().to_string();
+        assert!(error.contains("write HOST:PORT, or --serve after the configuration"), "{error}");
     }
 }
