@@ -6,6 +6,7 @@ use std::process::Stdio;
 use std::time::{Duration, SystemTime};
 
 use config::Preset;
+use record::RatingRow;
 use testing::s3::Refusal;
 use tests::{Stage, TestStore, fail, repository, succeed};
 
@@ -101,6 +102,49 @@ fn processes_and_alarms_are_shown() {
     assert!(said.contains("a: ALARM: ") && said.contains("b: model 0 of 3"), "{said}");
     let json: serde_json::Value = serde_json::from_str(&status(&store, &["a", "--json"])).unwrap();
     assert!(json[0]["error"].as_str().unwrap().contains("a/run.toml"), "{json}");
+}
+
+/// The stages and the other alarms are of most use then.
+#[test]
+fn file_that_cannot_be_used_is_an_alarm_beside_the_state() {
+    let store = TestStore::new();
+    selfplay(&store, "a", "random", "40");
+    succeed(store.program("shuffler").args(["--run", "a", "--once"]));
+    let row = RatingRow {
+        player: "random".to_owned(),
+        elo: 0.0,
+        error: 0.0,
+        above_pool: 0.0,
+        above_pool_error: 0.0,
+        games: 2,
+        points: 1.0,
+    };
+    store.run("a").ratings().publish(&[row]).unwrap();
+    let cases = [
+        ("a/games/", "`tengen audit a --repair` moves it to quarantine"),
+        ("a/ratings/", "`evaluator ratings --run a` publishes them again"),
+        ("a/shards/000001/manifest.toml", "delete its folder, and the shuffler samples these shards again"),
+    ];
+    for (begin, _) in cases {
+        let path = store.path().join(store.files().into_iter().find(|name| name.starts_with(begin)).unwrap());
+        let bytes = fs::read(&path).unwrap();
+        fs::write(path, &bytes[..bytes.len() / 2]).unwrap();
+    }
+    let said = status(&store, &["a"]);
+    assert!(said.starts_with("a: model 0 of 3"), "{said}");
+    assert!(line(&said, "selfplay").contains(" of 40 games of random are published"), "{said}");
+    assert_eq!(line(&said, "trainer"), "trainer    training of a-1; no process");
+    let alarms: Vec<&str> = said.lines().filter(|line| line.contains(" is damaged: ")).collect();
+    assert_eq!(alarms.len(), cases.len(), "{said}");
+    for ((begin, remedy), alarm) in cases.iter().zip(alarms) {
+        assert!(alarm.contains("ALARM: ") && alarm.contains(begin) && alarm.ends_with(remedy), "{alarm}");
+    }
+    // Its bytes are whole, so no repair helps.
+    fs::write(store.path().join(cases[2].0), "format = 99\n").unwrap();
+    let said = status(&store, &["a"]);
+    let found = said.lines().find(|line| line.contains("manifest.toml has format 99, and this program reads "));
+    let alarm = found.unwrap_or_else(|| panic!("{said}"));
+    assert!(alarm.contains("ALARM: ") && alarm.ends_with("use the version of Tengen that wrote it"), "{said}");
 }
 
 /// The trainer publishes nothing else while it trains a model, which may take hours.

@@ -141,7 +141,7 @@ impl Shards {
     /// # Errors
     /// [`StoreError::Damaged`] when it cannot be read.
     pub fn manifest(&self, generation: u32) -> Result<Option<Manifest>, StoreError> {
-        self.at.store.find_toml(&self.manifest_path(generation))
+        self.at.store.find_toml(&self.manifest_path(generation)).map_err(|error| error.with_remedy(REMEDY))
     }
 
     /// The examples of one part of a generation's shards.

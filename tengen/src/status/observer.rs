@@ -6,7 +6,7 @@ use config::{RunConfig, RunName};
 use exit_class::{Classified, ExitClass};
 use facts::{Activity, Curves, Progress, own_model};
 use record::{GameSummary, RatingRow};
-use store::{CLAIM_LASTS, FileRef, HeldLease, LogName, ResignThreshold, Run, StoreError};
+use store::{CLAIM_LASTS, FileRef, HeldLease, LogName, Manifest, ResignThreshold, Run, StoreError};
 
 use super::report::{Process, Rating, RunStatus, Stage, State};
 
@@ -15,6 +15,8 @@ const HOUR: i64 = 3_600_000;
 const RECENT: u32 = 5;
 /// Leases of a stage that are read; a run may have thousands of workers.
 const READ_LEASES: usize = 16;
+/// Files of games that alarms name; the others are counted.
+const NAMED_FILES: usize = 4;
 /// A holder responds to a question within half a minute, and counts as dead after a minute.
 const UNANSWERED: i64 = 60_000;
 /// As the alert TengenTrainingStale: a run with living processes that publishes nothing for so long.
@@ -56,17 +58,20 @@ impl Observer {
         let Some(config) = self.run.config()? else {
             return Err(StoreError::NotFound { path: format!("{}/{}/run.toml", self.run.store().root(), self.name()) });
         };
+        let mut alarms = Vec::new();
         let model = self.run.models().newest()?.unwrap_or(0);
-        let (games, games_per_hour, newest_games) = self.games(model, now)?;
-        let ratings = self.ratings()?;
+        let (games, games_per_hour, newest_games) = self.games(model, now, &mut alarms)?;
+        let ratings = self.ratings(&mut alarms)?;
         let claims = self.run.claims().observe()?;
+        let next = usable(self.run.shards().manifest(model + 1), None, &mut alarms)?;
         let progress = Progress {
             run: self.name().clone(),
             model,
             models: config.run_loop.models,
             games,
             wanted: config.selfplay.games_of(model) as u64,
-            shards: self.run.shards().manifest(model + 1)?.is_some(),
+            // Shards that cannot be read are there: the trainer stops at them.
+            shards: next.as_ref().is_none_or(Option::is_some),
             rated: ratings.keys().copied().max().unwrap_or(0),
             to_rate: config.last_evaluated(model),
             matches: claims
@@ -80,10 +85,15 @@ impl Observer {
         let claimed = claims.iter().map(|(made, _)| *made).max();
         let checkpointed = self.run.checkpoints().last_written()?;
         let newest = [newest_games, published, claimed, checkpointed].into_iter().flatten().max();
-        let (steps_per_second, mut alarms) = self.training(model)?;
+        let (steps_per_second, of_training) = self.training(model)?;
+        alarms.extend(of_training);
         let finished = progress.activities().iter().all(|(_, activity)| *activity == Activity::Finished);
         let stages = self.stages(&progress, &leases, &mut alarms, now)?;
-        self.add_alarms(&config, &progress, &mut alarms)?;
+        let newest_shards = match next {
+            Some(None) => usable(self.run.shards().manifest(model), None, &mut alarms)?,
+            next => next,
+        };
+        self.add_alarms(&config, &progress, newest_shards.flatten().as_ref(), &mut alarms)?;
         if !finished && !leases.is_empty() && newest.is_some_and(|newest| now - newest > STALLED) {
             let what = "games, models or checkpoints";
             alarms.push(format!("processes hold leases, and none has published {what} for half an hour"));
@@ -108,22 +118,35 @@ impl Observer {
     }
 
     /// Games of the newest model, games per hour over the last hour without imported ones, and when the last ones were
-    /// published.
-    fn games(&mut self, model: u32, now: i64) -> Result<(u64, Option<f64>, Option<i64>), StoreError> {
-        let games = self.run.games();
-        let files = games.files_since(model.saturating_sub(1))?;
+    /// published. Files that cannot be used are not counted.
+    fn games(
+        &mut self,
+        model: u32,
+        now: i64,
+        alarms: &mut Vec<String>,
+    ) -> Result<(u64, Option<f64>, Option<i64>), StoreError> {
+        let files = self.run.games().files_since(model.saturating_sub(1))?;
         self.counts.retain(|file, _| file.model + 1 >= model);
-        let mut dated = Vec::new();
+        let remedy = format!("`tengen audit {} --repair` moves it to quarantine", self.name());
+        let (mut dated, mut unusable) = (Vec::new(), Vec::new());
         for file in files {
-            let time = file.stem.time() as i64;
-            let (count, imported) = match self.counts.get(&file) {
-                Some(&known) => known,
-                // Only model 0 has imported games, and older ones have no part in the rate.
-                None => (games.count(&file)?, file.model == 0 && time >= now - HOUR && self.are_imported(&file)?),
+            let read = match self.counts.get(&file) {
+                Some(&known) => Ok(known),
+                None => self.count(&file, now),
             };
-            dated.push((time, file.model, count, imported));
+            // Moved to quarantine since it was listed.
+            if matches!(read, Err(StoreError::NotFound { .. })) {
+                continue;
+            }
+            let Some((count, imported)) = usable(read, Some(&remedy), &mut unusable)? else { continue };
+            dated.push((file.stem.time() as i64, file.model, count, imported));
             self.counts.insert(file, (count, imported));
         }
+        if let Some(others @ 1..) = unusable.len().checked_sub(NAMED_FILES) {
+            unusable.truncate(NAMED_FILES);
+            unusable.push(format!("{others} more files of games cannot be read"));
+        }
+        alarms.append(&mut unusable);
         dated.sort_unstable();
         let of_newest = dated.iter().filter(|(_, of, ..)| *of == model).map(|&(_, _, count, _)| count as u64).sum();
         let played: Vec<(i64, usize)> =
@@ -131,8 +154,13 @@ impl Observer {
         Ok((of_newest, per_hour(&played, now), dated.last().map(|&(time, ..)| time)))
     }
 
-    fn are_imported(&self, file: &FileRef) -> Result<bool, StoreError> {
-        Ok(self.run.games().summaries(file)?.iter().all(GameSummary::is_imported))
+    /// The games of a file, and whether they were imported in the last hour.
+    fn count(&self, file: &FileRef, now: i64) -> Result<(usize, bool), StoreError> {
+        let games = self.run.games();
+        let count = games.count(file)?;
+        // Only model 0 has imported games, and older ones have no part in the rate.
+        let may_be_imported = file.model == 0 && file.stem.time() as i64 >= now - HOUR;
+        Ok((count, may_be_imported && games.summaries(file)?.iter().all(GameSummary::is_imported)))
     }
 
     /// Models per hour, while the last models are of the last day.
@@ -166,8 +194,9 @@ impl Observer {
     }
 
     /// The newest ratings of models of this run, as they are by themselves, by number.
-    fn ratings(&self) -> Result<HashMap<u32, RatingRow>, StoreError> {
-        let rows = self.run.ratings().newest()?.unwrap_or_default();
+    fn ratings(&self, alarms: &mut Vec<String>) -> Result<HashMap<u32, RatingRow>, StoreError> {
+        let remedy = format!("`evaluator ratings --run {}` publishes them again", self.name());
+        let rows = usable(self.run.ratings().newest(), Some(&remedy), alarms)?.flatten().unwrap_or_default();
         Ok(rows.into_iter().filter_map(|row| Some((own_model(self.name(), &row.player)?, row))).collect())
     }
 
@@ -222,15 +251,20 @@ impl Observer {
         Ok(processes)
     }
 
-    fn add_alarms(&self, config: &RunConfig, progress: &Progress, alarms: &mut Vec<String>) -> Result<(), StoreError> {
+    fn add_alarms(
+        &self,
+        config: &RunConfig,
+        progress: &Progress,
+        shards: Option<&Manifest>,
+        alarms: &mut Vec<String>,
+    ) -> Result<(), StoreError> {
         let quarantined = self.run.quarantine().files()?.len();
         if quarantined > 0 {
             alarms.push(format!("{quarantined} damaged files are in quarantine/; see `tengen audit {}`", progress.run));
         }
-        let newest = if progress.shards { progress.model + 1 } else { progress.model };
-        let rejected = self.run.shards().manifest(newest)?.map_or(0, |manifest| manifest.rejected.len());
-        if rejected > 0 {
-            alarms.push(format!("{rejected} files of games could not be read for the shards of model {newest}"));
+        if let Some(shards) = shards.filter(|shards| !shards.rejected.is_empty()) {
+            let (rejected, model) = (shards.rejected.len(), shards.generation);
+            alarms.push(format!("{rejected} files of games could not be read for the shards of model {model}"));
         }
         if let Some(found) = self.run.resign().newest()? {
             if found.to_model + THRESHOLD_BEHIND < progress.model && config.resign.calibration_fraction > 0.0 {
@@ -242,6 +276,21 @@ impl Observer {
         }
         Ok(())
     }
+}
+
+/// What was read; nothing, and an alarm, where the file itself cannot be used, since the rest of the run is of use.
+/// A file of another version is whole: its message says which program reads it, and the remedy for damage is none.
+fn usable<T>(
+    read: Result<T, StoreError>,
+    remedy: Option<&str>,
+    alarms: &mut Vec<String>,
+) -> Result<Option<T>, StoreError> {
+    match (read, remedy) {
+        (Err(error), Some(remedy)) if error.is_damage() => alarms.push(format!("{error}; {remedy}")),
+        (Err(error), _) if error.is_skippable() => alarms.push(error.to_string()),
+        (read, _) => return read.map(Some),
+    }
+    Ok(None)
 }
 
 /// Winners would have resigned by the threshold in force, significantly more often than is wanted.
