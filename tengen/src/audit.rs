@@ -30,7 +30,7 @@ use trained::Trained;
 pub(crate) struct Args {
     /// Run to audit
     run: RunName,
-    /// Move damaged files and inconsistent sets of games to quarantine/ of the run, then audit again
+    /// Move damaged files of games and matches and inconsistent sets of games to quarantine/ of the run, then audit again
     #[arg(long)]
     repair: bool,
 }
@@ -47,7 +47,7 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     if args.repair && findings.can_be_repaired() {
         findings = repaired(&run, &config, findings, &mut notes, stop)?;
     } else if findings.can_be_repaired() {
-        let files = findings.damaged.len() + findings.damaged_unfinished.len();
+        let files = findings.damaged.len() + findings.damaged_unfinished.len() + findings.damaged_results.len();
         let command = format!("tengen audit {} --repair", run.name());
         tracing::info!(files, command, "a repair moves damaged files of games to quarantine");
     }
@@ -91,6 +91,10 @@ fn repair(run: &Run, findings: &Findings, notes: &mut Notes) -> anyhow::Result<(
     for (file, why) in &findings.damaged_unfinished {
         run.unfinished().quarantine(file)?;
         notes.print(format!("moved {} to quarantine: {why}", run.unfinished().name(file)));
+    }
+    for (stem, why) in &findings.damaged_results {
+        run.matches().quarantine(stem)?;
+        runtime::print(format!("moved {} to quarantine: {why}", run.matches().name(stem)))?;
     }
     Ok(())
 }

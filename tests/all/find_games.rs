@@ -138,6 +138,33 @@ fn file_of_another_version_leaves_the_games_of_the_others() {
 }
 
 #[test]
+fn damaged_results_are_moved_by_the_repair_that_the_error_names() {
+    let store = TestStore::new();
+    played(&store);
+    let stem = store.run("tiny").matches().files().unwrap().remove(0);
+    let path = store.path().join(format!("tiny/matches/{stem}.parquet"));
+    let moved = store.path().join(format!("tiny/quarantine/matches/{stem}.parquet"));
+    let mut later = record::games::to_batch(&store.run("tiny").matches().read(&stem).unwrap());
+    later.schema_metadata_mut().insert(record::VERSION_KEY, "games/1000");
+    let bytes = fs::read(&path).unwrap();
+    fs::write(&path, &bytes[..bytes.len() / 2]).unwrap();
+    let (code, said) = fail(&mut games(&store, &["--matches"]));
+    assert!(code == 1 && said.contains("`tengen audit tiny --repair` moves them to quarantine"), "{code}: {said}");
+    let said = succeed(store.program("tengen").args(["audit", "tiny", "--repair"]));
+    assert!(said.contains(&format!("{stem}.parquet to quarantine: ")) && said.contains(" 0 problems"), "{said}");
+    assert!(moved.exists() && !path.exists());
+    succeed(&mut games(&store, &["--matches"]));
+
+    // A file of another version is whole, and stays.
+    fs::remove_file(&moved).unwrap();
+    fs::write(&path, store::encode(&later)).unwrap();
+    let (code, said) = fail(&mut games(&store, &["--matches"]));
+    assert!(code == 2 && said.contains("has games/1000, and this program reads games/"), "{code}: {said}");
+    fail(store.program("tengen").args(["audit", "tiny", "--repair"]));
+    assert!(path.exists() && !moved.exists());
+}
+
+#[test]
 fn mistakes_are_named_before_anything_is_read() {
     let store = TestStore::new();
     fs::create_dir(store.path().join("taken.zip")).unwrap();

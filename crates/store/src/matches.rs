@@ -146,8 +146,19 @@ impl Matches {
         Ok(files.iter().filter_map(|stem| known.get(stem)).flatten().cloned().collect())
     }
 
+    /// Whether the bytes of a file of results are not those that were published. A file of another version is not altered.
+    ///
+    /// # Errors
+    /// A store that cannot be reached.
+    pub fn is_altered(&self, stem: &Stem) -> Result<bool, StoreError> {
+        self.quarantine.is_altered(&self.file(stem))
+    }
+
     /// Moves a file of results to quarantine, with its readable games; returns how many files moved.
-    fn quarantine(&self, stem: &Stem) -> Result<usize, StoreError> {
+    ///
+    /// # Errors
+    /// A store that cannot be reached, or that refuses writes.
+    pub fn quarantine(&self, stem: &Stem) -> Result<usize, StoreError> {
         self.quarantine.put([self.file(stem), self.sgf(stem)])
     }
 

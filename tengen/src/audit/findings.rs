@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use store::FileRef;
+use store::{FileRef, Stem};
 
 /// Counts of everything that was read, and the findings.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -40,6 +40,8 @@ pub struct Findings {
     pub damaged: BTreeMap<FileRef, String>,
     /// Files of unfinished games that are damaged, and why.
     pub damaged_unfinished: BTreeMap<FileRef, String>,
+    /// Files of results that are damaged, and why.
+    pub damaged_results: BTreeMap<Stem, String>,
     /// Whether the audit was stopped before it was through.
     pub stopped: bool,
 }
@@ -47,7 +49,7 @@ pub struct Findings {
 impl Findings {
     /// Whether some of the problems go when files are moved to quarantine.
     pub fn can_be_repaired(&self) -> bool {
-        !self.damaged.is_empty() || !self.damaged_unfinished.is_empty()
+        !self.damaged.is_empty() || !self.damaged_unfinished.is_empty() || !self.damaged_results.is_empty()
     }
 }
 

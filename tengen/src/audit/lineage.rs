@@ -85,6 +85,11 @@ impl Audit<'_> {
         for (stem, number) in files.into_iter().zip(0..).take_while(|_| !stop.requested()) {
             progress.set(number);
             let read = self.run.matches().read(&stem);
+            if let Err(error @ StoreError::Damaged { .. }) = &read
+                && self.run.matches().is_altered(&stem)?
+            {
+                self.found.damaged_results.insert(stem.clone(), error.to_string());
+            }
             for game in self.note(read)?.into_iter().flatten() {
                 let place = format!("{}, game {}", self.run.matches().name(&stem), game.id);
                 self.found.results += 1;
