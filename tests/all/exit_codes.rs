@@ -267,12 +267,13 @@ fn errors_of_the_store_have_one_exit_code_in_all_programs() {
 #[test]
 fn errors_of_a_stage_have_the_same_exit_code_in_tengen() {
     let open = |source: NetError| ModelError::Open { model: path(), source: source.into() };
+    let of_file = |source: NetError| ModelError::OpenFile { path: path().into(), source: source.into() };
     let built_in = |model: &str| ModelError::BuiltIn { model: model.parse().expect("a model") };
     let no_gpu = || NetError::NoGpu { wanted: 3, found: 0, reason: None };
     let damaged = || NetError::NotSafetensors("cut off".to_owned());
     let unknown = || EngineError::Unknown { name: "Absent".parse().expect("a name"), known: Vec::new() };
     let unreachable = || StoreError::Unreachable { doing: "read", path: path(), reason: String::new() };
-    let cases: [(&str, anyhow::Error, ExitClass); 14] = [
+    let cases: [(&str, anyhow::Error, ExitClass); 16] = [
         ("selfplay", SelfplayError::Model(open(no_gpu())).into(), ExitClass::Configuration),
         ("selfplay", SelfplayError::Model(open(damaged())).into(), ExitClass::Failure),
         (
@@ -294,6 +295,8 @@ fn errors_of_a_stage_have_the_same_exit_code_in_tengen() {
         ("evaluator", EvaluatorError::Model(open(damaged())).into(), ExitClass::Failure),
         ("trainer", built_in("random").into(), ExitClass::Configuration),
         ("tengen", no_gpu().into(), ExitClass::Configuration),
+        ("tengen", of_file(damaged()).into(), ExitClass::Configuration),
+        ("tengen", of_file(NetError::Torch("out of memory".to_owned())).into(), ExitClass::Failure),
         ("tengen", EvaluationCacheError::Store(unreachable()).into(), ExitClass::StoreUnreachable),
     ];
     for (program, error, expected) in cases {

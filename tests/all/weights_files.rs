@@ -56,3 +56,26 @@ fn commands_that_store_results_name_the_import_of_a_file() {
         assert!(said.contains(&format!("`trainer import {file} --run NAME --config FILE`")), "{command:?}: {said}");
     }
 }
+
+/// Damaged models of a store have exit code 1. A restart does not correct what was typed.
+#[test]
+fn file_that_is_no_network_is_a_wrong_argument() {
+    let (store, folder) = (TestStore::new(), TempDir::new().unwrap());
+    let file = folder.path().join("net.safetensors");
+    fs::write(&file, "<html>404</html>").unwrap();
+    let (page, absent) = (file.to_str().unwrap(), "absent.onnx");
+    let commands: [&[&str]; 4] = [
+        &["tengen", "gtp", "--model"],
+        &["tengen", "study", "depth", "--model"],
+        &["trainer", "export", "--format", "onnx", "--out", "never.onnx", "--model"],
+        &["tengen", "serve", "--listen", "127.0.0.1:0", "--model-file"],
+    ];
+    let names = [(page, format!("cannot open model {page}: ")), (absent, format!("cannot read {absent}"))];
+    for command in commands {
+        for (name, expected) in &names {
+            let mut program = store.program(command[0]);
+            let (code, said) = fail(program.current_dir(folder.path()).args(&command[1..]).arg(name));
+            assert!(code == 2 && said.contains(expected), "{command:?}: {code}: {said}");
+        }
+    }
+}

@@ -1,7 +1,7 @@
 //! Errors of models.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use config::{ConfigError, ModelId, RunName};
 use exit_class::{Classified, ExitClass};
@@ -142,6 +142,14 @@ pub enum ModelError {
         /// The reason. Boxed, so that a `Result` stays small.
         source: Box<NetError>,
     },
+    /// A file of weights that cannot be used.
+    #[error("cannot open model {}", path.display())]
+    OpenFile {
+        /// The file.
+        path: PathBuf,
+        /// The reason. Boxed, so that a `Result` stays small.
+        source: Box<NetError>,
+    },
     /// An evaluation cache that cannot be used.
     #[error("cannot open the evaluation cache")]
     Evaluations(#[source] Box<EvaluationCacheError>),
@@ -150,6 +158,10 @@ pub enum ModelError {
 impl ModelError {
     pub(crate) fn unusable(model: &str, source: NetError) -> ModelError {
         ModelError::Open { model: model.to_owned(), source: Box::new(source) }
+    }
+
+    pub(crate) fn unusable_file(path: &Path, source: NetError) -> ModelError {
+        ModelError::OpenFile { path: path.to_owned(), source: Box::new(source) }
     }
 
     pub(crate) fn device(source: NetError) -> ModelError {
@@ -201,7 +213,11 @@ impl Classified for ModelError {
         match self {
             ModelError::Store(error) => error.class(),
             ModelError::Run(error) => error.class(),
-            ModelError::Open { source, .. } | ModelError::Device(source) => source.class(),
+            // The name of the file was typed, and a restart reads the same bytes.
+            ModelError::OpenFile { source, .. } if !matches!(**source, NetError::Torch(_)) => ExitClass::Configuration,
+            ModelError::Open { source, .. } | ModelError::OpenFile { source, .. } | ModelError::Device(source) => {
+                source.class()
+            }
             ModelError::Inference(error) => error.class(),
             ModelError::Digest { .. } => ExitClass::Failure,
             ModelError::Evaluations(source) => source.class(),

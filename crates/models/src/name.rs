@@ -7,7 +7,7 @@ use std::str::FromStr;
 use config::{ModelIdError, ModelRef, PlayerId, PlayerIdError, PlayerRef, split_settings};
 
 /// Extensions of files of weights.
-const EXTENSIONS: [&str; 3] = ["safetensors", "gz", "txt"];
+const EXTENSIONS: [&str; 4] = ["safetensors", "onnx", "gz", "txt"];
 
 /// A model as it is typed: an id or a run, or a file of weights.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -105,7 +105,7 @@ mod tests {
         for text in ["v15-330", "v15", "uniform", "random", "9x9-demo", "v1.5"] {
             assert_eq!(text.parse(), text.parse().map(ModelName::Model), "{text}");
         }
-        for text in ["net.safetensors", "net.txt", "best.txt.gz", "/tmp/Net.safetensors", "no/such"] {
+        for text in ["net.safetensors", "net.onnx", "net.txt", "best.txt.gz", "/tmp/Net.safetensors", "no/such"] {
             assert!(file(text), "{text}");
         }
         let folder = tempfile::tempdir().unwrap();

@@ -89,7 +89,7 @@ impl Searcher {
         let devices = place.devices();
         let model = net::Model::new(&file.weights, devices.clone(), Precision::Auto, batch);
         let trained = model.and_then(|model| Trained::new(model, &file.bytes, devices, Precision::Auto));
-        let trained = trained.map_err(|source| ModelError::unusable(&name, source))?;
+        let trained = trained.map_err(|source| ModelError::unusable_file(file.path(), source))?;
         Ok(Searcher::new(name, config, Model::Trained(Box::new(trained))))
     }
 

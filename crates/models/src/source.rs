@@ -34,8 +34,7 @@ impl WeightsFile {
     /// The file cannot be read, or is no network.
     pub fn read(path: &Path) -> Result<WeightsFile, ModelError> {
         let NamedWeights { bytes, .. } = NamedWeights::of_file(path)?;
-        let (_, weights, _) =
-            FileKind::read(&bytes).map_err(|source| ModelError::unusable(&path.display().to_string(), source))?;
+        let (_, weights, _) = FileKind::read(&bytes).map_err(|source| ModelError::unusable_file(path, source))?;
         Ok(WeightsFile { path: path.to_owned(), bytes, weights })
     }
 
@@ -119,7 +118,7 @@ mod tests {
         let name = path.to_str().unwrap();
         assert!(matches!(find(name), Err(ModelError::File { .. })));
         std::fs::write(&path, "no network").unwrap();
-        assert!(matches!(find(name), Err(ModelError::Open { .. })));
+        assert!(matches!(find(name), Err(ModelError::OpenFile { .. })));
         let weights = Weights::synthetic(Shape::plain(Size::new(7).unwrap()), 1).to_bytes();
         std::fs::write(&path, &weights).unwrap();
         let found = find(name).unwrap();
