@@ -10,7 +10,7 @@ use anyhow::{Context, anyhow};
 use config::{RunConfig, RunName};
 use go::sgf;
 use record::{GameId, GameRecord, unpacked_sgf};
-use runtime::{Classify, Notes, Stop};
+use runtime::{Classify, ConfigArgs, Notes, Stop};
 use sha2::{Digest, Sha256};
 use store::{Run, Store};
 
@@ -24,7 +24,7 @@ pub(crate) struct Args {
     #[arg(long, env = "TENGEN_RUN", value_name = "NAME")]
     run: RunName,
     #[command(flatten)]
-    config: runtime::ConfigArgs,
+    config: ConfigArgs,
 }
 
 /// Counts of imported records.
@@ -39,20 +39,30 @@ struct ImportTotals {
 /// Converts the records of all files and publishes them. Killed or run again, it publishes the missing games.
 ///
 /// # Errors
-/// A file that cannot be read, a run without configuration, or a store that refuses the games; records that cannot be
-/// used are no errors.
+/// A file that cannot be read, a run without configuration, a store that refuses the games, or no usable record at all.
 pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     // Before the run begins: it would keep a configuration that was meant for other games.
     args.files.iter().try_for_each(|path| runtime::check_input(path))?;
     let run = Store::open(store)?.run(&args.run);
-    let config = args.config.open(&run)?;
-    let (seen, totals) = (published(&run)?, ImportTotals::default());
-    let mut importer = Importer { run: &run, config: &config, seen, totals, notes: Notes::default() };
+    let is_there = run.exists()?;
+    let config = if is_there { args.config.open(&run)? } else { args.config.peek(&run)? };
+    let mut importer = Importer {
+        run: &run,
+        config: &config,
+        begins: Some(&args.config).filter(|_| !is_there),
+        seen: published(&run)?,
+        totals: ImportTotals::default(),
+        notes: Notes::default(),
+    };
     for path in args.files.iter().take_while(|_| !stop.requested()) {
         importer.file(path, stop)?;
     }
     let Importer { totals: ImportTotals { games, positions, known, skipped }, mut notes, .. } = importer;
     notes.print(format!("imported {games} games with {positions} positions, {known} duplicates, {skipped} skipped"));
+    if games + known == 0 && !stop.requested() {
+        let problem = format!("no game was imported: the files have {skipped} records, and none can be used");
+        return Err(anyhow!(problem)).misconfigured();
+    }
     notes.finish()
 }
 
@@ -68,6 +78,8 @@ fn published(run: &Run) -> anyhow::Result<HashSet<GameId>> {
 struct Importer<'a> {
     run: &'a Run,
     config: &'a RunConfig,
+    /// The configuration of a run that begins with its first games: it would keep one that was meant for other games.
+    begins: Option<&'a ConfigArgs>,
     seen: HashSet<GameId>,
     totals: ImportTotals,
     /// The list of skipped records, of which a reader may have seen enough before the import is done.
@@ -108,6 +120,9 @@ impl Importer<'_> {
     fn publish(&mut self, worker: &str, games: &mut Vec<GameRecord>) -> anyhow::Result<()> {
         if games.is_empty() {
             return Ok(());
+        }
+        if let Some(config) = self.begins.take() {
+            config.open(self.run)?;
         }
         self.run.games().publish(0, worker, games)?;
         self.totals.games += games.len();

@@ -98,6 +98,25 @@ fn files_that_are_not_there_begin_no_run() {
     assert!(code == 2 && said.contains("cannot read "), "{code}: {said}");
 }
 
+/// The next command would train on it.
+#[test]
+fn import_of_no_game_is_an_error_and_begins_no_run() {
+    let store = TestStore::new();
+    let file = store.path().join("small.sgf");
+    for text in ["(;SZ[9]KM[6.5]RE[B+R];B[aa];W[bb])", ""] {
+        fs::write(&file, text).unwrap();
+        let (code, said) = fail(&mut import(&store, &[&file]));
+        assert!(code == 2 && said.contains("no game was imported"), "{code}: {said}");
+        assert_eq!(store.files(), ["small.sgf"]);
+    }
+    // A run that is there has its games, and its configuration is compared whatever the records are.
+    let sample = repository().join(SAMPLE);
+    succeed(&mut import(&store, &[&sample]));
+    succeed(&mut import(&store, &[&file, &sample]));
+    let (code, said) = fail(import(&store, &[&file]).args(["--set", "search.visits=3"]));
+    assert!(code == 2 && said.contains("describes another run"), "{code}: {said}");
+}
+
 #[test]
 fn records_that_are_of_no_use_are_listed() {
     let store = TestStore::new();
