@@ -10,6 +10,7 @@ use ratings::{
     diagnostics, goodness_of_fit,
 };
 
+pub(crate) use options::MOST_ELO;
 pub use options::{AnchorChoice, PriorChoice};
 pub use report::{Fit, Numbers, Rated, Report};
 pub use results::{Results, ResultsError, read};

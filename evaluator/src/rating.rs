@@ -231,6 +231,24 @@ impl RatedRun {
         Ok(Table::new(&results, &ratings, &ages, &hidden).anchored(names.collect()))
     }
 
+    /// Makes sure that each anchor has results in these runs, or is one of the players who may get some.
+    ///
+    /// # Errors
+    /// An anchor that is none of them, or is there twice; as [`RatedRun::other`].
+    pub(crate) fn check_anchors(
+        &self,
+        others: &[RunName],
+        anchors: &[AnchorChoice],
+        playing: Vec<PlayerId>,
+    ) -> Result<(), EvaluatorError> {
+        let mut games = self.run.matches().all()?;
+        for name in others {
+            games.extend(self.other(name)?.0.matches().all()?);
+        }
+        let known = rate::anchors(&Pool::new(games).results(playing), anchors);
+        known.map(drop).map_err(|source| self.without_anchor(source))
+    }
+
     /// Another run, whose results are to be included, and its configuration.
     ///
     /// # Errors

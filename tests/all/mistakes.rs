@@ -328,6 +328,31 @@ fn output_that_cannot_be_written_is_named_before_the_work() {
     assert_eq!(left.len(), 2, "{left:?}");
 }
 
+/// The table after the matches, which take hours, is on their scale.
+#[test]
+fn anchor_without_results_is_named_before_the_matches() {
+    let store = TestStore::new();
+    with_games(&store);
+    let matches = |anchors: &[&str]| {
+        let mut command = store.program("evaluator");
+        command.args(["--pair", "tiny-1", "random", "--games", "2"]);
+        command.args(anchors.iter().flat_map(|anchor| ["--anchor", anchor]));
+        command
+    };
+    let cases: [(&[&str], &str); 3] = [
+        (&["Rnadom=0"], "the anchor Rnadom is no player of these games"),
+        (&["tiny-2=0"], "the anchor tiny-2 is no player of these games"),
+        (&["random=0", "random=1"], "random is an anchor twice"),
+    ];
+    for (anchors, problem) in cases {
+        let (code, said) = fail(&mut matches(anchors));
+        assert!(code == MISCONFIGURED && said.contains(problem), "{code}: {said}");
+    }
+    assert!(store.run("tiny").matches().files().unwrap().is_empty());
+    let said = succeed(&mut matches(&["random=-1500"]));
+    assert!(said.contains("On the scale of random = -1500"), "{said}");
+}
+
 #[test]
 fn output_that_would_replace_another_file_of_the_command_is_refused() {
     let folder = tempfile::tempdir().unwrap();

@@ -11,9 +11,6 @@ use store::Store;
 
 use crate::{Arena, EvaluatorError, RatedRun, Resources};
 
-/// Elo that players may differ by in an argument.
-pub(crate) const MOST_ELO: f64 = 10_000.0;
-
 /// Arguments of all commands.
 #[derive(clap::Args, Debug)]
 pub(crate) struct CommonArgs {

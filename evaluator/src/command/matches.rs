@@ -1,7 +1,7 @@
 //! Matches: of a pair, of the pairs that are most informative, of all models.
 
 use clap::ValueEnum;
-use config::{PlayerId, PlayerRef};
+use config::{ModelId, PlayerId, PlayerRef};
 use gtp::engines::Engine;
 use ratings::pairing::Objective;
 use runtime::{Driver, Step, Stop, Waiting, drive, within};
@@ -103,6 +103,18 @@ impl MatchArgs {
         self.pair.iter().flatten().chain(&self.new_model).chain(&self.against_anchors)
     }
 
+    /// Players of the matches: those of a pair, and otherwise all whom the other matches choose from.
+    fn playing(&self, arena: &Arena) -> Result<Vec<PlayerId>, EvaluatorError> {
+        let rated = arena.rated();
+        let named: Result<Vec<PlayerId>, EvaluatorError> = self.players().map(|player| rated.resolve(player)).collect();
+        let mut playing = named?;
+        if self.pair.is_none() {
+            playing.extend(Engine::names(arena.engines()).into_iter().map(PlayerId::Engine));
+            playing.extend(rated.paired_models()?.into_iter().chain([ModelId::Random]).map(PlayerId::from));
+        }
+        Ok(playing)
+    }
+
     /// The matches that are requested.
     fn schedule(&self, arena: &Arena) -> Result<Box<dyn Schedule>, EvaluatorError> {
         let (rated, games) = (arena.rated(), self.games);
@@ -143,6 +155,10 @@ pub(super) fn run(common: &CommonArgs, args: &MatchArgs, table: &TableArgs, stop
     table.check(&rated)?;
     let arena = arena(rated, resources, stop)?;
     let schedule = args.schedule(&arena)?;
+    // With --wait there are models later that do not exist yet.
+    if !args.wait {
+        table.check_anchors(arena.rated(), || args.playing(&arena))?;
+    }
     let mut matches = Matches::new(arena, schedule, Console::new(stop.health().clone()), stop);
     drive(&mut matches, stop)?;
     let rated = matches.arena().rated();

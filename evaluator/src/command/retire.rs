@@ -4,8 +4,8 @@ use std::str::FromStr;
 
 use config::{ModelId, RunName};
 
-use super::args::MOST_ELO;
 use crate::RatedRun;
+use crate::rate::MOST_ELO;
 
 /// Arguments of `evaluator retire`.
 #[derive(clap::Args, Debug)]

@@ -4,11 +4,12 @@ use config::{ModelRef, PlayerRef};
 use ratings::sprt::Sprt;
 use runtime::{Stop, drive, within};
 
-use super::args::{CommonArgs, MOST_ELO, arena, run_of_any};
+use super::args::{CommonArgs, arena, run_of_any};
 use super::matches::even;
 use crate::comparison::Test;
 use crate::driver::Schedule;
 use crate::gate::Gate;
+use crate::rate::MOST_ELO;
 use crate::{Arena, Console, Matches};
 
 /// Games of a test without a verdict, at most, by default.

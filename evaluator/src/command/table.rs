@@ -1,7 +1,7 @@
 //! `evaluator ratings`, and the table that is printed after matches.
 
 use clap::ValueEnum;
-use config::RunName;
+use config::{PlayerId, RunName};
 
 use crate::rate::AnchorChoice;
 use crate::table::Table;
@@ -47,6 +47,18 @@ impl TableArgs {
     /// Looks for the runs that are included, before matches that take hours.
     pub(super) fn check(&self, rated: &RatedRun) -> Result<(), EvaluatorError> {
         self.with.iter().try_for_each(|name| rated.other(name).map(drop))
+    }
+
+    /// Looks for the players whose ratings are known, before matches that take hours; `playing` may play in these.
+    pub(super) fn check_anchors(
+        &self,
+        rated: &RatedRun,
+        playing: impl FnOnce() -> Result<Vec<PlayerId>, EvaluatorError>,
+    ) -> Result<(), EvaluatorError> {
+        match &self.anchor[..] {
+            [] => Ok(()),
+            anchors => rated.check_anchors(&self.with, anchors, playing()?),
+        }
     }
 
     /// Prints the ratings of the run as they are stored, or on the scale and with the runs that the arguments name.

@@ -3,6 +3,9 @@
 use std::fmt;
 use std::str::FromStr;
 
+/// Elo that players may differ by in an argument. The arithmetic does not converge with some that are far beyond it.
+pub(crate) const MOST_ELO: f64 = 10_000.0;
+
 /// The prior.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum PriorChoice {
@@ -49,9 +52,12 @@ impl FromStr for AnchorChoice {
         let usage = || "expected NAME=ELO, or NAME=ELO:SD for a rating that is only known so well".to_owned();
         let (player, rating) = text.rsplit_once('=').ok_or_else(usage)?;
         let (elo, sd) = rating.split_once(':').map_or((rating, None), |(elo, sd)| (elo, Some(sd)));
-        let elo = elo.parse().ok().filter(|elo: &f64| elo.is_finite()).ok_or_else(usage)?;
+        let elo: f64 = elo.parse().map_err(|_| usage())?;
         if player.is_empty() {
             return Err(usage());
+        }
+        if !(-MOST_ELO..=MOST_ELO).contains(&elo) {
+            return Err(format!("write ELO as a number from -{MOST_ELO} to {MOST_ELO}"));
         }
         Ok(AnchorChoice { player: player.to_owned(), elo, sd: sd.map(positive).transpose()? })
     }
@@ -94,6 +100,10 @@ mod tests {
         assert_eq!("a=b=-12.5:40".parse(), Ok(anchor("a=b", -12.5, Some(40.0))));
         for text in ["gnugo", "=3", "a=", "a=b", "a=1:", "a=1:0", "a=nan"] {
             assert!(text.parse::<AnchorChoice>().is_err(), "{text}");
+        }
+        for text in ["a=10001", "a=-1e99", "a=inf"] {
+            let problem = "write ELO as a number from -10000 to 10000";
+            assert_eq!(text.parse::<AnchorChoice>(), Err(problem.to_owned()), "{text}");
         }
     }
 }
