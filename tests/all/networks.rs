@@ -299,6 +299,26 @@ fn export_without_a_model_with_weights_is_refused() {
 }
 
 #[test]
+fn options_without_effect_are_named_where_a_file_is_written() {
+    let store = with_model();
+    let (file, config) = (beside(&store, "net.txt"), config());
+    let problem = "leave out --config and --set";
+    assert_refused(
+        &store,
+        &[
+            (&["export", "--model", "old", "--out", "never", "--config", &config], problem),
+            (&["import", &file, "--out", "never", "--set", "seed=2"], problem),
+        ],
+    );
+    let out = beside(&store, "out.onnx");
+    let words = ["--eval-sgf", "absent.sgf", "export", "--model", "old", "--out", &out];
+    let output = trainer(&store, &words).output().unwrap();
+    let (said, log) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success() && log.contains("--eval-sgf and --eval-positions have no effect"), "{log}");
+    assert!(said.contains("out.onnx, onnx with opset"), "the format is that of the name: {said}");
+}
+
+#[test]
 fn export_of_a_network_that_leela_zero_cannot_have_is_refused() {
     let store = TestStore::new();
     let file = beside(&store, "features.safetensors");

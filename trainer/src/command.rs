@@ -89,11 +89,10 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
         backend.log("training", train_device.threads);
         runtime::metrics::DEVICE.inform(&backend.labels());
     }
-    let store = match &args.command {
-        // They begin no run, and the demo and a file need no store.
-        Some(Command::Export(_)) => Store::open_or_empty(&args.store.store)?,
-        Some(Command::Import(import)) if import.writes_file() => Store::open_or_empty(&args.store.store)?,
-        _ => Store::open(&args.store.store)?,
+    let store = match begins_no_run(args.command.as_ref()) {
+        // The demo and a file need no store.
+        true => Store::open_or_empty(&args.store.store)?,
+        false => Store::open(&args.store.store)?,
     };
     let models = Models::new(store);
     let run = || -> Result<Run, RunError> { Ok(models.store().run(runtime::named_run(args.run.as_ref())?)) };
@@ -111,6 +110,13 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
     if args.once {
         return Err(anyhow!("--once is for training shards")).misconfigured();
     }
+    if begins_no_run(args.command.as_ref()) && args.config.is_given() {
+        return Err(anyhow!("a file is written and no run begins: leave out --config and --set")).misconfigured();
+    }
+    if args.references.is_given() {
+        // No error: the variables may be set for a trainer in the same container.
+        tracing::warn!("--eval-sgf and --eval-positions have no effect here: they are for training shards");
+    }
     match command {
         Command::Export(export) => files::export(&models, export),
         Command::Import(import) => files::import(import, run, &args.config),
@@ -126,6 +132,15 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
 /// Whether a command trains, and so needs the requested device.
 fn trains(command: Option<&Command>) -> bool {
     !matches!(command, Some(Command::Export(_) | Command::Import(_)))
+}
+
+/// Whether a command only writes a file.
+fn begins_no_run(command: Option<&Command>) -> bool {
+    match command {
+        Some(Command::Export(_)) => true,
+        Some(Command::Import(import)) => import.writes_file(),
+        Some(Command::Bootstrap(_)) | None => false,
+    }
 }
 
 /// Does the work of the one trainer of a run.

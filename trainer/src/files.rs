@@ -1,6 +1,7 @@
 //! `trainer export` and `trainer import`: networks as files of their own.
 
 use std::borrow::Cow;
+use std::ffi::OsStr;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -29,15 +30,16 @@ pub(crate) struct Export {
     #[arg(long, value_name = "MODEL|FILE")]
     model: ModelName,
     /// File format: weights (safetensors, as stored), folded (safetensors, batch norms folded), leela-zero (text) or onnx
-    #[arg(long, default_value = "weights", value_name = "KIND")]
-    format: Format,
+    /// [default: by the name of --out: onnx for .onnx, leela-zero for .txt, weights for others]
+    #[arg(long, value_name = "KIND")]
+    format: Option<Format>,
     /// Output file; gzipped if its name ends in .gz
     #[arg(long, value_name = "FILE")]
     out: PathBuf,
 }
 
 /// Kinds of files that a model can be exported to.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 enum Format {
     /// One that is read back, too.
     Network(FileKind),
@@ -52,6 +54,19 @@ impl FromStr for Format {
         match text {
             "onnx" => Ok(Format::Onnx),
             _ => text.parse().map(Format::Network).map_err(|error: UnknownName| format!("{error}, onnx")),
+        }
+    }
+}
+
+impl Format {
+    /// The format of files with this name, plain or gzipped.
+    fn of(out: &Path) -> Format {
+        let is_packed = out.extension().is_some_and(|extension| extension == "gz");
+        let plain = if is_packed { out.with_extension("") } else { out.to_owned() };
+        match plain.extension().and_then(OsStr::to_str) {
+            Some("onnx") => Format::Onnx,
+            Some("txt") => Format::Network(FileKind::LeelaZero),
+            _ => Format::Network(FileKind::Weights),
         }
     }
 }
@@ -80,7 +95,7 @@ pub(crate) fn export(models: &Models, args: &Export) -> anyhow::Result<()> {
     let bytes = model.weights(models)?;
     let weights = Weights::from_bytes(&bytes).with_context(|| format!("cannot open {model}"))?;
     let out = args.out.display();
-    let kind = match args.format {
+    let kind = match args.format.unwrap_or_else(|| Format::of(&args.out)) {
         Format::Network(kind) => kind,
         Format::Onnx => {
             let network = Description::from_safetensors(&bytes).with_context(|| format!("{model} as onnx"))?;
@@ -171,4 +186,25 @@ fn write(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
         runtime::write_whole(path, &bytes)
     };
     put().with_context(|| format!("cannot write {}", path.display())).misconfigured()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn name_of_a_file_means_a_format() {
+        let weights = Format::Network(FileKind::Weights);
+        for (name, format) in [
+            ("net.onnx", Format::Onnx),
+            ("a/b.x.onnx.gz", Format::Onnx),
+            ("best.txt", Format::Network(FileKind::LeelaZero)),
+            ("best.txt.gz", Format::Network(FileKind::LeelaZero)),
+            ("net.safetensors", weights),
+            ("net.gz", weights),
+            ("onnx", weights),
+        ] {
+            assert_eq!(Format::of(Path::new(name)), format, "{name}");
+        }
+    }
 }

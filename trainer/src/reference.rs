@@ -94,6 +94,11 @@ pub struct ReferenceArgs {
 }
 
 impl ReferenceArgs {
+    /// Whether anything was given.
+    pub(crate) fn is_given(&self) -> bool {
+        self.eval_sgf.is_some() || self.eval_positions.is_some()
+    }
+
     /// The positions of the files.
     ///
     /// # Errors
