@@ -12,7 +12,7 @@ pub struct ServeArgs {
     #[arg(long, env = "TENGEN_LISTEN", default_value = "127.0.0.1:8080", value_name = "ADDRESS")]
     pub listen: String,
     /// Host name under which browsers reach the server, besides IP addresses and localhost; may be repeated [default: none]
-    #[arg(long = "allow-host", env = "TENGEN_ALLOW_HOST", value_name = "HOST", value_delimiter = ',')]
+    #[arg(long = "allow-host", env = "TENGEN_ALLOW_HOST", value_name = "HOST", value_delimiter = ',', value_parser = host)]
     pub hosts: Vec<String>,
     /// File whose first line is the token that visitors must give: 16 to 4096 printable ASCII characters without blanks
     /// [default: none]
@@ -37,4 +37,38 @@ pub struct ServeArgs {
     /// Of the pages for players.
     #[command(flatten)]
     pub play: crate::play::PlayArgs,
+}
+
+/// A host as browsers name it in a request. A URL would match none.
+fn host(text: &str) -> Result<String, String> {
+    let host = text.trim();
+    if host.contains(|c: char| c.is_whitespace() || matches!(c, '/' | '@')) {
+        return Err("name a host, such as go.example.org, and no URL".to_owned());
+    }
+    Ok(host.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Program {
+        #[command(flatten)]
+        serve: ServeArgs,
+    }
+
+    #[test]
+    fn host_that_no_request_can_name_is_refused() {
+        let parse = |text: &str| Program::try_parse_from(["program", "--allow-host", text]);
+        let hosts = |text: &str| parse(text).map(|program| program.serve.hosts);
+        let two = hosts("go.example.org, other.example.org:8443").unwrap();
+        assert_eq!(two, ["go.example.org", "other.example.org:8443"]);
+        for text in ["https://go.example.org/", "go.example.org/play", "me@go.example.org", "a b", "a.example,b c"] {
+            let problem = hosts(text).unwrap_err().to_string();
+            assert!(problem.contains("name a host, such as go.example.org"), "{problem}");
+        }
+    }
 }
