@@ -34,7 +34,7 @@ impl Pairs {
         let models: Vec<PlayerId> = rated.paired_models()?.into_iter().map(PlayerId::from).collect();
         let pairs = (0..models.len()).rev().flat_map(|one| (0..one).rev().map(move |other| (one, other)));
         let pairs = pairs.map(|(one, other)| [models[one].clone(), models[other].clone()]);
-        Ok(Pairs { pairs: pairs.collect(), games: Some(games.unwrap_or_else(|| per_pair(rated))) })
+        Ok(Pairs::all(rated, pairs.collect(), games))
     }
 
     /// One player against several others.
@@ -45,9 +45,21 @@ impl Pairs {
         games: Option<u64>,
     ) -> Pairs {
         let others = others.into_iter().filter(|other| other != player);
-        let pairs = others.map(|other| [player.clone(), other]).collect();
+        Pairs::all(rated, others.map(|other| [player.clone(), other]).collect(), games)
+    }
+
+    /// All pairs of players that were selected, of which there may be none.
+    fn all(rated: &RatedRun, pairs: VecDeque<[PlayerId; 2]>, games: Option<u64>) -> Pairs {
+        if pairs.is_empty() {
+            warn_of_no_pair();
+        }
         Pairs { pairs, games: Some(games.unwrap_or_else(|| per_pair(rated))) }
     }
+}
+
+/// The command succeeds, and a script would take it for one that has played.
+fn warn_of_no_pair() {
+    tracing::warn!("there are not two players to pair");
 }
 
 /// Games that the run wants of a pair.
@@ -109,7 +121,7 @@ impl Schedule for Uncertain {
         }
         let Some(proposal) = session.propose(self.objective)? else {
             if !self.waits {
-                tracing::warn!("there are not two models to pair");
+                warn_of_no_pair();
                 return Ok(Step::Finished);
             }
             let next = session.arena.rated().run().models().newest()?.map_or(1, |newest| newest + 1);

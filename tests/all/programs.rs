@@ -34,6 +34,18 @@ fn stages_work_one_by_one_on_one_store() {
     }
 }
 
+/// A script would go on as after matches.
+#[test]
+fn matches_without_a_pair_are_a_warning() {
+    let store = by_hand(1);
+    for args in [&["--round-robin", "--run", "tiny"][..], &["--new-model", "random", "--run", "tiny"]] {
+        let output = store.program("evaluator").args(args).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && said.contains("there are not two players to pair"), "{args:?}: {said}");
+    }
+    assert!(store.run("tiny").matches().files().unwrap().is_empty());
+}
+
 /// From the C library, a run of `configs/9x9-larger.toml` occupied eight times the memory that it needed.
 #[test]
 fn tensors_have_their_memory_from_the_programs_own_allocator() {
