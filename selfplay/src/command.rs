@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::anyhow;
 use clap::Parser;
-use config::{ModelRef, RunConfig, RunName};
+use config::{ModelId, ModelRef, RunConfig, RunName};
 use exit_class::{Classifier, classify};
 use models::{EvaluationCacheOptions, ModelError, Models, Place, Priority};
 use net::NetError;
@@ -129,6 +129,13 @@ fn run_name(args: &Args) -> anyhow::Result<RunName> {
 fn configuration(args: &Args, models: &Models, run: &Run) -> anyhow::Result<RunConfig> {
     if !args.config.is_given() && args.model.run().is_some() {
         models.store_demo(run.name())?;
+    }
+    // Before the run begins: none that begins with games has such a model.
+    if let ModelRef::Exact(id @ ModelId::Trained { .. }) = &args.model
+        && !run.exists()?
+    {
+        args.config.peek(run)?;
+        models.published(id)?;
     }
     Ok(args.config.open(run)?)
 }

@@ -76,7 +76,11 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
     args.service.start("shuffler", Some(args.run.as_str()), stop)?;
     // A compaction, or the first window of a long run, may take longer than a process without progress lives.
     let health = stop.health().clone();
-    let store = Store::open(&args.store.store)?.with_progress(move || health.heartbeat());
+    // Where nothing waits for the run, a misspelt folder need not be made.
+    let waits = !args.once && !args.dry_run && args.compact.is_none();
+    let place = &args.store.store;
+    let store = if waits { Store::open(place)? } else { Store::open_existing(place)? };
+    let store = store.with_progress(move || health.heartbeat());
     let run = store.run(&args.run);
     match args.compact {
         Some(least) => compact(&run, least),

@@ -24,6 +24,10 @@ pub(crate) struct Args {
 /// An address, a token or a certificate that cannot be used; a store that cannot be opened.
 pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     args.service.start("tengen", None, stop)?;
+    // No error: a run may begin there while pages are open. A misspelt folder has pages without runs.
+    if Store::is_absent_folder(store) {
+        tracing::warn!(store, "the folder of the store does not exist; creating it");
+    }
     let store = Store::open(store)?;
     let server = Server::start(&args.web, store.clone())?;
     runtime::print(server.url())?;

@@ -328,6 +328,29 @@ fn output_that_cannot_be_written_is_named_before_the_work() {
     assert_eq!(left.len(), 2, "{left:?}");
 }
 
+#[test]
+fn misspelt_store_or_model_leaves_nothing_behind() {
+    let store = TestStore::new();
+    let absent = store.path().join("absent");
+    let cases: [(&str, &[&str]); 5] = [
+        ("evaluator", &["--pair", "tiny-1", "tiny-2"]),
+        ("evaluator", &["--run", "tiny", "--pair-uncertain"]),
+        ("shuffler", &["--run", "tiny", "--once"]),
+        ("shuffler", &["--run", "tiny", "--dry-run"]),
+        ("shuffler", &["--run", "tiny", "--compact"]),
+    ];
+    for (program, args) in cases {
+        let (code, said) = fail(store.program_at(program, absent.to_str().unwrap()).args(args));
+        assert!(code == MISCONFIGURED && said.contains(absent.to_str().unwrap()), "{program} {args:?}: {code}: {said}");
+        assert!(!absent.exists(), "{program} {args:?}");
+    }
+    let mut selfplay = store.program("selfplay");
+    selfplay.args(["--model", "tiny-3", "--config", "configs/tiny.toml"]).current_dir(repository());
+    let (code, said) = fail(&mut selfplay);
+    assert!(code == MISCONFIGURED && said.contains("there is no model tiny-3 in "), "{code}: {said}");
+    assert_eq!(store.files(), [""; 0]);
+}
+
 /// The table after the matches, which take hours, is on their scale.
 #[test]
 fn anchor_without_results_is_named_before_the_matches() {

@@ -68,6 +68,17 @@ fn certificates_and_keys_that_cannot_be_used_are_named() {
 }
 
 #[test]
+fn store_that_is_made_is_a_warning() {
+    let store = TestStore::new();
+    let absent = store.path().join("absent");
+    let mut command = store.program_at("tengen", absent.to_str().unwrap());
+    let mut server = Stage::start(command.args(["serve", "--listen", "127.0.0.1:0", "--read-only"]));
+    let warning = "the folder of the store does not exist";
+    server.wait_for("the warning", |stage| stage.log().iter().any(|line| line.contains(warning)).then_some(()));
+    assert_eq!(server.terminate(), Some(4));
+}
+
+#[test]
 fn file_that_is_no_book_is_not_served() {
     let store = TestStore::new();
     let file = store.path().join("book.jsonl");

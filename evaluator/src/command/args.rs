@@ -45,6 +45,12 @@ pub(crate) struct CommonArgs {
 impl CommonArgs {
     /// The name of the run to measure, where the players have one of their own, and the models of the store.
     pub(super) fn open(&self, own: Option<&RunName>, stop: &Stop) -> anyhow::Result<(RunName, Models)> {
+        // Nothing waits for the run here, so that a misspelt folder need not be made.
+        self.start(Store::open_or_empty(&self.store.store)?, own, stop)
+    }
+
+    /// The same for a command that waits for the run, which may begin the store.
+    pub(super) fn open_to_wait(&self, own: Option<&RunName>, stop: &Stop) -> anyhow::Result<(RunName, Models)> {
         self.start(Store::open(&self.store.store)?, own, stop)
     }
 
@@ -57,8 +63,7 @@ impl CommonArgs {
 
     /// The run to measure, where no device is needed.
     pub(super) fn rated(&self, own: Option<&RunName>, stop: &Stop) -> anyhow::Result<RatedRun> {
-        // Nothing waits for the run here, so that a misspelt folder need not be made.
-        let (name, models) = self.start(Store::open_or_empty(&self.store.store)?, own, stop)?;
+        let (name, models) = self.open(own, stop)?;
         let rated = RatedRun::open(models, &name)?;
         stop.health().set_ready();
         Ok(rated)

@@ -141,7 +141,8 @@ impl MatchArgs {
 
 /// Plays the matches, and prints the ratings.
 pub(super) fn run(common: &CommonArgs, args: &MatchArgs, table: &TableArgs, stop: &Stop) -> anyhow::Result<()> {
-    let (name, models) = common.open(run_of_any(args.players()), stop)?;
+    let own = run_of_any(args.players());
+    let (name, models) = if args.wait { common.open_to_wait(own, stop)? } else { common.open(own, stop)? };
     let resources = common.resources(stop)?;
     if args.wait {
         let run = models.store().run(&name);
