@@ -106,6 +106,8 @@ fn run_begins_with_the_model_that_comes_with_the_program_or_with_the_newest_of_a
     succeed(&mut trainer(&store, &["bootstrap", "--from", "9x9-demo", "--run", "on", "--config", &further]));
     let words = ["bootstrap", "--from", "old", "--run", "new", "--config", &config()];
     succeed(&mut trainer(&store, &words));
+    let again = trainer(&store, &words).output().unwrap();
+    assert!(again.status.success(), "a Job may be run again: {}", String::from_utf8_lossy(&again.stderr));
     for (run, beginning) in [("on", "9x9-demo-1"), ("new", "old-1")] {
         let metadata = store.run(run).models().metadata(1).unwrap();
         assert_eq!((metadata.origin[0].kind, metadata.origin[0].name.as_str()), (SourceKind::Model, beginning));
@@ -144,6 +146,12 @@ fn human_games_make_a_first_model() {
     }
     let metadata = store.run("people").models().metadata(1).unwrap();
     assert_eq!((metadata.step, metadata.origin[0].name.as_str()), (4, "human-9d-sample.sgf"));
+    // The same command is complete, and another one is refused.
+    succeed(&mut bootstrap);
+    assert_eq!(store.run("people").models().list().unwrap(), [1]);
+    let mut longer = trainer(&store, &["bootstrap", "--run", "people", "--steps", "5", "--sgf"]);
+    let (code, said) = fail(longer.arg(&sample));
+    assert!(code == 2 && said.contains("people-1 exists; only a run without models can start"), "{code}: {said}");
     let said = succeed(store.program("tengen").args(["audit", "people"]));
     assert!(said.contains(": 0 problems"), "{said}");
 }

@@ -8,9 +8,9 @@ use config::RunConfig;
 use models::{ModelName, Models};
 use net::TrainDevice;
 use runtime::{Classify, Stop};
-use store::Run;
+use store::{Run, Source};
 
-use crate::{Bootstrap, BootstrapOptions, Console, HumanGames, InitialWeights, files};
+use crate::{Bootstrap, BootstrapOptions, Console, HumanGames, InitialWeights, TrainerError, files};
 
 /// Arguments of `trainer bootstrap`.
 #[derive(clap::Args, Debug)]
@@ -88,6 +88,10 @@ pub(crate) fn run(
     train_device: TrainDevice,
     stop: &Stop,
 ) -> anyhow::Result<()> {
+    if is_complete(run, beginning, args)? {
+        tracing::info!(model = %run.name().model(1), "this bootstrap is complete");
+        return Ok(());
+    }
     match beginning {
         Beginning::Weights(weights) => drop(weights.publish(run, config)?),
         Beginning::Games(human_games, weights) => {
@@ -101,6 +105,23 @@ pub(crate) fn run(
     let origin = metadata.origin.iter().map(|source| source.name.as_str()).collect::<Vec<_>>().join(", ");
     tracing::info!(model = %metadata.id(), step = metadata.step, origin, "published");
     Ok(())
+}
+
+/// Whether model 1 of the run is what these arguments make, and the newest: a Job that is run again has nothing to do.
+fn is_complete(run: &Run, beginning: &Beginning, args: &Args) -> Result<bool, TrainerError> {
+    if run.models().newest()? != Some(1) {
+        return Ok(false);
+    }
+    let metadata = run.models().metadata(1)?;
+    let origin: Vec<&Source> = match beginning {
+        Beginning::Weights(weights) => vec![&weights.source],
+        Beginning::Games(human_games, weights) => {
+            weights.iter().map(|weights| &weights.source).chain(&human_games.sources).collect()
+        }
+    };
+    // How many steps --minutes are is not known.
+    let is_as_long = args.minutes.is_some() || args.steps.is_none_or(|steps| steps == metadata.step);
+    Ok(is_as_long && metadata.origin.iter().eq(origin))
 }
 
 fn train(
