@@ -1,9 +1,9 @@
 //! Games to analyse, and the files of their analyses.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::ffi::OsStr;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::{self, Path, PathBuf};
 use std::sync::Arc;
 
 use analysis::{
@@ -143,7 +143,10 @@ pub(super) fn open(files: &[PathBuf], out: Option<&Path>, analyst: &Analyst) -> 
     if let Some(out) = out {
         fs::create_dir_all(out).with_context(|| out.display().to_string()).misconfigured()?;
     }
-    let files: Vec<PathBuf> = files.iter().filter(|path| !is_result(path)).cloned().collect();
+    // Patterns of a shell may overlap.
+    let mut named = HashSet::new();
+    let mut is_new = |path: &PathBuf| named.insert(path::absolute(path).unwrap_or_else(|_| path.clone()));
+    let files: Vec<PathBuf> = files.iter().filter(|path| is_new(path) && !is_result(path)).cloned().collect();
     distinct(files.iter().map(|file| (results(file, out), file.display().to_string())))?;
     let (mut games, mut failed) = (Vec::new(), 0);
     for path in &files {
@@ -274,6 +277,26 @@ mod tests {
         assert!(distinct(named(None)).is_ok());
         let error = distinct(named(Some("out"))).expect_err("the same name").to_string();
         assert!(error.contains("the results of x/a.sgf and of y/a.sgf.gz have the same name"), "{error}");
+    }
+
+    #[test]
+    fn file_that_is_named_twice_is_analysed_once() {
+        let analyst = Analyst {
+            model: "uniform".to_owned(),
+            weights: None,
+            evaluations: None,
+            size: None,
+            komi: 7.0,
+            visits: 1,
+            candidates: 0,
+            style: ReportStyle::STANDARD,
+        };
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let file = folder.path().join("a.sgf");
+        fs::write(&file, "(;SZ[9];B[aa])").expect("the file can be written");
+        let again = PathBuf::from(format!("{}/./a.sgf", folder.path().display()));
+        let (games, failed) = open(&[file.clone(), again, file], None, &analyst).expect("one game");
+        assert_eq!((games.len(), failed), (1, 0));
     }
 
     #[test]
