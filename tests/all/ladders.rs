@@ -31,3 +31,13 @@ fn every_way_of_searching_has_a_line() {
     let (code, said) = fail(command.arg("--show"));
     assert!(code == 2 && said.contains("--show"), "{code}: {said}");
 }
+
+#[test]
+fn size_that_the_model_does_not_play_is_named_before_the_table() {
+    let words = ["study", "ladders", "--model", "9x9-demo", "--size", "9", "--size", "13"];
+    let output = program("tengen").args(words).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("--size is 13, and 9x9-demo-1 plays on 9x9 boards; leave out --size"), "{said}");
+    assert!(output.stdout.is_empty(), "{}", String::from_utf8_lossy(&output.stdout));
+}

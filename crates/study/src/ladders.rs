@@ -105,6 +105,11 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     if args.show {
         return sizes.iter().try_for_each(|&side| suite(side, args.positions)?.iter().try_for_each(runtime::print));
     }
+    // The error that opens no model of another board advises to name another run.
+    if let Some(side) = sizes.iter().find(|&&side| side != own).filter(|_| !model.is_built_in()) {
+        let problem = format!("--size is {side}, and {model} plays on {own}x{own} boards; leave out --size");
+        return Err(anyhow::anyhow!(problem)).misconfigured();
+    }
     if !args.of.json {
         print_head(args, &model)?;
     }
