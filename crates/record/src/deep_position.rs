@@ -58,7 +58,8 @@ impl DeepPosition {
     }
 
     fn read(line: &str, size: Size, komi: f32) -> Result<DeepPosition, String> {
-        let line: Line = serde_json::from_str(line).map_err(|error| error.to_string())?;
+        let line: Line = serde_json::from_str(line)
+            .map_err(|error| format!("{error}; expected a position as `tengen study positions` writes it"))?;
         if let Some(side) = line.size.filter(|&side| usize::from(side) != size.side()) {
             return Err(format!("the position is of {side}x{side}, and not of {size}"));
         }
@@ -192,6 +193,7 @@ mod tests {
             (r#"{"moves": [], "value": 0, "visits": [["c3", 1]], "komi": 6.5}"#, "komi 6.5"),
             (r#"{"moves": [], "value": 0, "visits": [["c3", 1]], "size": 19}"#, "19x19"),
             (r#"{"moves": []}"#, "missing field"),
+            ("(;GM[1]SZ[9];B[aa])", "expected a position as `tengen study positions` writes it"),
         ] {
             let error = read(line).expect_err("a bad line");
             assert!(error.contains(reason), "{error}");
