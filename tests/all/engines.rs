@@ -36,6 +36,19 @@ fn void_games_are_counted_after_the_match() {
     assert_eq!(files.iter().map(|file| run.matches().read(file).unwrap().len()).sum::<usize>(), 4);
 }
 
+#[test]
+fn file_without_an_engine_is_a_warning() {
+    let store = TestStore::new();
+    store.run("tiny").create(&Preset::Tiny.config()).unwrap();
+    let engines = store.path().join("engines.toml");
+    fs::write(&engines, "").unwrap();
+    let mut evaluator = store.program("evaluator");
+    evaluator.args(["--run", "tiny", "--pair", "Captures", "Random", "--games", "2", "--engines"]);
+    let output = evaluator.arg(&engines).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && said.contains("the file of --engines has no [[engine]] table"), "{said}");
+}
+
 /// The declarations in `configs/engines/gnugo.toml` work.
 #[test]
 fn gnugo_plays_whole_games_without_forfeit() {

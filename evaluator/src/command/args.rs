@@ -88,7 +88,11 @@ impl CommonArgs {
     fn declarations(&self) -> anyhow::Result<EngineSpecs> {
         let Some(path) = &self.engines else { return Ok(EngineSpecs::default()) };
         let read = || -> anyhow::Result<EngineSpecs> { Ok(EngineSpecs::from_toml(&std::fs::read_to_string(path)?)?) };
-        read().with_context(|| path.display().to_string()).misconfigured()
+        let read = read().with_context(|| path.display().to_string()).misconfigured()?;
+        if read.engine.is_empty() {
+            tracing::warn!(file = %path.display(), "the file of --engines has no [[engine]] table");
+        }
+        Ok(read)
     }
 }
 
