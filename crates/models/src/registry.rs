@@ -158,7 +158,7 @@ mod tests {
             ("v1-7", ["there is no model v1-7", "; the newest of run v1 is v1-2"]),
             ("empty-7", ["there is no model empty-7", "; run empty has no model yet"]),
             ("v2-7", ["there is no model v2-7", "; there is no run v2"]),
-            ("9x9-demo-2", ["there is no model 9x9-demo-2", "; the newest of run 9x9-demo is 9x9-demo-1"]),
+            ("9x9-demo-2", ["there is no model 9x9-demo-2 in memory; ", "the newest of run 9x9-demo is 9x9-demo-1"]),
             ("uniform", ["uniform has no weights", "; name a trained model"]),
         ] {
             let message = message(typed);

@@ -92,7 +92,7 @@ impl Store {
     /// # Errors
     /// When the system has no free resources.
     pub fn in_memory() -> Result<Store, StoreError> {
-        Store::at(open::in_memory("memory:".to_owned()))
+        Store::at(open::in_memory("memory".to_owned()))
     }
 
     fn at(location: Location) -> Result<Store, StoreError> {
