@@ -66,7 +66,7 @@ impl MatchPlan {
     fn last(rated: &RatedRun, newest: u32) -> MatchPlan {
         let (evaluate, run_loop) = (&rated.config().evaluate, &rated.config().run_loop);
         let margin = Some(f64::from(run_loop.final_margin)).filter(|&margin| margin > 0.0);
-        let pairs = final_pairs(rated, newest).map(|pair| (pair, run_loop.final_games as u64)).into();
+        let pairs = final_pairs(rated, newest).map(|pair| (pair, run_loop.final_games as u64)).collect();
         let first = evaluate.pairs_per_model;
         MatchPlan { newest, last: true, pairs, turns: first..first + run_loop.final_pairs, margin }
     }
@@ -173,9 +173,10 @@ impl Schedule for RunSchedule {
     }
 }
 
-/// The last model of a run against `random` and against the model half its age.
-fn final_pairs(rated: &RatedRun, newest: u32) -> [[PlayerId; 2]; 2] {
-    [0, newest / 2].map(|other| pair(rated, newest, other))
+/// The last model of a run against `random` and against the model half its age, which is `random` for the first one.
+fn final_pairs(rated: &RatedRun, newest: u32) -> impl Iterator<Item = [PlayerId; 2]> {
+    let half = Some(newest / 2).filter(|&half| half > 0);
+    [0].into_iter().chain(half).map(move |other| pair(rated, newest, other))
 }
 
 fn pair(rated: &RatedRun, one: u32, other: u32) -> [PlayerId; 2] {

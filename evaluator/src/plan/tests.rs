@@ -207,6 +207,18 @@ fn games_of_others_do_not_change_the_schedule_that_was_begun() {
     assert!(!pairings.is_empty());
 }
 
+/// The model half its age is `random`, too.
+#[test]
+fn only_model_of_a_run_has_one_line_of_its_final_match() {
+    let run = Simulation::new(&[&NEIGHBOURS[..], &["loop.models=1"]].concat(), 1);
+    assert!(run.run());
+    let stop = Stop::never();
+    let mut driver = Matches::new(arena(&run.store, 1), RunSchedule::new(false), Silent, &stop);
+    drive(&mut driver, &stop).expect("all games are there");
+    let text = driver.conclusion().expect("the results can be rated").expect("the run is finished");
+    assert_eq!(text.matches("tiny-1 won ").count(), 1, "{text}");
+}
+
 #[test]
 fn retired_models_take_no_part() {
     let run = Simulation::new(&["loop.models=40"], 1);
