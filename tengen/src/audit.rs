@@ -94,7 +94,7 @@ fn repair(run: &Run, findings: &Findings, notes: &mut Notes) -> anyhow::Result<(
     }
     for (stem, why) in &findings.damaged_results {
         run.matches().quarantine(stem)?;
-        runtime::print(format!("moved {} to quarantine: {why}", run.matches().name(stem)))?;
+        notes.print(format!("moved {} to quarantine: {why}", run.matches().name(stem)));
     }
     Ok(())
 }
