@@ -249,9 +249,12 @@ mod tests {
 
         let absent = "has no unencrypted private key in PEM format; `openssl pkey` writes one";
         let encrypted = key.replace("PRIVATE KEY", "ENCRYPTED PRIVATE KEY");
-        let keys: [(&[u8], &str); 3] = [
+        let header = "PRIVATE KEY-----\nProc-Type: 4,ENCRYPTED\n";
+        let of_old_format = key.replacen("PRIVATE KEY-----\n", header, 1);
+        let keys: [(&[u8], &str); 4] = [
             (cert.as_bytes(), absent),
             (encrypted.as_bytes(), absent),
+            (of_old_format.as_bytes(), absent),
             (&key.as_bytes()[..key.len() / 2], "cannot be used: it is cut off or damaged"),
         ];
         let refused = |bytes: &[u8]| {

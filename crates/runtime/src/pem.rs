@@ -75,15 +75,11 @@ pub struct TlsIdentity {
 pub fn read_identity(cert: &Path, key: &Path) -> Result<TlsIdentity, PemError> {
     let (cert_pem, key_pem) = (read(cert)?, read(key)?);
     let chain = certificates(cert, &cert_pem)?;
-    let Some(secret) = items::<PrivateKeyDer<'static>>(key, &key_pem)?.into_iter().next() else {
-        let (expected, remedy) = ("unencrypted private key", "`openssl pkey` writes one");
-        return Err(PemError::Absent { path: key.to_owned(), expected, remedy });
-    };
-    let unusable = |path: &Path, reason| PemError::Unusable { path: path.to_owned(), reason };
+    let secret = private_key(key, &key_pem)?;
     CertifiedKey::from_der(chain.clone(), secret.clone_key(), &default_provider()).map_err(|error| match error {
         Error::InconsistentKeys(_) => PemError::Mismatch { cert: cert.to_owned(), key: key.to_owned() },
         Error::InvalidCertificate(_) => unusable(cert, UNREADABLE),
-        _ => unusable(key, "its key is none of RSA, ECDSA and Ed25519"),
+        _ => unusable(key, "TLS takes keys of RSA from 2048 bits on, P-256, P-384 and Ed25519"),
     })?;
     warn_of_readers(key);
     Ok(TlsIdentity { cert_pem, key_pem, chain, key: secret })
@@ -97,7 +93,7 @@ pub fn read_authorities(path: &Path) -> Result<Vec<u8>, PemError> {
     let pem = read(path)?;
     let (used, _) = RootCertStore::empty().add_parsable_certificates(certificates(path, &pem)?);
     if used == 0 {
-        return Err(PemError::Unusable { path: path.to_owned(), reason: UNREADABLE });
+        return Err(unusable(path, UNREADABLE));
     }
     Ok(pem)
 }
@@ -105,9 +101,16 @@ pub fn read_authorities(path: &Path) -> Result<Vec<u8>, PemError> {
 /// Why a certificate in PEM format cannot be used.
 const UNREADABLE: &str = "its certificate cannot be decoded";
 
+/// Why a file in PEM format cannot be read to its end.
+const DAMAGED: &str = "it is cut off or damaged";
+
+/// The header of a key that is encrypted in the old format of OpenSSL.
+const ENCRYPTED: &[u8] = b"Proc-Type: 4,ENCRYPTED";
+
 /// The certificates of a file, of which there is one at least.
 fn certificates(path: &Path, pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, PemError> {
-    let found = items::<CertificateDer<'static>>(path, pem)?;
+    let found: Result<Vec<CertificateDer<'static>>, _> = CertificateDer::pem_slice_iter(pem).collect();
+    let found = found.map_err(|_| unusable(path, DAMAGED))?;
     if found.is_empty() {
         let (expected, remedy) = ("certificate", "`openssl x509 -inform DER` converts one");
         return Err(PemError::Absent { path: path.to_owned(), expected, remedy });
@@ -115,10 +118,20 @@ fn certificates(path: &Path, pem: &[u8]) -> Result<Vec<CertificateDer<'static>>,
     Ok(found)
 }
 
-/// All items of a kind.
-fn items<T: PemObject>(path: &Path, pem: &[u8]) -> Result<Vec<T>, PemError> {
-    let all: Result<Vec<T>, _> = T::pem_slice_iter(pem).collect();
-    all.map_err(|_| PemError::Unusable { path: path.to_owned(), reason: "it is cut off or damaged" })
+/// The first key of a file, as libraries take it: what follows does not matter.
+fn private_key(path: &Path, pem: &[u8]) -> Result<PrivateKeyDer<'static>, PemError> {
+    match PrivateKeyDer::pem_slice_iter(pem).next() {
+        Some(Ok(key)) => Ok(key),
+        Some(Err(_)) if !pem.windows(ENCRYPTED.len()).any(|part| part == ENCRYPTED) => Err(unusable(path, DAMAGED)),
+        _ => {
+            let (expected, remedy) = ("unencrypted private key", "`openssl pkey` writes one");
+            Err(PemError::Absent { path: path.to_owned(), expected, remedy })
+        }
+    }
+}
+
+fn unusable(path: &Path, reason: &'static str) -> PemError {
+    PemError::Unusable { path: path.to_owned(), reason }
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, PemError> {
