@@ -15,6 +15,8 @@ struct Reported {
     tier: usize,
     /// Who it said it is.
     greeting: String,
+    /// Whether it has greeted, over any connection.
+    is_known: bool,
     /// Why its last connection ended, until the next one greets.
     problem: Option<String>,
     /// Why it refused a batch over this connection, until it evaluates one.
@@ -28,6 +30,7 @@ impl Reporter {
             name: name.clone(),
             tier: *tier,
             greeting: String::new(),
+            is_known: false,
             problem: None,
             refusal: None,
             noted: Counts::default(),
@@ -42,6 +45,7 @@ impl Reporter {
     /// A server has greeted.
     pub(crate) fn greeted(&mut self, server: usize, greeting: String) {
         let reported = &mut self.servers[server];
+        reported.is_known = true;
         // What was wrong before does not explain what this connection may come to.
         (reported.greeting, reported.problem, reported.refusal) = (greeting, None, None);
     }
@@ -50,7 +54,7 @@ impl Reporter {
     pub(crate) fn failed(&mut self, server: usize, mut problem: String) {
         let reported = &mut self.servers[server];
         // One that has greeted is no server of another kind.
-        if reported.greeting.is_empty() {
+        if !reported.is_known {
             let advice = advice(&reported.name, &problem);
             problem += advice;
         }
@@ -159,7 +163,8 @@ mod tests {
         let problems = reporter.problems();
         assert!(problems.contains("; the server may want https://; https://b:1: "), "{problems}");
         assert!(problems.ends_with("; the server may have no TLS: http://"), "{problems}");
-        reporter.greeted(0, "1.0".to_owned());
+        // One that does not say who it is has greeted, too.
+        reporter.greeted(0, String::new());
         reporter.failed(0, broken.to_owned());
         assert!(reporter.problems().starts_with(&format!("http://a:1: {broken}; https://b:1: ")));
     }
