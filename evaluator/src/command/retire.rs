@@ -3,6 +3,7 @@
 use std::str::FromStr;
 
 use config::{ModelId, RunName};
+use runtime::Notes;
 
 use crate::RatedRun;
 use crate::rate::MOST_ELO;
@@ -56,21 +57,26 @@ impl Which {
 
 /// Retires models, and prints the ratings of the others.
 pub(super) fn run(rated: &RatedRun, args: &RetireArgs) -> anyhow::Result<()> {
+    // The ratings of the others are stored although the reader of the list has seen enough.
+    let mut notes = Notes::default();
     match &args.which {
-        Which::Behind(bound) => rated.retire(*bound)?.iter().try_for_each(runtime::print)?,
+        Which::Behind(bound) => rated.retire(*bound)?.iter().for_each(|retired| notes.print(retired)),
         Which::Model(model) => {
             rated.retire_model(model)?;
-            runtime::print(format_args!("{model} is retired"))?;
+            notes.print(format_args!("{model} is retired"));
         }
     }
-    runtime::print(rated.rate()?)
+    notes.print(rated.rate()?);
+    notes.finish()
 }
 
 /// Brings a model back, and prints the ratings.
 pub(super) fn unretire(rated: &RatedRun, UnretireArgs { model }: &UnretireArgs) -> anyhow::Result<()> {
     rated.unretire(model)?;
-    runtime::print(format_args!("{model} is back"))?;
-    runtime::print(rated.rate()?)
+    let mut notes = Notes::default();
+    notes.print(format_args!("{model} is back"));
+    notes.print(rated.rate()?);
+    notes.finish()
 }
 
 /// Deletes the weights of the retired models.
