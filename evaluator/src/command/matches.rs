@@ -108,6 +108,10 @@ impl MatchArgs {
         let rated = arena.rated();
         let named: Result<Vec<PlayerId>, EvaluatorError> = self.players().map(|player| rated.resolve(player)).collect();
         let mut playing = named?;
+        // The older models of another run, which are no models of this one.
+        if let Some(model) = &self.new_model {
+            playing.extend(rated.ancestors(&rated.resolve(model)?)?.into_iter().map(PlayerId::from));
+        }
         if self.pair.is_none() {
             playing.extend(Engine::names(arena.engines()).into_iter().map(PlayerId::Engine));
             playing.extend(rated.paired_models()?.into_iter().chain([ModelId::Random]).map(PlayerId::from));
