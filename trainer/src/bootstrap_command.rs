@@ -88,10 +88,6 @@ pub(crate) fn run(
     train_device: TrainDevice,
     stop: &Stop,
 ) -> anyhow::Result<()> {
-    if is_complete(run, beginning, args)? {
-        tracing::info!(model = %run.name().model(1), "this bootstrap is complete");
-        return Ok(());
-    }
     match beginning {
         Beginning::Weights(weights) => drop(weights.publish(run, config)?),
         Beginning::Games(human_games, weights) => {
@@ -107,9 +103,10 @@ pub(crate) fn run(
     Ok(())
 }
 
-/// Whether model 1 of the run is what these arguments make, and the newest: a Job that is run again has nothing to do.
-fn is_complete(run: &Run, beginning: &Beginning, args: &Args) -> Result<bool, TrainerError> {
-    if run.models().newest()? != Some(1) {
+/// Whether model 1 of the run is what these arguments make: a Job that is run again has nothing to do, whether or not a
+/// trainer works on the run meanwhile.
+pub(crate) fn is_complete(run: &Run, beginning: &Beginning, args: &Args) -> Result<bool, TrainerError> {
+    if !run.models().exists(1)? {
         return Ok(false);
     }
     let metadata = run.models().metadata(1)?;

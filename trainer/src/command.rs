@@ -124,6 +124,10 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
             let run = run()?;
             let beginning = bootstrap_command::beginning(&models, &args.config.peek(&run)?, bootstrap)?;
             let config = args.config.open(&run)?;
+            if bootstrap_command::is_complete(&run, &beginning, bootstrap)? {
+                tracing::info!(model = %run.name().model(1), "this bootstrap is complete");
+                return Ok(());
+            }
             leased(&run, stop, || bootstrap_command::run((&run, &config), &beginning, bootstrap, train_device, stop))
         }
     }
