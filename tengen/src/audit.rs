@@ -49,7 +49,7 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     } else if findings.can_be_repaired() {
         let files = findings.damaged.len() + findings.damaged_unfinished.len() + findings.damaged_results.len();
         let command = format!("tengen audit {} --repair", run.name());
-        tracing::info!(files, command, "a repair moves damaged files of games to quarantine");
+        tracing::info!(files, command, "a repair moves damaged files to quarantine");
     }
     for problem in &findings.problems {
         notes.print(problem);
