@@ -10,6 +10,7 @@
 
 #![allow(unsafe_code)]
 
+mod outer;
 mod panel;
 mod peak;
 mod plain;
@@ -18,15 +19,18 @@ mod products;
 mod sets;
 mod simd;
 mod slice;
+mod spread;
 mod transforms;
 #[cfg(target_arch = "x86_64")]
 mod x86;
 
+pub(crate) use outer::Outer;
 pub(crate) use panel::Panel;
 pub(crate) use peak::{OPERANDS, PRODUCTS, Repeated};
 pub(crate) use plain::Plain;
 pub(crate) use products::Products;
 pub(crate) use simd::{Element, LARGEST_INPUT};
+pub(crate) use spread::Spread;
 pub(crate) use transforms::{Gather, Scatter};
 
 use crate::{CpuError, InstructionSet};
@@ -91,6 +95,24 @@ impl Kernels {
     pub(crate) fn panel<T: Element>(self, job: Panel<'_, T>, out: &mut [f32]) {
         job.check(out.len());
         run!(self, panel(job, out));
+    }
+
+    /// Transforms the tiles of gradients of some positions.
+    ///
+    /// # Panics
+    /// When a slice is too short.
+    pub(crate) fn spread(self, job: Spread<'_>, out: &mut [f32]) {
+        job.check(out.len());
+        run!(self, spread(job, out));
+    }
+
+    /// Adds the outer products of transformed gradients and inputs.
+    ///
+    /// # Panics
+    /// When a slice is too short.
+    pub(crate) fn outer(self, job: Outer<'_>, out: &mut [f32]) {
+        job.check(out.len());
+        run!(self, outer(job, out));
     }
 
     /// Multiplies numbers in registers, and gives back the multiply-adds of each of the [`PRODUCTS`] of a round.

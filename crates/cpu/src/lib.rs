@@ -1,4 +1,4 @@
-//! Inference of Tengen's networks on CPUs, without libtorch.
+//! Inference of Tengen's networks on CPUs, and the convolutions of their training, without libtorch.
 //!
 //! Nearly all the time of a small tower is spent in 3x3 convolutions. They are computed here by F(3x3, 3x3) Winograd
 //! transforms with products of int16 and sums of int32: 225 products instead of 729 for each pair of channels of a 9x9
@@ -32,6 +32,7 @@ mod peak;
 mod scales;
 mod session;
 mod tower;
+mod training;
 mod workspace;
 
 pub use auxiliary::{Auxiliary, Prediction};
@@ -46,3 +47,4 @@ pub use model::{Model, Precision};
 pub use peak::Peak;
 pub use scales::Scales;
 pub use session::Session;
+pub use training::{TrainingUnit, UnitApplied, UnitGradients, UnitInput, UnitOutput};

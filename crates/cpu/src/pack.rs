@@ -75,6 +75,12 @@ impl Packed {
         Packed { inputs, outputs, weights, bias: extended(&conv.bias, outputs) }
     }
 
+    /// A convolution in f32 whose weights and biases are zeros; channels are padded.
+    pub(crate) fn zeros(inputs: usize, outputs: usize) -> Packed {
+        let weights = Weights::Exact(Buffer::new(FREQUENCIES * inputs * outputs));
+        Packed { inputs, outputs, weights, bias: Buffer::new(outputs) }
+    }
+
     /// Multiply-adds of a position, those of the zeros that boards and channels are padded by included.
     pub(crate) fn multiply_adds(&self, board: Board) -> u64 {
         (FREQUENCIES * board.columns() * self.inputs * self.outputs) as u64

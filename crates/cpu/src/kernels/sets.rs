@@ -1,16 +1,17 @@
-//! The loops of [`super::transforms`], [`super::products`], [`super::panel`] and [`super::peak`], compiled for each instruction
-//! set.
+//! The loops of the other modules, compiled for each instruction set.
 
 /// The vectors of `$simd` for all loops but one: `$round` are those of transformed inputs.
 macro_rules! set {
     ($name:ident, $simd:ty, $round:ty, $($features:literal)?) => {
         pub(super) mod $name {
             use crate::board::LANES;
+            use crate::kernels::outer::{self, Outer};
             use crate::kernels::panel::{self, Panel};
             use crate::kernels::peak::{self, Repeated};
             use crate::kernels::plain::Plain;
             use crate::kernels::products::{self, Products};
             use crate::kernels::simd::{Element, Floats, Simd};
+            use crate::kernels::spread::{self, Spread};
             use crate::kernels::transforms::{self, Gather};
 
             // The loops go through padded channels and panels by whole vectors.
@@ -40,6 +41,22 @@ macro_rules! set {
             pub(crate) unsafe fn panel<T: Element>(job: Panel<'_, T>, out: &mut [f32]) {
                 // SAFETY: the caller's promise.
                 unsafe { panel::panel::<$simd, T>(job, out) }
+            }
+
+            /// # Safety
+            /// The slices are as long as [`Spread::check`] requires, and the processor has the instruction set.
+            $(#[target_feature(enable = $features)])?
+            pub(crate) unsafe fn spread(job: Spread<'_>, out: &mut [f32]) {
+                // SAFETY: the caller's promise.
+                unsafe { spread::spread::<$simd>(job, out) }
+            }
+
+            /// # Safety
+            /// The slices are as long as [`Outer::check`] requires, and the processor has the instruction set.
+            $(#[target_feature(enable = $features)])?
+            pub(crate) unsafe fn outer(job: Outer<'_>, out: &mut [f32]) {
+                // SAFETY: the caller's promise.
+                unsafe { outer::outer::<$simd>(job, out) }
             }
 
             /// # Safety
