@@ -25,8 +25,10 @@ fn with_libtorch() {
 /// The headers lie beside the libraries, unless the variable of torch-sys names another folder.
 #[cfg(feature = "torch")]
 fn build_shim(lib: &str) {
-    const SHIM: &str = "src/shim.cpp";
-    println!("cargo::rerun-if-changed={SHIM}");
+    const FILES: [&str; 2] = ["src/shim.cpp", "src/unit.cpp"];
+    for file in FILES.into_iter().chain(["src/message.h"]) {
+        println!("cargo::rerun-if-changed={file}");
+    }
     println!("cargo::rerun-if-env-changed=LIBTORCH_INCLUDE");
     let beside = || std::path::Path::new(lib).with_file_name("include");
     let include = std::env::var_os("LIBTORCH_INCLUDE")
@@ -37,6 +39,6 @@ fn build_shim(lib: &str) {
         .pic(true)
         .warnings(false)
         .include(include)
-        .file(SHIM)
+        .files(FILES)
         .compile("tengen_shim");
 }

@@ -9,6 +9,7 @@ use crate::mode::Mode;
 use crate::norm::{Norm, Statistics, constant};
 use crate::shape::Shape;
 use crate::tensor_options::TensorOptions;
+use crate::unit::{self, After};
 
 /// Where the parts of a tower find their tensors.
 pub(crate) struct Tensors<'a> {
@@ -132,8 +133,18 @@ impl Pass {
 
 impl Unit {
     /// Kernels are kept as f32 and rounded for each use, so that small steps are not lost.
-    pub(crate) fn forward(&self, x: &Tensor, pass: &mut Pass) -> Result<Tensor, NetError> {
-        pass.norm(&self.norm, &convolve(x, &self.weight, None, pass.options.kind)?)
+    pub(crate) fn forward(&self, x: &Tensor, after: After<'_>, pass: &mut Pass) -> Result<Tensor, NetError> {
+        if pass.mode == Mode::Training && unit::is_supported(x, &self.weight) {
+            let applied = unit::apply(x, &self.weight, [&self.norm.scale, &self.norm.shift], after)?;
+            pass.statistics.push(Statistics::new(applied.mean, applied.variance, &applied.output));
+            return Ok(applied.output);
+        }
+        let y = pass.norm(&self.norm, &convolve(x, &self.weight, None, pass.options.kind)?)?;
+        match after {
+            After::Nothing => Ok(y),
+            After::Relu => Ok(y.f_relu()?),
+            After::SumAndRelu(residual) => Ok(y.f_add(residual)?.f_relu()?),
+        }
     }
 
     pub(crate) fn norm(&self) -> &Norm {
@@ -154,17 +165,21 @@ impl Dense {
 
 impl Block {
     pub(crate) fn forward(&self, x: &Tensor, pass: &mut Pass) -> Result<Tensor, NetError> {
-        let mut y = self.first.forward(x, pass)?;
-        if let Some((unit, dense)) = &self.pooled {
-            let seen = unit.forward(x, pass)?.f_relu()?;
-            y += pass.planes_of(&dense.forward(&mean_and_maximum(&pass.exact(&seen)?)?)?)?;
-        }
-        y = self.second.forward(&y.f_relu()?, pass)?;
-        if let Some([hidden, out]) = &self.squeeze {
-            let mean = pass.exact(&y)?.f_mean_dim(&[2i64, 3][..], false, pass.options.exact())?;
-            let both = out.forward(&hidden.forward(&mean)?.f_relu()?)?.f_chunk(2, 1)?;
-            y = y * pass.planes_of(&both[0].f_sigmoid()?)? + pass.planes_of(&both[1])?;
-        }
+        let y = match &self.pooled {
+            None => self.first.forward(x, After::Relu, pass)?,
+            Some((unit, dense)) => {
+                let y = self.first.forward(x, After::Nothing, pass)?;
+                let seen = unit.forward(x, After::Relu, pass)?;
+                (y + pass.planes_of(&dense.forward(&mean_and_maximum(&pass.exact(&seen)?)?)?)?).f_relu()?
+            }
+        };
+        let Some([hidden, out]) = &self.squeeze else {
+            return self.second.forward(&y, After::SumAndRelu(x), pass);
+        };
+        let y = self.second.forward(&y, After::Nothing, pass)?;
+        let mean = pass.exact(&y)?.f_mean_dim(&[2i64, 3][..], false, pass.options.exact())?;
+        let both = out.forward(&hidden.forward(&mean)?.f_relu()?)?.f_chunk(2, 1)?;
+        let y = y * pass.planes_of(&both[0].f_sigmoid()?)? + pass.planes_of(&both[1])?;
         Ok(y.f_add(x)?.f_relu()?)
     }
 

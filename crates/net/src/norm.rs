@@ -29,6 +29,14 @@ pub(crate) struct Statistics {
     count: usize,
 }
 
+impl Statistics {
+    /// Of the channels of such planes.
+    pub(crate) fn new(mean: Tensor, variance: Tensor, planes: &Tensor) -> Statistics {
+        let count = planes.numel() / mean.numel();
+        Statistics { mean, variance, count }
+    }
+}
+
 impl Norm {
     /// Normalises by the running statistics.
     pub(crate) fn play(&self, x: &Tensor) -> Result<Tensor, NetError> {
@@ -42,8 +50,7 @@ impl Norm {
         let (y, mean, inverse) = x.f_native_batch_norm(scale, shift, None, None, true, MOMENTUM, EPSILON)?;
         // It saves 1/√(variance + ε).
         let variance = (inverse.f_detach()?.f_pow_tensor_scalar(-2)? - EPSILON).f_clamp_min(0)?;
-        let count = x.numel() / mean.numel();
-        Ok((y, Statistics { mean: mean.f_detach()?, variance, count }))
+        Ok((y, Statistics::new(mean.f_detach()?, variance, x)))
     }
 
     /// Lets the running statistics follow those of a batch, given by its parts.

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
-#include <exception>
 #include <limits>
 #include <stdexcept>
 #include <string>
@@ -17,6 +16,8 @@
 #include <c10/core/Event.h>
 #include <c10/core/impl/VirtualGuardImpl.h>
 #include <torch/headeronly/version.h>
+
+#include "message.h"
 
 namespace {
 
@@ -30,25 +31,6 @@ c10::Device device_of(int gpu) {
     throw std::runtime_error("there is no GPU " + std::to_string(gpu));
   }
   return c10::Device(c10::DeviceType::CUDA, static_cast<c10::DeviceIndex>(gpu));
-}
-
-// Of a message that is freed once: memory that is not freed if there is none for it.
-char* message(const char* text) {
-  static char none[] = "an error, and no memory for its message";
-  char* copied = strdup(text);
-  return copied == nullptr ? none : copied;
-}
-
-template <typename F>
-char* try_to(F work) {
-  try {
-    work();
-    return nullptr;
-  } catch (const std::exception& error) {
-    return message(error.what());
-  } catch (...) {
-    return message("an exception that is no error");
-  }
 }
 
 using PoolId = std::pair<unsigned long long, unsigned long long>;

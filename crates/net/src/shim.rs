@@ -258,7 +258,7 @@ fn number(gpu: usize) -> c_int {
 }
 
 /// The error in a message, if there is one.
-fn check(message: *mut c_char) -> Result<(), NetError> {
+pub(crate) fn check(message: *mut c_char) -> Result<(), NetError> {
     if message.is_null() {
         return Ok(());
     }

@@ -11,6 +11,7 @@ use crate::modules::{Block, Dense, Pass, Policy, Tensors, Unit, means};
 use crate::norm::{Norm, Statistics};
 use crate::shape::Shape;
 use crate::tensor_options::TensorOptions;
+use crate::unit::After;
 use crate::{NetError, Weights};
 
 /// A network whose tensors can be trained.
@@ -147,12 +148,12 @@ impl Tower {
     /// Evaluates a batch whose planes are on the device, by [`TensorOptions::upload`].
     pub(crate) fn forward_there(&self, planes: &Tensor, mode: Mode) -> Result<Answers, NetError> {
         let mut pass = Pass::new(mode, self.options);
-        let mut x = self.stem.forward(&self.input(planes)?, &mut pass)?.f_relu()?;
+        let mut x = self.stem.forward(&self.input(planes)?, After::Relu, &mut pass)?;
         for block in &self.blocks {
             x = block.forward(&x, &mut pass)?;
         }
-        let policy = self.policy_planes.forward(&x, &mut pass)?.f_relu()?;
-        let value = self.value_planes.forward(&x, &mut pass)?.f_relu()?;
+        let policy = self.policy_planes.forward(&x, After::Relu, &mut pass)?;
+        let value = self.value_planes.forward(&x, After::Relu, &mut pass)?;
         let value = pass.exact(&value)?;
         let value = if self.shape.value_pooled { means(&value)? } else { value.f_flatten(1, -1)? };
         let hidden = self.value_hidden.forward(&value)?.f_relu()?;
