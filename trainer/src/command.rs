@@ -32,7 +32,7 @@ pub struct Args {
     references: ReferenceArgs,
     #[command(flatten)]
     config: runtime::ConfigArgs,
-    /// Precision of activations: auto (bf16 where the device is fast at it), f32 or bf16
+    /// Precision of activations: auto (bf16 on GPUs and on CPUs with AVX512_BF16, else f32), f32 or bf16
     #[arg(long, env = "TENGEN_PRECISION", default_value = "auto", value_name = "PRECISION", global = true)]
     precision: Precision,
     #[command(flatten)]

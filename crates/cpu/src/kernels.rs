@@ -4,7 +4,8 @@
 //! set with its features enabled ([`sets`]). Every output has the same bits with each of them:
 //!
 //! * integer sums are exact in any order, since packing proves that they do not overflow;
-//! * f32 sums run over the inputs of one output, first to last, each step one fused multiply-add;
+//! * f32 sums run over the inputs of one output, or over the tiles of a gradient, first to last, each step one fused
+//!   multiply-add;
 //! * everything else is done lane by lane, in the order written here; the only products that are fused elsewhere are
 //!   by 0, 2, -2 and 4, which are exact.
 

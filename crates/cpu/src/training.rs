@@ -23,8 +23,8 @@ pub use unit::{TrainingUnit, UnitApplied, UnitGradients, UnitInput, UnitOutput};
 
 use kernels::{Turned, Untransformed, Upright};
 
-/// What transformed inputs and gradients of a group of positions may be, in bytes. The sums of their products, which each group
-/// reads and writes once, should count little beside it.
+/// What transformed inputs and gradients of a group of positions may be, in bytes, so that they stay in the second-level cache
+/// of most processors.
 const PAIR_BYTES: usize = 1 << 20;
 
 /// A 3x3 convolution without a bias, and memory for the positions that it works on at a time.

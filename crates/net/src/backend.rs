@@ -13,7 +13,7 @@ pub struct Backend {
     pub device: String,
     /// `int16`, `f32` or `bf16`.
     pub precision: String,
-    /// The instruction set that networks use on the CPU: crate `cpu`'s for inference, oneDNN's for training and bf16.
+    /// The instruction set that networks use on the CPU: crate `cpu`'s, or for bf16 oneDNN's.
     pub instruction_set: String,
     /// The largest of the CPU by oneDNN.
     pub cpu_instruction_set: String,
@@ -59,7 +59,9 @@ impl Backend {
             _ => "cpu".to_owned(),
         };
         let precision = if options.kind == tch::Kind::BFloat16 { Precision::Bf16 } else { Precision::F32 };
-        Ok(Backend::new(device, precision, OnednnIsa::in_use().to_string()))
+        let by_crate_cpu = precision == Precision::F32 && of_inference() > cpu::InstructionSet::Portable;
+        let set = if by_crate_cpu { of_inference().to_string() } else { OnednnIsa::in_use().to_string() };
+        Ok(Backend::new(device, precision, set))
     }
 
     #[cfg(not(feature = "torch"))]
@@ -128,7 +130,9 @@ mod tests {
     fn cpu_without_gpu_has_a_full_message() {
         let training = Backend::of_training(Device::Cpu, Precision::F32).unwrap();
         assert_eq!((training.device.as_str(), training.precision.as_str()), ("cpu", "f32"));
-        assert_eq!(training.instruction_set, OnednnIsa::in_use().name());
+        let set = of_inference();
+        let has_loops = set > cpu::InstructionSet::Portable;
+        assert_eq!(training.instruction_set, if has_loops { set.to_string() } else { OnednnIsa::in_use().to_string() });
         let backend = Backend::open(Device::Cpu, Precision::Auto).unwrap();
         assert_eq!((backend.device.as_str(), backend.precision.as_str()), ("cpu", "int16"));
         assert_eq!(backend.instruction_set, of_inference().to_string());

@@ -38,10 +38,10 @@ fn batch(shape: Shape, targets: &Targets) -> Batch {
     Batch::encode(shape, &examples, targets, &symmetries).unwrap()
 }
 
-/// The greatest difference between a gradient and what the loss does, by the size of the gradient.
-fn error(shape: Shape, train: &Train, mode: Mode) -> f64 {
-    let options = TensorOptions { device: tch::Device::Cpu, kind: Kind::Double };
-    let tower = Tower::new(&Weights::synthetic(shape, 5), options, Format::Planes).unwrap();
+/// A tower on a CPU, and a batch for it.
+fn tower_and_batch(shape: Shape, train: &Train, kind: Kind, format: Format) -> (Tower, BatchTensors) {
+    let options = TensorOptions { device: tch::Device::Cpu, kind };
+    let tower = Tower::new(&Weights::synthetic(shape, 5), options, format).unwrap();
     let targets = Targets {
         choice_moves: 0,
         policy: train.policy_target,
@@ -51,6 +51,12 @@ fn error(shape: Shape, train: &Train, mode: Mode) -> f64 {
         opponent_policy: true,
     };
     let batch = BatchTensors::new(tower.options(), &batch(shape, &targets)).unwrap();
+    (tower, batch)
+}
+
+/// The greatest difference between a gradient and what the loss does, by the size of the gradient.
+fn error(shape: Shape, train: &Train, mode: Mode) -> f64 {
+    let (tower, batch) = tower_and_batch(shape, train, Kind::Double, Format::Planes);
     let loss_config = LossConfig::new(train);
     let answers = || tower.forward_there(&batch.planes, mode).unwrap();
     let cost = || loss(&answers(), &batch.targets, &loss_config).unwrap().tensor;
@@ -104,6 +110,30 @@ fn gradients_are_right_whatever_a_network_is_made_of() {
         for mode in [Mode::Training, Mode::Playing] {
             let error = error(shape, &train, mode);
             assert!(error < 1e-5, "{shape} {mode:?}: {error:e}");
+        }
+    }
+}
+
+/// In f32 units are those of crate `cpu`, in f64 operations of libtorch.
+#[test]
+fn gradients_in_f32_are_those_in_f64() {
+    single();
+    let train = train(&["train.opponent_policy_weight=0.3", "train.outcome_fraction=0.6"]);
+    for shape in Shape::samples(Size::new(5).unwrap()) {
+        let [found, expected] =
+            [(Kind::Float, Format::Points), (Kind::Double, Format::Planes)].map(|(kind, format)| {
+                let (tower, batch) = tower_and_batch(shape, &train, kind, format);
+                let answers = tower.forward_there(&batch.planes, Mode::Training).unwrap();
+                let cost = loss(&answers, &batch.targets, &LossConfig::new(&train)).unwrap().tensor;
+                let trainable: Vec<&Tensor> = tower.trainable().map(|(_, tensor)| tensor).collect();
+                Tensor::run_backward(&[cost], &trainable, false, false)
+            });
+        for (index, (found, expected)) in found.iter().zip(&expected).enumerate() {
+            if expected.defined() {
+                let length = |tensor: &Tensor| f64::try_from(tensor.norm()).unwrap();
+                let error = length(&(found.to_kind(Kind::Double) - expected)) / length(expected).max(1e-6);
+                assert!(error < 1e-3, "{shape}, tensor {index}: {error:e}");
+            }
         }
     }
 }

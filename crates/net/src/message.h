@@ -5,11 +5,15 @@
 #include <cstring>
 #include <exception>
 
-// Of a message that is freed once: memory that is not freed if there is none for it.
+namespace tengen {
+
+// Where there is no memory for a message. It is not freed.
+inline char no_memory[] = "an error, and no memory for its message";
+
+// Of a message that is freed once.
 inline char* message(const char* text) {
-  static char none[] = "an error, and no memory for its message";
   char* copied = strdup(text);
-  return copied == nullptr ? none : copied;
+  return copied == nullptr ? no_memory : copied;
 }
 
 template <typename F>
@@ -23,3 +27,5 @@ char* try_to(F work) {
     return message("an exception that is no error");
   }
 }
+
+}  // namespace tengen

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <cstdlib>
-#include <cstring>
 #include <limits>
 #include <stdexcept>
 #include <string>
@@ -20,6 +19,8 @@
 #include "message.h"
 
 namespace {
+
+using tengen::try_to;
 
 c10::impl::VirtualGuardImpl guard() {
   return c10::impl::VirtualGuardImpl(c10::DeviceType::CUDA);
@@ -180,7 +181,7 @@ char* tengen_wait_for_event(const c10::Event* event) {
 void tengen_free_event(c10::Event* event) { delete event; }
 
 void tengen_free_message(char* text) {
-  if (strcmp(text, "an error, and no memory for its message") != 0) {
+  if (text != tengen::no_memory) {
     free(text);
   }
 }

@@ -18,6 +18,7 @@ use crate::step::{BatchTensors, batch_norm_statistics, measure, sum, train_step}
 use crate::tensor_options::TensorOptions;
 use crate::threads::single;
 use crate::tower::{Tower, numbers};
+use crate::unit::free_units;
 use crate::{Calibration, Measured, NetError, Preparation, PreparedBatch, Shape, TrainConfig, TrainDevice, Weights};
 
 /// A network in training.
@@ -43,6 +44,13 @@ pub struct Trainer {
     pub(crate) step: u64,
     /// Examples trained on since the start, counting repetitions.
     pub(crate) samples: u64,
+}
+
+impl Drop for Trainer {
+    fn drop(&mut self) {
+        // A run plays between two models, and the next network may be larger.
+        free_units();
+    }
 }
 
 impl Trainer {

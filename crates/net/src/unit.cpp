@@ -1,7 +1,8 @@
 // A unit of the tower in training: convolution, batch norm, sum and ReLU as one operation of libtorch, whose numbers come from
 // crate cpu. libtorch's own gradients of these operations go through memory once for each of them.
 
-#include <cstdlib>
+#include <cstdint>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -21,11 +22,12 @@ struct TengenUnit {
   float *of_weight, *of_scale, *of_shift, *of_input, *of_residual;
 };
 
-// False where it cannot be done.
-using Work = bool (*)(const TengenUnit*);
+// 0 when done. 1: a board or a processor that crate cpu does not train on; 2: a panic, whose message was printed.
+using Work = int32_t (*)(const TengenUnit*);
 
 namespace {
 
+using tengen::try_to;
 using torch::autograd::AutogradContext;
 using torch::autograd::variable_list;
 
@@ -44,7 +46,7 @@ void check(
     const std::optional<at::Tensor>& residual) {
   TORCH_CHECK(input.dim() == 4 && weight.dim() == 4, "planes and kernels have four dimensions");
   const auto positions = input.size(0), side = input.size(2), outputs = weight.size(0);
-  TORCH_CHECK(input.size(3) == side, "boards are square");
+  TORCH_CHECK(positions > 0 && input.size(3) == side, "there are positions, and boards are square");
   TORCH_CHECK(weight.sizes() == at::IntArrayRef({outputs, input.size(1), 3, 3}), "kernels are 3x3, of the planes");
   TORCH_CHECK(scale.numel() == outputs && shift.numel() == outputs, "scale and shift are of the channels");
   TORCH_CHECK(
@@ -55,8 +57,13 @@ void check(
 }
 
 void run(Work work, const TengenUnit& unit) {
-  if (!work(&unit)) {
-    throw std::runtime_error("crate cpu cannot train on this board or processor");
+  switch (work(&unit)) {
+    case 0:
+      return;
+    case 1:
+      throw std::runtime_error("crate cpu does not train on this board or processor");
+    default:
+      throw std::runtime_error("a panic in crate cpu, whose message was printed before");
   }
 }
 
@@ -89,6 +96,7 @@ class Unit : public torch::autograd::Function<Unit> {
     return {output, mean, variance};
   }
 
+  // Gradients of these gradients are none of libtorch's.
   static variable_list backward(AutogradContext* context, variable_list gradients) {
     const auto saved = context->get_saved_variables();
     const auto &x = saved[0], &kernels = saved[1], &factor = saved[2], &output = saved[7];
@@ -161,9 +169,10 @@ char* tengen_unit(
   return try_to([&] {
     const auto added = residual == nullptr ? std::nullopt : std::optional<at::Tensor>(*residual);
     auto made = Unit::apply(*input, *weight, *scale, *shift, added, relu, forward, backward);
-    for (size_t i = 0; i < 3; i++) {
-      results[i] = new at::Tensor(std::move(made[i]));
-    }
+    auto output = std::make_unique<at::Tensor>(made[0]), mean = std::make_unique<at::Tensor>(made[1]);
+    results[2] = new at::Tensor(made[2]);
+    results[1] = mean.release();
+    results[0] = output.release();
   });
 }
 }

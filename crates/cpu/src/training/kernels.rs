@@ -39,7 +39,7 @@ impl Plain for Upright<'_> {
     fn run(self) {
         let (inputs, outputs) = self.channels;
         let depth = padded(inputs);
-        // Rows after the last output channel keep other ones, whose outputs nobody reads.
+        // Rows after the last output channel keep other ones, whose outputs are not read.
         let mut block = [[[0.0; LANES]; LANES]; FREQUENCIES];
         for output in (0..outputs).step_by(LANES) {
             let (first, width) = panel(output, outputs);

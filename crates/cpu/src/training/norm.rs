@@ -13,7 +13,14 @@ pub(super) struct Rows {
     pub(super) area: usize,
 }
 
-/// Adds up how far the numbers of each channel are from a pivot, and the squares of it. With one of the numbers as the pivot
+/// The mean of each channel.
+pub(super) struct Mean<'a> {
+    pub(super) channels: usize,
+    pub(super) numbers: &'a [f32],
+    pub(super) mean: &'a mut [f32],
+}
+
+/// Adds up how far the numbers of each channel are from a pivot, and the squares of it. With the mean of a position as the pivot
 /// little is lost when the variance is calculated of them (Chan, Golub and LeVeque 1983).
 pub(super) struct Moments<'a> {
     pub(super) rows: Rows,
@@ -43,7 +50,7 @@ pub(super) struct Normalised<'a> {
     pub(super) out: &'a mut [f32],
 }
 
-/// Gradients behind the ReLU: those of the output where it is positive.
+/// Gradients behind the ReLU: those of the output where it is positive, or NaN.
 #[derive(Clone, Copy)]
 pub(super) struct Gradients<'a> {
     pub(super) of_output: &'a [f32],
@@ -82,7 +89,8 @@ pub(super) struct Combined<'a> {
 }
 
 impl Rows {
-    fn position(self) -> usize {
+    /// Numbers of a position.
+    pub(super) fn position(self) -> usize {
         self.channels * self.area
     }
 }
@@ -130,7 +138,7 @@ impl<'a> Gradients<'a> {
             Mask::All => out.copy_from_slice(of_output),
             Mask::Output(output) => {
                 for ((out, gradient), output) in out.iter_mut().zip(of_output).zip(&output[row]) {
-                    *out = if *output > 0.0 { *gradient } else { 0.0 };
+                    *out = if *output <= 0.0 { 0.0 } else { *gradient };
                 }
             }
             Mask::Numbers([factor, summand]) => {
@@ -138,7 +146,7 @@ impl<'a> Gradients<'a> {
                 for ((out, (gradient, number)), (factor, summand)) in
                     out.iter_mut().zip(seen).zip(factor.iter().zip(summand))
                 {
-                    *out = if normalised(*number, *factor, *summand) > 0.0 { *gradient } else { 0.0 };
+                    *out = if normalised(*number, *factor, *summand) <= 0.0 { 0.0 } else { *gradient };
                 }
             }
         }
@@ -149,6 +157,19 @@ impl<'a> Gradients<'a> {
 #[inline(always)]
 fn normalised(number: f32, factor: f32, summand: f32) -> f32 {
     number * factor + summand
+}
+
+impl Plain for Mean<'_> {
+    #[inline(always)]
+    fn run(self) {
+        let Mean { channels, numbers, mean } = self;
+        mean.fill(0.0);
+        for row in numbers.chunks_exact(channels) {
+            mean.iter_mut().zip(row).for_each(|(mean, number)| *mean += number);
+        }
+        let count = (numbers.len() / channels) as f32;
+        mean.iter_mut().for_each(|mean| *mean /= count);
+    }
 }
 
 impl Plain for Moments<'_> {

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::Convolution;
-use super::norm::{Combined, Gradients, Mask, Moments, Normalised, Products, Rows, Sums};
+use super::norm::{Combined, Gradients, Mask, Mean, Moments, Normalised, Products, Rows, Sums};
 use crate::{CpuError, EPSILON, InstructionSet};
 
 /// A 3x3 convolution without a bias, batch norm by the statistics of the positions, a sum with other planes, and ReLU; and
@@ -108,7 +108,7 @@ impl TrainingUnit {
         let mut is_first = true;
         self.convolution.forward(weight, input, convolved, |numbers| {
             if std::mem::take(&mut is_first) {
-                pivot.copy_from_slice(&numbers[..rows.channels]);
+                kernels.plain(Mean { channels: rows.channels, numbers: &numbers[..rows.position()], mean: pivot });
             }
             kernels.plain(Moments { rows, numbers, pivot, sums });
         });
@@ -154,7 +154,9 @@ impl TrainingUnit {
             let of_number = -of_gradient * inverse * inverse * product / count;
             of_gradients[channel] = of_gradient as f32;
             of_numbers[channel] = of_number as f32;
-            summand[channel] = (-of_gradient * sum / count - of_number * f64::from(mean[channel])) as f32;
+            // With the rounded factor, so that its rounding is not in all gradients of the channel.
+            let of_mean = f64::from(of_numbers[channel]) * f64::from(mean[channel]);
+            summand[channel] = (-of_gradient * sum / count - of_mean) as f32;
             out.scale[channel] = (product * inverse) as f32;
             out.shift[channel] = sum as f32;
         }
