@@ -23,8 +23,8 @@ pub use unit::{TrainingUnit, UnitApplied, UnitGradients, UnitInput, UnitOutput};
 
 use kernels::{Turned, Untransformed, Upright};
 
-/// What transformed inputs and gradients of a group of positions may be, in bytes, so that they stay in the second-level cache
-/// of most processors.
+/// What transformed inputs and gradients of a group of positions should be at most, in bytes, beside a second-level cache of
+/// 1.25 MiB or more. Two positions may be more.
 const PAIR_BYTES: usize = 1 << 20;
 
 /// A 3x3 convolution without a bias, and memory for the positions that it works on at a time.

@@ -13,7 +13,8 @@ pub struct Backend {
     pub device: String,
     /// `int16`, `f32` or `bf16`.
     pub precision: String,
-    /// The instruction set that networks use on the CPU: crate `cpu`'s, or for bf16 oneDNN's.
+    /// The instruction set that networks use on the CPU: crate `cpu`'s; oneDNN's for bf16, and for training where crate `cpu`
+    /// has no loops for it.
     pub instruction_set: String,
     /// The largest of the CPU by oneDNN.
     pub cpu_instruction_set: String,
@@ -59,7 +60,8 @@ impl Backend {
             _ => "cpu".to_owned(),
         };
         let precision = if options.kind == tch::Kind::BFloat16 { Precision::Bf16 } else { Precision::F32 };
-        let by_crate_cpu = precision == Precision::F32 && of_inference() > cpu::InstructionSet::Portable;
+        let has_loops = options.device == tch::Device::Cpu && of_inference() > cpu::InstructionSet::Portable;
+        let by_crate_cpu = precision == Precision::F32 && has_loops;
         let set = if by_crate_cpu { of_inference().to_string() } else { OnednnIsa::in_use().to_string() };
         Ok(Backend::new(device, precision, set))
     }

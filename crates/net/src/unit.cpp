@@ -96,7 +96,7 @@ class Unit : public torch::autograd::Function<Unit> {
     return {output, mean, variance};
   }
 
-  // Gradients of these gradients are none of libtorch's.
+  // Once only: with create_graph its results have no graph.
   static variable_list backward(AutogradContext* context, variable_list gradients) {
     const auto saved = context->get_saved_variables();
     const auto &x = saved[0], &kernels = saved[1], &factor = saved[2], &output = saved[7];

@@ -365,6 +365,10 @@ mod tests {
         assert!(!is_supported(&float(&[1, 4, 5, 5]), &float(&[4, 4, 1, 3])));
         let has_loops = of_inference() > InstructionSet::Portable;
         assert_eq!(is_supported(&float(&[1, 4, 5, 5]), &float(&[4, 4, 3, 3])), has_loops);
+        let too_large =
+            apply(&float(&[1, 4, 20, 20]), &float(&[4, 4, 3, 3]), [&float(&[4]), &float(&[4])], After::Relu);
+        let message = too_large.map(|_| ()).unwrap_err().to_string();
+        assert!(message.contains("does not train on this board"), "{message}");
         // Of another number of channels.
         assert!(
             apply(&float(&[1, 4, 5, 5]), &float(&[4, 4, 3, 3]), [&float(&[3]), &float(&[4])], After::Relu).is_err()

@@ -21,7 +21,8 @@ pub(super) struct Mean<'a> {
 }
 
 /// Adds up how far the numbers of each channel are from a pivot, and the squares of it. With the mean of a position as the pivot
-/// little is lost when the variance is calculated of them (Chan, Golub and LeVeque 1983).
+/// little is lost when the variance is calculated of them (Chan, Golub and LeVeque 1983), unless that position is far from all
+/// others: then 0.1 % of the variance with 64 positions, and 5 % with 4,096 on 19x19.
 pub(super) struct Moments<'a> {
     pub(super) rows: Rows,
     pub(super) numbers: &'a [f32],
@@ -50,14 +51,14 @@ pub(super) struct Normalised<'a> {
     pub(super) out: &'a mut [f32],
 }
 
-/// Gradients behind the ReLU: those of the output where it is positive, or NaN.
+/// Gradients behind the ReLU: those of the output where that is positive or NaN, else 0.
 #[derive(Clone, Copy)]
 pub(super) struct Gradients<'a> {
     pub(super) of_output: &'a [f32],
     pub(super) mask: Mask<'a>,
 }
 
-/// How it is found out whether an output is positive.
+/// How it is found out whether an output was cut.
 #[derive(Clone, Copy)]
 pub(super) enum Mask<'a> {
     /// There is no ReLU, and every gradient counts.

@@ -368,3 +368,27 @@ fn channel_that_never_changes_or_is_far_from_zero_is_normalised() {
         variance.iter().zip(&expected).all(|(&found, expected)| (f64::from(found) / expected - 1.0).abs() < 0.01);
     assert!(all_close, "{variance:?}, {expected:?}");
 }
+
+#[test]
+fn first_point_that_is_far_from_all_others_does_not_spoil_the_variance() {
+    let mut case = Case::new(19, 300, (1, 1));
+    case.weight = (0..9).map(|place| if place == 4 { 1.0 } else { 0.0 }).collect();
+    case.input.fill(0.0);
+    case.input[0] = 0.7;
+    let count = case.input.len() as f64;
+    let expected = f64::from(0.7_f32).powi(2) * (1.0 / count - 1.0 / count.powi(2));
+    let [_, _, variance, ..] = UnitCase::new(case, false, false).results(InstructionSet::best());
+    assert!((f64::from(variance[0]) / expected - 1.0).abs() < 0.01, "{variance:?}, {expected}");
+}
+
+#[test]
+fn gradient_passes_where_an_output_is_no_number() {
+    let mut unit = UnitCase::new(Case::new(5, 2, (16, 16)), true, true);
+    unit.residual.as_mut().unwrap()[100] = f32::NAN;
+    let [output, .., of_residual] = unit.results(InstructionSet::best());
+    assert!(output[100].is_nan() && output.iter().filter(|number| number.is_nan()).count() == 1);
+    assert_eq!(of_residual[100], unit.case.of_output[100]);
+    unit.shift[3] = f32::NAN;
+    let [_, _, _, _, of_scale, of_shift, ..] = unit.results(InstructionSet::best());
+    assert!(of_shift[3] != 0.0 && of_scale[3] != 0.0);
+}

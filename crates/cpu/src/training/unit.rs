@@ -154,9 +154,9 @@ impl TrainingUnit {
             let of_number = -of_gradient * inverse * inverse * product / count;
             of_gradients[channel] = of_gradient as f32;
             of_numbers[channel] = of_number as f32;
-            // With the rounded factor, so that its rounding is not in all gradients of the channel.
-            let of_mean = f64::from(of_numbers[channel]) * f64::from(mean[channel]);
-            summand[channel] = (-of_gradient * sum / count - of_mean) as f32;
+            // With the rounded factors, so that their rounding is not in all gradients of the channel.
+            let [by_sum, by_mean] = [of_gradients[channel], of_numbers[channel]].map(f64::from);
+            summand[channel] = (-by_sum * sum / count - by_mean * f64::from(mean[channel])) as f32;
             out.scale[channel] = (product * inverse) as f32;
             out.shift[channel] = sum as f32;
         }
