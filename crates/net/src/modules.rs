@@ -170,6 +170,7 @@ impl Block {
             Some((unit, dense)) => {
                 let y = self.first.forward(x, After::Nothing, pass)?;
                 let seen = unit.forward(x, After::Relu, pass)?;
+                // Not in place: the gradient of the unit needs its output.
                 (y + pass.planes_of(&dense.forward(&mean_and_maximum(&pass.exact(&seen)?)?)?)?).f_relu()?
             }
         };

@@ -6,10 +6,8 @@
 
 use super::simd::Floats;
 use super::slice::{at, product, room};
+use super::transforms::SIDE;
 use crate::board::{Board, FREQUENCIES, LANES, STEP};
-
-/// Side of a transformed tile.
-const SIDE: usize = 5;
 
 /// Tiles of gradients to be transformed.
 #[derive(Clone, Copy)]

@@ -11,7 +11,7 @@ use super::slice::{at, product, room};
 use crate::board::{Board, FREQUENCIES, LANES, PANEL, STEP};
 
 /// Side of a transformed tile.
-const SIDE: usize = 5;
+pub(super) const SIDE: usize = 5;
 
 /// Tiles to be transformed.
 #[derive(Clone, Copy)]
