@@ -116,8 +116,8 @@ fn stored(run: &Run) -> Result<RunConfig, RunError> {
     run.config()?.ok_or_else(missing)
 }
 
-/// Creates a run, unless it exists with this configuration. Warns where the move limit cuts games, and where the given
-/// `[retention]`, which is no part of the digest, is not that of the run.
+/// Creates a run, unless it exists with this configuration. Warns where the move limit cuts games, where phases of a file
+/// replace a given value, and where the given `[retention]`, which is no part of the digest, is not that of the run.
 ///
 /// # Errors
 /// The run began with another configuration, or a store that cannot be used.
@@ -128,6 +128,9 @@ pub fn begin(run: &Run, config: &RunConfig, overrides: &[String]) -> Result<(), 
     if move_limit < 2 * points {
         tracing::warn!(move_limit, points, "game.move_limit is below twice the points, which cuts games short");
     }
+    for (key, model) in replaced(config, overrides) {
+        tracing::warn!(key, model, "search.phases replaces the given value from this model on; set search.phases, too");
+    }
     let stored = run_config(run)?.retention;
     // A file that keeps everything, as `base.toml` does, tells nothing about what the operator wants.
     let is_given = config.retention != Retention::ALL || overrides.iter().any(|set| set.starts_with("retention"));
@@ -136,6 +139,18 @@ pub fn begin(run: &Run, config: &RunConfig, overrides: &[String]) -> Result<(), 
         tracing::warn!(file, "the run has another [retention], which holds; edit the section in the file");
     }
     Ok(())
+}
+
+/// Keys that are given without `search.phases`, and the first model for which the phases of the file replace them.
+fn replaced<'a>(config: &RunConfig, overrides: &'a [String]) -> Vec<(&'a str, u32)> {
+    const REPLACED: [&str; 3] = ["search.visits", "search.gumbel_moves", "search.gumbel_c_scale"];
+    let given = || overrides.iter().filter_map(|text| text.split_once('=')).map(|(key, _)| key.trim());
+    match config.search.phases.first() {
+        Some(phase) if !given().any(|key| key == "search.phases") => {
+            given().filter(|key| REPLACED.contains(key)).map(|key| (key, phase.from_model)).collect()
+        }
+        _ => Vec::new(),
+    }
 }
 
 /// The run that `--run` names, where a program needs one.
@@ -186,6 +201,20 @@ mod tests {
         assert_eq!((other.search.visits, other.seed), (7, 9));
         assert_ne!((plain.search.visits, plain.seed), (7, 9));
         assert!(read(&[]).unwrap().is_none());
+    }
+
+    #[test]
+    fn given_values_that_phases_replace_are_found() {
+        let found = |file: &str, overrides: &[&str]| {
+            let overrides: Vec<String> = overrides.iter().map(|&text| text.to_owned()).collect();
+            let file = format!("{}/../../configs/{file}", env!("CARGO_MANIFEST_DIR"));
+            let config = configuration(Path::new(&file), &overrides).unwrap();
+            replaced(&config, &overrides).iter().map(|(key, model)| format!("{key} {model}")).collect::<Vec<_>>()
+        };
+        assert_eq!(found("9x9-strong.toml", &["search.visits = 7", "seed=2"]), ["search.visits 25"]);
+        assert!(found("9x9-strong.toml", &["search.visits=7", "search.phases=[]"]).is_empty());
+        assert!(found("9x9-strong.toml", &["search.leaves=2"]).is_empty());
+        assert!(found("tiny.toml", &["search.visits=7"]).is_empty());
     }
 
     #[test]
