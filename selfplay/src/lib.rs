@@ -20,6 +20,7 @@ mod live;
 mod pool;
 mod report;
 mod series;
+mod shares;
 mod threshold;
 mod worker;
 mod writer;

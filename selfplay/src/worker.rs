@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::SyncSender;
 
-use config::PlayConfig;
 use models::{Model, lost_at_stop};
 use play::{CalibrationGames, Instrumented, Selfplay, SelfplaySpec};
 use record::GameRecord;
@@ -13,6 +12,7 @@ use record::GameRecord;
 use crate::SelfplayError;
 use crate::job::{Job, Shared};
 use crate::live::Follower;
+use crate::shares::{dealt, order};
 
 /// Plays the share of a thread of the games that are wanted and not published, and sends the records. `games` are those
 /// to resume first. They are left unfinished when the model is to be followed within games and no more are to be
@@ -72,127 +72,5 @@ pub(crate) fn play(
         // Games in progress are put down as they are when the process is to stop and no inference server is there.
         Err(error) if lost_at_stop(&error, shared.stop) => Ok(()),
         played => played.map_err(|source| SelfplayError::Evaluate { model: job.model.clone(), source }),
-    }
-}
-
-/// The games of the job in the order in which they begin.
-///
-/// Calibration games come first where all games are sure to be played: they are the longest. Where the job may end at
-/// any of its games they come between the others, so that their share is right whenever that is.
-fn order(job: &Job, config: &PlayConfig, calibration: CalibrationGames) -> impl Iterator<Item = u64> {
-    let sorts = job.whole && !calibration.is_empty();
-    calibration_first(calibration, if sorts { config.selfplay.games as u64 } else { 1 }, job.games)
-}
-
-/// The games 0 to `games`, in each `block` of them the calibration games first.
-fn calibration_first(calibration: CalibrationGames, block: u64, games: u64) -> impl Iterator<Item = u64> {
-    (0..games).step_by(block as usize).flat_map(move |first| {
-        let block = first..games.min(first.saturating_add(block));
-        let others = block.clone().filter(move |&index| !calibration.contains(index));
-        block.filter(move |&index| calibration.contains(index)).chain(others)
-    })
-}
-
-/// The games of one thread: every `threads`-th calibration game, and every `threads`-th of the others. Dealt together,
-/// all calibration games might fall to one thread, and these are longer.
-fn dealt(
-    games: impl Iterator<Item = u64>,
-    calibration: CalibrationGames,
-    thread: usize,
-    threads: usize,
-) -> impl Iterator<Item = u64> {
-    let mut dealt = [0_usize; 2];
-    games.filter(move |&index| {
-        let is_calibration = calibration.contains(index);
-        let count = &mut dealt[usize::from(is_calibration)];
-        let place = *count % threads;
-        *count += 1;
-        // From either end, so that no thread has two games more than another. Spectators follow the first thread, and
-        // most games are no calibration games.
-        thread == if is_calibration { threads - 1 - place } else { place }
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use config::{ModelId, RunConfig};
-
-    use super::*;
-    use crate::Threshold;
-
-    fn config(overrides: &[&str]) -> RunConfig {
-        config::Preset::Tiny.with(overrides).expect("the overrides are good")
-    }
-
-    fn job(config: &RunConfig, games: u64, whole: bool) -> Job {
-        Job {
-            config: config.into(),
-            model: ModelId::Random,
-            worker: "0".to_owned(),
-            games,
-            whole,
-            threads: 1,
-            cache: 0,
-            evaluations: None,
-            times: false,
-            live: None,
-            handoff_on_shutdown: false,
-            follow_latest: false,
-            threshold: Threshold::new(None),
-        }
-    }
-
-    /// The calibration games of worker 0, and the order of a job.
-    fn of(job: &Job) -> (CalibrationGames, impl Iterator<Item = u64>) {
-        let calibration = CalibrationGames::of(&job.config, "random", "0");
-        (calibration, order(job, &job.config, calibration))
-    }
-
-    #[test]
-    fn every_game_of_a_whole_job_is_played_once_and_calibration_games_come_first() {
-        let config = config(&["resign.calibration_fraction=0.2", "selfplay.games=10"]);
-        let games: Vec<u64> = of(&job(&config, 25, true)).1.collect();
-        assert_eq!(games, [0, 5, 1, 2, 3, 4, 6, 7, 8, 9, 10, 15, 11, 12, 13, 14, 16, 17, 18, 19, 20, 21, 22, 23, 24]);
-        assert_eq!(of(&job(&config, 0, true)).1.count(), 0);
-    }
-
-    #[test]
-    fn job_that_may_end_at_any_game_has_its_share_of_calibration_games_by_then() {
-        let config = config(&["resign.calibration_fraction=0.1", "selfplay.games=20000"]);
-        for games in [25_000, u64::MAX] {
-            let job = job(&config, games, false);
-            let begun = |most: usize| of(&job).1.take(most);
-            for most in [10, 40, 320, 2500] {
-                let found = begun(most).filter(|&index| of(&job).0.contains(index)).count();
-                assert_eq!(found, most / 10, "of {most}");
-            }
-            assert!(begun(1000).eq(0..1000));
-        }
-    }
-
-    #[test]
-    fn order_of_a_huge_job_without_calibration_games_is_known_at_once() {
-        let config = config(&["resign.calibration_fraction=0", "selfplay.games=1000000000000"]);
-        assert!(of(&job(&config, 1_000_000_000_000, true)).1.take(3).eq(0..3));
-    }
-
-    #[test]
-    fn threads_share_the_games_and_the_calibration_games_evenly() {
-        let config = config(&["resign.calibration_fraction=0.1"]);
-        for threads in [1, 2, 9, 10, 11, 20] {
-            let job = job(&config, 1003, false);
-            let (calibration, _) = of(&job);
-            let share = |thread| dealt(of(&job).1, calibration, thread, threads).collect::<Vec<u64>>();
-            let shares: Vec<Vec<u64>> = (0..threads).map(share).collect();
-            let mut all: Vec<u64> = shares.iter().flatten().copied().collect();
-            all.sort_unstable();
-            assert!(all.into_iter().eq(0..1003), "{threads} threads play each game once");
-            let spread = |counts: Vec<usize>| {
-                counts.iter().max().copied().unwrap_or_default() - counts.iter().min().copied().unwrap_or_default()
-            };
-            let is_calibration = |index: &&u64| calibration.contains(**index);
-            let counts = shares.iter().map(|share| share.iter().filter(is_calibration).count()).collect();
-            assert!(spread(counts) <= 1 && spread(shares.iter().map(Vec::len).collect()) <= 1, "{threads} threads");
-        }
     }
 }
