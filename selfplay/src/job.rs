@@ -1,6 +1,5 @@
 //! What a job is, and how far it is.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -11,6 +10,7 @@ use play::{EvaluatorCounts, EvaluatorStats};
 use runtime::Stop;
 
 use crate::live::LiveGame;
+use crate::shares::Shares;
 use crate::threshold::Threshold;
 
 /// What to play.
@@ -78,8 +78,8 @@ pub(crate) struct Shared<'a> {
     pub(crate) config: &'a PlayConfig,
     /// Name of the series the games belong to.
     pub(crate) series: &'a str,
-    /// Games of the series that are not to be begun, those in progress included.
-    pub(crate) begun: &'a BTreeSet<u64>,
+    /// The games that are to be begun.
+    pub(crate) shares: Shares,
     /// The game that viewers see.
     pub(crate) live: Option<LiveGame>,
     pub(crate) stats: Arc<EvaluatorStats>,

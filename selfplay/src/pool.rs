@@ -13,6 +13,7 @@ use crate::collector::Collector;
 use crate::handoff::{self, InProgressGames};
 use crate::job::{Job, JobProgress, Shared};
 use crate::live::LiveGame;
+use crate::shares::Shares;
 use crate::{SelfplayError, series, worker};
 
 /// Finished games that wait for their publication, at most: the channel reserves memory for all of them.
@@ -45,7 +46,7 @@ pub fn play(
         job,
         config: &config,
         series: &series,
-        begun: &begun,
+        shares: Shares::new(job, &config, &series, begun),
         live: job.live.map(LiveGame::new),
         stats: Arc::default(),
         enough: AtomicBool::new(false),

@@ -1,15 +1,50 @@
 //! Which thread plays which games.
 
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
 use config::PlayConfig;
 use play::CalibrationGames;
 
 use crate::job::Job;
 
+/// The games of a job that are still to be begun, dealt to its threads.
+///
+/// A thread that has none any more takes those of others, since neither cores nor games are equally fast. Which thread plays
+/// a game has no influence on the game.
+pub(crate) struct Shares {
+    threads: Vec<Mutex<Share>>,
+}
+
+/// The games of one thread.
+type Share = Box<dyn Iterator<Item = u64> + Send>;
+
+impl Shares {
+    /// The games of the series that are wanted and not `begun`.
+    pub(crate) fn new(job: &Job, config: &PlayConfig, series: &str, begun: BTreeSet<u64>) -> Shares {
+        let calibration = CalibrationGames::of(config, &job.model.to_string(), series);
+        let begun = Arc::new(begun);
+        let share = |thread| -> Share {
+            let begun = Arc::clone(&begun);
+            let wanted = order(job, config, calibration).filter(move |index| !begun.contains(index));
+            Box::new(dealt(wanted, calibration, thread, job.threads))
+        };
+        Shares { threads: (0..job.threads).map(|thread| Mutex::new(share(thread))).collect() }
+    }
+
+    /// The next game of a thread; with `helps` one of another thread when its own are begun.
+    pub(crate) fn next(&self, thread: usize, helps: bool) -> Option<u64> {
+        let (before, own) = self.threads.split_at(thread);
+        let others = own[1..].iter().chain(before).filter(|_| helps);
+        own[..1].iter().chain(others).find_map(|share| share.lock().unwrap_or_else(PoisonError::into_inner).next())
+    }
+}
+
 /// The games of the job in the order in which they begin.
 ///
 /// Calibration games come first where all games are sure to be played: they are the longest. Where the job may end at
 /// any of its games they come between the others, so that their share is right whenever that is.
-pub(crate) fn order(job: &Job, config: &PlayConfig, calibration: CalibrationGames) -> impl Iterator<Item = u64> {
+fn order(job: &Job, config: &PlayConfig, calibration: CalibrationGames) -> impl Iterator<Item = u64> + use<> {
     let sorts = job.whole && !calibration.is_empty();
     calibration_first(calibration, if sorts { config.selfplay.games as u64 } else { 1 }, job.games)
 }
@@ -25,7 +60,7 @@ fn calibration_first(calibration: CalibrationGames, block: u64, games: u64) -> i
 
 /// The games of one thread: every `threads`-th calibration game, and every `threads`-th of the others. Dealt together,
 /// all calibration games might fall to one thread, and these are longer.
-pub(crate) fn dealt(
+fn dealt(
     games: impl Iterator<Item = u64>,
     calibration: CalibrationGames,
     thread: usize,
@@ -98,6 +133,18 @@ mod tests {
             }
             assert!(begun(1000).eq(0..1000));
         }
+    }
+
+    #[test]
+    fn thread_that_helps_takes_the_games_of_others_once_its_own_are_begun() {
+        let config = config(&["resign.calibration_fraction=0"]);
+        let job = Job { threads: 3, ..job(&config, 9, true) };
+        let shares = Shares::new(&job, &job.config, "0", BTreeSet::from([4]));
+        let all = |thread, helps| std::iter::from_fn(|| shares.next(thread, helps)).collect::<Vec<u64>>();
+        assert_eq!(all(1, false), [1, 5, 8]);
+        assert_eq!(shares.next(2, true), Some(2));
+        assert_eq!(all(1, true), [6, 0, 3, 7]);
+        assert_eq!((all(0, true), all(2, true)), (Vec::new(), Vec::new()));
     }
 
     #[test]

@@ -1,24 +1,21 @@
 //! One thread: its own network, its own games.
 
+use std::cell::Cell;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::SyncSender;
 
 use models::{Model, lost_at_stop};
-use play::{CalibrationGames, Instrumented, Selfplay, SelfplaySpec};
+use play::{Instrumented, Selfplay, SelfplaySpec};
 use record::GameRecord;
 
 use crate::SelfplayError;
-use crate::job::{Job, Shared};
+use crate::job::Shared;
 use crate::live::Follower;
-use crate::shares::{dealt, order};
 
-/// Plays the share of a thread of the games that are wanted and not published, and sends the records. `games` are those
-/// to resume first. They are left unfinished when the model is to be followed within games and no more are to be
-/// started.
-///
-/// The share of a thread is fixed beforehand, so that which thread plays a game does not depend on timing.
+/// Plays games that are wanted and not published, and sends the records. `games` are those to resume first. They are left
+/// unfinished when the model is to be followed within games and no more are to be started.
 pub(crate) fn play(
     shared: &Shared<'_>,
     thread: usize,
@@ -28,15 +25,14 @@ pub(crate) fn play(
 ) -> Result<(), SelfplayError> {
     let job = shared.job;
     let (name, config) = (job.model.to_string(), shared.config);
-    let calibration = CalibrationGames::of(config, &name, shared.series);
-    let wanted = order(job, config, calibration).filter(|index| !shared.begun.contains(index));
-    let mut wanted = dealt(wanted, calibration, thread, job.threads);
     let slots = config.selfplay_slots();
     let mut evaluator =
         Instrumented::new(model.evaluator_keeping(job.cache, job.evaluations.clone()), Arc::clone(&shared.stats));
     games.iter_mut().for_each(|game| game.take_over(&name));
     // A worker with more threads handed off more games than fit; they come before new ones.
     let mut later = games.split_off(games.len().min(slots));
+    // A thread that begins would take the games of one that is about to begin.
+    let helps = Cell::new(false);
     let mut follower = shared.live.as_ref().filter(|_| thread == 0).map(Follower::new);
     let played = play::run(
         &mut [&mut evaluator],
@@ -46,11 +42,15 @@ pub(crate) fn play(
             if let Some(game) = later.pop() {
                 return Some(game);
             }
-            let index = wanted.next().filter(|_| !shared.enough.load(Ordering::Relaxed))?;
+            if shared.enough.load(Ordering::Relaxed) {
+                return None;
+            }
+            let index = shared.shares.next(thread, helps.get())?;
             let spec = SelfplaySpec::new(config, &name, shared.series, index, job.threshold.get());
             Some(Selfplay::new(spec.timed(job.times)))
         },
         &mut |record| {
+            helps.set(true);
             // The receiver is gone only after a panic of the collector.
             if finished.send(record).is_err() {
                 shared.failed.store(true, Ordering::Relaxed);
