@@ -21,10 +21,10 @@ const STEPS_PER_LINE: usize = 10;
 /// Examples of the holdout that are measured for each model, at least, where there are so many.
 const LEAST_HOLDOUT_POSITIONS: usize = 4_096;
 /// Examples trained on for each that is measured between those bounds. A step goes three ways through the network where measuring goes one,
-/// so between those bounds the validation set takes about a twelfth of the time of the steps.
-const TRAINED_PER_MEASURED: usize = 4;
-/// Examples that are evaluated under all symmetries: as many evaluations as `LEAST_HOLDOUT_POSITIONS`.
-const SPREAD: usize = 512;
+/// so between those bounds the validation set takes about a 24th of the time of the steps.
+const TRAINED_PER_MEASURED: usize = 8;
+/// Examples that are evaluated under all symmetries: a quarter as many evaluations as `LEAST_HOLDOUT_POSITIONS`.
+const SPREAD: usize = 128;
 
 /// The training of one model.
 pub(crate) struct GenerationTrainer<'a> {
