@@ -1,7 +1,7 @@
 //! Sequential halving at the root of a Gumbel search (Danihelka et al., ICLR 2022).
 //!
 //! At the start of a move the m moves with the highest g + ln P are sampled, g being Gumbel noise: a draw of m moves
-//! from the prior without replacement. They are visited in phases. In each phase all moves that are still considered
+//! from the prior without replacement. Of three or more moves there is none without two visits to spend. They are visited in phases. In each phase all moves that are still considered
 //! get the same number of visits; after it those with the better half of the scores g + ln P + σ(q) stay. What the
 //! budget leaves over goes to the last two, one by one. The remaining move is the one to play.
 //!
@@ -90,8 +90,9 @@ impl Halving {
             self.considered.push(Considered { mv, key: g() + math::ln(prior), slot, inherited });
         }
         let by_key = |a: &Considered, b: &Considered| b.key.total_cmp(&a.key).then(a.mv.cmp(&b.mv));
-        // More moves than visits cannot be compared.
-        let most = moves.min(budget.max(1) as usize);
+        // A move with one visit has the network's value and no more: half as many moves with two visits each are 100 Elo stronger
+        // (`experiments/0115-hour-on-two-cores`).
+        let most = moves.min((budget / 2).max(2) as usize).min(budget.max(1) as usize);
         if most < self.considered.len() {
             self.considered.select_nth_unstable_by(most, by_key);
             self.considered.truncate(most);
@@ -159,9 +160,10 @@ impl Halving {
         (next.mv, *next.slot.get_or_insert(view.children.len()))
     }
 
-    /// The slot of the move to play: of the considered moves with the most visits of this search the one with the best
-    /// score. None before any of them was visited. In a search without an end: of all moves with at least half the visits
-    /// of the most visited one, whose values are known about as well.
+    /// The slot of the move to play: the one with the best score of the considered moves that have the most visits of this
+    /// search, or one less. A last visit without a pair would else decide, whatever it found. None before any of them was
+    /// visited. In a search without an end: of all moves with at least half the visits of the most visited one, whose values
+    /// are known about as well.
     pub(crate) fn survivor(&self, view: &View<'_>, gumbel: &Gumbel) -> Option<usize> {
         let sigma = Sigma::new(view, gumbel);
         if self.round_ends.is_some() {
@@ -173,10 +175,12 @@ impl Halving {
             return known.max_by(order);
         }
         let visited = |considered: &&Considered| considered.slot.is_some_and(|slot| view.children[slot].visits > 0);
+        let known = || self.considered.iter().filter(visited);
+        let most = known().map(|considered| considered.visits(view)).max()?;
         let order = |a: &&Considered, b: &&Considered| {
-            let by_score = || a.score(view, &sigma).total_cmp(&b.score(view, &sigma));
-            a.visits(view).cmp(&b.visits(view)).then_with(by_score).then(b.mv.cmp(&a.mv))
+            a.score(view, &sigma).total_cmp(&b.score(view, &sigma)).then(b.mv.cmp(&a.mv))
         };
-        self.considered.iter().filter(visited).max_by(order).and_then(|considered| considered.slot)
+        let best = known().filter(|considered| considered.visits(view) + 1 >= most).max_by(order);
+        best.and_then(|considered| considered.slot)
     }
 }

@@ -27,18 +27,21 @@ fn searched(moves: usize, budget: u32, width: usize, judge: &dyn Fn(&Game) -> (V
     search
 }
 
-/// The schedules that mctx lists in its tests (seq_halving_test.py), by how often each move comes up, and a few more.
+/// The schedules that mctx lists in its tests (seq_halving_test.py), by how often each move comes up, and a few more. Of those
+/// with more moves than half of the visits, fewer moves are considered here.
 #[test]
 fn visits_follow_sequential_halving_exactly() {
-    let cases: [(usize, u32, &[u32]); 9] = [
+    let cases: [(usize, u32, &[u32]); 11] = [
         (8, 24, &[7, 7, 3, 3, 1, 1, 1, 1]),
         (8, 47, &[18, 17, 4, 4, 1, 1, 1, 1]),
         (8, 2, &[1, 1]),
-        (8, 13, &[3, 2, 2, 2, 1, 1, 1, 1]),
+        (8, 13, &[4, 4, 2, 1, 1, 1]),
         (7, 24, &[9, 8, 3, 1, 1, 1, 1]),
         (1, 16, &[16]),
         (2, 3, &[2, 1]),
-        (16, 16, &[1; 16]),
+        (16, 16, &[4, 4, 2, 2, 1, 1, 1, 1]),
+        (4, 4, &[2, 2]),
+        (3, 5, &[3, 2]),
         (4, 1, &[1]),
     ];
     for (moves, budget, expected) in cases {
@@ -137,12 +140,31 @@ fn survivor_is_the_move_with_the_best_value() {
         (even(game).0, if found { 0.8 } else { -0.2 })
     };
     for width in [1, 8] {
-        let search = searched(82, 90, width, &judge);
+        let search = searched(82, 180, width, &judge);
         let best = search.best_move().unwrap();
         assert_eq!(best.mv.index(search.game().size()), good);
         let target = search.policy_target();
         assert!(target.contains(&(best.mv, Search::SHARES)), "σ of a whole point is 25 and more: {target:?}");
     }
+}
+
+/// Two moves have equal values after a visit each. The third visit goes to the more probable one, and finds its refutation.
+#[test]
+fn last_visit_without_a_pair_can_refute_its_move() {
+    let (leader, other) = (40, 41);
+    let judge = |game: &Game| {
+        let mut policy = vec![0.05 / 80.0; 82];
+        (policy[leader], policy[other]) = (0.5, 0.45);
+        let is_refuted = game.turn() == 2 && game.moves()[0].index(game.size()) == leader;
+        (policy, if is_refuted { -0.9 } else { 0.0 })
+    };
+    let mut search = empty(9, gumbel(2));
+    let (policy, value) = judge(search.game());
+    expand_root(&mut search, &policy, value);
+    search.begin_move(3, None, &mut rng(1));
+    spend(&mut search, 3, 1, &judge);
+    let best = search.best_move().unwrap();
+    assert_eq!((best.mv.index(search.game().size()), best.visits), (other, 1));
 }
 
 /// π' ∝ P·exp(σ(completed q)) over all legal moves, straight from its definition and in double precision.
