@@ -91,7 +91,7 @@ impl Halving {
         }
         let by_key = |a: &Considered, b: &Considered| b.key.total_cmp(&a.key).then(a.mv.cmp(&b.mv));
         // A move with one visit has the network's value and no more: half as many moves with two visits each are 100 Elo stronger
-        // (`experiments/0115-hour-on-two-cores`).
+        // (`experiments/0115-searches-of-few-visits`).
         let most = moves.min((budget / 2).max(2) as usize).min(budget.max(1) as usize);
         if most < self.considered.len() {
             self.considered.select_nth_unstable_by(most, by_key);
