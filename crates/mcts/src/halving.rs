@@ -1,7 +1,8 @@
 //! Sequential halving at the root of a Gumbel search (Danihelka et al., ICLR 2022).
 //!
 //! At the start of a move the m moves with the highest g + ln P are sampled, g being Gumbel noise: a draw of m moves
-//! from the prior without replacement. Of three or more moves there is none without two visits to spend. They are visited in phases. In each phase all moves that are still considered
+//! from the prior without replacement; at most half as many as there are visits to spend, or two. They are visited in
+//! phases. In each phase all moves that are still considered
 //! get the same number of visits; after it those with the better half of the scores g + ln P + σ(q) stay. What the
 //! budget leaves over goes to the last two, one by one. The remaining move is the one to play.
 //!
@@ -90,8 +91,8 @@ impl Halving {
             self.considered.push(Considered { mv, key: g() + math::ln(prior), slot, inherited });
         }
         let by_key = |a: &Considered, b: &Considered| b.key.total_cmp(&a.key).then(a.mv.cmp(&b.mv));
-        // A move with one visit has the network's value and no more: half as many moves with two visits each are 100 Elo stronger
-        // (`experiments/0115-searches-of-few-visits`).
+        // A move with one visit has the network's value and no more. Of four visits, two for each of two moves are 102 Elo
+        // stronger than one for each of four (`experiments/0115-searches-of-few-visits`).
         let most = moves.min((budget / 2).max(2) as usize).min(budget.max(1) as usize);
         if most < self.considered.len() {
             self.considered.select_nth_unstable_by(most, by_key);
@@ -161,9 +162,9 @@ impl Halving {
     }
 
     /// The slot of the move to play: the one with the best score of the considered moves that have the most visits of this
-    /// search, or one less. A last visit without a pair would else decide, whatever it found. None before any of them was
-    /// visited. In a search without an end: of all moves with at least half the visits of the most visited one, whose values
-    /// are known about as well.
+    /// search, or one less. Without the latter the last visit of an odd budget would decide even if it found a refutation.
+    /// None before any of them was visited. In a search without an end: of all moves with at least half the visits of the
+    /// most visited one, whose values are known about as well.
     pub(crate) fn survivor(&self, view: &View<'_>, gumbel: &Gumbel) -> Option<usize> {
         let sigma = Sigma::new(view, gumbel);
         if self.round_ends.is_some() {

@@ -49,8 +49,8 @@ proptest! {
         }
     }
 
-    /// Whatever the budget and the batch width: a Gumbel search spends its budget exactly, plays one of the moves it
-    /// visited most, and has a target that sums to [`Search::SHARES`].
+    /// Whatever the budget and the batch width: a Gumbel search spends its budget exactly, plays a move with the
+    /// most visits, or one less, and has a target that sums to [`Search::SHARES`].
     #[test]
     fn gumbel_game_on_one_tree(
         side in 2usize..6, moves in 1usize..20, budget in 2u32..40, width in 1usize..17, reuse: bool
@@ -72,8 +72,10 @@ proptest! {
                 visits(&search.root_moves()) - visits(&before)
             };
             let most = search.root_moves().iter().map(|root| added(root.mv)).max();
-            prop_assert_eq!(Some(added(best.mv)), most);
-            prop_assert!(search.root_moves().iter().filter(|root| added(root.mv) > 0).count() <= moves);
+            prop_assert!(most.is_some_and(|most| added(best.mv) + 1 >= most));
+            let half = (budget.saturating_sub(inherited) / 2).max(2) as usize;
+            let considered = search.root_moves().iter().filter(|root| added(root.mv) > 0).count();
+            prop_assert!(considered <= moves.min(half), "{considered} of {moves}, {inherited} of {budget} inherited");
             prop_assert_eq!(search.policy_target().iter().map(|(_, count)| count).sum::<u32>(), Search::SHARES);
             search.advance(best.mv).unwrap();
         }
