@@ -5,14 +5,15 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use config::{Algorithm, PlayConfig, Search};
+use config::PlayConfig;
 use record::{GameRecord, SearchKind, Totals};
 use store::Run;
 
 use crate::SelfplayError;
 use crate::handoff::AcquiredFiles;
-use crate::job::{Job, JobProgress, Shared};
+use crate::job::{Job, JobProgress};
 use crate::live::LivePublisher;
+use crate::shared::Shared;
 use crate::writer::GameWriter;
 
 /// The longest time between two reports of progress.
@@ -122,9 +123,8 @@ fn visits(game: &GameRecord, config: &PlayConfig) -> u64 {
 
 /// Logs what the games of a model were like.
 fn log(job: &Job, totals: &Totals) {
-    let Job { config, model, .. } = job;
     tracing::info!(
-        %model,
+        model = %job.model,
         games = totals.games(),
         mean_value = totals.mean_value(),
         mean_depth = totals.mean_depth(),
@@ -132,39 +132,4 @@ fn log(job: &Job, totals: &Totals) {
         black_won = totals.black_share(),
         "games of this model"
     );
-    let search = config.search.at(model.number());
-    if let Some(depth) = totals.mean_depth().filter(|&depth| looks_one_move_ahead(&search, depth)) {
-        let Search { visits, gumbel_moves, .. } = search;
-        tracing::warn!(
-            %model,
-            mean_depth = depth,
-            visits,
-            gumbel_moves,
-            "searches are one ply deep; decrease search.gumbel_moves or increase search.visits"
-        );
-    }
-}
-
-/// Whether a Gumbel search gives nearly every move that it considers its first visit, and nothing more, as with 16 visits
-/// for 16 moves. Fewer moves at equal visits are much stronger (`experiments/0038-gumbel-moves-considered`).
-fn looks_one_move_ahead(search: &Search, mean_depth: f64) -> bool {
-    search.algorithm == Algorithm::Gumbel && search.visits > 2 && mean_depth < 1.2
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn searches_that_return_the_prior_are_detected() {
-        let config = config::Preset::NineByNine.config();
-        let gumbel = Search { algorithm: Algorithm::Gumbel, visits: 16, ..config.search };
-        assert!(looks_one_move_ahead(&gumbel, 1.02));
-        assert!(!looks_one_move_ahead(&gumbel, 1.47));
-        assert!(!looks_one_move_ahead(&Search { visits: 2, ..gumbel.clone() }, 1.0), "two visits cannot read");
-        assert!(
-            !looks_one_move_ahead(&Search { algorithm: Algorithm::Puct, ..gumbel }, 1.0),
-            "one good move may be all"
-        );
-    }
 }

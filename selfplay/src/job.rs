@@ -1,16 +1,12 @@
 //! What a job is, and how far it is.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use config::{ModelId, PlayConfig};
 use models::EvaluationCache;
-use play::{EvaluatorCounts, EvaluatorStats};
-use runtime::Stop;
+use play::EvaluatorCounts;
 
-use crate::live::LiveGame;
-use crate::shares::Shares;
 use crate::threshold::Threshold;
 
 /// What to play.
@@ -69,23 +65,4 @@ pub struct JobProgress {
     pub threshold: Option<f32>,
     /// Time since this process began the job.
     pub time: Duration,
-}
-
-/// What all threads of a job share.
-pub(crate) struct Shared<'a> {
-    pub(crate) job: &'a Job,
-    /// As the model plays by it.
-    pub(crate) config: &'a PlayConfig,
-    /// Name of the series the games belong to.
-    pub(crate) series: &'a str,
-    /// The games that are to be begun.
-    pub(crate) shares: Shares,
-    /// The game that viewers see.
-    pub(crate) live: Option<LiveGame>,
-    pub(crate) stats: Arc<EvaluatorStats>,
-    /// No more games are to be started.
-    pub(crate) enough: AtomicBool,
-    /// A thread or the collector has failed: the games in progress are to stay as they are.
-    pub(crate) failed: AtomicBool,
-    pub(crate) stop: &'a Stop,
 }

@@ -11,8 +11,9 @@ use store::Run;
 
 use crate::collector::Collector;
 use crate::handoff::{self, InProgressGames};
-use crate::job::{Job, JobProgress, Shared};
+use crate::job::{Job, JobProgress};
 use crate::live::LiveGame;
+use crate::shared::Shared;
 use crate::shares::Shares;
 use crate::{SelfplayError, series, worker};
 

@@ -10,8 +10,8 @@ use crate::job::Job;
 
 /// The games of a job that are still to be begun, dealt to its threads.
 ///
-/// A thread that has none any more takes those of others, since neither cores nor games are equally fast. Which thread plays
-/// a game has no influence on the game.
+/// A thread whose own are begun takes those of others after its first finished game, since neither cores nor games are
+/// equally fast. On CPUs, which thread plays a game has no influence on it; on a GPU, none beyond rounding.
 pub(crate) struct Shares {
     threads: Vec<Mutex<Share>>,
 }

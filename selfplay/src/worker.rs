@@ -1,4 +1,4 @@
-//! One thread: its own network, its own games.
+//! One thread: its own network, and the games that it plays.
 
 use std::cell::Cell;
 use std::ops::ControlFlow;
@@ -11,8 +11,8 @@ use play::{Instrumented, Selfplay, SelfplaySpec};
 use record::GameRecord;
 
 use crate::SelfplayError;
-use crate::job::Shared;
 use crate::live::Follower;
+use crate::shared::Shared;
 
 /// Plays games that are wanted and not published, and sends the records. `games` are those to resume first. They are left
 /// unfinished when the model is to be followed within games and no more are to be started.
@@ -31,7 +31,7 @@ pub(crate) fn play(
     games.iter_mut().for_each(|game| game.take_over(&name));
     // A worker with more threads handed off more games than fit; they come before new ones.
     let mut later = games.split_off(games.len().min(slots));
-    // A thread that begins would take the games of one that is about to begin.
+    // Not before a game is finished: at the start of a job this thread would take the games of threads that are about to begin.
     let helps = Cell::new(false);
     let mut follower = shared.live.as_ref().filter(|_| thread == 0).map(Follower::new);
     let played = play::run(
