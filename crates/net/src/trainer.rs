@@ -33,7 +33,7 @@ pub struct Trainer {
     pub(crate) ema: Option<Ema>,
     /// The mean with statistics of its own, after [`Trainer::recalibrate_batch_norm`] and until the next step.
     pub(crate) averaged: Option<Tower>,
-    /// Steps that the optimiser has taken: what it remembers of the gradients begins there.
+    /// Steps since the optimiser was at rest and the mean of the weights began.
     pub(crate) warmth: u64,
     /// How long the gradient of the last step was.
     pub(crate) gradient_norm: f32,
