@@ -2,9 +2,9 @@
 //!
 //! At the start of a move the m moves with the highest g + ln P are sampled, g being Gumbel noise: a draw of m moves
 //! from the prior without replacement; at most half as many as there are visits to spend, or two. They are visited in
-//! phases. In each phase all moves that are still considered
-//! get the same number of visits; after it those with the better half of the scores g + ln P + σ(q) stay. What the
-//! budget leaves over goes to the last two, one by one. The remaining move is the one to play.
+//! phases. In each phase all moves that are still considered get the same number of visits; after it those with the
+//! better half of the scores g + ln P + σ(q) stay. What the budget leaves over goes to the last two, one by one. The
+//! remaining move is the one to play.
 //!
 //! A search without an end does this again and again, each time with as many visits as all before together, and considers
 //! more moves each time: the doubling trick makes sequential halving (Karnin, Koren and Somekh, ICML 2013), whose budget is
