@@ -11,7 +11,8 @@
 //! - The holder ran on this machine: the process table knows. A killed process is followed at once, a living one is named in
 //!   the error.
 //! - The holder ran elsewhere: the newcomer publishes the probe. When the probe disappears, the holder is alive, and has
-//!   [`DRAIN`] to exit: a pod starts while its predecessor drains. When the probe is still there after [`RESPONSE`], the
+//!   [`DRAIN`] to exit: a pod starts while its predecessor drains. It may also have died after its response, so the newcomer
+//!   publishes the probe again, and only a second response counts. When the probe is still there after [`RESPONSE`], the
 //!   holder is dead, and the newcomer publishes the next number. One of several gets it.
 //!
 //! A holder that was out of reach for so long, and comes back, finds the probe and the next number, and stops. The newcomer
@@ -46,8 +47,8 @@ const ASKED: &str = ".asked.toml";
 const POLL: Duration = Duration::from_secs(20);
 /// How long a newcomer waits for the response of a holder on another machine.
 const RESPONSE: Duration = Duration::from_secs(60);
-/// How long it then waits for the lease of a holder that has responded: twice the drain of a worker, which is up to 9
-/// seconds.
+/// How long it then waits for the lease of a holder that has responded, before it publishes the probe again: twice the
+/// drain of a worker, which is up to 9 seconds.
 const DRAIN: Duration = Duration::from_secs(20);
 /// How often the newcomer polls for either.
 const LOOK: Duration = Duration::from_secs(2);
@@ -160,7 +161,13 @@ impl Leases {
             let (held, highest) = (numbers(TOML).max(), numbers(TOML).chain(numbers(ASKED)).max().unwrap_or(0));
             let mut probed = false;
             if let Some(held) = held {
-                let Some(holder) = self.holder(&folder, held)? else { continue };
+                let Some(holder) = self.holder(&folder, held)? else {
+                    // Released since the listing. Where caches of a network file system differ, it is listed for a while.
+                    if wait(LOOK) {
+                        return Ok(None);
+                    }
+                    continue;
+                };
                 match holder.as_ref().map_or(State::Unknown, Holder::state) {
                     State::Alive => return Err(self.held(name, holder.as_ref())),
                     State::Dead => tracing::info!(
@@ -194,7 +201,8 @@ impl Leases {
         }
     }
 
-    /// Probes whether a holder on another machine is alive, and waits a little for one that is.
+    /// Probes whether a holder on another machine is alive. One that responds may be about to exit, or may die: it gets a
+    /// little time, and is probed again.
     fn probe(
         &self,
         folder: &Path,
@@ -211,26 +219,52 @@ impl Leases {
             seconds = RESPONSE.as_secs(),
             "another process has this name; waiting whether it is alive"
         );
-        let probe = probe_path(folder, held);
-        match self.at.store.publish(&probe, bytes::Bytes::from_static(b"format = 1\n")) {
-            Ok(()) | Err(StoreError::AlreadyExists { .. }) => {}
-            Err(error) => return Err(error),
+        let (lease, probe) = (lease_path(folder, held), probe_path(folder, held));
+        self.publish_probe(&probe)?;
+        match self.poll(&lease, Some(&probe), RESPONSE, wait)? {
+            Probed::Alive => {}
+            probed => return Ok(probed),
         }
-        let (mut waited, mut until, mut alive) = (Duration::ZERO, RESPONSE, false);
-        while waited < until {
+        // A holder that drains responds too.
+        match self.poll(&lease, None, DRAIN, wait)? {
+            Probed::None => {}
+            probed => return Ok(probed),
+        }
+        self.publish_probe(&probe)?;
+        self.poll(&lease, Some(&probe), RESPONSE, wait)
+    }
+
+    fn publish_probe(&self, probe: &Path) -> Result<(), StoreError> {
+        match self.at.store.publish(probe, bytes::Bytes::from_static(b"format = 1\n")) {
+            Ok(()) | Err(StoreError::AlreadyExists { .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Polls for the release of a lease, and for the response to its probe if there is one, for so long.
+    fn poll(
+        &self,
+        lease: &Path,
+        probe: Option<&Path>,
+        time: Duration,
+        wait: &dyn Fn(Duration) -> bool,
+    ) -> Result<Probed, StoreError> {
+        let mut waited = Duration::ZERO;
+        while waited < time {
             if wait(LOOK) {
                 return Ok(Probed::Stop);
             }
             waited += LOOK;
-            if !self.at.store.exists(&lease_path(folder, held))? {
+            if !self.at.store.exists(lease)? {
                 return Ok(Probed::Released);
             }
-            if !alive && !self.at.store.exists(&probe)? {
-                // A holder that drains responds too.
-                (alive, until) = (true, waited + DRAIN);
+            if let Some(probe) = probe
+                && !self.at.store.exists(probe)?
+            {
+                return Ok(Probed::Alive);
             }
         }
-        Ok(if alive { Probed::Alive } else { Probed::None })
+        Ok(Probed::None)
     }
 
     /// Deletes probes that no holder will see any more. The lease with this number was just written, which says how late it is

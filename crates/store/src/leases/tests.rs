@@ -169,16 +169,17 @@ fn lease_of_a_living_process_elsewhere_is_refused_after_its_heartbeat() {
     let holder = leave(&leases, 1, elsewhere);
     let alive = watcher(&leases, 1, holder);
     let looks = Cell::new(0);
+    let second = 3 + DRAIN.as_secs() / LOOK.as_secs() + 2;
     let wait = |_| {
         looks.set(looks.get() + 1);
-        if looks.get() == 3 {
+        if [3, second].contains(&looks.get()) {
             assert!(!alive.is_lost());
         }
         false
     };
     let error = leases.acquire(worker("0"), &wait, || {}).unwrap_err();
     assert!(error.to_string().contains("on far"), "{error}");
-    assert_eq!(looks.get(), 3 + DRAIN.as_secs() / LOOK.as_secs(), "it may be about to exit");
+    assert_eq!(looks.get(), second, "it may be about to exit");
     assert!(!alive.is_lost(), "it goes on");
     assert!(leases.acquire(worker("0"), &|_| true, || {}).unwrap().is_none(), "stopped while it waits");
 }
@@ -216,6 +217,25 @@ fn lease_is_acquired_when_its_holder_responds_and_then_exits() {
     };
     assert!(leases.acquire(worker("0"), &wait, || {}).unwrap().is_some());
     assert_eq!(looks.get(), 3);
+}
+
+/// A node fails while the pod on it drains.
+#[test]
+fn lease_is_acquired_when_its_holder_responds_and_then_dies() {
+    let leases = leases();
+    let holder = leave(&leases, 1, elsewhere);
+    let (dying, waited) = (watcher(&leases, 1, holder), Cell::new(Duration::ZERO));
+    let wait = |time| {
+        waited.set(waited.get() + time);
+        if waited.get() == LOOK {
+            assert!(!dying.is_lost());
+        }
+        false
+    };
+    let lease = leases.acquire(worker("0"), &wait, || {}).unwrap().unwrap();
+    assert_eq!((lease.number, waited.get()), (2, LOOK + DRAIN + RESPONSE));
+    assert!(dying.is_lost(), "if it comes back");
+    lease.release().unwrap();
 }
 
 #[test]

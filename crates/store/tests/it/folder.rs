@@ -1,12 +1,14 @@
 //! What can happen to a store that is a folder.
 
+use std::cell::Cell;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use exit_class::{Classified, ExitClass};
-use store::{FileRef, Run, Stem};
+use store::{FileRef, LeaseName, Run, Stem};
+use testing::{Access, with_guard};
 
 use crate::{config, in_folder, name, some_games};
 
@@ -106,4 +108,31 @@ fn folder_without_permission_is_named() {
     }
     let error = error.unwrap_err();
     assert!(error.class() == ExitClass::StoreRefuses && error.to_string().contains("Permission denied"), "{error}");
+}
+
+/// A cache of a network file system lists it for a while.
+#[test]
+fn lease_that_is_listed_and_gone_is_waited_for() {
+    let (folder, run) = in_folder();
+    let path = folder.path().join("r/leases/selfplay/0/000001.toml");
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    for stops in [true, false] {
+        fs::write(&path, "").unwrap();
+        let gone = path.clone();
+        let guard = move |access: Access| {
+            if access == Access::Get {
+                drop(fs::remove_file(&gone));
+            }
+            true
+        };
+        let late = with_guard(run.store(), guard).run(run.name());
+        let lease = LeaseName { stage: "selfplay", name: "0".to_owned(), remedy: "--worker NAME" };
+        let waits = Cell::new(0);
+        let wait = |_: Duration| {
+            waits.set(waits.get() + 1);
+            stops
+        };
+        let acquired = late.leases().acquire(lease, &wait, || {}).unwrap();
+        assert_eq!((acquired.is_none(), waits.get()), (stops, 1));
+    }
 }
