@@ -271,7 +271,8 @@ impl Games {
             tracing::warn!(%error, "skipped a damaged source of an archive");
             return Ok(None);
         }
-        self.quarantine.read_or_move(read, &self.at.file(GAMES, file, PARQUET), || self.quarantine(file))
+        let again = || self.summaries(file);
+        self.quarantine.read_or_move(read, again, &self.at.file(GAMES, file, PARQUET), || self.quarantine(file))
     }
 
     /// The training examples and those of the validation set, each with their folder.

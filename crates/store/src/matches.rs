@@ -135,7 +135,8 @@ impl Matches {
         };
         for some in new.chunks(STRETCH) {
             for (stem, read) in some.iter().zip(self.at.store.each(some, |stem| self.summaries(stem))) {
-                let read = self.quarantine.read_or_move(read, &self.file(stem), || self.quarantine(stem))?;
+                let again = || self.summaries(stem);
+                let read = self.quarantine.read_or_move(read, again, &self.file(stem), || self.quarantine(stem))?;
                 if let Some(games) = read {
                     self.known().insert(stem.clone(), games);
                 }

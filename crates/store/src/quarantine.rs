@@ -42,11 +42,12 @@ impl Quarantine {
         }
     }
 
-    /// What was read of a file; `None` when it is gone, or its bytes are damaged and it was moved. A process that may not
-    /// move it passes over it.
+    /// What was read of a file, at once or `again` where its bytes turn out to be whole; `None` when it is gone, or its bytes
+    /// are damaged and it was moved. A process that may not move it passes over it.
     pub(crate) fn read_or_move<T>(
         &self,
         read: Result<T, StoreError>,
+        again: impl FnOnce() -> Result<T, StoreError>,
         path: &Path,
         quarantine: impl FnOnce() -> Result<usize, StoreError>,
     ) -> Result<Option<T>, StoreError> {
@@ -56,8 +57,13 @@ impl Quarantine {
             Err(StoreError::NotFound { .. }) => return Ok(None),
             read => return read.map(Some),
         };
-        if !self.is_altered(path)? {
-            return Err(error);
+        match self.at.store.read_table(path, None) {
+            Err(StoreError::Damaged { .. }) => {}
+            // Another process has met it, too, and was quicker.
+            Err(StoreError::NotFound { .. }) => return Ok(None),
+            Err(error) => return Err(error),
+            // Either the first read met a fault that has passed, or this one fails alike: such records were published.
+            Ok(_) => return again().map(Some),
         }
         match quarantine() {
             Ok(moved) => {
@@ -91,5 +97,44 @@ impl Quarantine {
         there.iter().try_for_each(|path| self.at.store.delete(path))?;
         traffic::quarantined(there.len());
         Ok(there.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use go::Size;
+    use record::{games, synthetic};
+
+    use super::*;
+
+    fn damaged() -> Result<u32, StoreError> {
+        Err(StoreError::Damaged { path: "w.parquet".to_owned(), reason: "it is cut short".to_owned() })
+    }
+
+    /// A file whose first read finds it damaged.
+    fn read(
+        quarantine: &Quarantine,
+        path: &Path,
+        again: impl FnOnce() -> Result<u32, StoreError>,
+    ) -> Result<Option<u32>, StoreError> {
+        quarantine.read_or_move(damaged(), again, path, || quarantine.put([path.clone()]))
+    }
+
+    #[test]
+    fn second_read_decides_whether_a_damaged_file_moves() {
+        let quarantine = Quarantine { at: RunFolder::in_memory() };
+        let store = &quarantine.at.store;
+        let path = quarantine.at.path(["games", "000001", "w-0000000000001.parquet"]);
+        assert_eq!(read(&quarantine, &path, damaged).unwrap(), None, "another process has moved it");
+        let game = synthetic::game("run-1", "w", 0, Size::new(5).unwrap(), 8);
+        store.publish_table(&path, &games::to_batch(&[game])).unwrap();
+        assert_eq!(read(&quarantine, &path, || Ok(7)).unwrap(), Some(7), "its bytes are whole");
+        assert!(matches!(read(&quarantine, &path, damaged), Err(StoreError::Damaged { .. })));
+        store.delete(&path).unwrap();
+        store.publish(&path, Bytes::from_static(b"PAR1")).unwrap();
+        assert_eq!(read(&quarantine, &path, || Ok(7)).unwrap(), None);
+        assert!(!store.exists(&path).unwrap());
+        assert_eq!(quarantine.files().unwrap().len(), 1);
     }
 }

@@ -261,7 +261,10 @@ impl UnfinishedGames {
                 }
                 Ok(None)
             }
-            read => self.quarantine.read_or_move(read, &self.file(file, PARQUET), || self.quarantine(file)),
+            read => {
+                let path = self.file(file, PARQUET);
+                self.quarantine.read_or_move(read, || self.read(file), &path, || self.quarantine(file))
+            }
         }
     }
 
