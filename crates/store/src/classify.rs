@@ -110,7 +110,13 @@ fn has_no_credentials(error: &object_store::Error) -> bool {
 
 /// Whether a server has refused for a reason that does not pass.
 pub(crate) fn is_refusal(error: &object_store::Error) -> bool {
-    status(error).is_some_and(|status| REFUSALS.contains(&status))
+    status(error).is_some_and(|status| REFUSALS.contains(&status)) || refuses_deletion(&error.to_string())
+}
+
+/// Whether S3 refuses to delete an object until the operator acts, in the words of `object_store`: the response to the request
+/// has status 200, and a code for each object.
+fn refuses_deletion(text: &str) -> bool {
+    NO_WRITES.iter().any(|code| text.contains(&format!("(code: {code})")))
 }
 
 /// Whether a server has refused a request for the age of its signature, and `object_store` had sent it before. It signs a
@@ -132,7 +138,9 @@ fn refuses_writes(error: &object_store::Error) -> bool {
         return is_write_refusal(system);
     }
     let text = error.to_string();
-    status(error) == Some(507) || NO_WRITES.iter().any(|code| text.contains(&format!("<Code>{code}</Code>")))
+    status(error) == Some(507)
+        || refuses_deletion(&text)
+        || NO_WRITES.iter().any(|code| text.contains(&format!("<Code>{code}</Code>")))
 }
 
 /// The error of the operating system, if there is one.

@@ -129,7 +129,8 @@ impl Server {
     }
 
     /// The requests since the last call, in order: `HEAD`, `GET`, `PUT` or `DELETE` and the path of an
-    /// object, `LIST` and the beginning of the names that are listed. Tries after the first are among them.
+    /// object, `LIST` and the beginning of the names that are listed, `POST` for a deletion. Tries after the first are among
+    /// them.
     pub fn asked(&self) -> Vec<String> {
         std::mem::take(&mut self.state.asked.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -204,9 +205,9 @@ impl State {
         }
     }
 
-    fn refusal(&self, method: &Method) -> Option<Answer> {
+    fn refusal(&self, method: &Method) -> Option<Refusal> {
         let refusal = *self.refusal.lock().unwrap_or_else(PoisonError::into_inner);
-        refusal.filter(|refusal| refusal.meets(method)).map(|refusal| refusal.answer(method))
+        refusal.filter(|refusal| refusal.meets(method))
     }
 }
 
@@ -223,8 +224,14 @@ impl Desk {
         if request.uri().path().split('/').nth(1) != Some(BUCKET) {
             return Ok(response::no_such_bucket());
         }
-        if let Some(answer) = self.state.refusal(request.method()) {
-            return Ok(answer);
+        match self.state.refusal(request.method()) {
+            // Of the requests that are posted, this client sends those to delete objects only.
+            Some(Refusal::ReadOnly) if request.method() == Method::POST => {
+                let body = request.into_body().collect().await.map_err(io::Error::other)?.to_bytes();
+                return Ok(refusal::not_deleted(&String::from_utf8_lossy(&body)));
+            }
+            Some(refused) => return Ok(refused.answer(request.method())),
+            None => {}
         }
         let fault = self.faults.draw();
         match fault {

@@ -3,7 +3,7 @@
 
 use bytes::Bytes;
 use exit_class::{Classified, ExitClass};
-use store::{Run, Store, StoreError};
+use store::{Claim, Run, Store, StoreError};
 use testing::s3::{Refusal, Server};
 
 use crate::{config, name, on_server};
@@ -85,6 +85,23 @@ fn refused_writes_are_refused_and_reads_go_on() {
         assert!(error.is_refused() && error.to_string().contains(said), "{error}");
         assert_eq!(run.logs().list().unwrap(), Vec::<String>::new());
     }
+}
+
+/// As to a client without the right `s3:DeleteObject`.
+#[test]
+fn refused_deletion_is_refused_at_once() {
+    let server = Server::start().unwrap();
+    let run = on_server(&server).run(&name("r"));
+    let claim = Claim { first: "r-1".to_owned(), second: "random".to_owned(), numbers: vec![0] };
+    assert!(run.claims().acquire("w", &claim).unwrap());
+    server.refuse(Some(Refusal::ReadOnly));
+    server.asked();
+    let error = run.claims().release(&claim).unwrap_err();
+    assert!(error.class() == ExitClass::StoreRefuses && error.to_string().contains("AccessDenied"), "{error}");
+    assert_eq!(server.asked().len(), 1, "it is not retried");
+    server.refuse(None);
+    run.claims().release(&claim).unwrap();
+    assert!(run.claims().acquire("w", &claim).unwrap());
 }
 
 #[test]

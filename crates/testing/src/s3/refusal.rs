@@ -23,7 +23,7 @@ impl Refusal {
         match self {
             Refusal::ClockSkew => true,
             Refusal::Full => method == Method::PUT,
-            Refusal::ReadOnly => method == Method::PUT || method == Method::DELETE,
+            Refusal::ReadOnly => [Method::PUT, Method::DELETE, Method::POST].contains(method),
             Refusal::WriteOnly => method == Method::GET,
         }
     }
@@ -51,4 +51,13 @@ impl Refusal {
         };
         response(status, body)
     }
+}
+
+/// The response to a request to delete objects that the client may not delete: it succeeds, and each object has an error.
+pub(crate) fn not_deleted(request: &str) -> Answer {
+    let keys = request.split("<Key>").skip(1).filter_map(|rest| Some(rest.split_once("</Key>")?.0));
+    let error =
+        |key: &str| format!("<Error><Key>{key}</Key><Code>AccessDenied</Code><Message>Access Denied</Message></Error>");
+    let errors: String = keys.map(error).collect();
+    response(StatusCode::OK, format!("<DeleteResult>{errors}</DeleteResult>"))
 }
