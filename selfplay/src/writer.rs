@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use record::GameRecord;
-use store::Run;
+use store::{FileRef, Run};
 
 use crate::SelfplayError;
 use crate::handoff::{AcquiredFiles, number};
@@ -21,6 +21,8 @@ pub(crate) struct GameWriter<'a> {
     games_per_file: usize,
     /// By the id of the model and the series of the worker that began the games.
     piles: BTreeMap<(String, String), Pile>,
+    /// Those that are due. They stay the same until they are published: a publication that failed may have written its file.
+    due: Vec<Pile>,
     acquired: &'a mut AcquiredFiles,
 }
 
@@ -28,6 +30,8 @@ pub(crate) struct GameWriter<'a> {
 struct Pile {
     games: Vec<GameRecord>,
     since: Instant,
+    /// The name of the file, once a publication was tried.
+    tried: Option<FileRef>,
 }
 
 impl<'a> GameWriter<'a> {
@@ -37,19 +41,19 @@ impl<'a> GameWriter<'a> {
         games_per_file: usize,
         acquired: &'a mut AcquiredFiles,
     ) -> GameWriter<'a> {
-        GameWriter { run, worker, games_per_file, piles: BTreeMap::new(), acquired }
+        GameWriter { run, worker, games_per_file, piles: BTreeMap::new(), due: Vec::new(), acquired }
     }
 
     /// Games that wait.
     pub(crate) fn games(&self) -> usize {
-        self.piles.values().map(|pile| pile.games.len()).sum()
+        self.piles.values().chain(&self.due).map(|pile| pile.games.len()).sum()
     }
 
     /// Adds a game.
     pub(crate) fn put(&mut self, game: GameRecord) {
         let begun_by = (game.black.clone(), game.worker.clone());
-        let pile = self.piles.entry(begun_by).or_insert_with(|| Pile { games: Vec::new(), since: Instant::now() });
-        pile.games.push(game);
+        let new = || Pile { games: Vec::new(), since: Instant::now(), tried: None };
+        self.piles.entry(begun_by).or_insert_with(new).games.push(game);
     }
 
     /// Publishes games of which there are enough for a file, or of which one has waited long enough.
@@ -65,12 +69,14 @@ impl<'a> GameWriter<'a> {
 
     /// Games go into a file in the order of their index, whichever finished first. Those that cannot be published wait on.
     fn publish_those(&mut self, due: impl Fn(&Pile) -> bool) -> Result<(), SelfplayError> {
-        let keys: Vec<_> = self.piles.iter().filter(|(_, pile)| due(pile)).map(|(key, _)| key.clone()).collect();
-        for key in keys {
-            let Some(pile) = self.piles.get_mut(&key) else { continue };
+        for (_, mut pile) in self.piles.extract_if(.., |_, pile| due(pile)) {
             pile.games.sort_by_key(|game| game.index);
-            let file = self.run.games().publish(number(&pile.games[0]), &key.1, &pile.games)?;
-            let Some(pile) = self.piles.remove(&key) else { continue };
+            self.due.push(pile);
+        }
+        while let Some(Pile { games, tried, .. }) = self.due.first_mut() {
+            let (model, series) = (number(&games[0]), games[0].worker.as_str());
+            let file = self.run.games().publish_noting(model, series, games, tried)?;
+            let pile = self.due.remove(0);
             self.acquired.note(self.run, self.worker, &pile.games)?;
             tracing::debug!(games = pile.games.len(), file = self.run.games().name(&file), "published games");
         }
@@ -108,12 +114,16 @@ mod tests {
             writer.put(synthetic::game("r-1", "w", index, size, 8));
         }
         assert!(writer.publish_due().is_err());
-        assert_eq!(writer.games(), 2);
+        writer.put(synthetic::game("r-1", "w", 2, size, 8));
+        assert_eq!(writer.games(), 3);
         std::fs::remove_file(&obstacle).expect("the file");
         writer.publish_due().expect("the store can be written");
-        assert_eq!(writer.games(), 0);
+        assert_eq!(writer.games(), 1);
         let files = run.games().files(1).expect("the store can be read");
         let games: Vec<u64> = run.games().read(&files[0]).expect("games").iter().map(|game| game.index).collect();
         assert_eq!((files.len(), games), (1, vec![0, 1]));
+        // The readable games were written by the first try: the second one has the same name.
+        let readable = std::fs::read_dir(folder.path().join("r/sgf/000001")).expect("the folder").count();
+        assert_eq!(readable, 1);
     }
 }

@@ -43,7 +43,7 @@ impl RunFolder {
         &self,
         model: u32,
         worker: &str,
-        publish: impl Fn(&FileRef) -> Result<(), StoreError>,
+        mut publish: impl FnMut(&FileRef) -> Result<(), StoreError>,
     ) -> Result<FileRef, StoreError> {
         let stem = self.at_free_time(worker, |stem| publish(&FileRef { model, stem: stem.clone() }))?;
         Ok(FileRef { model, stem })
@@ -53,7 +53,7 @@ impl RunFolder {
     pub(crate) fn at_free_time(
         &self,
         worker: &str,
-        publish: impl Fn(&Stem) -> Result<(), StoreError>,
+        mut publish: impl FnMut(&Stem) -> Result<(), StoreError>,
     ) -> Result<Stem, StoreError> {
         loop {
             let stem = Stem::new(worker, self.store.now())?;

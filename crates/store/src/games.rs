@@ -41,7 +41,32 @@ impl Games {
     /// # Errors
     /// A game that could not be replayed: then nothing is published.
     pub fn publish(&self, model: u32, worker: &str, games: &[GameRecord]) -> Result<FileRef, StoreError> {
-        self.at.publish_now(model, worker, |file| self.publish_new(file, games))
+        self.publish_noting(model, worker, games, &mut None)
+    }
+
+    /// As [`Games::publish`]. `tried` notes the name for a call that repeats this one with the same games: where a try fails, the
+    /// file may be there, as when only the response was lost.
+    ///
+    /// # Errors
+    /// As [`Games::publish`].
+    pub fn publish_noting(
+        &self,
+        model: u32,
+        worker: &str,
+        games: &[GameRecord],
+        tried: &mut Option<FileRef>,
+    ) -> Result<FileRef, StoreError> {
+        if let Some(file) = tried {
+            match self.publish_as(file, games) {
+                // Another process took this name before the try.
+                Err(StoreError::AlreadyExists { .. }) => {}
+                done => return done.map(|()| file.clone()),
+            }
+        }
+        self.at.publish_now(model, worker, |file| {
+            *tried = Some(file.clone());
+            self.publish_new(file, games)
+        })
     }
 
     /// As [`Games::publish`], under a given name.
