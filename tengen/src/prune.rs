@@ -9,6 +9,7 @@ mod needed;
 mod plan;
 mod policy;
 
+use std::cell::Cell;
 use std::str::FromStr;
 
 use config::{Keep, Retention, RunName};
@@ -73,7 +74,9 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     }
     // Two at once would do no harm, and count files twice.
     let lease = LeaseName { stage: "prune", name: "prune".to_owned(), remedy: "wait until it has finished" };
-    let deleted = runtime::leased(&run, lease, stop, || {
+    let began = Cell::new(false);
+    let delete = || {
+        began.set(true);
         // How many files there are of the games is not known before they are listed.
         let progress = Progress::new("deleted files", None);
         plan.delete(&run, &|done| {
@@ -81,7 +84,15 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
             progress.note(format::bytes(done.bytes));
             stop.requested()
         })
-    })?;
+    };
+    let deleted = match runtime::leased(&run, lease, stop, &delete) {
+        // A full store has no space for a lease.
+        Err(error) if error.is_refused() && !began.get() => {
+            tracing::warn!(%error, "pruning without a lease");
+            Some(delete()?)
+        }
+        deleted => deleted?,
+    };
     let Some(deleted) = deleted else { return Ok(()) };
     notes.print(format!("deleted {} files, {}", deleted.files, format::bytes(deleted.bytes)));
     notes.finish()

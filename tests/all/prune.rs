@@ -9,6 +9,7 @@ use std::time::{Duration, SystemTime};
 use go::Size;
 use record::synthetic;
 use store::Run;
+use testing::s3::Refusal;
 use tests::{TestStore, fail, repository, succeed, without_reader};
 
 /// Small windows, so that old games are not needed.
@@ -194,6 +195,23 @@ fn prune_without_delete_deletes_nothing() {
     assert_eq!(store.run("tiny").games().models().unwrap(), [2, 3]);
     let said = prune(&store, &["--keep", "games=0", "--delete"]);
     assert!(said.ends_with("\ndeleted 0 files, 0 B\n"), "{said}");
+    audit(&store);
+}
+
+/// Operators free space by it.
+#[test]
+fn prune_of_a_full_bucket_deletes_what_needs_no_mark() {
+    let store = TestStore::on_server();
+    advance(&store, &SMALL);
+    let server = store.server().unwrap();
+    let damaged = server.objects().join("tiny/quarantine/games/000000/w-0000000000001.parquet");
+    fs::create_dir_all(damaged.parent().unwrap()).unwrap();
+    fs::write(&damaged, "PAR1").unwrap();
+    server.refuse(Some(Refusal::Full));
+    let said = prune(&store, &["--keep", "quarantine=0", "--keep", "shards=0", "--delete"]);
+    assert!(said.contains("files in quarantine: delete 1, 4 B;") && said.contains("\ndeleted 2 files, "), "{said}");
+    assert!(!damaged.exists());
+    server.refuse(None);
     audit(&store);
 }
 

@@ -129,28 +129,11 @@ impl Plan {
     /// A store that cannot be used.
     pub(super) fn delete(&self, run: &Run, pause: &dyn Fn(DeletedFiles) -> bool) -> Result<DeletedFiles, StoreError> {
         let mut work = Work { deleted: DeletedFiles::default(), pause };
-        if self.games.games_before > 0 {
-            let done = run.pruning().prune_games(&self.games, &|done| work.pauses_after(done))?;
-            work.add(done);
-        }
-        let sgf: Vec<StoredFile> = self.sgf.iter().map(|((file, _), _)| file.clone()).collect();
-        let archive = self.sgf.iter().filter_map(|((_, archive), _)| *archive).max();
-        if !work.pauses() && !sgf.is_empty() {
-            let first = archive.map_or(0, |number| number + 1);
-            let done = run.pruning().prune_sgf(&sgf, first, &|done| work.pauses_after(done))?;
-            work.add(done);
-        }
+        // First what needs no mark: a full store has no space for one.
         let quarantine: Vec<StoredFile> = self.quarantine.iter().map(|(file, _)| file.clone()).collect();
         if !work.pauses() {
             let done = run.pruning().prune_quarantine(&quarantine, &|done| work.pauses_after(done))?;
             work.add(done);
-        }
-        for (number, item) in &self.weights {
-            if work.pauses() {
-                break;
-            }
-            run.models().delete_weights(*number)?;
-            work.add(DeletedFiles { files: 1, bytes: item.bytes });
         }
         if let Some((last, _)) = self.shards.last().filter(|_| !work.pauses()) {
             run.shards().prune(last + 1)?;
@@ -172,6 +155,24 @@ impl Plan {
                 files += numbers.len();
             }
             work.add(DeletedFiles { files, bytes: item.bytes });
+        }
+        if self.games.games_before > 0 && !work.pauses() {
+            let done = run.pruning().prune_games(&self.games, &|done| work.pauses_after(done))?;
+            work.add(done);
+        }
+        let sgf: Vec<StoredFile> = self.sgf.iter().map(|((file, _), _)| file.clone()).collect();
+        let archive = self.sgf.iter().filter_map(|((_, archive), _)| *archive).max();
+        if !work.pauses() && !sgf.is_empty() {
+            let first = archive.map_or(0, |number| number + 1);
+            let done = run.pruning().prune_sgf(&sgf, first, &|done| work.pauses_after(done))?;
+            work.add(done);
+        }
+        for (number, item) in &self.weights {
+            if work.pauses() {
+                break;
+            }
+            run.models().delete_weights(*number)?;
+            work.add(DeletedFiles { files: 1, bytes: item.bytes });
         }
         Ok(work.deleted)
     }
@@ -271,7 +272,7 @@ mod tests {
             (reported, done.files)
         };
         assert_eq!(delete(1), (vec![(0, 0), (1, 10)], 1));
-        // One file of SGF and two of the quarantine are there.
+        // One file of the quarantine and two of SGF are there.
         assert_eq!(delete(9), (vec![(0, 0), (1, 10), (2, 20)], 3));
         assert_eq!(delete(9), (vec![(0, 0)], 0));
     }
