@@ -11,12 +11,19 @@ mod policy;
 
 use std::cell::Cell;
 use std::str::FromStr;
+use std::time::Duration;
 
+use anyhow::Context;
 use config::{Keep, Retention, RunName};
 use runtime::{Classify, Notes, Progress, Stop, format};
 use store::{LeaseName, Store};
 
 use plan::Plan;
+
+/// By how much this machine's clock may differ from the store's where a policy has ages, in milliseconds.
+const SKEW: u64 = 24 * 3600 * 1000;
+/// The remedy where an age cannot be measured.
+const OTHERWISE: &str = "cannot delete by age; give other amounts with --keep, such as games=200000 or games=all";
 
 /// Arguments of `tengen prune`.
 #[derive(clap::Args, Debug)]
@@ -72,6 +79,7 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
         notes.print(if plan.is_empty() { "nothing to delete" } else { "nothing is deleted yet; --delete deletes it" });
         return notes.finish();
     }
+    check_clock(run.store(), &kept_by_age(retention)).context(OTHERWISE)?;
     // Two at once would do no harm, and count files twice.
     let lease = LeaseName { stage: "prune", name: "prune".to_owned(), remedy: "wait until it has finished" };
     let began = Cell::new(false);
@@ -113,6 +121,31 @@ fn policy(mut retention: Retention, keep: &[KeepKind]) -> anyhow::Result<Retenti
     Ok(retention)
 }
 
+/// The kinds of which a policy keeps what is younger than some age.
+fn kept_by_age(mut retention: Retention) -> Vec<&'static str> {
+    let kinds = retention.kinds().into_iter();
+    kinds.filter(|(_, keep)| matches!(**keep, Keep::Seconds(_))).map(|(kind, _)| kind).collect()
+}
+
+/// Checks that ages by this machine's clock are right, if there are any: a clock that is a month ahead makes all games a month
+/// older.
+fn check_clock(store: &Store, by_age: &[&str]) -> anyhow::Result<()> {
+    if by_age.is_empty() {
+        return Ok(());
+    }
+    check_skew(store.probe()?.clock_ahead, by_age).misconfigured()
+}
+
+fn check_skew(ahead: Option<i64>, by_age: &[&str]) -> anyhow::Result<()> {
+    let kinds = by_age.join(", ");
+    let Some(ahead) = ahead else { anyhow::bail!("{kinds}: the clock of the store is not known") };
+    if ahead.unsigned_abs() > SKEW {
+        let (by, side) = (Duration::from_millis(ahead.unsigned_abs()), if ahead > 0 { "ahead of" } else { "behind" });
+        anyhow::bail!("{kinds}: the clock of this machine is {} {side} the store's: set it", format::duration(by));
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -140,5 +173,23 @@ mod tests {
             let error = text.parse::<KeepKind>().unwrap_err();
             assert!(error.contains(reason), "{text}: {error}");
         }
+    }
+
+    #[test]
+    fn ages_by_a_wrong_clock_are_refused() {
+        let ages =
+            Retention { games: Keep::Seconds(3600), shards: Keep::Count(1), sgf: Keep::Seconds(0), ..Retention::ALL };
+        assert_eq!(kept_by_age(ages), ["games", "sgf"]);
+        assert!(kept_by_age(Retention::ALL).is_empty());
+        let day = SKEW as i64;
+        [0, day, -day].into_iter().for_each(|ahead| check_skew(Some(ahead), &["games"]).unwrap());
+        let said = |ahead| check_skew(ahead, &["games", "sgf"]).unwrap_err().to_string();
+        assert_eq!(
+            said(Some(40 * day)),
+            "games, sgf: the clock of this machine is 40d 00h ahead of the store's: set it"
+        );
+        assert_eq!(said(Some(-2 * day)), "games, sgf: the clock of this machine is 2d 00h behind the store's: set it");
+        assert_eq!(said(None), "games, sgf: the clock of the store is not known");
+        check_clock(&Store::in_memory().unwrap(), &["games"]).unwrap();
     }
 }

@@ -211,7 +211,13 @@ fn prune_of_a_full_bucket_deletes_what_needs_no_mark() {
     let said = prune(&store, &["--keep", "quarantine=0", "--keep", "shards=0", "--delete"]);
     assert!(said.contains("files in quarantine: delete 1, 4 B;") && said.contains("\ndeleted 2 files, "), "{said}");
     assert!(!damaged.exists());
+    // The clock of the store is that of a file which is written.
+    let mut by_age = store.program("tengen");
+    let (code, said) = fail(by_age.args(["prune", "--run", "tiny", "--keep", "sgf=0h", "--delete"]));
+    assert!(code == 5 && said.contains("cannot delete by age") && said.contains("the store is full"), "{said}");
     server.refuse(None);
+    let said = prune(&store, &["--keep", "sgf=0h", "--delete"]);
+    assert!(said.contains("\ndeleted 4 files, "), "{said}");
     audit(&store);
 }
 
