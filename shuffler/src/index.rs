@@ -67,23 +67,30 @@ impl GameIndex {
     /// All games of models before a generation, without the validation set and unreadable files; those that were deleted on
     /// request count. Each file is read once by a process; what it holds is remembered.
     pub(crate) fn played_before(&mut self, generation: u32) -> Result<Played, StoreError> {
-        let pruned = self.run.pruning().newest()?;
-        let files = self.run.games().files_since(pruned.games_before)?;
-        let files: Vec<FileRef> = files.into_iter().filter(|file| file.model < generation).collect();
-        let new: Vec<FileRef> = files.iter().filter(|file| !self.played.contains_key(file)).cloned().collect();
-        for (file, games) in new.iter().zip(self.run.games().read_each(&new, |file| self.run.games().summaries(file))) {
-            match games {
-                Ok(games) => drop(self.played.insert(file.clone(), Played::of(&games))),
-                Err(error) if error.is_skippable() => {}
-                Err(error) => return Err(error),
+        loop {
+            let pruned = self.run.pruning().newest()?;
+            let files = self.run.games().files_since(pruned.games_before)?;
+            let files: Vec<FileRef> = files.into_iter().filter(|file| file.model < generation).collect();
+            let new: Vec<FileRef> = files.iter().filter(|file| !self.played.contains_key(file)).cloned().collect();
+            for (file, games) in
+                new.iter().zip(self.run.games().read_each(&new, |file| self.run.games().summaries(file)))
+            {
+                match games {
+                    Ok(games) => drop(self.played.insert(file.clone(), Played::of(&games))),
+                    Err(error) if error.is_skippable() => {}
+                    Err(error) => return Err(error),
+                }
+            }
+            let mut all = Played { games: pruned.games as usize, positions: pruned.positions as usize };
+            for played in files.iter().filter_map(|file| self.played.get(file)) {
+                all.games += played.games;
+                all.positions += played.positions;
+            }
+            // What a prune has deleted meanwhile is counted in its mark.
+            if self.run.pruning().newest()?.games_before == pruned.games_before {
+                return Ok(all);
             }
         }
-        let mut all = Played { games: pruned.games as usize, positions: pruned.positions as usize };
-        for played in files.iter().filter_map(|file| self.played.get(file)) {
-            all.games += played.games;
-            all.positions += played.positions;
-        }
-        Ok(all)
     }
 
     /// Lists what may be in the window of a generation and is not known to be out of it.
@@ -150,5 +157,41 @@ impl Listed {
             index.read_summaries(self.0.range(..=model).flat_map(|(_, files)| files));
         }
         Ok(self.0.remove(&model).unwrap_or_default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, Ordering};
+
+    use go::Size;
+    use record::synthetic;
+    use store::{Pruned, Store};
+
+    use super::*;
+
+    #[test]
+    fn games_that_are_pruned_while_they_are_counted_count() {
+        let store = Store::in_memory().unwrap();
+        let run = store.run(&"r".parse().unwrap());
+        let game = |index| synthetic::game("r-1", "w", index, Size::new(5).unwrap(), 8);
+        for model in 0..2 {
+            run.games().publish(model, "w", &(0..10).map(game).collect::<Vec<_>>()).unwrap();
+        }
+        let all = GameIndex::new(&run).played_before(2).unwrap();
+        let old = GameIndex::new(&run).played_before(1).unwrap();
+        let goal =
+            Pruned { games_before: 1, games: old.games as u64, positions: old.positions as u64, ..Pruned::default() };
+        let (other, began) = (store.clone(), AtomicBool::new(false));
+        // After the first response: the mark is read by then, and the games are not.
+        let prune = move || {
+            if !began.swap(true, Ordering::Relaxed) {
+                let run = other.run(&"r".parse().unwrap());
+                run.pruning().prune_games(&goal, &|_| false).unwrap();
+            }
+        };
+        let beside = store.with_progress(prune).run(run.name());
+        assert_eq!(GameIndex::new(&beside).played_before(2).unwrap(), all);
+        assert_eq!(run.games().files(0).unwrap(), []);
     }
 }
