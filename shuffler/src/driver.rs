@@ -16,8 +16,9 @@ use crate::{Shuffler, ShufflerError};
 const SOON: Duration = Duration::from_secs(1);
 /// The longest.
 const LATE: Duration = Duration::from_secs(30);
-/// Files of a writer that began longer ago than this are not being written any more.
-const ABANDONED: Duration = Duration::from_secs(3600);
+/// Files of a writer that began longer ago than this are not being written any more, although the clocks of this machine and of
+/// a file server may be hours apart.
+const ABANDONED: Duration = Duration::from_secs(24 * 3600);
 
 /// Makes the shards for each new model as soon as the games for it are there, and keeps the resign threshold up to date, until
 /// the run has all its models. Waits for a run that does not exist yet.
@@ -51,14 +52,16 @@ impl<'a> Driver<'a> {
         Driver { only: Some(generation), ..self }
     }
 
-    fn begin(&mut self, config: RunConfig) -> Result<Work, ShufflerError> {
-        let swept = self.run.pruning().sweep(ABANDONED)?;
-        if swept > 0 {
-            tracing::info!(files = swept, "deleted files of killed writers");
+    fn begin(&mut self, config: RunConfig) -> Work {
+        match self.run.pruning().sweep(ABANDONED) {
+            Ok(0) => {}
+            Ok(swept) => tracing::info!(files = swept, "deleted files of killed writers"),
+            // They only take space.
+            Err(error) => tracing::warn!(%error, "cannot delete files of killed writers"),
         }
         self.reporter.report(Event::Ready);
         let shuffler = Shuffler::new(&self.run, &config);
-        Ok(Work { shuffler, calibrator: Calibrator::new(&self.run, &config.resign), config })
+        Work { shuffler, calibrator: Calibrator::new(&self.run, &config.resign), config }
     }
 }
 
@@ -70,7 +73,7 @@ impl runtime::Driver for Driver<'_> {
             let Some(config) = self.run.config()? else {
                 return Ok(Step::Waiting(Waiting::new("the run to be created")));
             };
-            self.work = Some(self.begin(config)?);
+            self.work = Some(self.begin(config));
         }
         let Some(Work { config, shuffler, calibrator }) = &mut self.work else { unreachable!("it has just begun") };
         calibrator.poll(&mut *self.reporter)?;

@@ -1,7 +1,9 @@
 //! Damaged files, killed writers, other shufflers.
 
-use std::fs;
+use std::fs::{self, File, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
+use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use config::RunName;
@@ -144,6 +146,22 @@ fn following_stops_after_the_last_model() {
     publish_model(&run, 2);
     follow(&run, &Stop::never());
     assert!(run.shards().generations().unwrap().is_empty());
+}
+
+/// As one of another user. Where the test runs as root, it is deleted.
+#[test]
+fn abandoned_file_that_cannot_be_deleted_is_no_error() {
+    let (folder, run) = in_folder();
+    run.create(&config(&["loop.models=2"])).unwrap();
+    publish_model(&run, 2);
+    let old = folder.path().join("r/old");
+    fs::create_dir(&old).unwrap();
+    let file = File::create(old.join("w-0000000000005.parquet#1")).unwrap();
+    file.set_modified(SystemTime::now() - Duration::from_secs(25 * 3600)).unwrap();
+    fs::set_permissions(&old, Permissions::from_mode(0o555)).unwrap();
+    let step = Driver::new(&run, Silent).unwrap().step();
+    fs::set_permissions(&old, Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(step.unwrap(), Step::Finished);
 }
 
 #[test]
