@@ -32,8 +32,8 @@
 //! What holds for all of it:
 //!
 //! 1. A file appears whole, under its final name, once, and is never changed. A process may be killed at any
-//!    instruction: what it leaves behind is not listed and not read, and [`Pruning::sweep`] and [`Evaluations::sweep`]
-//!    delete it.
+//!    instruction: what it leaves behind is not listed and not read. Half-written files of a folder are deleted by
+//!    [`Pruning::sweep`] and [`Evaluations::sweep`], whole examples without games by [`Pruning::prune_games`].
 //! 2. Where several files belong together, one of them commits: the games for their examples, `model.toml` for the
 //!    weights, a manifest for its parts. It comes last, and without it the others do not count. It names its parts with
 //!    their hashes, so that two writers cannot spoil each other's.
