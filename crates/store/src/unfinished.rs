@@ -6,6 +6,9 @@
 //! (`unfinished/by/<taker>-<time>.toml`), so that a killed taker finds it after a restart. One of the two is enough for that:
 //! the other may be damaged.
 //!
+//! A worker that is killed, or cannot publish, while it hands games off again may leave them in two files. The later one by
+//! name counts, which a hand-off makes later than all before.
+//!
 //! So a handed-off game is in progress in one place at most, and it is played to its end unless a worker that acquired it is
 //! killed and never comes back.
 
@@ -33,7 +36,7 @@ const TAKEN: &str = "taken.toml";
 pub struct AcquiredGames {
     /// Their file: the number of the model that began them, and the worker.
     pub file: FileRef,
-    /// The games that are neither published nor handed off again.
+    /// The games that are neither published nor handed off again later.
     pub games: Vec<GameRecord>,
 }
 
@@ -74,13 +77,23 @@ impl UnfinishedGames {
         UnfinishedGames { at, games, quarantine, foreign: Mutex::default() }
     }
 
-    /// Hands off games that one worker began with one model, for any worker to resume.
+    /// Hands off games that one worker began with one model, for any worker to resume. Their file is later than all others of
+    /// that worker and model, whatever clocks say.
     ///
     /// # Errors
     /// A store that cannot be written, or a worker whose name cannot be that of a file.
     pub fn hand_off(&self, model: u32, worker: &str, games: &[GameRecord]) -> Result<FileRef, StoreError> {
         let table = unfinished::to_batch(games);
-        self.at.publish_now(model, worker, |file| self.at.store.publish_table(&self.file(file, PARQUET), &table))
+        loop {
+            let before = self.files_of(model, worker)?;
+            let later = before.iter().map(|file| file.stem.time() + 1).max().unwrap_or(0);
+            let file = FileRef { model, stem: Stem::new(worker, self.at.store.now().max(later))? };
+            match self.at.store.publish_table(&self.file(&file, PARQUET), &table) {
+                // Another process was quicker in this millisecond.
+                Err(StoreError::AlreadyExists { .. }) => {}
+                done => return done.map(|()| file),
+            }
+        }
     }
 
     /// Acquires handed-off games: those first that a taker of this name had acquired when it was killed, then those that
@@ -300,7 +313,8 @@ impl UnfinishedGames {
         let worker = file.stem.worker();
         let mut known = BTreeSet::new();
         let others = there.files.iter().filter(|other| other.model == file.model && other.stem.worker() == worker);
-        for other in others.filter(|other| *other != file) {
+        // A game in two files is that of the later one. Earlier ones do not count, or takers of the two would each drop it.
+        for other in others.filter(|other| *other > file) {
             known.extend(self.games_or_quarantine(other)?.into_iter().flatten().map(|game| game.index));
         }
         known.extend(self.games.indices(file.model, worker)?);

@@ -89,6 +89,41 @@ fn games_handed_off_twice_are_in_one_place() {
     assert!(!store.files().unwrap().iter().any(|(file, _)| *file == first));
 }
 
+/// Its worker was killed after it had handed them off again, and before it had deleted the file that it had taken them from.
+#[test]
+fn games_handed_off_twice_are_those_of_the_later_file() {
+    let store = store();
+    store.hand_off(1, "a", &games("a", 0..4)).unwrap();
+    assert!(taken_by(&store, "b").is_some());
+    let second = store.hand_off(1, "a", &games("a", 0..4)).unwrap();
+    assert_eq!(taken_by(&store, "c"), Some((second.clone(), vec![0, 1, 2, 3])));
+    assert_eq!(taken_by(&store, "b"), None, "it comes back");
+    assert_eq!(store.files().unwrap(), [(second, Some("c".to_owned()))]);
+}
+
+/// Its worker could not publish the first game, handed off the others again, and released the file.
+#[test]
+fn games_of_a_released_file_are_resumed_once_whichever_file_is_first() {
+    let store = store();
+    let first = store.hand_off(1, "a", &games("a", 0..4)).unwrap();
+    assert!(taken_by(&store, "b").is_some());
+    let second = store.hand_off(1, "a", &games("a", 1..4)).unwrap();
+    store.release("b", &first).unwrap();
+    let resumed: BTreeSet<_> = ["c", "d"].iter().filter_map(|taker| taken_by(&store, taker)).collect();
+    assert_eq!(resumed, BTreeSet::from([(first, vec![0]), (second, vec![1, 2, 3])]));
+}
+
+#[test]
+fn hand_off_is_later_than_all_before_by_any_clock() {
+    let store = store();
+    let first = store.hand_off(1, "a", &games("a", 0..1)).unwrap();
+    let at = RunFolder { store: store.at.store.with_clock(|| 5), ..store.at.clone() };
+    let behind = UnfinishedGames::new(at, store.games.clone());
+    let [second, third] = [0, 1].map(|index| behind.hand_off(1, "a", &games("a", index..index + 1)).unwrap());
+    assert!(first < second && second < third, "{first} {second} {third}");
+    assert_eq!(behind.hand_off(1, "b", &games("b", 0..1)).unwrap().stem.time(), 5, "another worker");
+}
+
 #[test]
 fn files_of_killed_process_are_deleted() {
     let store = store();
