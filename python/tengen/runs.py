@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow
 
-from tengen import places, tables
+from tengen import places, schemas, tables
 from tengen.errors import GoneError, TengenError
 
 if TYPE_CHECKING:
@@ -19,17 +19,6 @@ if TYPE_CHECKING:
     from pyarrow import fs
 
     from tengen.network import Network
-
-
-# Columns of tables that have no rows yet, so that queries of a young run find them.
-_RATINGS = pyarrow.schema(
-    [("player", pyarrow.string())]
-    + [(name, pyarrow.float64()) for name in ("elo", "error", "above_pool", "above_pool_error")]
-    + [("games", pyarrow.uint32()), ("points", pyarrow.float64())]
-)
-_LOSSES = pyarrow.schema(
-    [("set", pyarrow.string()), ("step", pyarrow.int64()), ("policy", pyarrow.float64()), ("value", pyarrow.float64())]
-)
 
 
 def open_run(url: str | os.PathLike[str], **options: Any) -> Run:
@@ -90,13 +79,13 @@ class Run:
 
     def matches(self, columns: Sequence[str] | None = None) -> pyarrow.Table:
         """One row per match game."""
-        return self._concat("matches", columns)
+        return tables.read_matches(self._place, self._path, columns)
 
     def ratings(self) -> pyarrow.Table:
         """The newest ratings, one row per player; without rows before the first. Compare models by `above_pool_error`."""
         names = self._parquet("ratings")
         if not names:
-            return _RATINGS.empty_table()
+            return schemas.FILES["ratings"].empty_table()
         return tables.read_table(self._place, f"{self._path}/ratings/{names[-1]}", "ratings")
 
     def losses(self) -> pyarrow.Table:
@@ -106,11 +95,9 @@ class Run:
         for name in places.names(self._place, folder):
             if name.endswith(".jsonl"):
                 rows += _json_lines(places.read(self._place, f"{folder}/{name}"), f"{folder}/{name}")
-        if not rows:
-            return _LOSSES.empty_table()
-        # Bins of the calibration are lists of another length in each set.
-        keys = dict.fromkeys(key for row in rows for key in row if key != "calibration")
-        return pyarrow.table({key: [row.get(key) for row in rows] for key in keys})
+        for row in rows:
+            row.pop("calibration", None)
+        return _table(rows, schemas.LOSSES, folder)
 
     def thresholds(self) -> pyarrow.Table:
         """The resign thresholds in order, one row each."""
@@ -119,7 +106,7 @@ class Run:
         rows = [places.read_described(self._place, f"{folder}/{name}") for name in names]
         for row in rows:
             row.pop("format", None)
-        return pyarrow.Table.from_pylist(rows)
+        return _table(rows, schemas.THRESHOLDS, folder)
 
     def models(self) -> pyarrow.Table:
         """The models, one row each: number, parent, step, and the shape of the network."""
@@ -135,7 +122,7 @@ class Run:
                 rows.append({"number": described["number"], "parent": described.get("parent"), "step": described["step"], **network})
             except KeyError as error:
                 raise TengenError(f"{path} is damaged: there is no {error.args[0]}") from error
-        return pyarrow.Table.from_pylist(rows)
+        return _table(rows, schemas.MODELS, f"{self._path}/models")
 
     def model(self, number: int | None = None) -> Network:
         """A model as a PyTorch module, ready to evaluate; the newest by default."""
@@ -181,10 +168,17 @@ class Run:
     def _parquet(self, folder: str) -> list[str]:
         return [name for name in places.names(self._place, f"{self._path}/{folder}") if name.endswith(".parquet")]
 
-    def _concat(self, kind: str, columns: Sequence[str] | None) -> pyarrow.Table:
-        folder = f"{self._path}/{kind}"
-        read = [tables.read_table(self._place, f"{folder}/{name}", kind, columns) for name in self._parquet(kind)]
-        return pyarrow.concat_tables(read, promote_options="default") if read else pyarrow.table({})
+
+def _table(rows: list[dict[str, Any]], known: pyarrow.Schema, folder: str) -> pyarrow.Table:
+    """The rows of files of a folder: the columns that are known, of their types, and those that other rows have."""
+    types = dict(zip(known.names, known.types))
+    columns: dict[str, pyarrow.Array] = {}
+    for name in dict.fromkeys([*types, *(key for row in rows for key in row)]):
+        try:
+            columns[name] = pyarrow.array([row.get(name) for row in rows], types.get(name))
+        except pyarrow.ArrowException as error:
+            raise TengenError(f"{folder} is damaged: {name} has a value of another type: {error}") from error
+    return pyarrow.table(columns)
 
 
 def _json_lines(data: bytes, path: str) -> list[dict[str, Any]]:

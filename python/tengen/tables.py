@@ -12,14 +12,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 import pyarrow
+import pyarrow.compute
 import pyarrow.parquet
 from pyarrow import fs
 
-from tengen import places
+from tengen import places, schemas
 from tengen.errors import GoneError, TengenError
 
 # The versions that this package knows, by the folder of a table.
 VERSIONS = {"games": "games/6", "matches": "games/6", "examples": "examples/5", "holdout": "examples/5", "ratings": "ratings/1"}
+# What a row is about, by the folder of a table: a game, or a position.
+_KEYS = {"games": ["id"], "matches": ["id"], "examples": ["game", "turn"], "holdout": ["game", "turn"]}
 _ARCHIVE = "archive"
 _ATTEMPTS = 5  # compactions, prunes and repairs that may come between a list and what it names
 
@@ -113,14 +116,67 @@ def _read_listed(
     known = archives(place, root)
     archived = {source for archive in known for source in archive.sources}
     tables: dict[str, pyarrow.Table] = {}
+    read = _with_key(kind, columns)
     for archive in known:
-        tables |= _of_archive(place, root, kind, archive, columns, wanted)
+        tables |= _of_archive(place, root, kind, archive, read, wanted)
     for file in files:
         if file not in archived:
-            tables[file] = read_table(place, f"{root}/{kind}/{file}.parquet", kind, columns)
-    if not tables:
-        return pyarrow.table({name: pyarrow.nulls(0) for name in columns or []})
-    return pyarrow.concat_tables([tables[file] for file in sorted(tables)], promote_options="default")
+            tables[file] = read_table(place, f"{root}/{kind}/{file}.parquet", kind, read)
+    return each_once(kind, [tables[file] for file in sorted(tables, key=_age)], columns)
+
+
+def read_matches(place: fs.FileSystem, root: str, columns: Sequence[str] | None) -> pyarrow.Table:
+    """All rows of "matches", the oldest first."""
+    stems = [name.removesuffix(".parquet") for name in places.names(place, f"{root}/matches") if name.endswith(".parquet")]
+    read = _with_key("matches", columns)
+    found = [read_table(place, f"{root}/matches/{stem}.parquet", "matches", read) for stem in sorted(stems, key=_age)]
+    return each_once("matches", found, columns)
+
+
+def each_once(kind: str, read: Sequence[pyarrow.Table], columns: Sequence[str] | None) -> pyarrow.Table:
+    """The rows of files, the oldest first. Of a game in several files those of the first count, as in Tengen's own readers."""
+    if not read:
+        table = schemas.FILES[kind].empty_table()
+        _check_columns(columns, table.column_names)
+    else:
+        table = _first(pyarrow.concat_tables(read, promote_options="default"), [rows.num_rows for rows in read], _KEYS[kind])
+    return table if columns is None else table.select(list(columns))
+
+
+def _first(table: pyarrow.Table, files: list[int], key: list[str]) -> pyarrow.Table:
+    """The first row of each key among those of the first file that has the game; `files` are the rows of each file."""
+    compute = pyarrow.compute
+    # Numbers instead of ids, from 0 in their order of appearance.
+    games = [chunk.indices for chunk in table[key[0]].dictionary_encode().chunks]
+    of_rows = pyarrow.table(
+        {
+            "game": pyarrow.chunked_array(games, pyarrow.int32()),
+            "file": pyarrow.chunked_array(
+                [pyarrow.repeat(pyarrow.scalar(number), rows) for number, rows in enumerate(files)], pyarrow.int64()
+            ),
+            "row": compute.indices_nonzero(pyarrow.repeat(True, table.num_rows)),
+        }
+    )
+    if len(key) > 1:
+        of_rows = of_rows.append_column("turn", table[key[1]])
+    firsts = of_rows.group_by("game").aggregate([("file", "min")]).sort_by("game")["file_min"].combine_chunks()
+    known = of_rows.filter(compute.equal(of_rows["file"], firsts.take(of_rows["game"].combine_chunks())))
+    kept = known.group_by(["game", "turn"][: len(key)]).aggregate([("row", "min")])["row_min"]
+    if len(kept) == table.num_rows:
+        return table
+    return table.filter(compute.is_in(of_rows["row"], value_set=kept.combine_chunks()))
+
+
+def _with_key(kind: str, columns: Sequence[str] | None) -> list[str] | None:
+    """The columns, and those that show which rows are about the same."""
+    return None if columns is None else list(dict.fromkeys([*columns, *_KEYS[kind]]))
+
+
+def _age(file: str) -> tuple[str, str, str]:
+    """The order of "000330/worker-time" or "worker-time" among the files of a table, the oldest first."""
+    model, _, stem = file.rpartition("/")
+    worker, _, time = stem.rpartition("-")
+    return model.zfill(10), time, worker
 
 
 def _with_file_of(kind: str, place: fs.FileSystem, root: str, files: list[str]) -> list[str]:
@@ -167,12 +223,15 @@ def _of_archive(
 
 
 def _columns(parquet: pyarrow.parquet.ParquetFile, columns: Sequence[str] | None, group: int | None = None) -> pyarrow.Table:
-    names = parquet.schema_arrow.names
+    _check_columns(columns, parquet.schema_arrow.names)
+    chosen = None if columns is None else list(columns)
+    return parquet.read(columns=chosen) if group is None else parquet.read_row_group(group, columns=chosen)
+
+
+def _check_columns(columns: Sequence[str] | None, names: Sequence[str]) -> None:
     unknown = [name for name in columns or [] if name not in names]
     if unknown:
         raise TengenError(f"no column {', '.join(unknown)}; there are {', '.join(names)}")
-    chosen = None if columns is None else list(columns)
-    return parquet.read(columns=chosen) if group is None else parquet.read_row_group(group, columns=chosen)
 
 
 def _check(parquet: pyarrow.parquet.ParquetFile, path: str, kind: str) -> None:

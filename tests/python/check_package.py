@@ -52,6 +52,8 @@ def main() -> None:
     thresholds = run.polars.thresholds()
     assert len(thresholds) == len(glob.glob(f"{folder}/resign/*.toml")) and (thresholds["threshold"] <= 0).all()
     young(run, folder)
+    repeated(folder)
+    missing_numbers(folder)
     mistakes(run, url, folder)
     one_model(run)
     damage(folder)
@@ -69,16 +71,71 @@ def same(kind: str, found: polars.DataFrame, expected: polars.DataFrame, key: li
 
 
 def young(run: tengen.Run, folder: Path) -> None:
-    """A run without ratings and logs has tables without rows, with the columns that notebooks use."""
+    """A run that has only begun has tables without rows, with the columns that notebooks use."""
     with tempfile.TemporaryDirectory() as scratch:
         copy = Path(scratch) / folder.name
         copy.mkdir()
         shutil.copy(folder / "run.toml", copy)
         begun = tengen.open_run(copy)
-        none, some = begun.ratings(), run.ratings()
-        assert none.num_rows == 0, none
-        assert (none.schema.names, none.schema.types) == (some.schema.names, some.schema.types), none.schema
-        assert begun.losses().column_names == ["set", "step", "policy", "value"] and begun.losses().num_rows == 0
+        for kind in ("games", "examples", "holdout", "matches", "models", "ratings", "losses", "thresholds"):
+            none, some = getattr(begun, kind)(), getattr(run, kind)()
+            assert none.num_rows == 0 and some.num_rows > 0, kind
+            assert (none.schema.names, none.schema.types) == (some.schema.names, some.schema.types), (kind, none.schema)
+        assert begun.games(columns=["white", "black"]).column_names == ["white", "black"]
+        for read in (begun.games, begun.matches):
+            refused(lambda: read(columns=["blak"]), "no column blak; there are id, black")
+
+
+def repeated(folder: Path) -> None:
+    """A game in several files counts once, with the rows of the oldest file, whichever columns are wanted."""
+    kinds = ("games", "examples", "holdout", "matches")
+    with tempfile.TemporaryDirectory() as scratch:
+        copy = shutil.copytree(folder, Path(scratch) / folder.name)
+        run = tengen.open_run(copy)
+        before = {kind: getattr(run, kind)() for kind in kinds}
+        assert all(table.num_rows > 0 for table in before.values()), before
+
+        def publish(stem: str, model: str) -> None:
+            for kind, table in before.items():
+                name = "model" if kind in ("examples", "holdout") else "worker"
+                other = pyarrow.array(["another"] * table.num_rows)
+                place = table.column_names.index(name)
+                table = table.set_column(place, table.field(place), other)
+                file = copy / kind / ("" if kind == "matches" else model) / f"{stem}.parquet"
+                file.parent.mkdir(exist_ok=True)
+                pyarrow.parquet.write_table(table.replace_schema_metadata({"tengen.schema": tables.VERSIONS[kind]}), file)
+
+        publish("0-9999999999999", "000009")
+        for kind, table in before.items():
+            assert getattr(run, kind)().equals(table), kind
+            assert getattr(run, kind)(columns=["komi"]).equals(table.select(["komi"])), kind
+        # After all others by its name, and before them by its time.
+        publish("z-0000000000001", "000000")
+        for kind, table in before.items():
+            name = "model" if kind in ("examples", "holdout") else "worker"
+            found = getattr(run, kind)(columns=[name])
+            assert found.column_names == [name] and found[name].to_pylist() == ["another"] * table.num_rows, kind
+
+    def rows(turns: list[int], model: str) -> pyarrow.Table:
+        return pyarrow.table({"game": ["a"] * len(turns), "turn": turns, "model": [model] * len(turns)})
+
+    once = tables.each_once("examples", [rows([0, 2, 0], "one"), rows([0, 1, 2], "other")], ["turn", "model"])
+    assert once.equals(rows([0, 2], "one").select(["turn", "model"])), "positions of one file, each once"
+
+
+def missing_numbers(folder: Path) -> None:
+    """A number that the first of several files lacks is a column nevertheless."""
+    with tempfile.TemporaryDirectory() as scratch:
+        copy = shutil.copytree(folder, Path(scratch) / folder.name)
+        threshold = min((copy / "resign").glob("*.toml"))
+        written = threshold.read_text()
+        threshold.write_text(re.sub(r"in_force_games = .*\n", "", written))
+        threshold.with_name("999999.toml").write_text(re.sub(r"in_force_games = .*", "in_force_games = 7\nnewer = 3", written))
+        found = tengen.open_run(copy).thresholds()
+        assert found["in_force_games"].to_pylist()[0] is None and found["in_force_games"].to_pylist()[-1] == 7, found
+        assert found["newer"].to_pylist() == [None] * (found.num_rows - 1) + [3], found
+        threshold.write_text(re.sub(r"threshold = .*", 'threshold = "-0.9"', written, count=1))
+        refused(tengen.open_run(copy).thresholds, "resign is damaged: threshold has a value of another type")
 
 
 def mistakes(run: tengen.Run, url: str, folder: Path) -> None:
