@@ -6,7 +6,8 @@ import os
 import tomllib
 from pathlib import Path
 from typing import Any
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
 
 from pyarrow import fs
 
@@ -25,7 +26,7 @@ def open_place(url: str | os.PathLike[str], **options: Any) -> tuple[fs.FileSyst
     text = os.fspath(url)
     scheme = urlsplit(text).scheme if "://" in text else ""
     if scheme in ("", "file"):
-        return fs.LocalFileSystem(), str(Path(_folder_of(text) if scheme else text).absolute())
+        return fs.LocalFileSystem(), Path(_folder_of(text) if scheme else text).absolute().as_posix()
     path = text.split("://", 1)[1].strip("/")
     if not path:
         raise TengenError(f"{text}: the bucket is missing; use {scheme}://BUCKET/PATH")
@@ -41,7 +42,7 @@ def _folder_of(url: str) -> str:
     parts = urlsplit(url)
     if parts.netloc not in ("", "localhost"):
         raise TengenError(f"{url}: it names no local folder; use file:///FOLDER")
-    return unquote(parts.path)
+    return url2pathname(parts.path)
 
 
 def _s3_options() -> dict[str, Any]:

@@ -12,11 +12,12 @@ sys.dont_write_bytecode = True  # keep the checkout clean
 
 import glob
 import importlib.util
+import nturl2path
 import re
 import shutil
 import tempfile
 from collections.abc import Callable
-from pathlib import Path
+from pathlib import Path, PureWindowsPath
 
 import duckdb
 import polars
@@ -54,6 +55,7 @@ def main() -> None:
     young(run, folder)
     repeated(folder)
     missing_numbers(folder)
+    windows()
     mistakes(run, url, folder)
     one_model(run)
     damage(folder)
@@ -136,6 +138,21 @@ def missing_numbers(folder: Path) -> None:
         assert found["newer"].to_pylist() == [None] * (found.num_rows - 1) + [3], found
         threshold.write_text(re.sub(r"threshold = .*", 'threshold = "-0.9"', written, count=1))
         refused(tengen.open_run(copy).thresholds, "resign is damaged: threshold has a value of another type")
+
+
+def windows() -> None:
+    """Paths of Windows have slashes, as pyarrow's file system wants them."""
+
+    class Absolute(PureWindowsPath):
+        def absolute(self) -> "Absolute":
+            return self
+
+    posix = places.Path, places.url2pathname
+    places.Path, places.url2pathname = Absolute, nturl2path.url2pathname
+    for text in ("C:\\my runs\\tiny", "file:///C:/my%20runs/tiny"):
+        place, path = places.open_place(text)
+        assert path == "C:/my runs/tiny" and tengen.Run(place, path, text).name == "tiny", path
+    places.Path, places.url2pathname = posix
 
 
 def mistakes(run: tengen.Run, url: str, folder: Path) -> None:
