@@ -2,13 +2,15 @@
 
 use std::time::Duration;
 
+use config::LearningRate;
 use models::{Models, NamedWeights};
 use net::{FileKind, Inputs, NetError, Shape, Weights};
 use runtime::{Reporter, Silent, Stop, drive};
+use serde_json::Value;
 use store::{ModelMetadata, Run, SourceKind, Store};
 use trainer::{Bootstrap, BootstrapOptions, HumanGames, InitialWeights, TrainerError, TrainerEvent};
 
-use crate::logs::logged;
+use crate::logs::{logged, newest};
 use crate::{TRAIN_DEVICE, config, examples, killed, publish, run, train, train_next};
 
 fn shape() -> Shape {
@@ -203,7 +205,21 @@ fn bootstrap_stopped_while_it_measures_logs_that_step_once() {
     assert_eq!(stopped.unwrap(), None);
     assert!(bootstrap_until(&run, 25, usize::MAX).0.is_some());
     let logged: Vec<(String, u64)> = logged(&run).into_iter().filter(|&(_, step)| step == 10).collect();
-    assert_eq!(logged, [("holdout".to_owned(), 10), ("train".to_owned(), 10)]);
+    assert_eq!(logged, [("human".to_owned(), 10), ("train".to_owned(), 10)]);
+}
+
+#[test]
+fn bootstrap_logs_the_rate_of_the_first_step_of_a_line() {
+    let run = run();
+    let mut config = config();
+    let rates = [(0, 0.01), (5, 0.001)];
+    config.train.learning_rate = rates.map(|(from_step, rate)| LearningRate { from_step, rate }).to_vec();
+    let human_games = human_games(100);
+    let begun = Bootstrap::new(&run, &config, (None, &human_games), options(10), TRAIN_DEVICE, Silent);
+    drive(&mut begun.unwrap(), &Stop::never()).unwrap();
+    let (line, _) = newest(&run, "train");
+    assert_eq!((&line["step"], &line["learning_rate"]), (&Value::from(10), &Value::from(0.01)));
+    assert!(line["gradient_norm"].as_f64().unwrap() > 0.0, "{line}");
 }
 
 /// Lines may be lost.
