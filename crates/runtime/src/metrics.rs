@@ -160,8 +160,8 @@ metrics! {
     Counter STEPS = "tengen_train_steps_total": "Optimiser steps of this process";
     Counter EXAMPLES = "tengen_train_examples_total": "Examples trained on by this process";
     Gauge STEP = "tengen_train_step": "Optimiser steps since the start of the run";
-    Gauge TRAIN_LOSS = "tengen_train_loss" ["part"]: "Loss of the last batch: policy (nats), value, ownership, score, l2, total; ownership and score are 0 without these heads";
-    Gauge HOLDOUT_LOSS = "tengen_holdout_loss" ["part"]: "Loss of the newest model on the validation set: policy (nats), value, ownership, score, l2, total";
+    Gauge TRAIN_LOSS = "tengen_train_loss" ["part"]: "Loss of the last batch: policy (nats), value, ownership, score, opponent_policy (nats), l2, total; ownership, score and opponent_policy are 0 without these heads";
+    Gauge HOLDOUT_LOSS = "tengen_holdout_loss" ["part"]: "Loss of the newest model on the validation set: policy (nats), value, ownership, score, opponent_policy (nats), l2, total";
     Gauge HOLDOUT_ACCURACY = "tengen_holdout_accuracy_ratio": "Top-1 accuracy on the validation set, against the move of the search";
     Gauge HOLDOUT_CALIBRATION = "tengen_holdout_calibration_error_ratio": "Expected calibration error of the value on the validation set, over ten bins: 0 to 1";
     Gauge HUMAN_VALUE_ERROR = "tengen_human_value_error": "Value MSE of the newest model on human games: 0 to 4; only with --eval-sgf, and while bootstrapping";
