@@ -124,7 +124,7 @@ metrics! {
     Counter POSITIONS = "tengen_positions_total": "Moves in finished self-play games";
     Counter VISITS = "tengen_visits_total": "Visits of finished self-play games, inherited ones included";
     Counter EVALUATIONS = "tengen_evaluations_total": "Positions evaluated by the network in self-play";
-    Counter MEMORY_CACHE_HITS = "tengen_memory_cache_hits_total": "Evaluations of self-play that were found in memory (--cache-mib)";
+    Counter MEMORY_CACHE_HITS = "tengen_memory_cache_hits_total": "Evaluations of self-play that were ready when submitted: found in memory (--cache-mib) or in the stored cache (--evalcache)";
     Counter BATCH_SLOTS = "tengen_batch_slots_total": "Slots of self-play batches, used or not; evaluations / slots is the batch fill";
     Counter BATCHES = "tengen_batches_total": "Batches evaluated in self-play";
     Counter NETWORK_WAIT = "tengen_network_wait_microseconds_total": "Time that self-play threads waited for batches, in microseconds; divided by the batches: latency, queueing on the device included";
