@@ -10,7 +10,7 @@ use store::{Manifest, Run};
 
 use crate::dataset::{self, Dataset, Feed, RECALIBRATION_POSITIONS};
 use crate::example_stats::{Scored, SearchGain};
-use crate::health_checks::{HealthChecks, Validation};
+use crate::health_checks::{HealthChecks, Validation, largest_update};
 use crate::holdout::{MOST_HOLDOUT_POSITIONS, holdout};
 use crate::journal::{Journal, Set};
 use crate::resume::{SAVE_EVERY, Work, save};
@@ -199,7 +199,7 @@ impl<'a> GenerationTrainer<'a> {
             ("reuse", sampled.reuse as f32),
             ("samples_per_position", sampled.mean_per_position as f32),
             ("symmetry_spread", spread),
-            ("largest_update_ratio", diagnostics.iter().map(|vital| vital.update_ratio).fold(0.0, f32::max)),
+            ("largest_update_ratio", largest_update(&self.config.train, diagnostics)),
         ];
         let step = self.work.trainer.steps();
         journal.put_measured(step, Set::Holdout, &measured, &others);

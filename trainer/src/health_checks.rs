@@ -116,26 +116,36 @@ impl HealthChecks<'_> {
 
     /// The problems of single tensors.
     fn of_tensors(&self) -> impl Iterator<Item = Alarm> {
-        let trained = self.diagnostics.iter().filter(|vital| self.is_trained(&vital.tensor));
-        trained.flat_map(|TensorDiagnostics { tensor, size, update_ratio }| {
+        compared(self.train, &self.diagnostics).flat_map(|TensorDiagnostics { tensor, size, update_ratio }| {
             let dead = (*size == 0.0).then(|| Alarm::Dead { tensor: tensor.clone() });
             let unsteady =
                 (*update_ratio > UPDATE).then(|| Alarm::Unsteady { tensor: tensor.clone(), ratio: *update_ratio });
-            // Biases and shifts begin at 0, where any step is infinitely large.
-            dead.into_iter().chain(unsteady).filter(|_| tensor.ends_with("weight") && !tensor.ends_with("norm.weight"))
+            dead.into_iter().chain(unsteady)
         })
     }
+}
 
-    /// Whether a tensor has a gradient. An auxiliary head whose loss has no weight has none, and its last layer stays 0.
-    fn is_trained(&self, tensor: &str) -> bool {
-        let Train { ownership_weight, score_weight, opponent_policy_weight, .. } = *self.train;
-        let heads = [
-            ("ownership.", ownership_weight),
-            ("value.score.", score_weight),
-            ("opponent_policy.", opponent_policy_weight),
-        ];
-        !heads.iter().any(|&(head, weight)| weight == 0.0 && tensor.starts_with(head))
-    }
+/// The largest update of a tensor in the last step, by its norm.
+pub(crate) fn largest_update(train: &Train, diagnostics: &[TensorDiagnostics]) -> f32 {
+    compared(train, diagnostics).map(|vital| vital.update_ratio).fold(0.0, f32::max)
+}
+
+/// The tensors whose updates are compared with their norms: weights that are trained. Biases and shifts begin at 0, where
+/// any step is infinitely large.
+fn compared<'a>(train: &Train, diagnostics: &'a [TensorDiagnostics]) -> impl Iterator<Item = &'a TensorDiagnostics> {
+    let is_weight = |tensor: &str| tensor.ends_with("weight") && !tensor.ends_with("norm.weight");
+    diagnostics.iter().filter(move |vital| is_weight(&vital.tensor) && is_trained(train, &vital.tensor))
+}
+
+/// Whether a tensor has a gradient. An auxiliary head whose loss has no weight has none, and its last layer stays 0.
+fn is_trained(train: &Train, tensor: &str) -> bool {
+    let Train { ownership_weight, score_weight, opponent_policy_weight, .. } = *train;
+    let heads = [
+        ("ownership.", ownership_weight),
+        ("value.score.", score_weight),
+        ("opponent_policy.", opponent_policy_weight),
+    ];
+    !heads.iter().any(|&(head, weight)| weight == 0.0 && tensor.starts_with(head))
 }
 
 impl Validation {
@@ -339,6 +349,18 @@ mod tests {
         assert_eq!(alarms(|known| known.sampled.reuse = 40.0), ["stale-data"]);
         assert_eq!(alarms(|known| known.diagnostics.push(bad(0.0, 0.0))), ["dead-tensor"]);
         assert_eq!(alarms(|known| known.diagnostics.push(bad(0.1, 0.5))), ["unsteady-tensor"]);
+    }
+
+    #[test]
+    fn largest_update_is_among_tensors_that_may_raise_the_alarm() {
+        let train = Train { ownership_weight: 0.0, ..config::Preset::Minigo.config().train };
+        let diagnostics = [
+            vital("stem.conv.weight", 0.1, 0.02),
+            vital("policy.dense.bias", 1e-6, 7.0),
+            vital("stem.norm.weight", 1.0, 3.0),
+            vital("ownership.conv.weight", 0.1, 5.0),
+        ];
+        assert_eq!(largest_update(&train, &diagnostics), 0.02);
     }
 
     #[test]
