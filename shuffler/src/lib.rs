@@ -135,6 +135,14 @@ impl Shuffler {
         Err(ShufflerError::NotReady { model, games, wanted, expected })
     }
 
+    /// The games of a model that are published.
+    ///
+    /// # Errors
+    /// A store that cannot be reached.
+    pub(crate) fn arrived(&mut self, model: u32) -> Result<usize, ShufflerError> {
+        Ok(self.index.arrived(model)?.games)
+    }
+
     fn publish_sample(
         &self,
         generation: u32,

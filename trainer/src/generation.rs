@@ -112,6 +112,7 @@ impl<'a> GenerationTrainer<'a> {
             let asked = Instant::now();
             let batch = feed.next()?;
             waited += asked.elapsed();
+            let rate = self.work.trainer.rate();
             let step = |batch| self.work.trainer.step_prepared(batch);
             let losses = batch.as_ref().map_or(Err(NetError::NoExamples), step);
             let losses = losses.map_err(|source| failed(generation, source))?;

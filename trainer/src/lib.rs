@@ -64,7 +64,7 @@ pub enum TrainerEvent {
         steps: Option<u64>,
         /// Optimiser steps since the start of the run.
         step: u64,
-        /// The learning rate.
+        /// The learning rate of the step.
         rate: f32,
         /// The losses of the batch.
         losses: Losses,

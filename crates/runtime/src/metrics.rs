@@ -169,7 +169,7 @@ metrics! {
     Gauge HUMAN_TOP_THREE = "tengen_human_top_three_ratio": "Top-3 accuracy on human games; only with --eval-sgf, and while bootstrapping";
     Gauge DEEP_VALUE_ERROR = "tengen_deep_value_error": "Value MSE of the newest model against deep searches: 0 to 4; only with --eval-positions";
     Gauge DEEP_ACCURACY = "tengen_deep_accuracy_ratio": "Share of these positions whose most probable move is that of the search; only with --eval-positions";
-    Gauge LEARNING_RATE = "tengen_learning_rate": "Learning rate of the next step";
+    Gauge LEARNING_RATE = "tengen_learning_rate": "Learning rate of the last step";
     Gauge TRAIN_AUGMENTATION = "tengen_train_augmentation_enabled": "Data augmentation by symmetries: 1 on, 0 off";
     Gauge NEWEST_MODEL = "tengen_newest_model_number": "Number of the newest published model; 0 before the first";
     Gauge NEWEST_MODEL_TIME = "tengen_model_published_timestamp_seconds": "Time when this process published a model, Unix time; its start time before that";
@@ -180,7 +180,7 @@ metrics! {
     Counter MATCH_VOID = "tengen_match_void_games_total": "Void match games, to be replayed";
     Counter MATCH_EVALUATIONS = "tengen_match_evaluations_total": "Positions evaluated by the network in matches";
     Gauge RATED_MODEL = "tengen_rated_model_number": "Number of the newest rated model";
-    Gauge RATED_ELO = "tengen_rated_model_elo": "Rating of the newest rated model, in Elo";
+    Gauge RATED_ELO = "tengen_rated_model_elo": "Rating of the newest rated model, in Elo above the anchor";
     Gauge RATED_ERROR = "tengen_rated_model_error_elo": "Standard error of that rating against the mean of the run's models, in Elo";
 
     Counter INFERENCE_POSITIONS = "tengen_inference_positions_total": "Positions that the inference server has evaluated";

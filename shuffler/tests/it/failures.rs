@@ -214,6 +214,29 @@ fn games_are_reported_before_shards_that_cannot_be_made() {
     assert_eq!(waiting, [(0, 40, 40, false)]);
 }
 
+#[test]
+fn games_beyond_those_wanted_are_reported_after_publication() {
+    let (_folder, run) = in_folder();
+    run.create(&config(&["loop.models=3"])).unwrap();
+    play(&run, 0, 0, 57);
+    let reported = |steps: usize| {
+        let mut waiting = Vec::new();
+        let reporter = |event: Event| {
+            if let Event::Waiting { games, wanted, published, .. } = event {
+                waiting.push((games, wanted, published));
+            }
+        };
+        let mut driver = Driver::new(&run, reporter).unwrap();
+        for _ in 0..steps {
+            driver.step().unwrap();
+        }
+        drop(driver);
+        waiting
+    };
+    assert_eq!(reported(2), [(57, 40, false), (57, 40, true)]);
+    assert_eq!(reported(1), [(57, 40, true)], "after a restart");
+}
+
 /// Files of games of a model, with their names.
 fn files_of_games(folder: &TempDir, model: u32) -> Vec<(PathBuf, Vec<u8>)> {
     let entries = fs::read_dir(folder.path().join(format!("r/games/{model:06}"))).unwrap();

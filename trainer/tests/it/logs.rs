@@ -123,6 +123,23 @@ fn schedule_that_rises_raises_one_alarm() {
     [1, 2].into_iter().for_each(raised);
 }
 
+/// Within the steps of one line.
+#[test]
+fn events_have_the_learning_rate_of_their_step() {
+    let run = run();
+    publish(&run, 1, &examples(1, 6 * 16), 40);
+    let (mut config, mut found) = (config(), Vec::new());
+    let rates = [(0, 0.01), (4, 0.001)];
+    config.train.learning_rate = rates.map(|(from_step, rate)| LearningRate { from_step, rate }).to_vec();
+    let mut watch = |event: TrainerEvent| {
+        if let TrainerEvent::Step { rate, .. } = event {
+            found.push(rate);
+        }
+    };
+    assert!(train_next(&run, &config, TRAIN_DEVICE, &Stop::never(), &mut watch).unwrap().is_some());
+    assert_eq!(found, [0.01, 0.01, 0.01, 0.01, 0.001, 0.001]);
+}
+
 #[test]
 fn alarm_that_needs_no_validation_set_is_raised_without_one() {
     for holdout_fraction in [0.0, 0.1] {
