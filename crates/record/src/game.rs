@@ -43,7 +43,8 @@ pub struct GameRecord {
     /// Root value for the mover below which it resigned, the game's own where thresholds differ from game to game;
     /// `None` without resignation.
     pub resign_threshold: Option<f32>,
-    /// First turn whose root value for the mover was below the threshold in force, in calibration games too.
+    /// First turn whose root value for the mover was below the threshold in force, in calibration games too. In a resigned
+    /// game it is the number of moves: the search of that turn is not recorded.
     pub would_resign_turn: Option<u16>,
     /// Worst root value the winner saw on its own turns, for the winner; `None` for a draw.
     pub winner_min_value: Option<f32>,

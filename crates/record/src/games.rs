@@ -90,7 +90,11 @@ fn header_columns(games: &[GameRecord]) -> Vec<Column> {
             "pass-alive: area scoring, pass-alive regions count for their owner and can end the game; area: Tromp-Taylor",
             rows().map(|g| g.scoring.name()),
         ),
-        numbers::<UInt32Type>("visits_budget", "visits of a full search", rows().map(|g| g.visits_budget)),
+        numbers::<UInt32Type>(
+            "visits_budget",
+            "visits of a full search; in matches the larger budget of the two players",
+            rows().map(|g| g.visits_budget),
+        ),
         flags("calibration", "calibration game: resignation is disabled", rows().map(|g| g.calibration)),
         flags("holdout", "in the validation set, never trained on", rows().map(|g| g.holdout)),
         optional_numbers::<Float32Type>(
@@ -100,12 +104,14 @@ fn header_columns(games: &[GameRecord]) -> Vec<Column> {
         ),
         optional_numbers::<UInt16Type>(
             "would_resign_turn",
-            "first turn, from 0, with a root value for the player to move below the threshold, also in calibration games",
+            "first turn, from 0, with a root value for the player to move below the threshold, also in calibration \
+             games. In resigned games it is the number of moves: the lists lack that search",
             rows().map(|g| g.would_resign_turn),
         ),
         optional_numbers::<Float32Type>(
             "winner_min_value",
-            "worst root value, -1 to 1, of the winner on its own turns, for the winner; none for a draw",
+            "worst root value, -1 to 1, of the winner on its own turns, for the winner; none for a draw and for \
+             human games",
             rows().map(|g| g.winner_min_value),
         ),
         optional_numbers::<Float32Type>(
@@ -126,7 +132,8 @@ fn header_columns(games: &[GameRecord]) -> Vec<Column> {
         ),
         numbers::<UInt32Type>(
             "positions",
-            "training examples: rows of this game in the examples",
+            "turns with a weight: rows of this game in the examples, or in holdout/ where holdout is true; games of \
+             matches have no rows",
             rows().map(|g| g.positions() as u32),
         ),
         lists::<UInt16Type>(
@@ -168,7 +175,8 @@ fn turn_columns(games: &[GameRecord]) -> Vec<Column> {
         ),
         lists::<Float32Type>(
             "weights",
-            "weight of each turn's example in the loss, usually 1; 0 for turns without an example",
+            "weight of each turn's example in the loss, usually 1; 0 for turns without an example. In matches, \
+             which have no examples, it is 1 for each search",
             games.iter().map(|g| g.turns.iter().map(|turn| turn.weight)),
         ),
         each_turn("root_values", "mean value of each turn's search at the root, for Black, -1 to 1", games, |turn| {
@@ -192,7 +200,8 @@ fn turn_columns(games: &[GameRecord]) -> Vec<Column> {
         ),
         lists_of_optional::<Float32Type>(
             "policy_surprises",
-            "Kullback-Leibler divergence of the search policy from those priors, in nats; none without a search",
+            "Kullback-Leibler divergence of the search policy from those priors, in nats; none without a search and \
+             for human games",
             games.iter().map(|g| g.turns.iter().map(|turn| turn.policy_surprise)),
         ),
     ]

@@ -19,8 +19,8 @@ impl Outcome {
 }
 
 impl GameRecord {
-    /// Writes the game as SGF. Comments say what the searches thought: values are for Black, and a `?` marks the turn at
-    /// which the mover was, or would have been, ready to resign. Where the turns have notes there are the depth of the
+    /// Writes the game as SGF. Comments say what the searches thought: values are for Black, and a `?` marks the turn of a
+    /// calibration game at which the mover would have resigned. Where the turns have notes there are the depth of the
     /// search, the most visited path with its visits, and N, Q and P of the most visited moves; elsewhere the moves with
     /// their visits, or 1,024ths of the improved policy after a Gumbel search, if the turns have any.
     pub fn to_sgf(&self) -> String {
