@@ -18,7 +18,7 @@ use crate::positions::recorded;
 
 /// Positions before this move are nearly the same in all games.
 const FIRST_TURN: usize = 4;
-/// Moves of a search that are written.
+/// Moves of a search that are written, at most: the most visited ones. Policies are shares of their visits.
 const MOVES: usize = 8;
 /// Bytes of a line of the engine, at most: those of other programs are bounded alike.
 const LONGEST_LINE: u64 = 16 << 20;
