@@ -47,6 +47,11 @@ pub(crate) struct Args {
 /// those of another version, after the games of all others.
 pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let filter = Filter::new(&args.condition, stop).misconfigured()?;
+    if args.matches && filter.is_of_model() {
+        let condition = &args.condition;
+        return Err(anyhow!("--where \"{condition}\": games of matches have no model; use black and white"))
+            .misconfigured();
+    }
     let collection = args.sgf.as_deref().map(Collection::create).transpose().misconfigured()?;
     let run = Store::open_existing(store)?.run(&args.run);
     if !run.exists()? {

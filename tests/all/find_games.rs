@@ -168,7 +168,8 @@ fn damaged_results_are_moved_by_the_repair_that_the_error_names() {
 fn mistakes_are_named_before_anything_is_read() {
     let store = TestStore::new();
     fs::create_dir(store.path().join("taken.zip")).unwrap();
-    let cases: [(&[&str], &str); 8] = [
+    let cases: [(&[&str], &str); 9] = [
+        (&["--matches", "--where", "model = 1"], "games of matches have no model; use black and white"),
         (&["--where", "outcom = 1"], "no such column: outcom; columns: id, black"),
         (&["--where", "\"outcom\" = -1"], "no such column: "),
         (&["--where", "n_moves > (SELECT avg(n_moves) FROM games)"], "a condition sees one game at a time"),

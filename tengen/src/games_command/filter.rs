@@ -47,6 +47,8 @@ pub(super) struct Filter {
     select: String,
     /// The columns of the file that are read, those of [`LISTED`] first.
     columns: Vec<String>,
+    /// Whether the condition is about the model that played, which matches do not have.
+    of_model: bool,
 }
 
 /// A game for which the condition holds.
@@ -84,6 +86,7 @@ impl Filter {
             Some((_, of)) => of.map(str::to_owned),
             None => Some(name),
         };
+        let of_model = used.contains("model");
         let mut columns: Vec<String> = LISTED.map(str::to_owned).into();
         for name in used.into_iter().filter_map(stored).filter(|name| known.contains(&name.as_str())) {
             if !columns.contains(&name) {
@@ -97,7 +100,12 @@ impl Filter {
             stopped.requested() || before.is_err()
         };
         connection.progress_handler(LOOK, Some(is_over))?;
-        Ok(Filter { connection, stop: stop.clone(), left, select, columns })
+        Ok(Filter { connection, stop: stop.clone(), left, select, columns, of_model })
+    }
+
+    /// Whether the condition is about the model that played.
+    pub(super) fn is_of_model(&self) -> bool {
+        self.of_model
     }
 
     /// The columns of a file of games that the condition and the list need.
@@ -319,6 +327,7 @@ mod tests {
         let read = filter("n_moves > 12 AND komi > 0").unwrap();
         assert_eq!(read.columns(), ["id", "black", "white", "outcome", "score", "end", "komi", "moves"]);
         assert_eq!(filter("model = 1").unwrap().columns(), LISTED);
+        assert!(!read.is_of_model() && filter("games.MODEL = 1").unwrap().is_of_model());
     }
 
     #[test]
