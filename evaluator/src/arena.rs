@@ -9,7 +9,7 @@ use models::{EvaluationCacheOptions, Place};
 use runtime::Stop;
 use store::Stem;
 
-use crate::match_runner::{self, MatchProgress, MatchRunner};
+use crate::match_runner::{self, MatchProgress, MatchRunner, Played};
 use crate::player::{Player, PlayerSource};
 use crate::{EvaluatorError, RatedRun};
 
@@ -142,9 +142,18 @@ impl Arena {
         };
         let seen_by_one = |progress: MatchProgress| if first == one { progress } else { progress.turned() };
         let began = Instant::now();
-        let played = runner.play(stop, &mut |progress| watch(seen_by_one(progress)))?;
-        self.duration_estimate.note([first, second], played.finished, began.elapsed());
-        Ok(seen_by_one(played))
+        let Played { progress, reason, .. } = runner.play(stop, &mut |progress| watch(seen_by_one(progress)))?;
+        let has_results = || Ok::<_, EvaluatorError>(!self.rated.pool()?.played(first, second).is_empty());
+        // A script would take it for a pair that has played.
+        if let Some(reason) = reason
+            && progress.finished == 0
+            && !stop.requested()
+            && !has_results()?
+        {
+            return Err(runner.voids(u32::try_from(progress.void).unwrap_or(u32::MAX), reason));
+        }
+        self.duration_estimate.note([first, second], progress.finished, began.elapsed());
+        Ok(seen_by_one(progress))
     }
 
     /// Opens the players that are not open, and closes those that are not requested.

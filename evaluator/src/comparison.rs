@@ -27,8 +27,9 @@ pub(crate) struct Comparison {
 }
 
 /// Two players meet until a test of the first's lead over the second has a verdict, or they have played so many games. A batch
-/// whose games are all void ends the test without a verdict. Games of earlier matches count. The test is evaluated when a batch is over,
-/// all of its games included, so that short games do not count for more; one that was interrupted is played to its end first.
+/// without a result ends the test without a verdict, where the match does not fail. Games of earlier matches count. The
+/// test is evaluated when a batch is over, all of its games included, so that short games do not count for more; one that was
+/// interrupted is played to its end first.
 pub(crate) struct Test {
     players: [PlayerId; 2],
     test: Sprt,

@@ -45,11 +45,14 @@ impl Reporter<Event> for Console {
             }
             Event::PairPlayed => metrics::PAIRS.add(1),
             Event::Ended { players: [first, second], score: PlayerScore { games, points } } => {
-                let void = self.current.as_ref().map_or(0, |current| current.noted.void);
+                let noted = self.current.as_ref().map_or_else(MatchProgress::default, |current| current.noted);
                 self.finish();
                 tracing::info!(%first, %second, games, points, "match score");
+                let MatchProgress { void, missing, .. } = noted;
                 if void > 0 {
-                    tracing::warn!(%first, %second, void, "games were void; one that is void three times is missing");
+                    tracing::warn!(
+                        %first, %second, void, missing, "games were void; one that is void three times is missing"
+                    );
                 }
             }
             Event::Rated(RatedModel { number, rating }) => {

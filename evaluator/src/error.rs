@@ -55,7 +55,7 @@ pub enum EvaluatorError {
         /// Who is here now.
         found: Box<Identity>,
     },
-    /// Consecutive games were void.
+    /// Consecutive games of a match were void.
     #[error("{games} consecutive games of {first} and {second} were void; last error: {reason}")]
     Voids {
         /// One of the players.

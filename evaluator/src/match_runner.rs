@@ -1,7 +1,7 @@
 //! Two players meet.
 
 use std::cell::RefCell;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,7 +20,7 @@ use store::Run;
 
 use crate::EvaluatorError;
 use crate::player::Player;
-use crate::retries::Retries;
+use crate::retries::{Retries, TRIES, VoidStreak};
 
 /// Poll interval of the waiting thread. A result waits at most this long for others to share its file with, so that a process
 /// that is killed loses hardly more than the games in progress.
@@ -60,6 +60,18 @@ pub struct MatchProgress {
     pub evaluations: u64,
     /// Times that a game was void.
     pub void: u64,
+    /// Games that were void so often that they are missing.
+    pub missing: u64,
+}
+
+/// What came of a match.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Played {
+    pub progress: MatchProgress,
+    /// The numbers of the games that are missing.
+    pub missing: BTreeSet<u64>,
+    /// Why the last void game does not count.
+    pub reason: Option<String>,
 }
 
 impl MatchProgress {
@@ -76,40 +88,48 @@ impl MatchRunner<'_> {
     /// several times a second.
     ///
     /// # Errors
-    /// A network fails, several consecutive games are void, or the store refuses the results. Results that were
-    /// published stay.
-    pub(crate) fn play(
-        &self,
-        stop: &Stop,
-        watch: &mut dyn FnMut(MatchProgress),
-    ) -> Result<MatchProgress, EvaluatorError> {
+    /// A network fails, several consecutive games are void, whichever threads play them, or the store refuses the
+    /// results. Results that were published stay.
+    pub(crate) fn play(&self, stop: &Stop, watch: &mut dyn FnMut(MatchProgress)) -> Result<Played, EvaluatorError> {
         let stats = Arc::new(EvaluatorStats::default());
         let threads = self.threads.clamp(1, self.games.len().max(1));
         // Whether the store refuses results: games in progress would be lost, too.
         let failed = AtomicBool::new(false);
-        thread::scope(|scope| {
+        let streak = VoidStreak::default();
+        let played = thread::scope(|scope| {
             let (sender, finished) = mpsc::channel();
             let workers: Vec<_> = (0..threads)
                 .map(|thread| {
-                    let (sender, stats, failed) = (sender.clone(), &stats, &failed);
+                    let (sender, stats, failed, streak) = (sender.clone(), &stats, &failed, &streak);
                     // Which thread plays a game is fixed beforehand, so that it does not depend on timing.
                     let games = self.games.iter().copied().skip(thread).step_by(threads);
-                    scope.spawn(move || self.work(games.collect(), &sender, stats, stop, failed))
+                    scope.spawn(move || self.work(games.collect(), streak, &sender, stats, stop, failed))
                 })
                 .collect();
             drop(sender);
-            let progress = self.collect(&finished, &stats, watch);
-            failed.store(progress.is_err(), Ordering::Relaxed);
+            let played = self.collect(&finished, &stats, watch);
+            failed.store(played.is_err(), Ordering::Relaxed);
             drop(finished);
             let worked = workers.into_iter().try_for_each(|worker| worker.join().expect("a worker does not panic"));
-            progress.and_then(|progress| worked.map(|()| progress))
-        })
+            played.and_then(|played| worked.map(|()| played))
+        })?;
+        match streak.hopeless() {
+            None => Ok(played),
+            Some((games, reason)) => Err(self.voids(games, reason)),
+        }
+    }
+
+    /// The error of a match whose games are void.
+    pub(crate) fn voids(&self, games: u32, reason: String) -> EvaluatorError {
+        let (first, second) = (self.first.id().to_string(), self.second.id().to_string());
+        EvaluatorError::Voids { first, second, games, reason }
     }
 
     /// One thread: its own networks, its own games.
     fn work(
         &self,
         games: VecDeque<u64>,
+        streak: &VoidStreak,
         finished: &Sender<Result<Finish, Void>>,
         stats: &Arc<EvaluatorStats>,
         stop: &Stop,
@@ -121,7 +141,7 @@ impl MatchRunner<'_> {
         let mut models: Vec<_> = searchers.iter().flatten().map(|searcher| instrumented(searcher)).collect();
         let indices = [0, usize::from(searchers[0].is_some())];
         let (first, second) = (self.first.side(indices[0]), self.second.side(indices[1]));
-        let retries = RefCell::new(Retries::new(games));
+        let retries = RefCell::new(Retries::new(games, streak));
         let played = play::run(
             &mut models.iter_mut().map(|model| model as &mut dyn Evaluator).collect::<Vec<_>>(),
             &mut Vec::new(),
@@ -137,24 +157,17 @@ impl MatchRunner<'_> {
                 drop(finished.send(game));
             },
             &mut |_| {
-                let leave = stop.requested() || failed.load(Ordering::Relaxed) || retries.borrow().is_hopeless();
+                let leave = stop.requested() || failed.load(Ordering::Relaxed) || streak.is_hopeless();
                 if leave { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             },
         );
         match played {
             // Games in progress are lost when the process is to stop, whether or not an inference server is there.
-            Err(error) if lost_at_stop(&error, stop) => return Ok(()),
+            Err(error) if lost_at_stop(&error, stop) => Ok(()),
             played => played.map_err(|source| {
                 let (first, second) = (self.first.id().to_string(), self.second.id().to_string());
                 EvaluatorError::Evaluate { first, second, source }
-            })?,
-        }
-        match retries.into_inner().hopeless() {
-            None => Ok(()),
-            Some((games, reason)) => {
-                let (first, second) = (self.first.id().to_string(), self.second.id().to_string());
-                Err(EvaluatorError::Voids { first, second, games, reason })
-            }
+            }),
         }
     }
 
@@ -187,8 +200,10 @@ impl MatchRunner<'_> {
         finished: &Receiver<Result<Finish, Void>>,
         stats: &EvaluatorStats,
         watch: &mut dyn FnMut(MatchProgress),
-    ) -> Result<MatchProgress, EvaluatorError> {
-        let mut progress = MatchProgress::default();
+    ) -> Result<Played, EvaluatorError> {
+        let Played { mut progress, mut missing, mut reason } = Played::default();
+        // By game: how often it was void.
+        let mut voids: BTreeMap<u64, u64> = BTreeMap::new();
         let mut waiting: Vec<GameRecord> = Vec::new();
         let mut published = Instant::now();
         loop {
@@ -204,8 +219,15 @@ impl MatchRunner<'_> {
                 }
                 Ok(Err(void)) => {
                     progress.void += 1;
+                    let times = voids.entry(void.index).or_default();
+                    *times += 1;
+                    if *times == TRIES {
+                        missing.insert(void.index);
+                        progress.missing += 1;
+                    }
                     let (first, second) = (self.first.id(), self.second.id());
                     tracing::warn!(%first, %second, game = void.index, reason = void.reason, "a game does not count");
+                    reason = Some(void.reason);
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
@@ -218,7 +240,7 @@ impl MatchRunner<'_> {
             watch(progress);
         }
         self.publish(&mut waiting)?;
-        Ok(progress)
+        Ok(Played { progress, missing, reason })
     }
 
     /// Points of the first player in a game.

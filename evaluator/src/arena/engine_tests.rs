@@ -166,17 +166,33 @@ fn match_whose_results_the_store_refuses_waits_for_no_game() {
     assert!(marks.path().join("slow").exists() && !marks.path().join("moved").exists());
 }
 
-/// Each game is void three times on a thread of its own, too few in a row for the match to fail.
+/// Each game is void three times on a thread of its own, or there is one game.
 #[test]
-fn test_of_an_engine_that_always_crashes_ends_without_a_verdict() {
+fn engine_that_always_crashes_stops_a_match_of_few_games() {
+    for games in [1, 2] {
+        let store = store();
+        let mut arena = arena(&store, &script("Crash", "genmove) exit 1 ;;"));
+        let error = play_match(&mut arena, [&player("Crash"), &player("Captures")], games).expect_err("it cannot play");
+        assert!(matches!(error, EvaluatorError::Voids { .. }), "{error}");
+    }
+}
+
+/// The batch after the first two games is one game.
+#[test]
+fn test_whose_last_batch_is_void_ends_without_a_verdict() {
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let mark = folder.path().join("mark");
+    let crash_with = format!("genmove) if [ -e {} ]; then exit 1; fi; said=pass ;;", mark.display());
     let store = store();
-    let arena = arena(&store, &script("Crash", "genmove) exit 1 ;;"));
-    let test = Test::new([player("Crash"), player("Captures")], Sprt::new(0.0, 35.0, 0.05, 0.05).expect("a test"), 2);
+    let mut arena = arena(&store, &script("Crash", &crash_with));
+    play_match(&mut arena, [&player("Crash"), &player("Captures")], 2).expect("it can play");
+    fs::write(&mark, "").expect("it can be written");
+    let test = Test::new([player("Crash"), player("Captures")], Sprt::new(0.0, 35.0, 0.05, 0.05).expect("a test"), 3);
     let stop = Stop::never();
     let mut matches = Matches::new(arena, test, Silent, &stop);
     drive(&mut matches, &stop).expect("the match does not fail");
     let conclusion = matches.conclusion().expect("memory can be read").expect("a test has one");
-    assert!(conclusion.contains("no verdict yet") && conclusion.contains("after 0 pairs"), "{conclusion}");
+    assert!(conclusion.contains("no verdict yet") && conclusion.contains("after 1 pairs"), "{conclusion}");
 }
 
 #[test]
@@ -187,7 +203,7 @@ fn program_that_breaks_once_plays_on() {
     let store = store();
     let mut arena = arena(&store, &script("Once", &crash_once(&mark)));
     let met = play_match(&mut arena, [&player("Captures"), &player("Once")], 6).expect("it can play");
-    assert_eq!((met.finished, met.void), (6, 1));
+    assert_eq!((met.finished, met.void, met.missing), (6, 1, 0));
     assert_eq!(met.points, 6.0, "passing all the time is no way to win");
 }
 
