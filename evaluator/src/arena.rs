@@ -1,5 +1,6 @@
 //! The players of a machine, and the matches between two of them.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use config::{PlayConfig, PlayerId, RunConfig};
@@ -47,6 +48,8 @@ pub struct Arena {
     players: Vec<Player>,
     /// How long games take.
     duration_estimate: DurationEstimate,
+    /// By pair, in order: the numbers of games that were void here as often as a game is begun.
+    missing: BTreeMap<[PlayerId; 2], BTreeSet<u64>>,
 }
 
 impl Arena {
@@ -57,7 +60,13 @@ impl Arena {
     pub fn open(rated: RatedRun, resources: Resources) -> Result<Arena, EvaluatorError> {
         // A name that cannot be written under is found out now, not when games have been played.
         Stem::now(&resources.worker)?;
-        Ok(Arena { rated, resources, players: Vec::new(), duration_estimate: DurationEstimate::default() })
+        Ok(Arena {
+            rated,
+            resources,
+            players: Vec::new(),
+            duration_estimate: DurationEstimate::default(),
+            missing: BTreeMap::new(),
+        })
     }
 
     /// The run with its results.
@@ -142,7 +151,7 @@ impl Arena {
         };
         let seen_by_one = |progress: MatchProgress| if first == one { progress } else { progress.turned() };
         let began = Instant::now();
-        let Played { progress, reason, .. } = runner.play(stop, &mut |progress| watch(seen_by_one(progress)))?;
+        let Played { progress, missing, reason } = runner.play(stop, &mut |progress| watch(seen_by_one(progress)))?;
         let has_results = || Ok::<_, EvaluatorError>(!self.rated.pool()?.played(first, second).is_empty());
         // A script would take it for a pair that has played.
         if let Some(reason) = reason
@@ -153,6 +162,7 @@ impl Arena {
             return Err(runner.voids(u32::try_from(progress.void).unwrap_or(u32::MAX), reason));
         }
         self.duration_estimate.note([first, second], progress.finished, began.elapsed());
+        self.missing.entry([first.clone(), second.clone()]).or_default().extend(missing);
         Ok(seen_by_one(progress))
     }
 

@@ -221,6 +221,28 @@ fn illegal_move_loses_the_game() {
     }
 }
 
+/// The games behind it would wait for ever.
+#[test]
+fn game_that_is_always_void_is_claimed_once() {
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let mark = folder.path().join("mark");
+    let crash_with = format!("genmove) if [ -e {} ]; then exit 1; fi; said=pass ;;", mark.display());
+    let store = store();
+    let mut arena = arena(&store, &script("Crash", &crash_with));
+    let (stop, pair) = (Stop::never(), [player("Captures"), player("Crash")]);
+    arena.play(pair.each_ref(), vec![0, 1, 2], &stop, &mut |_| {}).expect("it can play");
+    let chosen = arena.propose(Objective::Best, &mut |_| {}).expect("the pool can be rated");
+    let reason = chosen.expect("there are players").reason;
+    let [first, second] = pair;
+    let proposal = Proposal { first, second, reason, in_flight: 0 };
+    fs::write(&mark, "").expect("it can be written");
+    let played = arena.play_proposed(&proposal, &stop, &mut |_| {}).expect("the match does not fail");
+    let played = played.expect("no other evaluator is there");
+    assert_eq!((played.finished, played.void, played.missing), (0, 3, 1));
+    let claim = arena.claim(&proposal).expect("memory can be used").expect("no other evaluator is there");
+    assert_eq!(claim.numbers, [4, 5, 6, 7], "and not game 3");
+}
+
 #[test]
 fn name_means_one_program_for_ever() {
     let store = store();

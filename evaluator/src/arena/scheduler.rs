@@ -173,13 +173,15 @@ impl Arena {
     }
 
     /// Claims the next block of a pair's games of which some are neither played nor claimed; `None` when others have claimed
-    /// games of this pair since it was proposed.
+    /// games of this pair since it was proposed. Games that were void here as often as a game is begun are not claimed again:
+    /// with nothing but them in its block, a match would have no result, and the same pair would be proposed next.
     pub(super) fn claim(&self, proposal: &Proposal) -> Result<Option<Claim>, EvaluatorError> {
         let [one, other] = [&proposal.first, &proposal.second];
         let (first, second) = (one.to_string(), other.to_string());
         let size = self.config().evaluate.games_per_pair as u64;
         // Of the claim of an evaluator of a later version no more is known than its first game.
         let mut refused: BTreeSet<u64> = BTreeSet::new();
+        let missing = self.missing.get(&[one.min(other).clone(), one.max(other).clone()]);
         loop {
             let claims =
                 self.rated.run().claims().list(CLAIM_LASTS)?.into_iter().filter(|claim| claim.is_of(&first, &second));
@@ -188,6 +190,7 @@ impl Arena {
                 return Ok(None);
             }
             claimed.extend(&refused);
+            claimed.extend(missing.into_iter().flatten());
             // After the claims: the games of one that is released meanwhile are among the results.
             let played = self.rated.pool()?.played(one.min(other), one.max(other));
             let free = |number: &u64| !played.contains(number) && !claimed.contains(number);
