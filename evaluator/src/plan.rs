@@ -38,7 +38,7 @@ struct MatchPlan {
     pairs: VecDeque<([PlayerId; 2], u64)>,
     /// Pairs after these, each chosen by what the results before it leave unknown.
     turns: Range<usize>,
-    /// The margin at which no more pairs are chosen.
+    /// The margin at which no more final pairs are chosen, 0 for none; `None` for the pairs of a new model.
     margin: Option<f64>,
 }
 
@@ -65,7 +65,7 @@ impl MatchPlan {
     /// then the final pairs.
     fn last(rated: &RatedRun, newest: u32) -> MatchPlan {
         let (evaluate, run_loop) = (&rated.config().evaluate, &rated.config().run_loop);
-        let margin = Some(f64::from(run_loop.final_margin)).filter(|&margin| margin > 0.0);
+        let margin = Some(f64::from(run_loop.final_margin));
         let pairs = final_pairs(rated, newest).map(|pair| (pair, run_loop.final_games as u64)).collect();
         let first = evaluate.pairs_per_model;
         MatchPlan { newest, last: true, pairs, turns: first..first + run_loop.final_pairs, margin }
@@ -190,14 +190,15 @@ fn planned(rated: &RatedRun, newest: u32, turn: usize, margin: Option<f64>) -> R
         return Ok(Some(known));
     }
     let ladder = rated.ladder(newest)?;
-    if margin.is_some_and(|margin| ladder.margin() <= margin) {
+    let bridge = if margin.is_some() { ladder.bridge(&rated.unpaired()?) } else { None };
+    // A bridge comes first: a model that has no games is not among those whose ratings the margin is about.
+    if bridge.is_none() && margin.is_some_and(|margin| margin > 0.0 && ladder.margin() <= margin) {
         return Ok(None);
     }
     let games = rated.config().evaluate.games_per_pair;
     // The turn and not the number of games so far: the choice depends on results, and not on other evaluators.
     let index = u64::from(newest) << 32 | turn as u64;
     let mut rng = GameRng::seed_from_u64(game_seed(rated.config().seed, "ladder", "pair", index));
-    let bridge = if margin.is_some() { ladder.bridge(&rated.unpaired()?) } else { None };
     let chosen = || ladder.choose(games, &mut rng).map(|(first, second, reason)| (first, second, reason.to_string()));
     let bridged = bridge.map(|(first, second)| (first, second, "between two models that are far apart".to_owned()));
     let Some((first, second, reason)) = bridged.or_else(chosen) else { return Ok(None) };

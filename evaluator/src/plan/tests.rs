@@ -131,6 +131,17 @@ fn finished_run_has_a_table_within_100_elo() {
     }
 }
 
+/// Models 8 and 16 have 100 games, of which the newer one wins nearly all.
+#[test]
+fn model_between_two_that_are_far_apart_joins_whatever_the_margin() {
+    for margin in ["loop.final_margin=0", "loop.final_margin=100", "loop.final_margin=5000"] {
+        let run = Simulation::new(&["loop.models=16", "loop.final_games=100", "loop.final_pairs=1", margin], 1);
+        assert!(run.run());
+        let between = name("tiny").model(12).to_string();
+        assert!(run.ids().iter().any(|(black, white, _)| *black == between || *white == between), "{margin}");
+    }
+}
+
 #[test]
 fn matches_of_neighbours_do_not_connect_first_and_last_model() {
     let run = Simulation::new(&NEIGHBOURS, 1);
