@@ -19,6 +19,8 @@ pub(crate) struct Ladder {
     ratings: Ratings,
     /// By player: the number of a model that takes part.
     ages: Vec<Option<u32>>,
+    /// All models of the run, those that play no more matches, too: the table of the run has intervals against their mean.
+    rated: Vec<usize>,
 }
 
 impl RatedRun {
@@ -36,8 +38,10 @@ impl RatedRun {
         let mut results = PairResults::new(models.iter().chain([&0]).map(|&number| self.numbered(number).to_string()));
         results.extend(&results_of_all);
         let ratings = self.fit(&results, |prior| prior)?;
-        let ages = self.ages(&results).into_iter().map(|age| age.filter(|age| models.binary_search(age).is_ok()));
-        Ok(Ladder { ages: ages.collect(), ratings })
+        let ages = self.ages(&results);
+        let rated = (0..ages.len()).filter(|&player| ages[player].is_some()).collect();
+        let ages = ages.into_iter().map(|age| age.filter(|age| models.binary_search(age).is_ok()));
+        Ok(Ladder { ages: ages.collect(), ratings, rated })
     }
 }
 
@@ -48,15 +52,19 @@ impl Ladder {
     }
 
     /// The largest half-width of the 95 % intervals that the table of a run prints, in Elo: of all ratings, against the mean of the
-    /// models, and of the newest model minus the oldest (`experiments/0065-end-of-final-pairs`).
+    /// other models, and of the newest model minus the oldest (`experiments/0065-end-of-final-pairs`).
     pub(crate) fn margin(&self) -> f64 {
-        let by_age = by_age(&self.ages);
-        let above = self.ratings.above(&by_age);
-        let gain = match by_age[..] {
+        let gain = match by_age(&self.ages)[..] {
             [oldest, .., newest] => self.ratings.difference(newest, oldest).margin(),
             _ => 0.0,
         };
-        by_age.iter().map(|&player| above[player].margin()).fold(gain, f64::max)
+        self.margin_of_places().max(gain)
+    }
+
+    /// The largest half-width among the ratings of the models that take part.
+    pub(crate) fn margin_of_places(&self) -> f64 {
+        let above = self.ratings.above(&self.rated);
+        by_age(&self.ages).into_iter().map(|player| above[player].margin()).fold(0.0, f64::max)
     }
 
     /// The model nearest to the middle between the two neighbours that are farthest apart, and the older of the two, if games

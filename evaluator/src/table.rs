@@ -16,7 +16,7 @@ pub(crate) struct Table {
     rows: Vec<RatingRow>,
     /// Players that are rated and not shown.
     hidden: BTreeSet<String>,
-    /// Whether errors are against the mean of the run's models, rather than of all players.
+    /// Whether errors are against the mean of the run's other models, rather than of all other players.
     has_models: bool,
     games: u32,
     draws: u32,
@@ -41,7 +41,7 @@ struct Newest {
 pub struct RatedModel {
     /// The number of the model; 1 is the first.
     pub number: u32,
-    /// Elo above the anchor, and the error of its place above the mean of the run's models.
+    /// Elo above the anchor, and the error of its place above the mean of the run's other models.
     pub rating: Estimate,
 }
 
@@ -84,7 +84,7 @@ impl Table {
         Table {
             rows,
             hidden,
-            has_models: !models.is_empty(),
+            has_models: models.len() > 1,
             games: total.games(),
             draws: total.draws,
             first_move: ratings.first_move(),
@@ -189,7 +189,7 @@ impl fmt::Display for Table {
         if !self.anchors.is_empty() {
             writeln!(f, "On the scale of {}; ± is against that, with 95 %.", self.anchors.join(", "))?;
         } else if let Some(zero) = self.rows.iter().find(|row| row.error == 0.0) {
-            let mean = if self.has_models { "the run's models" } else { "the pool" };
+            let mean = if self.has_models { "the run's other models" } else { "the other players" };
             writeln!(f, "Elo above {}; ± is against the mean of {mean}, with 95 %.", zero.player)?;
         }
         if let Some(Newest { newest, first, gain }) = &self.newest {
@@ -233,10 +233,10 @@ mod tests {
         assert_eq!((table.rows()[2].games, table.rows()[2].points), (20, 0.0));
         let expected = "\
 rank  model     Elo      ±   games  score
-   1  run-12   1061     67      31    66%
-   2  run-1     925     67      51    60%
+   1  run-12   1061    134      31    66%
+   2  run-1     925    134      51    60%
    3  random      0      -      20     0%
-Elo above random; ± is against the mean of the run's models, with 95 %.
+Elo above random; ± is against the mean of the run's other models, with 95 %.
 run-12 minus run-1: +137 ±134 Elo
 Black's advantage: +61 ±81 Elo; 1 of 51 games drawn
 note: lost every game, so there is no lower bound: random
@@ -257,6 +257,21 @@ note: each group won every game against the next, so only the prior bounds the g
         // That of the table, and not that of the gap to random.
         assert_eq!(rated.rating.error, ratings.above(&[1, 2, 3])[2].error);
         assert!(rated.rating.error < 0.7 * ratings.rating(2).error, "{rated:?}");
+    }
+
+    /// There is no other model: its error is against `random`.
+    #[test]
+    fn only_model_of_a_run_has_an_error() {
+        let mut results = PairResults::new(["random", "run-1"]);
+        for game in 0..20 {
+            results.add("run-1", "random", if game < 15 { Black } else { White });
+        }
+        let (ratings, _) = Ratings::of_runs(&results, |prior| prior).expect("the pool can be rated");
+        let table = Table::new(&results, &ratings, &[None, Some(1)], &[false; 2]);
+        let rated = table.newest_rated().expect("a model has played");
+        assert!((rated.rating.error - ratings.difference(0, 1).error).abs() < 1e-6 && rated.rating.error > 50.0);
+        assert_eq!(table.rows()[0].above_pool_error, rated.rating.error);
+        assert!(table.to_string().contains("Elo above random; ± is against the mean of the other players, with 95 %."));
     }
 
     #[test]

@@ -34,7 +34,7 @@ fn informed_pairs_are_models_that_are_measured() {
         succeed(store.program("tengen").arg("run").arg(&tiny).args(sets))
     };
     let said = run();
-    assert!(said.contains("± is against the mean of the run's models"), "{said}");
+    assert!(said.contains("± is against the mean of the run's other models"), "{said}");
     let results = store.run("tiny").matches().all().unwrap();
     let games = results.len();
     // Model 2 met `random`, models 4 and 6 had a pair each, and the end had two meetings of 2 games and three pairs.

@@ -186,8 +186,8 @@ fn caption(runs: &[Arc<Snapshot>], name: &str, of_one: &str) -> String {
     };
     let zeros = runs.iter().map(zero).collect::<Vec<_>>().join("; ");
     format!(
-        "Each run has a zero of its own ({zeros}). Bands are 95 % against the mean of each run’s models, without the \
-         error of that zero: heights of different runs are not comparable. Their common players connect them in \
+        "Each run has a zero of its own ({zeros}). Bands are 95 % against the mean of the run’s other models, without \
+         the error of that zero: heights of different runs are not comparable. Their common players connect them in \
          evaluator ratings --with RUN.{}",
         by.caveat()
     )

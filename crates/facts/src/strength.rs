@@ -26,7 +26,7 @@ pub struct Strength {
     /// All players, strongest first.
     pub players: Vec<Player>,
     /// The players whose ratings are given, as `GnuGo-10 = 0`; without any, errors are against the mean of the
-    /// run's models.
+    /// run's other models.
     pub scale: Vec<String>,
     /// What it took to get to each model: sums over all models before it.
     pub effort: BTreeMap<u32, Effort>,
@@ -76,10 +76,10 @@ impl Strength {
 
     /// What the intervals are against.
     pub fn against(&self) -> &'static str {
-        match (self.scale.is_empty(), self.players.iter().any(|player| player.model.is_some())) {
+        match (self.scale.is_empty(), self.models().len()) {
             (false, _) => "the given ratings",
-            (true, true) => "the mean of the run’s models",
-            (true, false) => "the mean of all players",
+            (true, 2..) => "the mean of the run’s other models",
+            (true, _) => "the mean of the other players",
         }
     }
 

@@ -126,10 +126,22 @@ impl Ratings {
         self.against_mean(&all, &all)
     }
 
-    /// All ratings above the mean of these players, or of the pool where there are none of them.
+    /// All ratings, each above the mean of the others of these players, or of the others of the pool where these are fewer
+    /// than two. A mean that contains the player itself would move with it: of two players, the error would be half of that
+    /// of their difference. A player without others is 0, without an error.
     pub fn above(&self, players: &[usize]) -> Vec<Estimate> {
         let all: Vec<usize> = (0..self.players.len()).collect();
-        self.against_mean(&all, if players.is_empty() { &all } else { players })
+        let mean: &[usize] = if players.len() < 2 { &all } else { players };
+        let mut above = self.against_mean(&all, mean);
+        if mean.len() > 1 {
+            // θ − (the mean of the others) = n/(n − 1) · (θ − the mean of all n).
+            let scale = mean.len() as f64 / (mean.len() - 1) as f64;
+            for &player in mean {
+                let Estimate { elo, error } = above[player];
+                above[player] = Estimate { elo: scale * elo, error: scale * error };
+            }
+        }
+        above
     }
 
     /// The ratings of these players above their own mean.

@@ -23,7 +23,7 @@ pub struct RatingRow {
     pub elo: f64,
     /// Error of `elo`, in Elo.
     pub error: f64,
-    /// Elo above the mean of the run's models, or of all players where no model of the run has played.
+    /// Elo above the mean of the run's other models, or of all other players where fewer than two models have played.
     pub above_pool: f64,
     /// Error of `above_pool`, in Elo.
     pub above_pool_error: f64,
@@ -55,7 +55,7 @@ pub fn to_batch(rows: &[RatingRow]) -> RecordBatch {
         numbers::<Float64Type>("error", "one standard error of elo, in Elo", rows().map(|r| r.error)),
         numbers::<Float64Type>(
             "above_pool",
-            "Elo above the mean of the run's models, or of all players where no model of the run has played",
+            "Elo above the mean of the run's other models, or of all other players where fewer than two models have played",
             rows().map(|r| r.above_pool),
         ),
         numbers::<Float64Type>(

@@ -231,6 +231,21 @@ fn only_model_of_a_run_has_one_line_of_its_final_match() {
 }
 
 #[test]
+fn margin_is_that_of_the_table_where_a_model_is_retired() {
+    let run = Simulation::new(&["loop.models=24"], 1);
+    assert!(run.run());
+    let rated = run.rated();
+    rated.retire_model(&name("tiny").model(8)).expect("it is not the newest");
+    let table = rated.rate().expect("the results can be rated");
+    let shown = table.shown();
+    let models = shown.iter().filter(|row| facts::own_model(&name("tiny"), &row.player).is_some());
+    let widest = models.map(record::RatingRow::margin).fold(0.0, f64::max);
+    let found = rated.ladder(24).expect("the pool can be rated").margin_of_places();
+    // The players of the two are in different orders.
+    assert!((found - widest).abs() < 0.1, "{found} is not {widest}");
+}
+
+#[test]
 fn retired_models_take_no_part() {
     let run = Simulation::new(&["loop.models=40"], 1);
     let rated = run.rated();

@@ -312,8 +312,9 @@ fn weaker(ratings: &HashMap<u32, RatingRow>, best: Option<u32>, newest: u32) -> 
     let models = ratings.len() as f64;
     let (best, newest) = (ratings.get(&best?)?, ratings.get(&newest)?);
     // The error of `elo` is nearly all that of the gap to the zero of the scale, which both share and their difference
-    // does not have. Places of n models above their mean correlate by −1/(n − 1), where all are known alike.
-    let error = best.above_pool_error.hypot(newest.above_pool_error) * (models / (models - 1.0).max(1.0)).sqrt();
+    // does not have. Places of n models, each above the mean of the others, correlate by −1/(n − 1), where all are known
+    // alike, and each error has a part of the others in it.
+    let error = best.above_pool_error.hypot(newest.above_pool_error) * (1.0 - 1.0 / models).sqrt();
     let difference = best.elo - newest.elo;
     // The 99.9 % quantile of the normal distribution: the best of many is compared.
     (difference > 3.09 * error && difference > 0.0)
@@ -387,10 +388,10 @@ mod tests {
         assert_eq!(weaker(&of(2350.0, 22.0), Some(5), 6).unwrap(), "a-6 is 150 Elo below a-5");
         assert_eq!(weaker(&of(2400.0, 22.0), Some(5), 6), None);
         assert_eq!(weaker(&of(2350.0, 90.0), Some(5), 6), None);
-        // Of two models each is half of the difference from the mean.
+        // Of two models each has the error of their difference.
         let two = |elo: f64| HashMap::from([row(1, 2500.0, 30.0), row(2, elo, 30.0)]);
-        assert_eq!(weaker(&two(2350.0), Some(1), 2), None);
-        assert_eq!(weaker(&two(2300.0), Some(1), 2).unwrap(), "a-2 is 200 Elo below a-1");
+        assert_eq!(weaker(&two(2420.0), Some(1), 2), None);
+        assert_eq!(weaker(&two(2400.0), Some(1), 2).unwrap(), "a-2 is 100 Elo below a-1");
         assert_eq!(weaker(&HashMap::from([row(1, 2500.0, 0.0)]), Some(1), 1), None, "the only model");
     }
 }

@@ -63,7 +63,7 @@ pub(super) struct Rating {
     pub(super) player: String,
     /// Elo above the anchor.
     pub(super) elo: f64,
-    /// Half of the 95 % interval against the mean of the run's models.
+    /// Half of the 95 % interval against the mean of the run's other models.
     pub(super) margin: f64,
 }
 

@@ -54,7 +54,7 @@ pub fn tiles(facts: &Facts, strength: &Strength) -> Markup {
             }
             @if let Some(newest) = models.last() {
                 div {
-                    dt { "Elo of " (newest.rating.player) }
+                    dt { "Elo of " (newest.rating.player) "; ± against " (strength.against()) }
                     dd { (signed(newest.rating.elo)) " ± " (whole(strength.margin(&newest.rating))) }
                 }
                 @if let Some(first) = models.first().filter(|first| first.model != newest.model) {

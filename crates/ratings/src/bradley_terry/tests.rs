@@ -58,6 +58,31 @@ fn two_players_have_a_closed_form() {
     assert_eq!(ratings.rating(0), Estimate { elo: 0.0, error: 0.0 });
 }
 
+#[test]
+fn rating_above_others_has_the_error_of_that_difference() {
+    let results = results(&LEAGUE);
+    let ratings = fit(&results, &no_prior(&results));
+    let cases: [(&[usize], [&[usize]; 4]); 3] = [
+        (&[0, 1, 2], [&[1, 2], &[0, 2], &[0, 1], &[0, 1, 2]]),
+        (&[1, 3], [&[1, 3], &[3], &[1, 3], &[1]]),
+        (&[2], [&[1, 2, 3], &[0, 2, 3], &[0, 1, 3], &[0, 1, 2]]),
+    ];
+    for (players, others) in cases {
+        for ((player, above), others) in ratings.above(players).into_iter().enumerate().zip(others) {
+            let share = |other: usize| if others.contains(&other) { 1.0 / others.len() as f64 } else { 0.0 };
+            let expected = ratings.contrast(|other| f64::from(u8::from(other == player)) - share(other));
+            assert_close(above.elo, expected.elo, 1e-6);
+            assert_close(above.error, expected.error, 1e-6);
+        }
+    }
+}
+
+#[test]
+fn only_player_has_no_others() {
+    let ratings = fit(&PairResults::new(["a"]), &no_prior(&PairResults::new(["a"])));
+    assert_eq!(ratings.above(&[0]), [Estimate { elo: 0.0, error: 0.0 }]);
+}
+
 /// Draws in the same share of games that equal players would draw: ν and the difference separate.
 #[test]
 fn draws_have_a_closed_form() {
