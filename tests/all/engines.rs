@@ -49,6 +49,25 @@ fn file_without_an_engine_is_a_warning() {
     assert!(output.status.success() && said.contains("the file of --engines has no [[engine]] table"), "{said}");
 }
 
+/// A mistyped path of one engine does not stop the pairs of others.
+#[test]
+fn declared_engine_that_is_not_installed_is_a_warning_and_not_paired() {
+    let store = TestStore::new();
+    let run = store.run("tiny");
+    run.create(&Preset::Tiny.with(&["evaluate.games_per_pair=2"]).unwrap()).unwrap();
+    let engines = store.path().join("engines.toml");
+    let missing = "[[engine]]\nname = 'Missing'\ncommand = ['/no/such/program']\n";
+    fs::write(&engines, passing("Passes", ":") + missing).unwrap();
+    let mut evaluator = store.program("evaluator");
+    evaluator.args(["--run", "tiny", "--pair-uncertain", "--pairs", "2", "--engines"]);
+    let output = evaluator.arg(&engines).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    let warning = said.lines().find(|line| line.contains("engines are not installed here, and not paired"));
+    assert!(output.status.success() && warning.is_some_and(|line| line.contains("Missing")), "{said}");
+    let results = run.matches().all().unwrap();
+    assert!(results.len() == 4 && results.iter().all(|game| game.black != "Missing" && game.white != "Missing"));
+}
+
 /// The declarations in `configs/engines/gnugo.toml` work.
 #[test]
 fn gnugo_plays_whole_games_without_forfeit() {

@@ -1,8 +1,8 @@
 //! Matches: of a pair, of the pairs that are most informative, of all models.
 
 use clap::ValueEnum;
-use config::{ModelId, PlayerId, PlayerRef};
-use gtp::engines::Engine;
+use config::{EngineName, ModelId, PlayerId, PlayerRef};
+use gtp::engines::{Engine, EngineSpecs};
 use ratings::pairing::Objective;
 use runtime::{Driver, Step, Stop, Waiting, drive, within};
 use store::{Backoff, Run};
@@ -123,6 +123,7 @@ impl MatchArgs {
     fn schedule(&self, arena: &Arena) -> Result<Box<dyn Schedule>, EvaluatorError> {
         let (rated, games) = (arena.rated(), self.games);
         Ok(if self.pair_uncertain {
+            warn_of_missing(arena.engines());
             Box::new(Uncertain::new(self.objective(), self.pairs.unwrap_or(1), self.wait))
         } else if self.schedule {
             Box::new(RunSchedule::new(self.wait))
@@ -168,6 +169,16 @@ pub(super) fn run(common: &CommonArgs, args: &MatchArgs, table: &TableArgs, stop
     drive(&mut matches, stop)?;
     let rated = matches.arena().rated();
     table.print(rated, rated.rate()?)
+}
+
+/// Warns of declared engines that are not paired: a path may be mistyped.
+fn warn_of_missing(engines: &EngineSpecs) {
+    let is_missing = |name: &&EngineName| !Engine::is_available(name, engines);
+    let missing: Vec<&str> =
+        engines.engine.iter().map(|engine| &engine.name).filter(is_missing).map(EngineName::as_str).collect();
+    if !missing.is_empty() {
+        tracing::warn!(engines = missing.join(", "), "engines are not installed here, and not paired");
+    }
 }
 
 /// Waits until a run exists.

@@ -113,11 +113,11 @@ impl Engine {
         built_in.chain(declared.engine.iter().map(|engine| engine.name.clone())).collect()
     }
 
-    /// Whether an opponent may play on this machine: built in, declared, or one that needs no declaration and
-    /// is installed.
+    /// Whether an opponent may play on this machine: built in, or installed, and declared or one that needs no declaration.
     pub fn is_available(name: &EngineName, declared: &EngineSpecs) -> bool {
-        let is_shipped = |spec: &EngineSpec| spec.name == *name && is_installed(&spec.command[0]);
-        Engine::names(declared).contains(name) || EngineSpecs::gnugo().engine.iter().any(is_shipped)
+        let shipped = EngineSpecs::gnugo();
+        let spec = declared.engine.iter().chain(&shipped.engine).find(|spec| spec.name == *name);
+        Baseline::named(name).is_some() || spec.is_some_and(|spec| is_installed(&spec.command[0]))
     }
 
     /// Its name.
@@ -197,11 +197,17 @@ mod tests {
     }
 
     #[test]
-    fn engines_are_available_that_are_built_in_or_declared() {
-        let declared = EngineSpecs::from_toml("[[engine]]\nname = 'Fish'\ncommand = ['fish']").expect("an engine");
+    fn engines_are_available_that_are_built_in_or_declared_and_installed() {
+        let program = std::env::current_exe().expect("it has a path");
+        let engine = |name: &str, program: &str| format!("[[engine]]\nname = '{name}'\ncommand = ['{program}']\n");
+        let declared = engine("Fish", "sh")
+            + &engine("Whale", program.to_str().expect("its path is UTF-8"))
+            + &engine("Eel", "no-such-program")
+            + &engine("GnuGo-10", "./no-such-program");
+        let declared = EngineSpecs::from_toml(&declared).expect("engines");
         let is_available = |name: &str| Engine::is_available(&name.parse().expect("a name"), &declared);
-        assert!(is_available("Captures") && is_available("Fish") && !is_available("Shark"));
-        assert!(is_installed("sh") && !is_installed("no-such-program"));
+        assert!(["Captures", "Fish", "Whale"].into_iter().all(is_available));
+        assert!(!["Shark", "Eel", "GnuGo-10"].into_iter().any(is_available));
     }
 
     /// Each game begins with an empty board and the commands that were declared.
