@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use config::PlayConfig;
 use go::{Color, Size};
+use gtp::engines::Engine;
 use mcts::Evaluator;
 use models::{Searcher, lost_at_stop};
 use play::{EvaluatorStats, ExternalPlayer, Finish, Instrumented, Match, MatchSpec, Void, game_seed};
@@ -92,7 +93,7 @@ impl MatchRunner<'_> {
     /// results. Results that were published stay.
     pub(crate) fn play(&self, stop: &Stop, watch: &mut dyn FnMut(MatchProgress)) -> Result<Played, EvaluatorError> {
         let stats = Arc::new(EvaluatorStats::default());
-        let threads = self.threads.clamp(1, self.games.len().max(1));
+        let threads = most_threads(self.threads, self.games.len(), self.engines().filter_map(Engine::processes).min());
         // Whether the store refuses results: games in progress would be lost, too.
         let failed = AtomicBool::new(false);
         let streak = VoidStreak::default();
@@ -103,7 +104,8 @@ impl MatchRunner<'_> {
                     let (sender, stats, failed, streak) = (sender.clone(), &stats, &failed, &streak);
                     // Which thread plays a game is fixed beforehand, so that it does not depend on timing.
                     let games = self.games.iter().copied().skip(thread).step_by(threads);
-                    scope.spawn(move || self.work(games.collect(), streak, &sender, stats, stop, failed))
+                    let slots = self.slots(threads);
+                    scope.spawn(move || self.work((games.collect(), slots), streak, &sender, stats, stop, failed))
                 })
                 .collect();
             drop(sender);
@@ -125,10 +127,10 @@ impl MatchRunner<'_> {
         EvaluatorError::Voids { first, second, games, reason }
     }
 
-    /// One thread: its own networks, its own games.
+    /// One thread: its own networks, its own games, of which so many are in progress at once.
     fn work(
         &self,
-        games: VecDeque<u64>,
+        (games, slots): (VecDeque<u64>, usize),
         streak: &VoidStreak,
         finished: &Sender<Result<Finish, Void>>,
         stats: &Arc<EvaluatorStats>,
@@ -145,7 +147,7 @@ impl MatchRunner<'_> {
         let played = play::run(
             &mut models.iter_mut().map(|model| model as &mut dyn Evaluator).collect::<Vec<_>>(),
             &mut Vec::new(),
-            self.slots(),
+            slots,
             &mut || {
                 let (index, attempt) = retries.borrow_mut().next()?;
                 let spec = MatchSpec::new(self.config, &first, &second, index).timed(self.times);
@@ -181,8 +183,13 @@ impl MatchRunner<'_> {
         engine.player(size, self.config.game.komi, seed)
     }
 
-    /// Games that one thread keeps going: enough for a batch of each player, and no more than programs can play at once.
-    fn slots(&self) -> usize {
+    /// The programs among the players.
+    fn engines(&self) -> impl Iterator<Item = &Engine> {
+        [self.first, self.second].into_iter().filter_map(Player::engine)
+    }
+
+    /// Games that each thread keeps going: enough for a batch of each player, and no more than programs can play at once.
+    fn slots(&self, threads: usize) -> usize {
         let players = [self.first, self.second];
         let leaves = players
             .iter()
@@ -190,7 +197,7 @@ impl MatchRunner<'_> {
             .map(|searcher| searcher.budget().leaves)
             .max()
             .unwrap_or(1);
-        let programs = players.iter().filter_map(|player| player.engine()?.games()).min();
+        let programs = self.engines().filter_map(|engine| engine.games(threads)).min();
         (2 * self.config.evaluate.batch / leaves).min(programs.unwrap_or(usize::MAX)).max(1)
     }
 
@@ -262,7 +269,23 @@ impl MatchRunner<'_> {
     }
 }
 
+/// Threads of those that are there, for so many games: no more than there are processes of a program at once.
+fn most_threads(threads: usize, games: usize, processes: Option<usize>) -> usize {
+    threads.min(games).min(processes.unwrap_or(usize::MAX)).max(1)
+}
+
 /// The first `wanted` numbers of a series that are not played yet, if that many games are not there already.
 pub(crate) fn missing(played: &BTreeSet<u64>, wanted: u64) -> Vec<u64> {
     (0..wanted).filter(|index| !played.contains(index)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn threads_are_no_more_than_games_and_processes() {
+        assert_eq!([most_threads(8, 100, None), most_threads(8, 3, None), most_threads(8, 0, None)], [8, 3, 1]);
+        assert_eq!([most_threads(64, 100, Some(16)), most_threads(4, 100, Some(16))], [16, 4]);
+    }
 }

@@ -1,6 +1,8 @@
 //! Programs and baselines, which play any number of games.
 
+use std::num::NonZeroUsize;
 use std::sync::{Arc, PoisonError};
+use std::thread;
 
 use config::EngineName;
 use exit_class::{Classified, ExitClass};
@@ -13,7 +15,7 @@ use super::player::{GameSetup, GtpPlayer, Idle};
 use super::process::is_installed;
 use super::{Client, ClientError, EngineSpec, EngineSpecs};
 
-/// Games that a program plays at once, each with a process of its own.
+/// Games of one thread that a program plays at once at most, each with a process of its own.
 const PROCESSES: usize = 4;
 
 /// An opponent, ready for any number of boards and threads.
@@ -125,12 +127,18 @@ impl Engine {
         &self.name
     }
 
-    /// How many games a thread should have it play at once; `None` when it does not matter.
-    pub fn games(&self) -> Option<usize> {
+    /// How many processes of it should run at once: one for each core that this process may use. With more, each has a
+    /// part of a core for its moves. `None` for a player that is built in.
+    pub fn processes(&self) -> Option<usize> {
         match self.kind {
             Kind::Baseline(_) => None,
-            Kind::Program { .. } => Some(PROCESSES),
+            Kind::Program { .. } => Some(thread::available_parallelism().map_or(1, NonZeroUsize::get)),
         }
+    }
+
+    /// How many games each of so many threads should have it play at once; `None` when it does not matter.
+    pub fn games(&self, threads: usize) -> Option<usize> {
+        Some((self.processes()? / threads.max(1)).clamp(1, PROCESSES))
     }
 
     /// Starts it, sees whether it works on such a board, and says who it is; `None` for a player that is built in.
@@ -208,6 +216,19 @@ mod tests {
         let is_available = |name: &str| Engine::is_available(&name.parse().expect("a name"), &declared);
         assert!(["Captures", "Fish", "Whale"].into_iter().all(is_available));
         assert!(!["Shark", "Eel", "GnuGo-10"].into_iter().any(is_available));
+    }
+
+    #[test]
+    fn games_of_all_threads_have_a_core_each() {
+        let find = |name: &str| Engine::find(&name.parse().expect("a name"), &EngineSpecs::default());
+        assert_eq!(find("Captures").expect("it is built in").games(1), None);
+        let engine = find("GnuGo-10").expect("it is shipped");
+        let cores = engine.processes().expect("a program has processes");
+        for threads in 1..=cores {
+            let games = engine.games(threads).expect("a program has processes");
+            assert!((1..=PROCESSES).contains(&games) && threads * games <= cores, "{threads} threads: {games}");
+        }
+        assert_eq!(engine.games(cores + 1), Some(1));
     }
 
     /// Each game begins with an empty board and the commands that were declared.
