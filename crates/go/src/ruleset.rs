@@ -72,6 +72,10 @@ impl Ruleset {
     /// The rules of this crate.
     pub const OURS: &str = "area scoring, positional superko, suicide illegal";
 
+    /// The same in the words of KataGo. Passes are not friendly: dead stones outside of pass-alive regions are captured.
+    pub const KATAGO: &str = "{\"friendlyPassOk\":false,\"hasButton\":false,\"ko\":\"POSITIONAL\",\"scoring\":\"AREA\",\
+                              \"suicide\":false,\"tax\":\"NONE\",\"whiteHandicapBonus\":\"0\"}";
+
     /// What ours do not give White.
     pub const NO_BONUS: &str = "White gets no points for the handicap stones beside komi";
 

@@ -11,7 +11,7 @@ use play::ExternalPlayer;
 use serde::{Deserialize, Serialize};
 
 use super::baselines::{Baseline, BaselinePlayer};
-use super::player::{GameSetup, GtpPlayer, Idle};
+use super::player::{GameSetup, GtpPlayer, Idle, set_rules};
 use super::process::is_installed;
 use super::{Client, ClientError, EngineSpec, EngineSpecs};
 
@@ -157,6 +157,7 @@ impl Engine {
         let (program, version) = (ask("name")?, ask("version")?);
         ask(&format!("boardsize {}", size.side()))?;
         ask("clear_board")?;
+        set_rules(&mut client, spec).map_err(fail)?;
         idle.lock().unwrap_or_else(PoisonError::into_inner).push(client);
         Ok(Some(Identity {
             program,
@@ -200,6 +201,21 @@ mod tests {
         done
     "#;
 
+    /// Plays B2 if it was sent the rules, else A1. Its response to them is inserted.
+    const WITH_RULES: &str = r#"
+        move=A1
+        respond() { printf '%s%s %s\n\n' "$1" "$id" "$2"; }
+        while read -r id command arguments; do
+            case $command in
+                protocol_version) respond = 2 ;;
+                known_command) respond = true ;;
+                kata-set-rules) case $arguments in *POSITIONAL*) RESPONSE ;; esac ;;
+                genmove) respond = $move ;;
+                *) respond = '' ;;
+            esac
+        done
+    "#;
+
     fn response(external: &mut dyn ExternalPlayer) -> Result<Response, ExternalPlayerError> {
         wait_for("a response", || external.answer())
     }
@@ -229,6 +245,29 @@ mod tests {
             assert!((1..=PROCESSES).contains(&games) && threads * games <= cores, "{threads} threads: {games}");
         }
         assert_eq!(engine.games(cores + 1), Some(1));
+    }
+
+    #[test]
+    fn rules_are_sent_to_programs_that_take_them() {
+        let size = Size::new(5).expect("a size");
+        for (to_rules, expected) in [("move=B2; respond = ''", "B2"), ("respond '?' 'unknown rules'", "A1")] {
+            let script = WITH_RULES.replace("RESPONSE", to_rules);
+            let declared = ["[[engine]]\nname = 'Script'\ncommand = ['sh', '-c', \'\'\'", &script, "\'\'\']"].concat();
+            let declared = EngineSpecs::from_toml(&declared).expect("an engine");
+            let engine = Engine::find(&"Script".parse().expect("a name"), &declared).expect("it is declared");
+            let Kind::Program { idle, .. } = &engine.kind else { panic!("a script is a program") };
+            // In one game the process is new, and in the other it was introduced.
+            for is_introduced in [false, true] {
+                idle.lock().expect("no thread panicked").clear();
+                if is_introduced {
+                    engine.identify(size).expect("it works");
+                }
+                let mut external = engine.player(size, 7.5, 1);
+                external.ask_move(&Game::new(size));
+                let mv = Move::from_gtp(size, expected).expect("a point");
+                assert_eq!(response(&mut *external), Ok(Response::Move(mv)));
+            }
+        }
     }
 
     /// Each game begins with an empty board and the commands that were declared.

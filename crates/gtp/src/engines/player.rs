@@ -4,7 +4,7 @@ use std::sync::mpsc::{self, Receiver, Sender, TryRecvError};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-use go::{Color, Game, Move, Size};
+use go::{Color, Game, Move, Ruleset, Size};
 use play::{ExternalPlayer, ExternalPlayerError, GameRng, Response, generator};
 use rand::RngExt;
 
@@ -116,8 +116,28 @@ fn acquire_process<'a>(spec: &'a EngineSpec, idle: &Idle, setup: GameSetup) -> R
     if let Some(board) = waiting.and_then(|client| Board::set_up(client, spec, setup).ok()) {
         return Ok(board);
     }
-    let client = Client::start(&spec.command).map_err(broken)?;
+    let mut client = Client::start(&spec.command).map_err(broken)?;
+    set_rules(&mut client, spec).map_err(broken)?;
     Board::set_up(client, spec, setup).map_err(broken)
+}
+
+/// Sends the rules to a program that takes them, once for all of its games; others have them in their arguments. One that
+/// refuses them plays on: an illegal move loses its game.
+pub(super) fn set_rules(client: &mut Client, spec: &EngineSpec) -> Result<(), ClientError> {
+    let takes_rules = match client.ask("known_command kata-set-rules", spec.start_time()) {
+        Err(ClientError::Refused { .. }) => false,
+        said => said?.trim() == "true",
+    };
+    if !takes_rules {
+        return Ok(());
+    }
+    match client.ask(&format!("kata-set-rules {}", Ruleset::KATAGO), spec.start_time()) {
+        Err(error @ ClientError::Refused { .. }) => {
+            tracing::warn!(engine = %spec.name, %error, "engine refuses the rules");
+            Ok(())
+        }
+        said => said.map(drop),
+    }
 }
 
 /// A program, and the moves that were sent to it.

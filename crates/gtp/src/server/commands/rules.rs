@@ -7,10 +7,6 @@ use go::{Ruleset, RulesetDifference, RulesetPart, handicap_stones};
 use super::arguments::{Answer, done, none, one};
 use crate::server::{Failure, Session};
 
-/// Our rules in the words of KataGo. Passes are not friendly: dead stones outside of pass-alive regions are captured.
-const OURS: &str = "{\"friendlyPassOk\":false,\"hasButton\":false,\"ko\":\"POSITIONAL\",\"scoring\":\"AREA\",\
-                    \"suicide\":false,\"tax\":\"NONE\",\"whiteHandicapBonus\":\"0\"}";
-
 /// What KataGo's rules consist of; `score` is another name of `scoring`.
 const PARTS: [&str; 8] =
     ["ko", "scoring", "score", "suicide", "tax", "hasButton", "whiteHandicapBonus", "friendlyPassOk"];
@@ -18,7 +14,7 @@ const PARTS: [&str; 8] =
 /// KataGo's: the rules as a JSON object.
 pub(super) fn kata_get_rules(_: &mut Session<'_>, arguments: &[&str]) -> Answer {
     none(arguments)?;
-    Ok(OURS.to_owned())
+    Ok(Ruleset::KATAGO.to_owned())
 }
 
 /// KataGo's: the rules of the game, by a name or as a JSON object. Those that mean ours are accepted.
@@ -72,8 +68,9 @@ pub(super) fn kgs_rules(_: &mut Session<'_>, arguments: &[&str]) -> Answer {
 
 #[cfg(test)]
 mod tests {
-    use super::OURS;
     use crate::server::tests::{First, check_with, setup, talk_with};
+
+    const OURS: &str = go::Ruleset::KATAGO;
 
     #[test]
     fn rules_that_mean_ours_are_accepted() {
