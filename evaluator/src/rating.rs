@@ -6,6 +6,7 @@ use config::{ModelId, PlayerId, PlayerRef, RunConfig, RunName};
 use models::{ModelError, Models};
 use ratings::pairing;
 use ratings::{PairResults, PlayerScore, Prior, RatingError, Ratings};
+use record::GameSummary;
 use store::Run;
 
 use crate::EvaluatorError;
@@ -206,13 +207,13 @@ impl RatedRun {
     /// not published: the stored ratings of a run are on one scale for ever.
     ///
     /// Runs are tied by players who have played in both, such as engines. On another size of board, the same engine is another
-    /// player.
+    /// player. Games that two runs of one seed have both played count once.
     ///
     /// # Errors
     /// A run does not exist or plays on another size of board, the store cannot be used, an anchor has not played, or the
     /// results cannot be rated.
     pub(crate) fn rate_with(&self, others: &[RunName], anchors: &[AnchorChoice]) -> Result<Table, EvaluatorError> {
-        let mut games = self.run.matches().all()?;
+        let mut runs = vec![(self.config.clone(), self.run.matches().all()?)];
         for name in others {
             let (run, config) = self.other(name)?;
             let keys = keys_of_play(&self.config, &config);
@@ -220,9 +221,14 @@ impl RatedRun {
                 let keys = keys.join(", ");
                 tracing::warn!(run = %name, keys, "plays differently: only engines are the same players in both runs");
             }
-            games.extend(run.matches().all()?);
+            let mut games = run.matches().all()?;
+            for (_, earlier) in runs.iter().filter(|(earlier, _)| has_same_games(earlier, &config)) {
+                let played: BTreeSet<_> = earlier.iter().map(series_and_number).collect();
+                games.retain(|game| !played.contains(&series_and_number(game)));
+            }
+            runs.push((config, games));
         }
-        let results = Pool::new(games).results([]);
+        let results = Pool::new(runs.into_iter().flat_map(|(_, games)| games)).results([]);
         let known = rate::anchors(&results, anchors).map_err(|source| self.without_anchor(source))?;
         let ratings = self.fit(&results, |prior| prior.anchored(&known))?;
         let names = anchors.iter().map(|anchor| format!("{} = {}", anchor.player, anchor.elo));
@@ -276,6 +282,19 @@ impl RatedRun {
 fn keys_of_play(one: &RunConfig, other: &RunConfig) -> Vec<String> {
     let decides = |key: &str| key == "evaluate.visits" || key.starts_with("game.") || key.starts_with("search.");
     one.differences(other).into_iter().map(|difference| difference.key).filter(|key| decides(key)).collect()
+}
+
+/// Whether two players play the same games in both runs. Ids of games differ with the digests of the configurations, and
+/// the games with the seed, the openings and the keys of play alone.
+fn has_same_games(one: &RunConfig, other: &RunConfig) -> bool {
+    one.seed == other.seed
+        && one.evaluate.opening_moves == other.evaluate.opening_moves
+        && keys_of_play(one, other).is_empty()
+}
+
+/// What the seed of a match game follows from, beside that of its run.
+fn series_and_number(game: &GameSummary) -> (&str, &str, u64) {
+    (&game.black, &game.white, game.index)
 }
 
 /// Of the models that are measured, those at distances 1, 2, 3, 5, 8, … before one; 0 is `random`. The others have no games.

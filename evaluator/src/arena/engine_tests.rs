@@ -318,6 +318,29 @@ fn runs_are_tied_by_those_who_have_played_in_both() {
     assert!(missing.to_string().starts_with("there is no run nowhere"), "{missing}");
 }
 
+/// Their ids differ, since they have the digests of the configurations in them.
+#[test]
+fn games_that_two_runs_have_both_played_count_once() {
+    let first = store();
+    let mut arena = arena(&first, "");
+    let pair = [player("Random"), player("Captures")];
+    play_match(&mut arena, pair.each_ref(), 8).expect("they can play");
+    let plain = ["search.visits=4", "evaluate.visits=4", "evaluate.games_per_pair=4"];
+    for (name, change, games) in
+        [("same", "train.l2=0.3", 8), ("seed", "seed=7", 16), ("openings", "evaluate.opening_moves=4", 16)]
+    {
+        let config = Preset::Tiny.with(&[&plain[..], &[change]].concat()).expect("the overrides are good");
+        let name: RunName = name.parse().expect("a name");
+        first.run(&name).create(&config).expect("the run is new");
+        let rated = RatedRun::open(Models::new(first.clone()), &name).expect("the run is there");
+        let mut other = Arena::open(rated, arena.resources.clone()).expect("a good name");
+        play_match(&mut other, pair.each_ref(), 8).expect("they can play");
+        let table = arena.rated.rate_with(&[name], &[]).expect("the results can be rated");
+        let row = table.rows().iter().find(|row| row.player == "Captures").expect("it has played");
+        assert_eq!(row.games, games, "{change}");
+    }
+}
+
 #[test]
 fn runs_on_different_boards_are_not_tied() {
     let store = store();
