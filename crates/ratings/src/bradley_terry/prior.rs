@@ -103,8 +103,8 @@ impl Prior {
     }
 
     /// For the models of runs: a random walk from each model to the next of its run, `step` Elo for each number
-    /// between them. Built-in models, other programs and the first model of a run may be anywhere around the player
-    /// whose rating is 0: `random` where it takes part, else the oldest.
+    /// between them. Built-in models, other programs, models with other settings and the first model of a run may be
+    /// anywhere around the player whose rating is 0: `random` where it takes part, else the oldest.
     ///
     /// A prior that pulls every player to the middle would bend a long strength curve; this one does not, and half of
     /// the error of a young run goes away with it.
