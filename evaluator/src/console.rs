@@ -45,7 +45,7 @@ impl Reporter<Event> for Console {
             }
             Event::PairPlayed => metrics::PAIRS.add(1),
             Event::Ended { players: [first, second], score: PlayerScore { games, points } } => {
-                let noted = self.current.as_ref().map_or_else(MatchProgress::default, |current| current.noted);
+                let noted = self.current.as_ref().map(|current| current.noted).unwrap_or_default();
                 self.finish();
                 tracing::info!(%first, %second, games, points, "match score");
                 let MatchProgress { void, missing, .. } = noted;

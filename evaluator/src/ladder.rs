@@ -19,7 +19,7 @@ pub(crate) struct Ladder {
     ratings: Ratings,
     /// By player: the number of a model that takes part.
     ages: Vec<Option<u32>>,
-    /// All models of the run, those that play no more matches, too: the table of the run has intervals against their mean.
+    /// All models of the run, those that play no more matches, too: intervals of the table are against them.
     rated: Vec<usize>,
 }
 

@@ -79,7 +79,10 @@ impl<'a> Retries<'a> {
     }
 
     pub(crate) fn finished(&mut self, game: &Result<Finish, Void>) {
-        let Err(void) = game else { return self.streak.finished() };
+        let Err(void) = game else {
+            self.streak.finished();
+            return;
+        };
         let failed = self.failed.entry(void.index).or_default();
         self.streak.void(*failed, &void.reason);
         *failed += 1;
