@@ -93,7 +93,7 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
             stop.requested()
         })
     };
-    let deleted = match runtime::leased(&run, lease, stop, &delete) {
+    let deleted = match runtime::leased(&run, lease, stop, delete) {
         // A full store has no space for a lease.
         Err(error) if error.is_refused() && !began.get() => {
             tracing::warn!(%error, "pruning without a lease");

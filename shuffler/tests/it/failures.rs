@@ -171,7 +171,7 @@ fn following_makes_shards_as_models_appear() {
     play(&run, 0, 0, 40);
     play(&run, 1, 0, 20);
     let stop = Stop::never();
-    let pause = std::time::Duration::from_millis(20);
+    let pause = Duration::from_millis(20);
     std::thread::scope(|scope| {
         let shuffler = scope.spawn(|| follow(&run, &stop));
         let wait_for = |generation| {

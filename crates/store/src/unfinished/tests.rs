@@ -118,7 +118,7 @@ fn hand_off_is_later_than_all_before_by_any_clock() {
     let store = store();
     let first = store.hand_off(1, "a", &games("a", 0..1)).unwrap();
     let at = RunFolder { store: store.at.store.with_clock(|| 5), ..store.at.clone() };
-    let behind = UnfinishedGames::new(at, store.games.clone());
+    let behind = UnfinishedGames::new(at, store.games);
     let [second, third] = [0, 1].map(|index| behind.hand_off(1, "a", &games("a", index..index + 1)).unwrap());
     assert!(first < second && second < third, "{first} {second} {third}");
     assert_eq!(behind.hand_off(1, "b", &games("b", 0..1)).unwrap().stem.time(), 5, "another worker");
