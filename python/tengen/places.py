@@ -6,8 +6,7 @@ import os
 import tomllib
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
-from urllib.request import url2pathname
+from urllib.parse import unquote, urlsplit
 
 from pyarrow import fs
 
@@ -42,7 +41,9 @@ def _folder_of(url: str) -> str:
     parts = urlsplit(url)
     if parts.netloc not in ("", "localhost"):
         raise TengenError(f"{url}: it names no local folder; use file:///FOLDER")
-    return url2pathname(parts.path)
+    path = unquote(parts.path)
+    # file:///C:/runs is C:/runs on Windows.
+    return path[1:] if os.name == "nt" and path[2:3] == ":" else path
 
 
 def _s3_options() -> dict[str, Any]:

@@ -170,13 +170,13 @@ class Run:
 
 
 def _table(rows: list[dict[str, Any]], known: pyarrow.Schema, folder: str) -> pyarrow.Table:
-    """The rows of files of a folder: the columns that are known, of their types, and those that other rows have."""
+    """The rows of the files of a folder: the known columns with their types, then all other keys of the rows."""
     types = dict(zip(known.names, known.types))
     columns: dict[str, pyarrow.Array] = {}
     for name in dict.fromkeys([*types, *(key for row in rows for key in row)]):
         try:
             columns[name] = pyarrow.array([row.get(name) for row in rows], types.get(name))
-        except pyarrow.ArrowException as error:
+        except (pyarrow.ArrowException, OverflowError) as error:
             raise TengenError(f"{folder} is damaged: {name} has a value of another type: {error}") from error
     return pyarrow.table(columns)
 

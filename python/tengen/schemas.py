@@ -1,4 +1,4 @@
-"""The columns of tables, so that those of a young run, which have no rows, have them as well."""
+"""Columns of each table, for runs without rows."""
 
 from __future__ import annotations
 
@@ -98,40 +98,15 @@ FILES = {
     ),
 }
 
+_NUMBERS = """
+    policy value ownership score opponent_policy l2 total accuracy top_three target_entropy output_entropy
+    mean_value value_confidence value_error constant_error learning_rate gradient_norm examples_per_second
+    data_wait_share examples reuse samples_per_position symmetry_spread largest_update_ratio constant_value
+    calibration_error
+"""
 # The training log, without the bins of the calibration: lists of another length in each set.
 LOSSES = _schema(
-    time=_DOUBLE,
-    generation=_INT64,
-    step=_INT64,
-    set=_TEXT,
-    policy=_DOUBLE,
-    value=_DOUBLE,
-    ownership=_DOUBLE,
-    score=_DOUBLE,
-    opponent_policy=_DOUBLE,
-    l2=_DOUBLE,
-    total=_DOUBLE,
-    accuracy=_DOUBLE,
-    top_three=_DOUBLE,
-    target_entropy=_DOUBLE,
-    output_entropy=_DOUBLE,
-    mean_value=_DOUBLE,
-    value_confidence=_DOUBLE,
-    value_error=_DOUBLE,
-    constant_error=_DOUBLE,
-    learning_rate=_DOUBLE,
-    gradient_norm=_DOUBLE,
-    examples_per_second=_DOUBLE,
-    data_wait_share=_DOUBLE,
-    examples=_DOUBLE,
-    reuse=_DOUBLE,
-    samples_per_position=_DOUBLE,
-    symmetry_spread=_DOUBLE,
-    largest_update_ratio=_DOUBLE,
-    constant_value=_DOUBLE,
-    calibration_error=_DOUBLE,
-    alarm=_TEXT,
-    text=_TEXT,
+    time=_DOUBLE, generation=_INT64, step=_INT64, set=_TEXT, **dict.fromkeys(_NUMBERS.split(), _DOUBLE), alarm=_TEXT, text=_TEXT
 )
 
 THRESHOLDS = _schema(

@@ -21,8 +21,8 @@ from tengen.errors import GoneError, TengenError
 
 # The versions that this package knows, by the folder of a table.
 VERSIONS = {"games": "games/6", "matches": "games/6", "examples": "examples/5", "holdout": "examples/5", "ratings": "ratings/1"}
-# What a row is about, by the folder of a table: a game, or a position.
-_KEYS = {"games": ["id"], "matches": ["id"], "examples": ["game", "turn"], "holdout": ["game", "turn"]}
+# The column that names the game, by the folder of a table.
+_KEYS = {"games": "id", "matches": "id", "examples": "game", "holdout": "game"}
 _ARCHIVE = "archive"
 _ATTEMPTS = 5  # compactions, prunes and repairs that may come between a list and what it names
 
@@ -143,33 +143,21 @@ def each_once(kind: str, read: Sequence[pyarrow.Table], columns: Sequence[str] |
     return table if columns is None else table.select(list(columns))
 
 
-def _first(table: pyarrow.Table, files: list[int], key: list[str]) -> pyarrow.Table:
-    """The first row of each key among those of the first file that has the game; `files` are the rows of each file."""
-    compute = pyarrow.compute
+def _first(table: pyarrow.Table, files: list[int], key: str) -> pyarrow.Table:
+    """The rows of each game in the first file that has it; `files` are the numbers of rows of each file."""
     # Numbers instead of ids, from 0 in their order of appearance.
-    games = [chunk.indices for chunk in table[key[0]].dictionary_encode().chunks]
+    games = [chunk.indices for chunk in table[key].dictionary_encode().chunks]
+    numbers = [pyarrow.repeat(pyarrow.scalar(number), rows) for number, rows in enumerate(files)]
     of_rows = pyarrow.table(
-        {
-            "game": pyarrow.chunked_array(games, pyarrow.int32()),
-            "file": pyarrow.chunked_array(
-                [pyarrow.repeat(pyarrow.scalar(number), rows) for number, rows in enumerate(files)], pyarrow.int64()
-            ),
-            "row": compute.indices_nonzero(pyarrow.repeat(True, table.num_rows)),
-        }
+        {"game": pyarrow.chunked_array(games, pyarrow.int32()), "file": pyarrow.chunked_array(numbers, pyarrow.int64())}
     )
-    if len(key) > 1:
-        of_rows = of_rows.append_column("turn", table[key[1]])
     firsts = of_rows.group_by("game").aggregate([("file", "min")]).sort_by("game")["file_min"].combine_chunks()
-    known = of_rows.filter(compute.equal(of_rows["file"], firsts.take(of_rows["game"].combine_chunks())))
-    kept = known.group_by(["game", "turn"][: len(key)]).aggregate([("row", "min")])["row_min"]
-    if len(kept) == table.num_rows:
-        return table
-    return table.filter(compute.is_in(of_rows["row"], value_set=kept.combine_chunks()))
+    return table.filter(pyarrow.compute.equal(of_rows["file"], firsts.take(of_rows["game"].combine_chunks())))
 
 
 def _with_key(kind: str, columns: Sequence[str] | None) -> list[str] | None:
-    """The columns, and those that show which rows are about the same."""
-    return None if columns is None else list(dict.fromkeys([*columns, *_KEYS[kind]]))
+    """The wanted columns and the key."""
+    return None if columns is None else list(dict.fromkeys([*columns, _KEYS[kind]]))
 
 
 def _age(file: str) -> tuple[str, str, str]:

