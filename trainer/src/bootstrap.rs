@@ -57,8 +57,6 @@ pub struct Bootstrap<'a> {
     journal: Journal,
     /// Losses since the last line of the journal.
     batches: Vec<(f64, Losses)>,
-    /// The learning rate of the first of them.
-    rate: f32,
     /// The step of the last evaluation.
     measured: Option<u64>,
     reporter: Box<dyn Reporter<TrainerEvent> + 'a>,
@@ -100,7 +98,6 @@ impl<'a> Bootstrap<'a> {
             saved: now,
             journal: Journal::new(1),
             batches: Vec::new(),
-            rate: 0.0,
             measured: None,
             reporter: Box::new(reporter),
         })
@@ -121,9 +118,6 @@ impl<'a> Bootstrap<'a> {
         let rate = self.trainer.rate();
         let batch = self.order.batch(self.trainer.steps(), self.config.train.batch)?;
         let losses = self.trainer.step(&batch).map_err(failed)?;
-        if self.batches.is_empty() {
-            self.rate = rate;
-        }
         self.batches.push((Example::total_weight(&batch), losses));
         let (step, steps) = (self.trainer.steps(), self.options.steps);
         self.reporter.report(TrainerEvent::Step { generation: 1, done: step, steps, step, rate, losses });
@@ -156,8 +150,10 @@ impl<'a> Bootstrap<'a> {
     /// Logs the losses of the batches since the last line.
     fn line(&mut self) {
         if let Some(losses) = Losses::mean(&self.config.train, &self.batches) {
-            let others = [("learning_rate", self.rate), ("gradient_norm", self.trainer.gradient_norm())];
-            self.journal.put(self.trainer.steps(), Set::Train, &losses, &others);
+            let step = self.trainer.steps();
+            let rate = net::learning_rate(&self.config.train, step - self.batches.len() as u64);
+            let others = [("learning_rate", rate), ("gradient_norm", self.trainer.gradient_norm())];
+            self.journal.put(step, Set::Train, &losses, &others);
         }
         self.batches.clear();
     }

@@ -125,7 +125,7 @@ impl HealthChecks<'_> {
     }
 }
 
-/// The largest update of a tensor in the last step, by its norm.
+/// The largest ratio of the norm of an update to that of its tensor, in the last step, among [`compared`] tensors.
 pub(crate) fn largest_update(train: &Train, diagnostics: &[TensorDiagnostics]) -> f32 {
     compared(train, diagnostics).map(|vital| vital.update_ratio).fold(0.0, f32::max)
 }

@@ -46,7 +46,8 @@ pub struct GameRecord {
     /// First turn whose root value for the mover was below the threshold in force, in calibration games too. In a resigned
     /// game it is the number of moves: the search of that turn is not recorded.
     pub would_resign_turn: Option<u16>,
-    /// Worst root value the winner saw on its own turns, for the winner; `None` for a draw.
+    /// Worst root value the winner saw on its own turns, for the winner; `None` for draws, for human games
+    /// and without a search of the winner.
     pub winner_min_value: Option<f32>,
     /// Mean over its searches of the mean depth of their leaves, in moves from the root; `None` without searches.
     pub mean_depth: Option<f32>,

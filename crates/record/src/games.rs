@@ -105,13 +105,13 @@ fn header_columns(games: &[GameRecord]) -> Vec<Column> {
         optional_numbers::<UInt16Type>(
             "would_resign_turn",
             "first turn, from 0, with a root value for the player to move below the threshold, also in calibration \
-             games. In resigned games it is the number of moves: the lists lack that search",
+             games. In resigned games of self-play it is the number of moves: the lists lack that search",
             rows().map(|g| g.would_resign_turn),
         ),
         optional_numbers::<Float32Type>(
             "winner_min_value",
-            "worst root value, -1 to 1, of the winner on its own turns, for the winner; none for a draw and for \
-             human games",
+            "worst root value, -1 to 1, of the winner on its own turns, for the winner; none for draws, for human games \
+             and without a search of the winner",
             rows().map(|g| g.winner_min_value),
         ),
         optional_numbers::<Float32Type>(
