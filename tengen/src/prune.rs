@@ -13,17 +13,16 @@ use std::cell::Cell;
 use std::str::FromStr;
 use std::time::Duration;
 
-use anyhow::Context;
 use config::{Keep, Retention, RunName};
 use runtime::{Classify, Notes, Progress, Stop, format};
-use store::{LeaseName, Store};
+use store::{DeletedFiles, LeaseName, Run, Store, StoreError};
 
 use plan::Plan;
 
+/// The stage and the name of the lease.
+const PRUNE: &str = "prune";
 /// By how much this machine's clock may differ from the store's where a policy has ages, in milliseconds.
 const SKEW: u64 = 24 * 3600 * 1000;
-/// The remedy where an age cannot be measured.
-const OTHERWISE: &str = "cannot delete by age; give other amounts with --keep, such as games=200000 or games=all";
 
 /// Arguments of `tengen prune`.
 #[derive(clap::Args, Debug)]
@@ -71,33 +70,35 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let run = Store::open_existing(store)?.run(&args.run);
     let config = runtime::run_config(&run)?;
     let retention = policy(config.retention, &args.keep).misconfigured()?;
-    let now = runtime::unix_millis() as i64;
-    let plan = Plan::make(&run, &config, retention, now)?;
     let mut notes = Notes::default();
-    notes.print(&plan);
     if !args.delete {
+        let plan = Plan::make(&run, &config, retention, runtime::unix_millis() as i64)?;
+        notes.print(&plan);
         notes.print(if plan.is_empty() { "nothing to delete" } else { "nothing is deleted yet; --delete deletes it" });
         return notes.finish();
     }
-    check_clock(run.store(), &kept_by_age(retention)).context(OTHERWISE)?;
-    // Two at once would do no harm, and count files twice.
-    let lease = LeaseName { stage: "prune", name: "prune".to_owned(), remedy: "wait until it has finished" };
     let began = Cell::new(false);
-    let delete = || {
+    let mut prune = |ahead: Option<i64>| -> anyhow::Result<DeletedFiles> {
         began.set(true);
+        let retention = measured(retention, ahead).misconfigured()?;
+        let plan = Plan::make(&run, &config, retention, runtime::unix_millis() as i64)?;
+        notes.print(&plan);
         // How many files there are of the games is not known before they are listed.
         let progress = Progress::new("deleted files", None);
-        plan.delete(&run, &|done| {
+        let pause = |done: DeletedFiles| {
             progress.set(done.files as u64);
             progress.note(format::bytes(done.bytes));
             stop.requested()
-        })
+        };
+        Ok(plan.delete(&run, &pause)?)
     };
-    let deleted = match runtime::leased(&run, lease, stop, delete) {
+    // Two at once would do no harm, and count files twice.
+    let lease = LeaseName { stage: PRUNE, name: PRUNE.to_owned(), remedy: "wait until it has finished" };
+    let deleted = match runtime::leased(&run, lease, stop, || prune(clock_ahead(&run)?)) {
         // A full store has no space for a lease.
-        Err(error) if error.is_refused() && !began.get() => {
+        Err(error) if error.downcast_ref::<StoreError>().is_some_and(StoreError::is_refused) && !began.get() => {
             tracing::warn!(%error, "pruning without a lease");
-            Some(delete()?)
+            Some(prune(None)?)
         }
         deleted => deleted?,
     };
@@ -121,29 +122,41 @@ fn policy(mut retention: Retention, keep: &[KeepKind]) -> anyhow::Result<Retenti
     Ok(retention)
 }
 
-/// The kinds of which a policy keeps what is younger than some age.
-fn kept_by_age(mut retention: Retention) -> Vec<&'static str> {
-    let kinds = retention.kinds().into_iter();
-    kinds.filter(|(_, keep)| matches!(**keep, Keep::Seconds(_))).map(|(kind, _)| kind).collect()
+/// By how much the clock of this machine is ahead of the store's, in milliseconds, from the lease that was just acquired; `None`
+/// where it is not listed.
+fn clock_ahead(run: &Run) -> Result<Option<i64>, StoreError> {
+    let leases = run.leases().observe()?;
+    let own = leases.iter().find(|lease| lease.stage == PRUNE);
+    Ok(own.map(|lease| runtime::unix_millis() as i64 - lease.since))
 }
 
-/// Checks that ages by this machine's clock are right, if there are any: a clock that is a month ahead makes all games a month
-/// older.
-fn check_clock(store: &Store, by_age: &[&str]) -> anyhow::Result<()> {
-    if by_age.is_empty() {
-        return Ok(());
+/// The policy, if its ages can be measured by this machine's clock: with one that is a month ahead, all games are a month older.
+/// Where the store's clock is not known, all of the kinds with ages is kept.
+fn measured(mut retention: Retention, ahead: Option<i64>) -> anyhow::Result<Retention> {
+    let mut by_age = Vec::new();
+    for (kind, keep) in retention.kinds() {
+        if matches!(*keep, Keep::Seconds(_)) {
+            by_age.push(kind);
+            if ahead.is_none() {
+                *keep = Keep::All;
+            }
+        }
     }
-    check_skew(store.probe()?.clock_ahead, by_age).misconfigured()
-}
-
-fn check_skew(ahead: Option<i64>, by_age: &[&str]) -> anyhow::Result<()> {
     let kinds = by_age.join(", ");
-    let Some(ahead) = ahead else { anyhow::bail!("{kinds}: the clock of the store is not known") };
-    if ahead.unsigned_abs() > SKEW {
-        let (by, side) = (Duration::from_millis(ahead.unsigned_abs()), if ahead > 0 { "ahead of" } else { "behind" });
-        anyhow::bail!("{kinds}: the clock of this machine is {} {side} the store's: set it", format::duration(by));
+    match ahead {
+        _ if by_age.is_empty() => {}
+        None => tracing::warn!(kinds, "nothing is deleted by age: the clock of the store is not known"),
+        Some(ahead) if ahead.unsigned_abs() > SKEW => {
+            let by = format::duration(Duration::from_millis(ahead.unsigned_abs()));
+            let side = if ahead > 0 { "ahead of" } else { "behind" };
+            anyhow::bail!(
+                "{kinds}: cannot delete by age: the clock of this machine is {by} {side} the store's; correct the wrong \
+                 clock, or give numbers or sizes with --keep"
+            );
+        }
+        Some(_) => {}
     }
-    Ok(())
+    Ok(retention)
 }
 
 #[cfg(test)]
@@ -176,20 +189,22 @@ mod tests {
     }
 
     #[test]
-    fn ages_by_a_wrong_clock_are_refused() {
+    fn ages_are_measured_by_a_right_clock_only() {
         let ages =
             Retention { games: Keep::Seconds(3600), shards: Keep::Count(1), sgf: Keep::Seconds(0), ..Retention::ALL };
-        assert_eq!(kept_by_age(ages), ["games", "sgf"]);
-        assert!(kept_by_age(Retention::ALL).is_empty());
+        let others = Retention { games: Keep::All, sgf: Keep::All, ..ages };
         let day = SKEW as i64;
-        [0, day, -day].into_iter().for_each(|ahead| check_skew(Some(ahead), &["games"]).unwrap());
-        let said = |ahead| check_skew(ahead, &["games", "sgf"]).unwrap_err().to_string();
+        for ahead in [0, day, -day] {
+            assert_eq!(measured(ages, Some(ahead)).unwrap(), ages);
+        }
+        let said = |ahead| measured(ages, Some(ahead)).unwrap_err().to_string();
         assert_eq!(
-            said(Some(40 * day)),
-            "games, sgf: the clock of this machine is 40d 00h ahead of the store's: set it"
+            said(40 * day),
+            "games, sgf: cannot delete by age: the clock of this machine is 40d 00h ahead of the store's; correct the \
+             wrong clock, or give numbers or sizes with --keep"
         );
-        assert_eq!(said(Some(-2 * day)), "games, sgf: the clock of this machine is 2d 00h behind the store's: set it");
-        assert_eq!(said(None), "games, sgf: the clock of the store is not known");
-        check_clock(&Store::in_memory().unwrap(), &["games"]).unwrap();
+        assert!(said(-2 * day).contains("is 2d 00h behind the store's;"));
+        assert_eq!(measured(others, Some(40 * day)).unwrap(), others);
+        assert_eq!(measured(ages, None).unwrap(), others);
     }
 }

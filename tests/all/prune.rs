@@ -202,7 +202,7 @@ fn prune_without_delete_deletes_nothing() {
 #[test]
 fn prune_of_a_full_bucket_deletes_what_needs_no_mark() {
     let store = TestStore::on_server();
-    advance(&store, &SMALL);
+    advance(&store, &[&SMALL[..], &["retention.sgf=0h"]].concat());
     let server = store.server().unwrap();
     let damaged = server.objects().join("tiny/quarantine/games/000000/w-0000000000001.parquet");
     fs::create_dir_all(damaged.parent().unwrap()).unwrap();
@@ -210,14 +210,15 @@ fn prune_of_a_full_bucket_deletes_what_needs_no_mark() {
     server.refuse(Some(Refusal::Full));
     let said = prune(&store, &["--keep", "quarantine=0", "--keep", "shards=0", "--delete"]);
     assert!(said.contains("files in quarantine: delete 1, 4 B;") && said.contains("\ndeleted 2 files, "), "{said}");
+    assert!(said.contains("files of SGF: delete 0, "), "the clock of the store is that of the lease: {said}");
     assert!(!damaged.exists());
-    // The clock of the store is that of a file which is written.
-    let mut by_age = store.program("tengen");
-    let (code, said) = fail(by_age.args(["prune", "--run", "tiny", "--keep", "sgf=0h", "--delete"]));
-    assert!(code == 5 && said.contains("cannot delete by age") && said.contains("the store is full"), "{said}");
+    let sgf = files_below(&server.objects().join("tiny/sgf"));
+    let said = prune(&store, &["--keep", "sgf=1", "--delete"]);
+    assert!(said.contains("\ndeleted 3 files, "), "{said}");
+    assert_eq!((sgf.len(), sgf.iter().filter(|file| file.exists()).count()), (4, 1));
     server.refuse(None);
-    let said = prune(&store, &["--keep", "sgf=0h", "--delete"]);
-    assert!(said.contains("\ndeleted 4 files, "), "{said}");
+    let said = prune(&store, &["--delete"]);
+    assert!(said.contains("\ndeleted 1 files, "), "{said}");
     audit(&store);
 }
 
