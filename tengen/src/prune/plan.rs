@@ -129,7 +129,7 @@ impl Plan {
     /// A store that cannot be used.
     pub(super) fn delete(&self, run: &Run, pause: &dyn Fn(DeletedFiles) -> bool) -> Result<DeletedFiles, StoreError> {
         let mut work = Work { deleted: DeletedFiles::default(), pause };
-        // First what needs no mark: a full store has no space for one.
+        // A full store has no space for marks: what needs none is first, then SGF, which needs one for archives only.
         let quarantine: Vec<StoredFile> = self.quarantine.iter().map(|(file, _)| file.clone()).collect();
         if !work.pauses() {
             let done = run.pruning().prune_quarantine(&quarantine, &|done| work.pauses_after(done))?;
@@ -156,15 +156,15 @@ impl Plan {
             }
             work.add(DeletedFiles { files, bytes: item.bytes });
         }
-        if self.games.games_before > 0 && !work.pauses() {
-            let done = run.pruning().prune_games(&self.games, &|done| work.pauses_after(done))?;
-            work.add(done);
-        }
         let sgf: Vec<StoredFile> = self.sgf.iter().map(|((file, _), _)| file.clone()).collect();
         let archive = self.sgf.iter().filter_map(|((_, archive), _)| *archive).max();
         if !work.pauses() && !sgf.is_empty() {
             let first = archive.map_or(0, |number| number + 1);
             let done = run.pruning().prune_sgf(&sgf, first, &|done| work.pauses_after(done))?;
+            work.add(done);
+        }
+        if self.games.games_before > 0 && !work.pauses() {
+            let done = run.pruning().prune_games(&self.games, &|done| work.pauses_after(done))?;
             work.add(done);
         }
         for (number, item) in &self.weights {
@@ -244,7 +244,8 @@ mod tests {
     fn deletion_reports_each_file_and_pauses_between_them() {
         let folder = tempfile::tempdir().unwrap();
         let run = Store::open(&folder.path().to_string_lossy()).unwrap().run(&"r".parse().unwrap());
-        for path in ["sgf/000001/a.sgf", "sgf/000001/b.sgf", "quarantine/c.parquet", "quarantine/d.parquet"] {
+        let game = "games/000000/w-0000000000001.parquet";
+        for path in ["sgf/000001/a.sgf", "sgf/000001/b.sgf", "quarantine/c.parquet", "quarantine/d.parquet", game] {
             let at = folder.path().join("r").join(path);
             std::fs::create_dir_all(at.parent().unwrap()).unwrap();
             std::fs::write(at, [0; 10]).unwrap();
@@ -252,7 +253,7 @@ mod tests {
         let delete = |most: usize| {
             let plan = Plan {
                 rows: Vec::new(),
-                games: Pruned::default(),
+                games: Pruned { games_before: 1, ..Pruned::default() },
                 sgf: kinds::sgf(&run, &Pruned::default()).unwrap(),
                 weights: Vec::new(),
                 shards: Vec::new(),
@@ -272,8 +273,10 @@ mod tests {
             (reported, done.files)
         };
         assert_eq!(delete(1), (vec![(0, 0), (1, 10)], 1));
-        // One file of the quarantine and two of SGF are there.
-        assert_eq!(delete(9), (vec![(0, 0), (1, 10), (2, 20)], 3));
+        // One file of the quarantine and two of SGF are there, and games, whose mark a full store refuses.
+        assert_eq!(delete(3), (vec![(0, 0), (1, 10), (2, 20), (3, 30)], 3));
+        assert_eq!(run.pruning().newest().unwrap(), Pruned::default());
+        assert_eq!(delete(9), (vec![(0, 0)], 1));
         assert_eq!(delete(9), (vec![(0, 0)], 0));
     }
 
