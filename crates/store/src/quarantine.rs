@@ -59,11 +59,16 @@ impl Quarantine {
         };
         match self.at.store.read_table(path, None) {
             Err(StoreError::Damaged { .. }) => {}
-            // Another process has met it, too, and was quicker.
+            // Moved by another process meanwhile.
             Err(StoreError::NotFound { .. }) => return Ok(None),
             Err(error) => return Err(error),
-            // Either the first read met a fault that has passed, or this one fails alike: such records were published.
-            Ok(_) => return again().map(Some),
+            // Either the fault has passed, or invalid records were published and `again` fails, too.
+            Ok(_) => {
+                return match again() {
+                    Err(StoreError::NotFound { .. }) => Ok(None),
+                    read => read.map(Some),
+                };
+            }
         }
         match quarantine() {
             Ok(moved) => {
@@ -131,6 +136,8 @@ mod tests {
         store.publish_table(&path, &games::to_batch(&[game])).unwrap();
         assert_eq!(read(&quarantine, &path, || Ok(7)).unwrap(), Some(7), "its bytes are whole");
         assert!(matches!(read(&quarantine, &path, damaged), Err(StoreError::Damaged { .. })));
+        let gone = || Err(StoreError::NotFound { path: "w.parquet".to_owned() });
+        assert_eq!(read(&quarantine, &path, gone).unwrap(), None, "another process moves it meanwhile");
         store.delete(&path).unwrap();
         store.publish(&path, Bytes::from_static(b"PAR1")).unwrap();
         assert_eq!(read(&quarantine, &path, || Ok(7)).unwrap(), None);
