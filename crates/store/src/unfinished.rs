@@ -84,13 +84,13 @@ impl UnfinishedGames {
     /// A store that cannot be written, or a worker whose name cannot be that of a file.
     pub fn hand_off(&self, model: u32, worker: &str, games: &[GameRecord]) -> Result<FileRef, StoreError> {
         let table = unfinished::to_batch(games);
+        let before = self.files_of(model, worker)?;
+        let mut later = before.iter().map(|file| file.stem.time() + 1).max().unwrap_or(0);
         loop {
-            let before = self.files_of(model, worker)?;
-            let later = before.iter().map(|file| file.stem.time() + 1).max().unwrap_or(0);
             let file = FileRef { model, stem: Stem::new(worker, self.at.store.now().max(later))? };
             match self.at.store.publish_table(&self.file(&file, PARQUET), &table) {
-                // Another process was quicker in this millisecond.
-                Err(StoreError::AlreadyExists { .. }) => {}
+                // Another process was quicker in this millisecond, or a cache does not list its file yet.
+                Err(StoreError::AlreadyExists { .. }) => later = file.stem.time() + 1,
                 done => return done.map(|()| file),
             }
         }
