@@ -12,8 +12,8 @@
 //!   the error.
 //! - The holder ran elsewhere: the newcomer publishes the probe. When the probe disappears, the holder is alive, and has
 //!   [`DRAIN`] to exit: a pod starts while its predecessor drains. It may also have died after its response, so the newcomer
-//!   publishes the probe again, and only a second response counts. When the probe is still there after [`RESPONSE`], the
-//!   holder is dead, and the newcomer publishes the next number. One of several gets it.
+//!   publishes the probe again; a second response means that the name is in use, which is an error. When the probe is still
+//!   there after [`RESPONSE`], the holder is dead, and the newcomer publishes the next number. One of several gets it.
 //!
 //! A holder that was out of reach for so long, and comes back, finds the probe and the next number, and stops. The newcomer
 //! checks for the probe again after it has published its number, so that of the two one always sees the other.
@@ -186,7 +186,13 @@ impl Leases {
             }
             let number = highest + 1;
             match self.at.store.publish_toml(&lease_path(&folder, number), me) {
-                Err(StoreError::AlreadyExists { .. }) => continue,
+                Err(StoreError::AlreadyExists { .. }) => {
+                    // Another process was quicker. Where caches differ, its lease is not listed for a while.
+                    if wait(LOOK) {
+                        return Ok(None);
+                    }
+                    continue;
+                }
                 published => published?,
             }
             if let Some(held) = held {

@@ -260,7 +260,8 @@ fn probes_are_deleted_after_a_day() {
 fn lease_is_acquired_by_one_of_several() {
     let leases = leases();
     let taken: Vec<_> = thread::scope(|scope| {
-        let threads: Vec<_> = (0..8).map(|_| scope.spawn(|| acquire(&leases))).collect();
+        let acquire = || leases.acquire(worker("0"), &|_| false, || {});
+        let threads: Vec<_> = (0..8).map(|_| scope.spawn(acquire)).collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
     assert_eq!(taken.iter().filter(|taken| taken.is_ok()).count(), 1);

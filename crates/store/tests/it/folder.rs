@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
@@ -122,6 +123,35 @@ fn lease_that_is_listed_and_gone_is_waited_for() {
         let guard = move |access: Access| {
             if access == Access::Get {
                 drop(fs::remove_file(&gone));
+            }
+            true
+        };
+        let late = with_guard(run.store(), guard).run(run.name());
+        let lease = LeaseName { stage: "selfplay", name: "0".to_owned(), remedy: "--worker NAME" };
+        let waits = Cell::new(0);
+        let wait = |_: Duration| {
+            waits.set(waits.get() + 1);
+            stops
+        };
+        let acquired = late.leases().acquire(lease, &wait, || {}).unwrap();
+        assert_eq!((acquired.is_none(), waits.get()), (stops, 1));
+    }
+}
+
+/// As where another process was quicker, and its lease is not listed yet.
+#[test]
+fn lease_whose_number_is_taken_is_tried_again_after_a_wait() {
+    for stops in [false, true] {
+        let (folder, run) = in_folder();
+        let path = folder.path().join("r/leases/selfplay/0/000001.toml");
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let is_first = AtomicBool::new(true);
+        let guard = move |access: Access| {
+            match access {
+                Access::Put if is_first.swap(false, Ordering::Relaxed) => fs::write(&path, "").unwrap(),
+                // It is released before the two are compared.
+                Access::Get => drop(fs::remove_file(&path)),
+                _ => {}
             }
             true
         };
