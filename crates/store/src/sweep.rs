@@ -58,12 +58,21 @@ fn sweep_folder(folder: &Path, age: Duration, partial: fn(&str) -> bool) -> Resu
     sweep(folder, age, partial).map_err(|e| StoreError::of_file_system("sweep", folder, &e))
 }
 
+/// Sweeps a folder, as far as that is possible, and returns the first error.
 fn sweep(folder: &Path, age: Duration, partial: fn(&str) -> bool) -> io::Result<usize> {
     let entries = match fs::read_dir(folder) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(0),
         entries => entries?,
     };
-    entries.map(|entry| sweep_entry(&entry?, age, partial)).sum()
+    let (mut swept, mut failed) = (0, None);
+    for entry in entries {
+        match entry.and_then(|entry| sweep_entry(&entry, age, partial)) {
+            Ok(files) => swept += files,
+            // One that cannot be deleted keeps no other.
+            Err(error) => failed = failed.or(Some(error)),
+        }
+    }
+    failed.map_or(Ok(swept), Err)
 }
 
 /// Sweeps a folder, or deletes a file that was abandoned. A file that is gone since it was listed is no error: its writer has
@@ -98,6 +107,8 @@ fn is_older(entry: &fs::DirEntry, age: Duration) -> io::Result<bool> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use super::*;
 
     #[test]
@@ -111,5 +122,26 @@ mod tests {
         let swept = entries.iter().map(|entry| sweep_entry(entry, Duration::ZERO, is_staged).unwrap()).sum::<usize>();
         assert_eq!(swept, 1);
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    /// As one of another user.
+    #[test]
+    fn file_that_cannot_be_deleted_keeps_no_others() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str| folder.path().join(name).join("x.toml#1");
+        let names = ["a", "b", "c", "d", "e"];
+        for name in names {
+            fs::create_dir(folder.path().join(name)).unwrap();
+            fs::write(file(name), "").unwrap();
+        }
+        let denied = folder.path().join("a");
+        fs::set_permissions(&denied, fs::Permissions::from_mode(0o555)).unwrap();
+        let swept = sweep(folder.path(), Duration::ZERO, is_staged);
+        fs::set_permissions(&denied, fs::Permissions::from_mode(0o755)).unwrap();
+        if !file("a").exists() {
+            return testing::unsupported("a folder that its user may not write");
+        }
+        assert_eq!(swept.unwrap_err().kind(), io::ErrorKind::PermissionDenied);
+        assert_eq!(names.map(|name| file(name).exists()), [true, false, false, false, false]);
     }
 }
