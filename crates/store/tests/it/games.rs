@@ -80,6 +80,27 @@ fn same_games_may_be_published_again_and_no_others() {
     });
 }
 
+/// Where only the response was lost, the file is there. Another process may have the name, too.
+#[test]
+fn publication_is_repeated_under_its_name_unless_another_has_it() {
+    on_every_run(|run| {
+        let tried = file("w", 5);
+        let games = publish(run, &tried, 0, 4);
+        let repeat = |games: &[GameRecord]| {
+            let mut noted = Some(tried.clone());
+            let published = run.games().publish_noting(1, "w", games, &mut noted).unwrap();
+            assert_eq!(noted.as_ref(), Some(&published));
+            published
+        };
+        assert_eq!(repeat(&games), tried);
+        assert_eq!(run.games().files(1).unwrap(), std::slice::from_ref(&tried));
+        let others = some_games("w", 4, 8);
+        let second = repeat(&others);
+        assert_eq!(run.games().files(1).unwrap(), [tried, second.clone()]);
+        assert_eq!(run.games().read(&second).unwrap(), stored(&others));
+    });
+}
+
 #[test]
 fn publishing_by_the_clock_never_reuses_a_name() {
     on_every_run(|run| {
