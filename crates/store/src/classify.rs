@@ -16,6 +16,10 @@ const REFUSALS: [u16; 4] = [401, 403, 404, 507];
 /// The words of `object_store` before the status of a response and its body.
 const ANSWERED: &str = "Server returned non-2xx status code: ";
 
+/// The words of `object_store` before the key of an object that S3 does not delete, the message and the code. The response to the
+/// request has status 200.
+const NOT_DELETED: &str = "DeleteObjects request failed for key ";
+
 /// The words of `object_store` after the number of tries before the last one, if there were any.
 const REPEATED: &str = " retries, max_retries: ";
 
@@ -92,14 +96,23 @@ fn reason(error: &object_store::Error) -> String {
         };
         return format!("{system}{remedy}");
     }
-    let said = |tag: &str| Some(text.split_once(&format!("<{tag}>"))?.1.split_once(&format!("</{tag}>"))?.0.to_owned());
-    match said("Code") {
-        Some(code) => {
+    match code_and_message(&text) {
+        Some((code, message)) => {
             let advice = ADVICE.iter().find(|(known, _)| *known == code).map(|(_, advice)| format!("{advice} "));
-            format!("{}(the server says {code}: {})", advice.unwrap_or_default(), said("Message").unwrap_or_default())
+            format!("{}(the server says {code}: {message})", advice.unwrap_or_default())
         }
         None => text,
     }
+}
+
+/// The code and the message of a server's response.
+fn code_and_message(text: &str) -> Option<(&str, &str)> {
+    if let Some((_, deletion)) = text.split_once(NOT_DELETED) {
+        let (message, code) = deletion.split_once(": ")?.1.rsplit_once(" (code: ")?;
+        return Some((code.strip_suffix(')')?, message));
+    }
+    let of = |tag: &str| Some(text.split_once(&format!("<{tag}>"))?.1.split_once(&format!("</{tag}>"))?.0);
+    Some((of("Code")?, of("Message").unwrap_or_default()))
 }
 
 /// Whether it is known that the machine has no credentials to give: it responded so.
@@ -110,13 +123,12 @@ fn has_no_credentials(error: &object_store::Error) -> bool {
 
 /// Whether a server has refused for a reason that does not pass.
 pub(crate) fn is_refusal(error: &object_store::Error) -> bool {
-    status(error).is_some_and(|status| REFUSALS.contains(&status)) || refuses_deletion(&error.to_string())
+    status(error).is_some_and(|status| REFUSALS.contains(&status)) || has_code_of_refusal(error)
 }
 
-/// Whether S3 refuses to delete an object until the operator acts, in the words of `object_store`: the response to the request
-/// has status 200, and a code for each object.
-fn refuses_deletion(text: &str) -> bool {
-    NO_WRITES.iter().any(|code| text.contains(&format!("(code: {code})")))
+/// Whether a server's response has one of the codes with which it refuses a write until the operator acts.
+fn has_code_of_refusal(error: &object_store::Error) -> bool {
+    code_and_message(&error.to_string()).is_some_and(|(code, _)| NO_WRITES.contains(&code))
 }
 
 /// Whether a server has refused a request for the age of its signature, and `object_store` had sent it before. It signs a
@@ -137,10 +149,7 @@ fn refuses_writes(error: &object_store::Error) -> bool {
     if let Some(system) = system_error(error) {
         return is_write_refusal(system);
     }
-    let text = error.to_string();
-    status(error) == Some(507)
-        || refuses_deletion(&text)
-        || NO_WRITES.iter().any(|code| text.contains(&format!("<Code>{code}</Code>")))
+    status(error) == Some(507) || has_code_of_refusal(error)
 }
 
 /// The error of the operating system, if there is one.
@@ -170,6 +179,10 @@ mod tests {
              RequestTimeTooSkewed: The difference is too large.)"
         );
         assert_eq!(said("<Code>Other</Code><Message>m</Message>"), "(the server says Other: m)");
+        assert_eq!(
+            said("DeleteObjects request failed for key r/x: Access: Denied (code: AccessDenied)"),
+            "the credentials do not allow it (the server says AccessDenied: Access: Denied)"
+        );
         assert!(
             said("Error performing PUT http://169.254.169.254/latest/api/token in 2s")
                 .starts_with("there are no credentials")

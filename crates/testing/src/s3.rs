@@ -225,7 +225,7 @@ impl Desk {
             return Ok(response::no_such_bucket());
         }
         match self.state.refusal(request.method()) {
-            // Of the requests that are posted, this client sends those to delete objects only.
+            // Deletions are the only POST requests of this client.
             Some(Refusal::ReadOnly) if request.method() == Method::POST => {
                 let body = request.into_body().collect().await.map_err(io::Error::other)?.to_bytes();
                 return Ok(refusal::not_deleted(&String::from_utf8_lossy(&body)));

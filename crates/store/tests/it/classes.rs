@@ -97,7 +97,8 @@ fn refused_deletion_is_refused_at_once() {
     server.refuse(Some(Refusal::ReadOnly));
     server.asked();
     let error = run.claims().release(&claim).unwrap_err();
-    assert!(error.class() == ExitClass::StoreRefuses && error.to_string().contains("AccessDenied"), "{error}");
+    let said = ": the credentials do not allow it (the server says AccessDenied: Access Denied)";
+    assert!(error.class() == ExitClass::StoreRefuses && error.to_string().ends_with(said), "{error}");
     assert_eq!(server.asked().len(), 1, "it is not retried");
     server.refuse(None);
     run.claims().release(&claim).unwrap();
