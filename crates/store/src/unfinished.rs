@@ -6,11 +6,12 @@
 //! (`unfinished/by/<taker>-<time>.toml`), so that a killed taker finds it after a restart. One of the two is enough for that:
 //! the other may be damaged.
 //!
-//! A worker that is killed, or cannot publish, while it hands games off again may leave them in two files. The later one by
-//! name counts, which a hand-off makes later than all before.
+//! A worker that is killed, or cannot publish, while it hands games off again may leave them in two files. The file with the
+//! latest name counts; a hand-off chooses a name after all others of its series.
 //!
-//! So a handed-off game is in progress in one place at most, and it is played to its end unless a worker that acquired it is
-//! killed and never comes back.
+//! So a handed-off game is in progress in one place at most, unless a taker's list lacks the latest file, as that of a cache
+//! may: what is then played twice counts once. It is played to its end unless a worker that acquired it is killed and never
+//! comes back.
 
 use std::collections::BTreeSet;
 use std::sync::{Mutex, MutexGuard, PoisonError};
