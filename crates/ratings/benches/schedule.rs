@@ -166,7 +166,7 @@ fn models(results: &PairResults) -> Vec<usize> {
     (0..results.players().len()).filter(|&player| age(&results.players()[player]).is_some()).collect()
 }
 
-/// Of the models' ratings above the mean of the others, the mean and the largest margin; and that of the newest minus the oldest.
+/// Of the models' ratings, the mean and the largest margin; and that of the newest minus the oldest.
 fn margins(results: &PairResults) -> [f64; 3] {
     let (ratings, models) = (rate(results), models(results));
     let above = ratings.above(&models);
@@ -184,12 +184,11 @@ fn within(results: &PairResults, strength: &dyn Fn(u32) -> f64) -> f64 {
     let models = models(results);
     let truth: Vec<f64> =
         models.iter().map(|&model| strength(age(&results.players()[model]).expect("a model"))).collect();
-    let sum = truth.iter().sum::<f64>();
-    let of_others = |own: f64| (sum - own) / (truth.len() - 1) as f64;
+    let mean = truth.iter().sum::<f64>() / truth.len() as f64;
     let above = rate(results).above(&models);
     let holds = models
         .iter()
         .zip(&truth)
-        .filter(|&(&model, truth)| (above[model].elo - (truth - of_others(*truth))).abs() < above[model].margin());
+        .filter(|&(&model, truth)| (above[model].elo - (truth - mean)).abs() < above[model].margin());
     holds.count() as f64 / models.len() as f64
 }

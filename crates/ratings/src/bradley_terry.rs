@@ -126,9 +126,9 @@ impl Ratings {
         self.against_mean(&all, &all)
     }
 
-    /// All ratings, each above the mean of the others of these players, or of the others of the pool where these are fewer
-    /// than two. A mean that contains the player itself would move with it: of two players, the error would be half of that
-    /// of their difference. A player without others is 0, without an error.
+    /// All ratings above the mean of these players, or of the pool where these are fewer than two. The error of one of them is
+    /// that of the difference from the mean of the others: the mean of all contains the player itself and moves with it. Of
+    /// two players, the error would be half of that of their difference. A player without others is 0, without an error.
     pub fn above(&self, players: &[usize]) -> Vec<Estimate> {
         let all: Vec<usize> = (0..self.players.len()).collect();
         let mean: &[usize] = if players.len() < 2 { &all } else { players };
@@ -136,10 +136,7 @@ impl Ratings {
         if mean.len() > 1 {
             // θ − (the mean of the others) = n/(n − 1) · (θ − the mean of all n).
             let scale = mean.len() as f64 / (mean.len() - 1) as f64;
-            for &player in mean {
-                let Estimate { elo, error } = above[player];
-                above[player] = Estimate { elo: scale * elo, error: scale * error };
-            }
+            mean.iter().for_each(|&player| above[player].error *= scale);
         }
         above
     }

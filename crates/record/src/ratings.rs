@@ -23,9 +23,9 @@ pub struct RatingRow {
     pub elo: f64,
     /// Error of `elo`, in Elo.
     pub error: f64,
-    /// Elo above the mean of the run's other models, or of all other players where fewer than two models have played.
+    /// Elo above the mean of the run's models, or of all players where fewer than two models have played.
     pub above_pool: f64,
-    /// Error of `above_pool`, in Elo.
+    /// Error of the difference from the mean of the others, in Elo.
     pub above_pool_error: f64,
     /// Games played.
     pub games: u32,
@@ -34,8 +34,8 @@ pub struct RatingRow {
 }
 
 impl RatingRow {
-    /// Half of the 95 % interval of `above_pool`, in Elo: what more games make smaller. That of `elo` is nearly all the
-    /// gap to the anchor, often `random`, and hardly changes.
+    /// Half of the 95 % interval against the mean of the others, in Elo: what more games make smaller. That of `elo` is
+    /// nearly all the gap to the anchor, often `random`, and hardly changes.
     pub fn margin(&self) -> f64 {
         margin(self.above_pool_error)
     }
@@ -55,12 +55,12 @@ pub fn to_batch(rows: &[RatingRow]) -> RecordBatch {
         numbers::<Float64Type>("error", "one standard error of elo, in Elo", rows().map(|r| r.error)),
         numbers::<Float64Type>(
             "above_pool",
-            "Elo above the mean of the run's other models, or of all other players where fewer than two models have played",
+            "Elo above the mean of the run's models, or of all players where fewer than two models have played",
             rows().map(|r| r.above_pool),
         ),
         numbers::<Float64Type>(
             "above_pool_error",
-            "one standard error of above_pool, in Elo",
+            "one standard error of the difference from the mean of the others, in Elo",
             rows().map(|r| r.above_pool_error),
         ),
         numbers::<UInt32Type>("games", "games played", rows().map(|r| r.games)),

@@ -59,7 +59,7 @@ fn two_players_have_a_closed_form() {
 }
 
 #[test]
-fn rating_above_others_has_the_error_of_that_difference() {
+fn rating_above_a_mean_has_the_error_against_the_others() {
     let results = results(&LEAGUE);
     let ratings = fit(&results, &no_prior(&results));
     let cases: [(&[usize], [&[usize]; 4]); 3] = [
@@ -67,12 +67,16 @@ fn rating_above_others_has_the_error_of_that_difference() {
         (&[1, 3], [&[1, 3], &[3], &[1, 3], &[1]]),
         (&[2], [&[1, 2, 3], &[0, 2, 3], &[0, 1, 3], &[0, 1, 2]]),
     ];
+    let against = |player: usize, others: &[usize]| {
+        let share = |other: usize| if others.contains(&other) { 1.0 / others.len() as f64 } else { 0.0 };
+        ratings.contrast(|other| f64::from(u8::from(other == player)) - share(other))
+    };
     for (players, others) in cases {
+        let mean: &[usize] = if players.len() < 2 { &[0, 1, 2, 3] } else { players };
         for ((player, above), others) in ratings.above(players).into_iter().enumerate().zip(others) {
-            let share = |other: usize| if others.contains(&other) { 1.0 / others.len() as f64 } else { 0.0 };
-            let expected = ratings.contrast(|other| f64::from(u8::from(other == player)) - share(other));
-            assert_close(above.elo, expected.elo, 1e-6);
-            assert_close(above.error, expected.error, 1e-6);
+            // Of one mean: differences of the ratings are those of the strengths.
+            assert_close(above.elo, against(player, mean).elo, 1e-6);
+            assert_close(above.error, against(player, others).error, 1e-6);
         }
     }
 }
