@@ -7,6 +7,7 @@ use ratings::pairing::{InFlight, Knowledge, Objective, Reason, by_age};
 use ratings::{PairResults, Ratings};
 
 use crate::arena::draw_free;
+use crate::table::compared;
 use crate::{EvaluatorError, RatedRun};
 
 /// Elo between neighbours on the ladder above which a model between them takes part. The stronger wins 91 % of the games at this
@@ -19,8 +20,8 @@ pub(crate) struct Ladder {
     ratings: Ratings,
     /// By player: the number of a model that takes part.
     ages: Vec<Option<u32>>,
-    /// All models of the run, those that play no more matches, too: intervals of the table are against them.
-    rated: Vec<usize>,
+    /// The players that intervals of the table are against, models that play no more matches among them.
+    compared: Vec<usize>,
 }
 
 impl RatedRun {
@@ -39,9 +40,9 @@ impl RatedRun {
         results.extend(&results_of_all);
         let ratings = self.fit(&results, |prior| prior)?;
         let ages = self.ages(&results);
-        let rated = (0..ages.len()).filter(|&player| ages[player].is_some()).collect();
+        let compared = compared(&results, &ages);
         let ages = ages.into_iter().map(|age| age.filter(|age| models.binary_search(age).is_ok()));
-        Ok(Ladder { ages: ages.collect(), ratings, rated })
+        Ok(Ladder { ages: ages.collect(), ratings, compared })
     }
 }
 
@@ -63,7 +64,7 @@ impl Ladder {
 
     /// The largest half-width among the ratings of the models that take part.
     pub(crate) fn margin_of_places(&self) -> f64 {
-        let above = self.ratings.above(&self.rated);
+        let above = self.ratings.above(&self.compared);
         by_age(&self.ages).into_iter().map(|player| above[player].margin()).fold(0.0, f64::max)
     }
 

@@ -16,7 +16,7 @@ pub(crate) struct Table {
     rows: Vec<RatingRow>,
     /// Players that are rated and not shown.
     hidden: BTreeSet<String>,
-    /// Whether errors are against the mean of the run's other models, rather than of all other players.
+    /// Whether errors are against the mean of the run's other models, rather than of all other players who have played.
     has_models: bool,
     games: u32,
     draws: u32,
@@ -41,7 +41,8 @@ struct Newest {
 pub struct RatedModel {
     /// The number of the model; 1 is the first.
     pub number: u32,
-    /// Elo above the anchor, and the error of its place above the mean of the run's other models.
+    /// Elo above the anchor, and the error against the mean of the run's other models, or of all other players who have
+    /// played where no other model has.
     pub rating: Estimate,
 }
 
@@ -50,7 +51,7 @@ impl RatedModel {
     pub(crate) fn newest(results: &PairResults, ratings: &Ratings, ages: &[Option<u32>]) -> Option<RatedModel> {
         let played = (0..).zip(results.player_scores()).filter(|(_, score)| score.games > 0);
         let (number, player) = played.filter_map(|(player, _)| Some((ages[player]?, player))).max()?;
-        let error = ratings.above(&models(ages))[player].error;
+        let error = ratings.above(&compared(results, ages))[player].error;
         Some(RatedModel { number, rating: Estimate { error, ..ratings.rating(player) } })
     }
 }
@@ -66,8 +67,8 @@ impl Table {
         assert_eq!(results.players(), ratings.players(), "the ratings are of this results");
         assert_eq!(ages.len(), results.players().len(), "every player has an age or none");
         let total = results.total();
-        let models = models(ages);
-        let places = (0..).zip(results.player_scores()).zip(ratings.above(&models));
+        let compared = compared(results, ages);
+        let places = (0..).zip(results.player_scores()).zip(ratings.above(&compared));
         let mut rows: Vec<RatingRow> =
             places.map(|((player, score), above_pool)| row(ratings, player, score, above_pool)).collect();
         rows.sort_by(|a, b| b.elo.total_cmp(&a.elo).then_with(|| a.player.cmp(&b.player)));
@@ -84,7 +85,7 @@ impl Table {
         Table {
             rows,
             hidden,
-            has_models: models.len() > 1,
+            has_models: compared.iter().all(|&player| ages[player].is_some()),
             games: total.games(),
             draws: total.draws,
             first_move: ratings.first_move(),
@@ -142,9 +143,13 @@ fn is_perfect(row: &RatingRow) -> bool {
     row.games > 0 && (row.points == 0.0 || row.points == f64::from(row.games))
 }
 
-/// The players with an age: models of the run.
-fn models(ages: &[Option<u32>]) -> Vec<usize> {
-    (0..ages.len()).filter(|&player| ages[player].is_some()).collect()
+/// The players whose mean errors are against: the run's models that have played, or all who have where those are fewer
+/// than two. Of a player without games no more is known than the prior.
+pub(crate) fn compared(results: &PairResults, ages: &[Option<u32>]) -> Vec<usize> {
+    let scores = results.player_scores();
+    let played: Vec<usize> = (0..ages.len()).filter(|&player| scores[player].games > 0).collect();
+    let models: Vec<usize> = played.iter().copied().filter(|&player| ages[player].is_some()).collect();
+    if models.len() < 2 { played } else { models }
 }
 
 fn row(ratings: &Ratings, player: usize, score: PlayerScore, above_pool: Estimate) -> RatingRow {
@@ -255,22 +260,23 @@ note: each group won every game against the next, so only the prior bounds the g
         let rated = table.newest_rated().expect("models have played");
         assert_eq!((rated.number, rated.rating.elo), (2, ratings.rating(2).elo));
         // That of the table, and not that of the gap to random.
-        assert_eq!(rated.rating.error, ratings.above(&[1, 2, 3])[2].error);
+        assert_eq!(rated.rating.error, ratings.above(&[1, 2])[2].error);
         assert!(rated.rating.error < 0.7 * ratings.rating(2).error, "{rated:?}");
     }
 
-    /// There is no other model: its error is against `random`.
+    /// There is no other model: its error is against `random`, and not against a model or an engine that has not played.
     #[test]
-    fn only_model_of_a_run_has_an_error() {
-        let mut results = PairResults::new(["random", "run-1"]);
+    fn only_model_with_games_has_an_error_against_players_with_games() {
+        let mut results = PairResults::new(["random", "run-1", "run-2", "GnuGo-10"]);
         for game in 0..20 {
             results.add("run-1", "random", if game < 15 { Black } else { White });
         }
         let (ratings, _) = Ratings::of_runs(&results, |prior| prior).expect("the pool can be rated");
-        let table = Table::new(&results, &ratings, &[None, Some(1)], &[false; 2]);
+        let table = Table::new(&results, &ratings, &[None, Some(1), Some(2), None], &[false; 4]);
         let rated = table.newest_rated().expect("a model has played");
         assert!((rated.rating.error - ratings.difference(0, 1).error).abs() < 1e-6 && rated.rating.error > 50.0);
-        assert_eq!(table.rows()[0].above_pool_error, rated.rating.error);
+        let row = table.rows().iter().find(|row| row.player == "run-1").expect("it has played");
+        assert_eq!(row.above_pool_error, rated.rating.error);
         assert!(table.to_string().contains("Elo above random; ± is against the mean of the other players, with 95 %."));
     }
 

@@ -181,7 +181,7 @@ metrics! {
     Counter MATCH_EVALUATIONS = "tengen_match_evaluations_total": "Positions evaluated by the network in matches";
     Gauge RATED_MODEL = "tengen_rated_model_number": "Number of the newest rated model";
     Gauge RATED_ELO = "tengen_rated_model_elo": "Rating of the newest rated model, in Elo above the anchor";
-    Gauge RATED_ERROR = "tengen_rated_model_error_elo": "Standard error of that rating against the mean of the run's other models, in Elo";
+    Gauge RATED_ERROR = "tengen_rated_model_error_elo": "Standard error of that rating in Elo, against the mean of the run's other models; of an only model, against that of the other players";
 
     Counter INFERENCE_POSITIONS = "tengen_inference_positions_total": "Positions that the inference server has evaluated";
     Counter INFERENCE_INTERACTIVE = "tengen_inference_interactive_positions_total": "Positions among them of people and matches";
