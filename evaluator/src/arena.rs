@@ -49,7 +49,7 @@ pub struct Arena {
     /// How long games take.
     duration_estimate: DurationEstimate,
     /// By pair, in order: the numbers of games that were void here as often as a game is begun.
-    missing: BTreeMap<[PlayerId; 2], BTreeSet<u64>>,
+    exhausted: BTreeMap<[PlayerId; 2], BTreeSet<u64>>,
 }
 
 impl Arena {
@@ -65,7 +65,7 @@ impl Arena {
             resources,
             players: Vec::new(),
             duration_estimate: DurationEstimate::default(),
-            missing: BTreeMap::new(),
+            exhausted: BTreeMap::new(),
         })
     }
 
@@ -136,7 +136,7 @@ impl Arena {
         }
         self.open_players([first, second])?;
         let player = |id: &PlayerId| self.players.iter().find(|player| player.id() == id).expect("both were opened");
-        let Resources { threads, cache, times, ref worker, .. } = self.resources;
+        let Resources { ref place, threads, cache, times, ref worker, .. } = self.resources;
         let config = PlayConfig::from(self.config());
         let runner = MatchRunner {
             run: self.rated.run(),
@@ -144,25 +144,18 @@ impl Arena {
             first: player(first),
             second: player(second),
             games,
+            has_results: !self.rated.pool()?.played(first, second).is_empty(),
             threads,
+            gpu: place.is_gpu(),
             cache,
             times,
             worker,
         };
         let seen_by_one = |progress: MatchProgress| if first == one { progress } else { progress.turned() };
         let began = Instant::now();
-        let Played { progress, missing, reason } = runner.play(stop, &mut |progress| watch(seen_by_one(progress)))?;
-        let has_results = || Ok::<_, EvaluatorError>(!self.rated.pool()?.played(first, second).is_empty());
-        // A script would take it for a pair that has played.
-        if let Some(reason) = reason
-            && progress.finished == 0
-            && !stop.requested()
-            && !has_results()?
-        {
-            return Err(runner.voids(u32::try_from(progress.void).unwrap_or(u32::MAX), reason));
-        }
+        let Played { progress, exhausted } = runner.play(stop, &mut |progress| watch(seen_by_one(progress)))?;
         self.duration_estimate.note([first, second], progress.finished, began.elapsed());
-        self.missing.entry([first.clone(), second.clone()]).or_default().extend(missing);
+        self.exhausted.entry([first.clone(), second.clone()]).or_default().extend(exhausted);
         Ok(seen_by_one(progress))
     }
 

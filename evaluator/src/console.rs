@@ -48,10 +48,10 @@ impl Reporter<Event> for Console {
                 let noted = self.current.as_ref().map(|current| current.noted).unwrap_or_default();
                 self.finish();
                 tracing::info!(%first, %second, games, points, "match score");
-                let MatchProgress { void, missing, .. } = noted;
+                let MatchProgress { void, exhausted, .. } = noted;
                 if void > 0 {
                     tracing::warn!(
-                        %first, %second, void, missing, "games were void; one that is void three times is missing"
+                        %first, %second, void, exhausted, "games were void; those that were void three times are exhausted"
                     );
                 }
             }

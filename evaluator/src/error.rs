@@ -63,7 +63,7 @@ pub enum EvaluatorError {
         /// The other.
         second: String,
         /// Games in a row.
-        games: u32,
+        games: usize,
         /// Why the last one did.
         reason: String,
     },

@@ -1,7 +1,7 @@
 //! Two players meet.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeSet, VecDeque};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,18 +14,22 @@ use go::{Color, Size};
 use gtp::engines::Engine;
 use mcts::Evaluator;
 use models::{Searcher, lost_at_stop};
-use play::{EvaluatorStats, ExternalPlayer, Finish, Instrumented, Match, MatchSpec, Void, game_seed};
+use play::{EvaluatorStats, ExternalPlayer, Finish, Instrumented, Match, MatchSpec, game_seed};
 use record::GameRecord;
 use runtime::Stop;
 use store::Run;
 
 use crate::EvaluatorError;
 use crate::player::Player;
-use crate::retries::{Retries, TRIES, VoidStreak};
+use crate::retries::{Failure, Retries, TRIES, VoidStreak};
 
 /// Poll interval of the waiting thread. A result waits at most this long for others to share its file with, so that a process
 /// that is killed loses hardly more than the games in progress.
 const BEAT: Duration = Duration::from_millis(200);
+
+/// Maximum games of a thread where each has a process of a program: while some wait for it, the others have positions for a
+/// batch.
+const PROCESSES: usize = 4;
 
 /// Games between two players, by their numbers in the series of the pair: 2k and 2k + 1 share an opening and swap the
 /// colours. A game is a function of the players, the configuration and its number; with a network on a GPU it may differ.
@@ -40,8 +44,12 @@ pub(crate) struct MatchRunner<'a> {
     pub second: &'a Player,
     /// The numbers of the games to play.
     pub games: Vec<u64>,
+    /// Whether the two have results of earlier matches.
+    pub has_results: bool,
     /// Worker threads.
     pub threads: usize,
+    /// Whether a GPU evaluates.
+    pub gpu: bool,
     /// Bytes for evaluations that are needed again, for each side in each thread.
     pub cache: usize,
     /// Whether the games say when they were played.
@@ -61,18 +69,16 @@ pub struct MatchProgress {
     pub evaluations: u64,
     /// Times that a game was void.
     pub void: u64,
-    /// Games that were void so often that they are missing.
-    pub missing: u64,
+    /// Games that were void as often as a game is begun.
+    pub exhausted: u64,
 }
 
 /// What came of a match.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Played {
     pub progress: MatchProgress,
-    /// The numbers of the games that are missing.
-    pub missing: BTreeSet<u64>,
-    /// Why the last void game does not count.
-    pub reason: Option<String>,
+    /// The numbers of the games that were void as often as a game is begun.
+    pub exhausted: BTreeSet<u64>,
 }
 
 impl MatchProgress {
@@ -89,53 +95,50 @@ impl MatchRunner<'_> {
     /// several times a second.
     ///
     /// # Errors
-    /// A network fails, several consecutive games are void, whichever threads play them, or the store refuses the
-    /// results. Results that were published stay.
+    /// A network fails, the store refuses the results, more consecutive games are void than are in progress at once, or
+    /// games are void and the two are without results at the end. Results that were published stay.
     pub(crate) fn play(&self, stop: &Stop, watch: &mut dyn FnMut(MatchProgress)) -> Result<Played, EvaluatorError> {
         let stats = Arc::new(EvaluatorStats::default());
-        let threads = most_threads(self.threads, self.games.len(), self.engines().filter_map(Engine::processes).min());
-        // Whether the store refuses results: games in progress would be lost, too.
-        let failed = AtomicBool::new(false);
-        let streak = VoidStreak::default();
+        let (threads, slots) = self.threads_and_slots();
+        // Set where the store refuses results, which games in progress would have, too, and where games are void anyway.
+        let leave = AtomicBool::new(false);
+        let mut streak = VoidStreak::new(self.games.len().min(threads * slots), self.has_results);
         let played = thread::scope(|scope| {
             let (sender, finished) = mpsc::channel();
             let workers: Vec<_> = (0..threads)
                 .map(|thread| {
-                    let (sender, stats, failed, streak) = (sender.clone(), &stats, &failed, &streak);
+                    let (sender, stats, leave) = (sender.clone(), &stats, &leave);
                     // Which thread plays a game is fixed beforehand, so that it does not depend on timing.
                     let games = self.games.iter().copied().skip(thread).step_by(threads);
-                    let slots = self.slots(threads);
-                    scope.spawn(move || self.work((games.collect(), slots), streak, &sender, stats, stop, failed))
+                    scope.spawn(move || self.work(games.collect(), slots, &sender, stats, stop, leave))
                 })
                 .collect();
             drop(sender);
-            let played = self.collect(&finished, &stats, watch);
-            failed.store(played.is_err(), Ordering::Relaxed);
+            let played = self.collect(&finished, &stats, &mut streak, &leave, watch);
+            leave.store(true, Ordering::Relaxed);
             drop(finished);
             let worked = workers.into_iter().try_for_each(|worker| worker.join().expect("a worker does not panic"));
             played.and_then(|played| worked.map(|()| played))
         })?;
-        match streak.hopeless() {
-            None => Ok(played),
-            Some((games, reason)) => Err(self.voids(games, reason)),
+        match streak.failure() {
+            // Programs may get the signal, too.
+            Some((games, reason)) if !stop.requested() => {
+                let (first, second) = (self.first.id().to_string(), self.second.id().to_string());
+                Err(EvaluatorError::Voids { first, second, games, reason })
+            }
+            _ => Ok(played),
         }
-    }
-
-    /// The error of a match whose games are void.
-    pub(crate) fn voids(&self, games: u32, reason: String) -> EvaluatorError {
-        let (first, second) = (self.first.id().to_string(), self.second.id().to_string());
-        EvaluatorError::Voids { first, second, games, reason }
     }
 
     /// One thread: its own networks, its own games, of which so many are in progress at once.
     fn work(
         &self,
-        (games, slots): (VecDeque<u64>, usize),
-        streak: &VoidStreak,
-        finished: &Sender<Result<Finish, Void>>,
+        games: VecDeque<u64>,
+        slots: usize,
+        finished: &Sender<Result<Finish, Failure>>,
         stats: &Arc<EvaluatorStats>,
         stop: &Stop,
-        failed: &AtomicBool,
+        leave: &AtomicBool,
     ) -> Result<(), EvaluatorError> {
         let players = [self.first, self.second];
         let searchers = players.map(Player::searcher);
@@ -143,7 +146,7 @@ impl MatchRunner<'_> {
         let mut models: Vec<_> = searchers.iter().flatten().map(|searcher| instrumented(searcher)).collect();
         let indices = [0, usize::from(searchers[0].is_some())];
         let (first, second) = (self.first.side(indices[0]), self.second.side(indices[1]));
-        let retries = RefCell::new(Retries::new(games, streak));
+        let retries = RefCell::new(Retries::new(games));
         let played = play::run(
             &mut models.iter_mut().map(|model| model as &mut dyn Evaluator).collect::<Vec<_>>(),
             &mut Vec::new(),
@@ -154,12 +157,11 @@ impl MatchRunner<'_> {
                 Some(Match::new(spec, &mut |spec, color| self.external(spec, color, attempt)))
             },
             &mut |game| {
-                retries.borrow_mut().finished(&game);
                 // Without a receiver the match has failed.
-                drop(finished.send(game));
+                drop(finished.send(game.map_err(|void| retries.borrow_mut().void(void))));
             },
             &mut |_| {
-                let leave = stop.requested() || failed.load(Ordering::Relaxed) || streak.is_hopeless();
+                let leave = stop.requested() || leave.load(Ordering::Relaxed);
                 if leave { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             },
         );
@@ -188,8 +190,8 @@ impl MatchRunner<'_> {
         [self.first, self.second].into_iter().filter_map(Player::engine)
     }
 
-    /// Games that each thread keeps going: enough for a batch of each player, and no more than programs can play at once.
-    fn slots(&self, threads: usize) -> usize {
+    /// The threads that play, and the games that each keeps going.
+    fn threads_and_slots(&self) -> (usize, usize) {
         let players = [self.first, self.second];
         let leaves = players
             .iter()
@@ -197,20 +199,23 @@ impl MatchRunner<'_> {
             .map(|searcher| searcher.budget().leaves)
             .max()
             .unwrap_or(1);
-        let programs = self.engines().filter_map(|engine| engine.games(threads)).min();
-        (2 * self.config.evaluate.batch / leaves).min(programs.unwrap_or(usize::MAX)).max(1)
+        let processes = self.engines().filter_map(Engine::processes).min();
+        let threads = self.threads.min(self.games.len()).max(1);
+        // Enough for a batch of each player.
+        let slots = (2 * self.config.evaluate.batch / leaves).max(1);
+        processes.map_or((threads, slots), |processes| share_processes(processes, threads, slots, self.gpu))
     }
 
     /// Publishes what the workers finish.
     fn collect(
         &self,
-        finished: &Receiver<Result<Finish, Void>>,
+        finished: &Receiver<Result<Finish, Failure>>,
         stats: &EvaluatorStats,
+        streak: &mut VoidStreak,
+        leave: &AtomicBool,
         watch: &mut dyn FnMut(MatchProgress),
     ) -> Result<Played, EvaluatorError> {
-        let Played { mut progress, mut missing, mut reason } = Played::default();
-        // By game: how often it was void.
-        let mut voids: BTreeMap<u64, u64> = BTreeMap::new();
+        let Played { mut progress, mut exhausted } = Played::default();
         let mut waiting: Vec<GameRecord> = Vec::new();
         let mut published = Instant::now();
         loop {
@@ -220,21 +225,22 @@ impl MatchRunner<'_> {
                         let GameRecord { black, white, index, .. } = &record;
                         tracing::warn!(%black, %white, game = index, reason = breach, "a game is lost by forfeit");
                     }
+                    streak.finished();
                     progress.finished += 1;
                     progress.points += self.points(&record);
                     waiting.push(record);
                 }
-                Ok(Err(void)) => {
+                Ok(Err(failure)) => {
+                    streak.void(&failure);
+                    leave.fetch_or(streak.is_hopeless(), Ordering::Relaxed);
                     progress.void += 1;
-                    let times = voids.entry(void.index).or_default();
-                    *times += 1;
-                    if *times == TRIES {
-                        missing.insert(void.index);
-                        progress.missing += 1;
+                    let Failure { void, times } = failure;
+                    if times == TRIES {
+                        exhausted.insert(void.index);
+                        progress.exhausted += 1;
                     }
                     let (first, second) = (self.first.id(), self.second.id());
                     tracing::warn!(%first, %second, game = void.index, reason = void.reason, "a game does not count");
-                    reason = Some(void.reason);
                 }
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => break,
@@ -247,7 +253,7 @@ impl MatchRunner<'_> {
             watch(progress);
         }
         self.publish(&mut waiting)?;
-        Ok(Played { progress, missing, reason })
+        Ok(Played { progress, exhausted })
     }
 
     /// Points of the first player in a game.
@@ -269,9 +275,15 @@ impl MatchRunner<'_> {
     }
 }
 
-/// Threads of those that are there, for so many games: no more than there are processes of a program at once.
-fn most_threads(threads: usize, games: usize, processes: Option<usize>) -> usize {
-    threads.min(games).min(processes.unwrap_or(usize::MAX)).max(1)
+/// Threads of those that are there, and the games of each, for so many processes of a program. A GPU has larger batches with
+/// few threads that have several games each; on CPUs each thread evaluates, so that there are as many as there can be.
+fn share_processes(processes: usize, threads: usize, slots: usize, gpu: bool) -> (usize, usize) {
+    let slots = slots.min(PROCESSES).min(processes);
+    if gpu {
+        return (threads.min(processes / slots), slots);
+    }
+    let threads = threads.min(processes);
+    (threads, slots.min(processes / threads))
 }
 
 /// The first `wanted` numbers of a series that are not played yet, if that many games are not there already.
@@ -284,8 +296,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn threads_are_no_more_than_games_and_processes() {
-        assert_eq!([most_threads(8, 100, None), most_threads(8, 3, None), most_threads(8, 0, None)], [8, 3, 1]);
-        assert_eq!([most_threads(64, 100, Some(16)), most_threads(4, 100, Some(16))], [16, 4]);
+    fn games_of_all_threads_have_a_process_each() {
+        for (processes, threads, gpu, expected) in [
+            (16, 32, true, (4, 4)),
+            (16, 2, true, (2, 4)),
+            (2, 32, true, (1, 2)),
+            (16, 32, false, (16, 1)),
+            (16, 4, false, (4, 4)),
+            (1, 1, false, (1, 1)),
+        ] {
+            assert_eq!(share_processes(processes, threads, 16, gpu), expected, "{processes} for {threads}, {gpu}");
+        }
+        assert_eq!(share_processes(16, 32, 1, true), (16, 1));
     }
 }

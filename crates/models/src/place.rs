@@ -45,6 +45,11 @@ impl Place {
         Ok(Place { devices, gpu, servers })
     }
 
+    /// Whether a GPU of this machine evaluates.
+    pub fn is_gpu(&self) -> bool {
+        self.gpu
+    }
+
     /// Threads that search here.
     pub fn search_threads(&self, resources: &ResourceArgs) -> usize {
         resources.search_threads(self.gpu)

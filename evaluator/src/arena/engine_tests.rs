@@ -177,6 +177,21 @@ fn engine_that_always_crashes_stops_a_match_of_few_games() {
     }
 }
 
+/// The two have results, so the match is not to be refused for ever.
+#[test]
+fn games_that_are_always_void_block_no_later_games() {
+    let folder = tempfile::tempdir().expect("a temporary folder can be made");
+    let mark = folder.path().join("mark");
+    let crash_with = format!("genmove) if [ -e {} ]; then exit 1; fi; said=pass ;;", mark.display());
+    let store = store();
+    let mut arena = arena(&store, &script("Crash", &crash_with));
+    let pair = [&player("Crash"), &player("Captures")];
+    play_match(&mut arena, pair, 2).expect("it can play");
+    fs::write(&mark, "").expect("it can be written");
+    let played = play_match(&mut arena, pair, 4).expect("the match does not fail");
+    assert_eq!((played.finished, played.void, played.exhausted), (0, 6, 2));
+}
+
 /// The batch after the first two games is one game.
 #[test]
 fn test_whose_last_batch_is_void_ends_without_a_verdict() {
@@ -203,7 +218,7 @@ fn program_that_breaks_once_plays_on() {
     let store = store();
     let mut arena = arena(&store, &script("Once", &crash_once(&mark)));
     let met = play_match(&mut arena, [&player("Captures"), &player("Once")], 6).expect("it can play");
-    assert_eq!((met.finished, met.void, met.missing), (6, 1, 0));
+    assert_eq!((met.finished, met.void, met.exhausted), (6, 1, 0));
     assert_eq!(met.points, 6.0, "passing all the time is no way to win");
 }
 
@@ -238,7 +253,7 @@ fn game_that_is_always_void_is_claimed_once() {
     fs::write(&mark, "").expect("it can be written");
     let played = arena.play_proposed(&proposal, &stop, &mut |_| {}).expect("the match does not fail");
     let played = played.expect("no other evaluator is there");
-    assert_eq!((played.finished, played.void, played.missing), (0, 3, 1));
+    assert_eq!((played.finished, played.void, played.exhausted), (0, 3, 1));
     let claim = arena.claim(&proposal).expect("memory can be used").expect("no other evaluator is there");
     assert_eq!(claim.numbers, [4, 5, 6, 7], "and not game 3");
 }

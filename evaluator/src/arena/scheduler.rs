@@ -181,7 +181,7 @@ impl Arena {
         let size = self.config().evaluate.games_per_pair as u64;
         // Of the claim of an evaluator of a later version no more is known than its first game.
         let mut refused: BTreeSet<u64> = BTreeSet::new();
-        let missing = self.missing.get(&[one.min(other).clone(), one.max(other).clone()]);
+        let exhausted = self.exhausted.get(&[one.min(other).clone(), one.max(other).clone()]);
         loop {
             let claims =
                 self.rated.run().claims().list(CLAIM_LASTS)?.into_iter().filter(|claim| claim.is_of(&first, &second));
@@ -190,7 +190,7 @@ impl Arena {
                 return Ok(None);
             }
             claimed.extend(&refused);
-            claimed.extend(missing.into_iter().flatten());
+            claimed.extend(exhausted.into_iter().flatten());
             // After the claims: the games of one that is released meanwhile are among the results.
             let played = self.rated.pool()?.played(one.min(other), one.max(other));
             let free = |number: &u64| !played.contains(number) && !claimed.contains(number);

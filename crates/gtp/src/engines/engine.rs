@@ -15,9 +15,6 @@ use super::player::{GameSetup, GtpPlayer, Idle, set_rules};
 use super::process::is_installed;
 use super::{Client, ClientError, EngineSpec, EngineSpecs};
 
-/// Games of one thread that a program plays at once at most, each with a process of its own.
-const PROCESSES: usize = 4;
-
 /// An opponent, ready for any number of boards and threads.
 #[derive(Clone, Debug)]
 pub struct Engine {
@@ -136,11 +133,6 @@ impl Engine {
         }
     }
 
-    /// How many games each of so many threads should have it play at once; `None` when it does not matter.
-    pub fn games(&self, threads: usize) -> Option<usize> {
-        Some((self.processes()? / threads.max(1)).clamp(1, PROCESSES))
-    }
-
     /// Starts it, sees whether it works on such a board, and says who it is; `None` for a player that is built in.
     ///
     /// # Errors
@@ -235,16 +227,12 @@ mod tests {
     }
 
     #[test]
-    fn games_of_all_threads_have_a_core_each() {
-        let find = |name: &str| Engine::find(&name.parse().expect("a name"), &EngineSpecs::default());
-        assert_eq!(find("Captures").expect("it is built in").games(1), None);
-        let engine = find("GnuGo-10").expect("it is shipped");
-        let cores = engine.processes().expect("a program has processes");
-        for threads in 1..=cores {
-            let games = engine.games(threads).expect("a program has processes");
-            assert!((1..=PROCESSES).contains(&games) && threads * games <= cores, "{threads} threads: {games}");
-        }
-        assert_eq!(engine.games(cores + 1), Some(1));
+    fn programs_have_a_process_for_each_core() {
+        let processes = |name: &str| {
+            Engine::find(&name.parse().expect("a name"), &EngineSpecs::default()).expect("it is known").processes()
+        };
+        assert_eq!(processes("Captures"), None);
+        assert_eq!(processes("GnuGo-10"), Some(thread::available_parallelism().expect("it is known").get()));
     }
 
     #[test]
