@@ -222,10 +222,7 @@ impl RatedRun {
                 tracing::warn!(run = %name, keys, "plays differently: only engines are the same players in both runs");
             }
             let mut games = run.matches().all()?;
-            for (_, earlier) in runs.iter().filter(|(earlier, _)| has_same_games(earlier, &config)) {
-                let played: BTreeSet<_> = earlier.iter().map(series_and_number).collect();
-                games.retain(|game| !played.contains(&series_and_number(game)));
-            }
+            runs.iter().for_each(|earlier| drop_same_games(&mut games, &config, earlier));
             runs.push((config, games));
         }
         let results = Pool::new(runs.into_iter().flat_map(|(_, games)| games)).results([]);
@@ -284,12 +281,25 @@ fn keys_of_play(one: &RunConfig, other: &RunConfig) -> Vec<String> {
     one.differences(other).into_iter().map(|difference| difference.key).filter(|key| decides(key)).collect()
 }
 
-/// Whether two players play the same games in both runs. Ids of games differ with the digests of the configurations, and
-/// the games with the seed, the openings and the keys of play alone.
-fn has_same_games(one: &RunConfig, other: &RunConfig) -> bool {
-    one.seed == other.seed
-        && one.evaluate.opening_moves == other.evaluate.opening_moves
-        && keys_of_play(one, other).is_empty()
+/// Drops the games of a run that an earlier one has, too. Their ids differ with the digests of the configurations, and the
+/// games with the seed, the openings and the keys of play alone. Engines do not search, so that of these keys only the rules
+/// matter to them.
+fn drop_same_games(
+    games: &mut Vec<GameSummary>,
+    config: &RunConfig,
+    (earlier, played): &(RunConfig, Vec<GameSummary>),
+) {
+    if earlier.seed != config.seed || earlier.evaluate.opening_moves != config.evaluate.opening_moves {
+        return;
+    }
+    let keys = keys_of_play(earlier, config);
+    let is_same = |game: &GameSummary| keys.iter().all(|key| !key.starts_with("game.") && is_of_engines(game));
+    let played: BTreeSet<_> = played.iter().map(series_and_number).collect();
+    games.retain(|game| !(played.contains(&series_and_number(game)) && is_same(game)));
+}
+
+fn is_of_engines(game: &GameSummary) -> bool {
+    [&game.black, &game.white].into_iter().all(|player| matches!(player.parse(), Ok(PlayerId::Engine(_))))
 }
 
 /// What the seed of a match game follows from, beside that of its run.

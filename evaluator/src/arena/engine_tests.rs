@@ -341,9 +341,13 @@ fn games_that_two_runs_have_both_played_count_once() {
     let pair = [player("Random"), player("Captures")];
     play_match(&mut arena, pair.each_ref(), 8).expect("they can play");
     let plain = ["search.visits=4", "evaluate.visits=4", "evaluate.games_per_pair=4"];
-    for (name, change, games) in
-        [("same", "train.l2=0.3", 8), ("seed", "seed=7", 16), ("openings", "evaluate.opening_moves=4", 16)]
-    {
+    for (name, change, games) in [
+        ("same", "train.l2=0.3", 8),
+        ("search", "search.reuse=false", 8),
+        ("rules", "game.komi=5.5", 16),
+        ("seed", "seed=7", 16),
+        ("openings", "evaluate.opening_moves=4", 16),
+    ] {
         let config = Preset::Tiny.with(&[&plain[..], &[change]].concat()).expect("the overrides are good");
         let name: RunName = name.parse().expect("a name");
         first.run(&name).create(&config).expect("the run is new");
