@@ -37,7 +37,8 @@ pub(crate) fn gather(rated: &RatedRun, anchors: &[AnchorChoice]) -> Result<Repor
     }
     let mut facts = Facts { ratings: Arc::new(table.shown()), ..reader.facts() };
     Arc::make_mut(&mut facts.pool).pairs.retain(|(black, white), _| !hidden.contains(black) && !hidden.contains(white));
-    let strength = Strength { scale: table.anchors().to_vec(), ..Strength::of(&facts) };
+    let (scale, has_models) = (table.anchors().to_vec(), table.has_models());
+    let strength = Strength { scale, has_models, ..Strength::of(&facts) };
     Ok(Report {
         strength,
         facts,

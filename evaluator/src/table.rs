@@ -107,6 +107,11 @@ impl Table {
         &self.anchors
     }
 
+    /// Whether errors are against the mean of the run's other models, hidden ones among them.
+    pub(crate) fn has_models(&self) -> bool {
+        self.has_models
+    }
+
     /// The players that are rated and not shown.
     pub(crate) fn hidden(&self) -> &BTreeSet<String> {
         &self.hidden

@@ -25,9 +25,10 @@ pub struct Player {
 pub struct Strength {
     /// All players, strongest first.
     pub players: Vec<Player>,
-    /// The players whose ratings are given, as `GnuGo-10 = 0`; without any, errors are against the mean of the
-    /// run's other models.
+    /// The players whose ratings are given, as `GnuGo-10 = 0`; without any, errors are against the mean of others.
     pub scale: Vec<String>,
+    /// Whether these are the run's other models, some of which may be retired and not shown, or all other players.
+    pub has_models: bool,
     /// What it took to get to each model: sums over all models before it.
     pub effort: BTreeMap<u32, Effort>,
 }
@@ -53,7 +54,9 @@ impl Strength {
         };
         let mut players: Vec<Player> = facts.ratings.iter().map(player).collect();
         players.sort_by(|one, other| other.rating.elo.total_cmp(&one.rating.elo));
-        Strength { players, scale: Vec::new(), effort: effort(facts) }
+        let strength = Strength { players, scale: Vec::new(), has_models: false, effort: effort(facts) };
+        let has_models = strength.models().len() > 1;
+        Strength { has_models, ..strength }
     }
 
     /// Standard error of a rating: on its own scale, or on that of the given ratings.
@@ -76,10 +79,10 @@ impl Strength {
 
     /// What the intervals are against.
     pub fn against(&self) -> &'static str {
-        match (self.scale.is_empty(), self.models().len()) {
+        match (self.scale.is_empty(), self.has_models) {
             (false, _) => "the given ratings",
-            (true, 2..) => "the mean of the run’s other models",
-            (true, _) => "the mean of the other players",
+            (true, true) => "the mean of the run’s other models",
+            (true, false) => "the mean of the other players",
         }
     }
 

@@ -127,14 +127,14 @@ fn retired_models_are_not_on_the_page() {
     };
     let (all, pairings, own, _) = names(&rated);
     assert!(all.len() == 5 && own > 0, "{all:?}");
-    rated
-        .run()
-        .retirements()
-        .retire(2, &std::collections::BTreeMap::from([("by", "test")]))
-        .expect("memory can be written");
+    let reason = std::collections::BTreeMap::from([("by", "test")]);
+    rated.run().retirements().retire(2, &reason).expect("memory can be written");
     let (shown, fewer, own, notes) = names(&rated);
     assert!(shown.len() == 4 && !shown.contains(&"\"tiny-2\"".to_owned()) && own == 0, "{shown:?}");
     assert!(fewer < pairings && notes.contains("not shown without --include-retired: tiny-2"), "{notes}");
+    rated.run().retirements().retire(3, &reason).expect("memory can be written");
+    let one = gather(&rated, &[]).expect("memory can be read");
+    assert_eq!(one.strength.against(), "the mean of the run’s other models", "its rating has them in its error");
     rated = rated.including_retired();
     assert_eq!(names(&rated).0, all);
 }
