@@ -254,6 +254,9 @@ mod tests {
                 external.ask_move(&Game::new(size));
                 let mv = Move::from_gtp(size, expected).expect("a point");
                 assert_eq!(response(&mut *external), Ok(Response::Move(mv)));
+                drop(external);
+                // Its thread hands the process on, which the next game is not to have.
+                wait_until("an idle process", || idle.lock().expect("no thread panicked").len() == 1);
             }
         }
     }
