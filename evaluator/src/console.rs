@@ -51,7 +51,7 @@ impl Reporter<Event> for Console {
                 let MatchProgress { void, exhausted, .. } = noted;
                 if void > 0 {
                     tracing::warn!(
-                        %first, %second, void, exhausted, "games were void; those that were void three times are exhausted"
+                        %first, %second, void, exhausted, "games were void; exhausted ones were void three times"
                     );
                 }
             }

@@ -48,8 +48,8 @@ impl VoidStreak {
         self.in_a_row >= self.limit
     }
 
-    /// How many games in a row were void, and why, where the match is hopeless or the players are still without results,
-    /// which a script would take for players who have met.
+    /// How many games in a row were void, and why, where the match is hopeless or the players are still without results: a
+    /// script would take them for players who have met.
     pub(crate) fn failure(self) -> Option<(usize, String)> {
         let games = self.in_a_row;
         let has_failed = self.is_hopeless() || !self.has_results;

@@ -30,8 +30,8 @@ fn void_games_are_counted_after_the_match() {
     let output = evaluator.args(["--pair", "Disputes", "Passes", "--games", "4"]).output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}");
-    let counted = said.lines().find(|line| line.contains("one that is void three times is missing"));
-    assert!(counted.is_some_and(|line| line.contains("void=1 missing=0")), "{said}");
+    let counted = said.lines().find(|line| line.contains("games were void; exhausted ones were void three times"));
+    assert!(counted.is_some_and(|line| line.contains("void=1 exhausted=0")), "{said}");
     let files = run.matches().files().unwrap();
     assert_eq!(files.iter().map(|file| run.matches().read(file).unwrap().len()).sum::<usize>(), 4);
 }
