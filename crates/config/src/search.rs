@@ -52,9 +52,9 @@ pub struct Search {
     pub c_puct_init: f32,
     /// Moves considered at the root of a Gumbel search.
     ///
-    /// Sampled without replacement from the prior in self-play; the most probable ones elsewhere. A search considers at most half
-    /// as many as it has visits to spend, or two: moves with one visit each would be compared by the network's values alone. 16
-    /// visits for 4 moves are far stronger than for 16.
+    /// Sampled without replacement from the prior in self-play. Elsewhere the most probable ones, at most half as many as there
+    /// are visits to spend, or two: moves with one visit each would be compared by the network's values alone. 16 visits for 4
+    /// moves are far stronger than for 16.
     #[schemars(range(min = 1, max = 362))]
     pub gumbel_moves: usize,
     /// c_visit of σ(q) = (c_visit + max N)·c_scale·q; paper: 50.

@@ -1,10 +1,11 @@
 //! Sequential halving at the root of a Gumbel search (Danihelka et al., ICLR 2022).
 //!
 //! At the start of a move the m moves with the highest g + ln P are sampled, g being Gumbel noise: a draw of m moves
-//! from the prior without replacement; at most half as many as there are visits to spend, or two. They are visited in
-//! phases. In each phase all moves that are still considered get the same number of visits; after it those with the
-//! better half of the scores g + ln P + σ(q) stay. What the budget leaves over goes to the last two, one by one. The
-//! remaining move is the one to play.
+//! from the prior without replacement. They are visited in phases. In each phase all moves that are still considered
+//! get the same number of visits; after it those with the better half of the scores g + ln P + σ(q) stay. What the
+//! budget leaves over goes to the last two, one by one. The remaining move is the one to play.
+//!
+//! Without noise, where a move is to be played and nothing to be learnt, m is at most half the budget, or two.
 //!
 //! A search without an end does this again and again, each time with as many visits as all before together, and considers
 //! more moves each time: the doubling trick makes sequential halving (Karnin, Koren and Somekh, ICML 2013), whose budget is
@@ -77,8 +78,14 @@ impl Halving {
 
     /// Samples the moves of a search of `budget` more visits. Without a generator nothing is random: the moves with
     /// the highest priors are considered.
-    pub(crate) fn start(&mut self, view: &View<'_>, gumbel: &Gumbel, budget: u32, mut rng: Option<&mut impl Rng>) {
-        self.consider(view, gumbel.moves, budget, || rng.as_mut().map_or(0.0, |rng| sample::gumbel(*rng) as f32));
+    pub(crate) fn start(&mut self, view: &View<'_>, gumbel: &Gumbel, budget: u32, rng: Option<&mut impl Rng>) {
+        match rng {
+            // With fewer moves policies are learnt more slowly (`experiments/0118-considered-moves-in-self-play`).
+            Some(rng) => self.consider(view, gumbel.moves, budget, || sample::gumbel(rng) as f32),
+            // A move with one visit has the network's value and no more. Of four visits, two for each of two moves are 102 Elo
+            // stronger than one for each of four (`experiments/0115-searches-of-few-visits`).
+            None => self.consider(view, gumbel.moves.min((budget / 2).max(2) as usize), budget, || 0.0),
+        }
         self.round_ends = None;
     }
 
@@ -91,9 +98,8 @@ impl Halving {
             self.considered.push(Considered { mv, key: g() + math::ln(prior), slot, inherited });
         }
         let by_key = |a: &Considered, b: &Considered| b.key.total_cmp(&a.key).then(a.mv.cmp(&b.mv));
-        // A move with one visit has the network's value and no more. Of four visits, two for each of two moves are 102 Elo
-        // stronger than one for each of four (`experiments/0115-searches-of-few-visits`).
-        let most = moves.min((budget / 2).max(2) as usize).min(budget.max(1) as usize);
+        // More moves than visits cannot be compared.
+        let most = moves.min(budget.max(1) as usize);
         if most < self.considered.len() {
             self.considered.select_nth_unstable_by(most, by_key);
             self.considered.truncate(most);

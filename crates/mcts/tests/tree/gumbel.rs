@@ -2,7 +2,7 @@
 
 use go::{Color, Game, Move};
 use mcts::math::double::{exp, ln};
-use mcts::{Algorithm, RootMove, Search, Selected, Settings};
+use mcts::{Algorithm, Exploration, RootMove, Search, Selected, Settings};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -17,40 +17,57 @@ fn even(game: &Game) -> (Vec<f32>, f32) {
     (vec![1.0 / game.size().moves() as f32; game.size().moves()], 0.0)
 }
 
-/// A search of `budget` visits with `moves` considered, leaves evaluated by `judge`.
+/// A search of `budget` visits in self-play with `moves` considered, leaves evaluated by `judge`.
 fn searched(moves: usize, budget: u32, width: usize, judge: &dyn Fn(&Game) -> (Vec<f32>, f32)) -> Search {
+    explored(moves, budget, width, Some(CALM), judge)
+}
+
+fn explored(
+    moves: usize,
+    budget: u32,
+    width: usize,
+    exploration: Option<Exploration>,
+    judge: &dyn Fn(&Game) -> (Vec<f32>, f32),
+) -> Search {
     let mut search = empty(9, gumbel(moves));
     let (policy, value) = judge(search.game());
     expand_root(&mut search, &policy, value);
-    search.begin_move(budget, Some(CALM), &mut rng(1));
+    search.begin_move(budget, exploration, &mut rng(1));
     spend(&mut search, budget, width, judge);
     search
 }
 
-/// The schedules that mctx lists in its tests (seq_halving_test.py), by how often each move comes up, and a few more. Of those
-/// with more moves than half of the visits, fewer moves are considered here.
+/// The schedules that mctx lists in its tests (seq_halving_test.py), by how often each move comes up, and a few more. To play
+/// and not to learn, fewer moves are considered where these are more than half of the visits.
 #[test]
 fn visits_follow_sequential_halving_exactly() {
-    let cases: [(usize, u32, &[u32]); 11] = [
+    let all: [(usize, u32, &[u32]); 9] = [
         (8, 24, &[7, 7, 3, 3, 1, 1, 1, 1]),
         (8, 47, &[18, 17, 4, 4, 1, 1, 1, 1]),
         (8, 2, &[1, 1]),
-        (8, 13, &[4, 4, 2, 1, 1, 1]),
+        (8, 13, &[3, 2, 2, 2, 1, 1, 1, 1]),
         (7, 24, &[9, 8, 3, 1, 1, 1, 1]),
         (1, 16, &[16]),
         (2, 3, &[2, 1]),
+        (16, 16, &[1; 16]),
+        (4, 1, &[1]),
+    ];
+    let half: [(usize, u32, &[u32]); 6] = [
+        (8, 24, &[7, 7, 3, 3, 1, 1, 1, 1]),
+        (8, 13, &[4, 4, 2, 1, 1, 1]),
         (16, 16, &[4, 4, 2, 2, 1, 1, 1, 1]),
         (4, 4, &[2, 2]),
         (3, 5, &[3, 2]),
         (4, 1, &[1]),
     ];
-    for (moves, budget, expected) in cases {
+    let all = all.map(|case| (Some(CALM), case)).into_iter();
+    for (exploration, (moves, budget, expected)) in all.chain(half.map(|case| (None, case))) {
         for width in [1, 2, 5, 16] {
             for judge in [&even as &dyn Fn(&Game) -> _, &hashed] {
-                let search = searched(moves, budget, width, judge);
+                let search = explored(moves, budget, width, exploration, judge);
                 let mut visits: Vec<u32> = search.root_moves().iter().map(|root| root.visits).collect();
                 visits.sort_unstable_by(|a, b| b.cmp(a));
-                assert_eq!(visits, expected, "{budget} visits to {moves} moves, {width} leaves");
+                assert_eq!(visits, expected, "{budget} visits to {moves} moves, {width} leaves, {exploration:?}");
             }
         }
     }
