@@ -5,7 +5,9 @@
 //! get the same number of visits; after it those with the better half of the scores g + ln P + σ(q) stay. What the
 //! budget leaves over goes to the last two, one by one. The remaining move is the one to play.
 //!
-//! Without noise, where a move is to be played and nothing to be learnt, m is at most half the budget, or two.
+//! Without noise, where a move is to be played and nothing to be learnt, m is at most half the budget, or two, and the
+//! best of the moves whose visits differ by one is played: else the last visit of an odd budget would decide even if it
+//! found a refutation.
 //!
 //! A search without an end does this again and again, each time with as many visits as all before together, and considers
 //! more moves each time: the doubling trick makes sequential halving (Karnin, Koren and Somekh, ICML 2013), whose budget is
@@ -33,6 +35,8 @@ pub(crate) struct Halving {
     phases: u32,
     /// Visits that each considered move has at the end of the present phase.
     due: u32,
+    /// Visits that the move to play may lack to the most.
+    margin: u32,
     /// In a search without an end: visits of the root at which the next round begins.
     round_ends: Option<u32>,
 }
@@ -79,6 +83,7 @@ impl Halving {
     /// Samples the moves of a search of `budget` more visits. Without a generator nothing is random: the moves with
     /// the highest priors are considered.
     pub(crate) fn start(&mut self, view: &View<'_>, gumbel: &Gumbel, budget: u32, rng: Option<&mut impl Rng>) {
+        self.margin = u32::from(rng.is_none());
         match rng {
             // With fewer moves policies are learnt more slowly (`experiments/0118-considered-moves-in-self-play`).
             Some(rng) => self.consider(view, gumbel.moves, budget, || sample::gumbel(rng) as f32),
@@ -168,9 +173,8 @@ impl Halving {
     }
 
     /// The slot of the move to play: the one with the best score of the considered moves that have the most visits of this
-    /// search, or one less. Without the latter the last visit of an odd budget would decide even if it found a refutation.
-    /// None before any of them was visited. In a search without an end: of all moves with at least half the visits of the
-    /// most visited one, whose values are known about as well.
+    /// search, or nearly. None before any of them was visited. In a search without an end: of all moves with at least half
+    /// the visits of the most visited one, whose values are known about as well.
     pub(crate) fn survivor(&self, view: &View<'_>, gumbel: &Gumbel) -> Option<usize> {
         let sigma = Sigma::new(view, gumbel);
         if self.round_ends.is_some() {
@@ -187,7 +191,7 @@ impl Halving {
         let order = |a: &&Considered, b: &&Considered| {
             a.score(view, &sigma).total_cmp(&b.score(view, &sigma)).then(b.mv.cmp(&a.mv))
         };
-        let best = known().filter(|considered| considered.visits(view) + 1 >= most).max_by(order);
+        let best = known().filter(|considered| considered.visits(view) + self.margin >= most).max_by(order);
         best.and_then(|considered| considered.slot)
     }
 }

@@ -184,6 +184,17 @@ fn last_visit_without_a_pair_can_refute_its_move() {
     assert_eq!((best.mv.index(search.game().size()), best.visits), (other, 1));
 }
 
+#[test]
+fn most_visited_move_is_played_in_self_play() {
+    for seed in 0..20 {
+        let mut search = empty(9, gumbel(2));
+        run(&mut search, 0, 1);
+        search.begin_move(3, Some(CALM), &mut rng(seed));
+        spend(&mut search, 3, 1, &hashed);
+        assert_eq!(search.best_move().unwrap().visits, 2, "seed {seed}");
+    }
+}
+
 /// π' ∝ P·exp(σ(completed q)) over all legal moves, straight from its definition and in double precision.
 #[test]
 fn target_is_the_improved_policy() {
