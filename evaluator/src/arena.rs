@@ -50,6 +50,8 @@ pub struct Arena {
     duration_estimate: DurationEstimate,
     /// By pair, in order: the numbers of games that were void here as often as a game is begun.
     exhausted: BTreeMap<[PlayerId; 2], BTreeSet<u64>>,
+    /// Pairs, in order, whose last match here had void games alone. They are not proposed: an engine may be broken.
+    without_result: BTreeSet<[PlayerId; 2]>,
 }
 
 impl Arena {
@@ -66,6 +68,7 @@ impl Arena {
             players: Vec::new(),
             duration_estimate: DurationEstimate::default(),
             exhausted: BTreeMap::new(),
+            without_result: BTreeSet::new(),
         })
     }
 
@@ -155,7 +158,13 @@ impl Arena {
         let began = Instant::now();
         let Played { progress, exhausted } = runner.play(stop, &mut |progress| watch(seen_by_one(progress)))?;
         self.duration_estimate.note([first, second], progress.finished, began.elapsed());
-        self.exhausted.entry([first.clone(), second.clone()]).or_default().extend(exhausted);
+        let pair = [first.clone(), second.clone()];
+        if progress.finished == 0 && !exhausted.is_empty() {
+            self.without_result.insert(pair.clone());
+        } else {
+            self.without_result.remove(&pair);
+        }
+        self.exhausted.entry(pair).or_default().extend(exhausted);
         Ok(seen_by_one(progress))
     }
 

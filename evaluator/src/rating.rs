@@ -282,8 +282,8 @@ fn keys_of_play(one: &RunConfig, other: &RunConfig) -> Vec<String> {
 }
 
 /// Drops the games of a run that an earlier one has, too. Their ids differ with the digests of the configurations, and the
-/// games with the seed, the openings and the keys of play alone. Engines do not search, so that of these keys only the rules
-/// matter to them.
+/// games with the seed, the openings and the keys of play alone. Engines do not search, and published models search as their
+/// own run says.
 fn drop_same_games(
     games: &mut Vec<GameSummary>,
     config: &RunConfig,
@@ -293,13 +293,28 @@ fn drop_same_games(
         return;
     }
     let keys = keys_of_play(earlier, config);
-    let is_same = |game: &GameSummary| keys.iter().all(|key| !key.starts_with("game.") && is_of_engines(game));
+    let is_same = |game: &GameSummary| {
+        let players: [Option<PlayerId>; 2] = [&game.black, &game.white].map(|player| player.parse().ok());
+        keys.iter().all(|key| {
+            let is_without: fn(&PlayerId) -> bool = match key.split('.').next() {
+                Some("search") => has_own_search,
+                Some("evaluate") => is_engine,
+                _ => |_| false,
+            };
+            players.iter().all(|player| player.as_ref().is_some_and(is_without))
+        })
+    };
     let played: BTreeSet<_> = played.iter().map(series_and_number).collect();
     games.retain(|game| !(played.contains(&series_and_number(game)) && is_same(game)));
 }
 
-fn is_of_engines(game: &GameSummary) -> bool {
-    [&game.black, &game.white].into_iter().all(|player| matches!(player.parse(), Ok(PlayerId::Engine(_))))
+fn is_engine(player: &PlayerId) -> bool {
+    matches!(player, PlayerId::Engine(_))
+}
+
+/// Whether a player searches in all runs alike.
+fn has_own_search(player: &PlayerId) -> bool {
+    is_engine(player) || matches!(player, PlayerId::Model { id: ModelId::Trained { .. }, .. })
 }
 
 /// What the seed of a match game follows from, beside that of its run.

@@ -190,6 +190,14 @@ fn games_that_are_always_void_block_no_later_games() {
     fs::write(&mark, "").expect("it can be written");
     let played = play_match(&mut arena, pair, 4).expect("the match does not fail");
     assert_eq!((played.finished, played.void, played.exhausted), (0, 6, 2));
+    // The engine may be broken, so the pair is not proposed until a game counts.
+    let pair = [player("Captures"), player("Crash")];
+    assert_eq!(arena.without_result, BTreeSet::from([pair.clone()]));
+    let proposal = arena.propose(Objective::Curve, &mut |_| {}).expect("the results can be rated");
+    assert!(proposal.is_none_or(|proposal| !(pair.contains(&proposal.first) && pair.contains(&proposal.second))));
+    fs::remove_file(&mark).expect("it is there");
+    play_match(&mut arena, pair.each_ref(), 6).expect("it can play");
+    assert!(arena.without_result.is_empty());
 }
 
 /// The batch after the first two games is one game.

@@ -69,9 +69,13 @@ impl Arena {
         let here: Vec<usize> = (0..players.len()).filter(|&player| can_play[player]).collect();
         let all_are_playing =
             (1..here.len()).all(|one| here[..one].iter().all(|&other| in_flight.between(here[one], other) > 0));
+        let without_result: Vec<[Option<usize>; 2]> = (self.without_result.iter())
+            .map(|pair| pair.each_ref().map(|player| results.place(&player.to_string())))
+            .collect();
         let is_free = |one: usize, other: usize| {
             let is_taken = in_flight.between(one, other) > 0 && !all_are_playing;
-            can_play[one] && can_play[other] && !is_taken
+            let pairs = [[Some(one), Some(other)], [Some(other), Some(one)]];
+            can_play[one] && can_play[other] && !is_taken && !without_result.iter().any(|pair| pairs.contains(pair))
         };
         let cost =
             |one: usize, other: usize| if is_free(one, other) { seconds(one) + seconds(other) } else { f64::INFINITY };
