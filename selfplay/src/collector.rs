@@ -78,7 +78,7 @@ impl<'a> Collector<'a> {
         let published = self.writer.publish();
         self.update();
         log(self.shared.job, &self.totals);
-        if published.is_err() {
+        if published.is_err() && self.progress.unpublished > 0 {
             tracing::error!(games = self.progress.unpublished, "cannot publish finished games; they are lost");
         }
         failure.map_or(published, Err)?;

@@ -121,12 +121,14 @@ impl InProgressGames {
         }
         // Unpublished resumed games are in a file of their own again, but for those that were finished and could not be
         // published: another worker resumes these.
-        for (file, ids) in self.acquired.0.drain(..) {
+        while let Some((file, ids)) = self.acquired.0.first() {
             if ids.is_subset(&handed_off) {
-                run.unfinished().complete(worker, &file)?;
+                run.unfinished().complete(worker, file)?;
             } else {
-                run.unfinished().release(worker, &file)?;
+                run.unfinished().release(worker, file)?;
             }
+            // One of which this fails is tried again when the driver shuts down.
+            self.acquired.0.remove(0);
         }
         Ok(handed_off.len() as u64)
     }
@@ -143,8 +145,9 @@ impl AcquiredFiles {
         for (_, ids) in &mut self.0 {
             ids.retain(|id| published.iter().all(|game| game.id != *id));
         }
-        for (file, _) in self.0.extract_if(.., |(_, ids)| ids.is_empty()) {
-            run.unfinished().complete(worker, &file)?;
+        while let Some(place) = self.0.iter().position(|(_, ids)| ids.is_empty()) {
+            run.unfinished().complete(worker, &self.0[place].0)?;
+            self.0.remove(place);
         }
         Ok(())
     }

@@ -94,17 +94,21 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     };
     // Two at once would do no harm, and count files twice.
     let lease = LeaseName { stage: PRUNE, name: PRUNE.to_owned(), remedy: "wait until it has finished" };
+    let mut refusal = None;
     let deleted = match runtime::leased(&run, lease, stop, || prune(clock_ahead(&run)?)) {
         // A full store has no space for a lease.
         Err(error) if error.downcast_ref::<StoreError>().is_some_and(StoreError::is_refused) && !began.get() => {
             tracing::warn!(%error, "pruning without a lease");
+            refusal = Some(error);
             Some(prune(None)?)
         }
         deleted => deleted?,
     };
     let Some(deleted) = deleted else { return Ok(()) };
     notes.print(format!("deleted {} files, {}", deleted.files, format::bytes(deleted.bytes)));
-    notes.finish()
+    notes.finish()?;
+    // A job that runs every night is to fail where a part of its policy is not carried out.
+    refusal.filter(|_| !by_age(retention).is_empty()).map_or(Ok(()), Err)
 }
 
 /// The policy of the configuration with that of the command line over it.
@@ -130,22 +134,25 @@ fn clock_ahead(run: &Run) -> Result<Option<i64>, StoreError> {
     Ok(own.map(|lease| runtime::unix_millis() as i64 - lease.since))
 }
 
+/// The kinds of which a policy keeps what is younger than some age.
+fn by_age(mut retention: Retention) -> Vec<&'static str> {
+    let kinds = retention.kinds().into_iter();
+    kinds.filter(|(_, keep)| matches!(**keep, Keep::Seconds(_))).map(|(kind, _)| kind).collect()
+}
+
 /// The policy, if its ages can be measured by this machine's clock: with one that is a month ahead, all games are a month older.
 /// Where the store's clock is not known, all of the kinds with ages is kept.
 fn measured(mut retention: Retention, ahead: Option<i64>) -> anyhow::Result<Retention> {
-    let mut by_age = Vec::new();
-    for (kind, keep) in retention.kinds() {
-        if matches!(*keep, Keep::Seconds(_)) {
-            by_age.push(kind);
-            if ahead.is_none() {
-                *keep = Keep::All;
-            }
-        }
-    }
+    let by_age = by_age(retention);
     let kinds = by_age.join(", ");
     match ahead {
         _ if by_age.is_empty() => {}
-        None => tracing::warn!(kinds, "nothing is deleted by age: the clock of the store is not known"),
+        None => {
+            tracing::warn!(kinds, "nothing is deleted by age: the clock of the store is not known");
+            for (_, keep) in retention.kinds().into_iter().filter(|(kind, _)| by_age.contains(kind)) {
+                *keep = Keep::All;
+            }
+        }
         Some(ahead) if ahead.unsigned_abs() > SKEW => {
             let by = format::duration(Duration::from_millis(ahead.unsigned_abs()));
             let side = if ahead > 0 { "ahead of" } else { "behind" };
