@@ -18,8 +18,9 @@ impl Ema {
         Ok(Ema { tensors: tower.arrangement().of_numbers(tower.trained().numbers.f_mul_scalar(1)?)? })
     }
 
-    /// Follows the weights after a step, counted from 0 since the mean began: a ← d·a + (1 − d)·w. In the first steps d is
-    /// (1 + t)/(10 + t) if that is less, so that the beginning is soon forgotten.
+    /// Follows the weights after a step of the run, counted from 0: a ← d·a + (1 − d)·w. In the first steps d is
+    /// (1 + t)/(10 + t) if that is less, so that random weights are soon forgotten. A network that has grown begins with
+    /// weights that are a mean already.
     pub(crate) fn follow(&mut self, tower: &Tower, decay: f32, step: u64) -> Result<(), NetError> {
         let _no_gradients = tch::no_grad_guard();
         let decay = f64::from(decay).min((1 + step) as f64 / (10 + step) as f64);

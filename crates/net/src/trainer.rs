@@ -33,7 +33,7 @@ pub struct Trainer {
     pub(crate) ema: Option<Ema>,
     /// The mean with statistics of its own, after [`Trainer::recalibrate_batch_norm`] and until the next step.
     pub(crate) averaged: Option<Tower>,
-    /// Steps since the optimiser was at rest and the mean of the weights began.
+    /// Steps since the optimiser was at rest.
     pub(crate) warmth: u64,
     /// How long the gradient of the last step was.
     pub(crate) gradient_norm: f32,
@@ -142,7 +142,7 @@ impl Trainer {
         let length = clip(&mut gradients, train.clip_norm)?;
         self.optimizer.step(&self.tower, &gradients, size)?;
         if let Some(ema) = &mut self.ema {
-            ema.follow(&self.tower, train.ema_decay, self.warmth)?;
+            ema.follow(&self.tower, train.ema_decay, self.step)?;
         }
         // A GPU is waited for once, when it has all of the step to do.
         for number in [penalty, length] {

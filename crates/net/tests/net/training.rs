@@ -394,14 +394,14 @@ fn published_network_is_the_ema_with_its_own_statistics() {
     );
 }
 
-/// The mean starts at the weights, here those of step 1,000, and becomes d·a + (1 − d)·w after each step. At first d is
-/// (1 + t)/(10 + t), which is 1/10 and 2/11; 3/12 is more than the decay of 1/5.
+/// The mean starts at the weights, and becomes d·a + (1 − d)·w after each step. At first d is (1 + t)/(10 + t), which is 1/10
+/// and 2/11; 3/12 is more than the decay of 1/5.
 #[test]
 fn ema_follows_the_weights_by_its_decay_after_a_warm_up() {
     let examples = examples(64);
     let mut train_config = train_config(0.1);
     train_config.train.ema_decay = 0.2;
-    let mut trainer = Trainer::new(&start(), 1000, train_config, TRAIN_DEVICE).unwrap();
+    let mut trainer = trainer(train_config);
     let names = ["stem.conv.weight", "stem.norm.bias", "policy.dense.weight"];
     let numbers = |weights: &Weights, name: &str| -> Vec<f64> {
         weights.tensor(name).unwrap().iter().map(|&number| f64::from(number)).collect()
