@@ -5,8 +5,8 @@
 //! get the same number of visits; after it those with the better half of the scores g + ln P + σ(q) stay. What the
 //! budget leaves over goes to the last two, one by one. The remaining move is the one to play.
 //!
-//! Without noise, where a move is to be played and nothing to be learnt, m is at most half the budget, or two, and the
-//! best of the moves whose visits differ by one is played: else the last visit of an odd budget would decide even if it
+//! Without noise a move is to be played, and nothing to be learnt. Then m is at most half the budget, or two, and the best
+//! of the moves whose visits differ by one is played. Otherwise the last visit of an odd budget would decide even if it
 //! found a refutation.
 //!
 //! A search without an end does this again and again, each time with as many visits as all before together, and considers

@@ -126,16 +126,20 @@ fn lease_that_is_listed_and_gone_is_waited_for() {
             }
             true
         };
-        let late = with_guard(run.store(), guard).run(run.name());
-        let lease = LeaseName { stage: "selfplay", name: "0".to_owned(), remedy: "--worker NAME" };
-        let waits = Cell::new(0);
-        let wait = |_: Duration| {
-            waits.set(waits.get() + 1);
-            stops
-        };
-        let acquired = late.leases().acquire(lease, &wait, || {}).unwrap();
-        assert_eq!((acquired.is_none(), waits.get()), (stops, 1));
+        waits_once(&with_guard(run.store(), guard).run(run.name()), stops);
     }
+}
+
+/// Acquires a lease, which waits once, and stops then or is acquired.
+fn waits_once(run: &Run, stops: bool) {
+    let lease = LeaseName { stage: "selfplay", name: "0".to_owned(), remedy: "--worker NAME" };
+    let waits = Cell::new(0);
+    let wait = |_: Duration| {
+        waits.set(waits.get() + 1);
+        stops
+    };
+    let acquired = run.leases().acquire(lease, &wait, || {}).unwrap();
+    assert_eq!((acquired.is_none(), waits.get()), (stops, 1));
 }
 
 /// As where another process was quicker, and its lease is not listed yet.
@@ -155,14 +159,6 @@ fn lease_whose_number_is_taken_is_tried_again_after_a_wait() {
             }
             true
         };
-        let late = with_guard(run.store(), guard).run(run.name());
-        let lease = LeaseName { stage: "selfplay", name: "0".to_owned(), remedy: "--worker NAME" };
-        let waits = Cell::new(0);
-        let wait = |_: Duration| {
-            waits.set(waits.get() + 1);
-            stops
-        };
-        let acquired = late.leases().acquire(lease, &wait, || {}).unwrap();
-        assert_eq!((acquired.is_none(), waits.get()), (stops, 1));
+        waits_once(&with_guard(run.store(), guard).run(run.name()), stops);
     }
 }
