@@ -2,8 +2,11 @@
 
 import json
 import re
+import time
 import urllib.parse
 from pathlib import Path
+
+from browser import PATIENCE
 
 
 def cell(page, vertex):
@@ -28,6 +31,7 @@ def shared(size=9, moves=(), white="9x9-demo-1", **more):
 
 
 def start_game(page, **fields):
+    """Begins a game by the form, and waits for it: the first game of a page, which begins by itself, says the same."""
     page.locator("summary", has_text="Board, komi").click()
     for name, value in fields.items():
         field = page.locator(f"#{name}")
@@ -35,7 +39,13 @@ def start_game(page, **fields):
             field.select_option(value)
         else:
             field.fill(value)
+    # A page keeps the games of the form in its storage as soon as they begin. Its own clocks may be stopped.
+    page.evaluate("() => sessionStorage.removeItem('tengen-play')")
     page.get_by_role("button", name="Start").click()
+    deadline = time.monotonic() + PATIENCE / 1000
+    while page.evaluate("() => sessionStorage.getItem('tengen-play')") is None:
+        assert time.monotonic() < deadline, "no game began"
+        page.wait_for_timeout(20)
     page.locator("summary", has_text="Board, komi").click()
 
 

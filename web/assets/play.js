@@ -35,7 +35,7 @@ const WATCHED = 700;
 const AGAIN = 10_000;
 
 const status = byId('status', HTMLParagraphElement);
-const buttons = Object.fromEntries(['pass', 'undo', 'resign', 'hint', 'owner', 'score', 'pause', 'accept', 'resume', 'save', 'share']
+const buttons = Object.fromEntries(['pass', 'undo', 'resign', 'hint', 'owner', 'score', 'pause', 'accept', 'resume', 'save', 'share', 'start']
   .map(id => [id, byId(id, HTMLButtonElement)]));
 const form = byId('new-game', HTMLFormElement);
 const fields = {
@@ -595,4 +595,5 @@ choices().then(all => {
       visits: choice ? fields.visits.valueAsNumber : saved.visits,
     }, note, false);
   }
+  buttons.start.disabled = false;
 }).catch(error => say(`${error}`));

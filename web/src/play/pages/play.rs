@@ -102,7 +102,8 @@ fn new_game(most_visits: u32) -> Markup {
                     label for="varies" { "The model varies its opening" }
                 }
             }
-            button.primary { "Start" }
+            // Enabled when the list of models is there: a game that began before it would be replaced by the first of the page.
+            button.primary #start disabled { "Start" }
         }
     }
 }
