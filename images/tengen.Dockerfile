@@ -37,6 +37,8 @@ RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates
 # The run path of the programs begins with the folder libtorch beside them.
 COPY --from=build /image /usr/local
 ENV NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility
+# GKE mounts the driver there and nowhere that the linker searches. Elsewhere there is no such folder.
+ENV LD_LIBRARY_PATH=/usr/local/nvidia/lib64
 USER 65532:65532
 WORKDIR /tmp
 CMD ["tengen", "--help"]
