@@ -36,7 +36,9 @@ FROM ${DEBIAN}
 RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates && rm -rf /var/lib/apt/lists/*
 # The run path of the programs begins with the folder libtorch beside them.
 COPY --from=build /image /usr/local
-ENV NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility
+# NVIDIA_VISIBLE_DEVICES is set by the device plugin and by `docker run --gpus`. In the image it would give every GPU of the node
+# to pods that request none.
+ENV NVIDIA_DRIVER_CAPABILITIES=compute,utility
 # GKE mounts the driver there and nowhere that the linker searches. Elsewhere there is no such folder.
 ENV LD_LIBRARY_PATH=/usr/local/nvidia/lib64
 USER 65532:65532

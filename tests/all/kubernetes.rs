@@ -525,6 +525,7 @@ fn image_of_the_shuffler_needs_no_libtorch() {
     assert_eq!(copied, ["selfplay", "trainer", "evaluator", "inference", "tengen"]);
     let installed = all.split(" install -y ").nth(1).and_then(|rest| rest.split("&&").next()).unwrap();
     assert!(installed.contains(" python3-pip "), "setup-libtorch asks pip for the package index: {installed}");
+    assert!(!all.contains("NVIDIA_VISIBLE_DEVICES="), "pods that request no GPU would get all of the node");
     // GKE mounts the driver there, where the linker does not search by itself.
     assert!(all.contains("\nENV LD_LIBRARY_PATH=/usr/local/nvidia/lib64\n"));
     assert!(cpu.contains(" target/dist/bundle ") && cpu.contains("ln -s bundle"));
