@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use tests::{TestStore, fail, repository, succeed};
+use tests::{TestStore, code_of_absent_gpu, fail, repository, succeed};
 
 fn doctor(store: &TestStore, args: &[&str]) -> Command {
     let mut command = store.program("tengen");
@@ -69,7 +69,7 @@ fn bug_form_says_what_to_give_without_doctor() {
 fn doctor_failure_sets_exit_code() {
     let store = TestStore::new();
     let (code, said) = fail(&mut doctor(&store, &["--device", "cuda:1000"]));
-    assert!(code == 2 && said.contains("GPU"), "{code}: {said}");
+    assert!(code == code_of_absent_gpu() && said.contains("GPU"), "{code}: {said}");
     let (code, said) = fail(
         store
             .program_at("tengen", "s3://no-such-bucket/x")

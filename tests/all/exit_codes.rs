@@ -14,7 +14,7 @@ use evaluator::EvaluatorError;
 use exit_class::{Classifier, ExitClass};
 use gtp::engines::EngineError;
 use models::{EvaluationCacheError, ModelError};
-use net::NetError;
+use net::{CudaError, NetError};
 use record::RecordError;
 use selfplay::SelfplayError;
 use shuffler::ShufflerError;
@@ -273,8 +273,12 @@ fn errors_of_a_stage_have_the_same_exit_code_in_tengen() {
     let damaged = || NetError::NotSafetensors("cut off".to_owned());
     let unknown = || EngineError::Unknown { name: "Absent".parse().expect("a name"), known: Vec::new() };
     let unreachable = || StoreError::Unreachable { doing: "read", path: path(), reason: String::new() };
-    let cases: [(&str, anyhow::Error, ExitClass); 16] = [
-        ("selfplay", SelfplayError::Model(open(no_gpu())).into(), ExitClass::Configuration),
+    let full = || NetError::OutOfMemory { batch: 64, fits: None };
+    let cases: [(&str, anyhow::Error, ExitClass); 21] = [
+        ("selfplay", SelfplayError::Model(open(no_gpu())).into(), ExitClass::Failure),
+        ("selfplay", SelfplayError::Model(open(full())).into(), ExitClass::Failure),
+        ("selfplay", SelfplayError::Model(open(CudaError::NoLibtorch.into())).into(), ExitClass::Failure),
+        ("selfplay", SelfplayError::Model(open(NetError::NoTorch)).into(), ExitClass::Configuration),
         ("selfplay", SelfplayError::Model(open(damaged())).into(), ExitClass::Failure),
         (
             "shuffler",
@@ -286,15 +290,17 @@ fn errors_of_a_stage_have_the_same_exit_code_in_tengen() {
             ShufflerError::TooFew { generation: 1, allowed: 2, new_positions: 3, batch: 4 }.into(),
             ExitClass::Configuration,
         ),
-        ("trainer", TrainerError::Device(no_gpu()).into(), ExitClass::Configuration),
-        ("trainer", TrainerError::Train { generation: 1, source: no_gpu() }.into(), ExitClass::Configuration),
+        ("trainer", TrainerError::Device(no_gpu()).into(), ExitClass::Failure),
+        ("trainer", TrainerError::Device(NetError::NoTorch).into(), ExitClass::Configuration),
+        ("trainer", TrainerError::Train { generation: 1, source: no_gpu() }.into(), ExitClass::Failure),
         ("trainer", TrainerError::Train { generation: 1, source: NetError::NoExamples }.into(), ExitClass::Failure),
         ("trainer", TrainerError::Weights { name: path(), source: damaged() }.into(), ExitClass::Configuration),
         ("evaluator", EvaluatorError::Itself(path()).into(), ExitClass::Configuration),
         ("evaluator", EvaluatorError::Engine(unknown()).into(), ExitClass::Configuration),
         ("evaluator", EvaluatorError::Model(open(damaged())).into(), ExitClass::Failure),
         ("trainer", built_in("random").into(), ExitClass::Configuration),
-        ("tengen", no_gpu().into(), ExitClass::Configuration),
+        ("tengen", no_gpu().into(), ExitClass::Failure),
+        ("tengen", of_file(no_gpu()).into(), ExitClass::Failure),
         ("tengen", of_file(damaged()).into(), ExitClass::Configuration),
         ("tengen", of_file(NetError::Torch("out of memory".to_owned())).into(), ExitClass::Failure),
         ("tengen", EvaluationCacheError::Store(unreachable()).into(), ExitClass::StoreUnreachable),

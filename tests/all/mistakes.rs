@@ -8,7 +8,7 @@ use std::thread;
 
 use config::Preset;
 use testing::s3::{Refusal, Server};
-use tests::{TestStore, fail, repository, succeed};
+use tests::{TestStore, code_of_absent_gpu, fail, repository, succeed};
 
 /// The exit codes of `exit_class::ExitClass`.
 const MISCONFIGURED: i32 = 2;
@@ -153,7 +153,7 @@ fn gpu_that_is_missing_is_named_by_every_stage_that_could_use_it() {
     for stage in STAGES.into_iter().filter(|(program, _)| *program != "shuffler") {
         let mut command = started(&store, &store.place(), stage);
         command.args(["--device", "cuda:1000"]);
-        let expected = Expected { code: MISCONFIGURED, words: &["GPU"], requests: 16 };
+        let expected = Expected { code: code_of_absent_gpu(), words: &["GPU"], requests: 16 };
         refused("a GPU that is missing", &store, command, &expected);
     }
 }

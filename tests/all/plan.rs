@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use serde_json::Value;
-use tests::{TestStore, fail, program, repository, succeed};
+use tests::{TestStore, code_of_absent_gpu, fail, program, repository, succeed};
 
 fn plan(store: &TestStore, args: &[&str]) -> Command {
     let mut command = store.program("tengen");
@@ -53,14 +53,14 @@ fn plan_for_people_names_the_source_of_strengths() {
 #[test]
 fn plan_with_bad_input_says_what_to_change() {
     let store = TestStore::new();
-    for (args, expected) in [
-        (vec!["--config", "absent.toml"], "absent.toml"),
-        (vec!["--set", "search.visit=8"], "did you mean search.visits?"),
-        (vec!["--hours", "-1"], "--hours"),
-        (vec!["--config", &tiny(), "--device", "cuda:1000"], "GPU"),
+    for (args, expected, code) in [
+        (vec!["--config", "absent.toml"], "absent.toml", 2),
+        (vec!["--set", "search.visit=8"], "did you mean search.visits?", 2),
+        (vec!["--hours", "-1"], "--hours", 2),
+        (vec!["--config", &tiny(), "--device", "cuda:1000"], "GPU", code_of_absent_gpu()),
     ] {
-        let (code, said) = fail(program("tengen").args(["plan", "--store", &store.place()]).args(&args));
-        assert!(code == 2 && said.contains(expected), "{args:?}: {code}: {said}");
+        let (found, said) = fail(program("tengen").args(["plan", "--store", &store.place()]).args(&args));
+        assert!(found == code && said.contains(expected), "{args:?}: {found}: {said}");
     }
     let mut absent = store.program_at("tengen", "s3://no-such-bucket/x");
     absent.args(["plan", "--config", &tiny()]).env("AWS_ENDPOINT", "http://127.0.0.1:9").env("AWS_ALLOW_HTTP", "true");

@@ -13,6 +13,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use net::{Backend, Device, NetError, Precision};
 use record::{ExampleRows, GameRecord};
 use serde_json::Value;
 use store::{FileRef, Run, Store, StoreError};
@@ -62,6 +63,13 @@ pub fn requested_cpus(container: &Value) -> u64 {
     let cpus = container["resources"]["requests"]["cpu"].as_str().expect("a container requests CPUs");
     let number = |text: &str| text.parse::<u64>().expect("CPUs, or thousandths of them");
     cpus.strip_suffix('m').map_or_else(|| number(cpus), |thousandths| number(thousandths).div_ceil(1000))
+}
+
+/// The exit code of a program whose device is a GPU that the machine does not have. A libtorch for CPUs has none for any program.
+pub fn code_of_absent_gpu() -> i32 {
+    // No machine has so many.
+    let opened = Backend::open(Device::Cuda(1 << 20), Precision::Auto);
+    if matches!(opened, Err(NetError::NoCudaLibrary { .. })) { 2 } else { 1 }
 }
 
 /// Damages a file in its middle.

@@ -214,7 +214,11 @@ impl Classified for ModelError {
             ModelError::Store(error) => error.class(),
             ModelError::Run(error) => error.class(),
             // The name of the file was typed, and a restart reads the same bytes.
-            ModelError::OpenFile { source, .. } if !matches!(**source, NetError::Torch(_)) => ExitClass::Configuration,
+            ModelError::OpenFile { source, .. }
+                if !source.is_of_the_device() && !matches!(**source, NetError::Torch(_)) =>
+            {
+                ExitClass::Configuration
+            }
             ModelError::Open { source, .. } | ModelError::OpenFile { source, .. } | ModelError::Device(source) => {
                 source.class()
             }

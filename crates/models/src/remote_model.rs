@@ -217,11 +217,9 @@ mod tests {
         let (path, reason) = ("s3://tengen/v1".to_owned(), "timeout".to_owned());
         let no_store = StoreError::Unreachable { doing: "read", path, reason };
         assert_eq!(class(RemoteError::Local(no_store.into())), ExitClass::StoreUnreachable);
-        let no_gpu = NetError::NoGpu { wanted: 3, found: 0, reason: None };
-        assert_eq!(class(RemoteError::Local(no_gpu.into())), ExitClass::Configuration);
+        assert_eq!(class(RemoteError::Local(NetError::NoTorch.into())), ExitClass::Configuration);
         assert_eq!(class(RemoteError::Local("something else".into())), ExitClass::Failure);
         assert_eq!(evaluate_class(&NetError::BadAnswer { row: 1 }.into()), ExitClass::Failure);
-        let no_gpu = NetError::NoGpu { wanted: 3, found: 0, reason: None };
-        assert_eq!(evaluate_class(&no_gpu.into()), ExitClass::Configuration);
+        assert_eq!(evaluate_class(&NetError::NoTorch.into()), ExitClass::Configuration);
     }
 }

@@ -255,8 +255,16 @@ impl NetError {
 
 impl Classified for NetError {
     fn class(&self) -> ExitClass {
-        let cannot_be_done = self.is_of_the_device() || matches!(self, NetError::NoPlace { .. } | NetError::Onnx);
-        if cannot_be_done { ExitClass::Configuration } else { ExitClass::Failure }
+        match self {
+            NetError::NoCudaLibrary { .. }
+            | NetError::NoBf16 { .. }
+            | NetError::NoPrecision { .. }
+            | NetError::NoTorch
+            | NetError::NoPlace { .. }
+            | NetError::Onnx => ExitClass::Configuration,
+            // A GPU that is absent, broken or full may be that of one machine, and a restart on another one helps.
+            _ => ExitClass::Failure,
+        }
     }
 }
 
