@@ -50,6 +50,13 @@ fn named<'a>(objects: &'a [Value], kind: &str, name: &str) -> &'a Value {
     found.unwrap_or_else(|| panic!("there is no {kind} {name}"))
 }
 
+/// The ConfigMap of the configurations. Its name has a hash of them, so that no kubelet mounts old ones.
+fn configurations(objects: &[Value]) -> &Value {
+    let mut maps = objects.iter().filter(|object| object["kind"] == "ConfigMap");
+    maps.find(|map| text(&map["metadata"]["name"]).starts_with("tengen-configs-"))
+        .expect("a ConfigMap tengen-configs-HASH")
+}
+
 /// The objects that start pods.
 fn workloads(objects: &[Value]) -> impl Iterator<Item = &Value> {
     objects.iter().filter(|object| object["spec"]["template"]["spec"]["containers"].is_array())
@@ -85,8 +92,7 @@ fn environment(objects: &[Value], container: &Value) -> BTreeMap<String, String>
 fn every_overlay_is_good_for_kubernetes_and_for_the_programs() {
     let Some(overlays) = rendered() else { return };
     for (overlay, objects) in overlays {
-        let configs = named(&objects, "ConfigMap", "tengen-configs");
-        let data = configs["data"].as_object().unwrap();
+        let data = configurations(&objects)["data"].as_object().unwrap();
         // A mounted ConfigMap is one flat folder: what a file extends has to be in it.
         let mounted = |path: &Path| data.get(path.to_str()?).map(|file| text(file).to_owned());
         for (name, config) in data {
@@ -139,11 +145,16 @@ fn starts(overlay: &str, objects: &[Value], workload: &Value, container: &Value)
 
     let store = &environment["TENGEN_STORE"];
     assert!(["s3://", "gs://", "/"].iter().any(|place| store.starts_with(place)), "{store}");
-    let configs = named(objects, "ConfigMap", "tengen-configs")["data"].as_object().unwrap();
+    let configs = configurations(objects);
     for config in args.iter().filter_map(|arg| arg.strip_prefix("--config=")) {
         let mounts = container["volumeMounts"].as_array().unwrap();
         assert!(mounts.iter().any(|mount| mount["name"] == "configs" && mount["mountPath"] == "/etc/tengen"));
-        assert!(configs.contains_key(config.strip_prefix("/etc/tengen/").unwrap()), "{overlay}: {config}");
+        let mut volumes = workload["spec"]["template"]["spec"]["volumes"].as_array().unwrap().iter();
+        assert!(
+            volumes.any(|volume| volume["configMap"]["name"] == configs["metadata"]["name"]),
+            "{overlay}: {config}"
+        );
+        assert!(configs["data"][config.strip_prefix("/etc/tengen/").unwrap()].is_string(), "{overlay}: {config}");
     }
     assert!(container["resources"]["requests"]["cpu"].is_string(), "{container}");
     assert!(container["resources"]["limits"]["memory"].is_string(), "{container}");

@@ -17,11 +17,9 @@ fn images(plane: &ControlPlane, stage: &str) -> Vec<Value> {
     pods.map(|pod| pod["spec"]["containers"][0]["image"].clone()).collect()
 }
 
-/// Deletes the Jobs and the ConfigMap, which are immutable, applies an overlay, and restarts the trainer, which a changed ConfigMap
-/// does not do.
+/// Deletes the Jobs, whose pods are immutable, applies an overlay, and restarts the trainer, which other variables do not do.
 fn replace_all(plane: &ControlPlane, overlay: &Overlay) {
     plane.documented(&["-n", "tengen", "delete", "job", "--all"]);
-    plane.documented(&["-n", "tengen", "delete", "configmap", "tengen-configs"]);
     overlay.apply(plane);
     plane.documented(&["-n", "tengen", "rollout", "restart", "statefulset", "trainer"]);
     plane.wait("the new trainer", |api| {
