@@ -5,8 +5,10 @@ CONFIG ?= configs/9x9.toml
 TEST_THREADS ?= $(shell expr 2 \* $$(nproc))
 # The versions of make test-cluster; make test has a short form with the first.
 KUBERNETES = 1.37.2 1.34.4
+# The build folder, absolute. Not by abspath, which takes a path with a blank for two.
+TARGET_FOLDER := $(or $(shell python3 -c 'import os, sys; print(os.path.abspath(sys.argv[1]))' "$(or $(CARGO_TARGET_DIR),target)"),$(abspath target))
 # Tests that could not run add a line to this file (crates/testing).
-export TENGEN_SKIP_LIST = $(abspath $(or $(CARGO_TARGET_DIR),target))/skipped.txt
+export TENGEN_SKIP_LIST = $(TARGET_FOLDER)/skipped.txt
 
 CACHE = $(or $(shell python3 -B scripts/cache.py),$(abspath target))
 # cargo-deny and mdbook, where they are not installed.
@@ -44,7 +46,7 @@ lint-all: setup
 
 # The programs of make dist, without the feature torch. In a folder of its own, as there. No part of make test, which would
 # compile all dependencies a second time.
-lint-cpu: export CARGO_TARGET_DIR := $(abspath $(or $(CARGO_TARGET_DIR),target))/lint-cpu
+lint-cpu: export CARGO_TARGET_DIR := $(TARGET_FOLDER)/lint-cpu
 lint-cpu:
 	cargo clippy --locked --no-default-features --package net --package selfplay --package evaluator \
 		--package inference --package web --package tengen --package bundle -- -D warnings
@@ -93,17 +95,17 @@ deny:
 PEERS ?= short
 peers: setup
 	cargo build --locked --release --package tengen --package trainer
-	TENGEN_PROGRAMS="$(or $(TENGEN_PROGRAMS),$(abspath $(or $(CARGO_TARGET_DIR),target)/release))" \
+	TENGEN_PROGRAMS="$(or $(TENGEN_PROGRAMS),$(TARGET_FOLDER)/release)" \
 		python3 -B experiments/peers/run.py $(PEERS) $(if $(MINUTES),--minutes $(MINUTES))
 
 # In a folder of its own: with other features cargo would rebuild the workspace each time.
-dist: export CARGO_TARGET_DIR := $(abspath $(or $(CARGO_TARGET_DIR),target))/dist
+dist: export CARGO_TARGET_DIR := $(TARGET_FOLDER)/dist
 dist:
 	cargo build --locked --profile dist --no-default-features --package bundle
 	scripts/make-dist "$(CARGO_TARGET_DIR)/dist/bundle" "$(CARGO_TARGET_DIR)"
 
 # The kernels' unsafe code. Sanitizers are nightly options, which RUSTC_BOOTSTRAP enables.
-sanitize: export CARGO_TARGET_DIR := $(abspath $(or $(CARGO_TARGET_DIR),target))/sanitize
+sanitize: export CARGO_TARGET_DIR := $(TARGET_FOLDER)/sanitize
 sanitize:
 	RUSTC_BOOTSTRAP=1 RUSTFLAGS="-Zsanitizer=address" \
 		cargo test --locked --package cpu --target x86_64-unknown-linux-gnu
@@ -112,7 +114,7 @@ sanitize:
 SECONDS ?= 60
 FUZZ_TARGETS ?= $(sort $(notdir $(basename $(wildcard fuzz/fuzz_targets/*.rs))))
 COVERAGE = -Cpasses=sancov-module $(addprefix -Cllvm-args=-sanitizer-coverage-,level=4 inline-8bit-counters pc-table trace-compares)
-fuzz: export CARGO_TARGET_DIR := $(abspath $(or $(CARGO_TARGET_DIR),target))/fuzz
+fuzz: export CARGO_TARGET_DIR := $(TARGET_FOLDER)/fuzz
 fuzz:
 	RUSTC_BOOTSTRAP=1 RUSTFLAGS="--cfg fuzzing $(COVERAGE) -Zsanitizer=address" \
 		cargo build --locked --release --manifest-path fuzz/Cargo.toml --target x86_64-unknown-linux-gnu

@@ -120,26 +120,32 @@ fn make_targets_of_documents_exist() {
     assert!(help.contains("make run    set up libtorch, build, and train: tengen run configs/9x9.toml"), "{help}");
 }
 
-/// In a folder with a space, whose path is one word of the shell only in quotes.
+/// In a folder with a space, whose path is one word of the shell only in quotes, and with another build folder of that kind.
 #[test]
-fn make_recipes_quote_paths_of_the_checkout() {
+fn make_recipes_quote_paths_of_the_checkout_and_the_build_folder() {
     let folder = tempfile::tempdir().unwrap();
     let checkout = folder.path().join("My code");
     fs::create_dir(&checkout).unwrap();
     fs::copy(repository().join("Makefile"), checkout.join("Makefile")).unwrap();
-    let mut make = Command::new("make");
-    // Cargo or make may run the tests, and have set these for itself.
-    make.current_dir(&checkout).env_remove("CARGO_TARGET_DIR").env_remove("MAKEFLAGS").env_remove("MAKELEVEL");
-    make.args(["--dry-run", "--no-print-directory"]);
-    make.args(["test", "dist", "peers", "book", "deny", "fuzz", "cluster", "cluster-stop"]);
-    let said = succeed(&mut make);
-    for command in ["rm -f", "sort -u", "scripts/make-dist", "scripts/cluster start", "release/seeds"] {
-        let lines: Vec<&str> = said.lines().filter(|line| line.contains(command)).collect();
-        assert!(lines.iter().any(|line| line.contains("My code")), "{command} has no path of the checkout: {lines:?}");
-    }
-    for line in said.lines() {
-        let outside: String = line.split('"').step_by(2).collect();
-        assert!(!outside.contains("My code"), "a path is not in quotes: {line}");
+    for (target, build) in [(None, "/My code/target/"), (Some("../My cache/target"), "/My cache/target/")] {
+        let mut make = Command::new("make");
+        // Cargo or make may run the tests, and have set these for itself.
+        make.current_dir(&checkout).env_remove("CARGO_TARGET_DIR").env_remove("MAKEFLAGS").env_remove("MAKELEVEL");
+        make.env_remove("TENGEN_PROGRAMS").envs(target.map(|target| ("CARGO_TARGET_DIR", target)));
+        make.args(["--dry-run", "--no-print-directory"]);
+        make.args(["test", "dist", "peers", "book", "deny", "fuzz", "cluster", "cluster-stop"]);
+        let said = succeed(&mut make);
+        let of_build =
+            ["rm -f", "sort -u", "scripts/make-dist", "TENGEN_PROGRAMS=", "release/seeds"].map(|of| (of, build));
+        for (command, path) in of_build.into_iter().chain([("scripts/cluster start", "/My code/")]) {
+            let lines: Vec<&str> = said.lines().filter(|line| line.contains(command)).collect();
+            assert!(lines.iter().any(|line| line.contains(path)), "{command} does not have {path}: {lines:?}");
+        }
+        for line in said.lines() {
+            let outside: String = line.split('"').step_by(2).collect();
+            assert!(!outside.contains("/My "), "a path is not in quotes: {line}");
+            assert!(!line.contains("/../"), "a path is not absolute: {line}");
+        }
     }
 }
 
