@@ -1,7 +1,9 @@
 """Tests of scripts/cluster, with programs that do nothing and a control plane that is a sleeping process, and of its set-up."""
 
+import contextlib
 import importlib.machinery
 import importlib.util
+import io
 import os
 import re
 import shutil
@@ -18,6 +20,14 @@ import cache
 import debian
 
 SCRIPTS = Path(__file__).resolve().parent
+
+
+def load(path):
+    """A script as a module."""
+    loader = importlib.machinery.SourceFileLoader(path.name.replace("-", "_"), str(path))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
+    loader.exec_module(module)
+    return module
 
 
 class ClusterTest(unittest.TestCase):
@@ -62,6 +72,18 @@ class ClusterTest(unittest.TestCase):
         self.assertEqual((said.returncode, "etcd exited with 0" in said.stderr), (1, True), said.stderr)
         self.assertFalse((self.plane / "pids").exists())
 
+    def test_printed_command_is_for_a_shell(self):
+        script = load(self.root / "scripts" / "cluster")
+        folder = self.root / "My plane"
+        printed = io.StringIO()
+        argv = ["cluster", "start", str(folder)]
+        with mock.patch.object(script, "Cluster"), mock.patch.object(script.signal, "signal"), \
+                mock.patch.object(sys, "argv", argv), contextlib.redirect_stdout(printed):
+            script.main()
+        command = ["sh", "-c", printed.getvalue() + 'printf %s "$KUBECONFIG"']
+        said = subprocess.run(command, capture_output=True, text=True, check=True)
+        self.assertEqual(said.stdout, f"{folder}/kubeconfig")
+
 
 class SetupTest(unittest.TestCase):
     """The set-up of control planes, on a machine that has neither Go nor a network."""
@@ -89,11 +111,7 @@ class SetupTest(unittest.TestCase):
         (self.bin / name).chmod(0o755)
 
     def load(self):
-        """The script as a module."""
-        loader = importlib.machinery.SourceFileLoader("setup_cluster", str(self.root / "scripts" / "setup-cluster"))
-        module = importlib.util.module_from_spec(importlib.util.spec_from_loader(loader.name, loader))
-        loader.exec_module(module)
-        return module
+        return load(self.root / "scripts" / "setup-cluster")
 
     def test_setup_without_network_names_the_proxy_and_the_other_ways(self):
         script = self.load()
