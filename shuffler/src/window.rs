@@ -85,13 +85,12 @@ impl Window {
     ) -> Result<Vec<WindowFile>, StoreError> {
         let mut files = Vec::new();
         let mut seen = HashSet::new();
-        for file in listed {
+        // A game of a bad file may be in another one, too.
+        for file in listed.into_iter().filter(|file| !bad.contains_key(file)) {
             match index.summaries(&file) {
                 Ok(games) => {
                     let games = self.first_seen(games, &mut seen);
-                    if !bad.contains_key(&file) {
-                        files.push(WindowFile { file, games });
-                    }
+                    files.push(WindowFile { file, games });
                 }
                 Err(error) if error.is_skippable() => {
                     let path = index.name(&file);

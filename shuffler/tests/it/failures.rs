@@ -70,6 +70,18 @@ fn damaged_examples_are_skipped_and_listed() {
     assert!(read(&run, &manifest).iter().all(|example| left.iter().any(|game| game.id == example.game)));
 }
 
+/// Games were published twice, and the examples of the first file were damaged thereafter.
+#[test]
+fn games_of_a_damaged_file_are_taken_from_another_one() {
+    let (folder, run) = in_folder();
+    play(&run, 0, 0, 40);
+    run.games().publish_as(&file(0, 100), &games(0, 10, 20)).unwrap();
+    cut(&parquet(&folder, "examples", 10));
+    let manifest = publish(&run, &config(&["train.steps=10"]), 1).unwrap();
+    assert_eq!((manifest.rejected.len(), manifest.window.duplicate_games), (1, 0));
+    assert_eq!(manifest.window.games, games(0, 0, 40).iter().filter(|game| !game.holdout).count());
+}
+
 #[test]
 fn games_that_cannot_be_read_are_missing() {
     let (folder, run) = in_folder();
