@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 
 use record::GameSummary;
-use store::{FileRef, Run, StoreError};
+use store::{FileRef, Manifest, Run, StoreError};
 
 use crate::eta::File;
 use crate::window_size::Played;
@@ -101,6 +101,14 @@ impl GameIndex {
             files.entry(file.model).or_default().push(file);
         }
         Ok(Listed(files))
+    }
+
+    /// The manifest of the generation before, which says what its window had; `None` where it is gone or damaged.
+    pub(crate) fn manifest_before(&self, generation: u32) -> Result<Option<Manifest>, StoreError> {
+        match self.run.shards().manifest(generation - 1) {
+            Err(error) if error.is_skippable() => Ok(None),
+            found => found,
+        }
     }
 
     /// The full name of a file, for messages.

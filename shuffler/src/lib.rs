@@ -7,7 +7,8 @@
 //!
 //! Generation g is what model g is trained on. It is made when all games of model g − 1 are there (model 0 is `random`),
 //! and from games of models before g only. The sample depends on nothing but the games in the store, the run's
-//! configuration and g: made again, the shards are the same, byte for byte.
+//! configuration and g: made again, the shards are the same, byte for byte. Where workers play on while a model is trained,
+//! the number of examples depends on the manifest of generation g − 1, too, by which the games that came late are told.
 //!
 //! Memory, at most: twice the columns of the rows that are sampled, each once; 16 bytes for each position of the window;
 //! 400 bytes for each of its games; and 96 MiB for the files that are read, several at once, and the part that is written. `tengen bench data` compares.

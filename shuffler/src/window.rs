@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashSet};
 
 use config::WindowLimit;
 use record::{GameId, GameSummary};
-use store::{FileRef, Rejected, StoreError, WindowSummary};
+use store::{FileRef, Manifest, Rejected, StoreError, WindowSummary};
 
 use crate::index::GameIndex;
 use crate::window_size::WindowSize;
@@ -21,6 +21,8 @@ pub(crate) struct Window {
     pub(crate) rejected: Vec<Rejected>,
     /// The model before the generation.
     pub(crate) newest_model: u32,
+    /// What the window before had.
+    before: Option<Manifest>,
     /// What it was to hold.
     limit: Option<WindowSize>,
 }
@@ -57,8 +59,13 @@ impl Window {
     ) -> Result<Window, StoreError> {
         let newest_model = generation - 1;
         let mut limit = WindowSize::of(settings, generation, || index.played_before(generation))?;
-        let mut window =
-            Window { newest_model, limit: Some(limit), rejected: bad.values().cloned().collect(), ..Window::default() };
+        let mut window = Window {
+            newest_model,
+            before: index.manifest_before(generation)?,
+            limit: Some(limit),
+            rejected: bad.values().cloned().collect(),
+            ..Window::default()
+        };
         let mut listed = index.list(generation)?;
         let mut oldest = newest_model;
         for model in (0..generation).rev() {
@@ -126,10 +133,29 @@ impl Window {
         self.games().map(|game| game.rows).sum()
     }
 
-    /// The positions that the newest model played, which no window had before.
+    /// The positions that no window had before: those of the newest model, and those of older ones that came after the
+    /// window before. Workers play on while a model is trained.
     pub(crate) fn new_positions(&self) -> usize {
-        let newest = self.files.iter().filter(|file| file.file.model == self.newest_model);
-        newest.flat_map(|file| &file.games).filter(|game| game.chosen).map(|game| game.rows).sum()
+        let mut positions: BTreeMap<u32, usize> = BTreeMap::new();
+        for file in &self.files {
+            let games = file.games.iter().filter(|game| game.chosen);
+            *positions.entry(file.file.model).or_default() += games.map(|game| game.rows).sum::<usize>();
+        }
+        positions.into_iter().map(|(model, positions)| self.new_of(model, positions)).sum()
+    }
+
+    /// How many of the positions of a model are new.
+    fn new_of(&self, model: u32, positions: usize) -> usize {
+        match &self.before {
+            _ if model == self.newest_model => positions,
+            Some(before) if had_all(&before.window, model) => {
+                let known = before.ages.iter().find(|age| age.model == model).map_or(0, |age| age.positions);
+                // Games that were in the window before may be too old for this one.
+                positions.saturating_sub(known)
+            }
+            // What the window before did not have of a model may have been in an earlier one.
+            _ => 0,
+        }
     }
 
     pub(crate) fn summary(&self) -> WindowSummary {
@@ -147,6 +173,12 @@ impl Window {
             calibration_fraction: calibration as f64 / self.positions().max(1) as f64,
         }
     }
+}
+
+/// Whether a window had all games of a model that were there.
+fn had_all(window: &WindowSummary, model: u32) -> bool {
+    let used = if window.in_positions { window.positions } else { window.games };
+    model > window.from_model || used < window.limit
 }
 
 /// Of the games of a model that may be chosen, keeps those with the highest numbers that fit. Which file a game is in

@@ -48,7 +48,8 @@ pub struct WindowSummary {
     pub to_model: u32,
     /// Positions in these games.
     pub positions: usize,
-    /// Those of them that the newest model played: they were not in any window before.
+    /// Those of them that were not in any window before: all that the newest model played, and what older ones played
+    /// after the last window was chosen.
     pub new_positions: usize,
     /// Games that were published more than once, beyond their first appearance.
     pub duplicate_games: usize,

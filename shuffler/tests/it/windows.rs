@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use go::Size;
 use record::{Example, GameId, GameRecord, HUMAN, synthetic};
 use shuffler::{Calibrator, Shuffler, ShufflerError, compact_when_due};
-use store::AgeSummary;
+use store::{AgeSummary, Run};
 
 use crate::{a_run, config, counts, file, games, in_folder, play, publish, read};
 
@@ -185,6 +185,54 @@ fn reuse_limit_bounds_samples_of_a_position() {
     assert_eq!(manifest.window.new_positions, new);
     assert_eq!((manifest.sampled.wanted, manifest.sampled.examples), (5000, 2 * new / 100 * 100));
     assert!(manifest.sampled.bounded && manifest.sampled.reuse <= 2.0);
+}
+
+/// Positions for training of games number `from` to `to` of a model.
+fn positions(model: u32, from: u64, to: u64) -> usize {
+    games(model, from, to).iter().filter(|game| !game.holdout).map(GameRecord::positions).sum()
+}
+
+/// Workers play on while a model is trained.
+#[test]
+fn games_that_came_after_the_last_window_are_new() {
+    let run = a_run();
+    let settings = config(&["train.steps=50", "window.reuse_limit=2", "window.games=200"]);
+    play(&run, 0, 0, 40);
+    assert_eq!(publish(&run, &settings, 1).unwrap().window.new_positions, positions(0, 0, 40));
+    play(&run, 0, 40, 60);
+    play(&run, 1, 0, 20);
+    let new = positions(0, 40, 60) + positions(1, 0, 20);
+    let manifest = publish(&run, &settings, 2).unwrap();
+    assert_eq!((manifest.window.new_positions, manifest.sampled.examples), (new, 2 * new / 100 * 100));
+    play(&run, 1, 20, 30);
+    play(&run, 2, 0, 20);
+    let new_of = |run: &Run| Shuffler::new(run, &settings).plan(3).unwrap().window.new_positions;
+    assert_eq!(new_of(&run), positions(1, 20, 30) + positions(2, 0, 20));
+    // Without the manifest of that window only games of the newest model are known to be new.
+    run.shards().prune(3).unwrap();
+    assert_eq!(new_of(&run), positions(2, 0, 20));
+}
+
+/// What a window that grows finds behind the last one is old.
+#[test]
+fn games_that_the_last_window_was_too_small_for_are_not_new() {
+    let run = a_run();
+    play(&run, 0, 0, 40);
+    assert_eq!(publish(&run, &config(&["window.games=13"]), 1).unwrap().window.games, 13);
+    play(&run, 1, 0, 20);
+    let plan = Shuffler::new(&run, &config(&["window.games=200"])).plan(2).unwrap();
+    assert_eq!((plan.window.from_model, plan.window.new_positions), (0, positions(1, 0, 20)));
+}
+
+/// Fewer games of a model than in the last window make none of the others old.
+#[test]
+fn games_that_leave_the_window_are_not_subtracted() {
+    let run = a_run();
+    play(&run, 0, 0, 40);
+    publish(&run, &config(&["window.games=200"]), 1).unwrap();
+    play(&run, 1, 0, 20);
+    let plan = Shuffler::new(&run, &config(&["window.games=25"])).plan(2).unwrap();
+    assert_eq!((plan.window.from_model, plan.window.new_positions), (0, positions(1, 0, 20)));
 }
 
 #[test]
