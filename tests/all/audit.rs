@@ -187,7 +187,7 @@ const DAMAGES: [Damage; 18] = [
         "played with configuration 0123456789abcdef",
     ),
     ("a seed", |v| v.change(|games| games[0].seed += 1), "its id is not that of its players, configuration and seed"),
-    ("a game on the wrong side", |v| v.change(|games| games[0].holdout ^= true), "by its id; the record differs"),
+    ("a game on the wrong side", |v| v.change(|games| games[0].holdout ^= true), "set; the record differs"),
     (
         "games in the folder of another model",
         |v| {

@@ -35,8 +35,8 @@ pub(crate) struct Order<'a> {
 }
 
 impl HumanGames {
-    /// Reads collections of SGF, plain or gzipped, each with its name. Which games are held out is decided by the names of
-    /// the games and by `selfplay.holdout_fraction`, as with games of the run itself.
+    /// Reads collections of SGF, plain or gzipped, each with its name. Which games are held out is decided by the games and by
+    /// `selfplay.holdout_fraction`, so that runs with one fraction hold out the same.
     ///
     /// # Errors
     /// A collection that cannot be unpacked, or no game that is of use; a record that is of none is omitted.

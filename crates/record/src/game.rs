@@ -5,7 +5,8 @@ use std::str::FromStr;
 
 use go::{Color, Game, Move, Scoring, Size, Stones};
 
-use crate::{Example, GameId, Outcome, RecordError, Turn};
+use crate::game_id::share;
+use crate::{Example, GameId, HUMAN, Outcome, RecordError, Turn};
 
 /// Everything that is known of a finished game.
 #[derive(Clone, Debug, PartialEq)]
@@ -101,6 +102,15 @@ impl GameRecord {
             None if GameRecord::to_move(turn) == Color::Black => &self.black,
             None => &self.white,
         }
+    }
+
+    /// A number in [0, 1), spread evenly over the games. A game belongs to the validation set when it is below the configured
+    /// fraction. A fraction that grows later only adds games to the set.
+    ///
+    /// It is that of the id. That of a human game is of its moves, komi and result, so that the same games are held out in
+    /// every run: one may begin with the weights of another.
+    pub fn share(&self) -> f64 {
+        if self.black == HUMAN && self.white == HUMAN { share(self.seed) } else { self.id.share() }
     }
 
     /// The player of Black as the name of a folder. A table may have any text there, and no name leads out of the folder that an

@@ -22,15 +22,14 @@ impl GameId {
     }
 
     /// A number in [0, 1), spread evenly over the games: the first 13 digits of the id, divided by 16^13.
-    ///
-    /// A game belongs to the holdout set when its share is below the configured one. A share that grows later only
-    /// adds games to the set.
     pub fn share(self) -> f64 {
-        let [a, b, c, d, e, f, g, ..] = self.0;
-        // 52 bits: as many as fit into an f64 exactly.
-        let digits = u64::from_be_bytes([0, a, b, c, d, e, f, g]) >> 4;
-        digits as f64 / (1_u64 << 52) as f64
+        share(u64::from_be_bytes(std::array::from_fn(|i| self.0[i])))
     }
+}
+
+/// A number in [0, 1) from the first bits of a hash: 52, as many as fit into an f64 exactly.
+pub(crate) fn share(hash: u64) -> f64 {
+    (hash >> 12) as f64 / (1_u64 << 52) as f64
 }
 
 impl fmt::Display for GameId {

@@ -50,9 +50,8 @@ impl Converter {
         let ending = Ending::of(&record, komi)?;
         let value = f32::from(ending.outcome.as_i8());
         let seed = seed(&record);
-        let id = GameId::of(HUMAN, HUMAN, &self.config_digest, seed);
-        Ok(GameRecord {
-            id,
+        let game = GameRecord {
+            id: GameId::of(HUMAN, HUMAN, &self.config_digest, seed),
             black: HUMAN.to_owned(),
             white: HUMAN.to_owned(),
             config_digest: self.config_digest.clone(),
@@ -66,7 +65,7 @@ impl Converter {
             scoring: self.scoring,
             visits_budget: 1,
             calibration: false,
-            holdout: id.share() < self.holdout,
+            holdout: false,
             resign_threshold: None,
             would_resign_turn: None,
             winner_min_value: None,
@@ -76,7 +75,8 @@ impl Converter {
             end: ending.end,
             handoffs: Vec::new(),
             turns: record.turns.iter().map(|turn| played(&record, turn.mv, value)).collect(),
-        })
+        };
+        Ok(GameRecord { holdout: game.share() < self.holdout, ..game })
     }
 
     /// The komi of a record, in the bounds of that of a run.

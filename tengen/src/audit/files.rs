@@ -179,10 +179,10 @@ impl Audit<'_> {
         if game.config_digest != self.digest {
             problems.push(format!("played with configuration {}, not {}", game.config_digest, self.digest));
         }
-        let side = game.id.share() < f64::from(self.config.selfplay.holdout_fraction);
+        let side = game.share() < f64::from(self.config.selfplay.holdout_fraction);
         if game.holdout != side {
             let side = if side { "the validation set" } else { "the training set" };
-            problems.push(format!("belongs to {side} by its id; the record differs"));
+            problems.push(format!("belongs to {side}; the record differs"));
         }
         problems.into_iter().for_each(|what| self.problem(&place, what));
     }

@@ -279,7 +279,7 @@ fn bootstrap_stops_at_its_time_limit_after_one_step_at_least() {
 }
 
 #[test]
-fn games_are_held_out_by_their_names_and_counted() {
+fn games_are_held_out_by_what_is_in_them_and_counted() {
     let human_games = human_games(100);
     assert_eq!(human_games.games() + human_games.holdout_games(), 100);
     // A tenth of them; the standard deviation is 3.

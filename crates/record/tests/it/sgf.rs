@@ -121,6 +121,24 @@ fn converter() -> Converter {
     }
 }
 
+/// A run may begin with the weights of one of another configuration, and what was held out there stays so.
+#[test]
+fn human_games_are_held_out_whatever_the_configuration_is() {
+    let games = |digest: &str| -> Vec<GameRecord> {
+        let converter = Converter { config_digest: digest.to_owned(), holdout: 0.5, ..converter() };
+        let texts = (0..50).map(|komi| format!("(;SZ[9]KM[{komi}]RE[B+R];B[ee];W[ff])"));
+        let tree = |text: String| sgf::collection(text.as_bytes()).next().unwrap().unwrap();
+        texts.map(|text| converter.convert(0, &tree(text)).unwrap()).collect()
+    };
+    let held_out = |games: &[GameRecord]| games.iter().map(|game| game.holdout).collect::<Vec<bool>>();
+    let [one, other] = ["one", "other"].map(games);
+    assert!(one.iter().zip(&other).all(|(one, other)| one.id != other.id));
+    assert_eq!(held_out(&one), held_out(&other));
+    // Half of them; the standard deviation is 3.5.
+    let count = held_out(&one).into_iter().filter(|&held_out| held_out).count();
+    assert!((10..40).contains(&count), "{count}");
+}
+
 /// Why a game is of no use to that run.
 fn refusal(text: &str) -> String {
     let tree = sgf::collection(text.as_bytes()).next().unwrap().unwrap();
