@@ -42,7 +42,7 @@ impl Reference {
         let (mut found, mut seen, mut left_out) = (Vec::new(), HashSet::new(), Vec::new());
         for record in games(config, name, file)? {
             match record {
-                Ok(game) if !seen.insert(game.id) => {}
+                Ok(game) if !seen.insert(game.record.id) => {}
                 Ok(game) => found.push(game),
                 Err(why) => left_out.push(why),
             }

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use config::RunConfig;
-use go::{Size, SizeError, sgf};
+use go::{Size, SizeError, Stones, sgf};
 use mcts::Settings;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -12,11 +12,19 @@ use store::{Source, SourceKind};
 
 use crate::TrainerError;
 
+/// A human game.
+#[derive(Debug)]
+pub(crate) struct HumanGame {
+    pub(crate) record: GameRecord,
+    /// The points of each player at its end, where they give the score.
+    area: Option<Stones>,
+}
+
 /// Games for training, and games that are not.
 #[derive(Debug, Default)]
 pub struct HumanGames {
-    training: Vec<GameRecord>,
-    holdout: Vec<GameRecord>,
+    training: Vec<HumanGame>,
+    holdout: Vec<HumanGame>,
     /// Game and turn of every position of the games for training.
     positions: Vec<(u32, u16)>,
     /// Records of no use, with the reasons.
@@ -34,6 +42,17 @@ pub(crate) struct Order<'a> {
     order: Vec<u32>,
 }
 
+impl HumanGame {
+    fn new(record: GameRecord) -> Result<HumanGame, RecordError> {
+        Ok(HumanGame { area: record.final_area()?, record })
+    }
+
+    /// The example of one turn, from 0.
+    fn example(&self, turn: usize) -> Result<Example, RecordError> {
+        Ok(Example { area: self.area, ..self.record.example(turn)? })
+    }
+}
+
 impl HumanGames {
     /// Reads collections of SGF, plain or gzipped, each with its name. Which games are held out is decided by the games and by
     /// `selfplay.holdout_fraction`, so that runs with one fraction hold out the same.
@@ -46,8 +65,8 @@ impl HumanGames {
         for (name, file) in collections {
             for (found, index) in games(config, name, file)?.into_iter().zip(1..) {
                 match found {
-                    Ok(game) if !seen.insert(game.id) => {}
-                    Ok(game) if game.holdout => human_games.holdout.push(game),
+                    Ok(game) if !seen.insert(game.record.id) => {}
+                    Ok(game) if game.record.holdout => human_games.holdout.push(game),
                     Ok(game) => human_games.training.push(game),
                     Err(why) => human_games.left_out.push(format!("{name}, game {index}: skipped: {why}")),
                 }
@@ -55,8 +74,9 @@ impl HumanGames {
             human_games.sources.push(Source::new(SourceKind::Games, name, file));
         }
         let games = human_games.training.iter().zip(0..);
-        human_games.positions =
-            games.flat_map(|(game, index)| (0..game.turns.len() as u16).map(move |turn| (index, turn))).collect();
+        human_games.positions = games
+            .flat_map(|(game, index)| (0..game.record.turns.len() as u16).map(move |turn| (index, turn)))
+            .collect();
         if human_games.positions.is_empty() {
             return Err(TrainerError::NoGames {
                 left_out: human_games.left_out.len(),
@@ -88,7 +108,8 @@ impl HumanGames {
 
     /// The best value for Black without the board: the mean outcome of the positions for training.
     pub(crate) fn mean_outcome(&self) -> f32 {
-        let sum: f64 = self.training.iter().map(|game| f64::from(game.outcome.as_i8()) * game.turns.len() as f64).sum();
+        let records = self.training.iter().map(|game| &game.record);
+        let sum: f64 = records.map(|game| f64::from(game.outcome.as_i8()) * game.turns.len() as f64).sum();
         (sum / self.positions.len() as f64) as f32
     }
 }
@@ -98,18 +119,19 @@ pub(crate) fn games(
     config: &RunConfig,
     name: &str,
     file: &[u8],
-) -> Result<Vec<Result<GameRecord, String>>, TrainerError> {
+) -> Result<Vec<Result<HumanGame, String>>, TrainerError> {
     let fail = |problem: String| TrainerError::Collection { name: name.to_owned(), problem };
     let text = unpacked_sgf(file).map_err(fail)?;
     let converter = converter(config, name).map_err(|e| fail(e.to_string()))?;
+    let game = |record: GameRecord| HumanGame::new(record).map_err(|e| e.to_string());
     let records = sgf::collection(&text).zip(0..);
-    Ok(records.map(|(found, index)| found.and_then(|tree| converter.convert(index, &tree))).collect())
+    Ok(records.map(|(found, index)| found.and_then(|tree| converter.convert(index, &tree)).and_then(game)).collect())
 }
 
 /// Positions of some games, spread evenly over all of them, `most` at most.
-pub(crate) fn spread(games: &[GameRecord], most: usize) -> Result<Vec<Example>, RecordError> {
-    let all = games.iter().flat_map(|game| (0..game.turns.len()).map(move |turn| (game, turn)));
-    let every = games.iter().map(|game| game.turns.len()).sum::<usize>().div_ceil(most).max(1);
+pub(crate) fn spread(games: &[HumanGame], most: usize) -> Result<Vec<Example>, RecordError> {
+    let all = games.iter().flat_map(|game| (0..game.record.turns.len()).map(move |turn| (game, turn)));
+    let every = games.iter().map(|game| game.record.turns.len()).sum::<usize>().div_ceil(most).max(1);
     // An odd distance lets either side be to move.
     all.step_by(every | 1).map(|(game, turn)| game.example(turn)).collect()
 }

@@ -183,6 +183,14 @@ impl GameRecord {
         Ok(examples)
     }
 
+    /// The area of the examples: the points that count for each player in the last position, where they give the score.
+    ///
+    /// # Errors
+    /// A move that is not legal.
+    pub fn final_area(&self) -> Result<Option<Stones>, RecordError> {
+        Ok(self.area(&self.replay()?))
+    }
+
     /// The points that count for each player in the last position, where they give the score.
     fn area(&self, last: &Game) -> Option<Stones> {
         let area = last.area(self.scoring);
@@ -190,7 +198,7 @@ impl GameRecord {
         (self.score == Some(margin)).then_some(area)
     }
 
-    /// The example of one turn, from 0, without its area, which takes the whole game to know.
+    /// The example of one turn, from 0, without its area, which takes the whole game to know: see [`GameRecord::final_area`].
     ///
     /// # Errors
     /// A turn without an example, or what [`GameRecord::examples`] says of the turns up to it.

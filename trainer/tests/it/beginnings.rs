@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use config::LearningRate;
+use config::{LearningRate, RunConfig};
 use models::{Models, NamedWeights};
 use net::{FileKind, Inputs, NetError, Shape, Weights};
 use runtime::{Reporter, Silent, Stop, drive};
@@ -177,6 +177,26 @@ fn bootstrap_from_sgf_publishes_model_1() {
     // The run goes on from there.
     publish(&run, 2, &examples(2, 6 * 16), 40);
     assert_eq!(train(&run).unwrap().step, 66);
+}
+
+/// One game, all of whose points are Black's.
+pub(crate) const COUNTED: &[u8] = b"(;SZ[5]KM[0.5]RU[Chinese]RE[B+24.5];B[cc];W[];B[])";
+
+#[test]
+fn bootstrap_trains_the_ownership_head() {
+    let run = run();
+    let overrides = ["network.ownership=true", "train.ownership_weight=0.5", "selfplay.holdout_fraction=0.0"];
+    let config = RunConfig::from_toml_with(&config().to_toml(), &overrides).unwrap();
+    let human_games = HumanGames::read(&config, &[("a.sgf".to_owned(), COUNTED.to_vec())]).unwrap();
+    let mut ownership = Vec::new();
+    let reporter = |event: TrainerEvent| {
+        if let TrainerEvent::Step { losses, .. } = event {
+            ownership.push(losses.ownership);
+        }
+    };
+    let begun = Bootstrap::new(&run, &config, (None, &human_games), options(2), TRAIN_DEVICE, reporter);
+    drive(&mut begun.unwrap(), &Stop::never()).unwrap();
+    assert!(ownership.len() == 2 && ownership.iter().all(|&loss| loss > 0.1), "{ownership:?}");
 }
 
 #[test]

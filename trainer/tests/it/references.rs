@@ -6,7 +6,7 @@ use record::DeepPosition;
 use runtime::Stop;
 use trainer::{Reference, References, TrainerEvent};
 
-use crate::beginnings::collection;
+use crate::beginnings::{COUNTED, collection};
 use crate::logs::newest;
 use crate::{TRAIN_DEVICE, config, publish_two, run, train_measured};
 
@@ -72,6 +72,13 @@ fn which_positions_are_measured_follows_from_the_collection_alone() {
     let other = RunConfig { seed: 99, ..large() };
     assert_ne!(large().digest(), other.digest());
     assert_eq!(read(&other).examples.len(), 1543);
+}
+
+#[test]
+fn positions_have_the_area_of_their_game() {
+    let reference = Reference::read(&config(), "a.sgf", COUNTED).unwrap();
+    let areas: Vec<_> = reference.examples.iter().map(|example| example.area.unwrap()).collect();
+    assert!(areas.len() == 3 && areas.iter().all(|area| (area.black.len(), area.white.len()) == (25, 0)), "{areas:?}");
 }
 
 #[test]
