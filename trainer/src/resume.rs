@@ -7,6 +7,9 @@
 //! - the checkpoint has finished it, and the model is not there: publish the weights, without another step;
 //! - the checkpoint has finished the generation before, and its model is there: begin.
 //!
+//! A generation whose shards were sampled again, with fewer batches than were trained on by then, ends at its last
+//! checkpoint. That one calls itself unfinished, and has the step of its model.
+//!
 //! No batch is trained on twice or omitted. Were the model published first, a kill between the two would leave a
 //! model without its momentum, and the generation would have to be trained again to get it.
 //!
@@ -71,11 +74,12 @@ pub(crate) fn resume(
         if progress.generation == generation {
             return Ok(Work { trainer: restore(&checkpoint, config, train_device, generation)?, progress });
         }
-        if progress.finished && progress.generation + 1 == generation {
+        if progress.generation + 1 == generation && ended(run, &checkpoint, progress)? {
             let trainer = restore(&checkpoint, config, train_device, progress.generation)?;
             let failed = |source| TrainerError::Train { generation, source };
-            let weights = trainer.published().map_err(failed)?;
-            if weights == published(run, progress.generation)?.uncalibrated() {
+            let weights = published(run, progress.generation)?.uncalibrated();
+            // An unfinished one has no averaged network to compare.
+            if !progress.finished || trainer.published().map_err(failed)? == weights {
                 if config.network_of(generation) == config.network_of(progress.generation) {
                     return Ok(Work { trainer, progress: begun });
                 }
@@ -119,6 +123,11 @@ pub(crate) fn save(run: &Run, config: &RunConfig, work: &Work) -> Result<(), Tra
     let step = work.trainer.steps();
     let published = run.checkpoints().publish(&Checkpoint { step, files });
     published.map_err(|error| TrainerError::of_publishing(run, || format!("the checkpoint of step {step}"), error))
+}
+
+/// Whether this checkpoint is the last one of its generation, whose model is there.
+fn ended(run: &Run, checkpoint: &Checkpoint, progress: GenerationProgress) -> Result<bool, TrainerError> {
+    Ok(progress.finished || run.models().metadata(progress.generation)?.step == checkpoint.step)
 }
 
 fn read_progress(checkpoint: &Checkpoint) -> Result<GenerationProgress, TrainerError> {

@@ -29,7 +29,7 @@ fn run(config: &RunConfig) -> Run {
 }
 
 /// Trains until so many batches are trained on, or the model is published.
-fn train(run: &Run, config: &RunConfig, batches: usize) -> bool {
+pub(crate) fn train(run: &Run, config: &RunConfig, batches: usize) -> bool {
     let (stop, mut trained) = (Stop::never(), 0);
     let mut watch = |progress| {
         trained += usize::from(matches!(progress, TrainerEvent::Step { .. }));

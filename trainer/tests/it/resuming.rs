@@ -4,13 +4,16 @@ use std::collections::BTreeMap;
 use std::error::Error;
 
 use bytes::Bytes;
+use config::RunConfig;
 use net::{Device, TrainDevice, Weights};
 use record::GameRecord;
 use store::{Checkpoint, Run};
 use trainer::TrainerError;
 
 use crate::logs::{alarms, logged};
-use crate::{TRAIN_DEVICE, config, examples, games, killed, publish, publish_two, run, train, train_next, train_some};
+use crate::{
+    TRAIN_DEVICE, config, examples, games, growing, killed, publish, publish_two, run, train, train_next, train_some,
+};
 
 /// The file of a model's weights.
 fn weights(run: &Run, number: u32) -> Bytes {
@@ -121,6 +124,27 @@ fn shards_with_fewer_batches_than_were_trained_on_end_the_generation() {
     assert!(alarms(&run).iter().all(|alarm| alarm != "overfitting"), "no losses in training are known");
     publish(&run, 2, &examples(2, 6 * 16), 40);
     assert_eq!(train(&run).unwrap().step, 10);
+}
+
+/// As if its shards had been so few from the beginning, with and without an average of the weights.
+#[test]
+fn generation_that_ends_with_fewer_batches_passes_its_momentum_on() {
+    for decay in ["train.ema_decay=0.0", "train.ema_decay=0.9"] {
+        let config = RunConfig::from_toml_with(&config().to_toml(), &[decay]).unwrap();
+        let [whole, cut] = [4, 6].map(|batches| {
+            let run = run();
+            publish(&run, 1, &examples(1, batches * 16), 40);
+            publish(&run, 2, &examples(2, 6 * 16), 40);
+            run
+        });
+        assert!(!growing::train(&cut, &config, 4));
+        cut.shards().prune(2).unwrap();
+        publish(&cut, 1, &examples(1, 3 * 16), 40);
+        for run in [&whole, &cut] {
+            assert!(growing::train(run, &config, usize::MAX) && growing::train(run, &config, usize::MAX));
+        }
+        assert_eq!(cut.models().get(2).unwrap(), whole.models().get(2).unwrap(), "{decay}");
+    }
 }
 
 #[test]
