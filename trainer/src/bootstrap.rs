@@ -78,9 +78,10 @@ impl<'a> Bootstrap<'a> {
         refuse_models(run)?;
         let origin: Vec<Source> =
             beginning.map(|b| b.source.clone()).into_iter().chain(human_games.sources.iter().cloned()).collect();
+        let train_config = TrainConfig { ema_warm_up: beginning.is_none(), ..TrainConfig::new(config) };
         let (trainer, before) = match run.checkpoints().newest()? {
-            Some(checkpoint) => resume(&checkpoint, config, &origin, train_device)?,
-            None => (begin(config, beginning, train_device)?, Duration::ZERO),
+            Some(checkpoint) => resume(&checkpoint, config, &origin, (train_config, train_device))?,
+            None => (begin(config, beginning, (train_config, train_device))?, Duration::ZERO),
         };
         let holdout = human_games.holdout(reference::POSITIONS)?;
         let now = Instant::now();
@@ -232,7 +233,7 @@ impl Driver for Bootstrap<'_> {
 fn begin(
     config: &RunConfig,
     beginning: Option<&InitialWeights>,
-    train_device: TrainDevice,
+    (train_config, train_device): (TrainConfig, TrainDevice),
 ) -> Result<Trainer, TrainerError> {
     let weights = match beginning {
         Some(beginning) => {
@@ -244,7 +245,7 @@ fn begin(
             config.seed,
         ),
     };
-    Trainer::new(&weights, 0, TrainConfig::new(config), train_device).map_err(failed)
+    Trainer::new(&weights, 0, train_config, train_device).map_err(failed)
 }
 
 /// Resumes from a checkpoint of the same bootstrap; returns how long it took so far, too.
@@ -252,7 +253,7 @@ fn resume(
     checkpoint: &Checkpoint,
     config: &RunConfig,
     origin: &[Source],
-    train_device: TrainDevice,
+    training: (TrainConfig, TrainDevice),
 ) -> Result<(Trainer, Duration), TrainerError> {
     let fail = |problem: String| unusable(checkpoint, problem);
     let text = checkpoint
@@ -266,7 +267,7 @@ fn resume(
         return Err(fail(format!("it belongs to a bootstrap from {names}, whose contents may have changed since")));
     }
     let time = Duration::try_from_secs_f64(state.seconds).map_err(|e| fail(format!("{BOOTSTRAP}: seconds: {e}")))?;
-    Ok((restore(checkpoint, config, train_device, 1)?, time))
+    Ok((restore(checkpoint, config, training, 1)?, time))
 }
 
 fn failed(source: NetError) -> TrainerError {

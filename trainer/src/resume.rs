@@ -26,7 +26,7 @@ use bytes::Bytes;
 use config::RunConfig;
 use net::{NetError, Shape, TrainConfig, TrainDevice, Trainer, Weights};
 use serde::{Deserialize, Serialize};
-use store::{Checkpoint, Run};
+use store::{Checkpoint, Run, SourceKind};
 
 use crate::TrainerError;
 
@@ -63,6 +63,7 @@ pub(crate) fn resume(
     generation: u32,
 ) -> Result<Work, TrainerError> {
     let begun = GenerationProgress { generation, batches: 0, finished: false };
+    let train_config = TrainConfig { ema_warm_up: !began_with_weights(run)?, ..TrainConfig::new(config) };
     let bootstrapped = |checkpoint: &Checkpoint| checkpoint.files.contains_key(BOOTSTRAP);
     let newest = run.checkpoints().newest()?;
     if let Some(checkpoint) = newest.as_ref().filter(|newest| generation == 1 && bootstrapped(newest)) {
@@ -72,10 +73,11 @@ pub(crate) fn resume(
     if let Some(checkpoint) = newest.filter(|newest| !bootstrapped(newest)) {
         let progress = read_progress(&checkpoint)?;
         if progress.generation == generation {
-            return Ok(Work { trainer: restore(&checkpoint, config, train_device, generation)?, progress });
+            let trainer = restore(&checkpoint, config, (train_config, train_device), generation)?;
+            return Ok(Work { trainer, progress });
         }
         if progress.generation + 1 == generation && ended(run, &checkpoint, progress)? {
-            let trainer = restore(&checkpoint, config, train_device, progress.generation)?;
+            let trainer = restore(&checkpoint, config, (train_config.clone(), train_device), progress.generation)?;
             let failed = |source| TrainerError::Train { generation, source };
             let weights = published(run, progress.generation)?.uncalibrated();
             // An unfinished one has no averaged network to compare.
@@ -84,8 +86,7 @@ pub(crate) fn resume(
                     return Ok(Work { trainer, progress: begun });
                 }
                 let grown = grown(&weights, config, generation).map_err(failed)?;
-                let trainer =
-                    Trainer::new(&grown, trainer.steps(), TrainConfig::new(config), train_device).map_err(failed)?;
+                let trainer = Trainer::new(&grown, trainer.steps(), train_config, train_device).map_err(failed)?;
                 return Ok(Work { trainer, progress: begun });
             }
         }
@@ -99,17 +100,25 @@ pub(crate) fn resume(
     let trainer = match generation.checked_sub(1).filter(|&parent| parent > 0) {
         None => {
             let shape = Shape::new(&config.game, &config.network_of(generation));
-            shape.map_err(NetError::from).and_then(|shape| {
-                Trainer::new(&Weights::random(shape, config.seed), 0, TrainConfig::new(config), train_device)
-            })
+            let weights = shape.map(|shape| Weights::random(shape, config.seed)).map_err(NetError::from);
+            weights.and_then(|weights| Trainer::new(&weights, 0, train_config, train_device))
         }
         Some(parent) => {
             let step = run.models().metadata(parent)?.step;
             let grown = grown(&published(run, parent)?, config, generation);
-            grown.and_then(|weights| Trainer::new(&weights, step, TrainConfig::new(config), train_device))
+            grown.and_then(|weights| Trainer::new(&weights, step, train_config, train_device))
         }
     };
     Ok(Work { trainer: trainer.map_err(|source| TrainerError::Train { generation, source })?, progress: begun })
+}
+
+/// Whether the run began with the weights of a model or a file, as they were or trained on human games.
+fn began_with_weights(run: &Run) -> Result<bool, TrainerError> {
+    if !run.models().exists(1)? {
+        return Ok(false);
+    }
+    let origin = run.models().metadata(1)?.origin;
+    Ok(origin.iter().any(|source| matches!(source.kind, SourceKind::Model | SourceKind::Weights)))
 }
 
 /// Publishes everything needed to go on from here.
@@ -139,12 +148,12 @@ fn read_progress(checkpoint: &Checkpoint) -> Result<GenerationProgress, TrainerE
 pub(crate) fn restore(
     checkpoint: &Checkpoint,
     config: &RunConfig,
-    train_device: TrainDevice,
+    (train_config, train_device): (TrainConfig, TrainDevice),
     generation: u32,
 ) -> Result<Trainer, TrainerError> {
     let state = file(checkpoint, WEIGHTS)?;
     let shape = Shape::new(&config.game, &config.network_of(generation));
-    let restore = |shape| Trainer::restore(state, shape, &config.digest(), TrainConfig::new(config), train_device);
+    let restore = |shape| Trainer::restore(state, shape, &config.digest(), train_config, train_device);
     shape.map_err(NetError::from).and_then(restore).map_err(|error| match error {
         // It says nothing of the checkpoint, which another device can go on from.
         error if error.is_of_the_device() => TrainerError::Device(error),

@@ -13,12 +13,14 @@ pub struct TrainConfig {
     pub targets: Targets,
     /// Where the randomness of training starts.
     pub seed: u64,
+    /// Whether the EMA of the weights is warmed up, so that random weights are soon forgotten. Trained ones must not be.
+    pub ema_warm_up: bool,
 }
 
 impl TrainConfig {
-    /// That of a run.
+    /// That of a run that begins with random weights.
     pub fn new(config: &RunConfig) -> TrainConfig {
-        TrainConfig { train: config.train.clone(), targets: Targets::new(config), seed: config.seed }
+        TrainConfig { train: config.train.clone(), targets: Targets::new(config), seed: config.seed, ema_warm_up: true }
     }
 }
 

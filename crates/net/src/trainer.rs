@@ -142,7 +142,7 @@ impl Trainer {
         let length = clip(&mut gradients, train.clip_norm)?;
         self.optimizer.step(&self.tower, &gradients, size)?;
         if let Some(ema) = &mut self.ema {
-            ema.follow(&self.tower, train.ema_decay, self.step)?;
+            ema.follow(&self.tower, train_config, self.step)?;
         }
         // A GPU is waited for once, when it has all of the step to do.
         for number in [penalty, length] {

@@ -11,7 +11,7 @@ use store::{ModelMetadata, Run, SourceKind, Store};
 use trainer::{Bootstrap, BootstrapOptions, HumanGames, InitialWeights, TrainerError, TrainerEvent};
 
 use crate::logs::{logged, newest};
-use crate::{TRAIN_DEVICE, config, examples, killed, publish, run, train, train_next};
+use crate::{TRAIN_DEVICE, config, examples, growing, killed, publish, run, train, train_next};
 
 fn shape() -> Shape {
     Shape::new(&config().game, &config().network).unwrap()
@@ -281,6 +281,39 @@ fn bootstrap_may_begin_with_weights() {
     assert_eq!((kinds, metadata.step), (vec![SourceKind::Weights, SourceKind::Games], 3));
     let again = bootstrap(&run, work, options(3), &Stop::never(), Silent).unwrap_err();
     assert!(matches!(again, TrainerError::HasModels { .. }), "{again}");
+}
+
+/// By how much a model differs from the weights that its run began with.
+fn moved(run: &Run, beginning: &InitialWeights) -> f32 {
+    let newest = run.models().newest().unwrap().unwrap();
+    let weights = Weights::from_bytes(&run.models().get(newest).unwrap().1).unwrap();
+    let name = "policy.dense.weight";
+    let pairs = beginning.weights.tensor(name).unwrap().iter().zip(weights.tensor(name).unwrap());
+    pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f32::max)
+}
+
+/// After six steps with a decay of 0.999 the mean has gone less than 0.006 of the way. The trainer resumes after the third.
+#[test]
+fn ema_of_a_run_that_begins_with_weights_keeps_them() {
+    let beginning = of_file(&weights(1));
+    let human_games = human_games(100);
+    let [(bare, bare_bootstrapped), (mean, mean_bootstrapped)] = [0.0, 0.999].map(|decay| {
+        let config = RunConfig::from_toml_with(&config().to_toml(), &[format!("train.ema_decay={decay:?}")]).unwrap();
+        let trained = run();
+        beginning.publish(&trained, &config).unwrap();
+        publish(&trained, 2, &examples(2, 6 * 16), 40);
+        assert!(!growing::train(&trained, &config, 3) && growing::train(&trained, &config, usize::MAX));
+        let bootstrapped = run();
+        let work = (Some(&beginning), &human_games);
+        let mut bootstrap = Bootstrap::new(&bootstrapped, &config, work, options(6), TRAIN_DEVICE, Silent).unwrap();
+        drive(&mut bootstrap, &Stop::never()).unwrap();
+        (moved(&trained, &beginning), moved(&bootstrapped, &beginning))
+    });
+    assert!(mean > 0.0 && mean < 0.05 * bare, "{mean} {bare}");
+    assert!(
+        mean_bootstrapped > 0.0 && mean_bootstrapped < 0.05 * bare_bootstrapped,
+        "{mean_bootstrapped} {bare_bootstrapped}"
+    );
 }
 
 #[test]

@@ -33,6 +33,7 @@ fn train_config() -> TrainConfig {
             opponent_policy: true,
         },
         seed: 7,
+        ema_warm_up: true,
     }
 }
 

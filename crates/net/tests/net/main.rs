@@ -77,6 +77,7 @@ fn train_config(rate: f32) -> TrainConfig {
             opponent_policy: false,
         },
         seed: 7,
+        ema_warm_up: true,
     }
 }
 

@@ -394,21 +394,16 @@ fn published_network_is_the_ema_with_its_own_statistics() {
     );
 }
 
-/// The mean starts at the weights, and becomes d·a + (1 − d)·w after each step. At first d is (1 + t)/(10 + t), which is 1/10
-/// and 2/11; 3/12 is more than the decay of 1/5.
-#[test]
-fn ema_follows_the_weights_by_its_decay_after_a_warm_up() {
+/// Checks that the mean starts at the weights, and becomes d·a + (1 − d)·w after each step.
+fn check_ema(train_config: TrainConfig, decays: &[f64]) {
     let examples = examples(64);
-    let mut train_config = train_config(0.1);
-    train_config.train.ema_decay = 0.2;
     let mut trainer = trainer(train_config);
     let names = ["stem.conv.weight", "stem.norm.bias", "policy.dense.weight"];
     let numbers = |weights: &Weights, name: &str| -> Vec<f64> {
         weights.tensor(name).unwrap().iter().map(|&number| f64::from(number)).collect()
     };
     let mut expected = names.map(|name| numbers(&start(), name));
-    let decays: [f64; 4] = [1.0 / 10.0, 2.0 / 11.0, 0.2, 0.2];
-    for decay in decays {
+    for &decay in decays {
         trainer.step(&examples).unwrap();
         let raw = trainer.weights().unwrap();
         trainer.recalibrate_batch_norm(&examples).unwrap();
@@ -423,6 +418,15 @@ fn ema_follows_the_weights_by_its_decay_after_a_warm_up() {
         }
         assert!(difference(&raw, &published, &["conv.weight"]) > 1e-5, "the mean is that of the weights alone");
     }
+}
+
+/// At first d is (1 + t)/(10 + t), which is 1/10 and 2/11; 3/12 is more than the decay of 1/5. Trained weights have no warm-up.
+#[test]
+fn ema_follows_the_weights_by_its_decay_after_a_warm_up() {
+    let mut train_config = train_config(0.1);
+    train_config.train.ema_decay = 0.2;
+    check_ema(train_config.clone(), &[1.0 / 10.0, 2.0 / 11.0, 0.2, 0.2]);
+    check_ema(TrainConfig { ema_warm_up: false, ..train_config }, &[0.2; 4]);
 }
 
 #[test]
