@@ -14,6 +14,7 @@ use crate::health_checks::{HealthChecks, Validation, largest_update};
 use crate::holdout::{MOST_HOLDOUT_POSITIONS, holdout};
 use crate::journal::{Journal, Set};
 use crate::resume::{SAVE_EVERY, Work, save};
+use crate::supervised::distance;
 use crate::{Reference, References, TrainerError, TrainerEvent};
 
 /// Steps whose mean is one line of the log.
@@ -23,7 +24,7 @@ const LEAST_HOLDOUT_POSITIONS: usize = 4_096;
 /// Examples trained on for each that is measured between those bounds. A step goes three ways through the network where measuring goes one,
 /// so between those bounds the validation set takes about a 24th of the time of the steps.
 const TRAINED_PER_MEASURED: usize = 8;
-/// Examples that are evaluated under all symmetries: a quarter as many evaluations as `LEAST_HOLDOUT_POSITIONS`.
+/// Examples that are evaluated under all symmetries, at most: a quarter as many evaluations as `LEAST_HOLDOUT_POSITIONS`.
 const SPREAD: usize = 128;
 
 /// The training of one model.
@@ -193,7 +194,7 @@ impl<'a> GenerationTrainer<'a> {
         let measured = self.work.trainer.examine(examples).map_err(|source| failed(generation, source))?;
         let losses = measured.losses;
         let sampled = &self.shards.sampled;
-        let spread = self.work.trainer.symmetry_spread(&examples[..examples.len().min(SPREAD)]);
+        let spread = self.work.trainer.symmetry_spread(&spread_evenly(examples));
         let spread = spread.map_err(|source| failed(generation, source))?;
         let others = [
             ("examples", examples.len() as f32),
@@ -251,6 +252,11 @@ impl<'a> GenerationTrainer<'a> {
     }
 }
 
+/// The examples that are evaluated under all symmetries: from all games, since those of one are alike.
+fn spread_evenly(examples: &[Example]) -> Vec<Example> {
+    examples.iter().step_by(distance(examples.len(), SPREAD)).cloned().collect()
+}
+
 /// Whether a head of ownership or score is trained.
 fn trains_scores(config: &RunConfig) -> bool {
     let RunConfig { network, train, .. } = config;
@@ -259,4 +265,29 @@ fn trains_scores(config: &RunConfig) -> bool {
 
 fn failed(generation: u32, source: NetError) -> TrainerError {
     TrainerError::Train { generation, source }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use go::{Color, Size};
+    use record::synthetic;
+
+    use super::*;
+
+    #[test]
+    fn symmetry_spread_is_measured_on_all_games_and_both_sides() {
+        let size = Size::new(5).unwrap();
+        let examples = |games: u64| -> Vec<Example> {
+            (0..games).flat_map(|index| synthetic::game("r-1", "w", index, size, 20).examples().unwrap()).collect()
+        };
+        let few = examples(3);
+        assert_eq!(spread_evenly(&few), few);
+        let many = spread_evenly(&examples(40));
+        assert!((SPREAD / 2..=SPREAD).contains(&many.len()), "{}", many.len());
+        assert_eq!(many.iter().map(|example| example.game).collect::<BTreeSet<_>>().len(), 40);
+        let black = many.iter().filter(|example| example.to_move == Color::Black).count();
+        assert!((many.len() / 4..=many.len() * 3 / 4).contains(&black), "{black} of {}", many.len());
+    }
 }

@@ -131,9 +131,13 @@ pub(crate) fn games(
 /// Positions of some games, spread evenly over all of them, `most` at most.
 pub(crate) fn spread(games: &[HumanGame], most: usize) -> Result<Vec<Example>, RecordError> {
     let all = games.iter().flat_map(|game| (0..game.record.turns.len()).map(move |turn| (game, turn)));
-    let every = games.iter().map(|game| game.record.turns.len()).sum::<usize>().div_ceil(most).max(1);
-    // An odd distance lets either side be to move.
-    all.step_by(every | 1).map(|(game, turn)| game.example(turn)).collect()
+    let positions = games.iter().map(|game| game.record.turns.len()).sum();
+    all.step_by(distance(positions, most)).map(|(game, turn)| game.example(turn)).collect()
+}
+
+/// The distance of positions that are spread evenly over all, `most` at most. An odd one lets either side be to move.
+pub(crate) fn distance(positions: usize, most: usize) -> usize {
+    positions.div_ceil(most).max(1) | 1
 }
 
 /// The mean of (value − outcome)², the value being Black's and the same for all.
