@@ -25,8 +25,10 @@ pub struct AnalysisOptions {
 
 impl AnalysisOptions {
     /// Options with as many positions a thread as fill batches of [`BATCH`] with their leaves. Each task has its own visits.
+    /// A pass is considered at any turn: games of others may be over early.
     pub fn new(settings: Settings, budget: Budget, threads: usize, seed: u64) -> AnalysisOptions {
         let Budget { leaves, .. } = budget;
+        let settings = Settings { pass_from: 0, ..settings };
         let positions = (BATCH / leaves).max(1);
         AnalysisOptions { settings, leaves, threads, positions, tree: LARGEST_TREE, seed }
     }
@@ -44,5 +46,13 @@ mod tests {
         let settings = Settings::new(&config.search, &config.game);
         let positions = |leaves| AnalysisOptions::new(settings, Budget { visits: 1, leaves }, 3, 1).positions;
         assert_eq!([1, 5, 8, 32, 33].map(positions), [32, 6, 4, 1, 1]);
+    }
+
+    #[test]
+    fn pass_is_considered_at_any_turn() {
+        let config = Preset::NineByNine.config();
+        let settings = Settings::new(&config.search, &config.game);
+        let options = AnalysisOptions::new(settings, Budget { visits: 1, leaves: 1 }, 1, 1);
+        assert_eq!((settings.pass_from > 0, options.settings.pass_from), (true, 0));
     }
 }

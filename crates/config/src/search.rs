@@ -75,6 +75,7 @@ pub struct Search {
     /// No pass before this move unless no other move is legal.
     ///
     /// Early models that may pass end games at random, which makes their outcomes uninformative.
+    /// Stones of the first position count as moves. GTP, analysis and browser consider the pass at any move.
     #[schemars(range(max = 10_000))]
     pub pass_from: usize,
     /// Prune moves inside pass-alive regions.

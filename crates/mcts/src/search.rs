@@ -187,7 +187,7 @@ impl Search {
     fn can_win_by_passing(&self) -> bool {
         self.settings.adjudicate_winning_pass
             && self.game.moves().last() == Some(&Move::Pass)
-            && self.game.turn() >= self.settings.pass_from
+            && self.may_pass()
             && !self.avoided().any(|avoid| avoid.pass)
             && self.outcome().mover(self.game.to_move()) > 0.0
     }
@@ -197,13 +197,20 @@ impl Search {
     fn sensible_moves(&self, decided: Option<&PointSet>) -> impl Iterator<Item = u16> + use<> {
         let legal = self.game.legal_points();
         let mut points = decided.map_or(legal, |decided| legal - *decided);
-        let mut may_pass = self.game.turn() >= self.settings.pass_from;
+        let mut may_pass = self.may_pass();
         for avoid in self.avoided() {
             points -= avoid.points;
             may_pass &= !avoid.pass;
         }
         let pass = (may_pass || points.is_empty()).then_some(self.game.size().area() as u16);
         points.iter().map(|point| point.index() as u16).chain(pass)
+    }
+
+    /// Whether it is late enough for a pass. Stones of the first position count as moves.
+    fn may_pass(&self) -> bool {
+        let turn = self.game.turn();
+        let first = self.game.stones_ago(turn).map_or(0, |stones| stones.both().len());
+        turn + first >= self.settings.pass_from
     }
 
     /// What the player to move avoids at the present depth.

@@ -18,7 +18,7 @@ pub struct Settings {
     pub c_puct_init: f32,
     /// Keep the tree below a move that is played.
     pub reuse: bool,
-    /// No pass before this move, unless no other move is legal.
+    /// No pass before this move, unless no other move is legal. Stones of the first position count as moves.
     pub pass_from: usize,
     /// Leave out points of pass-alive regions. They are worth nothing to anyone where those count for their owner, which
     /// is to say with [`Scoring::PassAlive`].

@@ -20,7 +20,7 @@ const PAUSE: Duration = Duration::from_millis(10);
 /// How a model plays.
 #[derive(Clone, Copy, Debug)]
 pub struct EngineOptions {
-    /// How it searches; komi is the controller's.
+    /// How it searches; komi is the controller's, and a pass is considered at any turn.
     pub settings: Settings,
     /// Leaves that are evaluated together.
     pub leaves: usize,
@@ -169,7 +169,7 @@ impl Player for EnginePlayer {
 impl Open {
     fn new(wanted: Wanted<'_>, options: &EngineOptions) -> Open {
         let Wanted { game, komi, visits, avoid } = wanted;
-        let settings = Settings { komi, ..options.settings };
+        let settings = Settings { komi, pass_from: 0, ..options.settings };
         let budget = Budget { visits: visits.unwrap_or(0), leaves: options.leaves };
         let mut driver = SearchDriver::new(game.clone(), settings, budget, None).avoiding(avoid.to_vec());
         driver.set_endless(visits.is_none());

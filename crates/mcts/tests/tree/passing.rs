@@ -30,6 +30,15 @@ fn search_before_pass_from_has_no_pass() {
 }
 
 #[test]
+fn first_stones_count_as_moves_before_a_pass() {
+    let settings = Settings { pass_from: 2, ..PARENT };
+    // Eight points, and seven with the pass.
+    for board in ["X../.../...", "X.O/.../..."] {
+        assert_eq!(considered(game(3, board, Color::Black), settings), 8, "{board}");
+    }
+}
+
+#[test]
 fn pass_is_a_candidate_without_other_moves() {
     // White has no liberty to play on.
     let stuck = game(2, "XX/X.", Color::White);

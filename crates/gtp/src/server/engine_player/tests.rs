@@ -7,17 +7,18 @@ use mcts::{Evaluation, Gumbel, Request, RootMove, Ticket, Tickets, Value};
 use play::{RandomModel, Uniform};
 
 use super::*;
+use crate::server::session::enough;
 use crate::server::tests::{First, check_with, setup, talk_with};
 
-/// The model `uniform` with the settings of the 9x9 run, but for the algorithm and that passes are allowed.
+/// The model `uniform` with the settings of the 9x9 run, but for the algorithm.
 pub(in crate::server) fn engine_player(algorithm: &str, visits: u32) -> EnginePlayer {
     engine_player_with(Box::new(Uniform::new()), algorithm, visits)
 }
 
 /// The same with another model.
 pub(in crate::server) fn engine_player_with(model: Box<dyn Evaluator>, algorithm: &str, visits: u32) -> EnginePlayer {
-    let changes = [format!("search.algorithm={algorithm}"), "search.pass_from=0".to_owned()];
-    let config = config::Preset::NineByNine.with(&changes).expect("the configuration is good");
+    let config =
+        config::Preset::NineByNine.with(&[format!("search.algorithm={algorithm}")]).expect("the configuration is good");
     let settings = Settings::new(&config.search, &config.game);
     let options = EngineOptions { settings, leaves: 2, visits, no_more: false, resign: None };
     EnginePlayer::new(model, options, generator(1))
@@ -103,6 +104,16 @@ fn tree_without_some_moves_is_kept_for_the_same_search_alone() {
         begun_with(&mut player, &here, &[no_corner]);
         assert_eq!(begun_with(&mut player, &next, &[]), 0, "{algorithm}: moves are missing");
     }
+}
+
+/// The run has no pass before `search.pass_from`, and games of others may be over before.
+#[test]
+fn pass_is_considered_at_any_turn() {
+    let mut player = engine_player("gumbel", 4);
+    assert!(player.options.settings.pass_from > 0);
+    player.think(&game(&[]), 7.5, &[], &mut |search| enough(search.is_expanded())).expect("it thinks");
+    let priors = player.open.as_ref().map(|open| open.driver.search().priors()).unwrap_or_default();
+    assert!(priors.iter().any(|(mv, _)| *mv == Move::Pass), "{priors:?}");
 }
 
 #[test]
