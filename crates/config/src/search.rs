@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::error::{rising, rule};
 use crate::{ConfigError, Game, QInit};
 
-/// The most that `search.visits` and other keys of visits may be. Single precision adds up 2^24 values.
+/// The most that `search.visits` and other keys of visits may be. The search adds up 2^24 values without a drift.
 pub const MOST_VISITS: u32 = 10_000_000;
 /// The most that `search.leaves` may be.
 pub const MOST_LEAVES: usize = 16;

@@ -12,8 +12,8 @@ use crate::{Depth, Value, math};
 /// Bytes of a tree, by [`Search::is_full`], above which GTP and analyses stop a search.
 pub const LARGEST_TREE: usize = 1 << 30;
 
-/// Visits at which GTP and analyses stop a search. The tree of a decided position does not grow, and single precision
-/// adds up 2^24 values.
+/// Visits at which GTP and analyses stop a search: the tree of a decided position does not grow. Sums of up to 2^24 values
+/// are rounded to single precision without a drift.
 pub const MOST_VISITS: u32 = config::MOST_VISITS;
 
 /// A followed edge of the root.

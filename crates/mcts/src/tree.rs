@@ -59,7 +59,7 @@ pub(crate) struct Node {
 pub(crate) struct Child {
     /// Visits.
     pub(crate) visits: u32,
-    /// Sum of the values backed up.
+    /// Sum of the values backed up; of many it is rounded at random: see [`add`].
     pub(crate) sum: f32,
     /// Virtual losses: leaves below that wait for their evaluation.
     pub(crate) pending: u16,
@@ -270,7 +270,7 @@ impl Tree {
             let entry = self.entry(id);
             let stats = &mut self.children[entry];
             stats.visits += 1;
-            stats.sum += value;
+            stats.sum = add(stats.sum, value, stats.visits);
             stats.pending -= pending;
             next = self.node(id).parent.map(|(parent, _)| parent);
         }
@@ -310,6 +310,29 @@ impl Tree {
     }
 }
 
+/// Visits from which sums are rounded at random. Searches of fewer are those of plain sums, bit for bit.
+const ROUNDED_AT_RANDOM: u32 = 1 << 16;
+
+/// The sum with the value of the visit of this number, from 1.
+///
+/// From 2^16 on a sum is a multiple of 1/128 or more. Rounded to the nearest, values near each other all lose or gain the
+/// same, and after 1.9 million visits a mean of 0.97 is 0.985. So the sum is rounded up or down in proportion to what is cut
+/// off (stochastic rounding). What draws is the number of the visit: fractions of multiples of the golden ratio are spread
+/// evenly.
+fn add(sum: f32, value: f32, visit: u32) -> f32 {
+    if visit < ROUNDED_AT_RANDOM {
+        return sum + value;
+    }
+    let exact = f64::from(sum) + f64::from(value);
+    let nearest = exact as f32;
+    let error = exact - f64::from(nearest);
+    let other = if error > 0.0 { nearest.next_up() } else { nearest.next_down() };
+    // From 0 to one half.
+    let share = error / (f64::from(other) - f64::from(nearest));
+    let drawn = f64::from(visit.wrapping_mul(0x9E37_79B9)) / f64::from(u32::MAX);
+    if drawn < share { other } else { nearest }
+}
+
 /// Where a run of edges or a block of children begins. Nodes of 19×19 have up to 362 edges, so these reach the limit long before the
 /// nodes do.
 fn place(index: usize) -> u32 {
@@ -331,6 +354,31 @@ mod tests {
     #[test]
     fn nodes_and_statistics_have_the_sizes_of_the_guide() {
         assert_eq!((size_of::<Node>(), size_of::<Child>()), (36, 16));
+    }
+
+    /// Values of a decided position. Plain sums have means of 0.9692, 0.985 and 0.993.
+    #[test]
+    fn mean_of_millions_of_similar_values_is_theirs() {
+        let (mut sum, mut exact, mut bits) = (0.0_f32, 0.0_f64, 1_u64);
+        for visit in 1..=4_000_000 {
+            // Xorshift.
+            bits ^= bits << 13;
+            bits ^= bits >> 7;
+            bits ^= bits << 17;
+            let value = 0.965 + 0.01 * (bits >> 40) as f32 / (1 << 24) as f32;
+            sum = add(sum, value, visit);
+            exact += f64::from(value);
+            if [480_000, 1_900_000, 4_000_000].contains(&visit) {
+                let error = (f64::from(sum) - exact) / f64::from(visit);
+                assert!(error.abs() < 0.0005, "{error} after {visit} visits");
+            }
+        }
+    }
+
+    #[test]
+    fn sums_of_fewer_visits_are_plain() {
+        let sums = [60_000.0, 0.1, -1234.5].map(|sum: f32| (add(sum, 0.97, ROUNDED_AT_RANDOM - 1), sum + 0.97));
+        assert!(sums.iter().all(|(found, plain)| found.to_bits() == plain.to_bits()), "{sums:?}");
     }
 
     #[test]
