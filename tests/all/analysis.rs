@@ -214,11 +214,13 @@ fn games_that_cannot_be_analysed_are_named_and_the_others_are_analysed() {
         ("large.sgf", "(;GM[1]SZ[19];B[dd])"),
         ("illegal.sgf", "(;GM[1]SZ[9];B[ee];W[ee])"),
         ("chess.sgf", "(;GM[3])"),
+        // A ko is retaken at once.
+        ("ko.sgf", "(;GM[1]SZ[9]AB[ba][ab][bc]AW[ca][bb][db][cc];B[cb];W[bb])"),
         ("two.sgf", "(;GM[1]SZ[9];B[ee])\n(;GM[1]SZ[13];B[ee])\n(;GM[1]SZ[9];B[cc](;W[dd])(;W[ee]))"),
     ] {
         fs::write(folder.path().join(name), text).unwrap();
     }
-    let files = ["torn.sgf", "large.sgf", "missing.sgf", "illegal.sgf", "chess.sgf", "two.sgf"];
+    let files = ["torn.sgf", "large.sgf", "missing.sgf", "illegal.sgf", "chess.sgf", "ko.sgf", "two.sgf"];
     let (code, said) = fail(&mut analyze(folder.path(), &files));
     assert_eq!(code, 2, "{said}");
     for part in [
@@ -233,7 +235,7 @@ fn games_that_cannot_be_analysed_are_named_and_the_others_are_analysed() {
     ] {
         assert!(said.contains(part), "{part}: {said}");
     }
-    for (game, positions) in [("two-1", 2), ("two-3", 3)] {
+    for (game, positions) in [("two-1", 2), ("two-3", 3), ("ko", 3)] {
         let (_, reports) = lines(&folder.path().join(format!("{game}.analysis.jsonl")));
         assert_eq!(reports.len(), positions);
         assert!(folder.path().join(format!("{game}.analysis.sgf")).exists());

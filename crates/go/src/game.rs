@@ -121,6 +121,24 @@ impl Game {
     /// When the move is illegal, positional superko included; the game is then unchanged.
     pub fn play(&mut self, mv: Move) -> Result<(), Illegal> {
         self.check(mv)?;
+        self.play_checked(mv);
+        Ok(())
+    }
+
+    /// The same for a move that was played elsewhere, perhaps under another ko rule: it may repeat a board, as in KataGo.
+    ///
+    /// # Errors
+    /// When the point is occupied or the move is suicide; the game is then unchanged.
+    pub fn play_past(&mut self, mv: Move) -> Result<(), Illegal> {
+        if let Move::Play(point) = mv {
+            self.position.check(point)?;
+        }
+        self.play_checked(mv);
+        Ok(())
+    }
+
+    /// Plays a move that is legal but for superko.
+    fn play_checked(&mut self, mv: Move) {
         let color = self.to_move();
         let captured = self.position.play_checked(mv);
         let stones = *self.position.stones();
@@ -137,7 +155,6 @@ impl Game {
         self.colors.push(color);
         self.boards.push(stones);
         self.pass_alive = None;
-        Ok(())
     }
 
     /// Whether the player to move may play a move; a pass is always legal.

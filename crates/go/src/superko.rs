@@ -6,6 +6,7 @@
 /// can simply be blanked: everything that had to step over it has left before.
 #[derive(Clone, Debug)]
 pub(crate) struct PositionSet {
+    /// Entries of the table; 0 for a hash that was there already.
     order: Vec<u64>,
     /// Twice as many slots as hashes or more, a power of two; 0 is a free slot.
     table: Vec<u64>,
@@ -24,21 +25,24 @@ impl PositionSet {
         self.table[self.slot(entry(hash))] != 0
     }
 
-    /// Adds a hash that is not there yet.
+    /// Adds a hash.
     pub(crate) fn push(&mut self, hash: u64) {
-        self.order.push(hash);
+        let entry = entry(hash);
+        let slot = self.slot(entry);
+        let is_new = self.table[slot] == 0;
+        self.order.push(if is_new { entry } else { 0 });
         if 2 * self.order.len() > self.table.len() {
             self.grow();
         } else {
-            self.enter(hash);
+            self.table[slot] = entry;
         }
     }
 
     /// Forgets all but the first `len` hashes.
     pub(crate) fn truncate(&mut self, len: usize) {
         while self.order.len() > len {
-            if let Some(hash) = self.order.pop() {
-                let slot = self.slot(entry(hash));
+            if let Some(entry) = self.order.pop().filter(|&entry| entry != 0) {
+                let slot = self.slot(entry);
                 self.table[slot] = 0;
             }
         }
@@ -48,13 +52,12 @@ impl PositionSet {
         self.table.fill(0);
         self.table.resize(2 * self.table.len(), 0);
         for i in 0..self.order.len() {
-            self.enter(self.order[i]);
+            let entry = self.order[i];
+            if entry != 0 {
+                let slot = self.slot(entry);
+                self.table[slot] = entry;
+            }
         }
-    }
-
-    fn enter(&mut self, hash: u64) {
-        let slot = self.slot(entry(hash));
-        self.table[slot] = entry(hash);
     }
 
     /// Where the entry is, or the free slot where it would go.
@@ -94,5 +97,24 @@ mod tests {
                 assert_eq!(seen.contains(hash), j < keep);
             }
         }
+    }
+
+    /// One board comes again and again, and others between, through growth.
+    #[test]
+    fn superko_contains_a_repeated_board_until_its_first_time_is_truncated() {
+        let mut seen = PositionSet::new();
+        let other = |i: u64| (i + 2) << 32;
+        seen.push(other(0));
+        for i in 1..300 {
+            seen.push(1 << 32);
+            seen.push(other(i));
+        }
+        for len in (2..seen.len()).rev() {
+            seen.truncate(len);
+            assert!(seen.contains(1 << 32), "{len}");
+            assert!((0..300).all(|i| seen.contains(other(i)) == (2 * i < len as u64)), "{len}");
+        }
+        seen.truncate(1);
+        assert!(!seen.contains(1 << 32) && seen.contains(other(0)));
     }
 }

@@ -245,8 +245,9 @@ fn of_tree(tree: &Tree, name: String, place: &Path, analyst: &Analyst) -> anyhow
             "{name}: the board is {found}x{found}, and {model} is for {size}x{size}; use a model for {found}x{found}"
         ));
     }
-    let game =
-        record.replay().map_err(|error| anyhow!("{name}: {error}; correct the move, or end the game before it"))?;
+    let game = record
+        .replay_past()
+        .map_err(|error| anyhow!("{name}: {error}; correct the move, or end the game before it"))?;
     let branches = tree.nodes().len() - tree.main_line().count();
     if branches > 0 {
         tracing::warn!(game = name, nodes = branches, "variations are neither analysed nor kept");

@@ -255,7 +255,7 @@ fn game(fields: &mut Fields<'_>, size: Size) -> Result<Game, Refusal> {
     let mut game = Game::from_position(start);
     for (number, (color, mv)) in moves.into_iter().enumerate() {
         game.set_to_move(color);
-        if let Err(reason) = game.play(mv) {
+        if let Err(reason) = game.play_past(mv) {
             // KaTrain searches for the first two words.
             return refuse("moves", format!("Illegal move {number}: {color} {}: {reason}", mv.to_gtp(size)));
         }

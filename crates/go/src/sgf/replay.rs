@@ -4,6 +4,7 @@ use super::record::Record;
 use crate::color::Color;
 use crate::game::Game;
 use crate::illegal::Illegal;
+use crate::point::Move;
 use crate::position::{Position, PositionError};
 
 impl Record {
@@ -12,12 +13,24 @@ impl Record {
     /// # Errors
     /// When the stones set up make no position, or at the first illegal move.
     pub fn replay(&self) -> Result<Game, ReplayError> {
+        self.replay_with(Game::play)
+    }
+
+    /// The same, but that moves may repeat a board: see [`Game::play_past`].
+    ///
+    /// # Errors
+    /// As [`Record::replay`].
+    pub fn replay_past(&self) -> Result<Game, ReplayError> {
+        self.replay_with(Game::play_past)
+    }
+
+    fn replay_with(&self, play: fn(&mut Game, Move) -> Result<(), Illegal>) -> Result<Game, ReplayError> {
         let start = Position::from_stones(self.size, &self.setup, self.first)
             .map_err(|reason| ReplayError::Setup { described: reason.on(self.size), reason })?;
         let mut game = Game::from_position(start);
         for (i, turn) in self.turns.iter().enumerate() {
             game.set_to_move(turn.color);
-            game.play(turn.mv).map_err(|reason| ReplayError::Move {
+            play(&mut game, turn.mv).map_err(|reason| ReplayError::Move {
                 number: i + 1,
                 color: turn.color,
                 vertex: turn.mv.to_gtp(self.size),

@@ -58,6 +58,27 @@ fn ko_cannot_be_retaken_at_once() {
 }
 
 #[test]
+fn ko_that_was_retaken_at_once_elsewhere_is_played_and_remembered() {
+    let mut game = game(5, KO, Black);
+    play(&mut game, "B C4");
+    let (taken, mark) = (game.clone(), game.mark());
+    let retake = vertex(size(5), "B4");
+    game.play_past(retake).unwrap();
+    assert_eq!((game.turn(), game.captures(White), game.stones_ago(0)), (2, 1, game.stones_ago(2)));
+    assert!(!is_legal(&game, "C4"), "that board was there, too");
+    let mut rewound = game.clone();
+    rewound.rewind(&mark);
+    game.undo();
+    for back in [game, rewound] {
+        assert_eq!((back.position(), back.legal_points()), (taken.position(), taken.legal_points()));
+        assert!(!back.is_legal(retake), "the first board is not forgotten with its repetition");
+    }
+    let mut occupied = taken;
+    assert!(matches!(occupied.play_past(vertex(size(5), "C4")), Err(Illegal::Occupied(_))));
+    assert_eq!(occupied.turn(), 1);
+}
+
+#[test]
 fn ko_can_be_retaken_after_a_threat_and_its_reply() {
     let mut game = game(5, KO, Black);
     play(&mut game, "B C4, W E1, B E2");

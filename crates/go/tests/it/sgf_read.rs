@@ -265,6 +265,7 @@ fn replaying_keeps_superko() {
         record.replay().unwrap_err(),
         ReplayError::Move { number: 2, color: White, vertex: "B4".into(), reason }
     );
+    assert_eq!(record.replay_past().unwrap().turn(), 2);
     assert!(read("(;SZ[5]AB[ba][ab][bc]AW[ca][bb][db][cc];B[cb];W[ee];B[ed];W[bb])").replay().is_ok());
 }
 

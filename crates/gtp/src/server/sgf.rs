@@ -36,7 +36,7 @@ pub(super) fn load(path: &Path, before: Option<usize>) -> Result<(Game, Option<f
     let kept = before.map_or(record.turns.len(), |before| before.saturating_sub(1));
     let next = record.turns.get(kept).map(|turn| turn.color);
     record.turns.truncate(kept);
-    let mut game = record.replay()?;
+    let mut game = record.replay_past()?;
     game.set_to_move(next.unwrap_or(game.to_move()));
     let komi = record.komi.filter(|&komi| record.size.allows_komi(komi));
     if let (Some(written), None) = (record.komi, komi) {

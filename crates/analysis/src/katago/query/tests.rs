@@ -114,6 +114,14 @@ fn first_player_is_the_one_given_or_of_the_first_move_or_who_has_no_handicap() {
     assert_eq!(first(json!({ "moves": [], "rules": {}, "initialStones": handicap })), Color::White);
 }
 
+/// KataGo plays such moves, and clients know other ko rules.
+#[test]
+fn moves_may_repeat_a_board() {
+    let stones = json!([["B", "B5"], ["B", "A4"], ["B", "B3"], ["W", "C5"], ["W", "B4"], ["W", "D4"], ["W", "C3"]]);
+    let found = right(json!({ "initialStones": stones, "moves": [["B", "C4"], ["W", "B4"]] }));
+    assert_eq!((found.game.turn(), found.game.stones_ago(0)), (2, found.game.stones_ago(2)));
+}
+
 #[test]
 fn refusals_name_the_field() {
     for (others, field, part) in [

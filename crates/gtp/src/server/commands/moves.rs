@@ -4,22 +4,21 @@ use super::arguments::{Answer, done, none, number, one};
 use crate::server::controller::Controller;
 use crate::server::parse::{color, vertex};
 use crate::server::session::Timing;
-use crate::server::{Decision, Failure, Session, session};
+use crate::server::{Decision, Failure, Session};
 
 pub(super) fn play(session: &mut Session<'_>, arguments: &[&str]) -> Answer {
-    let [player, point] = arguments else { return Err(Failure::Syntax) };
-    let (color, mv) = (color(player)?, vertex(session.game.size(), point)?);
-    session.play(color, mv)?;
-    done()
+    if arguments.len() == 2 { play_sequence(session, arguments) } else { Err(Failure::Syntax) }
 }
 
-/// GoGui's: several moves, all or none, as `COLOR VERTEX COLOR VERTEX…`.
+/// GoGui's: several moves, all or none, as `COLOR VERTEX COLOR VERTEX…`. As in KataGo they may repeat a board: the game may
+/// have another ko rule.
 pub(super) fn play_sequence(session: &mut Session<'_>, arguments: &[&str]) -> Answer {
     let mut game = session.game.clone();
     for pair in arguments.chunks(2) {
         let [player, point] = pair else { return Err(Failure::Syntax) };
         let (color, mv) = (color(player)?, vertex(game.size(), point)?);
-        session::play(&mut game, color, mv)?;
+        game.set_to_move(color);
+        game.play_past(mv).map_err(|_| Failure::IllegalMove)?;
     }
     session.continue_with(game);
     done()
