@@ -183,7 +183,7 @@ fn note(search: &Search) -> SearchAnnotations {
     let mut moves = search.root_moves();
     moves.sort_by_key(|root| (Reverse(root.visits), root.mv.index(search.game().size())));
     moves.truncate(SearchAnnotations::TOP);
-    let mut variation = search.principal_variation();
+    let mut variation = search.best_move().map_or_else(Vec::new, |best| search.variation(best.mv));
     variation.truncate(SearchAnnotations::VARIATION);
     let depth = search.depth();
     SearchAnnotations {

@@ -5,7 +5,7 @@ use go::Move;
 /// Search results besides policy and value: for readable games, and in no table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SearchAnnotations {
-    /// The most visited path from the root, with the visits of each move.
+    /// The best move and the most visited path below it, with the visits of each move.
     pub variation: Vec<(Move, u32)>,
     /// Mean depth of the leaves of this search, in moves from the root; 0 when it had none of its own.
     pub mean_depth: f32,

@@ -15,7 +15,7 @@ use crate::server::{Failure, Session};
 const SHOWN: [&str; 6] = [
     "pspairs/Policy of the network, %/tengen-policy",
     "pspairs/Visits/tengen-visits",
-    "var/Most visited variation/tengen-variation",
+    "var/Principal variation/tengen-variation",
     "string/Value/tengen-value",
     "sboard/Pass-alive points/tengen-pass_alive",
     "sboard/Status of the stones (s seki, d dead)/tengen-status",
@@ -54,7 +54,9 @@ pub(super) fn visits(session: &mut Session<'_>, arguments: &[&str], controller: 
 pub(super) fn variation(session: &mut Session<'_>, arguments: &[&str], controller: &mut dyn Controller) -> Answer {
     none(arguments)?;
     let mut path = Vec::new();
-    searched(session, controller, &mut |search| path = search.principal_variation())?;
+    searched(session, controller, &mut |search| {
+        path = search.best_move().map_or_else(Vec::new, |best| search.variation(best.mv));
+    })?;
     let mut color = session.game.to_move();
     let mut words = Vec::new();
     for (mv, _) in path {
