@@ -57,10 +57,11 @@ fn accept(session: &Session<'_>, rules: &Ruleset) -> Answer {
     }
 }
 
-/// KGS's: the rules of the game that comes. Those that count area differ in nothing that a model knows of.
+/// KGS's: the rules of the game that comes. Those that count area and forbid suicide are accepted.
 pub(super) fn kgs_rules(_: &mut Session<'_>, arguments: &[&str]) -> Answer {
     match one(arguments)? {
-        "chinese" | "aga" | "new_zealand" => done(),
+        "chinese" | "aga" => done(),
+        "new_zealand" => Err(Failure::Unsupported("new_zealand rules are not supported; suicide is illegal")),
         "japanese" => Err(Failure::Unsupported("japanese rules are not supported; area is counted")),
         _ => Err(Failure::Syntax),
     }
@@ -120,6 +121,26 @@ mod tests {
                  > kata-get-rules
                  = {OURS}"
             ),
+        );
+    }
+
+    #[test]
+    fn kgs_rules_without_suicide_that_count_area_are_accepted() {
+        check_with(
+            &mut First::default(),
+            setup(5),
+            "> kgs-rules chinese
+             =
+             > kgs-rules aga
+             =
+             > kgs-rules new_zealand
+             ? new_zealand rules are not supported; suicide is illegal
+             > kgs-rules japanese
+             ? japanese rules are not supported; area is counted
+             > kgs-rules go
+             ? syntax error
+             > kgs-rules
+             ? syntax error",
         );
     }
 
