@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use go::{Game, Move, Point};
-use mcts::Search;
+use mcts::{LARGEST_TREE, Search};
 
 use super::arguments::{Answer, none};
 use super::scoring::{estimate, letter};
@@ -95,7 +95,7 @@ pub(super) fn status(session: &mut Session<'_>, arguments: &[&str]) -> Answer {
     Ok(board(&session.game, |point| chains.iter().find(|chain| chain.stones.contains(point)).map_or('.', letter)))
 }
 
-/// Shows `see` a search with the visits of a move.
+/// Shows `see` a search with the visits of a move, or with fewer where its tree is full.
 fn searched(
     session: &mut Session<'_>,
     controller: &mut dyn Controller,
@@ -103,12 +103,17 @@ fn searched(
 ) -> Result<(), Failure> {
     let visits = session.setup.visits;
     session.think(None, &[], &mut |search| {
-        let done = search.is_expanded() && (search.visits() >= visits || controller.interrupted());
+        let done = is_complete(search, visits, LARGEST_TREE) || (search.is_expanded() && controller.interrupted());
         if done {
             see(search);
         }
         enough(done)
     })
+}
+
+/// Whether a search has so many visits, or a tree of so many bytes, which does not grow.
+fn is_complete(search: &Search, visits: u32, largest: usize) -> bool {
+    search.is_expanded() && (search.visits() >= visits || search.is_full(largest))
 }
 
 /// Moves on the board with their labels.
@@ -125,4 +130,23 @@ fn board(game: &Game, letter: impl Fn(Point) -> char) -> String {
         write!(text, "{gap}{}", letter(point)).expect("a string takes all text");
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::server::Player;
+    use crate::server::engine_player::tests::engine_player;
+    use crate::server::tests::setup;
+
+    #[test]
+    fn search_with_a_full_tree_is_shown_before_its_visits() {
+        let (game, mut known) = (Game::new(setup(5).size), Vec::new());
+        let mut watch = |search: &Search| {
+            known.push((is_complete(search, 1000, LARGEST_TREE), is_complete(search, 1000, 1)));
+            enough(search.is_expanded())
+        };
+        engine_player("puct", 30).think(&game, 7.5, &[], &mut watch).expect("it thinks");
+        assert_eq!((known.first(), known.last()), (Some(&(false, false)), Some(&(false, true))));
+    }
 }
