@@ -41,6 +41,8 @@ struct Shared {
 struct State {
     queue: Queue,
     closed: bool,
+    /// Workers that have nothing to search and are ready to.
+    idle: usize,
 }
 
 /// Opens an evaluator for one thread.
@@ -66,7 +68,7 @@ impl Engine {
         for number in 0..options.threads {
             let (shared, open) = (Arc::clone(&engine.shared), Arc::clone(&open));
             let worker = thread::Builder::new().name(format!("analysis-{number}"));
-            engine.workers.push(worker.spawn(move || Worker { shared, options }.work(&*open))?);
+            engine.workers.push(worker.spawn(move || Worker { shared, options, idle: Cell::new(false) }.work(&*open))?);
         }
         Ok(engine)
     }
@@ -134,6 +136,8 @@ impl Shared {
 struct Worker {
     shared: Arc<Shared>,
     options: AnalysisOptions,
+    /// Whether it is one of the idle workers of the state.
+    idle: Cell<bool>,
 }
 
 impl Worker {
@@ -141,6 +145,7 @@ impl Worker {
         let mut games = Vec::new();
         loop {
             let generation = self.shared.generation();
+            self.set_idle(&mut self.shared.lock(), false);
             let mut evaluator = open();
             while self.shared.generation() == generation {
                 if games.is_empty() && !self.wait(generation) {
@@ -157,8 +162,18 @@ impl Worker {
     fn wait(&self, generation: u64) -> bool {
         let idle =
             |state: &mut State| !state.closed && !state.queue.has_waiting() && self.shared.generation() == generation;
-        let state = self.shared.changed.wait_while(self.shared.lock(), idle);
+        let mut state = self.shared.lock();
+        self.set_idle(&mut state, true);
+        let state = self.shared.changed.wait_while(state, idle);
         !state.unwrap_or_else(PoisonError::into_inner).closed
+    }
+
+    fn set_idle(&self, state: &mut State, idle: bool) {
+        match (self.idle.replace(idle), idle) {
+            (false, true) => state.idle += 1,
+            (true, false) => state.idle -= 1,
+            _ => {}
+        }
     }
 
     /// Searches until there is nothing to search, or a new generation begins; whether the evaluator can be used again.
@@ -176,9 +191,19 @@ impl Worker {
             let mut state = self.shared.lock();
             // Threads share few positions rather than that the first takes all.
             let share = state.queue.len().div_ceil(self.options.threads).min(positions);
-            let full = priorities.borrow().len() >= share;
-            let job = state.queue.take(full.then(|| urgent.get()))?;
+            let searched = priorities.borrow().len();
+            let least = match searched < share {
+                // A less urgent task would be paused here, though another thread may be free for it.
+                true => Some(urgent.get()),
+                // An idle thread takes the task, and no search is paused for it.
+                false if state.idle > 0 => None,
+                false => urgent.get().checked_add(1),
+            };
+            let job = least.and_then(|least| state.queue.take(least));
+            // At once, or a task that comes before this thread waits could pause a search of another.
+            self.set_idle(&mut state, job.is_none() && searched == 0);
             drop(state);
+            let job = job?;
             priorities.borrow_mut().push(job.task.priority);
             update();
             Some(Running::new(job, self.options, Rc::clone(&urgent)))

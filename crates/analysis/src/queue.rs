@@ -112,10 +112,10 @@ impl Queue {
         id
     }
 
-    /// The most urgent task, if it is more urgent than `above`.
-    pub(crate) fn take(&mut self, above: Option<i64>) -> Option<Job> {
+    /// The most urgent task, if its priority is at least this.
+    pub(crate) fn take(&mut self, least: i64) -> Option<Job> {
         let first = self.waiting.first_entry()?;
-        if above.is_some_and(|above| first.key().priority.0 <= above) {
+        if first.key().priority.0 < least {
             return None;
         }
         let job = first.remove();

@@ -66,16 +66,17 @@ fn analyses_do_not_depend_on_threads_or_neighbours() {
     assert_eq!(analyse(&alone, 300), found);
 }
 
-/// Evaluates nothing before it is allowed to, and says which boards it is shown.
+/// Evaluates nothing before it is allowed to, and says its number and which boards it is shown.
 struct Gate {
+    number: usize,
     inner: Uniform,
-    shown: Sender<usize>,
+    shown: Sender<(usize, usize)>,
     open: Receiver<()>,
 }
 
 impl Evaluator for Gate {
     fn submit(&mut self, request: Request<'_>) -> Ticket {
-        self.shown.send(request.game.turn()).expect("the test listens");
+        self.shown.send((self.number, request.game.turn())).expect("the test listens");
         self.inner.submit(request)
     }
 
@@ -101,17 +102,29 @@ impl Evaluator for Gate {
     }
 }
 
-/// An engine of one thread whose evaluations the test releases one batch at a time.
-fn gated() -> (Engine, Receiver<usize>, Sender<()>) {
-    let ((shown, see), (open, opened)) = (mpsc::channel(), mpsc::channel());
-    let gate = Mutex::new(Some(Gate { inner: Uniform::new(), shown, open: opened }));
+/// An engine whose evaluations the test releases one batch at a time, for each thread by itself.
+fn gates(threads: usize) -> (Engine, Receiver<(usize, usize)>, Vec<Sender<()>>) {
+    let (shown, see) = mpsc::channel();
+    let (mut gates, mut keys) = (Vec::new(), Vec::new());
+    for number in 0..threads {
+        let (key, open) = mpsc::channel();
+        gates.push(Gate { number, inner: Uniform::new(), shown: shown.clone(), open });
+        keys.push(key);
+    }
+    let gates = Mutex::new(gates);
     let make = move || -> Box<dyn Evaluator> {
-        match gate.lock().expect("no panic").take() {
+        match gates.lock().expect("no panic").pop() {
             Some(gate) => Box::new(gate),
             None => Box::new(Uniform::new()),
         }
     };
-    (Engine::start(options(1), make).expect("threads"), see, open)
+    (Engine::start(options(threads), make).expect("threads"), see, keys)
+}
+
+/// The same of one thread.
+fn gated() -> (Engine, Receiver<(usize, usize)>, Sender<()>) {
+    let (engine, shown, mut keys) = gates(1);
+    (engine, shown, keys.remove(0))
 }
 
 #[test]
@@ -126,12 +139,61 @@ fn urgent_task_interrupts_others() {
     let (engine, shown, open) = gated();
     let (sender, events) = mpsc::channel();
     engine.submit(task(0, 40), tell(0, &sender));
-    assert_eq!(shown.recv(), Ok(0), "the first search begins");
+    assert_eq!(shown.recv(), Ok((0, 0)), "the first search begins");
     engine.submit(Task { priority: 5, ..task(6, 30) }, tell(6, &sender));
     engine.submit(Task { priority: -5, ..task(3, 30) }, tell(3, &sender));
     (0..1000).for_each(|_| open.send(()).expect("the gate is there"));
     let order: Vec<usize> = events.iter().take(3).map(|(turn, event)| (turn, done(event)).0).collect();
     assert_eq!(order, [6, 0, 3]);
+}
+
+/// A thread that took it would pause it, and nothing would give it back.
+#[test]
+fn less_urgent_task_waits_for_a_thread_that_can_search_it() {
+    let (engine, shown, keys) = gates(2);
+    let (sender, events) = mpsc::channel();
+    engine.submit(Task { priority: 1, ..task(0, u32::MAX) }, tell(0, &sender));
+    let (urgent, _) = shown.recv().expect("the urgent search begins");
+    let other = 1 - urgent;
+    engine.submit(task(1, 40), tell(1, &sender));
+    assert_eq!(shown.recv(), Ok((other, 1)));
+    engine.submit(task(2, 40), tell(2, &sender));
+    keys[urgent].send(()).expect("the gate is there");
+    assert_eq!(shown.recv(), Ok((urgent, 1)), "a leaf below the root");
+    assert!(engine.shared.lock().queue.has_waiting(), "the thread of the urgent search took another task");
+    (0..1000).for_each(|_| keys[other].send(()).expect("the gate is there"));
+    let mut found: Vec<usize> = events.iter().take(2).map(|(turn, event)| (turn, done(event)).0).collect();
+    found.sort_unstable();
+    assert_eq!(found, [1, 2]);
+    drop(keys);
+    assert!(matches!(events.recv(), Ok((0, Event::Failed(_)))));
+}
+
+#[test]
+fn urgent_task_interrupts_nothing_while_a_thread_is_idle() {
+    let (engine, shown, keys) = gates(2);
+    let (sender, events) = mpsc::channel();
+    engine.submit(task(0, 40), tell(0, &sender));
+    let (busy, _) = shown.recv().expect("the first search begins");
+    while engine.shared.lock().idle == 0 {
+        thread::yield_now();
+    }
+    // The idle thread is not notified at once.
+    engine.shared.lock().queue.add(Task { priority: 1, ..task(6, 40) }, tell(6, &sender));
+    keys[busy].send(()).expect("the gate is there");
+    let first = shown.recv().expect("a position");
+    assert_ne!(first, (busy, 6), "the first search was interrupted");
+    engine.shared.changed.notify_one();
+    let mut begun = vec![first];
+    while !begun.contains(&(1 - busy, 6)) {
+        begun.push(shown.recv().expect("a position"));
+    }
+    for key in &keys {
+        (0..1000).for_each(|_| key.send(()).expect("the gate is there"));
+    }
+    let mut found: Vec<usize> = events.iter().take(2).map(|(turn, event)| (turn, done(event)).0).collect();
+    found.sort_unstable();
+    assert_eq!(found, [0, 6]);
 }
 
 #[test]
@@ -148,12 +210,12 @@ fn stopped_tasks_end_with_what_is_known() {
     let (engine, shown, open) = gated();
     let (sender, events) = mpsc::channel();
     let first = engine.submit(task(0, u32::MAX), tell(0, &sender));
-    assert_eq!(shown.recv(), Ok(0));
+    assert_eq!(shown.recv(), Ok((0, 0)));
     let second = engine.submit(Task { priority: -1, ..task(1, 10) }, tell(1, &sender));
     engine.stop(second);
     assert!(matches!(events.recv(), Ok((1, Event::Nothing))));
     open.send(()).expect("the gate is there");
-    assert_eq!(shown.recv(), Ok(1), "a leaf below the root");
+    assert_eq!(shown.recv(), Ok((0, 1)), "a leaf below the root");
     assert!(!engine.wait_for(Duration::ZERO), "the first search is not over");
     engine.stop(first);
     open.send(()).expect("the gate is there");
@@ -188,7 +250,7 @@ fn failed_evaluation_ends_its_task_only() {
     let (engine, shown, open) = gated();
     let (sender, events) = mpsc::channel();
     engine.submit(task(0, 40), tell(0, &sender));
-    assert_eq!(shown.recv(), Ok(0));
+    assert_eq!(shown.recv(), Ok((0, 0)));
     drop(open);
     assert!(matches!(events.recv(), Ok((0, Event::Failed(error))) if error.to_string() == "the gate is gone"));
     // The next evaluator has no gate.
@@ -200,7 +262,7 @@ fn caches_are_cleared_while_positions_are_searched() {
     let (engine, shown, open) = gated();
     let (sender, events) = mpsc::channel();
     engine.submit(task(0, 40), tell(0, &sender));
-    assert_eq!(shown.recv(), Ok(0));
+    assert_eq!(shown.recv(), Ok((0, 0)));
     engine.clear_caches();
     open.send(()).expect("the gate is there");
     // The rest is evaluated without the gate.
