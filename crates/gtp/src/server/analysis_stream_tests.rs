@@ -350,12 +350,13 @@ fn genmove_takes_the_time_that_the_clock_allows() {
     let clock = ticking.clone();
     let now = move || start + TICK * clock.0.fetch_add(1, Ordering::SeqCst);
     let mut talk = Conversation::with_clock("puct", 20, setup(5), Stop::never(), now);
-    // Each less the lag of 0.1 s, in readings: at the beginning, until the time is over, and at the end.
+    // Each less the lag of 0.1 s, in readings: at the beginning, until there is no time for a batch, which takes as long as
+    // from one reading to the next, and at the end.
     for (settings, looks) in [
-        ("kgs-time_settings byoyomi 0 0.4 5", 1 + 30 + 1),
+        ("kgs-time_settings byoyomi 0 0.4 5", 1 + 29 + 1),
         // Half of 25 points are still to be played: 12 moves in 12.5 s.
-        ("time_settings 12.5 0 0", 1 + 95 + 1),
-        ("time_settings 0 0.8 2", 1 + 30 + 1),
+        ("time_settings 12.5 0 0", 1 + 94 + 1),
+        ("time_settings 0 0.8 2", 1 + 29 + 1),
     ] {
         talk.say(settings);
         assert_eq!(talk.rest(), ["="]);

@@ -1,10 +1,10 @@
 //! How long to think about a move.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use go::{Color, Game};
 
-/// Seconds of each move that are reserved: for the way to the controller and back, and for the last evaluations.
+/// Seconds of each move that are reserved: for the way to the controller and back. [`Deadline`] reserves the last batch.
 const LAG: f64 = 0.1;
 
 /// How time is given.
@@ -118,6 +118,28 @@ impl Clock {
     }
 }
 
+/// When a search must be over. Batches are not interrupted, so none begins that may end later.
+pub(super) struct Deadline {
+    until: Instant,
+    last: Option<Instant>,
+    /// The longest time between two calls.
+    longest: Duration,
+}
+
+impl Deadline {
+    pub(super) fn new(until: Instant) -> Deadline {
+        Deadline { until, last: None, longest: Duration::ZERO }
+    }
+
+    /// Whether it is too late for a batch, if that takes as long as the longest so far. To be called before each.
+    pub(super) fn is_over(&mut self, now: Instant) -> bool {
+        if let Some(last) = self.last.replace(now) {
+            self.longest = self.longest.max(now.saturating_duration_since(last));
+        }
+        now + self.longest >= self.until
+    }
+}
+
 /// A period in which all moves are made is followed by another.
 fn refilled(left: Left, period: f64, stones: u32) -> Left {
     if left.stones == 0 { Left { time: period, stones } } else { left }
@@ -164,6 +186,16 @@ mod tests {
         check(&clock, 0.0);
         clock.restart();
         check(&clock, 300.0 / 40.0 - LAG);
+    }
+
+    #[test]
+    fn search_begins_no_batch_that_may_end_too_late() {
+        let began = Instant::now();
+        let at = |seconds| began + Duration::from_secs(seconds);
+        let mut deadline = Deadline::new(at(10));
+        // Batches of 1, 3, 2 and 1 seconds. Another one of 3 would end at 10.
+        assert_eq!([0, 1, 4, 6, 7].map(|seconds| deadline.is_over(at(seconds))), [false, false, false, false, true]);
+        assert!(Deadline::new(began).is_over(began));
     }
 
     #[test]

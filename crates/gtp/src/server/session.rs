@@ -7,7 +7,7 @@ use go::{Color, Game, Move, Scoring, Size, Stones};
 use mcts::Avoid;
 
 use super::analysis::{AnalysisRequest, Ticker};
-use super::clock::{Clock, System};
+use super::clock::{Clock, Deadline, System};
 use super::controller::Controller;
 use super::response::Failure;
 use super::status::ChainStatus;
@@ -160,13 +160,13 @@ impl<'a> Session<'a> {
         let avoid = request.map(AnalysisRequest::avoid).unwrap_or_default();
         let task = Task { game, komi: self.komi, timed: until.is_some(), avoid };
         let mut ticker = request.map(Ticker::new);
-        let mut is_searched = false;
+        let (mut deadline, mut is_searched) = (until.map(Deadline::new), false);
         let decision = self.player.genmove(&task, &mut |search| {
             if let Some(ticker) = &mut ticker {
                 ticker.tick(controller, search);
             }
             is_searched = true;
-            enough(controller.interrupted() || until.is_some_and(|until| (self.now)() >= until))
+            enough(controller.interrupted() || deadline.as_mut().is_some_and(|deadline| deadline.is_over((self.now)())))
         });
         if timed {
             self.clock.spend(color, (self.now)().saturating_duration_since(began));
