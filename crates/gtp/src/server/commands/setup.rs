@@ -42,8 +42,14 @@ pub(super) fn set_random_seed(session: &mut Session<'_>, arguments: &[&str]) -> 
 pub(super) fn komi(session: &mut Session<'_>, arguments: &[&str]) -> Answer {
     let komi: f32 = number(one(arguments)?)?;
     // The protocol wants every komi to be accepted, however ridiculous; infinity is not a number of points.
-    session.komi = Some(komi).filter(|komi| komi.is_finite()).ok_or(Failure::Syntax)?;
+    session.komi = Some(komi).filter(|komi| komi.is_finite()).map(half_points).ok_or(Failure::Syntax)?;
     done()
+}
+
+/// Komi rounded to half points: between two of them, networks would see another komi for Black than for White.
+fn half_points(komi: f32) -> f32 {
+    // Any f32 can be doubled in f64. The sum makes no zero negative.
+    ((2.0 * f64::from(komi)).round() / 2.0 + 0.0) as f32
 }
 
 /// KGS's: `kgs-chat game|private USER MESSAGE`. Says which program this is to users who ask in private; in a game it keeps
@@ -71,6 +77,31 @@ pub(super) fn loadsgf(session: &mut Session<'_>, arguments: &[&str]) -> Answer {
         Failure::CannotLoad
     })?;
     session.begin(game);
-    session.komi = komi.unwrap_or(session.komi);
+    session.komi = komi.map_or(session.komi, half_points);
     done()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::server::tests::{First, check_with, setup};
+
+    #[test]
+    fn komi_is_rounded_to_half_points() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("game.sgf");
+        std::fs::write(&path, "(;SZ[5]KM[6.8];B[cc])").expect("the file can be written");
+        let mut transcript = String::new();
+        for (written, komi) in [
+            ("7.25", "7.5"),
+            ("-7.25", "-7.5"),
+            ("6.7", "6.5"),
+            ("0.2", "0"),
+            ("-0.2", "0"),
+            ("3e38", "300000000000000000000000000000000000000"),
+        ] {
+            transcript += &format!("> komi {written}\n=\n> get_komi\n= {komi}\n");
+        }
+        transcript += &format!("> loadsgf {}\n=\n> get_komi\n= 7\n", path.display());
+        check_with(&mut First::default(), setup(5), &transcript);
+    }
 }
