@@ -56,7 +56,7 @@ pub use illegal::Illegal;
 pub use point::{Move, Point};
 pub use point_set::{Iter, PointSet};
 pub use position::{Position, PositionError};
-pub use ruleset::{Ruleset, RulesetDifference, RulesetPart, UnknownRules, handicap_stones};
+pub use ruleset::{HandicapBonus, Ruleset, RulesetDifference, RulesetPart, UnknownRules, handicap_stones};
 pub use scoring::Scoring;
 pub use size::{MAX_AREA, MAX_KOMI, MAX_MOVES, MAX_SIDE, Size, SizeError};
 pub use stones::Stones;

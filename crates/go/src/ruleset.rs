@@ -8,9 +8,12 @@ use serde::de::IgnoredAny;
 
 use crate::game::Game;
 
-/// Names of rules that differ from ours in nothing but the ko rule, which decides few games, and in points for handicap
-/// stones.
+/// Names of rules that differ from ours in nothing but the ko rule, which decides few games, and in a point for each
+/// handicap stone.
 const NEAR: [&str; 3] = ["chinese", "chinese-ogs", "chinese-kgs"];
+
+/// The part that says what White gets for handicap stones.
+const BONUS: &str = "whiteHandicapBonus";
 
 /// Names of rules that programs use.
 const NAMES: [&str; 16] = [
@@ -54,6 +57,18 @@ pub enum RulesetPart {
     Other(IgnoredAny),
 }
 
+/// What White gets for handicap stones beside komi.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum HandicapBonus {
+    /// Nothing, as by our rules.
+    #[default]
+    Nothing,
+    /// A point for each stone but one, as by AGA rules.
+    StonesLessOne,
+    /// A point for each stone, as by Chinese rules.
+    Stones,
+}
+
 /// What differs between rules and ours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RulesetDifference {
@@ -79,6 +94,12 @@ impl Ruleset {
     /// What ours do not give White.
     pub const NO_BONUS: &str = "White gets no points for the handicap stones beside komi";
 
+    /// [`Ruleset::KATAGO`] with this for handicap stones.
+    pub fn katago(bonus: HandicapBonus) -> String {
+        let value = |bonus: HandicapBonus| format!("\"{BONUS}\":\"{}\"", bonus.word());
+        Ruleset::KATAGO.replace(&value(HandicapBonus::Nothing), &value(bonus))
+    }
+
     /// What differs from ours in a game with so many handicap stones.
     ///
     /// # Errors
@@ -87,12 +108,9 @@ impl Ruleset {
         let no_bonus = (handicap > 0).then_some(RulesetDifference::HandicapBonus);
         match self {
             Ruleset::Name(name) => {
-                // KataGo reads `new-zealand`, `new_zealand`, `new zealand` and `newzealand`.
-                let plain = |name: &str| name.trim().to_lowercase().replace(['-', '_', ' '], "");
-                let is_one_of = |names: &[&str]| names.iter().any(|known| plain(known) == plain(name));
-                if is_one_of(&NEAR) {
+                if is_one_of(name, &NEAR) {
                     Ok(no_bonus)
-                } else if is_one_of(&NAMES) {
+                } else if is_one_of(name, &NAMES) {
                     Ok(Some(RulesetDifference::Play))
                 } else {
                     Err(UnknownRules(name.clone()))
@@ -101,19 +119,56 @@ impl Ruleset {
             Ruleset::Parts(parts) => {
                 let is = |part: &str, ours: &str| parts.get(part).is_none_or(|found| found.is(ours));
                 let is_off = |part: &str| parts.get(part).is_none_or(|found| *found == RulesetPart::Flag(false));
+                let knows_bonus = !parts.contains_key(BONUS) || self.handicap_bonus().is_some();
                 // KataGo reads `score`, too.
-                let ours = is("ko", "POSITIONAL")
+                let ours = knows_bonus
+                    && is("ko", "POSITIONAL")
                     && is("scoring", "AREA")
                     && is("score", "AREA")
                     && is("tax", "NONE")
                     && is_off("suicide")
                     && is_off("hasButton");
-                if ours {
-                    Ok(no_bonus.filter(|_| !is("whiteHandicapBonus", "0")))
-                } else {
-                    Ok(Some(RulesetDifference::Play))
-                }
+                if ours { Ok(no_bonus.filter(|_| !is(BONUS, "0"))) } else { Ok(Some(RulesetDifference::Play)) }
             }
+        }
+    }
+
+    /// What White gets for handicap stones; `None` where the rules do not say, or differ from ours in more.
+    pub fn handicap_bonus(&self) -> Option<HandicapBonus> {
+        match self {
+            Ruleset::Name(name) => is_one_of(name, &NEAR).then_some(HandicapBonus::Stones),
+            Ruleset::Parts(parts) => {
+                let said = parts.get(BONUS)?;
+                HandicapBonus::ALL.into_iter().find(|bonus| said.is(bonus.word()))
+            }
+        }
+    }
+}
+
+/// KataGo reads `new-zealand`, `new_zealand`, `new zealand` and `newzealand`.
+fn is_one_of(name: &str, names: &[&str]) -> bool {
+    let plain = |name: &str| name.trim().to_lowercase().replace(['-', '_', ' '], "");
+    names.iter().any(|known| plain(known) == plain(name))
+}
+
+impl HandicapBonus {
+    const ALL: [HandicapBonus; 3] = [HandicapBonus::Nothing, HandicapBonus::StonesLessOne, HandicapBonus::Stones];
+
+    /// KataGo's word.
+    fn word(self) -> &'static str {
+        match self {
+            HandicapBonus::Nothing => "0",
+            HandicapBonus::StonesLessOne => "N-1",
+            HandicapBonus::Stones => "N",
+        }
+    }
+
+    /// Its points in a game with so many handicap stones.
+    pub fn points(self, stones: usize) -> usize {
+        match self {
+            HandicapBonus::Nothing => 0,
+            HandicapBonus::StonesLessOne => stones.saturating_sub(1),
+            HandicapBonus::Stones => stones,
         }
     }
 }

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use go::{Color, Game, Move, Point, Size};
 
 /// The board with its coordinates, the last move in parentheses, and what else is known, in lines of which the first
-/// is empty.
-pub(super) fn show(game: &Game, komi: f32) -> String {
+/// is empty. `bonus` are White's points for handicap stones.
+pub(super) fn show(game: &Game, komi: f32, bonus: usize) -> String {
     let side = game.size().side();
     let letters = (0..side).map(|col| format!(" {}", column(game, col))).collect::<String>();
     let mut text = format!("\n   {letters}");
@@ -15,9 +15,10 @@ pub(super) fn show(game: &Game, komi: f32) -> String {
         write!(text, "\n {number:2}{}{number}", stones(game, row)).expect("a string takes all text");
     }
     let captures = |color| game.captures(color);
+    let bonus = if bonus > 0 { format!(" and {bonus} for handicap stones") } else { String::new() };
     write!(
         text,
-        "\n   {letters}\n {} to move after {} moves; komi {komi}; captured by black {}, by white {}",
+        "\n   {letters}\n {} to move after {} moves; komi {komi}{bonus}; captured by black {}, by white {}",
         game.to_move(),
         game.turn(),
         captures(Color::Black),
@@ -96,6 +97,7 @@ mod tests {
   1 . . . 1
     A B C
  black to move after 2 moves; komi 7.5; captured by black 0, by white 0";
-        assert_eq!(show(&game, 7.5), expected);
+        assert_eq!(show(&game, 7.5, 0), expected);
+        assert!(show(&game, 0.5, 2).contains("; komi 0.5 and 2 for handicap stones; "));
     }
 }

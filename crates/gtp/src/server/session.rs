@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::time::Instant;
 
-use go::{Color, Game, Move, Scoring, Size, Stones};
+use go::{Color, Game, HandicapBonus, Move, Scoring, Size, Stones, handicap_stones};
 use mcts::Avoid;
 
 use super::analysis::{AnalysisRequest, Ticker};
@@ -46,6 +46,8 @@ pub struct Session<'a> {
     pub(super) setup: Setup,
     pub(super) game: Game,
     pub(super) komi: f32,
+    /// What the rules that were accepted last give White for handicap stones.
+    pub(super) bonus: HandicapBonus,
     pub(super) clock: Clock,
     pub(super) player: &'a mut dyn Player,
     pub(super) over: bool,
@@ -63,7 +65,18 @@ impl<'a> Session<'a> {
     pub fn new(setup: Setup, player: &'a mut dyn Player) -> Session<'a> {
         let (game, clock) = (Game::new(setup.size), Clock::new(System::Unlimited));
         let now = Box::new(Instant::now);
-        Session { game, komi: setup.komi, clock, setup, player, over: false, judged: None, now, waits: false }
+        let (komi, bonus) = (setup.komi, HandicapBonus::default());
+        Session { game, komi, bonus, clock, setup, player, over: false, judged: None, now, waits: false }
+    }
+
+    /// Points that White gets for handicap stones.
+    pub(super) fn bonus_points(&self) -> usize {
+        self.bonus.points(handicap_stones(&self.game))
+    }
+
+    /// All points that White gets: the komi of the search and of the score.
+    pub(super) fn compensation(&self) -> f32 {
+        self.komi + self.bonus_points() as f32
     }
 
     /// Whether the controller said `quit`.
@@ -77,7 +90,8 @@ impl<'a> Session<'a> {
         if !self.setup.ponder || !self.waits || self.game.is_over(self.setup.scoring) {
             return;
         }
-        let thought = self.player.think(&self.game, self.komi, &[], &mut |_| enough(controller.called()));
+        let komi = self.compensation();
+        let thought = self.player.think(&self.game, komi, &[], &mut |_| enough(controller.called()));
         if let Err(error) = thought {
             tracing::error!(%error, "pondering failed");
             self.waits = false;
@@ -158,7 +172,7 @@ impl<'a> Session<'a> {
         let began = (self.now)();
         let until = self.clock.budget(color, game).filter(|_| timed).map(|time| began + time);
         let avoid = request.map(AnalysisRequest::avoid).unwrap_or_default();
-        let task = Task { game, komi: self.komi, timed: until.is_some(), avoid };
+        let task = Task { game, komi: self.compensation(), timed: until.is_some(), avoid };
         let mut ticker = request.map(Ticker::new);
         let (mut deadline, mut is_searched) = (until.map(Deadline::new), false);
         let decision = self.player.genmove(&task, &mut |search| {
@@ -198,8 +212,8 @@ impl<'a> Session<'a> {
         avoid: &[Avoid],
         watch: &mut super::Watch<'_>,
     ) -> Result<(), Failure> {
-        let game = self.seen_by(color);
-        self.player.think(&game, self.komi, avoid, watch).map_err(|error| failed(&error))
+        let (game, komi) = (self.seen_by(color), self.compensation());
+        self.player.think(&game, komi, avoid, watch).map_err(|error| failed(&error))
     }
 }
 

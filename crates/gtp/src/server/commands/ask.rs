@@ -8,7 +8,7 @@ use crate::server::{Failure, Session, board};
 
 pub(super) fn showboard(session: &mut Session<'_>, arguments: &[&str]) -> Answer {
     none(arguments)?;
-    Ok(board::show(&session.game, session.komi))
+    Ok(board::show(&session.game, session.komi, session.bonus_points()))
 }
 
 /// GNU Go's: the points where a player may put a stone now, by row from the top.

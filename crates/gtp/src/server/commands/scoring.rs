@@ -13,7 +13,7 @@ use crate::server::{Failure, Session};
 /// The score of the board as it stands, whether the game has ended or not.
 pub(super) fn final_score(session: &mut Session<'_>, arguments: &[&str]) -> Answer {
     none(arguments)?;
-    let margin = f64::from(session.game.score(session.setup.scoring)) - f64::from(session.komi);
+    let margin = f64::from(session.game.score(session.setup.scoring)) - f64::from(session.compensation());
     Ok(board::score(margin))
 }
 
@@ -40,7 +40,8 @@ pub(super) fn estimate(session: &mut Session<'_>) -> Result<Vec<ChainStatus>, Fa
     let ends = if is_certain(&session.game) {
         Vec::new()
     } else {
-        session.player.play_on(&session.game, session.komi).map_err(|error| failed(&error))?
+        let komi = session.compensation();
+        session.player.play_on(&session.game, komi).map_err(|error| failed(&error))?
     };
     let chains = chain_statuses(&session.game, &ends);
     session.judged = Some((here, chains.clone()));
