@@ -208,9 +208,9 @@ fn stones_are_played_and_taken_back() {
     );
 }
 
-/// A controller may know another ko rule, under which a ko was retaken. What may be played now is another matter.
+/// A controller may know another ko rule, under which a board was repeated. What may be played now is another matter.
 #[test]
-fn suicide_is_refused_and_a_repeated_board_is_played_and_remembered() {
+fn suicide_and_retaking_a_ko_at_once_are_refused_and_a_repeated_board_is_remembered() {
     let ko = "> boardsize 4
         =
         > gogui-play_sequence b B4 w C4 b A3 w D3 b B2 w C2 b C3
@@ -222,6 +222,10 @@ fn suicide_is_refused_and_a_repeated_board_is_played_and_remembered() {
         > play b D4
         ? illegal move
         > play b C3
+        ? illegal move
+        > gogui-play_sequence b pass w pass
+        =
+        > play b C3
         =
         > list_stones w
         = C4 D3 C2
@@ -232,7 +236,7 @@ fn suicide_is_refused_and_a_repeated_board_is_played_and_remembered() {
         > all_legal b
         = A4 A2 D2 A1 B1 C1 D1
         > gogui-play_sequence b C3 w B3
-        =";
+        ? illegal move";
     check(ko);
 }
 

@@ -1,5 +1,7 @@
 //! Moves that are played, and moves that are wanted.
 
+use go::Move;
+
 use super::arguments::{Answer, done, none, number, one};
 use crate::server::controller::Controller;
 use crate::server::parse::{color, vertex};
@@ -10,8 +12,8 @@ pub(super) fn play(session: &mut Session<'_>, arguments: &[&str]) -> Answer {
     if arguments.len() == 2 { play_sequence(session, arguments) } else { Err(Failure::Syntax) }
 }
 
-/// GoGui's: several moves, all or none, as `COLOR VERTEX COLOR VERTEX…`. As in KataGo they may repeat a board: the game may
-/// have another ko rule.
+/// GoGui's: several moves, all or none, as `COLOR VERTEX COLOR VERTEX…`. As in KataGo they may repeat a board, as the game may
+/// have another ko rule. By none is a ko retaken at once.
 pub(super) fn play_sequence(session: &mut Session<'_>, arguments: &[&str]) -> Answer {
     let mut game = session.game.clone();
     for pair in arguments.chunks(2) {
@@ -19,6 +21,10 @@ pub(super) fn play_sequence(session: &mut Session<'_>, arguments: &[&str]) -> An
         let (color, mv) = (color(player)?, vertex(game.size(), point)?);
         game.set_to_move(color);
         game.play_past(mv).map_err(|_| Failure::IllegalMove)?;
+        let retakes = game.turn() >= 2 && game.stones_ago(0) == game.stones_ago(2);
+        if retakes && mv != Move::Pass {
+            return Err(Failure::IllegalMove);
+        }
     }
     session.continue_with(game);
     done()
