@@ -9,7 +9,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use config::RunName;
-use net::NetError;
+use net::{NetError, check_output};
 use remote::proto::v1::Status;
 use remote::{Digest, ModelKey, Refusal};
 use runtime::{format, metrics};
@@ -228,7 +228,9 @@ impl Cache {
         let moves = network.shape.size.moves();
         network.with_session(|session| {
             let planes = vec![0; session.rows(self.batch) * network.packing.plane_bytes()];
-            session.evaluate(&planes, &mut vec![0.0; self.batch * moves], &mut vec![0.0; self.batch])
+            let (mut policies, mut values) = (vec![0.0; self.batch * moves], vec![0.0; self.batch]);
+            session.evaluate(&planes, &mut policies, &mut values)?;
+            check_output(&policies, &values)
         })?;
         Ok(network)
     }
@@ -237,7 +239,7 @@ impl Cache {
     fn note(&self, opened: &Result<Network, ProviderError>) {
         match opened {
             Ok(_) => self.works(),
-            Err(ProviderError::Net(NetError::Torch(_) | NetError::NoGpu { .. })) => {
+            Err(ProviderError::Net(NetError::Torch(_) | NetError::NoGpu { .. } | NetError::BadAnswer { .. })) => {
                 self.is_failing.store(true, Ordering::Relaxed);
             }
             Err(_) => {}
@@ -424,7 +426,9 @@ impl State {
 fn refusal(error: ProviderError) -> Refusal {
     match error {
         ProviderError::Missing(message) => Refusal::new(Status::NotFound, message),
-        ProviderError::Net(error) if error.is_of_the_device() || matches!(error, NetError::Torch(_)) => {
+        ProviderError::Net(error)
+            if error.is_of_the_device() || matches!(error, NetError::Torch(_) | NetError::BadAnswer { .. }) =>
+        {
             Refusal::new(Status::Internal, error.to_string())
         }
         ProviderError::Net(error) => Refusal::new(Status::NotFound, format!("the weights cannot be used: {error}")),

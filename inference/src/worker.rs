@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use net::NetError;
+use net::{NetError, check_output};
 use remote::proto::v1::Status;
 use remote::{Priority, Refusal};
 use runtime::{Health, metrics};
@@ -50,8 +50,8 @@ pub(crate) fn work(scheduler: &Scheduler, cache: &Cache, batch: usize, health: &
             Err(error) => {
                 metrics::INFERENCE_ERRORS.add(1);
                 tracing::error!(%error, positions, "batch failed on the device");
-                // The thread of its device may have ended.
-                if let (NetError::Torch(_), Some((job, _))) = (&error, rows.first()) {
+                // The thread of its device may have ended, or the weights in its memory may have changed.
+                if let (NetError::Torch(_) | NetError::BadAnswer { .. }, Some((job, _))) = (&error, rows.first()) {
                     cache.forget(&job.network);
                 }
                 let message = format!("the device failed: {error}");
@@ -80,7 +80,8 @@ impl Buffers {
             grow(&mut self.values, positions);
             self.unpack(network, rows);
             let (policies, values) = (&mut self.policies[..positions * moves], &mut self.values[..positions]);
-            session.evaluate(&self.planes[..all * len], policies, values)
+            session.evaluate(&self.planes[..all * len], policies, values)?;
+            check_output(policies, values)
         })?;
         let mut done = 0;
         for (job, rows) in rows {
@@ -131,15 +132,17 @@ mod tests {
     use crate::provider::{Found, ModelProvider, ProviderError};
     use crate::queue::{CallId, ClientId, Origin};
 
-    /// A device that fails when it is to, and the number of models that were opened.
+    /// A device that fails when it is to, or whose numbers are none, and the number of models that were opened.
     #[derive(Clone, Default)]
     struct Flaky {
         fails: Arc<AtomicBool>,
+        is_nan: Arc<AtomicBool>,
         opened: Arc<AtomicUsize>,
     }
 
     impl PlaneEvaluator for Flaky {
-        fn evaluate(&mut self, _: &[u8], _: &mut [f32], _: &mut [f32]) -> Result<(), NetError> {
+        fn evaluate(&mut self, _: &[u8], _: &mut [f32], values: &mut [f32]) -> Result<(), NetError> {
+            values.fill(if self.is_nan.load(Ordering::Relaxed) { f32::NAN } else { 0.0 });
             let error = || NetError::Torch("CUDA error: an illegal memory access was encountered".to_owned());
             if self.fails.load(Ordering::Relaxed) { Err(error()) } else { Ok(()) }
         }
@@ -203,6 +206,12 @@ mod tests {
         flaky.fails.store(false, Ordering::Relaxed);
         evaluate(&scheduler, &cache).await.unwrap();
         assert_eq!((flaky.opened.load(Ordering::Relaxed), cache.len()), (2, 1));
+        flaky.is_nan.store(true, Ordering::Relaxed);
+        let refusal = evaluate(&scheduler, &cache).await.unwrap_err();
+        assert!(refusal.status == Status::Internal && refusal.message.contains("is not a number"), "{refusal}");
+        assert!(!scheduler.load().is_at_rest() && cache.len() == 0);
+        flaky.is_nan.store(false, Ordering::Relaxed);
+        evaluate(&scheduler, &cache).await.unwrap();
         scheduler.close();
         worker.join().unwrap();
         assert!(scheduler.load().is_at_rest());
@@ -221,5 +230,15 @@ mod tests {
         flaky.fails.store(false, Ordering::Relaxed);
         cache.get(&with_digest).await.unwrap();
         assert!(!cache.is_failing());
+    }
+
+    #[tokio::test]
+    async fn device_whose_numbers_are_none_in_a_load_is_failing() {
+        let flaky = Flaky::default();
+        let cache = Arc::new(Cache::new(Arc::new(flaky.clone()), 100, 4));
+        flaky.is_nan.store(true, Ordering::Relaxed);
+        let model = ModelKey { run: "v1".parse().unwrap(), number: 1, digest: None };
+        assert_eq!(cache.get(&model).await.err().unwrap().status, Status::Internal);
+        assert!(cache.is_failing());
     }
 }

@@ -26,6 +26,19 @@ pub trait PlaneEvaluator: Send {
     fn evaluate(&mut self, planes: &[u8], policies: &mut [f32], values: &mut [f32]) -> Result<(), NetError>;
 }
 
+/// Checks that the output of a batch consists of finite numbers, which that of a GPU with bad memory does not.
+///
+/// # Errors
+/// The policy or the value of a position is not finite.
+pub fn check_output(policies: &[f32], values: &[f32]) -> Result<(), NetError> {
+    let moves = (policies.len() / values.len().max(1)).max(1);
+    // Without a branch for each number, several are checked at once.
+    let is_finite = |numbers: &[f32]| numbers.iter().fold(true, |all, number| all & number.is_finite());
+    let is_bad = |(policy, value): (&[f32], &f32)| !(value.is_finite() && is_finite(policy));
+    let bad = policies.chunks_exact(moves).zip(values).position(is_bad);
+    bad.map_or(Ok(()), |row| Err(NetError::BadAnswer { row }))
+}
+
 impl PlaneEvaluator for cpu::Session {
     fn evaluate(&mut self, planes: &[u8], policies: &mut [f32], values: &mut [f32]) -> Result<(), NetError> {
         cpu::Session::evaluate(self, planes, policies, values);

@@ -129,7 +129,7 @@ pub use diagnostics::TensorDiagnostics;
 pub use difference::Difference;
 pub use engine::Session;
 pub use error::NetError;
-pub use evaluator::PlaneEvaluator;
+pub use evaluator::{PlaneEvaluator, check_output};
 pub use inputs::Inputs;
 #[cfg(feature = "torch")]
 pub use installation::Installation;

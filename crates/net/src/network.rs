@@ -6,7 +6,7 @@ use go::{Color, Size, Symmetry};
 use mcts::{EvaluateError, Evaluation, Evaluator, Request, Ticket, Tickets, Value};
 
 use crate::engine::{Engine, Session};
-use crate::evaluator::PlaneEvaluator;
+use crate::evaluator::{PlaneEvaluator, check_output};
 use crate::{Device, Devices, NetError, Precision, Shape, Weights};
 
 /// Weights on a device, or on several, from which any number of threads take a [`Network`] each.
@@ -247,14 +247,11 @@ fn turn_back(
     policies: &mut [f32],
     values: &mut Vec<Value>,
 ) -> Result<(), NetError> {
+    check_output(turned_policies, turned_values)?;
     let moves = size.moves();
     let answers = turned_policies.chunks_exact(moves).zip(turned_values);
     let rows = answers.zip(pending).zip(policies.chunks_exact_mut(moves));
-    for (row, (((turned, &value), position), policy)) in rows.enumerate() {
-        // A policy with a number that is none sums to one that is none.
-        if !(value + turned.iter().sum::<f32>()).is_finite() {
-            return Err(NetError::BadAnswer { row });
-        }
+    for (((turned, &value), position), policy) in rows {
         position.symmetry.inverse().apply_values(size, turned, policy);
         values.push(Value::for_mover(position.to_move, value));
     }

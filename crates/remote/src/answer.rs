@@ -52,6 +52,12 @@ pub enum AnswerError {
         /// How many.
         source: LengthError,
     },
+    /// A number that is not finite, as those of a GPU with bad memory.
+    #[error("{what}: a number is not finite")]
+    NotFinite {
+        /// Policies or values.
+        what: &'static str,
+    },
 }
 
 impl Refusal {
@@ -108,13 +114,16 @@ impl Output {
         Output { precision, ..self }
     }
 
-    /// Whether there are so many numbers.
+    /// Whether there are so many numbers, all of them finite.
     ///
     /// # Errors
-    /// There are more or fewer.
+    /// There are more or fewer, or one is not finite.
     pub(crate) fn check(&self, encoding: Encoding, policies: usize, values: usize) -> Result<(), AnswerError> {
         for (what, bytes, numbers) in [("policies", &self.policies, policies), ("values", &self.values, values)] {
             encoding.check(bytes, numbers).map_err(|source| AnswerError::Length { what, source })?;
+            if !encoding.is_finite(bytes) {
+                return Err(AnswerError::NotFinite { what });
+            }
         }
         Ok(())
     }
@@ -172,6 +181,22 @@ mod tests {
         assert_eq!((policies, values), ([0.25, 0.75], [0.75]));
         assert!(output.read(Encoding::F16, &mut policies, &mut values).is_err());
         assert!(output.read(Encoding::F32, &mut policies, &mut []).unwrap_err().to_string().starts_with("values"));
+    }
+
+    #[test]
+    fn output_with_a_number_that_is_not_finite_is_refused() {
+        for encoding in [Encoding::F32, Encoding::F16] {
+            let check = |number: f32| {
+                let mut bytes = vec![0; 3 * encoding.width()];
+                encoding.write(&[0.25, 0.75, number], &mut bytes);
+                let (policies, values) = bytes.split_at(2 * encoding.width());
+                Answer::output(1, policies.to_vec(), values.to_vec()).result.unwrap().check(encoding, 2, 1)
+            };
+            assert_eq!(check(-1.0), Ok(()));
+            for number in [f32::NAN, f32::INFINITY] {
+                assert_eq!(check(number), Err(AnswerError::NotFinite { what: "values" }));
+            }
+        }
     }
 
     proptest! {

@@ -344,12 +344,15 @@ fn token_is_read_anew_for_each_connection() {
 }
 
 #[test]
-fn responses_of_a_wrong_length_are_refused_and_another_server_evaluates() {
-    let [first, second] = [Running::on_tcp(), Running::on_tcp()];
-    first.control.is_short.store(true, Ordering::Relaxed);
-    let mut session = session(&patient(&format!("{};{}", first.url(), second.url())), &Stop::never());
-    assert_eq!(evaluate(&mut session, 1, 9), Ok(false));
-    assert_eq!([&first, &second].map(Running::evaluated), [1, 1]);
+fn responses_of_a_wrong_length_or_without_numbers_are_refused_and_another_server_evaluates() {
+    for is_short in [true, false] {
+        let [first, second] = [Running::on_tcp(), Running::on_tcp()];
+        let fault = if is_short { &first.control.is_short } else { &first.control.is_nan };
+        fault.store(true, Ordering::Relaxed);
+        let mut session = session(&patient(&format!("{};{}", first.url(), second.url())), &Stop::never());
+        assert_eq!(evaluate(&mut session, 1, 9), Ok(false));
+        assert_eq!([&first, &second].map(Running::evaluated), [1, 1]);
+    }
 }
 
 /// Evaluates until a condition holds; returns for how long, and the longest time that a batch took.

@@ -158,7 +158,7 @@ impl<T: Transport> Dispatcher<T> {
         self.act(&mut output);
     }
 
-    /// What is wrong with the lengths of a response.
+    /// What is wrong with the numbers of a response.
     fn problem(&self, attempt: u64, output: Option<&Output>) -> Option<String> {
         let job = self.jobs.get(&self.pool.batch_of(attempt)?)?;
         let Batch { positions, answers, .. } = job.batch;

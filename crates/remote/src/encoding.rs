@@ -72,6 +72,20 @@ impl Encoding {
         if found == expected { Ok(()) } else { Err(LengthError { numbers, expected, found }) }
     }
 
+    /// Whether all numbers are finite.
+    pub(crate) fn is_finite(self, bytes: &[u8]) -> bool {
+        match self {
+            Encoding::F32 => {
+                let (chunks, _) = bytes.as_chunks::<4>();
+                chunks.iter().all(|&bytes| f32::from_le_bytes(bytes).is_finite())
+            }
+            Encoding::F16 => {
+                let (chunks, _) = bytes.as_chunks::<2>();
+                chunks.iter().all(|&bytes| f16::from_le_bytes(bytes).is_finite())
+            }
+        }
+    }
+
     /// Reads numbers.
     ///
     /// # Errors

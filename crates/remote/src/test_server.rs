@@ -26,6 +26,8 @@ pub(crate) struct Control {
     pub(crate) delay: Duration,
     /// Whether responses have a number too few.
     pub(crate) is_short: AtomicBool,
+    /// Whether the values of responses are no numbers.
+    pub(crate) is_nan: AtomicBool,
     pub(crate) evaluated: AtomicU64,
     /// Those of people and matches.
     pub(crate) interactive: AtomicU64,
@@ -54,6 +56,9 @@ impl Control {
         let [policies, mut values] = output(&batch.bits, batch.positions);
         if self.is_short.load(Ordering::Relaxed) {
             values.pop();
+        }
+        if self.is_nan.load(Ordering::Relaxed) {
+            values.fill(f32::NAN);
         }
         self.evaluated.fetch_add(1, Ordering::Relaxed);
         self.interactive.fetch_add(u64::from(batch.priority == Priority::Interactive), Ordering::Relaxed);

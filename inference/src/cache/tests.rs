@@ -240,6 +240,7 @@ async fn cache_reports_missing_models() {
 fn failures_of_the_device_are_not_those_of_weights() {
     let status = |error: NetError| refusal(error.into()).status;
     assert_eq!(status(NetError::Torch("CUDA error".to_owned())), Status::Internal);
+    assert_eq!(status(NetError::BadAnswer { row: 1 }), Status::Internal);
     assert_eq!(status(NetError::OutOfMemory { batch: 1024, fits: None }), Status::Internal);
     assert_eq!(status(NetError::NoHeader), Status::NotFound);
 }
