@@ -8,7 +8,8 @@ use store::StoreError;
 
 use crate::network::Opened;
 
-/// Bytes that an activation and its copies take at most: f32, in and out of a layer, twice for what is in flight.
+/// Bytes that an activation and its copies take on a GPU at most: f32, in and out of a layer, twice for what is in flight.
+#[cfg(feature = "torch")]
 const ACTIVATION_BYTES: u64 = 16;
 
 /// Where networks come from: a store, or something made up for a benchmark.
@@ -60,18 +61,18 @@ impl StoreProvider {
 
     /// Weights as read, and as made ready on each device, and the activations of all batches in flight.
     fn bytes(&self, weights: &[u8], shape: Shape) -> u64 {
-        let activations = self.positions() * shape.size.area() * shape.filters;
-        (1 + self.devices.all().len() as u64) * weights.len() as u64 + ACTIVATION_BYTES * activations as u64
+        (1 + self.devices.all().len() as u64) * weights.len() as u64 + self.activations(shape)
     }
 
-    /// Positions that are on the devices at the same time.
-    fn positions(&self) -> usize {
+    fn activations(&self, shape: Shape) -> u64 {
         #[cfg(feature = "torch")]
         if self.devices.first().is_gpu() {
             // Two batches, of which the second begins when the first has ended: they share memory.
-            return self.devices.all().len() * net::largest_batch(self.batch);
+            let positions = self.devices.all().len() * net::largest_batch(self.batch);
+            return ACTIVATION_BYTES * (positions * shape.size.area() * shape.filters) as u64;
         }
-        self.threads * self.batch
+        // A CPU evaluates a batch in groups of a few positions.
+        self.threads as u64 * shape.cpu_session_bytes()
     }
 }
 
@@ -98,5 +99,24 @@ impl From<ModelError> for ProviderError {
             | ModelError::Missing { .. } => ProviderError::Missing(error.to_string()),
             error => ProviderError::Store(error.to_string()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use net::Device;
+    use store::Store;
+
+    use super::*;
+
+    /// 19x19 with 128 filters, in groups of 4 positions.
+    #[test]
+    fn memory_on_cpus_does_not_depend_on_the_size_of_batches() {
+        let shape = Shape { filters: 128, ..Shape::plain(go::Size::new(19).unwrap()) };
+        let mib = |batch, threads| {
+            let models = Models::new(Store::in_memory().unwrap());
+            StoreProvider::new(models, Device::Cpu, batch, threads).bytes(&[], shape) >> 20
+        };
+        assert_eq!((mib(64, 1), mib(64, 256), mib(1024, 256)), (3, 901, 901));
     }
 }

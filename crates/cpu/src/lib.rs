@@ -46,5 +46,5 @@ pub use layer::{Layer, Work};
 pub use model::{Model, Precision};
 pub use peak::Peak;
 pub use scales::Scales;
-pub use session::Session;
+pub use session::{Session, session_bytes};
 pub use training::{TrainingUnit, UnitApplied, UnitGradients, UnitInput, UnitOutput};

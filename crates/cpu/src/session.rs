@@ -3,13 +3,15 @@
 use std::sync::Arc;
 
 use crate::auxiliary::{Auxiliary, Prediction};
+use crate::board::{Board, FREQUENCIES, padded};
 use crate::description::Description;
+use crate::header::Header;
 use crate::heads::HeadsMemory;
 use crate::inputs::write_inputs;
 use crate::model::{Model, Precision};
 use crate::scales::Scales;
 use crate::tower::{Pass, Tower};
-use crate::workspace::Workspace;
+use crate::workspace::{Workspace, group};
 use crate::{CpuError, InstructionSet};
 
 /// Evaluates positions for one thread. It allocates nothing after it was made.
@@ -20,6 +22,17 @@ pub struct Session {
     heads: HeadsMemory,
     /// With calibration: the largest inputs so far.
     observed: Option<Scales>,
+}
+
+/// Bytes of an int16 session of a network: activations of a group of positions and their transformed inputs, whatever the size
+/// of a batch. The rest of its memory is small.
+pub fn session_bytes(network: &Header) -> usize {
+    let board = Board::new(network.size);
+    let [inputs, filters, pooled] = [network.planes, network.filters, network.pooled_filters].map(padded);
+    let widest = inputs.max(filters);
+    let activations = board.len(inputs + 2 * filters + pooled) * size_of::<f32>();
+    let transformed = FREQUENCIES * board.columns() * widest * size_of::<i16>();
+    group(board, widest) * (activations + transformed)
 }
 
 impl Model {

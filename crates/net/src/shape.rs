@@ -158,6 +158,11 @@ impl Shape {
         }
     }
 
+    /// Bytes of a session on a CPU, whatever the size of a batch.
+    pub fn cpu_session_bytes(self) -> u64 {
+        cpu::session_bytes(&self.into()) as u64
+    }
+
     /// Whether a block has global pooling: every second one.
     pub(crate) fn pools(&self, block: usize) -> bool {
         cpu::pools(self.pooled_filters, block)
