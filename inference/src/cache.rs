@@ -15,6 +15,7 @@ use remote::{Digest, ModelKey, Refusal};
 use runtime::{format, metrics};
 use tokio::sync::{Semaphore, watch};
 
+use crate::limits::Limits;
 use crate::network::{Network, Opened};
 use crate::provider::{Found, ModelProvider, ProviderError};
 use crate::queue::NetworkId;
@@ -61,6 +62,8 @@ pub(crate) struct Cache {
     /// Positions of the batch that warms a network up.
     batch: usize,
     turns: Turns,
+    /// A device that makes a model ready for longer hangs.
+    stalled_after: Duration,
     state: Mutex<State>,
     ids: AtomicU64,
     /// A model is made ready, or is not.
@@ -78,6 +81,8 @@ struct State {
     failed: HashMap<ModelKey, (Instant, Refusal)>,
     /// Models that are made ready, and the bytes that they will take.
     opening: HashMap<Digest, u64>,
+    /// Since when the device has made some of them ready, whose weights are read.
+    on_device: HashMap<Digest, Instant>,
     /// The digests of models that were loaded by their names.
     names: HashMap<(RunName, u32), Digest>,
     /// The bytes of models that were found and fit into memory.
@@ -97,8 +102,13 @@ impl Cache {
     pub(crate) fn new(provider: Arc<dyn ModelProvider>, bound: u64, batch: usize) -> Cache {
         let (ids, turns) = (AtomicU64::default(), Turns::DEFAULT);
         let (state, opened, loading) = (Mutex::default(), Condvar::new(), Semaphore::new(LOADS));
-        let is_failing = AtomicBool::default();
-        Cache { provider, bound, batch, turns, state, ids, opened, loading, is_failing }
+        let (stalled_after, is_failing) = (Limits::DEFAULT.stalled_after, AtomicBool::default());
+        Cache { provider, bound, batch, turns, stalled_after, state, ids, opened, loading, is_failing }
+    }
+
+    /// The same with another time after which the device hangs.
+    pub(crate) fn with_stalled_after(self, stalled_after: Duration) -> Cache {
+        Cache { stalled_after, ..self }
     }
 
     /// Networks in memory.
@@ -109,6 +119,11 @@ impl Cache {
     /// Whether the device failed at the last load. No batch says so where none comes as far as the device.
     pub(crate) fn is_failing(&self) -> bool {
         self.is_failing.load(Ordering::Relaxed)
+    }
+
+    /// Whether the device hangs: it has made a model ready for too long. A store that hangs is no reason to restart.
+    pub(crate) fn is_stalled(&self) -> bool {
+        self.lock().on_device.values().any(|since| since.elapsed() >= self.stalled_after)
     }
 
     /// The network, if it is in memory and takes batches.
@@ -206,6 +221,7 @@ impl Cache {
             },
         };
         opening.evict();
+        self.lock().on_device.insert(digest, Instant::now());
         let opened = open().and_then(|opened| self.warm_up(digest, bytes, opened));
         self.note(&opened);
         let network = Arc::new(opened.map_err(refusal)?);
@@ -326,6 +342,7 @@ impl Drop for Opening<'_> {
     fn drop(&mut self) {
         let mut state = self.cache.lock();
         state.opening.remove(&self.digest);
+        state.on_device.remove(&self.digest);
         for (digest, ready) in self.evicted.drain(..) {
             // Others may have taken the space meanwhile.
             if state.taken() + ready.network.bytes <= self.cache.bound {

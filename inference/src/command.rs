@@ -147,6 +147,7 @@ fn options(args: &Args, gpus: usize) -> Options {
             credit: args.credit,
             connections: args.connections,
             memory: args.model_mib.unwrap_or(MODEL_MIB * gpus.max(1) as u64) << 20,
+            stalled_after: Duration::from_secs(args.service.stalled_after),
             ..Limits::default()
         },
         precision: String::new(),

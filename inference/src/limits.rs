@@ -25,6 +25,8 @@ pub struct Limits {
     pub message_bytes: usize,
     /// Bytes of all networks in memory.
     pub memory: u64,
+    /// A device that makes a model ready for longer hangs.
+    pub stalled_after: Duration,
 }
 
 impl Default for Limits {
@@ -46,6 +48,7 @@ impl Limits {
         streams: 64,
         message_bytes: 16 << 20,
         memory: 4 << 30,
+        stalled_after: Duration::from_secs(600),
     };
 
     /// Positions of the largest message that can be accepted: one above the credit or the queue would be refused for ever.

@@ -134,7 +134,8 @@ impl Server {
         let bound = runtime.block_on(async { listen.bind() }).map_err(address)?;
         let url = url(&listen, &bound, tls.is_some());
         let socket = listen.socket();
-        let cache = Arc::new(Cache::new(provider, limits.memory, limits.batch));
+        let cache = Cache::new(provider, limits.memory, limits.batch).with_stalled_after(limits.stalled_after);
+        let cache = Arc::new(cache);
         let scheduler = Arc::new(Scheduler::new(limits.batch, limits.wait, limits.queue, threads));
         let workers = spawn(threads, &scheduler, &cache, limits.batch, &process)?;
         let closing = Closing(Arc::clone(&scheduler));
@@ -180,7 +181,7 @@ impl Server {
         metrics::INFERENCE_STREAMS.set(self.shared.active.load(Ordering::Relaxed) as f64);
         metrics::INFERENCE_CREDIT.set(*self.shared.credit.borrow() as f64);
         // With nothing to do it is alive; with a device that hangs, or fails, it is not.
-        if load.is_at_rest() && !self.shared.cache.is_failing() {
+        if load.is_at_rest() && !self.shared.cache.is_failing() && !self.shared.cache.is_stalled() {
             self.process.heartbeat();
         }
     }

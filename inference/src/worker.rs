@@ -41,7 +41,10 @@ pub(crate) fn work(scheduler: &Scheduler, cache: &Cache, batch: usize, health: &
                 // Before the positions, of which they are a part.
                 metrics::INFERENCE_INTERACTIVE.add(interactive(&rows));
                 metrics::INFERENCE_POSITIONS.add(positions as u64);
-                health.heartbeat();
+                // Of several GPUs, another may hang.
+                if !cache.is_stalled() {
+                    health.heartbeat();
+                }
                 cache.works();
                 // Last: with its response, a client may need the memory of the network, and look at what is counted.
                 drop(rows);

@@ -101,6 +101,29 @@ async fn cache_loads_other_models_while_one_takes_long() {
 }
 
 #[tokio::test]
+async fn device_that_makes_a_model_ready_for_too_long_is_stalled() {
+    for (limit, is_stalled) in [(Duration::ZERO, true), (Duration::from_secs(3600), false)] {
+        let may_open = Arc::new((Mutex::new(false), Condvar::new()));
+        let provider = Made { may_open: Arc::clone(&may_open), ..Made::default() };
+        let opened = Arc::clone(&provider.opened);
+        let cache = Arc::new(Cache::new(Arc::new(provider), 100, 4).with_stalled_after(limit));
+        cache.get(&key(1)).await.unwrap();
+        assert!(!cache.is_stalled());
+        let slow = tokio::spawn({
+            let cache = Arc::clone(&cache);
+            async move { cache.get(&key(5)).await.map(drop) }
+        });
+        while opened.load(Ordering::Relaxed) < 2 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(cache.is_stalled(), is_stalled);
+        allow(&may_open);
+        slow.await.unwrap().unwrap();
+        assert!(!cache.is_stalled());
+    }
+}
+
+#[tokio::test]
 async fn cache_loads_a_model_once_for_all_that_ask() {
     let (cache, opened) = cache(100);
     let (key, same) = (key(1), with_digest(1));
