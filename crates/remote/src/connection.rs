@@ -27,6 +27,8 @@ pub const FRAME: u32 = 256 << 10;
 const MESSAGE: usize = 64 << 20;
 /// A connection that was silent for this time is tested.
 const TEST: Duration = Duration::from_millis(250);
+/// Time after which a device that failed, and gave no hint, is tried again.
+const FAILED: Duration = Duration::from_secs(1);
 
 /// A connection that is being made.
 pub(crate) type Connecting = Pin<Box<dyn Future<Output = Result<Channel, transport::Error>> + Send>>;
@@ -188,8 +190,10 @@ fn reply(Refusal { status, retry_after, message: reason }: Refusal) -> Reply {
         v1::Status::ResourceExhausted => Reply::Exhausted { retry_after },
         v1::Status::DeadlineExceeded => Reply::Expired,
         v1::Status::Unavailable => retry_after.map_or(Reply::Draining, |retry_after| Reply::Later { retry_after }),
+        // A server that is restarted, because its device fails, is unreachable for a while, too.
+        v1::Status::Internal => Reply::Later { retry_after: retry_after.unwrap_or(FAILED) },
         v1::Status::Invalid => Reply::Invalid { reason },
-        v1::Status::NotFound | v1::Status::Internal | v1::Status::Ok => Reply::Refused { reason },
+        v1::Status::NotFound | v1::Status::Ok => Reply::Refused { reason },
     }
 }
 
@@ -218,5 +222,12 @@ mod tests {
         assert_eq!(check(welcome(PROTOCOL)), Ok(()));
         assert!(check(welcome(PROTOCOL + 1)).is_err_and(|error| error.contains("version 2 of the protocol")));
         assert!(check(None).is_err_and(|error| error.contains("unknown kind")));
+    }
+
+    #[test]
+    fn device_that_fails_is_tried_again_and_a_missing_model_is_refused() {
+        let reply = |status| reply(Refusal::new(status, "no"));
+        assert_eq!(reply(v1::Status::Internal), Reply::Later { retry_after: FAILED });
+        assert_eq!(reply(v1::Status::NotFound), Reply::Refused { reason: "no".to_owned() });
     }
 }

@@ -34,7 +34,8 @@ pub(crate) enum Reply {
     Evaluated,
     /// The server is full; it may be tried again after this time.
     Exhausted { retry_after: Option<Duration> },
-    /// The server cannot load the model for now; it may be tried again after this time. Other models are not concerned.
+    /// The server cannot load the model for now, or its device failed; it may be tried again after this time. Other batches are
+    /// not concerned.
     Later { retry_after: Duration },
     /// The deadline passed before the server came to evaluate the batch.
     Expired,

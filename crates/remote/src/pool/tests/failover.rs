@@ -389,7 +389,7 @@ fn batch_whose_server_loads_a_model_fails_soon_where_the_process_is_to_stop() {
     assert_eq!(world.round(), 0);
 }
 
-const REFUSED: fn() -> Reply = || Reply::Refused { reason: "the device failed".to_owned() };
+const REFUSED: fn() -> Reply = || Reply::Refused { reason: "no such model".to_owned() };
 
 #[test]
 fn batch_that_one_server_refuses_waits_for_another_that_restarts() {
