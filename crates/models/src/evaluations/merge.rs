@@ -78,7 +78,6 @@ impl Shared {
         }
         let mut done = MergedSegments { deleted: self.delete_replaced()?, ..MergedSegments::default() };
         self.refresh()?;
-        // The lock is not held while they are read: a refresh would wait for it, and all lookups for the refresh.
         let chosen = mergeable(&self.opened(), most);
         if chosen.len() < 2 {
             return Ok(done);
@@ -127,8 +126,7 @@ impl Shared {
     /// a set was deleted and begun anew, another one has its number.
     fn delete_replaced(&self) -> Result<usize, EvaluationCacheError> {
         let numbers = self.segments.numbers()?;
-        // The lock is not held during requests.
-        let open = self.opened().to_vec();
+        let open = self.opened();
         let mut replaced: Vec<u32> = Vec::new();
         for &number in numbers.iter().rev() {
             if replaced.contains(&number) {

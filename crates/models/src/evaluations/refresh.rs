@@ -91,7 +91,8 @@ impl Shared {
         if listed.gone {
             self.outdated.store(true, Ordering::Relaxed);
         }
-        let mut open = self.open.write().unwrap_or_else(PoisonError::into_inner);
+        // No other thread changes them: this one has `refreshed`.
+        let mut open = self.opened().to_vec();
         let before = Held::of(&open);
         open.retain(|old| is_other(&old.number) && listed.numbers.contains(&old.number));
         open.extend(listed.found);
@@ -106,6 +107,7 @@ impl Shared {
             stays
         });
         self.metrics.hold(before, Held::of(&open));
+        *self.open.write().unwrap_or_else(PoisonError::into_inner) = open.into();
         Ok(())
     }
 

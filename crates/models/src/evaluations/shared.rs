@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Instant;
 
 use evalcache::{Key, ReadError, Segment, Set, Tables, segment};
@@ -23,7 +23,8 @@ pub(super) struct Shared {
     pub(super) segments: Evaluations,
     pub(super) set: Set,
     pub(super) tables: Arc<Tables>,
-    pub(super) open: RwLock<Vec<Arc<OpenSegment>>>,
+    /// The lock is held for a moment, and for no request: a lookup has a list of its own.
+    pub(super) open: RwLock<Arc<[Arc<OpenSegment>]>>,
     pub(super) recent: RwLock<Recent>,
     /// When evaluations were published last, or were to be; the thread that publishes holds it.
     pub(super) published: Mutex<Instant>,
@@ -79,8 +80,9 @@ impl Shared {
         }
     }
 
-    pub(super) fn opened(&self) -> RwLockReadGuard<'_, Vec<Arc<OpenSegment>>> {
-        self.open.read().unwrap_or_else(PoisonError::into_inner)
+    /// The segments that are open now.
+    pub(super) fn opened(&self) -> Arc<[Arc<OpenSegment>]> {
+        Arc::clone(&self.open.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Whether a segment is of this set; others are logged.

@@ -234,6 +234,21 @@ fn open_segment_of_a_set_that_is_begun_anew_replaces_nothing() {
 }
 
 #[test]
+fn segments_can_be_opened_while_a_lookup_reads_from_the_store() {
+    let store = Store::in_memory().unwrap();
+    publish(&store, 0..3);
+    let reading = Arc::new(OnceLock::<Weak<EvaluationCache>>::new());
+    let seen = reading.clone();
+    // A request is refused where a refresh would wait for it.
+    let cache = Arc::new(open(&with_guard(&store, move |_| {
+        let cache = seen.get().and_then(Weak::upgrade);
+        cache.as_ref().is_none_or(|cache| cache.shared.open.try_write().is_ok())
+    })));
+    reading.set(Arc::downgrade(&cache)).unwrap();
+    assert_eq!(found(&cache, 0..3), 3);
+}
+
+#[test]
 fn lookups_go_on_while_segments_are_merged() {
     let store = Store::in_memory().unwrap();
     (0..3).for_each(|number| publish(&store, number..number + 1));
