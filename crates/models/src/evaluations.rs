@@ -98,10 +98,11 @@ impl EvaluationCache {
             );
         }
         // No lookup needs it.
-        if let Err(error) = segments.sweep_copies()
+        let swept = segments.sweep_copies().and_then(|_| segments.sweep_unused_copies());
+        if let Err(error) = swept
             && is_first(error.to_string())
         {
-            tracing::warn!(%error, "copies of killed processes cannot be deleted");
+            tracing::warn!(%error, "local copies that are not used cannot be deleted");
         }
         let cache = EvaluationCache::of(segments, set, tables)?;
         // Programs that are over soon publish a segment at their end, and merge nothing then.

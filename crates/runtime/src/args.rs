@@ -123,7 +123,8 @@ pub struct EvalcacheStoreArgs {
     #[arg(long, env = "TENGEN_EVALCACHE", value_name = "URL", global = true)]
     pub evalcache: Option<String>,
 
-    /// Folder for local copies of segments in a bucket [default: none, so that every lookup reads the bucket]
+    /// Folder for local copies of segments in a bucket; those of sets that no process has opened for 30 days are deleted
+    /// [default: none, so that every lookup reads the bucket]
     #[arg(long, env = "TENGEN_EVALCACHE_COPIES", value_name = "FOLDER", global = true)]
     pub evalcache_copies: Option<PathBuf>,
 }

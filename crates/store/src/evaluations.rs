@@ -85,7 +85,7 @@ impl Store {
     }
 }
 
-fn is_set(name: &str) -> bool {
+pub(crate) fn is_set(name: &str) -> bool {
     let allowed = |c: char| c.is_ascii_alphanumeric() || c == '-';
     !name.is_empty() && name.len() <= 128 && name.chars().all(allowed)
 }

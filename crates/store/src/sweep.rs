@@ -1,17 +1,19 @@
 //! What killed writers leave behind in a folder.
 
-use std::fs;
+use std::fs::{self, File};
 use std::io;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use crate::error::StoreError;
-use crate::evaluations::{Evaluations, is_partial_copy};
+use crate::evaluations::{Evaluations, is_partial_copy, is_set};
 use crate::pruning::Pruning;
 use crate::store::Store;
 
 /// Segments are at most 1 GiB or so: neither one of them nor a copy of a part is written for as long as this.
 const ABANDONED_SEGMENT: Duration = Duration::from_secs(24 * 3600);
+/// Copies of a set that no process has opened for as long as this are those of a model that is hardly used any more.
+const UNUSED_COPIES: Duration = Duration::from_secs(30 * 24 * 3600);
 
 impl Pruning {
     /// Deletes what writers that were killed abandoned in a local folder, where it is older than `age`, and returns
@@ -46,6 +48,22 @@ impl Evaluations {
     pub fn sweep_copies(&self) -> Result<usize, StoreError> {
         self.copies().map_or(Ok(0), |copies| sweep_folder(copies, ABANDONED_SEGMENT, is_partial_copy))
     }
+
+    /// Notes that this set is used, deletes the copies of other sets of its store that no process has opened for 30 days, and
+    /// returns how many sets that were. A process that has one of them open reads its parts from the bucket again.
+    ///
+    /// # Errors
+    /// A folder that cannot be listed or deleted.
+    pub fn sweep_unused_copies(&self) -> Result<usize, StoreError> {
+        let Some((copies, all)) = self.copies().and_then(|copies| Some((copies, copies.parent()?))) else {
+            return Ok(0);
+        };
+        // Without copies there is no folder, and the owner of one may be another user.
+        if let Err(error) = File::open(copies).and_then(|folder| folder.set_modified(SystemTime::now())) {
+            tracing::debug!(%error, set = self.set(), "copies not marked as used");
+        }
+        sweep_unused(all, copies).map_err(|e| StoreError::of_file_system("sweep", all, &e))
+    }
 }
 
 /// Sweeps a folder of a store, if the store is on this machine.
@@ -60,14 +78,34 @@ fn sweep_folder(folder: &Path, age: Duration, partial: fn(&str) -> bool) -> Resu
 
 /// Sweeps a folder, as far as that is possible, and returns the first error.
 fn sweep(folder: &Path, age: Duration, partial: fn(&str) -> bool) -> io::Result<usize> {
+    sweep_each(folder, |entry| sweep_entry(entry, age, partial))
+}
+
+/// Deletes the copies of sets that are not used, but for those in the folder `used`.
+fn sweep_unused(folder: &Path, used: &Path) -> io::Result<usize> {
+    sweep_each(folder, |entry| {
+        let swept = || -> io::Result<usize> {
+            let is_of_a_set = is_set(&entry.file_name().to_string_lossy()) && entry.file_type()?.is_dir();
+            let is_unused = is_of_a_set && entry.path() != used && is_older(entry, UNUSED_COPIES)?;
+            if is_unused {
+                fs::remove_dir_all(entry.path())?;
+            }
+            Ok(usize::from(is_unused))
+        };
+        unless_gone(swept())
+    })
+}
+
+/// Sweeps what is in a folder, as far as that is possible, and returns the first error.
+fn sweep_each(folder: &Path, of_one: impl Fn(&fs::DirEntry) -> io::Result<usize>) -> io::Result<usize> {
     let entries = match fs::read_dir(folder) {
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(0),
         entries => entries?,
     };
     let (mut swept, mut failed) = (0, None);
     for entry in entries {
-        match entry.and_then(|entry| sweep_entry(&entry, age, partial)) {
-            Ok(files) => swept += files,
+        match entry.and_then(|entry| of_one(&entry)) {
+            Ok(count) => swept += count,
             // One that cannot be deleted keeps no other.
             Err(error) => failed = failed.or(Some(error)),
         }
@@ -88,7 +126,11 @@ fn sweep_entry(entry: &fs::DirEntry, age: Duration, partial: fn(&str) -> bool) -
         }
         Ok(usize::from(is_abandoned))
     };
-    match swept() {
+    unless_gone(swept())
+}
+
+fn unless_gone(swept: io::Result<usize>) -> io::Result<usize> {
+    match swept {
         Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(0),
         swept => swept,
     }

@@ -161,6 +161,35 @@ fn copies_that_killed_processes_abandoned_are_deleted_after_a_day() {
 }
 
 #[test]
+fn copies_of_sets_that_were_not_opened_for_30_days_are_deleted() {
+    let server = testing::s3::Server::start().unwrap();
+    let copies = TempDir::new().unwrap();
+    let set = |name: &str| on_server(&server).evaluations(name, Some(copies.path())).unwrap();
+    assert_eq!(set("own").sweep_unused_copies().unwrap(), 0, "there is no folder");
+    let names = ["own", "month", "week"];
+    for name in names {
+        set(name).publish(&bytes(1000)).unwrap();
+        assert_eq!(read(&set(name), 1, 0, 1000).unwrap(), bytes(1000));
+    }
+    let at = std::fs::read_dir(copies.path()).unwrap().next().unwrap().unwrap().path();
+    let opened = |name: &str, days: u64| {
+        let time = SystemTime::now() - Duration::from_secs(days * 24 * 3600);
+        File::open(at.join(name)).unwrap().set_modified(time).unwrap();
+    };
+    opened("own", 31);
+    opened("month", 31);
+    opened("week", 7);
+    std::fs::create_dir(at.join("not_a_set")).unwrap();
+    opened("not_a_set", 31);
+    assert_eq!([(); 2].map(|()| set("own").sweep_unused_copies().unwrap()), [1, 0]);
+    assert_eq!(names.map(|name| at.join(name).exists()), [true, false, true]);
+    assert!(at.join("not_a_set").exists());
+    // It was used just now.
+    assert_eq!(set("week").sweep_unused_copies().unwrap(), 0);
+    assert_eq!(read(&set("month"), 1, 0, 1000).unwrap(), bytes(1000));
+}
+
+#[test]
 fn open_segments_of_a_folder_outlive_their_deletion() {
     let folder = TempDir::new().unwrap();
     let segments = Store::open(folder.path().to_str().unwrap()).unwrap().evaluations("s", None).unwrap();
