@@ -16,7 +16,7 @@ use runtime::{format, metrics};
 use tokio::sync::{Semaphore, watch};
 
 use crate::limits::Limits;
-use crate::network::{Network, Opened};
+use crate::network::{Lent, Network, Opened};
 use crate::provider::{Found, ModelProvider, ProviderError};
 use crate::queue::NetworkId;
 
@@ -66,6 +66,7 @@ pub(crate) struct Cache {
     stalled_after: Duration,
     state: Mutex<State>,
     ids: AtomicU64,
+    lent: Arc<Lent>,
     /// A model is made ready, or is not.
     opened: Condvar,
     loading: Semaphore,
@@ -103,7 +104,8 @@ impl Cache {
         let (ids, turns) = (AtomicU64::default(), Turns::DEFAULT);
         let (state, opened, loading) = (Mutex::default(), Condvar::new(), Semaphore::new(LOADS));
         let (stalled_after, is_failing) = (Limits::DEFAULT.stalled_after, AtomicBool::default());
-        Cache { provider, bound, batch, turns, stalled_after, state, ids, opened, loading, is_failing }
+        let lent = Arc::default();
+        Cache { provider, bound, batch, turns, stalled_after, state, ids, lent, opened, loading, is_failing }
     }
 
     /// The same with another time after which the device hangs.
@@ -240,7 +242,7 @@ impl Cache {
     /// Evaluates a whole batch, for which a GPU chooses kernels and a CPU allocates.
     fn warm_up(&self, digest: Digest, bytes: u64, opened: Opened) -> Result<Network, ProviderError> {
         let id = NetworkId(self.ids.fetch_add(1, Ordering::Relaxed));
-        let network = Network::new(id, digest, opened, bytes);
+        let network = Network::new(id, digest, opened, bytes, Arc::clone(&self.lent));
         let moves = network.shape.size.moves();
         network.with_session(|session| {
             let planes = vec![0; session.rows(self.batch) * network.packing.plane_bytes()];

@@ -1,14 +1,14 @@
 //! Networks in memory, ready for all devices' threads.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use net::{Packing, PlaneEvaluator, Shape};
 use remote::Digest;
 
 use crate::queue::NetworkId;
 
-/// Opens a session of a network for one thread.
-pub type OpenSession = Box<dyn Fn() -> Box<dyn PlaneEvaluator> + Send + Sync>;
+/// Opens a session of a network for one thread, on the device of a number from 0.
+pub type OpenSession = Box<dyn Fn(usize) -> Box<dyn PlaneEvaluator> + Send + Sync>;
 
 /// A network in memory.
 pub(crate) struct Network {
@@ -19,25 +19,50 @@ pub(crate) struct Network {
     /// Memory that it is counted with.
     pub(crate) bytes: u64,
     open: OpenSession,
-    /// Sessions that no thread uses at the moment. A lock, because threads that evaluate batches of one network at the same time
-    /// are few.
-    sessions: Mutex<Vec<Box<dyn PlaneEvaluator>>>,
+    /// Of each device the sessions that no thread uses at the moment. A lock, because threads that evaluate batches of one network
+    /// at the same time are few.
+    free: Mutex<Vec<Vec<Box<dyn PlaneEvaluator>>>>,
+    lent: Arc<Lent>,
 }
 
+/// How many sessions of each device threads use, those of all networks together.
+#[derive(Default)]
+pub(crate) struct Lent(Mutex<Vec<usize>>);
+
 impl Network {
-    pub(crate) fn new(id: NetworkId, digest: Digest, opened: Opened, bytes: u64) -> Network {
-        let Opened { shape, open } = opened;
+    pub(crate) fn new(id: NetworkId, digest: Digest, opened: Opened, bytes: u64, lent: Arc<Lent>) -> Network {
+        let Opened { shape, devices, open } = opened;
         let packing = shape.inputs.packing(shape.size);
-        Network { id, digest, shape, packing, bytes, open, sessions: Mutex::default() }
+        let free = Mutex::new((0..devices.max(1)).map(|_| Vec::new()).collect());
+        Network { id, digest, shape, packing, bytes, open, free, lent }
     }
 
-    /// Lends a session to some work.
+    /// Lends a session to some work: of the device of which the fewest are lent, so that none idles while others have several.
     pub(crate) fn with_session<T>(&self, work: impl FnOnce(&mut dyn PlaneEvaluator) -> T) -> T {
-        let free = self.sessions.lock().unwrap_or_else(PoisonError::into_inner).pop();
-        let mut session = free.unwrap_or_else(|| (self.open)());
+        let devices = self.free.lock().unwrap_or_else(PoisonError::into_inner).len();
+        let device = self.lent.take(devices);
+        let free = self.free.lock().unwrap_or_else(PoisonError::into_inner)[device].pop();
+        let mut session = free.unwrap_or_else(|| (self.open)(device));
         let done = work(&mut *session);
-        self.sessions.lock().unwrap_or_else(PoisonError::into_inner).push(session);
+        self.free.lock().unwrap_or_else(PoisonError::into_inner)[device].push(session);
+        self.lent.give_back(device);
         done
+    }
+}
+
+impl Lent {
+    /// Takes one of so many devices.
+    fn take(&self, devices: usize) -> usize {
+        let mut lent = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = lent.len().max(devices);
+        lent.resize(known, 0);
+        let device = (0..devices).min_by_key(|&device| lent[device]).unwrap_or(0);
+        lent[device] += 1;
+        device
+    }
+
+    fn give_back(&self, device: usize) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)[device] -= 1;
     }
 }
 
@@ -45,6 +70,48 @@ impl Network {
 pub struct Opened {
     /// The shape of the network.
     pub shape: Shape,
+    /// How many devices have it, at least one.
+    pub devices: usize,
     /// Opens a session.
     pub open: OpenSession,
+}
+
+#[cfg(test)]
+mod tests {
+    use net::NetError;
+
+    use super::*;
+
+    /// Says which device it is on.
+    struct On(usize);
+
+    impl PlaneEvaluator for On {
+        fn evaluate(&mut self, _: &[u8], _: &mut [f32], values: &mut [f32]) -> Result<(), NetError> {
+            values.fill(self.0 as f32);
+            Ok(())
+        }
+    }
+
+    fn network(lent: &Arc<Lent>) -> Network {
+        let shape = Shape::plain(go::Size::new(5).unwrap());
+        let opened = Opened { shape, devices: 2, open: Box::new(|device| Box::new(On(device))) };
+        Network::new(NetworkId(0), Digest::of(b"weights"), opened, 1, Arc::clone(lent))
+    }
+
+    fn device(session: &mut dyn PlaneEvaluator) -> f32 {
+        let mut values = [-1.0];
+        session.evaluate(&[], &mut [], &mut values).unwrap();
+        values[0]
+    }
+
+    #[test]
+    fn threads_share_devices_evenly_whatever_their_networks() {
+        let lent = Arc::default();
+        let [one, other] = [network(&lent), network(&lent)];
+        let pair =
+            |first: &Network, second: &Network| first.with_session(|on| (device(on), second.with_session(device)));
+        for (first, second) in [(&one, &one), (&one, &other), (&other, &one), (&other, &other)] {
+            assert_eq!(pair(first, second), (0.0, 1.0));
+        }
+    }
 }

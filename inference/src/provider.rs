@@ -84,7 +84,8 @@ impl ModelProvider for StoreProvider {
         let (devices, batch) = (self.devices.clone(), self.batch);
         let open = move || {
             let model = Model::new(&weights, devices, Precision::Auto, batch)?;
-            Ok(Opened { shape: model.shape(), open: Box::new(move || model.session()) })
+            let (shape, devices) = (model.shape(), model.devices());
+            Ok(Opened { shape, devices, open: Box::new(move |device| model.session_on(device)) })
         };
         Ok(Found { digest: Digest::of(&bytes), bytes: self.bytes(&bytes, shape), open: Box::new(open) })
     }

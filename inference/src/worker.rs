@@ -157,7 +157,7 @@ mod tests {
             let open = move || {
                 flaky.opened.fetch_add(1, Ordering::Relaxed);
                 let shape = Shape::plain(go::Size::new(5).unwrap());
-                Ok(Opened { shape, open: Box::new(move || Box::new(flaky.clone())) })
+                Ok(Opened { shape, devices: 1, open: Box::new(move |_| Box::new(flaky.clone())) })
             };
             Ok(Found { digest: Digest::of(b"weights"), bytes: 1, open: Box::new(open) })
         }

@@ -110,7 +110,20 @@ impl Model {
     /// A session of one thread. The weights are shared with all others of this model.
     pub fn session(&self) -> Session {
         let turn = self.taken.fetch_add(1, Ordering::Relaxed);
-        self.engines[turn % self.engines.len()].session()
+        self.session_on(turn % self.engines.len())
+    }
+
+    /// A session on the device of this number, from 0.
+    ///
+    /// # Panics
+    /// When there is no such device.
+    pub fn session_on(&self, device: usize) -> Session {
+        self.engines[device].session()
+    }
+
+    /// How many devices share its batches.
+    pub fn devices(&self) -> usize {
+        self.engines.len()
     }
 
     /// A network for one thread. The weights are shared with all others of this model.

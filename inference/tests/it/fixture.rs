@@ -310,7 +310,8 @@ impl ModelProvider for GatedProvider {
         let digest = key(number).digest.unwrap();
         let opened = Opened {
             shape: shapes()[0],
-            open: Box::new(move || Box::new(Gated { gate: gate.clone(), is_warm: false })),
+            devices: 1,
+            open: Box::new(move |_| Box::new(Gated { gate: gate.clone(), is_warm: false })),
         };
         Ok(Found {
             digest,

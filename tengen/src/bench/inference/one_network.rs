@@ -16,7 +16,7 @@ pub(super) struct OneNetwork {
 impl ModelProvider for OneNetwork {
     fn find(&self, _: &RunName, _: u32) -> Result<Found, ProviderError> {
         let (shape, open) = (self.shape, Arc::clone(&self.open));
-        let opened = move || Ok(Opened { shape, open: Box::new(move || open()) });
+        let opened = move || Ok(Opened { shape, devices: 1, open: Box::new(move |_| open()) });
         Ok(Found { digest: digest(), bytes: 0, open: Box::new(opened) })
     }
 }
