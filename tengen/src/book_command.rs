@@ -78,7 +78,7 @@ struct Growing<'a> {
 /// Searches a book until it has its budget of positions, and exports it.
 ///
 /// # Errors
-/// No such model, or one that cannot be opened; a book that cannot be used, or is of another origin, board or komi.
+/// No such model, or one that cannot be opened; a book that cannot be used, or is of another origin, board, komi or search.
 pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let outputs = || [&args.sgf, &args.parquet, &args.json].into_iter().flatten();
     runtime::check_distinct(outputs(), [args.file.as_path()].into_iter().chain(args.model.model_file()))?;
@@ -97,7 +97,7 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let weights = searcher.weights();
     let evaluations = rounding(&searcher);
     let origin = Origin { model: searcher.name(), weights: weights.as_deref(), evaluations: evaluations.as_deref() };
-    let header = BookHeader::new(origin, size, komi);
+    let header = BookHeader::new(origin, size, komi).with_settings(&searcher.settings());
     let (file, entries) = BookFile::open(&args.file, &header).misconfigured()?;
     let searcher = Arc::new(searcher);
     let (engine, options) = args.model.start_engine(&searcher, config.seed)?;

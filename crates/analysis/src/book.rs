@@ -12,8 +12,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use go::{Color, Game, Move, Scoring, Size, Symmetry};
-use mcts::Value;
+use mcts::{Settings, Value};
 use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_64;
 
 use crate::report::letter;
 use crate::{Analysis, FileError, Origin};
@@ -47,6 +48,12 @@ pub struct BookHeader {
     pub board_size: usize,
     /// White's compensation.
     pub komi: f32,
+    /// How games end and are counted; `None` for a book that an earlier version began.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scoring: Option<Scoring>,
+    /// Sixteen digits that tell the other settings of searches apart; `None` as well.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub search: Option<String>,
 }
 
 impl BookHeader {
@@ -61,7 +68,15 @@ impl BookHeader {
             evaluations: evaluations.map(str::to_owned),
             board_size: size.side(),
             komi,
+            scoring: None,
+            search: None,
         }
+    }
+
+    /// The same for searches with these settings.
+    pub fn with_settings(self, settings: &Settings) -> BookHeader {
+        let search = format!("{:016x}", xxh3_64(search(settings).as_bytes()));
+        BookHeader { scoring: Some(settings.scoring), search: Some(search), ..self }
     }
 
     /// The board. Files with another size are no books.
@@ -86,6 +101,10 @@ impl BookHeader {
         };
         let evaluations =
             |header: &BookHeader| format!("cached evaluations ({})", header.evaluations.as_deref().unwrap_or_default());
+        let scoring = |header: &BookHeader| format!("scoring {}", header.scoring.map_or("", Scoring::name));
+        let search = |header: &BookHeader| format!("search settings {}", header.search.as_deref().unwrap_or_default());
+        let counted_otherwise = self.scoring.iter().zip(&other.scoring).any(|(one, other)| one != other);
+        let searched_otherwise = self.search.iter().zip(&other.search).any(|(one, other)| one != other);
         // A run whose inference servers do not respond in time has no cache, and continues the book.
         let rounded_otherwise = self.evaluations.iter().zip(&other.evaluations).any(|(one, other)| one != other);
         let both = |of: &dyn Fn(&BookHeader) -> String| Some((of(self), of(other)));
@@ -94,10 +113,36 @@ impl BookHeader {
             () if self.weights != other.weights => both(&weights),
             () if self.board_size != other.board_size => both(&side),
             () if self.komi.to_bits() != other.komi.to_bits() => both(&komi),
+            () if counted_otherwise => both(&scoring),
+            () if searched_otherwise => both(&search),
             () if rounded_otherwise => both(&evaluations),
             () => None,
         }
     }
+}
+
+/// The settings that change a search of a position, but for visits, of which a book may have several, scoring and komi. Books are
+/// refused where this text changes.
+fn search(settings: &Settings) -> String {
+    let Settings {
+        algorithm,
+        q_init,
+        first_play,
+        c_puct_base,
+        c_puct_init,
+        // No move is played.
+        reuse: _,
+        pass_from,
+        prune_pass_alive,
+        adjudicate_winning_pass,
+        // The header has both.
+        scoring: _,
+        komi: _,
+    } = settings;
+    format!(
+        "{algorithm:?} {q_init} {first_play:?} {c_puct_base} {c_puct_init} {pass_from} {prune_pass_alive} \
+         {adjudicate_winning_pass}"
+    )
 }
 
 /// A position of a book, turned as its key is.

@@ -1,5 +1,5 @@
 use config::Preset;
-use mcts::{Evaluation, Search, Selected, Settings};
+use mcts::{Algorithm, Evaluation, FirstPlay, Gumbel, Search, Selected, Settings};
 
 use super::graph::GAP;
 use super::*;
@@ -304,6 +304,49 @@ fn book_of_other_weights_or_cached_evaluations_is_refused() {
     std::fs::remove_file(&path).expect("the file");
     assert_eq!(refused(&header(Some(digests[0]), None)), None, "it begins without a cache");
     assert_eq!(refused(&first), None, "it is continued with one");
+}
+
+#[test]
+fn book_of_other_scoring_or_search_settings_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("book.jsonl");
+    let config = Preset::Minigo.config();
+    let settings = Settings { scoring: Scoring::Area, ..Settings::new(&config.search, &config.game) };
+    let plain = || BookHeader::new(Origin::of("flat"), size(), 0.5);
+    let refused = |header: &BookHeader| BookFile::open(&path, header).err().map(|error| error.to_string());
+    assert_eq!(refused(&plain().with_settings(&settings)), None, "it begins");
+    let same = Settings { komi: settings.komi + 1.0, reuse: !settings.reuse, ..settings };
+    assert_eq!(refused(&plain().with_settings(&same)), None, "it is continued");
+    let said = refused(&plain().with_settings(&Settings { scoring: Scoring::PassAlive, ..settings }));
+    assert!(said.expect("other scoring").contains("a book of scoring area, not of scoring pass-alive; continue"));
+    let said = refused(&plain().with_settings(&Settings { c_puct_init: settings.c_puct_init + 1.0, ..settings }));
+    let said = said.expect("other settings");
+    assert!(said.contains("a book of search settings ") && said.contains(", not of search settings "), "{said}");
+    std::fs::remove_file(&path).expect("the file");
+    assert_eq!(refused(&plain()), None, "as an earlier version begins it");
+    assert_eq!(refused(&plain().with_settings(&settings)), None, "it is continued");
+}
+
+/// Books of earlier versions would be refused otherwise.
+#[test]
+fn search_settings_have_the_text_that_books_were_begun_with() {
+    let config = Preset::Minigo.config();
+    let puct = Settings {
+        algorithm: Algorithm::Puct,
+        q_init: config::QInit::LOSS,
+        first_play: FirstPlay::Urgency { reduction: 0.2 },
+        c_puct_base: 19652.0,
+        c_puct_init: 1.25,
+        pass_from: 30,
+        prune_pass_alive: true,
+        adjudicate_winning_pass: false,
+        ..Settings::new(&config.search, &config.game)
+    };
+    assert_eq!(super::search(&puct), "Puct loss Urgency { reduction: 0.2 } 19652 1.25 30 true false");
+    let gumbel = Algorithm::Gumbel(Gumbel { moves: 16, c_visit: 50.0, c_scale: 1.0 });
+    let gumbel = Settings { algorithm: gumbel, first_play: FirstPlay::VirtualVisit, ..puct };
+    let text = "Gumbel(Gumbel { moves: 16, c_visit: 50.0, c_scale: 1.0 }) loss VirtualVisit 19652 1.25 30 true false";
+    assert_eq!(super::search(&gumbel), text);
 }
 
 #[test]
