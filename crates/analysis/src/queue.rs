@@ -84,8 +84,9 @@ impl Job {
         }
     }
 
+    /// Whether its result is not wanted any more, or was sent.
     pub(crate) fn is_stopped(&self) -> bool {
-        self.stop.load(Ordering::Relaxed)
+        self.listener.is_none() || self.stop.load(Ordering::Relaxed)
     }
 }
 

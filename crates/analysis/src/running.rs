@@ -90,6 +90,12 @@ impl Running {
         }
     }
 
+    /// Sends the result, as far as it is known.
+    fn end(&mut self) {
+        let found = Analysis::of(self.driver.search());
+        self.job.end(found.map_or(Event::Nothing, Event::Done));
+    }
+
     /// Finishes the task without a result.
     pub(crate) fn fail(mut self, event: Event) -> TaskId {
         self.job.end(event);
@@ -129,14 +135,26 @@ impl BatchedGame for Running {
         }
     }
 
+    /// Evaluations of which others wait, too, hold up no result.
+    fn gives_up(&mut self) -> bool {
+        let is_over = self.is_over();
+        if is_over {
+            self.end();
+        }
+        is_over
+    }
+
+    fn take_back(&mut self) {
+        self.driver.take_back();
+    }
+
     fn take(&mut self, models: &[&mut dyn Evaluator]) -> Option<(TaskId, i64)> {
         self.driver.take(models[0]);
         if !self.is_over() {
             self.report_when_due();
             return None;
         }
-        let found = Analysis::of(self.driver.search());
-        self.job.end(found.map_or(Event::Nothing, Event::Done));
+        self.end();
         Some((self.job.id, self.priority()))
     }
 }

@@ -142,6 +142,15 @@ pub trait Evaluator {
     /// was not made for.
     fn flush(&mut self) -> Result<(), EvaluateError>;
 
+    /// The same, but that it fails once `stop` says so. An evaluator that waits for a server calls it several times a second
+    /// meanwhile, and others never.
+    ///
+    /// # Errors
+    /// As [`Evaluator::flush`], or `stop` said so.
+    fn flush_until(&mut self, _: &mut dyn FnMut() -> bool) -> Result<(), EvaluateError> {
+        self.flush()
+    }
+
     /// Whether the evaluation can be read.
     fn is_ready(&self, ticket: Ticket) -> bool;
 
@@ -165,6 +174,10 @@ impl<E: Evaluator + ?Sized> Evaluator for Box<E> {
 
     fn flush(&mut self) -> Result<(), EvaluateError> {
         (**self).flush()
+    }
+
+    fn flush_until(&mut self, stop: &mut dyn FnMut() -> bool) -> Result<(), EvaluateError> {
+        (**self).flush_until(stop)
     }
 
     fn is_ready(&self, ticket: Ticket) -> bool {

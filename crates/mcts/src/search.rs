@@ -11,9 +11,10 @@ use crate::settings::{Algorithm, Settings};
 use crate::tree::{NodeId, State, Tree, View};
 use crate::{Avoid, Depth, Evaluation, Value, gumbel};
 
-/// A position that wants an evaluation. It can be used once, by [`Search::expand`] of the search it came from.
+/// A position that wants an evaluation. It can be used once: by [`Search::expand`] of the search it came from, or by
+/// [`Leaf::take_back`].
 #[derive(Debug, PartialEq)]
-#[must_use = "a leaf that is not expanded keeps its virtual losses for ever"]
+#[must_use = "a leaf that is neither expanded nor taken back keeps its virtual losses for ever"]
 pub struct Leaf {
     node: NodeId,
     /// The move of the game at which it was handed out.
@@ -131,7 +132,12 @@ impl Search {
             match &mut node.state {
                 State::Waiting { selections } => {
                     *selections += 1;
-                    return Err(Selected::Pending);
+                    if *selections > 1 {
+                        return Err(Selected::Pending);
+                    }
+                    // It was taken back.
+                    see(&self.game);
+                    return Ok(id);
                 }
                 State::Ended => {
                     let value = node.value;
@@ -346,6 +352,22 @@ impl Search {
 
     pub(crate) fn root_view(&self) -> View<'_> {
         self.tree.view(self.expanded_root(), self.game.to_move())
+    }
+}
+
+impl Leaf {
+    /// Takes the leaf back without an evaluation, with its virtual losses. The next selection that comes to its position hands
+    /// it out again.
+    ///
+    /// # Panics
+    /// When the leaf is of another search, or a move was played since it was selected.
+    pub fn take_back(self, search: &mut Search) {
+        assert_eq!(self.turn, search.game.turn(), "a leaf is taken back before the next move is played");
+        let State::Waiting { selections } = &mut search.tree.node_mut(self.node).state else {
+            panic!("a leaf is taken back once, from its own search");
+        };
+        let losses = std::mem::take(selections);
+        search.tree.take_back(self.node, losses);
     }
 }
 

@@ -28,7 +28,7 @@ impl NodeId {
 /// State of a node.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum State {
-    /// Handed out as a leaf, and met this many times since, including the first.
+    /// Handed out as a leaf, and met this many times since, including the first; 0 once it was taken back.
     Waiting { selections: u16 },
     /// Evaluated; its edges have priors.
     Expanded,
@@ -272,6 +272,16 @@ impl Tree {
             stats.visits += 1;
             stats.sum = add(stats.sum, value, stats.visits);
             stats.pending -= pending;
+            next = self.node(id).parent.map(|(parent, _)| parent);
+        }
+    }
+
+    /// Takes back `pending` virtual losses from a node to the root.
+    pub(crate) fn take_back(&mut self, from: NodeId, pending: u16) {
+        let mut next = Some(from);
+        while let Some(id) = next {
+            let entry = self.entry(id);
+            self.children[entry].pending -= pending;
             next = self.node(id).parent.map(|(parent, _)| parent);
         }
     }

@@ -24,6 +24,24 @@ pub trait PlaneEvaluator: Send {
     /// # Panics
     /// When the lengths do not fit together.
     fn evaluate(&mut self, planes: &[u8], policies: &mut [f32], values: &mut [f32]) -> Result<(), NetError>;
+
+    /// The same, but that it fails once `stop` says so. What waits for a server calls it several times a second meanwhile, and
+    /// a device of this machine never does.
+    ///
+    /// # Errors
+    /// As [`PlaneEvaluator::evaluate`], or `stop` said so.
+    ///
+    /// # Panics
+    /// As [`PlaneEvaluator::evaluate`].
+    fn evaluate_until(
+        &mut self,
+        planes: &[u8],
+        policies: &mut [f32],
+        values: &mut [f32],
+        _: &mut dyn FnMut() -> bool,
+    ) -> Result<(), NetError> {
+        self.evaluate(planes, policies, values)
+    }
 }
 
 /// Checks that the output of a batch consists of finite numbers, which that of a GPU with bad memory does not.
@@ -53,5 +71,15 @@ impl<E: PlaneEvaluator + ?Sized> PlaneEvaluator for Box<E> {
 
     fn evaluate(&mut self, planes: &[u8], policies: &mut [f32], values: &mut [f32]) -> Result<(), NetError> {
         (**self).evaluate(planes, policies, values)
+    }
+
+    fn evaluate_until(
+        &mut self,
+        planes: &[u8],
+        policies: &mut [f32],
+        values: &mut [f32],
+        stop: &mut dyn FnMut() -> bool,
+    ) -> Result<(), NetError> {
+        (**self).evaluate_until(planes, policies, values, stop)
     }
 }

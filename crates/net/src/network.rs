@@ -181,15 +181,15 @@ impl<E: PlaneEvaluator> Network<E> {
         self.evaluator
     }
 
-    /// [`Evaluator::flush`] with the error of this crate.
-    pub(crate) fn evaluate_pending(&mut self) -> Result<(), NetError> {
-        let evaluated = self.evaluate();
+    /// [`Evaluator::flush_until`] with the error of this crate.
+    pub(crate) fn evaluate_pending(&mut self, stop: &mut dyn FnMut() -> bool) -> Result<(), NetError> {
+        let evaluated = self.evaluate(stop);
         self.pending.clear();
         self.tickets.flush();
         evaluated
     }
 
-    fn evaluate(&mut self) -> Result<(), NetError> {
+    fn evaluate(&mut self, stop: &mut dyn FnMut() -> bool) -> Result<(), NetError> {
         let Shape { size, inputs, .. } = self.shape;
         if let Some(found) = self.other_board.take() {
             return Err(NetError::OtherBoard { expected: size, found });
@@ -203,7 +203,7 @@ impl<E: PlaneEvaluator> Network<E> {
             self.turned_policies.resize(positions * moves, 0.0);
             self.turned_values.resize(positions, 0.0);
             let planes = &planes[..self.evaluator.rows(positions) * numbers];
-            self.evaluator.evaluate(planes, &mut self.turned_policies, &mut self.turned_values)?;
+            self.evaluator.evaluate_until(planes, &mut self.turned_policies, &mut self.turned_values, stop)?;
             let policies = &mut self.policies[self.values.len() * moves..];
             turn_back(size, [&self.turned_policies, &self.turned_values], pending, policies, &mut self.values)?;
         }
@@ -230,7 +230,11 @@ impl<E: PlaneEvaluator> Evaluator for Network<E> {
     }
 
     fn flush(&mut self) -> Result<(), EvaluateError> {
-        Ok(self.evaluate_pending()?)
+        self.flush_until(&mut || false)
+    }
+
+    fn flush_until(&mut self, stop: &mut dyn FnMut() -> bool) -> Result<(), EvaluateError> {
+        Ok(self.evaluate_pending(stop)?)
     }
 
     fn is_ready(&self, ticket: Ticket) -> bool {

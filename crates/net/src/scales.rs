@@ -86,7 +86,7 @@ impl Weights {
                 network.submit(Request { game, komi: KOMI, draw })
             };
             let tickets: Vec<Ticket> = games.iter().enumerate().map(submit).collect();
-            network.evaluate_pending()?;
+            network.evaluate_pending(&mut || false)?;
             for (game, ticket) in games.iter_mut().zip(tickets) {
                 play(game, network.get(ticket).policy, &mut rng);
             }

@@ -67,7 +67,11 @@ impl<E: Evaluator> Evaluator for Cached<E> {
     }
 
     fn flush(&mut self) -> Result<(), EvaluateError> {
-        let evaluated = self.inner.flush();
+        self.flush_until(&mut || false)
+    }
+
+    fn flush_until(&mut self, stop: &mut dyn FnMut() -> bool) -> Result<(), EvaluateError> {
+        let evaluated = self.inner.flush_until(stop);
         let Some(slots) = &mut self.slots else { return evaluated };
         // Also where nothing was evaluated: tickets of this batch mean nothing to the evaluator after the next flush.
         let flushed = self.batches.flush();

@@ -82,9 +82,13 @@ impl<E: Evaluator> Evaluator for Instrumented<E> {
     }
 
     fn flush(&mut self) -> Result<(), EvaluateError> {
+        self.flush_until(&mut || false)
+    }
+
+    fn flush_until(&mut self, stop: &mut dyn FnMut() -> bool) -> Result<(), EvaluateError> {
         let (pending, capacity) = (self.inner.pending(), self.inner.capacity());
         let began = Instant::now();
-        let flushed = self.inner.flush();
+        let flushed = self.inner.flush_until(stop);
         self.stats.wait_nanos.fetch_add(began.elapsed().as_nanos() as u64, Ordering::Relaxed);
         if flushed.is_ok() && pending > 0 {
             // Evaluators without a limit have batches of the requested size.

@@ -24,6 +24,14 @@ pub trait BatchedGame {
     /// Submits positions to that model.
     fn submit(&mut self, models: &mut [&mut dyn Evaluator]);
 
+    /// Called several times a second while evaluations are waited for: whether the game does not want its own any more.
+    fn gives_up(&mut self) -> bool {
+        false
+    }
+
+    /// Takes back what it submitted, because no game of the batch wants its evaluations. [`BatchedGame::take`] follows.
+    fn take_back(&mut self) {}
+
     /// Takes the evaluations, makes all moves that are due, and returns the result of the game when it is over.
     fn take(&mut self, models: &[&mut dyn Evaluator]) -> Option<Self::Finished>;
 }
@@ -47,7 +55,8 @@ enum Waits {
 ///
 /// A round evaluates the batches that are full, or the fullest one when no game can go on without: with two models and
 /// twice as many games as a batch has places, every batch is full. Where evaluations are ready at once, it also flushes
-/// models that have nothing to evaluate, since that is when caches drop what games have taken.
+/// models that have nothing to evaluate, since that is when caches drop what games have taken. A batch that a server keeps
+/// waiting is abandoned once all games of it [have given up](BatchedGame::gives_up).
 ///
 /// # Errors
 /// A model failed.
@@ -92,8 +101,8 @@ pub fn run<G: BatchedGame>(
         if !leaving && !due.contains(&true) && games.iter().all(|game| game.model().is_none()) {
             std::thread::sleep(NAP);
         }
-        for (model, _) in models.iter_mut().zip(&due).filter(|(_, due)| **due) {
-            model.flush()?;
+        for (number, model) in models.iter_mut().enumerate().filter(|(number, _)| due[*number]) {
+            flush(&mut **model, number, games, &waits)?;
         }
         ready_at_once.iter_mut().zip(&due).filter(|(_, due)| **due).for_each(|(count, _)| *count = 0);
         let mut place = 0;
@@ -128,6 +137,30 @@ fn submit<G: BatchedGame>(game: &mut G, models: &mut [&mut dyn Evaluator]) -> Wa
     }
     game.submit(models);
     if models[model].pending() > before { Waits::Evaluations(model) } else { Waits::Nothing }
+}
+
+/// Evaluates the batch of a model, unless its games give up meanwhile.
+fn flush<G: BatchedGame>(
+    model: &mut dyn Evaluator,
+    number: usize,
+    games: &mut [G],
+    waits: &[Waits],
+) -> Result<(), EvaluateError> {
+    let own = Waits::Evaluations(number);
+    let mut is_unwanted = false;
+    let flushed = model.flush_until(&mut || {
+        is_unwanted = true;
+        for (game, waits) in games.iter_mut().zip(waits) {
+            let gives_up = game.gives_up();
+            is_unwanted &= gives_up || *waits != own;
+        }
+        is_unwanted
+    });
+    if flushed.is_ok() || !is_unwanted {
+        return flushed;
+    }
+    games.iter_mut().zip(waits).filter(|(_, waits)| **waits == own).for_each(|(game, _)| game.take_back());
+    Ok(())
 }
 
 /// The models that are to evaluate now: those whose batch is full, or that had `most` searches without an evaluation. When

@@ -184,6 +184,11 @@ impl SearchDriver {
         }
     }
 
+    /// Takes back the leaves of the round, whose evaluations failed: they are selected again.
+    pub fn take_back(&mut self) {
+        self.waiting.drain(..).for_each(|(leaf, _)| leaf.take_back(&mut self.search));
+    }
+
     /// Searches the present position with so many visits, counting those inherited, and in this way, instead of as the
     /// last one. Call it before a leaf of the position is submitted.
     pub fn begin(&mut self, visits: u32, exploration: Option<Exploration>) {

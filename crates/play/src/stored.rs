@@ -132,7 +132,11 @@ impl<E: Evaluator> Evaluator for Stored<E> {
     }
 
     fn flush(&mut self) -> Result<(), EvaluateError> {
-        let evaluated = self.inner.flush();
+        self.flush_until(&mut || false)
+    }
+
+    fn flush_until(&mut self, stop: &mut dyn FnMut() -> bool) -> Result<(), EvaluateError> {
+        let evaluated = self.inner.flush_until(stop);
         let flushed = self.batches.flush();
         if evaluated.is_err() {
             // After the next flush their tickets would stand for other positions.

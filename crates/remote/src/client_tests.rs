@@ -23,7 +23,7 @@ use tonic::transport::server::Router;
 
 use crate::proto::v1::evaluation_server::EvaluationServer;
 use crate::test_server::{CREDIT, Control, MOVES, TestEvaluation, output};
-use crate::{Client, ModelKey, OpenLocal, Priority, RemoteSession, ServerIdentity, Token, server_tls};
+use crate::{Client, ModelKey, OpenLocal, Priority, RemoteError, RemoteSession, ServerIdentity, Token, server_tls};
 
 /// Where a server listens: at port 0 until it has one.
 #[derive(Clone, Debug)]
@@ -266,6 +266,20 @@ fn evaluations_of_other_precisions_and_of_this_process_are_noted() {
     drop(server);
     assert_eq!(evaluate(&mut same, 1, 9), Ok(true));
     assert!(seen(&of_same));
+}
+
+#[test]
+fn session_without_a_server_waits_no_longer_than_it_is_to() {
+    let mut session = session(&patient("http://127.0.0.1:1"), &Stop::never());
+    let (mut policies, mut values, mut polls) = (vec![0.0; MOVES], vec![0.0], 0);
+    let mut stop = || {
+        polls += 1;
+        polls == 3
+    };
+    let error = session.evaluate_until(&planes(1, 1), &mut policies, &mut values, &mut stop).unwrap_err();
+    let NetError::Evaluator(error) = error else { panic!("an error of the session") };
+    assert!(matches!(error.downcast_ref(), Some(RemoteError::Stopped)), "{error}");
+    assert_eq!(polls, 3);
 }
 
 #[test]

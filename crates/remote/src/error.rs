@@ -70,6 +70,9 @@ pub enum RemoteError {
     /// The network of this process cannot be opened for the last tier.
     #[error("cannot evaluate without an inference server")]
     Local(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// The caller does not want a batch any more.
+    #[error("the search that wanted the batch was stopped")]
+    Stopped,
     /// The pool has ended.
     #[error("the inference client has ended")]
     Ended,
@@ -90,6 +93,7 @@ impl Classified for RemoteError {
             | RemoteError::TooLarge { .. }
             | RemoteError::Refused { .. }
             | RemoteError::Local(_)
+            | RemoteError::Stopped
             | RemoteError::Ended => ExitClass::Failure,
         }
     }

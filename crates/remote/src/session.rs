@@ -12,7 +12,7 @@ use net::{NetError, Packing, PlaneEvaluator, Shape};
 use crate::dispatcher::{Finished, Job};
 use crate::{Batch, Client, ModelKey, RemoteError};
 
-/// How often a thread that waits for a response checks whether the process is to stop.
+/// How often a thread that waits for a response checks whether its search or the process is to stop.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// Opens what evaluates planes in this process, for the last tier.
@@ -78,19 +78,20 @@ impl RemoteSession {
             model: hasher.finish(),
             moves: self.moves,
             done: Box::new(move |finished| {
-                // The thread has gone away after the failure of another part.
+                // The thread has gone away after a stop, or the failure of another part.
                 let _gone = ended.send((part, finished));
             }),
         });
     }
 
-    /// The end of any part.
-    fn wait(&self, ended: &Receiver<Ended>) -> Result<Ended, RemoteError> {
+    /// The end of any part, unless `stop` says before that none is wanted any more.
+    fn wait(&self, ended: &Receiver<Ended>, stop: &mut dyn FnMut() -> bool) -> Result<Ended, RemoteError> {
         let mut stopping = false;
         loop {
             match ended.recv_timeout(LOOK) {
                 Ok(ended) => return Ok(ended),
                 Err(RecvTimeoutError::Disconnected) => return Err(RemoteError::Ended),
+                Err(RecvTimeoutError::Timeout) if stop() => return Err(RemoteError::Stopped),
                 Err(RecvTimeoutError::Timeout) if !stopping => stopping = self.client.is_stopping(),
                 Err(RecvTimeoutError::Timeout) => {}
             }
@@ -116,7 +117,17 @@ impl RemoteSession {
 
 impl PlaneEvaluator for RemoteSession {
     fn evaluate(&mut self, planes: &[u8], policies: &mut [f32], values: &mut [f32]) -> Result<(), NetError> {
-        self.evaluate_in_parts(self.client.largest(), planes, policies, values)
+        self.evaluate_until(planes, policies, values, &mut || false)
+    }
+
+    fn evaluate_until(
+        &mut self,
+        planes: &[u8],
+        policies: &mut [f32],
+        values: &mut [f32],
+        stop: &mut dyn FnMut() -> bool,
+    ) -> Result<(), NetError> {
+        self.evaluate_in_parts(self.client.largest(), planes, policies, values, stop)
     }
 }
 
@@ -128,6 +139,7 @@ impl RemoteSession {
         planes: &[u8],
         policies: &mut [f32],
         values: &mut [f32],
+        stop: &mut dyn FnMut() -> bool,
     ) -> Result<(), NetError> {
         let positions = values.len();
         let largest = largest.min(positions.max(1));
@@ -137,7 +149,7 @@ impl RemoteSession {
         parts.enumerate().for_each(|(part, planes)| self.submit(part, planes, &sender));
         drop(sender);
         for _ in 0..count {
-            let (part, finished) = self.wait(&ended).map_err(failed)?;
+            let (part, finished) = self.wait(&ended, stop).map_err(failed)?;
             let rows = part * largest..positions.min((part + 1) * largest);
             let policies = &mut policies[rows.start * self.moves..rows.end * self.moves];
             let values = &mut values[rows.clone()];
@@ -154,7 +166,7 @@ impl RemoteSession {
                 }
                 // The batch was sent before its server was known.
                 Finished::Failed(RemoteError::TooLarge { most }) if (most as usize) < values.len() => {
-                    self.evaluate_in_parts(most as usize, planes, policies, values)?;
+                    self.evaluate_in_parts(most as usize, planes, policies, values, stop)?;
                 }
                 Finished::Failed(error) => return Err(failed(error)),
             }

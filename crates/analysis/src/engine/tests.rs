@@ -257,6 +257,79 @@ fn failed_evaluation_ends_its_task_only() {
     assert_eq!(analyse(&engine, 20).len(), 7);
 }
 
+/// A server that evaluates the roots and a batch of leaves, and is away then until no search waits for it.
+struct Outage {
+    inner: Uniform,
+    batches: usize,
+    waits: Sender<()>,
+}
+
+impl Evaluator for Outage {
+    fn submit(&mut self, request: Request<'_>) -> Ticket {
+        self.inner.submit(request)
+    }
+
+    fn flush(&mut self) -> Result<(), EvaluateError> {
+        self.inner.flush()
+    }
+
+    fn flush_until(&mut self, stop: &mut dyn FnMut() -> bool) -> Result<(), EvaluateError> {
+        self.batches += 1;
+        self.flush()?;
+        if self.batches != 3 {
+            return Ok(());
+        }
+        self.waits.send(()).expect("the test listens");
+        while !stop() {
+            thread::yield_now();
+        }
+        Err("no server responds".into())
+    }
+
+    fn is_ready(&self, ticket: Ticket) -> bool {
+        self.inner.is_ready(ticket)
+    }
+
+    fn get(&self, ticket: Ticket) -> Evaluation<'_> {
+        self.inner.get(ticket)
+    }
+
+    fn pending(&self) -> usize {
+        self.inner.pending()
+    }
+
+    fn capacity(&self) -> usize {
+        self.inner.capacity()
+    }
+}
+
+#[test]
+fn stopped_task_waits_for_no_server_and_holds_up_no_other() {
+    let ((waits, waiting), (begin, begun)) = (mpsc::channel(), mpsc::channel::<()>());
+    let begun = Mutex::new(begun);
+    let make = move || -> Box<dyn Evaluator> {
+        // Both tasks are there by then.
+        begun.lock().expect("no panic").recv().expect("the test begins");
+        Box::new(Outage { inner: Uniform::new(), batches: 0, waits: waits.clone() })
+    };
+    let engine = Engine::start(options(1), make).expect("threads");
+    let (sender, events) = mpsc::channel();
+    let [first, second] = [0, 1].map(|turn| engine.submit(task(turn, 300), tell(turn, &sender)));
+    begin.send(()).expect("the thread begins");
+    waiting.recv().expect("the server is away");
+    engine.stop(first);
+    let (turn, event) = events.recv().expect("an event");
+    let known = done(event);
+    assert!(turn == 0 && (1..300).contains(&known.visits), "{known:?}");
+    assert!(!engine.wait_for(Duration::ZERO), "the second still waits");
+    engine.stop(second);
+    let (turn, event) = events.recv().expect("an event");
+    assert!(turn == 1 && done(event).visits >= 1);
+    assert!(engine.wait_for(LONG));
+    // The same evaluator goes on.
+    assert_eq!(analyse(&engine, 20).len(), 7);
+}
+
 #[test]
 fn caches_are_cleared_while_positions_are_searched() {
     let (engine, shown, open) = gated();

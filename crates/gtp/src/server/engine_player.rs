@@ -78,13 +78,19 @@ impl EnginePlayer {
     }
 
     /// Searches until there are as many visits as wanted, or `watch` says that it is enough and there are at least
-    /// `least`.
+    /// `least`. What is known is kept where an evaluation fails.
     fn search(&mut self, wanted: Wanted<'_>, least: u32, watch: &mut Watch<'_>) -> Result<&Search, PlayerError> {
         let mut open = match self.open.take().and_then(|open| open.follow(wanted)) {
             Some(open) => open,
             None => Open::new(wanted, &self.options),
         };
-        let visits = wanted.visits;
+        let searched = self.search_in(&mut open, least, watch);
+        let search = self.open.insert(open).driver.search();
+        searched.map(|()| search)
+    }
+
+    fn search_in(&mut self, open: &mut Open, least: u32, watch: &mut Watch<'_>) -> Result<(), EvaluateError> {
+        let visits = open.visits;
         let mut is_stopped = |search: &Search| {
             let known = if search.is_expanded() { search.visits() } else { 0 };
             watch(search).is_break() && known >= least
@@ -93,31 +99,42 @@ impl EnginePlayer {
             let search = open.driver.search();
             let enough = search.is_expanded() && search.visits() >= visits.unwrap_or(u32::MAX);
             if is_stopped(search) || enough {
-                break;
+                return Ok(());
             }
             // An analysis that has filled its tree continues to show what it knows.
             match (search.is_full(LARGEST_TREE), visits) {
                 (false, _) => {
-                    self.round(&mut open, &mut |search| is_stopped(search) || search.is_full(LARGEST_TREE))?;
+                    if self.round(open, &mut is_stopped)? {
+                        return Ok(());
+                    }
                 }
-                (true, Some(_)) => break,
+                (true, Some(_)) => return Ok(()),
                 (true, None) => thread::sleep(PAUSE),
             }
         }
-        Ok(self.open.insert(open).driver.search())
     }
 
-    /// One batch, or less when `stop` says so. Open leaves are lost when it fails.
-    fn round(&mut self, open: &mut Open, stop: &mut dyn FnMut(&Search) -> bool) -> Result<(), EvaluateError> {
+    /// One batch, or less when `stop` says so or the tree is full; whether `stop` has ended the wait for a server. Leaves
+    /// that are not evaluated are taken back.
+    fn round(&mut self, open: &mut Open, stop: &mut dyn FnMut(&Search) -> bool) -> Result<bool, EvaluateError> {
         if open.visits.is_none() {
             // Round by round, so that one whose evaluations are all known stops, too.
             open.driver.extend(open.driver.search().visits().saturating_add(self.options.leaves as u32));
         }
         let mut model = Bounded::new(&mut *self.model);
-        open.driver.submit_until(&mut model, &mut self.rng, stop);
-        model.flush()?;
-        open.driver.take(&model);
-        Ok(())
+        let mut is_due = |search: &Search| stop(search) || search.is_full(LARGEST_TREE);
+        open.driver.submit_until(&mut model, &mut self.rng, &mut is_due);
+        let mut stopped = false;
+        let flushed = model.flush_until(&mut || {
+            stopped = stop(open.driver.search());
+            stopped
+        });
+        if flushed.is_ok() {
+            open.driver.take(&model);
+            return Ok(false);
+        }
+        open.driver.take_back();
+        if stopped { Ok(true) } else { flushed.map(|()| false) }
     }
 }
 

@@ -1,11 +1,11 @@
 //! What an exploration does at the root.
 
-use go::Game;
-use mcts::{Exploration, RootMove, Search};
+use go::{Game, Move};
+use mcts::{Exploration, Leaf, RootMove, Search, Selected, Settings};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::common::{CALM, PARENT, empty, hashed, noisy, run, spend};
+use crate::common::{CALM, PARENT, empty, gumbel, hashed, leaf, noisy, run, spend};
 
 fn rng() -> Xoshiro256PlusPlus {
     Xoshiro256PlusPlus::seed_from_u64(1)
@@ -78,4 +78,42 @@ fn noise_keeps_its_share_of_priors() {
         assert!((least..=least + 0.25 + 2e-6).contains(&root.prior), "{root:?}");
     }
     assert!(moves.iter().any(|root| root.prior > plain(root) + 1e-3), "there is noise: {moves:?}");
+}
+
+/// Four selections: the leaves among them, and the moves that led to each.
+fn selected(search: &mut Search) -> (Vec<Leaf>, Vec<Vec<Move>>) {
+    let mut found = (Vec::new(), Vec::new());
+    for _ in 0..4 {
+        let mut path = Vec::new();
+        if let Selected::Leaf(leaf) = search.select(&mut |game| path = game.moves().to_vec()) {
+            found.0.push(leaf);
+            found.1.push(path);
+        }
+    }
+    found
+}
+
+/// As when their evaluations fail. Passes are left out, since ends of games are visits.
+#[test]
+fn leaves_that_are_taken_back_are_handed_out_again() {
+    for settings in [PARENT, gumbel(4)] {
+        let mut search = empty(5, Settings { pass_from: 100, ..settings });
+        let (root, _) = leaf(&mut search);
+        root.take_back(&mut search);
+        assert!(!search.is_expanded());
+        run(&mut search, 30, 4);
+        let before = search.root_moves();
+        let (leaves, paths) = selected(&mut search);
+        assert!(!leaves.is_empty());
+        leaves.into_iter().for_each(|leaf| leaf.take_back(&mut search));
+        assert_eq!(search.root_moves(), before);
+        let (leaves, again) = selected(&mut search);
+        assert_eq!(again, paths);
+        leaves.into_iter().for_each(|leaf| leaf.take_back(&mut search));
+        // They are neither lost nor do their virtual losses stay.
+        run(&mut search, 60, 4);
+        let best = search.best_move().expect("a best move");
+        search.advance(best.mv).expect("a legal move");
+        assert_eq!(search.visits(), best.visits - 1);
+    }
 }

@@ -30,6 +30,11 @@ impl Evaluator for Bounded<'_> {
         self.model.flush()
     }
 
+    fn flush_until(&mut self, stop: &mut dyn FnMut() -> bool) -> Result<(), EvaluateError> {
+        self.submitted = 0;
+        self.model.flush_until(stop)
+    }
+
     fn is_ready(&self, ticket: Ticket) -> bool {
         self.submitted < MOST && self.model.is_ready(ticket)
     }

@@ -384,6 +384,78 @@ fn other_positions_begin_anew() {
         .expect("it thinks");
 }
 
+/// A server of the model `uniform`. Where it is away, batches wait for ever, unless they are not to.
+struct Serving {
+    inner: Uniform,
+    is_away: Rc<Cell<bool>>,
+}
+
+impl Evaluator for Serving {
+    fn submit(&mut self, request: Request<'_>) -> Ticket {
+        self.inner.submit(request)
+    }
+
+    fn flush(&mut self) -> Result<(), EvaluateError> {
+        self.inner.flush()?;
+        if self.is_away.get() { Err("no server responds".into()) } else { Ok(()) }
+    }
+
+    fn flush_until(&mut self, stop: &mut dyn FnMut() -> bool) -> Result<(), EvaluateError> {
+        // The wait is over once nothing evaluates the batch in time.
+        let _stopped = self.is_away.get() && (0..1000).any(|_| stop());
+        self.flush()
+    }
+
+    fn is_ready(&self, ticket: Ticket) -> bool {
+        self.inner.is_ready(ticket)
+    }
+
+    fn get(&self, ticket: Ticket) -> Evaluation<'_> {
+        self.inner.get(ticket)
+    }
+
+    fn pending(&self) -> usize {
+        self.inner.pending()
+    }
+
+    fn capacity(&self) -> usize {
+        self.inner.capacity()
+    }
+}
+
+#[test]
+fn move_that_is_known_is_played_in_time_while_no_server_responds() {
+    for algorithm in ["puct", "gumbel"] {
+        let is_away = Rc::new(Cell::new(false));
+        let model = Serving { inner: Uniform::new(), is_away: Rc::clone(&is_away) };
+        let mut player = engine_player_with(Box::new(model), algorithm, 50);
+        let start = game(&["C3"]);
+        let until = |visits: u32, most: usize| {
+            let mut asked = 0;
+            move |search: &Search| {
+                asked += 1;
+                let enough = search.visits() >= visits || asked >= most;
+                if enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            }
+        };
+        let task = Task { game: &start, komi: 7.5, timed: true, avoid: &[] };
+        player.genmove(&task, &mut until(100, usize::MAX)).expect("a move");
+        let known = visits(&player);
+        is_away.set(true);
+        let decision = player.genmove(&task, &mut until(u32::MAX, 10)).expect("a move");
+        assert!(matches!(decision, Decision::Move(Move::Play(_))), "{algorithm}: {decision:?}");
+        player.think(&start, 7.5, &[], &mut until(u32::MAX, 10)).expect("it ends when it is to");
+        let error = player.genmove(&task, &mut until(u32::MAX, usize::MAX)).unwrap_err().to_string();
+        assert_eq!(error, "no server responds", "{algorithm}");
+        // Ends of games need no server.
+        let kept = visits(&player);
+        assert!((known..known + 20).contains(&kept), "{algorithm}: {kept} of {known}");
+        is_away.set(false);
+        player.genmove(&task, &mut until(kept + 100, usize::MAX)).expect("a move");
+        assert!(visits(&player) >= kept + 100, "{algorithm}: leaves are evaluated that were not before");
+    }
+}
+
 /// The model gives another evaluation for each number that is drawn.
 #[test]
 fn same_seed_gives_the_same_moves() {
