@@ -41,6 +41,19 @@ impl Turns {
     const DEFAULT: Turns = Turns { kept: Duration::from_secs(30), closing: Duration::from_secs(2) };
 }
 
+/// When the store is read for what a name means, of a client that names no digest.
+#[derive(Clone, Copy)]
+struct Checks {
+    /// A name means the same model for so long.
+    every: Duration,
+    /// A store that takes longer is not waited for, and the model in memory serves.
+    patience: Duration,
+}
+
+impl Checks {
+    const DEFAULT: Checks = Checks { every: Duration::from_secs(1), patience: Duration::from_secs(1) };
+}
+
 type Loaded = Result<Arc<Network>, Refusal>;
 
 /// Batches of the models in memory are under way, so that there is no space for another.
@@ -64,6 +77,7 @@ pub(crate) struct Cache {
     turns: Turns,
     /// A device that makes a model ready for longer hangs.
     stalled_after: Duration,
+    checks: Checks,
     state: Mutex<State>,
     ids: AtomicU64,
     lent: Arc<Lent>,
@@ -84,11 +98,18 @@ struct State {
     opening: HashMap<Digest, u64>,
     /// Since when the device has made some of them ready, whose weights are read.
     on_device: HashMap<Digest, Instant>,
-    /// The digests of models that were loaded by their names.
-    names: HashMap<(RunName, u32), Digest>,
+    /// What was found under the names of models.
+    names: HashMap<(RunName, u32), Named>,
     /// The bytes of models that were found and fit into memory.
     sizes: HashMap<Digest, u64>,
     uses: u64,
+}
+
+/// What a name means.
+struct Named {
+    digest: Digest,
+    /// When the store said so last.
+    checked: Instant,
 }
 
 struct Ready {
@@ -101,11 +122,11 @@ struct Ready {
 
 impl Cache {
     pub(crate) fn new(provider: Arc<dyn ModelProvider>, bound: u64, batch: usize) -> Cache {
-        let (ids, turns) = (AtomicU64::default(), Turns::DEFAULT);
+        let (ids, turns, checks) = (AtomicU64::default(), Turns::DEFAULT, Checks::DEFAULT);
         let (state, opened, loading) = (Mutex::default(), Condvar::new(), Semaphore::new(LOADS));
         let (stalled_after, is_failing) = (Limits::DEFAULT.stalled_after, AtomicBool::default());
         let lent = Arc::default();
-        Cache { provider, bound, batch, turns, stalled_after, state, ids, lent, opened, loading, is_failing }
+        Cache { provider, bound, batch, turns, stalled_after, checks, state, ids, lent, opened, loading, is_failing }
     }
 
     /// The same with another time after which the device hangs.
@@ -128,9 +149,9 @@ impl Cache {
         self.lock().on_device.values().any(|since| since.elapsed() >= self.stalled_after)
     }
 
-    /// The network, if it is in memory and takes batches.
+    /// The network, if it is in memory and takes batches. Without a digest, its name has to have been checked lately.
     pub(crate) fn ready(&self, key: &ModelKey) -> Option<Arc<Network>> {
-        self.lock().ready(key)?.ok()
+        self.lock().ready(key, self.checks.every)?.ok()
     }
 
     /// The network, which is loaded if it is not in memory. All requests for it meanwhile wait for the same load.
@@ -157,7 +178,7 @@ impl Cache {
     /// What is known of a model, or its load.
     fn find_or_load(self: &Arc<Self>, key: &ModelKey) -> Result<Loaded, watch::Receiver<Option<Loaded>>> {
         let mut state = self.lock();
-        if let Some(known) = state.ready(key) {
+        if let Some(known) = state.ready(key, self.checks.every) {
             return Ok(known.map_err(Refusal::from));
         }
         state.failed.retain(|_, (failed, _)| failed.elapsed() < FAILED);
@@ -186,6 +207,9 @@ impl Cache {
     }
 
     async fn load(self: &Arc<Self>, key: &ModelKey) -> Loaded {
+        if let Some(network) = self.unchanged(key).await {
+            return Ok(network);
+        }
         let _turn = self.loading.acquire().await;
         let (cache, wanted) = (Arc::clone(self), key.clone());
         let began = Instant::now();
@@ -206,9 +230,38 @@ impl Cache {
         loaded.map_err(Refusal::from)
     }
 
+    /// The network in memory that a name meant when it was checked last, unless the store has another model under it now.
+    async fn unchanged(self: &Arc<Self>, key: &ModelKey) -> Option<Arc<Network>> {
+        let name = (key.run.clone(), key.number);
+        if key.digest.is_some() || !self.lock().names.contains_key(&name) {
+            return None;
+        }
+        let (cache, wanted) = (Arc::clone(self), key.clone());
+        let checked = tokio::task::spawn_blocking(move || cache.check(&wanted));
+        // What comes later counts at the next use of the name.
+        let _late = tokio::time::timeout(self.checks.patience, checked).await;
+        let mut state = self.lock();
+        let named = state.names.get_mut(&name)?;
+        named.checked = Instant::now();
+        let digest = named.digest;
+        state.of(digest)?.ok()
+    }
+
+    /// Forgets what a name meant if the store has another model under it. While the store cannot be read it means the same.
+    fn check(&self, key: &ModelKey) {
+        let Ok(_turn) = self.loading.try_acquire() else { return };
+        let Ok(Some(stored)) = self.provider.digest(&key.run, key.number) else { return };
+        let name = (key.run.clone(), key.number);
+        let mut state = self.lock();
+        if state.names.get(&name).is_some_and(|named| named.digest != stored) {
+            state.names.remove(&name);
+            tracing::info!(model = %key, digest = %stored, "model replaced in the store");
+        }
+    }
+
     fn load_blocking(&self, key: &ModelKey) -> Result<Arc<Network>, Unready> {
         // Without space the weights are not read, which take a download of many MiB for each attempt.
-        let begun = self.size(key).map(|(digest, bytes)| self.begin(key, digest, bytes)).transpose()?;
+        let begun = self.size(key).map(|(digest, bytes)| self.begin(digest, bytes)).transpose()?;
         let early = match begun {
             Some(Begun::Ready(network)) => return Ok(network),
             Some(Begun::Opening(opening)) => Some(opening),
@@ -217,7 +270,7 @@ impl Cache {
         let Found { digest, bytes, open } = self.find(key)?;
         let mut opening = match early.filter(|opening| opening.digest == digest) {
             Some(opening) => opening,
-            None => match self.begin(key, digest, bytes)? {
+            None => match self.begin(digest, bytes)? {
                 Begun::Ready(network) => return Ok(network),
                 Begun::Opening(opening) => opening,
             },
@@ -283,7 +336,7 @@ impl Cache {
             return Err(Refusal::new(Status::NotFound, large));
         }
         let mut state = self.lock();
-        state.names.insert((key.run.clone(), key.number), digest);
+        state.names.insert((key.run.clone(), key.number), Named { digest, checked: Instant::now() });
         state.sizes.insert(digest, bytes);
         drop(state);
         Ok(found)
@@ -292,17 +345,17 @@ impl Cache {
     /// The digest of a model and its bytes, if it was found before.
     fn size(&self, key: &ModelKey) -> Option<(Digest, u64)> {
         let state = self.lock();
-        let digest = state.digest(key)?;
+        let digest = state.digest(key, self.checks.every)?;
         Some((digest, *state.sizes.get(&digest)?))
     }
 
     /// Evicts models for one, unless it is in memory. One that is being opened under another name is waited for.
-    fn begin(&self, key: &ModelKey, digest: Digest, bytes: u64) -> Result<Begun<'_>, InUse> {
+    fn begin(&self, digest: Digest, bytes: u64) -> Result<Begun<'_>, InUse> {
         let mut state = self.lock();
         while state.opening.contains_key(&digest) {
             state = self.opened.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
-        if let Some(known) = state.ready(key) {
+        if let Some(known) = state.of(digest) {
             return known.map(Begun::Ready);
         }
         let evicted = state.make_room(self.bound - bytes, self.turns)?;
@@ -364,14 +417,20 @@ impl Ready {
 }
 
 impl State {
-    /// The digest that the client names, or that the model of this name had when it was found.
-    fn digest(&self, key: &ModelKey) -> Option<Digest> {
-        key.digest.or_else(|| self.names.get(&(key.run.clone(), key.number)).copied())
+    /// The digest that the client names, or that the model of this name had within this time.
+    fn digest(&self, key: &ModelKey, every: Duration) -> Option<Digest> {
+        key.digest.or_else(|| {
+            let named = self.names.get(&(key.run.clone(), key.number))?;
+            (named.checked.elapsed() < every).then_some(named.digest)
+        })
+    }
+
+    fn ready(&mut self, key: &ModelKey, every: Duration) -> Option<Result<Arc<Network>, InUse>> {
+        self.of(self.digest(key, every)?)
     }
 
     /// The network, if it is in memory, or a refusal while it is to make space for another.
-    fn ready(&mut self, key: &ModelKey) -> Option<Result<Arc<Network>, InUse>> {
-        let digest = self.digest(key)?;
+    fn of(&mut self, digest: Digest) -> Option<Result<Arc<Network>, InUse>> {
         let ready = self.ready.get_mut(&digest)?;
         if ready.is_closing() {
             return Some(Err(InUse));

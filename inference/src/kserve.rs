@@ -120,7 +120,8 @@ impl GrpcInferenceService for KserveService {
         (request.inputs, request.raw_input_contents) = (Vec::new(), Vec::new());
         let batch = Batch {
             id: 0,
-            model,
+            // The network by which the input was read, whatever the name means when the batch is evaluated.
+            model: ModelKey { digest: Some(network.digest), ..model },
             positions,
             deadline: schedule.deadline,
             bits: input.bits.into(),

@@ -1,7 +1,7 @@
 //! Where networks come from.
 
-use config::RunName;
-use models::{ModelError, Models};
+use config::{ModelRef, RunName};
+use models::{ModelError, ModelName, Models};
 use net::{Devices, Model, NetError, Precision, Shape, Weights};
 use remote::Digest;
 use store::StoreError;
@@ -19,6 +19,14 @@ pub trait ModelProvider: Send + Sync {
     /// # Errors
     /// The model cannot be had.
     fn find(&self, run: &RunName, number: u32) -> Result<Found, ProviderError>;
+
+    /// The digest of its weights at present, which are not read; `None` where models of a name are never replaced.
+    ///
+    /// # Errors
+    /// The model cannot be had.
+    fn digest(&self, _run: &RunName, _number: u32) -> Result<Option<Digest>, ProviderError> {
+        Ok(None)
+    }
 }
 
 /// A model that was found.
@@ -88,6 +96,11 @@ impl ModelProvider for StoreProvider {
             Ok(Opened { shape, devices, open: Box::new(move |device| model.session_on(device)) })
         };
         Ok(Found { digest: Digest::of(&bytes), bytes: self.bytes(&bytes, shape), open: Box::new(open) })
+    }
+
+    fn digest(&self, run: &RunName, number: u32) -> Result<Option<Digest>, ProviderError> {
+        let name = ModelName::Model(ModelRef::Exact(run.model(number)));
+        Ok(self.models.version(&name)?.and_then(|sha256| Digest::from_hex(&sha256)))
     }
 }
 

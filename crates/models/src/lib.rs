@@ -25,6 +25,7 @@ mod remote_model;
 mod searcher;
 mod shape;
 mod source;
+mod version;
 
 pub use configured::ConfiguredModel;
 pub use error::ModelError;

@@ -13,6 +13,15 @@ struct Made {
     opened: Arc<AtomicUsize>,
     may_open: Arc<(Mutex<bool>, Condvar)>,
     is_away: Arc<AtomicBool>,
+    /// Whether there are other weights now.
+    is_replaced: Arc<AtomicBool>,
+}
+
+impl Made {
+    fn current(&self, run: &RunName, number: u32) -> Digest {
+        let again = if self.is_replaced.load(Ordering::Relaxed) { " again" } else { "" };
+        Digest::of(format!("{run}-{number}{again}").as_bytes())
+    }
 }
 
 struct Nothing;
@@ -41,7 +50,14 @@ impl ModelProvider for Made {
             let shape = Shape::plain(go::Size::new(5).unwrap());
             Ok(Opened { shape, devices: 1, open: Box::new(|_| Box::new(Nothing)) })
         };
-        Ok(Found { digest: Digest::of(format!("{run}-{number}").as_bytes()), bytes: 40, open: Box::new(open) })
+        Ok(Found { digest: self.current(run, number), bytes: 40, open: Box::new(open) })
+    }
+
+    fn digest(&self, run: &RunName, number: u32) -> Result<Option<Digest>, ProviderError> {
+        match self.is_away.load(Ordering::Relaxed) {
+            true => Err(ProviderError::Store("the store is away".to_owned())),
+            false => Ok(Some(self.current(run, number))),
+        }
     }
 }
 
@@ -51,6 +67,12 @@ fn key(number: u32) -> ModelKey {
 
 fn with_digest(number: u32) -> ModelKey {
     ModelKey { digest: Some(Digest::of(format!("v1-{number}").as_bytes())), ..key(number) }
+}
+
+/// A cache in which names mean the same for ever.
+fn made(provider: Made, bound: u64) -> Cache {
+    let checks = Checks { every: Duration::MAX, patience: Duration::from_secs(3600) };
+    Cache { checks, ..Cache::new(Arc::new(provider), bound, 4) }
 }
 
 fn cache(bound: u64) -> (Arc<Cache>, Arc<AtomicUsize>) {
@@ -65,7 +87,7 @@ fn slow_cache(bound: u64) -> Slow {
     let opened = Arc::new(AtomicUsize::default());
     let may_open = Arc::new((Mutex::new(false), Condvar::new()));
     let provider = Made { opened: Arc::clone(&opened), may_open: Arc::clone(&may_open), ..Made::default() };
-    (Arc::new(Cache::new(Arc::new(provider), bound, 4)), opened, may_open)
+    (Arc::new(made(provider, bound)), opened, may_open)
 }
 
 fn allow(may_open: &(Mutex<bool>, Condvar)) {
@@ -165,7 +187,7 @@ async fn model_in_use_makes_space_after_its_turn() {
     let (found, opened) = (Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
     let provider = Made { found: Arc::clone(&found), opened: Arc::clone(&opened), ..Made::default() };
     let turns = Turns { kept: Duration::ZERO, closing: Duration::from_secs(3600) };
-    let cache = Arc::new(Cache { turns, ..Cache::new(Arc::new(provider), 100, 4) });
+    let cache = Arc::new(Cache { turns, ..made(provider, 100) });
     let [one, two] = [cache.get(&key(1)).await.unwrap(), cache.get(&key(2)).await.unwrap()];
     let refused = |key: ModelKey| {
         let cache = Arc::clone(&cache);
@@ -222,7 +244,7 @@ async fn cache_evicts_nothing_for_a_model_that_does_not_fit_then() {
 async fn model_is_kept_when_the_one_that_needs_its_space_cannot_be_read() {
     let is_away = Arc::<AtomicBool>::default();
     let provider = Made { is_away: Arc::clone(&is_away), ..Made::default() };
-    let cache = Arc::new(Cache::new(Arc::new(provider), 60, 4));
+    let cache = Arc::new(made(provider, 60));
     for number in [2, 1] {
         cache.get(&key(number)).await.unwrap();
     }
@@ -242,6 +264,28 @@ async fn request_with_a_wrong_name_fails_alone() {
     let wrong = ModelKey { number: 11, ..with_digest(1) };
     assert!(cache.get(&wrong).await.err().unwrap().message.contains("no model 11"));
     cache.get(&with_digest(1)).await.unwrap();
+}
+
+/// As in a run that is deleted and begun again.
+#[tokio::test]
+async fn name_means_the_model_that_the_store_has_now() {
+    let (is_away, is_replaced) = (Arc::<AtomicBool>::default(), Arc::<AtomicBool>::default());
+    let opened = Arc::<AtomicUsize>::default();
+    let (away, replaced) = (Arc::clone(&is_away), Arc::clone(&is_replaced));
+    let provider = Made { opened: Arc::clone(&opened), is_away: away, is_replaced: replaced, ..Made::default() };
+    let cache = made(provider, 100);
+    let cache = Arc::new(Cache { checks: Checks { every: Duration::ZERO, ..cache.checks }, ..cache });
+    let found = || async { cache.get(&key(1)).await.unwrap().digest };
+    let first = found().await;
+    assert!(cache.ready(&key(1)).is_none(), "the name is to be checked");
+    assert_eq!((found().await, opened.load(Ordering::Relaxed)), (first, 1));
+    is_replaced.store(true, Ordering::Relaxed);
+    is_away.store(true, Ordering::Relaxed);
+    assert_eq!(found().await, first, "what is in memory serves while the store is away");
+    is_away.store(false, Ordering::Relaxed);
+    assert_ne!(found().await, first);
+    assert_eq!(cache.get(&with_digest(1)).await.unwrap().digest, first);
+    assert_eq!(opened.load(Ordering::Relaxed), 2);
 }
 
 #[tokio::test]
