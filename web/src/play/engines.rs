@@ -3,6 +3,7 @@
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use analysis::{AnalysisOptions, BATCH, Engine};
 use config::{ModelId, ModelIdError, ModelRef};
@@ -18,6 +19,8 @@ use super::predictor::Predictor;
 
 /// Bytes of the cache of an evaluator that estimates dead stones.
 const SMALL_CACHE: usize = 1 << 20;
+/// A model that is open was the one of its name this long ago at most.
+const FRESH: Duration = Duration::from_secs(1);
 
 /// How models are opened.
 #[derive(Clone, Debug)]
@@ -41,6 +44,8 @@ pub(super) struct EnginesOptions {
 /// The models that are open.
 pub(super) struct Engines {
     options: EnginesOptions,
+    /// How long a model is taken for the one of its name.
+    fresh: Duration,
     /// `None` when the server stops.
     open: Mutex<Option<OpenModels>>,
 }
@@ -61,6 +66,14 @@ pub(super) struct ModelPlace {
 impl ModelPlace {
     pub(super) fn lock(&self) -> MutexGuard<'_, Option<Arc<OpenModel>>> {
         self.model.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn try_lock(&self) -> Result<MutexGuard<'_, Option<Arc<OpenModel>>>, EnginesError> {
+        match self.model.try_lock() {
+            Ok(model) => Ok(model),
+            Err(TryLockError::Poisoned(error)) => Ok(error.into_inner()),
+            Err(TryLockError::WouldBlock) => Err(EnginesError::Opening { model: self.name.clone() }),
+        }
     }
 }
 
@@ -95,6 +108,10 @@ impl OpenModels {
 pub(super) struct OpenModel {
     /// Its id.
     pub(super) name: String,
+    /// What tells it from others that had the name before, or have it after it; see [`Models::version`].
+    pub(super) version: Option<String>,
+    /// When that was compared with what is stored.
+    compared: Mutex<Option<Instant>>,
     /// The only board; `None` for models that play on any.
     size: Option<Size>,
     /// How its games end.
@@ -126,7 +143,7 @@ pub(super) enum EnginesError {
         /// Models that may be open.
         most: usize,
     },
-    /// Another request opens it, or reads its auxiliary heads.
+    /// Another request opens it, or reads its auxiliary heads; or it was replaced meanwhile.
     #[error("{model} is being opened; try again in a minute")]
     Opening {
         /// The model.
@@ -175,7 +192,7 @@ impl Engines {
     /// No model is open yet.
     pub(super) fn new(models: Models, options: EnginesOptions) -> Engines {
         let open = OpenModels { models: Arc::new(models), places: Vec::new() };
-        Engines { options, open: Mutex::new(Some(open)) }
+        Engines { options, fresh: FRESH, open: Mutex::new(Some(open)) }
     }
 
     /// Files that visitors can choose.
@@ -191,7 +208,8 @@ impl Engines {
         self.lock().as_ref().map(|open| Arc::clone(&open.models)).ok_or(EnginesError::Stopped)
     }
 
-    /// The model of this name for a board of this size, if it is open. It reads nothing and never waits.
+    /// The model of this name for a board of this size, if it is open and was compared with the stored one lately. It reads nothing
+    /// and never waits.
     pub(super) fn already_open(&self, name: &str, size: Size) -> Option<Arc<OpenModel>> {
         let name = match self.named(name).ok()? {
             ModelName::Model(ModelRef::Exact(id)) => id.to_string(),
@@ -200,11 +218,11 @@ impl Engines {
         };
         let place = self.lock().as_mut()?.known(&name)?;
         let found = place.model.try_lock().ok()?.clone()?;
-        found.check(size).is_ok().then_some(found)
+        (found.is_fresh(self.fresh) && found.check(size).is_ok()).then_some(found)
     }
 
     /// The model of this name for a board of this size. Opening one takes as long as its weights are read; meanwhile other
-    /// models are handed out and opened.
+    /// models are handed out and opened. One that was replaced, as in a run that is begun again, is opened anew.
     ///
     /// # Errors
     /// There is no such model, it cannot be opened, or it is for another board; another request opens it; too many others
@@ -219,12 +237,20 @@ impl Engines {
             file @ ModelName::File(_) => (name.to_owned(), file),
         };
         let place = self.lock().as_mut().ok_or(EnginesError::Stopped)?.place(&name, self.options.most)?;
+        let known = place.try_lock()?.clone();
+        if let Some(found) = &known
+            && !self.is_replaced(&models, &model_name, found)
+        {
+            found.check(size)?;
+            return Ok(Arc::clone(found));
+        }
         // Two visitors who want the same model open it once, and the second need not occupy a thread meanwhile.
-        let mut model = match place.model.try_lock() {
-            Ok(model) => model,
-            Err(TryLockError::Poisoned(error)) => error.into_inner(),
-            Err(TryLockError::WouldBlock) => return Err(EnginesError::Opening { model: name }),
-        };
+        let mut model = place.try_lock()?;
+        let is_known = |found: &Arc<OpenModel>| known.as_ref().is_some_and(|known| Arc::ptr_eq(known, found));
+        if model.as_ref().is_some_and(is_known) {
+            tracing::info!(model = %name, "model replaced");
+            *model = None;
+        }
         let found = match &*model {
             Some(found) => Arc::clone(found),
             None => Arc::clone(model.insert(Arc::new(self.opened(&models, &name, &model_name)?))),
@@ -254,13 +280,34 @@ impl Engines {
         };
         if !model.has_heads_read() {
             let models = self.models()?;
-            let weights = models.find(&self.named(name)?)?.weights(&models)?;
+            let model_name = self.named(name)?;
+            let weights = models.find(&model_name)?.weights(&models)?;
+            // Heads of another model do not belong to this tower. It is opened anew with the next request.
+            if models.version(&model_name)? != model.version {
+                *model.lock_compared() = None;
+                return Err(EnginesError::Opening { model: name.clone() });
+            }
             let read = Predictor::read(&weights);
             let read = read.map_err(|source| EnginesError::Weights { model: name.clone(), source })?;
             // Nothing else sets them meanwhile.
             let _ = model.predictor.set(read);
         }
         Ok(())
+    }
+
+    /// The version of a model: of the open one, or else of the one that is stored, if it can be read.
+    pub(super) fn version(&self, name: &str) -> Option<String> {
+        let place = self.lock().as_mut()?.known(name);
+        let open = place.and_then(|place| place.try_lock().ok()?.clone());
+        match open {
+            Some(model) => model.version.clone(),
+            None => self.models().ok()?.version(&self.named(name).ok()?).ok()?,
+        }
+    }
+
+    /// Whether another model has the name now, which is not read for a while after it was. While it cannot be, none has.
+    fn is_replaced(&self, models: &Models, name: &ModelName, model: &OpenModel) -> bool {
+        model.begin_to_compare(self.fresh) && models.version(name).is_ok_and(|version| version != model.version)
     }
 
     /// Closes all models, and waits for their threads and for evaluations that are published. It may not be called by an async
@@ -291,6 +338,8 @@ impl Engines {
     }
 
     fn opened(&self, models: &Models, name: &str, model_name: &ModelName) -> Result<OpenModel, EnginesError> {
+        // Before the weights, so that others that come meanwhile are noticed.
+        let (version, compared) = (models.version(model_name)?, Mutex::new(Some(Instant::now())));
         let model = models.find(model_name)?;
         let config = models.configuration(&model, None, &[])?;
         let searcher = Searcher::open(models, &config, &model, &self.options.place, BATCH)?;
@@ -316,6 +365,8 @@ impl Engines {
         tracing::info!(model = name, "model opened");
         Ok(OpenModel {
             name: name.to_owned(),
+            version,
+            compared,
             size: (!model.is_built_in()).then_some(size),
             scoring: config.game.scoring,
             inputs,
@@ -354,6 +405,24 @@ impl OpenModel {
         self.reading.lock().expect("nothing panics with it")
     }
 
+    /// Whether it was compared with what is stored within this time. Built-in models never change.
+    fn is_fresh(&self, fresh: Duration) -> bool {
+        self.version.is_none() || self.lock_compared().is_some_and(|compared| compared.elapsed() < fresh)
+    }
+
+    /// Whether it is to be compared, which others need not do meanwhile.
+    fn begin_to_compare(&self, fresh: Duration) -> bool {
+        let is_due = !self.is_fresh(fresh);
+        if is_due {
+            *self.lock_compared() = Some(Instant::now());
+        }
+        is_due
+    }
+
+    fn lock_compared(&self) -> MutexGuard<'_, Option<Instant>> {
+        self.compared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn parts(&self) -> &(Engine, Arc<Searcher>) {
         self.parts.as_ref().expect("they are only taken when nothing has the model any more")
     }
@@ -377,100 +446,4 @@ impl Drop for OpenModel {
 }
 
 #[cfg(test)]
-mod tests {
-    use clap::Parser;
-    use go::Game;
-    use mcts::{Draw, Request};
-    use net::Weights;
-    use store::Store;
-
-    use super::*;
-    use crate::WebError;
-    use crate::play::PlayArgs;
-
-    #[derive(Parser)]
-    struct Program {
-        #[command(flatten)]
-        play: PlayArgs,
-    }
-
-    fn engines(most: &str) -> Engines {
-        let program = Program::parse_from(["serve", "--device", "cpu", "--threads", "1", "--open-models", most]);
-        program.play.open(&Store::in_memory().unwrap()).unwrap().engines
-    }
-
-    #[test]
-    fn model_that_is_being_opened_does_not_hold_others_up() {
-        let (engines, size) = (engines("2"), Size::new(9).unwrap());
-        let place = engines.place("random");
-        let opening = place.lock();
-        // This would wait for ever if it needed the lock of the other model.
-        let uniform = engines.open("uniform", size).unwrap();
-        assert_eq!(uniform.name, "uniform");
-        drop(opening);
-        drop(place);
-        assert!(Arc::ptr_eq(&uniform, &engines.open("uniform", size).unwrap()));
-        assert!(Arc::ptr_eq(&uniform, &engines.already_open("uniform", size).unwrap()));
-        engines.close();
-    }
-
-    #[test]
-    fn close_ends_the_wait_for_inference_servers() {
-        let args = ["serve", "--device", "cpu", "--threads", "1", "--inference", "http://127.0.0.1:1"];
-        let engines = Program::parse_from(args).play.open(&Store::in_memory().unwrap()).unwrap().engines;
-        let game = Game::new(Size::new(9).unwrap());
-        let mut evaluator = engines.open("9x9-demo", game.size()).unwrap().evaluator();
-        engines.close();
-        let _ticket = evaluator.submit(Request { game: &game, komi: 7.0, draw: Draw::PLAIN });
-        let error = evaluator.flush().unwrap_err().to_string();
-        assert!(error.contains("no inference server evaluated a batch for"), "{error}");
-        assert!(!error.contains("for 300 s"), "a search that is over need not wait: {error}");
-    }
-
-    #[test]
-    fn files_are_opened_by_name_and_never_by_path() {
-        let (folder, size) = (tempfile::tempdir().unwrap(), Size::new(5).unwrap());
-        let path = folder.path().join("net.safetensors");
-        let shape = Shape { blocks: 1, filters: 8, ownership: true, ..Shape::plain(size) };
-        std::fs::write(&path, Weights::synthetic(shape, 1).to_bytes()).unwrap();
-        let path = path.to_str().unwrap();
-        let open = |files: &[&str]| {
-            let files = files.iter().flat_map(|file| ["--model-file", file]);
-            let args = ["serve", "--device", "cpu", "--threads", "1"].into_iter().chain(files);
-            Program::parse_from(args).play.open(&Store::in_memory().unwrap())
-        };
-        let engines = open(&[path]).unwrap().engines;
-        let found = engines.open("net.safetensors", size).unwrap();
-        assert_eq!(found.name, "net.safetensors");
-        assert!(Arc::ptr_eq(&found, &engines.already_open("net.safetensors", size).unwrap()));
-        assert!(!found.has_heads_read() && found.predictor().is_none());
-        assert!(engines.open_with_heads("net.safetensors", size).unwrap().predictor().is_some());
-        let nine = Size::new(9).unwrap();
-        assert!(matches!(engines.open("net.safetensors", nine), Err(EnginesError::Board { .. })));
-        assert!(matches!(engines.open(path, size), Err(EnginesError::Name(_))));
-        let choice = engines.files()[0].choice();
-        assert_eq!((choice.run.as_str(), choice.size, choice.predicts), ("net.safetensors", Some(5), true));
-        drop(found);
-        engines.close();
-        assert!(matches!(open(&[path, path]), Err(WebError::SameName { .. })));
-        assert!(matches!(open(&["no/such"]), Err(WebError::Models(ModelError::File { .. }))));
-    }
-
-    #[test]
-    fn model_that_is_being_opened_or_used_keeps_its_place() {
-        let (engines, size) = (engines("1"), Size::new(9).unwrap());
-        let place = engines.place("random");
-        let is_busy = |name: &str| matches!(engines.open(name, size), Err(EnginesError::Busy { most: 1 }));
-        assert!(is_busy("uniform"));
-        let opening = place.lock();
-        assert!(matches!(engines.open("random", size), Err(EnginesError::Opening { .. })));
-        assert!(engines.already_open("random", size).is_none());
-        drop(opening);
-        drop(place);
-        let uniform = engines.open("uniform", size).unwrap();
-        assert!(is_busy("random"));
-        drop(uniform);
-        assert_eq!(engines.open("random", size).unwrap().name, "random");
-        engines.close();
-    }
-}
+mod tests;

@@ -12,8 +12,16 @@ use sha2::{Digest, Sha256};
 pub(super) struct ReportKey([u8; 32]);
 
 impl ReportKey {
-    /// The key of the position of a game after so many moves, searched by a model with so many visits.
-    pub(super) fn new(model: &str, game: &Game, turn: usize, komi: f32, visits: u32) -> ReportKey {
+    /// The key of the position of a game after so many moves, searched by a model, of which there may be several versions, with
+    /// so many visits.
+    pub(super) fn new(
+        model: &str,
+        version: Option<&str>,
+        game: &Game,
+        turn: usize,
+        komi: f32,
+        visits: u32,
+    ) -> ReportKey {
         let mut hash = Sha256::new();
         hash.update([game.size().side() as u8]);
         hash.update(komi.to_le_bytes());
@@ -31,6 +39,8 @@ impl ReportKey {
         let to_move = game.colors().get(turn).copied().unwrap_or(game.to_move());
         hash.update([u8::from(to_move == Color::White)]);
         hash.update(model);
+        hash.update([0]);
+        hash.update(version.unwrap_or_default());
         ReportKey(hash.finalize().into())
     }
 }
@@ -109,23 +119,26 @@ mod tests {
 
     #[test]
     fn keys_are_those_of_position_and_settings() {
-        let key = |moves: &[&str], turn| ReportKey::new("v1-2", &game(moves), turn, 7.0, 10);
+        let key = |moves: &[&str], turn| ReportKey::new("v1-2", None, &game(moves), turn, 7.0, 10);
         // Later moves do not matter, and earlier ones do.
         assert_eq!(key(&["A1", "B2", "C3"], 2), key(&["A1", "B2"], 2));
         assert_ne!(key(&["A1", "B2"], 2), key(&["B2", "A1"], 2));
         assert_ne!(key(&["A1", "B2"], 2), key(&["A1", "B2"], 1));
         let base = key(&["A1"], 1);
-        assert_ne!(base, ReportKey::new("v1-3", &game(&["A1"]), 1, 7.0, 10));
-        assert_ne!(base, ReportKey::new("v1-2", &game(&["A1"]), 1, 6.0, 10));
-        assert_ne!(base, ReportKey::new("v1-2", &game(&["A1"]), 1, 7.0, 11));
+        let replaced = ReportKey::new("v1-2", Some("other weights"), &game(&["A1"]), 1, 7.0, 10);
+        assert_ne!(base, replaced, "a run that is begun again has the same names");
+        assert_ne!(base, ReportKey::new("v1-3", None, &game(&["A1"]), 1, 7.0, 10));
+        assert_ne!(base, ReportKey::new("v1-2", None, &game(&["A1"]), 1, 6.0, 10));
+        assert_ne!(base, ReportKey::new("v1-2", None, &game(&["A1"]), 1, 7.0, 11));
         let mut passed = game(&["A1"]);
         passed.set_to_move(Color::Black);
-        assert_ne!(base, ReportKey::new("v1-2", &passed, 1, 7.0, 10));
+        assert_ne!(base, ReportKey::new("v1-2", None, &passed, 1, 7.0, 10));
     }
 
     #[test]
     fn least_recently_used_reports_make_room() {
-        let keys: Vec<ReportKey> = (0..4).map(|visits| ReportKey::new("v1-2", &game(&[]), 0, 7.0, visits)).collect();
+        let keys: Vec<ReportKey> =
+            (0..4).map(|visits| ReportKey::new("v1-2", None, &game(&[]), 0, 7.0, visits)).collect();
         let one = report(0);
         let reports = Reports::new(3 * bytes(&one));
         keys[..3].iter().for_each(|key| reports.add(*key, &one));

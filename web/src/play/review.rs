@@ -67,7 +67,8 @@ impl Review {
     }
 
     fn key(&self, turn: usize) -> ReportKey {
-        ReportKey::new(&self.model.name, &self.game, turn, self.komi, self.visits)
+        let OpenModel { name, version, .. } = &*self.model;
+        ReportKey::new(name, version.as_deref(), &self.game, turn, self.komi, self.visits)
     }
 
     /// Puts positions on the desk. Returns itself unless all have reports.

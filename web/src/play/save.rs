@@ -18,8 +18,9 @@ const MOST_REPORTS: usize = 2_001;
 pub(super) fn save(play: &Play, request: &Save) -> Result<Content, String> {
     let Played { game, komi } = request.game.replay()?;
     let record = described(request)?;
+    let version = request.model.as_deref().and_then(|model| play.engines.version(model));
     let known = |game: &Game, turn| {
-        let key = ReportKey::new(request.model.as_ref()?, game, turn, komi, request.visits);
+        let key = ReportKey::new(request.model.as_ref()?, version.as_deref(), game, turn, komi, request.visits);
         play.reports.get(&key).as_deref().cloned()
     };
     let model = request.model.as_deref().unwrap_or_default();

@@ -47,7 +47,7 @@ pub(super) fn analyze(
     visits: u32,
 ) -> Result<Option<Searching>, String> {
     let Played { game, komi } = played;
-    let key = ReportKey::new(&model.name, &game, game.turn(), komi, visits);
+    let key = ReportKey::new(&model.name, model.version.as_deref(), &game, game.turn(), komi, visits);
     if let Some(report) = visitor.play.reports.get(&key) {
         visitor.reply(id, Content::Analysis(AnalysisMessage { known: true, report }));
         return Ok(None);
