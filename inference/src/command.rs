@@ -23,7 +23,7 @@ const IN_FLIGHT: usize = 2;
 const BATCHES: [usize; 2] = [Limits::DEFAULT.batch, 1024];
 /// Microseconds that a GPU waits for a full batch. A CPU takes as long for each position of a batch of any size.
 const GPU_WAIT: u64 = 1000;
-/// Memory for models of a GPU, or of the CPU: two of 19x19 with 128 filters.
+/// Memory for models of a GPU, two of 19x19 with 128 filters, or of the CPU, which takes less for each.
 const MODEL_MIB: u64 = Limits::DEFAULT.memory >> 20;
 /// A minute, in microseconds.
 const MOST_WAIT: u64 = 60_000_000;
@@ -167,5 +167,11 @@ mod tests {
         };
         assert_eq!([0, 1, 3].map(|gpus| memory(&[], gpus)), [4096, 4096, 3 * 4096]);
         assert_eq!(memory(&["--model-mib", "100"], 3), 100);
+    }
+
+    #[test]
+    fn device_hangs_after_the_time_that_was_typed() {
+        let args = Args::parse_from(["inference", "--stalled-after", "700"]);
+        assert_eq!(options(&args, 1).limits.stalled_after, Duration::from_secs(700));
     }
 }

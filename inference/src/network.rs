@@ -29,6 +29,12 @@ pub(crate) struct Network {
 #[derive(Default)]
 pub(crate) struct Lent(Mutex<Vec<usize>>);
 
+/// A device of which a session is lent, until it is dropped: also where its work panics.
+struct Taken<'a> {
+    lent: &'a Lent,
+    device: usize,
+}
+
 impl Network {
     pub(crate) fn new(id: NetworkId, digest: Digest, opened: Opened, bytes: u64, lent: Arc<Lent>) -> Network {
         let Opened { shape, devices, open } = opened;
@@ -40,29 +46,30 @@ impl Network {
     /// Lends a session to some work: of the device of which the fewest are lent, so that none idles while others have several.
     pub(crate) fn with_session<T>(&self, work: impl FnOnce(&mut dyn PlaneEvaluator) -> T) -> T {
         let devices = self.free.lock().unwrap_or_else(PoisonError::into_inner).len();
-        let device = self.lent.take(devices);
-        let free = self.free.lock().unwrap_or_else(PoisonError::into_inner)[device].pop();
-        let mut session = free.unwrap_or_else(|| (self.open)(device));
+        let lent = self.lent.take(devices);
+        let free = self.free.lock().unwrap_or_else(PoisonError::into_inner)[lent.device].pop();
+        let mut session = free.unwrap_or_else(|| (self.open)(lent.device));
         let done = work(&mut *session);
-        self.free.lock().unwrap_or_else(PoisonError::into_inner)[device].push(session);
-        self.lent.give_back(device);
+        self.free.lock().unwrap_or_else(PoisonError::into_inner)[lent.device].push(session);
         done
     }
 }
 
 impl Lent {
     /// Takes one of so many devices.
-    fn take(&self, devices: usize) -> usize {
-        let mut lent = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = lent.len().max(devices);
-        lent.resize(known, 0);
-        let device = (0..devices).min_by_key(|&device| lent[device]).unwrap_or(0);
-        lent[device] += 1;
-        device
+    fn take(&self, devices: usize) -> Taken<'_> {
+        let mut counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = counts.len().max(devices);
+        counts.resize(known, 0);
+        let device = (0..devices).min_by_key(|&device| counts[device]).unwrap_or(0);
+        counts[device] += 1;
+        Taken { lent: self, device }
     }
+}
 
-    fn give_back(&self, device: usize) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)[device] -= 1;
+impl Drop for Taken<'_> {
+    fn drop(&mut self) {
+        self.lent.0.lock().unwrap_or_else(PoisonError::into_inner)[self.device] -= 1;
     }
 }
 

@@ -25,7 +25,7 @@ pub struct Session {
 }
 
 /// Bytes of an int16 session of a network: activations of a group of positions and their transformed inputs, whatever the size
-/// of a batch. The rest of its memory is small.
+/// of a batch. Buffers of a few hundred KB are not counted.
 pub fn session_bytes(network: &Header) -> usize {
     let board = Board::new(network.size);
     let [inputs, filters, pooled] = [network.planes, network.filters, network.pooled_filters].map(padded);

@@ -98,7 +98,8 @@ impl EvaluationCache {
             );
         }
         // No lookup needs it.
-        let swept = segments.sweep_copies().and_then(|_| segments.sweep_unused_copies());
+        let unused = segments.sweep_unused_copies();
+        let swept = segments.sweep_copies().and(unused);
         if let Err(error) = swept
             && is_first(error.to_string())
         {

@@ -83,3 +83,20 @@ impl<E: PlaneEvaluator + ?Sized> PlaneEvaluator for Box<E> {
         (**self).evaluate_until(planes, policies, values, stop)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn first_position_with_a_number_that_is_not_finite_is_named() {
+        let row = |policies: &[f32], values: &[f32]| match check_output(policies, values) {
+            Err(NetError::BadAnswer { row }) => Some(row),
+            _ => None,
+        };
+        assert_eq!(row(&[0.5; 4], &[0.0; 2]), None);
+        assert_eq!(row(&[0.5, 0.5, 0.5, f32::NAN], &[0.0; 2]), Some(1));
+        assert_eq!(row(&[0.5; 4], &[0.0, f32::INFINITY]), Some(1));
+        assert_eq!(row(&[f32::NEG_INFINITY, 0.5, f32::NAN, 0.5], &[0.0; 2]), Some(0));
+    }
+}

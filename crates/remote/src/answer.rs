@@ -186,15 +186,16 @@ mod tests {
     #[test]
     fn output_with_a_number_that_is_not_finite_is_refused() {
         for encoding in [Encoding::F32, Encoding::F16] {
-            let check = |number: f32| {
+            let check = |numbers: [f32; 3]| {
                 let mut bytes = vec![0; 3 * encoding.width()];
-                encoding.write(&[0.25, 0.75, number], &mut bytes);
+                encoding.write(&numbers, &mut bytes);
                 let (policies, values) = bytes.split_at(2 * encoding.width());
                 Answer::output(1, policies.to_vec(), values.to_vec()).result.unwrap().check(encoding, 2, 1)
             };
-            assert_eq!(check(-1.0), Ok(()));
+            assert_eq!(check([0.25, 0.75, -1.0]), Ok(()));
             for number in [f32::NAN, f32::INFINITY] {
-                assert_eq!(check(number), Err(AnswerError::NotFinite { what: "values" }));
+                assert_eq!(check([0.25, 0.75, number]), Err(AnswerError::NotFinite { what: "values" }));
+                assert_eq!(check([0.25, number, 0.5]), Err(AnswerError::NotFinite { what: "policies" }));
             }
         }
     }

@@ -209,6 +209,8 @@ impl Pool {
             Reply::Exhausted { .. } => batch.turn_away(now, index),
             Reply::Later { retry_after } => {
                 batch.later.insert(index, now + retry_after.min(self.settings.longest_busy));
+                // It does not speak for those that refused the batch: they are asked again, too.
+                batch.ask_again(now + self.settings.refused);
             }
             Reply::Expired => {}
             Reply::Draining => self.close(now, index),
@@ -338,8 +340,7 @@ impl Pool {
         let again = now + self.settings.refused;
         let mut others = self.servers.iter().enumerate().filter(|(index, _)| !batch.refused.contains(index));
         if others.any(|(_, server)| server.was_up(now, self.settings.patience)) {
-            let refused = std::mem::take(&mut batch.refused);
-            batch.later.extend(refused.into_iter().map(|server| (server, again)));
+            batch.ask_again(again);
             return;
         }
         batch.rounds += 1;

@@ -66,7 +66,7 @@ fn two_models_are_served_at_once_over_one_stream() {
 #[test]
 fn models_that_do_not_fit_into_memory_together_take_turns() {
     // Room for either of the two.
-    let limits = Limits { memory: 2 << 20, ..Limits::default() };
+    let limits = Limits { memory: 1 << 20, ..Limits::default() };
     let server = serve(Options { limits, ..options() });
     runtime().block_on(async {
         let mut client = Client::connect(server.address()).await;

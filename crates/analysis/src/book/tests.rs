@@ -342,11 +342,11 @@ fn search_settings_have_the_text_that_books_were_begun_with() {
         adjudicate_winning_pass: false,
         ..Settings::new(&config.search, &config.game)
     };
-    assert_eq!(super::search(&puct), "Puct loss Urgency { reduction: 0.2 } 19652 1.25 30 true false");
+    assert_eq!(search(&puct), "Puct loss Urgency { reduction: 0.2 } 19652 1.25 30 true false");
     let gumbel = Algorithm::Gumbel(Gumbel { moves: 16, c_visit: 50.0, c_scale: 1.0 });
     let gumbel = Settings { algorithm: gumbel, first_play: FirstPlay::VirtualVisit, ..puct };
     let text = "Gumbel(Gumbel { moves: 16, c_visit: 50.0, c_scale: 1.0 }) loss VirtualVisit 19652 1.25 30 true false";
-    assert_eq!(super::search(&gumbel), text);
+    assert_eq!(search(&gumbel), text);
 }
 
 #[test]

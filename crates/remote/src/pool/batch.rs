@@ -72,6 +72,12 @@ impl Batch {
         self.refusal = Some((server, reason));
     }
 
+    /// Those that have refused it in this round may take it from a time on.
+    pub(crate) fn ask_again(&mut self, at: Time) {
+        let refused = std::mem::take(&mut self.refused);
+        self.later.extend(refused.into_iter().map(|server| (server, at)));
+    }
+
     /// A server was full.
     pub(crate) fn turn_away(&mut self, now: Time, server: usize) {
         self.turned_away.entry(server).or_insert(now);

@@ -439,6 +439,24 @@ fn batch_that_one_server_refuses_waits_for_another_that_is_full() {
     assert_eq!(world.done[&batch], Outcome::Answered);
 }
 
+/// The model is new to the first server, and the device of the second fails.
+#[test]
+fn server_that_refused_a_batch_is_asked_again_beside_one_that_fails() {
+    let mut world = World::up(&[0, 0], SETTINGS);
+    let batch = world.submit(8);
+    let mut refusals = 0;
+    for _ in 0..500 {
+        for server in world.at(batch) {
+            refusals += usize::from(server == 0);
+            let fails = Reply::Later { retry_after: 1000 * MS };
+            world.reply(server, batch, if server == 0 { REFUSED() } else { fails });
+        }
+        world.pass(10 * MS);
+    }
+    assert!(world.done.is_empty(), "{:?}", world.done);
+    assert!((4..=6).contains(&refusals), "it is asked each second: {refusals}");
+}
+
 #[test]
 fn server_that_is_gone_for_the_patience_is_not_waited_for_where_others_refuse() {
     let mut world = World::up(&[0, 0], Settings { patience: 20_000 * MS, ..SETTINGS });
