@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -113,10 +114,10 @@ impl Queue {
         id
     }
 
-    /// The most urgent task, if its priority is at least this.
-    pub(crate) fn take(&mut self, least: i64) -> Option<Job> {
+    /// The most urgent task, if its priority is one of these.
+    pub(crate) fn take(&mut self, priorities: RangeInclusive<i64>) -> Option<Job> {
         let first = self.waiting.first_entry()?;
-        if first.key().priority.0 < least {
+        if !priorities.contains(&first.key().priority.0) {
             return None;
         }
         let job = first.remove();

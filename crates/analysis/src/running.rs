@@ -186,7 +186,7 @@ mod tests {
             counted.fetch_add(1, Ordering::Relaxed);
         };
         queue.add(task, Box::new(listener));
-        (Running::new(queue.take(i64::MIN).unwrap(), options, Rc::clone(urgent)), reports)
+        (Running::new(queue.take(i64::MIN..=i64::MAX).unwrap(), options, Rc::clone(urgent)), reports)
     }
 
     /// A round of the scheduler; whether the search is over.

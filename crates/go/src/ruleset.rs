@@ -133,7 +133,7 @@ impl Ruleset {
         }
     }
 
-    /// What White gets for handicap stones; `None` where the rules do not say, or differ from ours in more.
+    /// What White gets for handicap stones; `None` where an object does not say it, or for a name whose rules differ in more.
     pub fn handicap_bonus(&self) -> Option<HandicapBonus> {
         match self {
             Ruleset::Name(name) => is_one_of(name, &NEAR).then_some(HandicapBonus::Stones),

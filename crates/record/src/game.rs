@@ -6,7 +6,10 @@ use std::str::FromStr;
 use go::{Color, Game, Move, Scoring, Size, Stones};
 
 use crate::game_id::share;
-use crate::{Example, GameId, HUMAN, Outcome, RecordError, Turn};
+use crate::{Example, GameId, Outcome, RecordError, Turn};
+
+/// Who plays the human games, as the store knows players.
+pub const HUMAN: &str = "human";
 
 /// Everything that is known of a finished game.
 #[derive(Clone, Debug, PartialEq)]

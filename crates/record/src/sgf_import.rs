@@ -7,10 +7,7 @@ use go::sgf::{self, Margin, Record, Tree};
 use go::{Move, Scoring, Size};
 use sha2::{Digest, Sha256};
 
-use crate::{EndReason, GameId, GameRecord, Outcome, SearchKind, Turn};
-
-/// Who plays the human games, as the store knows players.
-pub const HUMAN: &str = "human";
+use crate::{EndReason, GameId, GameRecord, HUMAN, Outcome, SearchKind, Turn};
 
 /// Rules by which the stated score is Black's area minus White's.
 const AREA_RULES: [&str; 6] = ["chinese", "cn", "aga", "nz", "new zealand", "tromp-taylor"];
