@@ -1,9 +1,11 @@
 //! Models that are open, each with an engine that searches for all visitors.
 
+mod comparison;
+
+use std::collections::HashMap;
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, TryLockError};
 use std::thread;
-use std::time::{Duration, Instant};
 
 use analysis::{AnalysisOptions, BATCH, Engine};
 use config::{ModelId, ModelIdError, ModelRef};
@@ -14,13 +16,13 @@ use models::{EvaluationCacheOptions, ModelError, ModelName, ModelSource, Models,
 use net::{Inputs, Shape};
 use runtime::Stop;
 
+use comparison::{Comparison, Comparisons};
+
 use super::files::OfferedFile;
 use super::predictor::Predictor;
 
 /// Bytes of the cache of an evaluator that estimates dead stones.
 const SMALL_CACHE: usize = 1 << 20;
-/// A model that is open was the one of its name this long ago at most.
-const FRESH: Duration = Duration::from_secs(1);
 
 /// How models are opened.
 #[derive(Clone, Debug)]
@@ -44,8 +46,7 @@ pub(super) struct EnginesOptions {
 /// The models that are open.
 pub(super) struct Engines {
     options: EnginesOptions,
-    /// How long a model is taken for the one of its name.
-    fresh: Duration,
+    comparisons: Comparisons,
     /// `None` when the server stops.
     open: Mutex<Option<OpenModels>>,
 }
@@ -54,6 +55,8 @@ struct OpenModels {
     models: Arc<Models>,
     /// The least recently used first.
     places: Vec<Arc<ModelPlace>>,
+    /// The last versions of models that were open.
+    versions: HashMap<String, String>,
 }
 
 /// The place of a model. Who opens it holds its lock meanwhile.
@@ -110,8 +113,8 @@ pub(super) struct OpenModel {
     pub(super) name: String,
     /// What tells it from others that had the name before, or have it after it; see [`Models::version`].
     pub(super) version: Option<String>,
-    /// When that was compared with what is stored.
-    compared: Mutex<Option<Instant>>,
+    /// Whether it is still that of its name.
+    comparison: Arc<Comparison>,
     /// The only board; `None` for models that play on any.
     size: Option<Size>,
     /// How its games end.
@@ -191,8 +194,8 @@ pub(super) enum EnginesError {
 impl Engines {
     /// No model is open yet.
     pub(super) fn new(models: Models, options: EnginesOptions) -> Engines {
-        let open = OpenModels { models: Arc::new(models), places: Vec::new() };
-        Engines { options, fresh: FRESH, open: Mutex::new(Some(open)) }
+        let open = OpenModels { models: Arc::new(models), places: Vec::new(), versions: HashMap::new() };
+        Engines { options, comparisons: Comparisons::DEFAULT, open: Mutex::new(Some(open)) }
     }
 
     /// Files that visitors can choose.
@@ -208,17 +211,23 @@ impl Engines {
         self.lock().as_ref().map(|open| Arc::clone(&open.models)).ok_or(EnginesError::Stopped)
     }
 
-    /// The model of this name for a board of this size, if it is open and was compared with the stored one lately. It reads nothing
-    /// and never waits.
+    /// The model of this name for a board of this size, if it is open. It reads nothing and never waits: whether the name still
+    /// means it is found out behind the caller, and counts at the next use.
     pub(super) fn already_open(&self, name: &str, size: Size) -> Option<Arc<OpenModel>> {
-        let name = match self.named(name).ok()? {
+        let model_name = self.named(name).ok()?;
+        let name = match &model_name {
             ModelName::Model(ModelRef::Exact(id)) => id.to_string(),
             ModelName::Model(ModelRef::Newest(_)) => return None,
             ModelName::File(_) => name.to_owned(),
         };
+        let models = self.models().ok()?;
         let place = self.lock().as_mut()?.known(&name)?;
         let found = place.model.try_lock().ok()?.clone()?;
-        (found.is_fresh(self.fresh) && found.check(size).is_ok()).then_some(found)
+        if found.comparison.is_replaced() {
+            return None;
+        }
+        self.compare(models, model_name, &found);
+        found.check(size).is_ok().then_some(found)
     }
 
     /// The model of this name for a board of this size. Opening one takes as long as its weights are read; meanwhile other
@@ -237,25 +246,27 @@ impl Engines {
             file @ ModelName::File(_) => (name.to_owned(), file),
         };
         let place = self.lock().as_mut().ok_or(EnginesError::Stopped)?.place(&name, self.options.most)?;
-        let known = place.try_lock()?.clone();
-        if let Some(found) = &known
-            && !self.is_replaced(&models, &model_name, found)
-        {
-            found.check(size)?;
-            return Ok(Arc::clone(found));
-        }
         // Two visitors who want the same model open it once, and the second need not occupy a thread meanwhile.
         let mut model = place.try_lock()?;
-        let is_known = |found: &Arc<OpenModel>| known.as_ref().is_some_and(|known| Arc::ptr_eq(known, found));
-        if model.as_ref().is_some_and(is_known) {
-            tracing::info!(model = %name, "model replaced");
-            *model = None;
-        }
-        let found = match &*model {
-            Some(found) => Arc::clone(found),
-            None => Arc::clone(model.insert(Arc::new(self.opened(&models, &name, &model_name)?))),
+        let found = match model.clone().filter(|model| !model.comparison.is_replaced()) {
+            Some(found) => found,
+            None => {
+                let opened = self.opened(&models, &name, &model_name);
+                if let (Err(_), Some(known)) = (&opened, &*model) {
+                    known.comparison.stays(self.comparisons.away);
+                }
+                let opened = Arc::new(opened?);
+                if model.replace(Arc::clone(&opened)).is_some() {
+                    tracing::info!(model = %name, "model replaced");
+                }
+                if let (Some(open), Some(version)) = (self.lock().as_mut(), &opened.version) {
+                    open.versions.insert(name, version.clone());
+                }
+                opened
+            }
         };
         drop(model);
+        self.compare(models, model_name, &found);
         found.check(size)?;
         Ok(found)
     }
@@ -284,7 +295,7 @@ impl Engines {
             let weights = models.find(&model_name)?.weights(&models)?;
             // Heads of another model do not belong to this tower. It is opened anew with the next request.
             if models.version(&model_name)? != model.version {
-                *model.lock_compared() = None;
+                model.comparison.replaced();
                 return Err(EnginesError::Opening { model: name.clone() });
             }
             let read = Predictor::read(&weights);
@@ -295,19 +306,16 @@ impl Engines {
         Ok(())
     }
 
-    /// The version of a model: of the open one, or else of the one that is stored, if it can be read.
+    /// The version of a model when it was opened last; `None` if it never was, and for built-in models.
     pub(super) fn version(&self, name: &str) -> Option<String> {
-        let place = self.lock().as_mut()?.known(name);
-        let open = place.and_then(|place| place.try_lock().ok()?.clone());
-        match open {
-            Some(model) => model.version.clone(),
-            None => self.models().ok()?.version(&self.named(name).ok()?).ok()?,
-        }
+        self.lock().as_ref()?.versions.get(name).cloned()
     }
 
-    /// Whether another model has the name now, which is not read for a while after it was. While it cannot be, none has.
-    fn is_replaced(&self, models: &Models, name: &ModelName, model: &OpenModel) -> bool {
-        model.begin_to_compare(self.fresh) && models.version(name).is_ok_and(|version| version != model.version)
+    /// Finds out, behind the caller, whether another model has the name of an open one. Built-in models never change.
+    fn compare(&self, models: Arc<Models>, name: ModelName, model: &OpenModel) {
+        if let Some(version) = model.version.clone() {
+            model.comparison.begin(self.comparisons, version, move || models.version(&name));
+        }
     }
 
     /// Closes all models, and waits for their threads and for evaluations that are published. It may not be called by an async
@@ -339,7 +347,8 @@ impl Engines {
 
     fn opened(&self, models: &Models, name: &str, model_name: &ModelName) -> Result<OpenModel, EnginesError> {
         // Before the weights, so that others that come meanwhile are noticed.
-        let (version, compared) = (models.version(model_name)?, Mutex::new(Some(Instant::now())));
+        let version = models.version(model_name)?;
+        let comparison = Arc::new(Comparison::new(self.comparisons.every));
         let model = models.find(model_name)?;
         let config = models.configuration(&model, None, &[])?;
         let searcher = Searcher::open(models, &config, &model, &self.options.place, BATCH)?;
@@ -366,7 +375,7 @@ impl Engines {
         Ok(OpenModel {
             name: name.to_owned(),
             version,
-            compared,
+            comparison,
             size: (!model.is_built_in()).then_some(size),
             scoring: config.game.scoring,
             inputs,
@@ -403,24 +412,6 @@ impl OpenModel {
     #[cfg(test)]
     pub(super) fn heads_read_by_another(&self) -> MutexGuard<'_, ()> {
         self.reading.lock().expect("nothing panics with it")
-    }
-
-    /// Whether it was compared with what is stored within this time. Built-in models never change.
-    fn is_fresh(&self, fresh: Duration) -> bool {
-        self.version.is_none() || self.lock_compared().is_some_and(|compared| compared.elapsed() < fresh)
-    }
-
-    /// Whether it is to be compared, which others need not do meanwhile.
-    fn begin_to_compare(&self, fresh: Duration) -> bool {
-        let is_due = !self.is_fresh(fresh);
-        if is_due {
-            *self.lock_compared() = Some(Instant::now());
-        }
-        is_due
-    }
-
-    fn lock_compared(&self) -> MutexGuard<'_, Option<Instant>> {
-        self.compared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn parts(&self) -> &(Engine, Arc<Searcher>) {

@@ -2,7 +2,7 @@
 
 use std::fs::{self, File};
 use std::path::Path;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use clap::Parser;
 use config::Preset;
@@ -11,6 +11,7 @@ use mcts::{Draw, Request};
 use net::Weights;
 use store::{ModelMetadata, Store};
 
+use super::comparison::Work;
 use super::*;
 use crate::WebError;
 use crate::play::PlayArgs;
@@ -19,6 +20,15 @@ use crate::play::PlayArgs;
 struct Program {
     #[command(flatten)]
     play: PlayArgs,
+}
+
+const NEVER: Comparisons = Comparisons { every: Duration::MAX, ..Comparisons::DEFAULT };
+/// At each use of a model, and over when it is handed out.
+const ALWAYS: Comparisons = Comparisons { every: Duration::ZERO, away: Duration::ZERO, spawn: at_once };
+
+fn at_once(work: Work) -> io::Result<()> {
+    work();
+    Ok(())
 }
 
 fn engines(most: &str) -> Engines {
@@ -47,8 +57,12 @@ fn close_ends_the_wait_for_inference_servers() {
     let engines = Program::parse_from(args).play.open(&Store::in_memory().unwrap()).unwrap().engines;
     let game = Game::new(Size::new(9).unwrap());
     let mut evaluator = engines.open("9x9-demo", game.size()).unwrap().evaluator();
+    let request = Request { game: &game, komi: 7.0, draw: Draw::PLAIN };
+    let _ticket = evaluator.submit(request);
+    let error = evaluator.flush_until(&mut || true).unwrap_err().to_string();
+    assert!(error.contains("was stopped"), "{error}");
     engines.close();
-    let _ticket = evaluator.submit(Request { game: &game, komi: 7.0, draw: Draw::PLAIN });
+    let _ticket = evaluator.submit(request);
     let error = evaluator.flush().unwrap_err().to_string();
     assert!(error.contains("no inference server evaluated a batch for"), "{error}");
     assert!(!error.contains("for 300 s"), "a search that is over need not wait: {error}");
@@ -66,7 +80,7 @@ fn files_are_opened_by_name_and_never_by_path() {
         let args = ["serve", "--device", "cpu", "--threads", "1"].into_iter().chain(files);
         Program::parse_from(args).play.open(&Store::in_memory().unwrap())
     };
-    let engines = Engines { fresh: Duration::MAX, ..open(&[path]).unwrap().engines };
+    let engines = Engines { comparisons: NEVER, ..open(&[path]).unwrap().engines };
     let found = engines.open("net.safetensors", size).unwrap();
     assert_eq!(found.name, "net.safetensors");
     assert!(Arc::ptr_eq(&found, &engines.already_open("net.safetensors", size).unwrap()));
@@ -93,23 +107,66 @@ fn publish(folder: &Path, seed: u64) -> Store {
     store
 }
 
+/// Engines with model 1 of a run that a test may delete, and the size of its board.
+fn engines_of(folder: &Path, comparisons: Comparisons) -> (Engines, Size) {
+    let args = ["serve", "--device", "cpu", "--threads", "1"];
+    let opened = Program::parse_from(args).play.open(&publish(folder, 1)).unwrap().engines;
+    (Engines { comparisons, ..opened }, Size::new(Preset::Tiny.config().game.size).unwrap())
+}
+
 #[test]
 fn model_of_a_run_that_is_begun_again_is_opened_anew() {
     let folder = tempfile::tempdir().unwrap();
-    let args = ["serve", "--device", "cpu", "--threads", "1"];
-    let opened = Program::parse_from(args).play.open(&publish(folder.path(), 1)).unwrap().engines;
-    let engines = Engines { fresh: Duration::ZERO, ..opened };
-    let size = Size::new(Preset::Tiny.config().game.size).unwrap();
+    let (engines, size) = engines_of(folder.path(), ALWAYS);
+    assert_eq!(engines.version("v1-1"), None);
     let first = engines.open("v1-1", size).unwrap();
-    assert!(engines.already_open("v1-1", size).is_none(), "it is to be compared with the stored one");
-    assert!(Arc::ptr_eq(&first, &engines.open("v1-1", size).unwrap()));
+    let is_first = || engines.already_open("v1-1", size).is_some_and(|open| Arc::ptr_eq(&first, &open));
+    assert!(is_first() && is_first());
     fs::remove_dir_all(folder.path().join("v1")).unwrap();
-    assert!(Arc::ptr_eq(&first, &engines.open("v1-1", size).unwrap()), "while there is none it stays");
+    assert!(is_first() && is_first(), "while there is none it stays");
     publish(folder.path(), 2);
+    assert!(is_first(), "it is compared after it was handed out");
+    assert!(!is_first());
     let second = engines.open("v1-1", size).unwrap();
     assert!(first.version.is_some() && first.version != second.version);
     assert_eq!(engines.version("v1-1"), second.version);
     drop((first, second));
+    engines.close();
+}
+
+#[test]
+fn open_model_waits_for_no_comparison_and_a_failed_one_rests() {
+    let never_over = Comparisons { spawn: |_| Ok(()), ..ALWAYS };
+    for comparisons in [never_over, Comparisons { away: Duration::MAX, ..ALWAYS }] {
+        let folder = tempfile::tempdir().unwrap();
+        let (engines, size) = engines_of(folder.path(), comparisons);
+        let first = engines.open("v1-1", size).unwrap();
+        let is_first = || engines.already_open("v1-1", size).is_some_and(|open| Arc::ptr_eq(&first, &open));
+        fs::remove_dir_all(folder.path().join("v1")).unwrap();
+        assert!(is_first());
+        publish(folder.path(), 2);
+        assert!(is_first() && is_first());
+        assert!(Arc::ptr_eq(&first, &engines.open("v1-1", size).unwrap()));
+        drop(first);
+        engines.close();
+    }
+}
+
+#[test]
+fn replaced_model_stays_until_the_other_one_is_open() {
+    let folder = tempfile::tempdir().unwrap();
+    let (engines, size) = engines_of(folder.path(), ALWAYS);
+    let first = engines.open("v1-1", size).unwrap();
+    let is_first = || engines.already_open("v1-1", size).is_some_and(|open| Arc::ptr_eq(&first, &open));
+    let delete = || fs::remove_dir_all(folder.path().join("v1")).unwrap();
+    delete();
+    publish(folder.path(), 2);
+    assert!(is_first());
+    assert!(!is_first());
+    delete();
+    assert!(matches!(engines.open("v1-1", size), Err(EnginesError::Model(_))));
+    assert!(is_first() && is_first());
+    drop(first);
     engines.close();
 }
 
@@ -121,7 +178,7 @@ fn auxiliary_heads_are_those_of_the_weights_that_are_open() {
     fs::write(&path, Weights::synthetic(shape, 1).to_bytes()).unwrap();
     let args = ["serve", "--device", "cpu", "--threads", "1", "--model-file", path.to_str().unwrap()];
     let opened = Program::parse_from(args).play.open(&Store::in_memory().unwrap()).unwrap().engines;
-    let engines = Engines { fresh: Duration::MAX, ..opened };
+    let engines = Engines { comparisons: NEVER, ..opened };
     let first = engines.open("net.safetensors", size).unwrap();
     fs::write(&path, Weights::synthetic(shape, 2).to_bytes()).unwrap();
     // The clock of a file system may be a coarse one.
