@@ -24,6 +24,8 @@ use crate::queue::NetworkId;
 const LOADS: usize = 8;
 /// How long a failure is the response to all requests for the same model, before the store is read again.
 const FAILED: Duration = Duration::from_secs(1);
+/// How long no other check of a name begins after one that was late.
+const AWAY: Duration = Duration::from_secs(60);
 const MIB: u64 = 1 << 20;
 
 /// How models that do not fit into memory together share it.
@@ -46,7 +48,8 @@ impl Turns {
 struct Checks {
     /// A name means the same model for so long.
     every: Duration,
-    /// A store that takes longer is not waited for, and the model in memory serves.
+    /// A check that takes longer is late. The model in memory serves until it finds another one, and no other check begins for
+    /// [`AWAY`].
     patience: Duration,
 }
 
@@ -108,7 +111,7 @@ struct State {
 /// What a name means.
 struct Named {
     digest: Digest,
-    /// When the store said so last.
+    /// When the store said so last, or [`AWAY`] after a check that was late.
     checked: Instant,
 }
 
@@ -238,11 +241,11 @@ impl Cache {
         }
         let (cache, wanted) = (Arc::clone(self), key.clone());
         let checked = tokio::task::spawn_blocking(move || cache.check(&wanted));
-        // What comes later counts at the next use of the name.
-        let _late = tokio::time::timeout(self.checks.patience, checked).await;
+        // What a late one finds counts at the next use of the name.
+        let is_late = tokio::time::timeout(self.checks.patience, checked).await.is_err();
         let mut state = self.lock();
         let named = state.names.get_mut(&name)?;
-        named.checked = Instant::now();
+        named.checked = Instant::now() + if is_late { AWAY } else { Duration::ZERO };
         let digest = named.digest;
         state.of(digest)?.ok()
     }

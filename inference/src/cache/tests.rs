@@ -6,7 +6,7 @@ use net::{PlaneEvaluator, Shape};
 
 use super::*;
 
-/// Returns nothing, and counts how often it was found and opened. Model 5 is opened when it may be.
+/// Returns nothing, and counts how often it was found and opened. Model 5 is opened, and its digest read, when it may be.
 #[derive(Default)]
 struct Made {
     found: Arc<AtomicUsize>,
@@ -22,6 +22,10 @@ impl Made {
         let again = if self.is_replaced.load(Ordering::Relaxed) { " again" } else { "" };
         Digest::of(format!("{run}-{number}{again}").as_bytes())
     }
+}
+
+fn wait((allowed, changed): &(Mutex<bool>, Condvar), number: u32) {
+    drop(changed.wait_while(allowed.lock().unwrap(), |allowed| number == 5 && !*allowed).unwrap());
 }
 
 struct Nothing;
@@ -45,8 +49,7 @@ impl ModelProvider for Made {
         let may_open = Arc::clone(&self.may_open);
         let open = move || {
             opened.fetch_add(1, Ordering::Relaxed);
-            let (allowed, changed) = &*may_open;
-            drop(changed.wait_while(allowed.lock().unwrap(), |allowed| number == 5 && !*allowed).unwrap());
+            wait(&may_open, number);
             let shape = Shape::plain(go::Size::new(5).unwrap());
             Ok(Opened { shape, devices: 1, open: Box::new(|_| Box::new(Nothing)) })
         };
@@ -54,6 +57,7 @@ impl ModelProvider for Made {
     }
 
     fn digest(&self, run: &RunName, number: u32) -> Result<Option<Digest>, ProviderError> {
+        wait(&self.may_open, number);
         match self.is_away.load(Ordering::Relaxed) {
             true => Err(ProviderError::Store("the store is away".to_owned())),
             false => Ok(Some(self.current(run, number))),
@@ -286,6 +290,33 @@ async fn name_means_the_model_that_the_store_has_now() {
     assert_ne!(found().await, first);
     assert_eq!(cache.get(&with_digest(1)).await.unwrap().digest, first);
     assert_eq!(opened.load(Ordering::Relaxed), 2);
+}
+
+#[tokio::test]
+async fn store_that_is_late_is_not_read_again_for_a_minute() {
+    let (may_open, is_replaced) = (Arc::new((Mutex::new(true), Condvar::new())), Arc::<AtomicBool>::default());
+    let (gate, replaced) = (Arc::clone(&may_open), Arc::clone(&is_replaced));
+    let cache = made(Made { may_open: gate, is_replaced: replaced, ..Made::default() }, 100);
+    let checks = Checks { every: Duration::from_secs(3600), patience: Duration::ZERO };
+    let cache = Arc::new(Cache { checks, ..cache });
+    let name: (RunName, u32) = ("v1".parse().unwrap(), 5);
+    let first = cache.get(&key(5)).await.unwrap().digest;
+    *may_open.0.lock().unwrap() = false;
+    is_replaced.store(true, Ordering::Relaxed);
+    cache.lock().names.get_mut(&name).unwrap().checked -= 2 * checks.every;
+    assert!(cache.ready(&key(5)).is_none(), "the name is to be checked");
+    let before = Instant::now();
+    let late = cache.get(&key(5)).await.unwrap().digest;
+    let checked = cache.lock().names[&name].checked;
+    // First, since the test cannot end before the check does.
+    allow(&may_open);
+    assert_eq!(late, first, "the store is not waited for");
+    assert!(checked >= before + AWAY);
+    let is_known = || cache.lock().names.contains_key(&name);
+    while is_known() {
+        tokio::task::yield_now().await;
+    }
+    assert_ne!(cache.get(&key(5)).await.unwrap().digest, first);
 }
 
 #[tokio::test]
