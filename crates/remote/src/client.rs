@@ -148,6 +148,11 @@ impl Client {
         self.command(Command::Evaluate(job));
     }
 
+    /// Takes back the batches whose [`Job::gone`] says that nothing waits for them any more.
+    pub(crate) fn forget_gone(&self) {
+        self.command(Command::Forget);
+    }
+
     /// Whether the process is to stop. Then batches do not wait long any more for a server, or for its response.
     pub(crate) fn is_stopping(&self) -> bool {
         let stopping = self.shared.stop.requested();

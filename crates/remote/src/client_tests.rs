@@ -283,6 +283,18 @@ fn session_without_a_server_waits_no_longer_than_it_is_to() {
 }
 
 #[test]
+fn batches_of_a_stopped_search_are_not_evaluated_later() {
+    let folder = tempfile::tempdir().unwrap();
+    let socket = folder.path().join("socket");
+    let mut session = session(&patient(&format!("unix://{}", socket.display())), &Stop::never());
+    let (mut policies, mut values) = (vec![0.0; MOVES], vec![0.0]);
+    session.evaluate_until(&planes(1, 1), &mut policies, &mut values, &mut || true).unwrap_err();
+    let server = Running::start(Place::Unix(socket), Control::default(), None);
+    assert_eq!(evaluate(&mut session, 2, 1), Ok(false));
+    assert_eq!(server.evaluated(), 1);
+}
+
+#[test]
 fn batches_are_evaluated_over_a_unix_socket() {
     let folder = tempfile::tempdir().unwrap();
     let server = Running::start(Place::Unix(folder.path().join("socket")), Control::default(), None);

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::time::Duration;
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
@@ -23,6 +23,8 @@ const NOTED: Duration = Duration::from_millis(200);
 pub(crate) enum Command {
     /// Have a batch evaluated.
     Evaluate(Job),
+    /// Forget the jobs that are gone.
+    Forget,
     /// From now on batches that no server has evaluated fail after this time.
     Patience(Duration),
 }
@@ -35,6 +37,8 @@ pub(crate) struct Job {
     pub(crate) model: u64,
     /// Numbers of a policy.
     pub(crate) moves: usize,
+    /// Whether nothing waits for the response any more.
+    pub(crate) gone: Arc<AtomicBool>,
     /// Takes the response.
     pub(crate) done: Box<dyn FnOnce(Finished) + Send>,
 }
@@ -132,6 +136,10 @@ impl<T: Transport> Dispatcher<T> {
                 // The number is known before the pool acts on it.
                 let batch = self.pool.submit(self.now(), job.model, job.positions());
                 self.jobs.insert(batch, job);
+            }
+            Command::Forget => {
+                let gone = self.jobs.extract_if(|_, job| job.gone.load(Ordering::Relaxed));
+                gone.for_each(|(batch, _)| self.pool.forget(batch));
             }
             Command::Patience(patience) => self.pool.set_patience(patience),
         }

@@ -82,6 +82,12 @@ impl Pool {
         number
     }
 
+    /// Forgets a batch that nothing waits for any more. Responses to it are late.
+    pub(crate) fn forget(&mut self, number: u64) {
+        self.batches.remove(&number);
+        self.waiting.remove(&number);
+    }
+
     /// Notes what happened on a connection.
     pub(crate) fn handle(&mut self, now: Time, connection: Connection, event: Event) {
         let index = connection.server;

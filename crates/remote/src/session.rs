@@ -66,8 +66,8 @@ impl RemoteSession {
         }
     }
 
-    /// Sends a part of a batch.
-    fn submit(&self, part: usize, planes: &[u8], ended: &Sender<Ended>) {
+    /// Sends a part of a batch, which is wanted until `gone` says otherwise.
+    fn submit(&self, part: usize, planes: &[u8], gone: &Arc<AtomicBool>, ended: &Sender<Ended>) {
         let batch = Batch::pack(0, self.model.clone(), &self.packing, planes, self.client.encoding());
         let batch = Batch { priority: self.client.priority(), ..batch };
         let mut hasher = DefaultHasher::new();
@@ -77,6 +77,7 @@ impl RemoteSession {
             batch,
             model: hasher.finish(),
             moves: self.moves,
+            gone: Arc::clone(gone),
             done: Box::new(move |finished| {
                 // The thread has gone away after a stop, or the failure of another part.
                 let _gone = ended.send((part, finished));
@@ -127,7 +128,14 @@ impl PlaneEvaluator for RemoteSession {
         values: &mut [f32],
         stop: &mut dyn FnMut() -> bool,
     ) -> Result<(), NetError> {
-        self.evaluate_in_parts(self.client.largest(), planes, policies, values, stop)
+        let gone = Arc::<AtomicBool>::default();
+        let evaluated = self.evaluate_in_parts(self.client.largest(), &gone, planes, policies, values, stop);
+        if evaluated.is_err() {
+            // Other parts may be waiting for a server, and would go out before the batches of the next search.
+            gone.store(true, Ordering::Relaxed);
+            self.client.forget_gone();
+        }
+        evaluated
     }
 }
 
@@ -136,6 +144,7 @@ impl RemoteSession {
     fn evaluate_in_parts(
         &mut self,
         largest: usize,
+        gone: &Arc<AtomicBool>,
         planes: &[u8],
         policies: &mut [f32],
         values: &mut [f32],
@@ -146,7 +155,7 @@ impl RemoteSession {
         let parts = planes.chunks(largest * self.packing.plane_bytes());
         let count = parts.len();
         let (sender, ended) = mpsc::channel();
-        parts.enumerate().for_each(|(part, planes)| self.submit(part, planes, &sender));
+        parts.enumerate().for_each(|(part, planes)| self.submit(part, planes, gone, &sender));
         drop(sender);
         for _ in 0..count {
             let (part, finished) = self.wait(&ended, stop).map_err(failed)?;
@@ -166,7 +175,7 @@ impl RemoteSession {
                 }
                 // The batch was sent before its server was known.
                 Finished::Failed(RemoteError::TooLarge { most }) if (most as usize) < values.len() => {
-                    self.evaluate_in_parts(most as usize, planes, policies, values, stop)?;
+                    self.evaluate_in_parts(most as usize, gone, planes, policies, values, stop)?;
                 }
                 Finished::Failed(error) => return Err(failed(error)),
             }

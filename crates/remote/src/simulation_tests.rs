@@ -130,7 +130,7 @@ async fn evaluate(commands: &UnboundedSender<Command>, planes: Vec<u8>) -> bool 
     };
     let (sender, done) = oneshot::channel();
     let done_once = Box::new(move |finished| sender.send(finished).expect("the evaluator waits"));
-    let job = Job { batch, model: number, moves: MOVES, done: done_once };
+    let job = Job { batch, model: number, moves: MOVES, gone: Arc::default(), done: done_once };
     assert!(commands.send(Command::Evaluate(job)).is_ok(), "the dispatcher works");
     match done.await.expect("each batch is done") {
         Finished::Answered(answer) => {

@@ -32,6 +32,23 @@ fn batch_waits_for_the_first_tier_before_a_lower_one() {
 }
 
 #[test]
+fn forgotten_batch_is_not_sent_and_its_response_is_late() {
+    let mut world = World::new(&[0], SETTINGS, 1);
+    let [gone, wanted] = [(); 2].map(|()| world.submit(8));
+    world.pool.forget(gone);
+    world.welcome(0);
+    assert_eq!([gone, wanted].map(|batch| world.at(batch)), [vec![], vec![0]], "the server begins with one");
+    world.evaluate(0, wanted);
+    let sent = world.submit(8);
+    world.pool.forget(sent);
+    world.pass(1000 * MS);
+    world.evaluate(0, sent);
+    assert_eq!(world.pool.servers()[0].counts.late, 1);
+    assert!([gone, sent].iter().all(|batch| !world.done.contains_key(batch)));
+    assert_eq!(world.round(), 0);
+}
+
+#[test]
 fn unreachable_server_is_down_after_half_a_second() {
     let mut world = World::new(&[0, 1], SETTINGS, 1);
     let batch = world.submit(8);
