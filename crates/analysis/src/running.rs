@@ -135,13 +135,14 @@ impl BatchedGame for Running {
         }
     }
 
-    /// Evaluations of which others wait, too, hold up no result.
+    /// Evaluations of which others wait, too, hold up no result. A full tree has to wait: leaves without evaluations count in it,
+    /// and results may not depend on how long a server takes.
     fn gives_up(&mut self) -> bool {
-        let is_over = self.is_over();
-        if is_over {
+        let gives_up = self.job.is_stopped() || self.is_late();
+        if gives_up {
             self.end();
         }
-        is_over
+        gives_up
     }
 
     fn take_back(&mut self) {
@@ -194,6 +195,20 @@ mod tests {
         running.submit(&mut [&mut *model]);
         model.flush().unwrap();
         running.take(&[model]).is_some()
+    }
+
+    #[test]
+    fn only_stopped_and_late_searches_give_their_leaves_up() {
+        let game = Arc::new(Game::new(Size::new(5).unwrap()));
+        let task = Task { time: Some(HOUR), ..Task::new(game, 0, 7.5, 1000) };
+        let (urgent, mut model) = (Rc::new(Cell::new(0)), Uniform::new());
+        let (mut running, _) = running(task, &urgent);
+        assert!(!round(&mut running, &mut model) && !round(&mut running, &mut model));
+        running.submit(&mut [&mut model]);
+        running.largest = 0;
+        assert!(running.is_over() && !running.gives_up(), "its leaves are evaluated first");
+        running.began -= HOUR;
+        assert!(running.gives_up());
     }
 
     #[test]

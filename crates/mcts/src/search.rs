@@ -109,7 +109,8 @@ impl Search {
         }
         let turn = self.game.turn();
         let selected = self.walk(root, see).map_or_else(|end| end, |node| Selected::Leaf(Leaf { node, turn }));
-        if matches!(selected, Selected::Leaf(_) | Selected::Ended) {
+        // A root that was taken back is a leaf again, which does not count.
+        if self.game.turn() > turn && matches!(selected, Selected::Leaf(_) | Selected::Ended) {
             self.depth.count(self.game.turn() - turn);
         }
         self.game.rewind(&self.root);

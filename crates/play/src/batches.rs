@@ -92,7 +92,7 @@ pub(crate) mod tests {
 
     use super::*;
 
-    /// An evaluator whose first flush fails, and begins the next batch nevertheless.
+    /// An evaluator whose first flush fails, as do those that are stopped, and begins the next batch nevertheless.
     pub(crate) struct FailsOnce<E> {
         inner: E,
         failed: bool,
@@ -112,6 +112,14 @@ pub(crate) mod tests {
         fn flush(&mut self) -> Result<(), EvaluateError> {
             self.inner.flush()?;
             if std::mem::replace(&mut self.failed, true) { Ok(()) } else { Err("the device failed".into()) }
+        }
+
+        fn flush_until(&mut self, stop: &mut dyn FnMut() -> bool) -> Result<(), EvaluateError> {
+            if !stop() {
+                return self.flush();
+            }
+            self.inner.flush()?;
+            Err("the search was stopped".into())
         }
 
         fn is_ready(&self, ticket: Ticket) -> bool {

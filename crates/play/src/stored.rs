@@ -189,6 +189,7 @@ mod tests {
 
     use super::*;
     use crate::batches::tests::FailsOnce;
+    use crate::{Cached, EvaluatorStats, Instrumented};
 
     /// Evaluations in memory.
     struct Kept {
@@ -347,6 +348,17 @@ mod tests {
         assert!(stored.is_ready(ticket));
         let keys: Vec<Key> = store.entries.lock().expect("no panic").keys().copied().collect();
         assert_eq!(keys, [Key::canonical(&empty, Some(7.0)).1]);
+    }
+
+    #[test]
+    fn flush_is_stopped_through_all_that_wrap_an_evaluator() {
+        let cached = Cached::new(FailsOnce::new(Oriented::default()), size(), 1 << 20);
+        let stored = Stored::new(cached, Kept::new(Symmetries::Canonical, Steps::S2048));
+        let mut evaluator = Instrumented::new(stored, Arc::new(EvaluatorStats::default()));
+        let game = game(Symmetry::Identity);
+        let _ticket = evaluator.submit(Request { game: &game, komi: 7.0, draw: Draw::PLAIN });
+        let error = evaluator.flush_until(&mut || true).expect_err("it is stopped");
+        assert_eq!(error.to_string(), "the search was stopped");
     }
 
     #[test]

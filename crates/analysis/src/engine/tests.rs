@@ -320,6 +320,8 @@ fn stopped_task_waits_for_no_server_and_holds_up_no_other() {
     let (sender, events) = mpsc::channel();
     let [first, second] = [0, 1].map(|turn| engine.submit(task(turn, 300), tell(turn, &sender)));
     begin.send(()).expect("the thread begins");
+    // A second evaluator would fail, instead of waiting for ever.
+    drop(begin);
     waiting.recv().expect("the server is away");
     engine.stop(first);
     let (turn, event) = events.recv().expect("an event");

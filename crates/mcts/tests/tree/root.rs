@@ -1,7 +1,7 @@
 //! What an exploration does at the root.
 
 use go::{Game, Move};
-use mcts::{Exploration, Leaf, RootMove, Search, Selected, Settings};
+use mcts::{Depth, Exploration, Leaf, RootMove, Search, Selected, Settings};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -98,9 +98,12 @@ fn selected(search: &mut Search) -> (Vec<Leaf>, Vec<Vec<Move>>) {
 fn leaves_that_are_taken_back_are_handed_out_again() {
     for settings in [PARENT, gumbel(4)] {
         let mut search = empty(5, Settings { pass_from: 100, ..settings });
-        let (root, _) = leaf(&mut search);
-        root.take_back(&mut search);
-        assert!(!search.is_expanded());
+        for _ in 0..2 {
+            let (root, _) = leaf(&mut search);
+            assert_eq!(search.depth(), Depth::default(), "the root is no leaf of its own search");
+            root.take_back(&mut search);
+            assert!(!search.is_expanded());
+        }
         run(&mut search, 30, 4);
         let before = search.root_moves();
         let (leaves, paths) = selected(&mut search);
