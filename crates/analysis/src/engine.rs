@@ -192,11 +192,11 @@ impl Worker {
             // Threads share few positions rather than that the first takes all.
             let share = state.queue.len().div_ceil(self.options.threads).min(positions);
             let searched = priorities.borrow().len();
-            let urgent = urgent.get();
+            let present = urgent.get();
             // An idle thread takes a more urgent task, and no search is paused for it.
-            let most = if searched > 0 && state.idle > 0 { urgent } else { i64::MAX };
+            let most = if searched > 0 && state.idle > 0 { present } else { i64::MAX };
             // A less urgent task would be paused here, though another thread may be free for it.
-            let least = if searched < share { Some(urgent) } else { urgent.checked_add(1) };
+            let least = if searched < share { Some(present) } else { present.checked_add(1) };
             let job = least.and_then(|least| state.queue.take(least..=most));
             // At once, or a task that comes before this thread waits could pause a search of another.
             self.set_idle(&mut state, job.is_none() && searched == 0);

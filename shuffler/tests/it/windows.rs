@@ -348,7 +348,7 @@ fn many_files_become_an_archive_however_few_games_they_have() {
 /// Games lie in their files, in archives, or in both: what is sampled is the same to the byte.
 #[test]
 fn archives_do_not_change_what_is_sampled() {
-    let shards = |compact: fn(&store::Run)| {
+    let shards = |compact: fn(&Run)| {
         let (folder, run) = in_folder();
         play(&run, 0, 0, 40);
         compact(&run);
