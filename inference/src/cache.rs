@@ -236,7 +236,9 @@ impl Cache {
     /// The network in memory that a name meant when it was checked last, unless the store has another model under it now.
     async fn unchanged(self: &Arc<Self>, key: &ModelKey) -> Option<Arc<Network>> {
         let name = (key.run.clone(), key.number);
-        if key.digest.is_some() || !self.lock().names.contains_key(&name) {
+        let serves =
+            |state: &State| state.names.get(&name).is_some_and(|named| state.ready.contains_key(&named.digest));
+        if key.digest.is_some() || !serves(&self.lock()) {
             return None;
         }
         let (cache, wanted) = (Arc::clone(self), key.clone());

@@ -282,9 +282,9 @@ impl Pool {
 
     /// When there is something to do about an attempt: its batch is overdue, or its connection is broken.
     fn acts_on(&self, attempt: &Attempt) -> Time {
-        let is_timed = !attempt.overdue && self.batches.contains_key(&attempt.batch);
         let broken = self.breaks(attempt);
-        if is_timed { broken.min(self.due(attempt)) } else { broken }
+        // Also of a batch that is forgotten: the server has it, and may be stuck.
+        if attempt.overdue { broken } else { broken.min(self.due(attempt)) }
     }
 
     /// When the connection of an attempt is broken. A server that sends its credit may be slow, and has longer.

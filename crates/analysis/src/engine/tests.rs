@@ -1,3 +1,4 @@
+use std::sync::atomic::AtomicUsize;
 use std::sync::mpsc::{self, Receiver, Sender};
 
 use config::Preset;
@@ -310,8 +311,12 @@ impl Evaluator for Outage {
 #[test]
 fn stopped_task_waits_for_no_server_and_holds_up_no_other() {
     let ((waits, waiting), (begin, begun)) = (mpsc::channel(), mpsc::channel::<()>());
-    let begun = Mutex::new(begun);
+    let (begun, opened) = (Mutex::new(begun), Arc::<AtomicUsize>::default());
+    let count = Arc::clone(&opened);
     let make = move || -> Box<dyn Evaluator> {
+        if count.fetch_add(1, Ordering::Relaxed) > 0 {
+            return Box::new(Uniform::new());
+        }
         // Both tasks are there by then.
         begun.lock().expect("no panic").recv().expect("the test begins");
         Box::new(Outage { inner: Uniform::new(), batches: 0, waits: waits.clone() })
@@ -320,8 +325,6 @@ fn stopped_task_waits_for_no_server_and_holds_up_no_other() {
     let (sender, events) = mpsc::channel();
     let [first, second] = [0, 1].map(|turn| engine.submit(task(turn, 300), tell(turn, &sender)));
     begin.send(()).expect("the thread begins");
-    // A second evaluator would fail, instead of waiting for ever.
-    drop(begin);
     waiting.recv().expect("the server is away");
     engine.stop(first);
     let (turn, event) = events.recv().expect("an event");
@@ -332,8 +335,8 @@ fn stopped_task_waits_for_no_server_and_holds_up_no_other() {
     let (turn, event) = events.recv().expect("an event");
     assert!(turn == 1 && done(event).visits >= 1);
     assert!(engine.wait_for(LONG));
-    // The same evaluator goes on.
     assert_eq!(analyse(&engine, 20).len(), 7);
+    assert_eq!(opened.load(Ordering::Relaxed), 1, "the same evaluator goes on");
 }
 
 #[test]

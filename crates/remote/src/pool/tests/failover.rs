@@ -475,6 +475,17 @@ fn server_that_refused_a_batch_is_asked_again_beside_one_that_fails() {
 }
 
 #[test]
+fn stuck_server_is_noticed_by_a_batch_that_is_forgotten() {
+    let mut world = World::up(&[0, 1], SETTINGS);
+    let stopped = world.submit(8);
+    assert_eq!(world.at(stopped), [0]);
+    world.pool.forget(stopped);
+    let next = world.submit(8);
+    world.pass(1000 * MS);
+    assert_eq!(world.at(next).last(), Some(&1));
+}
+
+#[test]
 fn server_that_is_gone_for_the_patience_is_not_waited_for_where_others_refuse() {
     let mut world = World::up(&[0, 0], Settings { patience: 20_000 * MS, ..SETTINGS });
     world.cut(1);
