@@ -30,7 +30,9 @@ pub trait BatchedGame {
     }
 
     /// Takes back what it submitted, because no game of the batch wants its evaluations. [`BatchedGame::take`] follows.
-    fn take_back(&mut self) {}
+    fn take_back(&mut self) {
+        // A game that never gives up has nothing to take back.
+    }
 
     /// Takes the evaluations, makes all moves that are due, and returns the result of the game when it is over.
     fn take(&mut self, models: &[&mut dyn Evaluator]) -> Option<Self::Finished>;
