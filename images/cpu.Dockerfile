@@ -1,7 +1,7 @@
 # selfplay, evaluator, shuffler, inference and tengen for CPUs, without libtorch and without a distribution: one program with a
 # link for each of them, the C library and the roots of trust. From the root of the repository:
 #
-#     docker build -f images/cpu.Dockerfile -t tengen-cpu:0.2.0 .
+#     docker build -f images/cpu.Dockerfile -t tengen-cpu:0.3.0 .
 ARG RUST=rust:1.95.0-slim-bookworm
 
 FROM ${RUST} AS build

@@ -1,7 +1,7 @@
 # selfplay, trainer, evaluator, inference and tengen, with libtorch 2.11.0. From the root of the repository:
 #
-#     docker build -f images/tengen.Dockerfile -t tengen:0.2.0-cpu .
-#     docker build -f images/tengen.Dockerfile --build-arg VARIANT=gpu -t tengen:0.2.0-cuda .
+#     docker build -f images/tengen.Dockerfile -t tengen:0.3.0-cpu .
+#     docker build -f images/tengen.Dockerfile --build-arg VARIANT=gpu -t tengen:0.3.0-cuda .
 #
 # VARIANT=gpu takes CUDA 13 from NVIDIA's wheels, so the image needs no base of NVIDIA's, only a driver from 580 on and its
 # container runtime on the node. What is fetched is pinned: crates by Cargo.lock, wheels by scripts/libtorch-wheels.tsv, both with

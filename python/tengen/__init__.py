@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tengen.runs import Frames, Run, list_runs, open_run
 
 __all__ = ["Frames", "Run", "TengenError", "list_runs", "open_run"]
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 
 def __getattr__(name: str) -> Any:
