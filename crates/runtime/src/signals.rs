@@ -1,6 +1,7 @@
 //! SIGTERM and Ctrl-C.
 
 use std::io;
+use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
@@ -9,6 +10,9 @@ use signal_hook::consts::signal::{SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
 use crate::{Stop, console, format};
+
+/// How long a notice may delay a shutdown: standard error may be a pipe that nothing reads.
+const NOTICE: Duration = Duration::from_millis(500);
 
 /// Turns the first SIGTERM or SIGINT into a request to stop, and lets a second one end the process at once. After a SIGTERM
 /// the process ends when its time is up, too.
@@ -22,14 +26,13 @@ pub(crate) fn listen(name: &'static str, stop: Stop) -> io::Result<()> {
                 signal_hook::low_level::exit(128 + signal);
             }
             signalled = true;
-            console::notice(&format!("{name} shuts down after publishing finished work; repeat to exit at once"));
             stop.health().drain();
+            // The time limit holds whether or not the notice can be written.
             if signal == SIGTERM {
-                stop.preempt();
                 stop.limit().into_iter().for_each(|limit| end_after(name, limit));
-            } else {
-                stop.request();
             }
+            notify(format!("{name} shuts down after publishing finished work; repeat to exit at once"));
+            if signal == SIGTERM { stop.preempt() } else { stop.request() }
         }
     })?;
     Ok(())
@@ -51,8 +54,21 @@ fn end_after(name: &'static str, limit: Duration) {
 fn expire(name: &str, limit: Duration, sleep: impl FnOnce(Duration)) -> i32 {
     sleep(limit);
     let limit = format::duration(limit);
-    console::notice(&format!("{name} did not finish within {limit}; discarding what is not published"));
+    notify(format!("{name} did not finish within {limit}; discarding what is not published"));
     ExitClass::Preempted.code().into()
+}
+
+/// Prints a notice on a thread of its own, and waits for it a little.
+fn notify(text: String) {
+    let (writing, written) = mpsc::channel::<()>();
+    let notice = thread::Builder::new().name("notice".to_owned()).spawn(move || {
+        console::notice(&text);
+        drop(writing);
+    });
+    if notice.is_ok() {
+        // Nothing is sent: it ends when the notice is written, or its time is up.
+        let _ = written.recv_timeout(NOTICE);
+    }
 }
 
 #[cfg(test)]

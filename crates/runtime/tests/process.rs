@@ -19,7 +19,7 @@ fn main() -> ExitCode {
     if let Ok(role) = env::var(ROLE) {
         return play(&role);
     }
-    let cases: [(&str, fn()); 14] = [
+    let cases: [(&str, fn()); 15] = [
         ("a finished process exits with 0", finished_exits_with_0),
         ("kind of error is the exit code", kind_of_error_is_the_exit_code),
         ("json log has json errors", json_log_has_json_errors),
@@ -29,6 +29,7 @@ fn main() -> ExitCode {
         ("first signal asks a process to stop that stops already", first_signal_asks_a_stopping_process_to_stop),
         ("second signal ends at once", second_signal_ends_at_once),
         ("process that does not stop is killed in time", process_that_does_not_stop_is_killed_in_time),
+        ("notice that cannot be written delays no shutdown", notice_that_cannot_be_written_delays_no_shutdown),
         ("metrics and liveness are served", metrics_and_liveness_are_served),
         ("store that refuses writes is shown to monitors", store_that_refuses_writes_is_shown_to_monitors),
         ("address that is taken is a usage error", address_that_is_taken_is_a_usage_error),
@@ -77,6 +78,15 @@ fn act(role: &str, stop: &Stop) -> anyhow::Result<()> {
             runtime::print("ready")?;
             std::thread::sleep(Duration::from_secs(60));
             Ok(())
+        }
+        "muted" => {
+            // No other thread can write to standard error, as if the reader of a full pipe hangs.
+            std::mem::forget(std::io::stderr().lock());
+            act("patient", stop)
+        }
+        "muted and deaf" => {
+            std::mem::forget(std::io::stderr().lock());
+            act("deaf", stop)
         }
         "stopping" => {
             stop.request();
@@ -250,6 +260,14 @@ fn process_that_does_not_stop_is_killed_in_time() {
     let output = child.wait_with_output().expect("the process ends");
     assert_eq!(output.status.code(), Some(4));
     assert!(stderr(&output).contains("did not finish within 1.0s"), "{}", stderr(&output));
+}
+
+fn notice_that_cannot_be_written_delays_no_shutdown() {
+    for (role, signal, code) in [("muted", "INT", 0), ("muted", "TERM", 4), ("muted and deaf", "TERM", 4)] {
+        let (child, _stdout) = signalled(role, signal, &["--drain-seconds", "1"]);
+        let output = child.wait_with_output().expect("the process ends");
+        assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(code), ""), "{role} {signal}");
+    }
 }
 
 /// Requests a page; the status line and the body of the response.
