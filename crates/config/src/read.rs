@@ -153,13 +153,15 @@ fn apply(table: &mut Table, text: &str) -> Result<(), ConfigError> {
         let entry = section.entry(key).or_insert_with(|| Value::Table(Table::new()));
         section = entry.as_table_mut().ok_or_else(malformed)?;
     }
-    section.insert(last.to_owned(), parse_value(value.trim()));
+    section.insert(last.to_owned(), parse_value(value.trim()).ok_or_else(malformed)?);
     Ok(())
 }
 
-fn parse_value(text: &str) -> Value {
+/// TOML, or else a plain string, which has one line. A second line that is a key of its own would be lost.
+fn parse_value(text: &str) -> Option<Value> {
     let parsed: Option<Table> = format!("v = {text}").parse().ok();
-    parsed.and_then(|mut table| table.remove("v")).unwrap_or_else(|| Value::String(text.to_owned()))
+    let alone = parsed.filter(|table| table.len() == 1).and_then(|mut table| table.remove("v"));
+    alone.or_else(|| (!text.contains('\n')).then(|| Value::String(text.to_owned())))
 }
 
 /// The path without `.`, and without `..` after the name of a folder.
@@ -295,6 +297,15 @@ mod tests {
     #[test]
     fn override_takes_words_without_quotes() {
         assert_eq!(minigo(&["search.q_init=parent"]).search.q_init, crate::QInit::PARENT);
+    }
+
+    #[test]
+    fn override_is_one_value_on_any_number_of_lines() {
+        let list = "train.learning_rate=[\n  { from_step = 0, rate = 0.5 }, # high\n]\n";
+        assert_eq!(minigo(&[list]).train.learning_rate[0].rate, 0.5);
+        for text in ["search.visits=50\nsearch.leaves=4", "search.visits=50\n[train]", "search.q_init=loss\nseed=2"] {
+            assert_eq!(error(&[text]), format!("override \"{text}\" is not of the form section.key=value"));
+        }
     }
 
     #[test]
