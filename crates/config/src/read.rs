@@ -51,14 +51,14 @@ impl RunConfig {
         mut read: impl FnMut(&Path) -> Result<String, E>,
     ) -> Result<RunConfig, ConfigError> {
         let mut chain: Vec<PathBuf> = vec![tidy(file)];
-        let mut resolved = Table::new();
+        let mut tables: Vec<Table> = Vec::new();
         loop {
             let here = &chain[chain.len() - 1];
             let found = |problem| ConfigError::In { file: here.display().to_string(), problem: Box::new(problem) };
             let unreadable =
                 |error: E| ConfigError::Read { file: here.display().to_string(), reason: error.to_string() };
             let (table, extends) = parse(&read(here).map_err(unreadable)?).map_err(found)?;
-            merge(&mut resolved, table);
+            tables.push(table);
             let Some(parent) = extends else { break };
             let parent = tidy(&here.parent().unwrap_or(Path::new("")).join(parent));
             let cycle = chain.contains(&parent);
@@ -71,15 +71,17 @@ impl RunConfig {
                 return Err(ConfigError::TooLong(LONGEST_CHAIN));
             }
         }
-        let alone = resolved.clone();
-        finish(resolved, overrides).map_err(|problem| {
-            let problem = Box::new(problem);
+        finish(merged(&tables), overrides).map_err(|problem| {
             // The person corrects the overrides where the file is good without them.
-            if !overrides.is_empty() && finish(alone, &[] as &[&str]).is_ok() {
+            if !overrides.is_empty() && finish(merged(&tables), &[] as &[&str]).is_ok() {
                 let overrides: Vec<&str> = overrides.iter().map(AsRef::as_ref).collect();
-                return ConfigError::Overrides { overrides: overrides.join(" --set "), problem };
+                return ConfigError::Overrides { overrides: overrides.join(" --set "), problem: Box::new(problem) };
             }
-            ConfigError::In { file: file.display().to_string(), problem }
+            let file = match origin(&tables, &problem) {
+                0 => file,
+                extended => chain[extended].as_path(),
+            };
+            ConfigError::In { file: file.display().to_string(), problem: Box::new(problem) }
         })
     }
 }
@@ -114,6 +116,21 @@ fn not_a_path(value: &Value) -> ConfigError {
         value: value.to_string().into(),
         rule: "must be the path of a configuration file".into(),
     }
+}
+
+/// The values of a chain of files, the nearest first.
+fn merged(tables: &[Table]) -> Table {
+    let mut resolved = Table::new();
+    tables.iter().for_each(|table| merge(&mut resolved, table.clone()));
+    resolved
+}
+
+/// The file of a chain, the nearest first, whose values make the problem: the last one that has it without those before it.
+fn origin(tables: &[Table], problem: &ConfigError) -> usize {
+    // No file has a key that is missing, and the first is the one to mend.
+    let is_missing = matches!(problem, ConfigError::Missing { .. });
+    let has = |first: &usize| finish(merged(&tables[*first..]), &[] as &[&str]).is_err_and(|found| found == *problem);
+    (0..tables.len()).rev().filter(|_| !is_missing).find(has).unwrap_or(0)
 }
 
 /// Adds the values of `parent` for keys that `table` does not have.
@@ -241,10 +258,13 @@ mod tests {
         );
         assert_eq!(
             bad("extends = \"../base.toml\"\n[search]\nvisits = 0"),
-            "x/a.toml: search.visits is 0: must be from 1 to 10000000"
+            "x/b.toml: search.visits is 0: must be from 1 to 10000000"
         );
         let wrong = bad("extends = \"../base.toml\"\n[search]\nvisits = \"many\"");
-        assert!(wrong.starts_with("x/a.toml: ") && wrong.contains("search.visits"), "{wrong}");
+        assert!(wrong.starts_with("x/b.toml: ") && wrong.contains("search.visits"), "{wrong}");
+        let near = ("x/a.toml", "extends = \"b.toml\"\n[search]\nvisits = 0");
+        let wrong = load(&[near, ("x/b.toml", "extends = \"../base.toml\"")], "x/a.toml").unwrap_err();
+        assert!(wrong.starts_with("x/a.toml: search.visits is 0"), "{wrong}");
     }
 
     #[test]
