@@ -18,9 +18,11 @@ impl RunConfig {
         self.train.check()?;
         self.train.grow.iter().try_for_each(|grow| self.check_growth(grow.from_model))?;
         let phases = self.search.phases.iter().map(|phase| phase.from_model);
-        phases
-            .chain(self.train.grow.iter().map(|grow| grow.from_model))
-            .try_for_each(|model| self.of_model(model).check())
+        let of_model = |model| {
+            let scheduled = |problem| ConfigError::Scheduled { model, problem: Box::new(problem) };
+            self.of_model(model).check().map_err(scheduled)
+        };
+        phases.chain(self.train.grow.iter().map(|grow| grow.from_model)).try_for_each(of_model)
     }
 
     /// A grown network has all that the one before it has.

@@ -49,6 +49,14 @@ pub enum ConfigError {
     /// A chain of `extends` that is too long.
     #[error("extends: more than {0} files in a chain")]
     TooLong(usize),
+    /// Values that do not fit together once schedules replace some of them.
+    #[error("from model {model} on, by search.phases or train.grow: {problem}")]
+    Scheduled {
+        /// The first model for which they do not.
+        model: u32,
+        /// The error.
+        problem: Box<ConfigError>,
+    },
     /// A file that cannot be read.
     #[error("cannot read {file}: {reason}")]
     Read {

@@ -162,6 +162,6 @@ mod tests {
         }
         let back = error(&format!("{},{}", one(4, 2, 16, "tactics"), one(5, 2, 16, "features")));
         assert!(back.contains("2x16 features after 2x16 tactics"), "{back}");
-        assert!(error(&one(4, 2, 5000, "features")).contains("network.filters is 5000"));
+        assert!(error(&one(4, 2, 5000, "features")).contains("train.grow[0].filters is 5000"));
     }
 }

@@ -97,10 +97,13 @@ pub struct Phase {
     /// Number of the first model of the phase.
     pub from_model: u32,
     /// As `search.visits`.
+    #[schemars(range(min = 1, max = MOST_VISITS))]
     pub visits: u32,
     /// As `search.gumbel_moves`.
+    #[schemars(range(min = 1, max = 362))]
     pub gumbel_moves: usize,
     /// As `search.gumbel_c_scale`.
+    #[schemars(extend("exclusiveMinimum" = 0.0))]
     pub gumbel_c_scale: f32,
 }
 
@@ -189,7 +192,13 @@ mod tests {
     fn phases_out_of_order_or_range_are_errors() {
         assert!(error(&[&phases(&phase(0, 900))]).contains("from_model must rise, from 1 or later"));
         assert!(error(&[&phases(&format!("{0},{0}", phase(4, 900)))]).contains("search.phases is 4, 4"));
-        assert!(error(&[&phases(&phase(4, 0))]).contains("search.visits is 0"));
+        let out_of_range = "search.phases[0].visits is 0: must be from 1 to 10000000";
+        assert_eq!(error(&[&phases(&phase(4, 0))]), out_of_range);
+        assert_eq!(
+            error(&["selfplay.full_search_fraction=0.5", "selfplay.fast_visits=16", &phases(&phase(4, 8))]),
+            "from model 4 on, by search.phases or train.grow: selfplay.fast_visits is 16: must be below search.visits \
+             with selfplay.full_search_fraction below 1"
+        );
         assert!(error(&[&phases("{from_model=1}")]).contains("visits"));
     }
 }

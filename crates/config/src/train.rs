@@ -120,8 +120,10 @@ pub struct Grow {
     /// Number of the first model with this network.
     pub from_model: u32,
     /// As `network.blocks`, no fewer than before.
+    #[schemars(range(max = 80))]
     pub blocks: usize,
     /// As `network.filters`, no fewer than before.
+    #[schemars(range(min = 1, max = 1024))]
     pub filters: usize,
     /// As `network.inputs`: unchanged, or "tactics" after "features".
     pub inputs: Inputs,
