@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use config::{ConfigError, Retention, RunConfig, RunName};
+use config::{ConfigError, RatePath, Retention, RunConfig, RunName};
 use exit_class::{Classified, ExitClass};
 use store::{Run, StoreError};
 
@@ -116,8 +116,9 @@ fn stored(run: &Run) -> Result<RunConfig, RunError> {
     run.config()?.ok_or_else(missing)
 }
 
-/// Creates a run, unless it exists with this configuration. Warns where the move limit cuts games, where phases of a file
-/// replace a given value, and where the given `[retention]`, which is no part of the digest, is not that of the run.
+/// Creates a run, unless it exists with this configuration. Warns where the move limit cuts games, where a schedule of a file
+/// replaces a given value or is not reached, and where the given `[retention]`, which is no part of the digest, is not
+/// that of the run.
 ///
 /// # Errors
 /// The run began with another configuration, or a store that cannot be used.
@@ -128,8 +129,11 @@ pub fn begin(run: &Run, config: &RunConfig, overrides: &[String]) -> Result<(), 
     if move_limit < 2 * points {
         tracing::warn!(move_limit, points, "game.move_limit is below twice the points, which cuts games short");
     }
-    for (key, model) in replaced(config, overrides) {
-        tracing::warn!(key, model, "search.phases replaces the given value from this model on; set search.phases, too");
+    for (key, schedule, model) in replaced(config, overrides) {
+        tracing::warn!(key, schedule, model, "a schedule replaces the given value from this model on; set it, too");
+    }
+    for (schedule, entry, last) in unreached(config) {
+        tracing::warn!(schedule, entry, last, "the run is finished before the last entry of a schedule; set it, too");
     }
     let stored = run_config(run)?.retention;
     // A file that keeps everything, as `base.toml` does, tells nothing about what the operator wants.
@@ -141,16 +145,36 @@ pub fn begin(run: &Run, config: &RunConfig, overrides: &[String]) -> Result<(), 
     Ok(())
 }
 
-/// Keys that are given without `search.phases`, and the first model for which the phases of the file replace them.
-fn replaced<'a>(config: &RunConfig, overrides: &'a [String]) -> Vec<(&'a str, u32)> {
-    const REPLACED: [&str; 3] = ["search.visits", "search.gumbel_moves", "search.gumbel_c_scale"];
-    let given = || overrides.iter().filter_map(|text| text.split_once('=')).map(|(key, _)| key.trim());
-    match config.search.phases.first() {
-        Some(phase) if !given().any(|key| key == "search.phases") => {
-            given().filter(|key| REPLACED.contains(key)).map(|key| (key, phase.from_model)).collect()
-        }
-        _ => Vec::new(),
+/// Keys that are given without the schedule that replaces them: the key, the schedule of the file, and its first model.
+fn replaced<'a>(config: &RunConfig, overrides: &'a [String]) -> Vec<(&'a str, &'static str, u32)> {
+    const PHASES: [&str; 3] = ["search.visits", "search.gumbel_moves", "search.gumbel_c_scale"];
+    const GROW: [&str; 3] = ["network.blocks", "network.filters", "network.inputs"];
+    let phases = config.search.phases.first().map(|phase| phase.from_model);
+    let grow = config.train.grow.first().map(|grow| grow.from_model);
+    let keys = overrides.iter().filter_map(|text| text.split_once('=')).map(|(key, _)| key.trim());
+    let given: Vec<&'a str> = keys.collect();
+    let mut found = Vec::new();
+    for (schedule, keys, first) in [("search.phases", PHASES, phases), ("train.grow", GROW, grow)] {
+        let Some(model) = first.filter(|_| !given.contains(&schedule)) else { continue };
+        found.extend(given.iter().copied().filter(|key| keys.contains(key)).map(|key| (key, schedule, model)));
     }
+    found
+}
+
+/// Schedules that the run does not reach the end of: the key, the model or step of its last entry, and the last of the run.
+fn unreached(config: &RunConfig) -> Vec<(&'static str, u64, u64)> {
+    let RunConfig { search, train, run_loop, .. } = config;
+    let models = u64::from(run_loop.models);
+    let steps = models.saturating_mul(train.steps as u64);
+    // A path may lead to the rate after the last step.
+    let last_step = if train.learning_rate_path == RatePath::Constant { steps - 1 } else { steps };
+    let schedules = [
+        ("search.phases", search.phases.last().map(|phase| u64::from(phase.from_model)), models),
+        ("train.grow", train.grow.last().map(|grow| u64::from(grow.from_model)), models),
+        ("train.learning_rate", train.learning_rate.last().map(|rate| rate.from_step), last_step),
+    ];
+    let entries = schedules.into_iter().filter_map(|(schedule, entry, last)| Some((schedule, entry?, last)));
+    entries.filter(|(_, entry, last)| entry > last).collect()
 }
 
 /// The run that `--run` names, where a program needs one.
@@ -180,6 +204,7 @@ pub fn configuration(path: &Path, overrides: &[String]) -> Result<RunConfig, Con
 #[cfg(test)]
 mod tests {
     use clap::Parser;
+    use config::Preset;
 
     use super::*;
 
@@ -204,17 +229,38 @@ mod tests {
     }
 
     #[test]
-    fn given_values_that_phases_replace_are_found() {
+    fn given_values_that_schedules_replace_are_found() {
         let found = |file: &str, overrides: &[&str]| {
             let overrides: Vec<String> = overrides.iter().map(|&text| text.to_owned()).collect();
             let file = format!("{}/../../configs/{file}", env!("CARGO_MANIFEST_DIR"));
             let config = configuration(Path::new(&file), &overrides).unwrap();
-            replaced(&config, &overrides).iter().map(|(key, model)| format!("{key} {model}")).collect::<Vec<_>>()
+            let found = replaced(&config, &overrides);
+            found.iter().map(|(key, schedule, model)| format!("{key} {schedule} {model}")).collect::<Vec<_>>()
         };
-        assert_eq!(found("9x9-strong.toml", &["search.visits = 7", "seed=2"]), ["search.visits 25"]);
+        assert_eq!(found("9x9-strong.toml", &["search.visits = 7", "seed=2"]), ["search.visits search.phases 25"]);
+        assert_eq!(
+            found("9x9.toml", &["network.blocks=2", "network.filters=16"]),
+            ["network.blocks train.grow 25", "network.filters train.grow 25"]
+        );
+        assert!(found("9x9.toml", &["network.blocks=2", "train.grow=[]"]).is_empty());
         assert!(found("9x9-strong.toml", &["search.visits=7", "search.phases=[]"]).is_empty());
         assert!(found("9x9-strong.toml", &["search.leaves=2"]).is_empty());
         assert!(found("tiny.toml", &["search.visits=7"]).is_empty());
+    }
+
+    #[test]
+    fn schedules_that_a_run_does_not_reach_are_found() {
+        let found = |preset: Preset, overrides: &[&str]| unreached(&preset.with(overrides).unwrap());
+        for preset in [Preset::NineByNine, Preset::NineByNineFurther, Preset::NineteenByNineteenGpu, Preset::Tiny] {
+            assert!(found(preset, &[]).is_empty(), "{preset:?}");
+        }
+        assert_eq!(
+            found(Preset::NineByNine, &["loop.models=20"]),
+            [("search.phases", 24, 20), ("train.grow", 25, 20), ("train.learning_rate", 8500, 2499)]
+        );
+        let ending = "train.learning_rate=[{from_step=0,rate=0.1},{from_step=10000,rate=0.01}]";
+        assert_eq!(found(Preset::NineByNine, &[ending]), [("train.learning_rate", 10_000, 9999)]);
+        assert!(found(Preset::NineByNine, &[ending, "train.learning_rate_path=cosine"]).is_empty());
     }
 
     #[test]
