@@ -64,11 +64,14 @@ fn seconds(text: &str) -> Result<Duration, String> {
 pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let configs = configurations(args)?;
     let device: Device = args.resources.device().parse().misconfigured()?;
-    let Backend { device, precision, .. } = Backend::open(device, Precision::Auto)?;
+    let backend = Backend::open(device, Precision::Auto)?;
+    // Each thread that searches has a cache, and a GPU has more of them.
+    let cache = args.resources.search_threads(!backend.is_cpu()) * args.resources.cache();
+    let Backend { device, precision, .. } = backend;
     let request_s = measure::request_s(store)?;
     let measurements: usize = configs.iter().map(|(_, config)| measure::measurements(config)).sum();
     let time = args.seconds.div_f64(PARTS * measurements as f64);
-    let (threads, cache) = (args.resources.threads(), args.resources.cache());
+    let threads = args.resources.threads();
     let progress = Progress::new("measurements", Some(measurements as u64));
     let mut done = 0;
     let mut noted = || {
@@ -86,7 +89,7 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
             measured => measured?,
         };
         let requests = request_s.unwrap_or(0.0);
-        forecasts.push(Forecast::new(name, config, &measured, threads * cache, requests)?);
+        forecasts.push(Forecast::new(name, config, &measured, cache, requests)?);
     }
     drop(progress);
     let host = Host::find();

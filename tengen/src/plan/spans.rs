@@ -60,13 +60,27 @@ impl Span {
         moves(&self.config, points)
     }
 
-    /// Examples that the successor of one model is trained on: fewer than `train.steps` takes where the shuffler would sample
-    /// new positions more than `window.reuse_limit` times.
+    /// Examples that the successor of one model is trained on, on average: fewer than `train.steps` takes where the shuffler
+    /// would sample new positions more than `window.reuse_limit` times, or games more than `window.samples_per_game`.
     pub(super) fn examples(&self) -> f64 {
         let RunConfig { selfplay, train, window, .. } = &self.config;
         let searched = f64::from(selfplay.full_search_fraction) * f64::from(1.0 - selfplay.holdout_fraction);
         let new_positions = self.games() * self.moves() * searched;
-        ((train.steps * train.batch) as f64).min(f64::from(window.reuse_limit) * new_positions)
+        let wanted = ((train.steps * train.batch) as f64).min(f64::from(window.reuse_limit) * new_positions);
+        if window.samples_per_game == 0.0 {
+            return wanted;
+        }
+        let of_model = |model: u32| wanted.min(f64::from(window.samples_per_game) * self.window_games(model));
+        (self.first..=self.last).map(of_model).sum::<f64>() / f64::from(self.models())
+    }
+
+    /// Games of the window after a model of the span.
+    fn window_games(&self, model: u32) -> f64 {
+        let RunConfig { selfplay, window, .. } = &self.config;
+        let played = selfplay.first_games as f64 + f64::from(model) * selfplay.games as f64;
+        let limit = window.limit(model);
+        let size = limit.size() as f64;
+        played.min(limit.of(size, size / self.moves()))
     }
 
     /// Whether the machine plays and trains the same for both.
@@ -89,10 +103,12 @@ fn moves(config: &RunConfig, points: f64) -> f64 {
     (points * (config.game.size * config.game.size) as f64).min(config.game.move_limit as f64)
 }
 
-/// The first model that may resign: after `resign.min_games` calibration games of models before it.
+/// The first model that may resign: after `resign.min_games` calibration games of models before it. None where no game or every
+/// game is one for calibration.
 fn resigns_from(config: &RunConfig) -> Option<u32> {
-    let calibration = f64::from(config.resign.calibration_fraction) * config.selfplay.games as f64;
-    (calibration > 0.0).then(|| 1 + (config.resign.min_games as f64 / calibration).ceil() as u32)
+    let fraction = f64::from(config.resign.calibration_fraction);
+    let calibration = fraction * config.selfplay.games as f64;
+    (0.0 < fraction && fraction < 1.0).then(|| 1 + (config.resign.min_games as f64 / calibration).ceil() as u32)
 }
 
 #[cfg(test)]
@@ -122,10 +138,23 @@ mod tests {
     }
 
     #[test]
+    fn games_of_the_window_bound_the_examples_of_a_model() {
+        let set = ["window.samples_per_game=4", "window.games=2000", "train.steps=100000", "window.reuse_limit=1000"];
+        let spans = Span::all(&Preset::NineByNine.with(&set).unwrap());
+        // 1,000 random games, then 400 of each model, up to 2,000.
+        assert_eq!(spans[0].examples(), 4.0 * 1000.0);
+        assert_eq!(spans[1].examples(), 4.0 * (1400.0 + 1800.0 + 6.0 * 2000.0) / 8.0);
+        assert_eq!(spans[2].examples(), 4.0 * 2000.0);
+    }
+
+    #[test]
     fn run_of_one_model_is_random_alone_and_no_calibration_is_no_resignation() {
         let one = Preset::Tiny.with(&["loop.models=1"]).unwrap();
         assert_eq!(Span::all(&one).len(), 1);
-        let never = Preset::Tiny.with(&["resign.calibration_fraction=0", "loop.models=50"]).unwrap();
-        assert_eq!(Span::all(&never).len(), 2);
+        for fraction in ["0", "1"] {
+            let set = format!("resign.calibration_fraction={fraction}");
+            let never = Preset::Tiny.with(&[set.as_str(), "loop.models=50"]).unwrap();
+            assert_eq!(Span::all(&never).len(), 2, "{fraction}");
+        }
     }
 }
