@@ -55,7 +55,7 @@ mod tests {
         let files = [(CLOCK + 110_000, 20), (CLOCK + 100_000, 70), (CLOCK + 120_000, 20)];
         let said = |now| Eta::expected(&files, 60, CLOCK + now).unwrap().to_string();
         assert_eq!(said(125_000), "expected in 25s");
-        assert_eq!(said(150_000), "expected in 0ms");
+        assert_eq!(said(150_000), "expected in 0s");
         assert_eq!(said(390_000), "overdue for 4m 00s");
     }
 

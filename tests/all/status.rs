@@ -169,6 +169,22 @@ fn checkpoint_counts_as_the_last_object() {
     assert!((HOUR..9 * HOUR).contains(&idle()));
 }
 
+/// The clock of a worker is ahead: its files are no sign that the run advances.
+#[test]
+fn games_from_the_future_are_an_alarm_and_not_the_last_object() {
+    let store = TestStore::new();
+    selfplay(&store, "a", "random", "10");
+    let games = |name: &String| name.starts_with("a/games/") && name.ends_with(".parquet");
+    for name in store.files().into_iter().filter(games) {
+        let (worker, _) = name.rsplit_once('-').unwrap();
+        fs::rename(store.path().join(&name), store.path().join(format!("{worker}-9000000000000.parquet"))).unwrap();
+    }
+    let json: serde_json::Value = serde_json::from_str(&status(&store, &["a", "--json"])).unwrap();
+    let run = &json[0];
+    assert!(run["idle_seconds"].is_null() && run["games_per_hour"].is_null(), "{run}");
+    assert!(run["alarms"][0].as_str().unwrap().contains(" are from the future; correct the clocks"), "{run}");
+}
+
 #[test]
 fn watch_refreshes_until_it_is_stopped() {
     let store = TestStore::new();

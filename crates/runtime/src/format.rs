@@ -6,6 +6,7 @@ use std::time::Duration;
 pub fn duration(time: Duration) -> String {
     let seconds = time.as_secs();
     match seconds {
+        0 if time.as_millis() == 0 => "0s".to_owned(),
         0 => format!("{}ms", time.as_millis()),
         1..10 => format!("{}.{}s", seconds, time.subsec_millis() / 100),
         10..60 => format!("{seconds}s"),
@@ -68,7 +69,7 @@ mod tests {
     fn duration_is_rounded_down_to_two_units() {
         let text = |ms| duration(Duration::from_millis(ms));
         let cases = [
-            (0, "0ms"),
+            (0, "0s"),
             (999, "999ms"),
             (4_260, "4.2s"),
             (59_999, "59s"),

@@ -1,6 +1,6 @@
 //! Reads what a run has published. What does not change is read once, so that watching costs little.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use config::{RunConfig, RunName};
 use exit_class::{Classified, ExitClass};
@@ -19,6 +19,8 @@ const READ_LEASES: usize = 16;
 const NAMED_FILES: usize = 4;
 /// A holder responds to a question within half a minute, and counts as dead after a minute.
 const UNANSWERED: i64 = 60_000;
+/// Clocks may differ by so much. A later time is that of a wrong clock, and tells nothing.
+const AHEAD: i64 = 60_000;
 /// As the alert TengenTrainingStale: a run with living processes that publishes nothing for so long.
 const STALLED: i64 = HOUR / 2;
 /// A threshold from models that are further behind: the alert TengenResignThresholdStale.
@@ -84,7 +86,8 @@ impl Observer {
         let published = self.run.models().published_at(model)?;
         let claimed = claims.iter().map(|(made, _)| *made).max();
         let checkpointed = self.run.checkpoints().last_written()?;
-        let newest = [newest_games, published, claimed, checkpointed].into_iter().flatten().max();
+        let dated = [newest_games, published, claimed, checkpointed].into_iter().flatten();
+        let newest = dated.filter(|&time| time <= now + AHEAD).max();
         let (steps_per_second, of_training) = self.training(model)?;
         alarms.extend(of_training);
         let finished = progress.activities().iter().all(|(_, activity)| *activity == Activity::Finished);
@@ -128,7 +131,7 @@ impl Observer {
         let files = self.run.games().files_since(model.saturating_sub(1))?;
         self.counts.retain(|file, _| file.model + 1 >= model);
         let remedy = format!("`tengen audit {} --repair` moves it to quarantine", self.name());
-        let (mut dated, mut unusable) = (Vec::new(), Vec::new());
+        let (mut dated, mut unusable, mut ahead) = (Vec::new(), Vec::new(), BTreeSet::new());
         for file in files {
             let read = match self.counts.get(&file) {
                 Some(&known) => Ok(known),
@@ -139,7 +142,11 @@ impl Observer {
                 continue;
             }
             let Some((count, imported)) = usable(read, Some(&remedy), &mut unusable)? else { continue };
-            dated.push((file.stem.time() as i64, file.model, count, imported));
+            let time = file.stem.time() as i64;
+            if time > now + AHEAD {
+                ahead.insert(file.stem.worker().to_owned());
+            }
+            dated.push((time, file.model, count, imported));
             self.counts.insert(file, (count, imported));
         }
         if let Some(others @ 1..) = unusable.len().checked_sub(NAMED_FILES) {
@@ -147,8 +154,10 @@ impl Observer {
             unusable.push(format!("{others} more files of games cannot be read"));
         }
         alarms.append(&mut unusable);
+        alarms.extend(from_the_future(&ahead));
         dated.sort_unstable();
         let of_newest = dated.iter().filter(|(_, of, ..)| *of == model).map(|&(_, _, count, _)| count as u64).sum();
+        dated.retain(|(time, ..)| *time <= now + AHEAD);
         let played: Vec<(i64, usize)> =
             dated.iter().filter(|(.., imported)| !imported).map(|&(time, _, count, _)| (time, count)).collect();
         Ok((of_newest, per_hour(&played, now), dated.last().map(|&(time, ..)| time)))
@@ -301,6 +310,16 @@ fn wrong_resignations(found: &ResignThreshold) -> Option<String> {
     }
     let share = 100.0 * found.in_force_rate();
     Some(format!("winners of {share:.0} % of the calibration games would have resigned by the threshold in force"))
+}
+
+/// Files of these workers have a later time than this machine: one of the clocks is wrong.
+fn from_the_future(workers: &BTreeSet<String>) -> Option<String> {
+    let first = workers.first()?;
+    let others = match workers.len() - 1 {
+        0 => String::new(),
+        others => format!(" and {others} more"),
+    };
+    Some(format!("games of {first}{others} are from the future; correct the clocks of workers, or of this machine"))
 }
 
 fn rating(row: &RatingRow) -> Rating {
