@@ -16,7 +16,7 @@ pub fn duration(time: Duration) -> String {
     }
 }
 
-/// Things a second: `0.31/s`, `12.3/s`, `4.56k/s`. Without any time, `-/s`.
+/// Things a second: `0.31/s`, `12.3/s`, `4.56k/s`; an hour where there are fewer: `18.0/h`. Without any time, `-/s`.
 pub fn rate(number: u64, time: Duration) -> String {
     if time.is_zero() {
         return "-/s".to_owned();
@@ -39,8 +39,11 @@ pub fn bytes(bytes: u64) -> String {
     format!("{size:.1} {unit}")
 }
 
-/// A known rate.
+/// A known rate, an hour where that of a second has one figure or none.
 pub(crate) fn per_second(rate: f64) -> String {
+    if 0.0 < rate && rate < 0.1 {
+        return format!("{}/h", three_figures(3600.0 * rate));
+    }
     format!("{}/s", three_figures(rate))
 }
 
@@ -117,6 +120,9 @@ mod tests {
     #[test]
     fn rates_are_per_second_and_none_without_time() {
         assert_eq!(rate(31, Duration::from_secs(100)), "0.31/s");
+        assert_eq!(rate(1, Duration::from_secs(200)), "18.0/h");
+        assert_eq!(rate(9, Duration::from_secs(100)), "324/h");
+        assert_eq!(rate(0, Duration::from_secs(100)), "0.00/s");
         assert_eq!(rate(45_600, Duration::from_secs(10)), "4.56k/s");
         assert_eq!(rate(3, Duration::ZERO), "-/s");
     }
