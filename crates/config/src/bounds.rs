@@ -43,7 +43,10 @@ fn number(value: f64, schema: &Schema, key: &str) -> Result<(), ConfigError> {
 
 /// The range of a key in words, such as "from 2 to 19".
 pub(crate) fn in_words(schema: &Schema) -> Option<String> {
-    let range = Some(Range::of(schema)).filter(|range| !range.is_trivial()).map(|range| range.to_string());
+    // Whole numbers have the bound of the unsigned type.
+    let is_of_type = schema["type"] == "integer" && Range::of(schema).is_trivial();
+    let range =
+        Some(Range::of(schema)).filter(|range| !range.is_absent() && !is_of_type).map(|range| range.to_string());
     let unit = schema["multipleOf"].as_f64().map(multiple);
     let rules: Vec<String> = range.into_iter().chain(unit).collect();
     (!rules.is_empty()).then(|| rules.join(", ").replace("be ", ""))
@@ -82,6 +85,10 @@ impl Range {
     /// Nothing, or only the bound of the unsigned type.
     fn is_trivial(&self) -> bool {
         self.least.unwrap_or_default() == 0.0 && self.above.is_none() && self.most.is_none() && self.below.is_none()
+    }
+
+    fn is_absent(&self) -> bool {
+        self.least.is_none() && self.is_trivial()
     }
 }
 

@@ -33,7 +33,7 @@ pub struct Window {
     /// Worth it below the games of the first minutes: the window is short while every model is far better than the last.
     #[schemars(range(min = 1))]
     pub growth_start: usize,
-    /// Maximum examples per game of the window on average; Minigo: 4; 0: unbounded.
+    /// Mean examples per game of the window, at most; Minigo: 4; 0: unbounded.
     #[schemars(range(min = 0.0))]
     pub samples_per_game: f32,
     /// Maximum uses of one position over its time in the window, on average.
