@@ -61,6 +61,9 @@ pub enum PlayerIdError {
     /// Not `key=value`.
     #[error("\"{0}\": a setting is key=value, as in v15-330+visits=400+q_init=loss")]
     Setting(String),
+    /// A key with two values.
+    #[error("\"{0}\" is set twice")]
+    Twice(String),
 }
 
 /// The key for the visits of a match, which are no key of `[search]`.
@@ -177,11 +180,19 @@ impl FromStr for Overrides {
         let setting = |text: &str| {
             let known = |part: &str| part.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-'));
             let pair = text.split_once('=').filter(|(key, value)| !key.is_empty() && !value.is_empty());
-            let (key, value) = pair.filter(|(key, value)| known(key) && known(value))?;
+            // A number has one spelling: 4_00 would be another player than 400.
+            let grouped = |value: &str| value.contains('_') && !value.starts_with(|c: char| c.is_ascii_alphabetic());
+            let (key, value) = pair.filter(|(key, value)| known(key) && known(value) && !grouped(value))?;
             Some((key.to_owned(), value.to_owned()))
         };
-        let read = |text: &str| setting(text).ok_or_else(|| PlayerIdError::Setting(text.to_owned()));
-        text.split('+').map(read).collect::<Result<_, _>>().map(Overrides)
+        let mut settings = BTreeMap::new();
+        for text in text.split('+') {
+            let (key, value) = setting(text).ok_or_else(|| PlayerIdError::Setting(text.to_owned()))?;
+            if settings.insert(key.clone(), value).is_some() {
+                return Err(PlayerIdError::Twice(key));
+            }
+        }
+        Ok(Overrides(settings))
     }
 }
 
@@ -256,6 +267,9 @@ mod tests {
     fn refuses_what_is_neither() {
         for text in ["", "v15-330+", "v15-330+visits", "v15-330+visits=", "v15-330+=4", "v15-330+a b=4", "Gnu Go", "É"]
         {
+            assert!(text.parse::<PlayerRef>().is_err(), "{text}");
+        }
+        for text in ["v15-330+leaves=2+leaves=8", "v15-330+leaves=2+visits=4+leaves=2", "v15-330+visits=4_00"] {
             assert!(text.parse::<PlayerRef>().is_err(), "{text}");
         }
     }
