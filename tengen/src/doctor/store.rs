@@ -47,7 +47,8 @@ impl fmt::Display for StoreState {
         write!(f, "{}: {}", self.place, self.state)?;
         match self.clock_ahead {
             Some(ahead) if ahead.abs() > SKEW => {
-                write!(f, "; CLOCK: this machine is {:.1} s ahead of it", ahead as f64 / 1000.0)
+                let side = if ahead > 0 { "ahead of" } else { "behind" };
+                write!(f, "; CLOCK: this machine is {:.1} s {side} it", ahead.abs() as f64 / 1000.0)
             }
             Some(ahead) => write!(f, "; clocks differ by {:.1} s", ahead.abs() as f64 / 1000.0),
             None => Ok(()),
@@ -71,6 +72,22 @@ mod tests {
         std::fs::create_dir(&blank).unwrap();
         let (state, done) = examine(&format!("file://{}/a%20b", folder.path().display()));
         assert!(done.is_ok() && state.state == "works", "{state:?}");
+    }
+
+    #[test]
+    fn clock_is_ahead_or_behind() {
+        let said = |ahead| {
+            let state = StoreState {
+                place: "s3://b".to_owned(),
+                state: "works".to_owned(),
+                clock_ahead: Some(ahead),
+                conditional_put: Some(true),
+            };
+            state.to_string()
+        };
+        assert_eq!(said(10_000), "s3://b: works; CLOCK: this machine is 10.0 s ahead of it");
+        assert_eq!(said(-10_000), "s3://b: works; CLOCK: this machine is 10.0 s behind it");
+        assert_eq!(said(-400), "s3://b: works; clocks differ by 0.4 s");
     }
 
     #[test]
