@@ -29,7 +29,7 @@ impl GameRandomization {
         let opens = rng.random::<f32>() < selfplay.policy_opening_fraction;
         let plies = plies(selfplay.policy_opening_moves, &mut rng);
         let area = game.size * game.size;
-        // Never so many that the game might be over. A board has four points at least.
+        // Fewer on a small board, where the game might be over. A board has four points at least.
         let most = selfplay.random_opening_moves.min(area / 4);
         let random =
             if rng.random::<f32>() < selfplay.random_opening_fraction { rng.random_range(1..=most) } else { 0 };
