@@ -30,13 +30,16 @@ impl Audit<'_> {
                     None => self.run.models().metadata(number).ok(),
                 },
             };
-            let Some(metadata) = metadata else { continue };
+            let Some(metadata) = metadata else {
+                steps.insert(number, None);
+                continue;
+            };
             let name = self.run.models().name(number);
             self.metadata(number, &metadata).into_iter().for_each(|what| self.problem(&name, what));
             if let Some(what) = descent(&metadata, &steps) {
                 self.problem(&name, what);
             }
-            steps.insert(number, metadata.step);
+            steps.insert(number, Some(metadata.step));
         }
         Ok(())
     }
@@ -106,17 +109,37 @@ impl Audit<'_> {
     }
 }
 
-/// A model continues one that is there, and has more steps.
-fn descent(metadata: &ModelMetadata, steps: &BTreeMap<u32, u64>) -> Option<String> {
+/// A model continues one that is there, and has more steps. Those of a model whose metadata cannot be read are not known.
+fn descent(metadata: &ModelMetadata, steps: &BTreeMap<u32, Option<u64>>) -> Option<String> {
     match metadata.parent {
         None if steps.is_empty() => None,
         None => Some("it has no parent, and is not the first".to_owned()),
         Some(parent) => match steps.get(&parent) {
             None => Some(format!("its parent {parent} is not there")),
-            Some(step) if *step >= metadata.step => {
+            Some(Some(step)) if *step >= metadata.step => {
                 Some(format!("it has {} steps, and its parent {parent} has {step}", metadata.step))
             }
             Some(_) => None,
         },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use config::Preset;
+
+    use super::*;
+
+    #[test]
+    fn parent_that_cannot_be_read_is_there() {
+        let metadata = ModelMetadata::new(&"tiny".parse().unwrap(), 3, 60, &Preset::Tiny.config());
+        let found = |second: Option<Option<u64>>| {
+            let second = second.map(|step| (2, step));
+            descent(&metadata, &[(1, Some(20))].into_iter().chain(second).collect())
+        };
+        assert_eq!(found(Some(Some(40))), None);
+        assert_eq!(found(Some(None)), None);
+        assert_eq!(found(None).as_deref(), Some("its parent 2 is not there"));
+        assert_eq!(found(Some(Some(60))).as_deref(), Some("it has 60 steps, and its parent 2 has 60"));
     }
 }
