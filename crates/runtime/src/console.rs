@@ -62,6 +62,9 @@ pub(crate) fn clear() {
 pub(crate) fn notice(text: &str) {
     if is_json() && tracing::enabled!(tracing::Level::WARN) {
         tracing::warn!(notice = text, "notice to the operator");
+    } else if is_json() && tracing::enabled!(tracing::Level::ERROR) {
+        // A line that is no object would stop a reader of the log.
+        tracing::error!(notice = text, "notice to the operator");
     } else {
         line(text);
     }

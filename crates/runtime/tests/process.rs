@@ -19,10 +19,11 @@ fn main() -> ExitCode {
     if let Ok(role) = env::var(ROLE) {
         return play(&role);
     }
-    let cases: [(&str, fn()); 15] = [
+    let cases: [(&str, fn()); 16] = [
         ("a finished process exits with 0", finished_exits_with_0),
         ("kind of error is the exit code", kind_of_error_is_the_exit_code),
         ("json log has json errors", json_log_has_json_errors),
+        ("json log has json notices", json_log_has_json_notices),
         ("log that is no terminal is json", log_that_is_no_terminal_is_json),
         ("log that cannot be written ends no work", log_that_cannot_be_written_ends_no_work),
         ("first signal asks to stop", first_signal_asks_to_stop),
@@ -177,6 +178,16 @@ fn json_log_has_json_errors() {
     assert!(text.contains(r#""error":"cannot write x: disk full""#), "{text}");
     let silenced = run("fail", &["--log-format", "json", "--log-level", "off"]);
     assert_eq!(stderr(&silenced), "error: cannot write x: disk full\n");
+}
+
+fn json_log_has_json_notices() {
+    for level in ["info", "error"] {
+        let (child, _stdout) = signalled("patient", "INT", &["--log-format", "json", "--log-level", level]);
+        let output = child.wait_with_output().expect("the process ends");
+        let text = stderr(&output);
+        assert!(text.starts_with('{') && text.contains(r#""notice":"actor shuts down"#), "{text}");
+        assert_eq!(text.lines().count(), 1, "{text}");
+    }
 }
 
 fn log_that_is_no_terminal_is_json() {
