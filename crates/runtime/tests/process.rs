@@ -19,9 +19,10 @@ fn main() -> ExitCode {
     if let Ok(role) = env::var(ROLE) {
         return play(&role);
     }
-    let cases: [(&str, fn()); 16] = [
+    let cases: [(&str, fn()); 17] = [
         ("a finished process exits with 0", finished_exits_with_0),
         ("kind of error is the exit code", kind_of_error_is_the_exit_code),
+        ("panic is a failure on one line", panic_is_a_failure_on_one_line),
         ("json log has json errors", json_log_has_json_errors),
         ("json log has json notices", json_log_has_json_notices),
         ("log that is no terminal is json", log_that_is_no_terminal_is_json),
@@ -66,6 +67,7 @@ fn act(role: &str, stop: &Stop) -> anyhow::Result<()> {
     match role {
         "finish" => runtime::print("fine"),
         "fail" => Err(anyhow!("disk full")).context("cannot write x"),
+        "bug" => panic!("impossible:\n{}", 3),
         "hostile" => Err(anyhow!("no such model")).context("\u{1b}[2Jv1\u{7}"),
         "misconfigured" => Err(anyhow!("no key \"a\"")).misconfigured().context("cannot start"),
         "unreachable" => Err(anyhow!("no route")).class(ExitClass::StoreUnreachable).context("cannot start"),
@@ -134,6 +136,7 @@ fn command(role: &str, flags: &[&str], input: Stdio) -> Command {
         .env(ROLE, role)
         .env_remove("TENGEN_LOG_LEVEL")
         .env("TENGEN_LOG_FORMAT", "plain")
+        .env("RUST_BACKTRACE", "0")
         .stdin(input)
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
@@ -167,6 +170,16 @@ fn kind_of_error_is_the_exit_code() {
         let output = run(role, &[]);
         assert_eq!((output.status.code(), stderr(&output).as_str()), (Some(code), message));
         assert!(output.stdout.is_empty());
+    }
+}
+
+fn panic_is_a_failure_on_one_line() {
+    for (format, begin, end) in [("plain", "error: ", ": impossible:; 3\n"), ("json", "{", "}\n")] {
+        let output = run("bug", &["--log-format", format]);
+        let text = stderr(&output);
+        assert_eq!((output.status.code(), text.lines().count()), (Some(1), 1), "{text}");
+        assert!(text.starts_with(begin) && text.ends_with(end), "{text}");
+        assert!(text.contains("thread main panicked at ") && text.contains(": impossible:; 3"), "{text}");
     }
 }
 
