@@ -136,9 +136,15 @@ fn spread(games: &[Game], most: usize) -> Vec<Game> {
     let mut seen = HashSet::new();
     let turns = games.iter().flat_map(|game| (FIRST_TURN..game.turn()).map(move |turn| (game, turn)));
     let all: Vec<(&Game, usize)> = turns.filter(|(game, turn)| seen.insert(game.moves()[..*turn].to_vec())).collect();
-    // An odd distance lets either side be to move.
-    let every = all.len().div_ceil(most).max(1) | 1;
-    all.into_iter().step_by(every).map(|(game, turn)| before(game, turn)).collect()
+    let count = all.len().min(most);
+    // The first of each of so many stretches, or the one after it, so that either side is to move.
+    let chosen = (0..count).map(|k| {
+        let (first, end) = (k * all.len() / count, (k + 1) * all.len() / count);
+        let is_other_side = all[first].1 % 2 != k % 2;
+        let (game, turn) = all[if is_other_side && first + 1 < end { first + 1 } else { first }];
+        before(game, turn)
+    });
+    chosen.collect()
 }
 
 /// A game as it was after so many moves.
@@ -312,6 +318,21 @@ mod tests {
             .map(Game::turn)
             .collect();
         assert_eq!(few, [4, 7]);
+    }
+
+    #[test]
+    fn as_many_positions_as_asked_for_are_spread() {
+        let mut game = game(&[]);
+        for index in 0..40 {
+            game.play(Move::from_index(game.size(), index).expect("a point")).expect("a legal move");
+        }
+        let turns = |most| spread(std::slice::from_ref(&game), most).iter().map(Game::turn).collect::<Vec<_>>();
+        for most in [1, 17, 18, 19, 35, 36, 99] {
+            let found = turns(most);
+            assert_eq!(found.len(), most.min(36), "there are 36");
+            assert!(found.windows(2).all(|pair| pair[0] < pair[1]), "each once: {found:?}");
+        }
+        assert_eq!(turns(18).iter().filter(|turn| *turn % 2 == 0).count(), 9, "either side is to move");
     }
 
     #[test]
