@@ -1,6 +1,6 @@
 //! Confidence intervals.
 
-use record::statistics::margin;
+use record::statistics::{margin, wilson};
 use serde::Serialize;
 
 /// The mean of some numbers, and half of its 95 % interval by the normal approximation.
@@ -25,6 +25,30 @@ impl Estimate {
     }
 }
 
+/// A share of some positions, with its 95 % interval by Wilson's formula. It is no [`Estimate`]: where all or none count, the
+/// normal approximation has an interval of no width.
+#[derive(Clone, Copy, Serialize)]
+pub(crate) struct Share {
+    pub(crate) positions: usize,
+    pub(crate) share: f64,
+    pub(crate) low: f64,
+    pub(crate) high: f64,
+}
+
+impl Share {
+    /// Of `all` positions these count; of none, the share is unknown.
+    pub(crate) fn new(positions: usize, all: usize) -> Share {
+        let (low, high) = wilson(positions, all);
+        Share { positions, share: positions as f64 / all.max(1) as f64, low, high }
+    }
+
+    /// In %, with its interval.
+    pub(crate) fn percent(&self) -> String {
+        let [share, low, high] = [self.share, self.low, self.high].map(|share| format!("{:.1}", 100.0 * share));
+        format!("{share} ({low}–{high})")
+    }
+}
+
 /// A mean with half of its interval, as tables have it; a dash for none.
 pub(crate) fn three_places(of: Option<Estimate>) -> String {
     of.map_or("–".to_owned(), |Estimate { mean, half }| format!("{mean:.3} ± {half:.3}"))
@@ -46,5 +70,12 @@ mod tests {
         let of = |numbers: &[f64]| Estimate::of_any(numbers.iter().copied()).map(|of| of.mean);
         assert_eq!([of(&[]), of(&[1.0]), of(&[1.0, 2.0])], [None, None, Some(1.5)]);
         assert_eq!([None, Some(Estimate { mean: 1.0, half: 0.25 })].map(three_places), ["–", "1.000 ± 0.250"]);
+    }
+
+    /// statsmodels.stats.proportion.proportion_confint(hits, trials, method="wilson")
+    #[test]
+    fn share_of_all_positions_has_an_interval() {
+        let percent = |positions, all| Share::new(positions, all).percent();
+        assert_eq!([percent(300, 300), percent(0, 20)], ["100.0 (98.7–100.0)", "0.0 (0.0–16.1)"]);
     }
 }

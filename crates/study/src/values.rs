@@ -18,7 +18,7 @@ use serde::Serialize;
 
 use crate::batched_search::BatchedSearch;
 use crate::model::ModelArgs;
-use crate::statistics::{Estimate, three_places};
+use crate::statistics::{Estimate, Share, three_places};
 
 #[cfg(test)]
 mod made_up;
@@ -60,7 +60,7 @@ struct Measurement {
     cross_entropy: f64,
 }
 
-/// Means over positions, with half of their 95 % intervals.
+/// Means over positions, with half of their 95 % intervals, and shares of the positions.
 #[derive(Serialize)]
 struct Row {
     model: String,
@@ -72,8 +72,8 @@ struct Row {
     squared_error_of_mean: Estimate,
     /// The first of these before move 15, from 15 to 26, and from 27 on; none without such positions.
     squared_error_by_move: [Option<Estimate>; STAGES.len()],
-    first: Estimate,
-    among_three: Estimate,
+    first: Share,
+    among_three: Share,
     cross_entropy: Estimate,
     /// Of the network alone; none where it is searched with.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -85,13 +85,12 @@ const STAGES: [usize; 3] = [0, 15, 27];
 
 impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let percent = |of: &Estimate| format!("{:.1} ± {:.1} %", 100.0 * of.mean, 100.0 * of.half);
         write!(f, "{:>6} {:>15}", self.visits, three_places(Some(self.squared_error)))?;
         for &stage in &self.squared_error_by_move {
             write!(f, " {:>15}", three_places(stage))?;
         }
         write!(f, " {:>15}", three_places(Some(self.squared_error_of_mean)))?;
-        write!(f, " {:>14} {:>14}", percent(&self.first), percent(&self.among_three))?;
+        write!(f, " {:>18} {:>18}", self.first.percent(), self.among_three.percent())?;
         write!(f, " {:>15}", three_places(Some(self.cross_entropy)))
     }
 }
@@ -113,7 +112,7 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
             args.positions.display()
         ))?;
         runtime::print(
-            "visits    value error       before 15        15 to 26         from 27  mean of visits       top move    among three   cross-entropy",
+            "visits    value error       before 15        15 to 26         from 27  mean of visits        top move, %     among three, %   cross-entropy",
         )?;
     }
     let mut network = None;
@@ -181,6 +180,7 @@ fn measure(reference: &DeepPosition, search: &Search) -> Measurement {
 
 fn row(model: String, visits: u32, seen: &[Measurement]) -> Row {
     let estimate = |of: fn(&Measurement) -> f64| Estimate::of(seen.iter().map(of));
+    let share = |of: fn(&Measurement) -> bool| Share::new(seen.iter().filter(|seen| of(seen)).count(), seen.len());
     let stage = |nth: usize| {
         let end = STAGES.get(nth + 1).copied().unwrap_or(usize::MAX);
         Estimate::of_any(
@@ -194,8 +194,8 @@ fn row(model: String, visits: u32, seen: &[Measurement]) -> Row {
         squared_error: estimate(|seen| seen.squared_error),
         squared_error_of_mean: estimate(|seen| seen.squared_error_of_mean),
         squared_error_by_move: std::array::from_fn(stage),
-        first: estimate(|seen| f64::from(u8::from(seen.first))),
-        among_three: estimate(|seen| f64::from(u8::from(seen.among_three))),
+        first: share(|seen| seen.first),
+        among_three: share(|seen| seen.among_three),
         cross_entropy: estimate(|seen| seen.cross_entropy),
         network: None,
     }
@@ -219,6 +219,7 @@ mod tests {
         let mean = |of: &Option<Estimate>| of.as_ref().map(|of| (of.mean * 1e6).round() / 1e6);
         assert_eq!(row.squared_error_by_move.each_ref().map(mean), [Some(0.2), None, Some(0.6)]);
         assert!((row.squared_error.mean - 0.4).abs() < 1e-12);
-        assert_eq!((row.first.mean, row.among_three.mean, row.cross_entropy.mean), (0.5, 1.0, 2.0));
+        assert_eq!((row.first.share, row.among_three.share, row.cross_entropy.mean), (0.5, 1.0, 2.0));
+        assert!(row.among_three.low < 1.0, "four positions leave more than one share possible");
     }
 }

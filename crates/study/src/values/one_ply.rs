@@ -10,31 +10,15 @@ use mcts::{Draw, Evaluator, Request, Settings, Value};
 use play::{Budget, GameRng, game_seed, generator};
 use rand::RngExt;
 use record::DeepPosition;
-use record::statistics::wilson;
 use serde::Serialize;
 
 use super::outputs;
 use crate::batched_search::BatchedSearch;
+use crate::statistics::Share;
 
 /// Moves that are compared by their values, at most: those with the highest priors. Each value has an error, so that with more
 /// moves the best one is more often best by chance.
 const MOVES: usize = 16;
-
-/// A share of some positions, with its 95 % interval.
-#[derive(Serialize)]
-struct Share {
-    positions: usize,
-    share: f64,
-    low: f64,
-    high: f64,
-}
-
-impl Share {
-    fn new(positions: usize, all: usize) -> Share {
-        let (low, high) = wilson(positions, all);
-        Share { positions, share: positions as f64 / all.max(1) as f64, low, high }
-    }
-}
 
 /// How often a one-ply search chooses another move than the policy, and the visits of both in the deep search.
 #[derive(Serialize)]
@@ -136,15 +120,9 @@ impl fmt::Display for OnePly {
             ("  fewer deep visits", &self.worse),
             ("  as many", &self.same),
         ];
-        shares.iter().try_for_each(|(name, share)| write!(f, "\n{name:<23} {share}"))
-    }
-}
-
-impl fmt::Display for Share {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [share, low, high] = [self.share, self.low, self.high].map(|share| format!("{:.1}", 100.0 * share));
-        let text = format!("{share} ({low}–{high})");
-        write!(f, "{:>9} {text:>18}", self.positions)
+        shares
+            .iter()
+            .try_for_each(|(name, share)| write!(f, "\n{name:<23} {:>9} {:>18}", share.positions, share.percent()))
     }
 }
 
