@@ -18,9 +18,22 @@ fn init_to_loss_searches_deeper_and_visits_fewer_moves() {
 
 #[test]
 fn key_that_the_study_sets_is_refused() {
-    for (study, set) in [("depth", "search.algorithm=gumbel"), ("ladders", "game.size=7")] {
+    for (study, set) in [
+        ("depth", "search.algorithm=gumbel"),
+        ("depth", "search.q_init=zero"),
+        ("depth", "search.visits=9"),
+        ("ladders", "game.size=7"),
+        ("ladders", "search.leaves=8"),
+        ("ladders", "search.q_init=zero"),
+        ("ladders", "search.visits=9"),
+        ("values", "search.visits=9"),
+    ] {
         let mut command = program("tengen");
-        let (code, said) = fail(command.args(["study", study, "--model", "uniform", "--set", set]));
+        command.args(["study", study, "--model", "uniform", "--set", set]);
+        if study == "values" {
+            command.args(["--positions", "absent.jsonl"]);
+        }
+        let (code, said) = fail(&mut command);
         assert!(code == 2 && said.contains(&format!("--set {set}: this study sets the key itself")), "{code}: {said}");
     }
 }

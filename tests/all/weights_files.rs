@@ -23,7 +23,7 @@ fn commands_on_a_model_take_a_file_of_weights() {
     fs::write(&positions, "{\"moves\": [], \"value\": 0.0, \"visits\": [[\"d4\", 3]]}\n".repeat(2)).unwrap();
     let (positions, onnx) = (positions.to_str().unwrap(), folder.path().join("net.onnx"));
     let commands: [&[&str]; 6] = [
-        &["tengen", "study", "depth", "--positions", "2", "--visits", "2", "--set", "search.visits=2"],
+        &["tengen", "study", "depth", "--positions", "2", "--visits", "2"],
         &["tengen", "study", "ladders", "--positions", "1", "--visits", "1"],
         &["tengen", "study", "targets", "--positions", "2", "--searches", "2", "--set", "search.visits=2"],
         &["tengen", "study", "values", "--visits", "1", "--positions", positions],

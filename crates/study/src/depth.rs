@@ -20,6 +20,9 @@ use crate::statistics::Estimate;
 /// Compared settings; the first is the baseline.
 const Q_INITS: [QInit; 3] = [QInit::PARENT, QInit::LOSS, QInit::Zero];
 
+/// Keys that these and `--visits` set.
+const OWN: [&str; 2] = ["search.q_init", "search.visits"];
+
 /// Arguments of `tengen study depth`.
 #[derive(clap::Args, Debug)]
 pub struct Args {
@@ -77,7 +80,7 @@ impl fmt::Display for Row {
 pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let (models, model) = args.of.find(store)?;
     let played = args.of.own_configuration(&models, &model)?;
-    let config = args.of.configuration(&models, &model, &["search.algorithm=puct".to_owned()])?;
+    let config = args.of.configuration(&models, &model, &["search.algorithm=puct".to_owned()], &OWN)?;
     let player = args.of.open(&models, &config, &model)?;
     let mut evaluator = player.evaluator(args.of.resources.cache());
     let games = positions(&played, player.name(), "depth", args.positions, None, &mut *evaluator, stop)?;

@@ -26,6 +26,9 @@ use suite::{Kind, Ladder};
 const Q_INITS: [QInit; 3] = [QInit::LOSS, QInit::PARENT, QInit::Zero];
 const LEAVES: [usize; 3] = [1, 2, 8];
 
+/// Keys that these and `--visits` set.
+const OWN: [&str; 3] = ["search.q_init", "search.leaves", "search.visits"];
+
 /// Arguments of `tengen study ladders`.
 #[derive(clap::Args, Debug)]
 pub struct Args {
@@ -140,7 +143,7 @@ struct Board<'a> {
 impl<'a> Board<'a> {
     fn open(models: &Models, args: &'a Args, model: &ModelSource, side: usize) -> anyhow::Result<Board<'a>> {
         let given = [format!("game.size={side}"), "search.algorithm=puct".to_owned()];
-        let config = args.of.configuration(models, model, &given)?;
+        let config = args.of.configuration(models, model, &given, &OWN)?;
         let player = args.of.open(models, &config, model)?;
         let ladders = suite(side, args.positions)?;
         let games = ladders.iter().map(|ladder| ladder.game.clone()).collect();

@@ -17,7 +17,7 @@ pub(crate) struct ModelArgs {
     /// Run whose settings a file, uniform or random uses [default: those of configs/9x9.toml, on the board size of the file]
     #[arg(long, env = "TENGEN_RUN", value_name = "NAME")]
     run: Option<RunName>,
-    /// Override a key of the configuration, such as search.leaves=8; may be repeated
+    /// Override a key of the configuration, such as search.c_puct_init=2; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     overrides: Vec<String>,
     /// Print JSON objects instead of the table
@@ -42,14 +42,16 @@ impl ModelArgs {
     }
 
     /// The [configuration](Models::configuration) that it is studied with: `given` values, and those of the command line for
-    /// other keys.
+    /// other keys. The study sets the `own` keys later, so that these are refused, too.
     pub(crate) fn configuration(
         &self,
         models: &Models,
         model: &ModelSource,
         given: &[String],
+        own: &[&str],
     ) -> Result<RunConfig, StudyError> {
-        if let Some(set) = self.overrides.iter().find(|set| given.iter().any(|own| key(own) == key(set))) {
+        let is_own = |name: &str| own.contains(&name) || given.iter().any(|given| key(given) == name);
+        if let Some(set) = self.overrides.iter().find(|set| is_own(key(set))) {
             return Err(StudyError::OwnKey(set.clone()));
         }
         Ok(models.configuration(model, self.run.as_ref(), &[given, &self.overrides].concat())?)

@@ -108,7 +108,7 @@ impl fmt::Display for Summary {
 /// A model or a configuration that cannot be used, more models than there are, or a device that fails.
 pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let (models, model) = args.of.find(store)?;
-    let config = args.of.configuration(&models, &model, &[])?;
+    let config = args.of.configuration(&models, &model, &[], &[])?;
     let before = before(&model, args.models, args.searches).misconfigured()?;
     let series: Vec<&ModelSource> = iter::once(&model).chain(&before).collect();
     let mut games = Vec::new();

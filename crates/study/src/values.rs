@@ -101,7 +101,7 @@ impl fmt::Display for Row {
 /// A model, a configuration or a file that cannot be used, or a device that fails.
 pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let (models, model) = args.of.find(store)?;
-    let config = args.of.configuration(&models, &model, &[])?;
+    let config = args.of.configuration(&models, &model, &[], &["search.visits"])?;
     let references = read(&args.positions, &config).misconfigured()?;
     let player = args.of.open(&models, &config, &model)?;
     let mut evaluator = player.evaluator(args.of.resources.cache());
