@@ -1,7 +1,11 @@
 //! What `tengen study values` prints, and files of positions from another engine.
 
+use std::fs;
+use std::process::{Command, Stdio};
+
 use serde_json::Value;
 use tempfile::TempDir;
+use testing::{PATIENCE, poll};
 use tests::{fail, program, succeed};
 
 const POSITIONS: &str = r#"{"moves": [], "value": 0.0, "visits": [["e5", 300], ["d5", 100]]}
@@ -102,6 +106,34 @@ fn positions_that_an_engine_searched_before_it_failed_are_kept() {
     let text = std::fs::read_to_string(&out).unwrap();
     let position: Value = serde_json::from_str(&text).unwrap();
     assert_eq!((position["moves"].as_array().unwrap().len(), &position["komi"]), (7, &7.0.into()), "{text}");
+}
+
+/// An engine may need minutes for its next line, and a kill may come before that.
+#[test]
+fn study_positions_keeps_each_position_and_stops_while_an_engine_searches() {
+    let folder = TempDir::new().unwrap();
+    let [game, out, kept] =
+        ["game.sgf", "positions.jsonl", "positions.jsonl.searched"].map(|name| folder.path().join(name));
+    fs::write(&game, "(;SZ[9]KM[7];B[ee];W[ce];B[dc];W[gc];B[gd];W[fd];B[fc];W[ge])").unwrap();
+    let response = r#"{"id": "1", "rootInfo": {"winrate": 0.5}, "moveInfos": [{"move": "A1", "visits": 2}]}"#;
+    let engine = format!("echo '{response}'; exec sleep 1000000");
+    let command = || {
+        let mut command = program("tengen");
+        command.args(["study", "positions", "--positions", "2", "--out"]).arg(&out).arg(&game);
+        command.args(["--", "sh", "-c", &engine]);
+        command
+    };
+    let mut tengen = command().stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    let line = poll(PATIENCE, || fs::read_to_string(&kept).ok().filter(|text| text.ends_with('\n')));
+    assert!(line.is_some() && !out.exists(), "{line:?}");
+    let kill = format!("kill -TERM {}", tengen.id());
+    assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
+    assert_eq!(tengen.wait().unwrap().code(), Some(4));
+    assert_eq!((fs::read_to_string(&out).ok(), kept.exists()), (line, false));
+
+    fs::rename(&out, &kept).unwrap();
+    let (code, said) = fail(&mut command());
+    assert!(code == 2 && said.contains("positions.jsonl.searched exists: it has the positions"), "{code}: {said}");
 }
 
 #[test]

@@ -2,15 +2,18 @@
 //! analysis protocol (<https://github.com/lightvector/KataGo/blob/master/docs/Analysis_Engine.md>).
 
 use std::collections::HashSet;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::path::PathBuf;
+use std::fs::{self, OpenOptions};
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
+use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail, ensure};
 use go::{Color, Game, Move, Size, Stones};
 use record::DeepPosition;
-use runtime::{Classify, Progress, Stop};
+use runtime::{Classify, Notes, Progress, Stop};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -22,6 +25,8 @@ const FIRST_TURN: usize = 4;
 const MOVES: usize = 8;
 /// Bytes of a line of the engine, at most: those of other programs are bounded alike.
 const LONGEST_LINE: u64 = 16 << 20;
+/// How soon a request to stop is noticed.
+const PATIENCE: Duration = Duration::from_millis(100);
 /// Komi of the configurations for 9x9.
 const KOMI: f32 = 7.0;
 
@@ -91,6 +96,7 @@ pub(crate) fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
         return Err(anyhow!("{} exists; choose another file", args.out.display())).misconfigured();
     }
     runtime::check_output(&args.out)?;
+    let journal = journal(&args.out)?;
     let size = Size::new(args.size.into()).misconfigured()?;
     let Some(komi) = args.komi.or((args.size == 9).then_some(KOMI)) else {
         return Err(anyhow!("runs on {size}x{size} have another komi than {KOMI}; name it with --komi"))
@@ -110,19 +116,42 @@ pub(crate) fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
         return Err(anyhow!("no game on {size}x{size} has a position after move {FIRST_TURN}")).misconfigured();
     }
     let mut found: Vec<Option<DeepPosition>> = positions.iter().map(|_| None).collect();
-    let ended = search(args, komi, &positions, &mut found, stop);
+    let ended = search(args, komi, &positions, &mut found, &journal, stop);
     let searched: Vec<DeepPosition> = found.into_iter().flatten().collect();
     if ended.is_ok() && searched.len() < positions.len() {
         tracing::warn!(done = searched.len(), all = positions.len(), "stopped before all positions were searched");
     }
-    let out = args.out.display();
+    let mut notes = Notes::default();
     // They may be hours of an engine, whatever ended it.
     if !searched.is_empty() {
+        let (out, kept) = (args.out.display(), journal.display());
         let lines: String = searched.iter().map(|position| position.to_line() + "\n").collect();
-        runtime::write_whole(&args.out, lines.as_bytes()).with_context(|| format!("cannot write {out}"))?;
-        runtime::print(format!("{} positions of {} games are in {out}", searched.len(), games.len()))?;
+        runtime::write_whole(&args.out, lines.as_bytes())
+            .with_context(|| format!("cannot write {out}; the positions are in {kept}"))?;
+        if let Err(error) = fs::remove_file(&journal) {
+            tracing::warn!(file = %kept, %error, "a file that is needed no longer cannot be deleted");
+        }
+        notes.print(format!("{} positions of {} games are in {out}", searched.len(), games.len()));
     }
-    ended
+    ended.and_then(|()| notes.finish())
+}
+
+/// Where positions are as soon as they are searched, beside the output file: they outlast a kill.
+fn journal(out: &Path) -> anyhow::Result<PathBuf> {
+    let place = runtime::renamed_place(out)?.unwrap_or_else(|| out.to_owned());
+    let journal = place.with_added_extension("searched");
+    if journal.exists() {
+        let why = "it has the positions of a study that was killed; rename or delete it";
+        return Err(anyhow!("{} exists: {why}", journal.display())).misconfigured();
+    }
+    Ok(journal)
+}
+
+/// Adds a position to the journal.
+fn keep(journal: &Path, position: &DeepPosition) -> anyhow::Result<()> {
+    let opened = OpenOptions::new().create(true).append(true).open(journal);
+    let kept: io::Result<()> = opened.and_then(|mut file| file.write_all((position.to_line() + "\n").as_bytes()));
+    kept.with_context(|| format!("cannot write {}", journal.display()))
 }
 
 /// Whether its moves alone say what a game is: from the empty board, Black and White in turn. Queries and the file have no more.
@@ -156,12 +185,13 @@ fn before(game: &Game, turn: usize) -> Game {
     before
 }
 
-/// Puts the results of the engine where its positions are, until all are there or `stop` is requested.
+/// Puts the results of the engine where its positions are, and in the journal, until all are there or `stop` is requested.
 fn search(
     args: &Args,
     komi: f32,
     positions: &[Game],
     found: &mut [Option<DeepPosition>],
+    journal: &Path,
     stop: &Stop,
 ) -> anyhow::Result<()> {
     let mut engine = Engine::start(&args.engine)?;
@@ -171,17 +201,37 @@ fn search(
     // An engine may write before it has read all queries. One that ends is noticed by its output.
     let writer = thread::spawn(move || queries.iter().try_for_each(|query| writeln!(input, "{query}")));
     let mut output = BufReader::new(engine.0.stdout.take().expect("the engine was started with a pipe"));
+    // Nothing can wake a thread that waits for the engine's next line, which may take minutes.
+    let (sender, lines) = mpsc::sync_channel(1);
+    thread::spawn(move || {
+        loop {
+            let line = next_line(&mut output);
+            let is_last = !matches!(line, Ok(Some(_)));
+            if sender.send(line).is_err() || is_last {
+                return;
+            }
+        }
+    });
     let progress = Progress::new("positions", Some(positions.len() as u64));
     let mut done = 0;
     loop {
-        let line = next_line(&mut output);
+        let line = lines.recv_timeout(PATIENCE);
         if stop.requested() {
             return Ok(());
         }
-        let Some(line) = line? else { break };
+        let line = match line {
+            Ok(line) => line?,
+            Err(RecvTimeoutError::Timeout) => continue,
+            Err(RecvTimeoutError::Disconnected) => break,
+        };
+        let Some(line) = line else { break };
         if let Some((number, position)) = result(&line, positions, komi)? {
-            done += u64::from(found[number].replace(position).is_none());
-            progress.set(done);
+            if found[number].is_none() {
+                keep(journal, &position)?;
+                done += 1;
+                progress.set(done);
+            }
+            found[number] = Some(position);
         }
         if done == positions.len() as u64 {
             break;
