@@ -33,11 +33,16 @@ fn every_way_of_searching_has_a_line() {
 }
 
 #[test]
-fn size_that_the_model_does_not_play_is_named_before_the_table() {
-    let words = ["study", "ladders", "--model", "9x9-demo", "--size", "9", "--size", "13"];
-    let output = program("tengen").args(words).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains("--size is 13, and 9x9-demo-1 plays on 9x9 boards; leave out --size"), "{said}");
-    assert!(output.stdout.is_empty(), "{}", String::from_utf8_lossy(&output.stdout));
+fn size_that_cannot_be_studied_is_named_before_the_table() {
+    for (model, size, expected) in [
+        ("9x9-demo", "13", "--size is 13, and 9x9-demo-1 plays on 9x9 boards; leave out --size"),
+        ("uniform", "5", "a board of 5x5 is too small for ladders; try 7 or more"),
+    ] {
+        let words = ["study", "ladders", "--model", model, "--size", "9", "--size", size];
+        let output = program("tengen").args(words).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(expected), "{said}");
+        assert!(output.stdout.is_empty(), "{}", String::from_utf8_lossy(&output.stdout));
+    }
 }

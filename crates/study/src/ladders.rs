@@ -113,13 +113,13 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
         let problem = format!("--size is {side}, and {model} plays on {own}x{own} boards; leave out --size");
         return Err(anyhow::anyhow!(problem)).misconfigured();
     }
+    // A board that is too small is an error before hours of search on another.
+    let boards: Vec<Board<'_>> =
+        sizes.into_iter().map(|side| Board::open(&models, args, &model, side)).collect::<anyhow::Result<_>>()?;
     if !args.of.json {
         print_head(args, &model)?;
     }
-    for side in sizes {
-        Board::open(&models, args, &model, side)?.play(stop)?;
-    }
-    Ok(())
+    boards.iter().try_for_each(|board| board.play(stop))
 }
 
 fn print_head(args: &Args, model: &ModelSource) -> anyhow::Result<()> {
