@@ -87,29 +87,36 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     if stop.requested() {
         return Ok(());
     }
-    let seen = Q_INITS.map(|q_init| searched(&config, q_init, args.visits, &games, &mut *evaluator));
-    let [parent, loss, zero] = seen;
-    report(args, player.name(), &[parent?, loss?, zero?])
+    let mut seen = Vec::new();
+    for q_init in Q_INITS {
+        let Some(found) = searched(&config, q_init, args.visits, &games, &mut *evaluator, stop)? else {
+            return Ok(());
+        };
+        seen.push(found);
+    }
+    report(args, player.name(), &seen)
 }
 
+/// What the searches of all positions found; none when the program is to stop.
 fn searched(
     config: &RunConfig,
     q_init: QInit,
     visits: u32,
     games: &[Game],
     model: &mut dyn Evaluator,
-) -> anyhow::Result<Vec<Measurement>> {
+    stop: &Stop,
+) -> anyhow::Result<Option<Vec<Measurement>>> {
     let search = config::Search { q_init, ..config.search.clone() };
     let settings = Settings::new(&search, &config.game);
     let budget = Budget { visits, leaves: search.leaves };
     let mut seen = vec![None; games.len()];
-    BatchedSearch { model, settings, budget, exploration: None, seed: config.seed }.on(
+    BatchedSearch { model, settings, budget, exploration: None, seed: config.seed, stop }.on(
         games,
         &mut |index, driver| {
             seen[index] = Some(measure(driver.search()));
         },
     )?;
-    Ok(seen.into_iter().map(|seen| seen.expect("every position was searched")).collect())
+    Ok(seen.into_iter().collect())
 }
 
 fn measure(search: &Search) -> Measurement {
@@ -122,7 +129,7 @@ fn measure(search: &Search) -> Measurement {
 }
 
 /// First each rule, then each less the first.
-fn report(args: &Args, model: &str, seen: &[Vec<Measurement>; 3]) -> anyhow::Result<()> {
+fn report(args: &Args, model: &str, seen: &[Vec<Measurement>]) -> anyhow::Result<()> {
     if !args.of.json {
         let (positions, visits) = (args.positions, args.visits);
         runtime::print(format!(

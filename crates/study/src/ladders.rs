@@ -157,35 +157,41 @@ impl<'a> Board<'a> {
             if stop.requested() {
                 break;
             }
-            let row = self.row(q_init, Budget { visits, leaves })?;
+            let Some(row) = self.row(q_init, Budget { visits, leaves }, stop)? else { break };
             if self.args.of.json { runtime::print(serde_json::to_string(&row)?)? } else { runtime::print(row)? }
         }
         Ok(())
     }
 
-    fn row(&self, q_init: QInit, budget: Budget) -> anyhow::Result<Row> {
+    /// None when the program is to stop.
+    fn row(&self, q_init: QInit, budget: Budget, stop: &Stop) -> anyhow::Result<Option<Row>> {
         let search = config::Search { q_init, ..self.config.search.clone() };
         let settings = Settings::new(&search, &self.config.game);
         let mut evaluator = self.player.evaluator(self.args.of.resources.cache());
         let mut right = [0; Kind::ALL.len()];
         let (model, seed) = (&mut *evaluator, self.config.seed);
-        let searches = BatchedSearch { model, settings, budget, exploration: None, seed };
+        let searches = BatchedSearch { model, settings, budget, exploration: None, seed, stop };
+        let mut done = 0;
         searches.on(&self.games, &mut |index, driver| {
             let ladder = &self.ladders[index];
             let is_right = driver.search().best_move().is_some_and(|best| ladder.is_right(best.mv));
             right[ladder.kind as usize] += usize::from(is_right);
+            done += 1;
         })?;
+        if done < self.games.len() {
+            return Ok(None);
+        }
         let mut rates: Vec<Success> =
             Kind::ALL.map(|kind| Success::new(kind.name(), right[kind as usize], self.args.positions)).into();
         rates.push(Success::new("all", right.iter().sum(), self.games.len()));
-        Ok(Row {
+        Ok(Some(Row {
             model: self.player.name().to_owned(),
             board: self.config.game.size,
             visits: budget.visits,
             q_init: q_init.to_string(),
             leaves: budget.leaves,
             rates,
-        })
+        }))
     }
 }
 

@@ -125,8 +125,11 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
             if stop.requested() {
                 return Ok(());
             }
-            searched(&config, search, &games, &mut *evaluator, &mut seen)?;
+            searched(&config, search, &games, &mut *evaluator, &mut seen, stop)?;
         }
+    }
+    if stop.requested() {
+        return Ok(());
     }
     let seen: Vec<Measurement> = seen.iter().map(measure).collect();
     let summary = summary(args, &model, config.search.visits, &seen);
@@ -164,13 +167,14 @@ fn searched(
     games: &[Game],
     model: &mut dyn Evaluator,
     seen: &mut [Searched],
+    stop: &Stop,
 ) -> anyhow::Result<()> {
     let settings = Settings::new(&config.search, &config.game);
     let budget = Budget { visits: config.search.visits, leaves: config.search.leaves };
     let area = Size::new(config.game.size)?.area();
     let exploration = Some(Exploration::new(&config.selfplay, area));
     let seed = game_seed(config.seed, "", "targets", nth.into());
-    BatchedSearch { model, settings, budget, exploration, seed }.on(games, &mut |index, driver| {
+    BatchedSearch { model, settings, budget, exploration, seed, stop }.on(games, &mut |index, driver| {
         let seen = &mut seen[index];
         if seen.targets.is_empty() {
             seen.prior = driver.priors().iter().copied().map(f64::from).collect();

@@ -120,10 +120,13 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
         if stop.requested() {
             return Ok(());
         }
-        let seen = searched(&config, visits, &references, &mut *evaluator)?;
+        let Some(seen) = searched(&config, visits, &references, &mut *evaluator, stop)? else { return Ok(()) };
         let mut row = row(model.to_string(), visits, &seen);
         if visits == 0 {
-            row.network = Some(NetworkReport::measure(&config, &references, &mut *evaluator)?);
+            row.network = NetworkReport::measure(&config, &references, &mut *evaluator, stop)?;
+            if row.network.is_none() {
+                return Ok(());
+            }
         }
         if args.of.json {
             runtime::print(serde_json::to_string(&row)?)?;
@@ -143,23 +146,25 @@ fn read(path: &Path, config: &RunConfig) -> anyhow::Result<Vec<DeepPosition>> {
     Ok(positions)
 }
 
+/// What the searches of all positions found; none when the program is to stop.
 fn searched(
     config: &RunConfig,
     visits: u32,
     references: &[DeepPosition],
     model: &mut dyn Evaluator,
-) -> anyhow::Result<Vec<Measurement>> {
+    stop: &Stop,
+) -> anyhow::Result<Option<Vec<Measurement>>> {
     let settings = Settings::new(&config.search, &config.game);
     let budget = Budget { visits, leaves: config.search.leaves };
     let games: Vec<Game> = references.iter().map(|reference| reference.game.clone()).collect();
     let mut seen = vec![None; games.len()];
-    BatchedSearch { model, settings, budget, exploration: None, seed: config.seed }.on(
+    BatchedSearch { model, settings, budget, exploration: None, seed: config.seed, stop }.on(
         &games,
         &mut |index, driver| {
             seen[index] = Some(measure(&references[index], driver.search()));
         },
     )?;
-    Ok(seen.into_iter().map(|seen| seen.expect("every position was searched")).collect())
+    Ok(seen.into_iter().collect())
 }
 
 fn measure(reference: &DeepPosition, search: &Search) -> Measurement {

@@ -5,6 +5,7 @@ use std::fmt;
 use config::RunConfig;
 use mcts::Evaluator;
 use record::DeepPosition;
+use runtime::Stop;
 use serde::Serialize;
 
 use super::one_ply::OnePly;
@@ -18,7 +19,7 @@ pub(super) struct NetworkReport {
 }
 
 impl NetworkReport {
-    /// Evaluates the positions in all symmetries, and those after their moves.
+    /// Evaluates the positions in all symmetries, and those after their moves; none when the program is to stop.
     ///
     /// # Errors
     /// The model fails.
@@ -26,9 +27,11 @@ impl NetworkReport {
         config: &RunConfig,
         references: &[DeepPosition],
         model: &mut dyn Evaluator,
-    ) -> anyhow::Result<NetworkReport> {
-        let symmetries = Spread::measure(config.game.komi, references, model)?;
-        Ok(NetworkReport { symmetries, one_ply: OnePly::measure(config, references, model)? })
+        stop: &Stop,
+    ) -> anyhow::Result<Option<NetworkReport>> {
+        let Some(symmetries) = Spread::measure(config.game.komi, references, model, stop)? else { return Ok(None) };
+        let one_ply = OnePly::measure(config, references, model, stop)?;
+        Ok(one_ply.map(|one_ply| NetworkReport { symmetries, one_ply }))
     }
 }
 

@@ -10,6 +10,7 @@ use mcts::{Draw, Evaluator, Request, Settings, Value};
 use play::{Budget, GameRng, game_seed, generator};
 use rand::RngExt;
 use record::DeepPosition;
+use runtime::Stop;
 use serde::Serialize;
 
 use super::outputs;
@@ -32,7 +33,7 @@ pub(super) struct OnePly {
 }
 
 impl OnePly {
-    /// Evaluates the positions and those after their moves.
+    /// Evaluates the positions and those after their moves; none when the program is to stop.
     ///
     /// # Errors
     /// The model fails.
@@ -40,12 +41,13 @@ impl OnePly {
         config: &RunConfig,
         references: &[DeepPosition],
         model: &mut dyn Evaluator,
-    ) -> anyhow::Result<OnePly> {
+        stop: &Stop,
+    ) -> anyhow::Result<Option<OnePly>> {
         let settings = Settings::new(&config.search, &config.game);
         let budget = Budget { visits: 0, leaves: 1 };
         let games: Vec<Game> = references.iter().map(|reference| reference.game.clone()).collect();
         let mut likely: Vec<Vec<Move>> = vec![Vec::new(); games.len()];
-        BatchedSearch { model: &mut *model, settings, budget, exploration: None, seed: config.seed }.on(
+        BatchedSearch { model: &mut *model, settings, budget, exploration: None, seed: config.seed, stop }.on(
             &games,
             &mut |index, driver| {
                 likely[index] = outputs::priors(driver.search()).iter().take(MOVES).map(|&(mv, _)| mv).collect();
@@ -53,11 +55,15 @@ impl OnePly {
         )?;
         let mut compared = Vec::with_capacity(references.len());
         for (index, (reference, moves)) in references.iter().zip(&likely).enumerate() {
+            // Some positions may have no moves then.
+            if stop.requested() {
+                return Ok(None);
+            }
             let mut rng = generator(game_seed(config.seed, "", "one-ply", index as u64));
             let best = best(&settings, &reference.game, moves, model, &mut rng)?;
             compared.push(compare(reference, best, moves[0]));
         }
-        Ok(OnePly::of(&compared))
+        Ok(Some(OnePly::of(&compared)))
     }
 
     fn of(compared: &[Option<Ordering>]) -> OnePly {
@@ -148,7 +154,9 @@ mod tests {
             let good = game.moves().last().is_some_and(|mv| mv.index(game.size()) == d9);
             Value::for_mover(game.to_move(), if good { -0.5 } else { 0.0 })
         });
-        let found = OnePly::measure(&Preset::NineByNine.config(), &references, &mut model).expect("it cannot fail");
+        let (config, never) = (Preset::NineByNine.config(), Stop::never());
+        let found = OnePly::measure(&config, &references, &mut model, &never);
+        let found = found.expect("it cannot fail").expect("no stop is requested");
         assert_eq!((found.differs.positions, found.differs.share), (3, 0.75));
         assert_eq!([found.better, found.worse, found.same].map(|share| share.positions), [1, 1, 1]);
     }

@@ -4,6 +4,7 @@ use std::fmt;
 
 use mcts::{Draw, Evaluator, Request, Value};
 use record::DeepPosition;
+use runtime::Stop;
 use serde::Serialize;
 
 use super::outputs;
@@ -45,19 +46,27 @@ pub(super) struct Spread {
 }
 
 impl Spread {
-    /// Evaluates each position, one at least, in all symmetries.
+    /// Evaluates each position, one at least, in all symmetries; none when the program is to stop.
     ///
     /// # Errors
     /// The model fails.
-    pub(super) fn measure(komi: f32, references: &[DeepPosition], model: &mut dyn Evaluator) -> anyhow::Result<Spread> {
+    pub(super) fn measure(
+        komi: f32,
+        references: &[DeepPosition],
+        model: &mut dyn Evaluator,
+        stop: &Stop,
+    ) -> anyhow::Result<Option<Spread>> {
         let mut seen = Vec::with_capacity(references.len());
         for reference in references {
+            if stop.requested() {
+                return Ok(None);
+            }
             let game = &reference.game;
             let requests: Vec<Request<'_>> =
                 (0..SYMMETRIES).map(|bits| Request { game, komi, draw: Draw::new(bits) }).collect();
             seen.push(measure(reference.value.into(), &outputs::values(model, &requests)?));
         }
-        Ok(Spread::of(&seen))
+        Ok(Some(Spread::of(&seen)))
     }
 
     fn of(seen: &[Seen]) -> Spread {
@@ -130,7 +139,8 @@ mod tests {
             let both = request.game.turn() % 2 == 1 && request.draw.symmetry().index() % 2 == 1;
             Value::for_black(if both { 0.2 } else { 0.0 })
         });
-        let spread = Spread::measure(7.0, &references, &mut model).expect("it cannot fail");
+        let spread = Spread::measure(7.0, &references, &mut model, &Stop::never());
+        let spread = spread.expect("it cannot fail").expect("no stop is requested");
         let mean = |of: Option<Estimate>| of.map(|of| (of.mean * 1e6).round() / 1e6);
         let means = |band: &Band| [band.spread, band.squared_error, band.squared_error_of_mean].map(mean);
         assert_eq!((spread.all.positions, means(&spread.all)), (4, [0.05, 0.1575, 0.1525].map(Some)));
