@@ -2,10 +2,11 @@
 
 use std::ops::ControlFlow;
 
+use anyhow::anyhow;
 use go::Game;
-use mcts::{Evaluator, Exploration, Settings};
+use mcts::{Evaluator, Exploration, LARGEST_TREE, Search, Settings};
 use play::{BatchedGame, Budget, GameRng, SearchDriver, game_seed, generator};
-use runtime::{Progress, Stop};
+use runtime::{Classify, Progress, Stop};
 
 /// Positions that are evaluated together.
 pub(crate) const BATCH: usize = 64;
@@ -27,8 +28,13 @@ impl BatchedSearch<'_> {
     /// depend on the other positions. When a stop is requested, positions that are being searched are never shown.
     ///
     /// # Errors
-    /// The model fails.
+    /// The model fails, or a tree exceeds [`LARGEST_TREE`] before the budget is spent.
     pub(crate) fn on(self, games: &[Game], finish: &mut dyn FnMut(usize, &SearchDriver)) -> anyhow::Result<()> {
+        self.up_to(LARGEST_TREE, games, finish)
+    }
+
+    /// The same with another bound of trees, in bytes.
+    fn up_to(self, largest: usize, games: &[Game], finish: &mut dyn FnMut(usize, &SearchDriver)) -> anyhow::Result<()> {
         let BatchedSearch { model, settings, budget, exploration, seed, stop } = self;
         let slots = (BATCH / budget.leaves).max(1);
         let mut next = games.iter().enumerate();
@@ -36,7 +42,7 @@ impl BatchedSearch<'_> {
             let (index, game) = next.next()?;
             let rng = generator(game_seed(seed, "", "thoughts", index as u64));
             let driver = SearchDriver::new(game.clone(), settings, budget, exploration);
-            Some(Position { index, driver: Some(driver), rng, stop })
+            Some(Position { index, driver: Some(driver), rng, stop, largest })
         };
         let (progress, mut done) = (Progress::new("positions", Some(games.len() as u64)), 0);
         let mut finish = |(index, driver): (usize, SearchDriver)| {
@@ -44,12 +50,19 @@ impl BatchedSearch<'_> {
             done += 1;
             progress.set(done);
         };
-        let mut watch = |_: &[Position<'_>]| match stop.requested() {
-            true => ControlFlow::Break(()),
-            false => ControlFlow::Continue(()),
+        let mut full = None;
+        let mut watch = |positions: &[Position<'_>]| {
+            let mut searches =
+                positions.iter().filter_map(|position| position.driver.as_ref()).map(SearchDriver::search);
+            full = searches.find(|search| search.is_full(largest)).map(Search::visits);
+            if full.is_some() || stop.requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         play::run(&mut [model], &mut Vec::new(), slots, &mut start, &mut finish, &mut watch)
-            .map_err(|error| anyhow::anyhow!(error))
+            .map_err(|error| anyhow!(error))?;
+        let Some(visits) = full else { return Ok(()) };
+        let size = runtime::format::bytes(largest as u64);
+        Err(anyhow!("the tree of a search has {size} after {visits} visits; lower --visits or search.visits"))
+            .misconfigured()
     }
 }
 
@@ -60,6 +73,8 @@ struct Position<'a> {
     driver: Option<SearchDriver>,
     rng: GameRng,
     stop: &'a Stop,
+    /// Bytes of its tree, at most.
+    largest: usize,
 }
 
 impl BatchedGame for Position<'_> {
@@ -72,7 +87,8 @@ impl BatchedGame for Position<'_> {
     fn submit(&mut self, models: &mut [&mut dyn Evaluator]) {
         if let Some(driver) = &mut self.driver {
             // Where evaluations are ready at once, this is the whole search.
-            driver.submit_until(models[0], &mut self.rng, &mut |_| self.stop.requested());
+            let mut stop = |search: &Search| self.stop.requested() || search.is_full(self.largest);
+            driver.submit_until(models[0], &mut self.rng, &mut stop);
         }
     }
 
@@ -92,7 +108,7 @@ mod tests {
     use super::*;
 
     /// The numbers of the positions that are shown, of three; a stop is requested when `stop_after` of them are.
-    fn shown(stop_after: usize) -> Vec<usize> {
+    fn shown(stop_after: usize, largest: usize) -> Result<Vec<usize>, String> {
         let config = Preset::NineByNine.config();
         let (stop, mut shown) = (Stop::never(), Vec::new());
         let games = vec![Game::new(Size::new(9).expect("a size")); 3];
@@ -111,12 +127,19 @@ mod tests {
                 stop.request();
             }
         };
-        searches.on(&games, &mut finish).expect("it cannot fail");
-        shown
+        searches.up_to(largest, &games, &mut finish).map_err(|error| error.to_string())?;
+        Ok(shown)
     }
 
     #[test]
     fn searches_end_when_a_stop_is_requested() {
-        assert_eq!((shown(1), shown(9)), (vec![0], vec![0, 1, 2]));
+        let shown = |stop_after| shown(stop_after, LARGEST_TREE);
+        assert_eq!((shown(1), shown(9)), (Ok(vec![0]), Ok(vec![0, 1, 2])));
+    }
+
+    #[test]
+    fn tree_that_exceeds_the_bound_is_an_error() {
+        let error = shown(9, 1).expect_err("a tree has more than a byte");
+        assert!(error.contains(" visits; lower --visits or search.visits"), "{error}");
     }
 }

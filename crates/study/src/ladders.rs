@@ -35,7 +35,7 @@ pub struct Args {
     #[command(flatten)]
     of: ModelArgs,
     /// Visits per position
-    #[arg(long, default_value = "400", value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(1_u32..))]
+    #[arg(long, default_value = "400", value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(1..=mcts::MOST_VISITS))]
     visits: u32,
     /// Positions of each of the four kinds per board
     #[arg(long, default_value = "50", value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(1..=100_000_usize))]

@@ -39,7 +39,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     positions: PathBuf,
     /// Visits below the root per position; may be repeated. 0: the network alone, without a search
-    #[arg(long, default_values = ["0", "1", "4", "16", "100"], value_name = "N", value_delimiter = ',', allow_negative_numbers = true, value_parser = runtime::within(0_u32..))]
+    #[arg(long, default_values = ["0", "1", "4", "16", "100"], value_name = "N", value_delimiter = ',', allow_negative_numbers = true, value_parser = runtime::within(0..=mcts::MOST_VISITS))]
     visits: Vec<u32>,
 }
 

@@ -5,7 +5,7 @@ use std::fmt;
 use anyhow::anyhow;
 use config::{Preset, RunConfig};
 use go::{Game, Move, Size};
-use mcts::{Evaluator, Settings, choice};
+use mcts::{Evaluator, LARGEST_TREE, Settings, choice};
 use play::{Budget, GameRng, SearchDriver, Uniform, generator};
 use runtime::Classify;
 use serde::Serialize;
@@ -20,7 +20,7 @@ pub(super) struct Args {
     #[arg(long, default_values = ["9", "19"], value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(2..=19_usize))]
     size: Vec<usize>,
     /// Visits per move
-    #[arg(long, default_value = "800", value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(1_u32..))]
+    #[arg(long, default_value = "800", value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(1..=mcts::MOST_VISITS))]
     visits: u32,
     /// Override a key of configs/9x9.toml, such as search.prune_pass_alive=false; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
@@ -94,6 +94,11 @@ impl UniformGame {
     fn think_and_move(&mut self) -> anyhow::Result<f64> {
         let inherited = self.driver.search().visits();
         while !self.driver.is_done() {
+            if self.driver.search().is_full(LARGEST_TREE) {
+                let visits = self.driver.search().visits();
+                let size = runtime::format::bytes(LARGEST_TREE as u64);
+                return Err(anyhow!("the tree has {size} after {visits} visits; lower --visits")).misconfigured();
+            }
             self.driver.submit(&mut self.model, &mut self.rng);
             self.model.flush().map_err(|error| anyhow::anyhow!(error))?;
             self.driver.take(&self.model);
