@@ -3,7 +3,7 @@
 use std::ops::AddAssign;
 use std::time::{Duration, Instant};
 
-use runtime::thread_time;
+use runtime::{Stop, thread_time};
 
 /// Time that a thread has spent.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -44,10 +44,14 @@ pub(super) struct Rate {
 }
 
 impl Rate {
-    /// Counts what `step` says it did, again and again for about `time` of the wall's clock.
-    pub(super) fn measure(time: Duration, step: impl FnMut() -> anyhow::Result<f64>) -> anyhow::Result<Rate> {
+    /// Counts what `step` says it did, again and again for about `time` of the wall's clock, or until `stop` is requested.
+    pub(super) fn measure(
+        time: Duration,
+        stop: &Stop,
+        step: impl FnMut() -> anyhow::Result<f64>,
+    ) -> anyhow::Result<Rate> {
         let watch = Stopwatch::start();
-        let count = count(|| watch.began.elapsed() < time, step)?;
+        let count = count(|| watch.began.elapsed() < time, stop, step)?;
         Ok(Rate { count, spent: watch.spent() })
     }
 
@@ -70,10 +74,14 @@ impl AddAssign for Rate {
     }
 }
 
-/// Counts what `step` says it did, until it has done something and there is no more time.
-fn count(has_time: impl Fn() -> bool, mut step: impl FnMut() -> anyhow::Result<f64>) -> anyhow::Result<f64> {
+/// Counts what `step` says it did, until it has done something and there is no more time, or `stop` is requested.
+fn count(
+    has_time: impl Fn() -> bool,
+    stop: &Stop,
+    mut step: impl FnMut() -> anyhow::Result<f64>,
+) -> anyhow::Result<f64> {
     let mut count = 0.0;
-    while count == 0.0 || has_time() {
+    while !stop.requested() && (count == 0.0 || has_time()) {
         count += step()?;
     }
     Ok(count)
@@ -114,10 +122,20 @@ mod tests {
         let counted = |time: u32, done: &[f64]| {
             let calls = Cell::new(0);
             let step = || Ok(done[calls.replace(calls.get() + 1)]);
-            (count(|| (calls.get() as u32) < time, step).unwrap(), calls.get())
+            (count(|| (calls.get() as u32) < time, &Stop::never(), step).unwrap(), calls.get())
         };
         assert_eq!(counted(3, &[2.0, 0.0, 4.0, 8.0]), (6.0, 3));
         assert_eq!(counted(0, &[0.0, 0.0, 4.0, 8.0]), (4.0, 3));
+    }
+
+    #[test]
+    fn count_ends_when_a_stop_is_requested() {
+        let stop = Stop::never();
+        let step = || {
+            stop.request();
+            Ok(2.0)
+        };
+        assert_eq!(count(|| true, &stop, step).unwrap(), 2.0);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use config::{Preset, RunConfig, RunName};
 use go::{Size, Symmetry};
 use net::{EncodedBatch, Shape, Targets};
 use record::{GameRecord, synthetic};
-use runtime::{Classify, format};
+use runtime::{Classify, Stop, format};
 use serde::Serialize;
 use shuffler::Shuffler;
 use store::{FileRef, Manifest, Run, Stem, Store, StoreError};
@@ -130,14 +130,14 @@ pub(super) fn run(bench: &Bench<'_>, args: &Args) -> anyhow::Result<()> {
         let mut windows = args.window.clone();
         windows.sort_unstable();
         for (i, &window) in windows.iter().enumerate() {
-            made.grow(window)?;
+            made.grow(window, bench.stop)?;
             if bench.stop.requested() {
                 return Ok(());
             }
             let generation = i as u32 + 1;
             bench.report(&made.shuffle(args.examples as usize, generation)?)?;
             if i == 0 {
-                bench.report(&made.load(bench.time, generation)?)?;
+                bench.report(&made.load(bench, generation)?)?;
                 bench.report(&bytes(&made.run, format!("made up, {} visits", args.visits), board)?)?;
             }
         }
@@ -148,7 +148,7 @@ pub(super) fn run(bench: &Bench<'_>, args: &Args) -> anyhow::Result<()> {
 /// Seconds for each example that is sampled for `config`, from a window of as many positions as it may have.
 pub(super) fn seconds_per_example(config: &RunConfig, positions: u64) -> anyhow::Result<f64> {
     let mut made = MadeUp::new(Size::new(config.game.size).misconfigured()?, VISITS, 0)?;
-    made.grow(positions)?;
+    made.grow(positions, &Stop::never())?;
     let shuffled = made.shuffle(positions.min(SAMPLED) as usize, 1)?;
     Ok(shuffled.seconds / shuffled.examples as f64)
 }
@@ -172,9 +172,9 @@ impl MadeUp {
         Ok(MadeUp { _folder: folder, run, size, visits, games: 0, positions: 0, before })
     }
 
-    /// Makes up games until there are so many positions.
-    fn grow(&mut self, positions: u64) -> anyhow::Result<()> {
-        while self.positions < positions {
+    /// Makes up games until there are so many positions, or `stop` is requested.
+    fn grow(&mut self, positions: u64, stop: &Stop) -> anyhow::Result<()> {
+        while self.positions < positions && !stop.requested() {
             let numbers = self.games..self.games + GAMES_PER_FILE;
             let game = |index| synthetic::game("random", "w", index, self.size, self.visits);
             let games: Vec<GameRecord> = numbers.map(game).collect();
@@ -233,13 +233,13 @@ impl MadeUp {
         Ok(2.0 * rows as f64 + 16.0 * window.positions as f64 + 400.0 * window.games as f64 + f64::from(96 << 20))
     }
 
-    fn load(&self, time: Duration, generation: u32) -> anyhow::Result<Load> {
+    fn load(&self, bench: &Bench<'_>, generation: u32) -> anyhow::Result<Load> {
         let manifest = self.run.shards().manifest(generation)?.context("the shards were made just now")?;
         let config = self.config(BATCH)?;
         let targets = Targets::new(&config);
         let symmetries: Vec<Symmetry> = Symmetry::ALL.into_iter().cycle().take(BATCH).collect();
         let mut parts = manifest.parts.iter().cycle();
-        let rate = Rate::measure(time, || {
+        let rate = Rate::measure(bench.time, bench.stop, || {
             let Some(part) = parts.next() else { return Ok(1.0) };
             let rows = self.run.shards().read(generation, part)?;
             for first in (0..rows.len()).step_by(BATCH) {

@@ -159,25 +159,25 @@ fn gpu(device: Device) -> anyhow::Result<Device> {
 }
 
 /// How often `step` is done in a second, several times between two waits for the device.
-fn rate(time: Duration, step: impl Fn(usize) -> Result<(), net::NetError>) -> anyhow::Result<f64> {
+fn rate(bench: &Bench<'_>, step: impl Fn(usize) -> Result<(), net::NetError>) -> anyhow::Result<f64> {
     // libtorch prepares its kernels in the first one.
     step(1)?;
     let began = Instant::now();
     step(1)?;
     let stretch = (STRETCH.div_duration_f64(began.elapsed()).ceil() as usize).clamp(1, 1000);
-    Ok(Rate::measure(time, || Ok(step(stretch).map(|()| stretch as f64)?))?.per_second())
+    Ok(Rate::measure(bench.time, bench.stop, || Ok(step(stretch).map(|()| stretch as f64)?))?.per_second())
 }
 
 fn matrix(bench: &Bench<'_>, device: Device) -> anyhow::Result<Matrix> {
     let product = MatrixProduct::new(device, Precision::Auto, SIDE).misconfigured()?;
-    let per_s = rate(bench.time, |times| product.multiply(times))?;
+    let per_s = rate(bench, |times| product.multiply(times))?;
     let (precision, tflop_per_s) = (product.precision().to_string(), per_s * product.operations() / 1e12);
     Ok(Matrix { device: device.to_string(), precision, side: SIDE, tflop_per_s })
 }
 
 fn bare(bench: &Bench<'_>, device: Device, subject: &Subject, batch: u32, matrix: f64) -> anyhow::Result<Bare> {
     let network = BareNetwork::new(&subject.weights, device, Precision::Auto, batch as usize).misconfigured()?;
-    let evaluations_per_s = f64::from(batch) * rate(bench.time, |times| network.evaluate(times))?;
+    let evaluations_per_s = f64::from(batch) * rate(bench, |times| network.evaluate(times))?;
     let tflop_per_s = evaluations_per_s * subject.weights.shape().operations() as f64 / 1e12;
     Ok(Bare { tower: subject.tower(), batch, evaluations_per_s, tflop_per_s, share: tflop_per_s / matrix })
 }
@@ -195,7 +195,7 @@ fn played(
     let threads = place.search_threads(true);
     let counts = || model.queue_counts().first().copied().unwrap_or_default();
     let (before, began, readings) = (counts(), Instant::now(), Readings::start(device));
-    let played = on_threads(threads, |thread| of_thread(&model, config, place.cache(), thread, bench.time))?;
+    let played = on_threads(threads, |thread| of_thread(bench, &model, config, place.cache(), thread))?;
     let (wall, utilisation) = (began.elapsed(), readings.and_then(Readings::mean));
     let after: QueueCounts = counts();
     let since = |of: fn(&QueueCounts) -> u64| (of(&after) - of(&before)) as f64;

@@ -45,7 +45,7 @@ pub(crate) fn random_playing(config: &RunConfig, threads: usize, time: Duration)
     let played = on_threads(threads, |thread| {
         let stats = Arc::new(EvaluatorStats::default());
         let mut evaluator = Instrumented::new(RandomModel::new(), Arc::clone(&stats));
-        played::selfplay(&mut evaluator, &stats, config, thread, time)
+        played::selfplay(&mut evaluator, &stats, config, thread, time, &Stop::never())
     })?;
     let evaluations_per_s = per_second(&played, |played| played.counts.evaluations as f64);
     Ok(Playing {
@@ -59,7 +59,9 @@ pub(crate) fn random_playing(config: &RunConfig, threads: usize, time: Duration)
 pub(crate) fn training(config: &RunConfig, place: &ResourceArgs, time: Duration, stop: &Stop) -> anyhow::Result<f64> {
     let mut config = config.clone();
     config.train.batch = config.train.batch.min(BATCH);
-    train::examples_per_s(&bench(time, stop), &place.devices, &Subject::made_up(config)?)
+    let examples_per_s = train::examples_per_s(&bench(time, stop), &place.devices, &Subject::made_up(config)?)?;
+    anyhow::ensure!(!stop.requested(), "stopped before all was measured");
+    Ok(examples_per_s)
 }
 
 /// Seconds of the shuffler for each example, from a window of so many positions.

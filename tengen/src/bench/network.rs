@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use cpu::Description;
 use go::{Game, Move, Size};
@@ -113,7 +112,7 @@ pub(super) fn run(bench: &Bench<'_>, args: &Args) -> anyhow::Result<()> {
             }
         }
         if args.positions > 0 && !bench.stop.requested() {
-            agreements(&subject, args)?.iter().try_for_each(|agreement| bench.report(agreement))?;
+            agreements(bench, args, &subject)?.iter().try_for_each(|agreement| bench.report(agreement))?;
         }
     }
     Ok(())
@@ -125,7 +124,10 @@ fn rates(bench: &Bench<'_>, args: &Args, subject: &Subject, batch: u32) -> anyho
     let mut rates = vec![Rate::default(); engines.len()];
     for _ in 0..ROUNDS {
         for (rate, engine) in rates.iter_mut().zip(&mut engines) {
-            *rate += engine.measure(bench.time / ROUNDS, batch)?;
+            if bench.stop.requested() {
+                return Ok(Vec::new());
+            }
+            *rate += engine.measure(bench, batch)?;
         }
     }
     let play = rates[0].per_core();
@@ -154,9 +156,13 @@ enum Kind {
 }
 
 impl Engine {
-    fn measure(&mut self, time: Duration, batch: u32) -> anyhow::Result<Rate> {
+    /// Measures a round.
+    fn measure(&mut self, bench: &Bench<'_>, batch: u32) -> anyhow::Result<Rate> {
+        let time = bench.time / ROUNDS;
         match &mut self.kind {
-            Kind::Ours(network) => Rate::measure(time, || Ok(network.evaluate().map(|()| f64::from(batch))?)),
+            Kind::Ours(network) => {
+                Rate::measure(time, bench.stop, || Ok(network.evaluate().map(|()| f64::from(batch))?))
+            }
             Kind::Peer(peer) => peer.measure(time),
         }
     }
@@ -202,8 +208,8 @@ pub(super) fn model(weights: &Weights, device: Device, precision: Precision, bat
     Model::new(weights, device, precision, batch).misconfigured()
 }
 
-/// Of every precision that the device has.
-fn agreements(subject: &Subject, args: &Args) -> anyhow::Result<Vec<Agreement>> {
+/// Of every precision that the device has; none when the program is to stop.
+fn agreements(bench: &Bench<'_>, args: &Args, subject: &Subject) -> anyhow::Result<Vec<Agreement>> {
     const BATCH: usize = 64;
     let (weights, shape) = (&subject.weights, subject.weights.shape());
     let mut exact = model(weights, args.device, Precision::F32, BATCH)?.network();
@@ -217,6 +223,9 @@ fn agreements(subject: &Subject, args: &Args) -> anyhow::Result<Vec<Agreement>> 
     }
     let mut games = Games::new(shape.size, subject.config.game.move_limit, BATCH);
     for _ in 0..args.positions.div_ceil(BATCH) {
+        if bench.stop.requested() {
+            return Ok(Vec::new());
+        }
         let exact_tickets = games.evaluated(&mut exact)?;
         for (_, network, differences) in &mut others {
             let tickets = games.evaluated(network)?;

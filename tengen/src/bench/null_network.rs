@@ -62,7 +62,7 @@ struct Measured {
 pub(super) fn measure(bench: &Bench<'_>, place: &ResourceArgs, subject: &Subject) -> anyhow::Result<Case> {
     let (config, shape) = (&subject.config, subject.weights.shape());
     let threads = place.threads();
-    let measured = on_threads(threads, |thread| of_thread(config, shape, place.cache(), thread, bench.time))?;
+    let measured = on_threads(threads, |thread| of_thread(bench, config, shape, place.cache(), thread))?;
     let rate = total(&measured.iter().map(|thread| evaluations(&thread.played)).collect::<Vec<_>>());
     let evaluation_us = 1e6 / rate.per_core();
     let part = |of: fn(&Measured) -> f64| evaluation_us * measured.iter().map(of).sum::<f64>() / threads as f64;
@@ -82,11 +82,11 @@ pub(super) fn measure(bench: &Bench<'_>, place: &ResourceArgs, subject: &Subject
 }
 
 fn of_thread(
+    bench: &Bench<'_>,
     config: &RunConfig,
     shape: Shape,
     cache: usize,
     thread: usize,
-    time: Duration,
 ) -> anyhow::Result<Measured> {
     let stats = Arc::new(EvaluatorStats::default());
     let [planes, submitting] = [(); 2].map(|()| Rc::new(Cell::new(Duration::ZERO)));
@@ -94,7 +94,7 @@ fn of_thread(
     let cached = SubmitClock { inner: Cached::new(network, shape.size, cache), spent: Rc::clone(&submitting) };
     let mut evaluator = Instrumented::new(cached, Arc::clone(&stats));
     let began = Instant::now();
-    let played = selfplay(&mut evaluator, &stats, config, thread, time)?;
+    let played = selfplay(&mut evaluator, &stats, config, thread, bench.time, bench.stop)?;
     let all = began.elapsed();
     let [planes, submitting] = [planes, submitting].map(|spent| spent.get().div_duration_f64(all));
     Ok(Measured { played, planes, submitting })

@@ -8,6 +8,7 @@ use config::RunConfig;
 use mcts::Evaluator;
 use play::{EvaluatorCounts, EvaluatorStats, Selfplay, SelfplaySpec};
 use record::GameRecord;
+use runtime::Stop;
 
 use super::clock::{Rate, Spent, Stopwatch};
 
@@ -34,13 +35,14 @@ pub(super) fn per_second(all: &[Played], things: impl Fn(&Played) -> f64) -> f64
 }
 
 /// Self-play on one thread, with an evaluator that counts into `stats`: for a quarter of the time to get the games apart from
-/// each other, and then for the time that counts.
+/// each other, and then for the time that counts. It ends early when `stop` is requested.
 pub(super) fn selfplay(
     evaluator: &mut dyn Evaluator,
     stats: &EvaluatorStats,
     config: &RunConfig,
     thread: usize,
     time: Duration,
+    stop: &Stop,
 ) -> anyhow::Result<Played> {
     let config = config.at(0);
     let slots = config.selfplay_slots();
@@ -61,14 +63,14 @@ pub(super) fn selfplay(
     let mut measured: Option<(Stopwatch, EvaluatorCounts, usize)> = None;
     let mut end = None;
     let mut watch = |playing: &[Selfplay]| {
-        let counts = stats.counts();
-        if measured.is_none() && began.elapsed() >= time / 4 {
+        let (counts, stopped) = (stats.counts(), stop.requested());
+        if measured.is_none() && (stopped || began.elapsed() >= time / 4) {
             games.set(0);
             measured = Some((Stopwatch::start(), counts, moves(playing)));
         }
         let Some((clock, before, moves_before)) = &measured else { return ControlFlow::Continue(()) };
         let spent = clock.spent();
-        if spent.wall < time || counts.batches == before.batches {
+        if !stopped && (spent.wall < time || counts.batches == before.batches) {
             return ControlFlow::Continue(());
         }
         // The request during the last batch does not count.
@@ -104,4 +106,24 @@ pub(super) fn total(rates: &[Rate]) -> Rate {
 /// Positions that a thread evaluated.
 pub(super) fn evaluations(played: &Played) -> Rate {
     Rate { count: played.counts.evaluations as f64, spent: played.spent }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use config::Preset;
+    use play::{Instrumented, RandomModel};
+
+    use super::*;
+
+    #[test]
+    fn selfplay_ends_when_a_stop_is_requested() {
+        let (stats, stop) = (Arc::new(EvaluatorStats::default()), Stop::never());
+        let mut evaluator = Instrumented::new(RandomModel::new(), Arc::clone(&stats));
+        stop.request();
+        let (config, day) = (Preset::NineByNine.config(), Duration::from_secs(24 * 3600));
+        let played = selfplay(&mut evaluator, &stats, &config, 0, day, &stop).unwrap();
+        assert_eq!(played.games, 0);
+    }
 }

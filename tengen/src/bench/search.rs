@@ -7,7 +7,7 @@ use config::{Preset, RunConfig};
 use go::{Game, Move, Size};
 use mcts::{Evaluator, LARGEST_TREE, Settings, choice};
 use play::{Budget, GameRng, SearchDriver, Uniform, generator};
-use runtime::Classify;
+use runtime::{Classify, Stop};
 use serde::Serialize;
 
 use super::Bench;
@@ -67,7 +67,7 @@ fn measure(bench: &Bench<'_>, args: &Args, side: usize, algorithm: &'static str)
     let given = [format!("game.size={side}"), format!("search.algorithm={algorithm}")];
     let config = Preset::NineByNine.with(&[&given[..], &args.overrides].concat())?;
     let mut game = UniformGame::new(&config, args.visits)?;
-    let rate = Rate::measure(bench.time, || game.think_and_move())?;
+    let rate = Rate::measure(bench.time, bench.stop, || game.think_and_move(bench.stop))?;
     Ok(Case { board: side, algorithm, visits: args.visits, visits_per_s_per_core: rate.per_core() })
 }
 
@@ -90,10 +90,11 @@ impl UniformGame {
         Ok(UniformGame { settings, board, budget, driver, model: Uniform::new(), rng: generator(1) })
     }
 
-    /// Searches one move, plays one of those it has visited, and returns how many visits were made.
-    fn think_and_move(&mut self) -> anyhow::Result<f64> {
+    /// Searches one move, or until `stop` is requested, plays one of those it has visited, and returns how many visits were
+    /// made.
+    fn think_and_move(&mut self, stop: &Stop) -> anyhow::Result<f64> {
         let inherited = self.driver.search().visits();
-        while !self.driver.is_done() {
+        while !self.driver.is_done() && !stop.requested() {
             if self.driver.search().is_full(LARGEST_TREE) {
                 let visits = self.driver.search().visits();
                 let size = runtime::format::bytes(LARGEST_TREE as u64);
@@ -105,6 +106,9 @@ impl UniformGame {
         }
         let search = self.driver.search();
         let made = search.visits() - inherited;
+        if stop.requested() {
+            return Ok(made.into());
+        }
         // The best move would be the first point each time, and the boards like no game.
         let moves = search.root_moves();
         let visits: Vec<u32> = moves.iter().map(|root| root.visits).collect();

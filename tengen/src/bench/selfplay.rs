@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 use config::RunConfig;
 use mcts::Evaluator;
@@ -101,9 +100,9 @@ pub(super) fn measure(
     let device: Device = place.device().parse().misconfigured()?;
     let model = model(&subject.weights, device, precision, batch)?;
     let threads = place.search_threads(device.is_gpu());
-    let bare = || on_threads(threads, |_| bare(&model, batch, bench.time / 2));
+    let bare = || on_threads(threads, |_| bare(bench, &model, batch));
     let mut network = bare()?;
-    let played = on_threads(threads, |thread| of_thread(&model, config, place.cache(), thread, bench.time))?;
+    let played = on_threads(threads, |thread| of_thread(bench, &model, config, place.cache(), thread))?;
     network.extend(bare()?);
     // Threads ran side by side, and the two halves one after the other.
     let network = total(&network);
@@ -128,23 +127,24 @@ pub(super) fn measure(
     })
 }
 
-fn bare(model: &Model, batch: usize, time: Duration) -> anyhow::Result<Rate> {
+/// Half of the network's time.
+fn bare(bench: &Bench<'_>, model: &Model, batch: usize) -> anyhow::Result<Rate> {
     let mut network = InferenceBench::of(model);
     // libtorch prepares its kernels in the first evaluations.
     (0..2).try_for_each(|_| network.evaluate())?;
-    Rate::measure(time, || Ok(network.evaluate().map(|()| batch as f64)?))
+    Rate::measure(bench.time / 2, bench.stop, || Ok(network.evaluate().map(|()| batch as f64)?))
 }
 
 /// Self-play with a network on one thread for a time.
 pub(super) fn of_thread(
+    bench: &Bench<'_>,
     model: &Model,
     config: &RunConfig,
     cache: usize,
     thread: usize,
-    time: Duration,
 ) -> anyhow::Result<Played> {
     let stats = Arc::new(EvaluatorStats::default());
-    selfplay(&mut evaluator(model, cache, &stats), &stats, config, thread, time)
+    selfplay(&mut evaluator(model, cache, &stats), &stats, config, thread, bench.time, bench.stop)
 }
 
 /// The evaluator of a thread of self-play.

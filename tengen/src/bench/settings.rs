@@ -15,8 +15,11 @@ pub(super) struct Bench<'a> {
 }
 
 impl Bench<'_> {
-    /// Prints one case.
+    /// Prints one case, unless a stop is requested: it may have cut the measurement short.
     pub(super) fn report(&self, case: &(impl Serialize + Display)) -> anyhow::Result<()> {
+        if self.stop.requested() {
+            return Ok(());
+        }
         if self.json { runtime::print(serde_json::to_string(case)?) } else { runtime::print(case) }
     }
 }

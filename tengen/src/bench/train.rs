@@ -88,8 +88,8 @@ fn measure(bench: &Bench<'_>, args: &Args, subject: &Subject) -> anyhow::Result<
     alone()?;
     let (mut all, mut bare) = (Rate::default(), Rate::default());
     for _ in 0..ROUNDS {
-        all += Rate::measure(bench.time / ROUNDS, || learn.step())?;
-        bare += Rate::measure(bench.time / ROUNDS, &mut alone)?;
+        all += Rate::measure(bench.time / ROUNDS, bench.stop, || learn.step())?;
+        bare += Rate::measure(bench.time / ROUNDS, bench.stop, &mut alone)?;
     }
     Ok(Case {
         tower: subject.tower(),
@@ -108,7 +108,7 @@ pub(super) fn examples_per_s(bench: &Bench<'_>, devices: &DeviceArgs, subject: &
     let trainer = trainer(subject, devices, Precision::Auto)?;
     let mut learn = Steps::new(trainer, rows(subject)?, subject.config.train.batch);
     learn.step()?;
-    Ok(Rate::measure(bench.time, || learn.step())?.per_second())
+    Ok(Rate::measure(bench.time, bench.stop, || learn.step())?.per_second())
 }
 
 /// A training of the network that has taken no step.
