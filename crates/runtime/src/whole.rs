@@ -52,7 +52,7 @@ pub fn renamed_place(file: &Path) -> io::Result<Option<PathBuf>> {
 /// Makes sure, before long work whose result a file is to hold, that the file can be written. It stays as it is.
 ///
 /// # Errors
-/// A folder, or a file whose folder is not there or cannot be written: the operator's to mend.
+/// A folder, a file that is mounted by itself, or one whose folder is not there or cannot be written: the operator's to mend.
 pub fn check_output(file: &Path) -> anyhow::Result<()> {
     writable(file).with_context(|| format!("cannot write {}", file.display())).misconfigured()
 }
@@ -96,17 +96,34 @@ pub fn check_input(file: &Path) -> anyhow::Result<()> {
 }
 
 fn writable(file: &Path) -> io::Result<()> {
-    match fs::metadata(file) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            // Another name, since readers may wait for this one.
-            let aside = place(file).with_added_extension(format!("{}.partial", process::id()));
-            File::create(&aside)?;
-            fs::remove_file(aside)
+    let target = match fs::metadata(file) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => renamed_place(file)?.ok_or(error)?,
+        Ok(found) if found.is_file() || found.is_dir() => {
+            OpenOptions::new().write(true).open(file)?;
+            let Some(target) = renamed_place(file)? else { return Ok(()) };
+            target
         }
-        Ok(found) if found.is_file() || found.is_dir() => OpenOptions::new().write(true).open(file).map(drop),
         // Who reads a pipe would take the end of this for that of the result.
-        found => found.map(drop),
+        found => return found.map(drop),
+    };
+    // Where the system does not tell, the rename does later.
+    if is_mount_point(&target, &fs::read_to_string("/proc/self/mountinfo").unwrap_or_default()) {
+        return Err(io::Error::other("a file that is mounted by itself cannot be replaced; mount its folder"));
     }
+    // Another name, since readers may wait for this one.
+    let aside = target.with_added_extension(format!("{}.partial", process::id()));
+    File::create(&aside)?;
+    fs::remove_file(aside)
+}
+
+/// Whether something is mounted at this place, as `docker run -v FILE:FILE` does, by the mounts of proc_pid_mountinfo(5).
+fn is_mount_point(place: &Path, mounts: &str) -> bool {
+    let escaped = |c: char| match c {
+        ' ' | '\t' | '\n' | '\\' => format!("\\{:03o}", u32::from(c)),
+        _ => c.to_string(),
+    };
+    let place: Option<String> = place.to_str().map(|place| place.chars().map(escaped).collect());
+    place.is_some_and(|place| mounts.lines().any(|mount| mount.split(' ').nth(4) == Some(place.as_str())))
 }
 
 /// The place of a file that does not exist yet: links may lead there.
@@ -178,6 +195,27 @@ mod tests {
         }
         let count = |path: &Path| fs::read_dir(path).unwrap().count();
         assert_eq!((count(folder.path()), count(&folder.path().join("inside"))), (2, 1), "nothing is beside them");
+    }
+
+    #[test]
+    fn file_that_can_be_written_but_not_replaced_is_refused() {
+        let folder = TempDir::new().unwrap();
+        // Linux has names of up to 255 bytes, so that there is no room for one beside it.
+        let file = folder.path().join("x".repeat(250));
+        fs::write(&file, "old").unwrap();
+        assert!(check_output(&file).is_err() && write_whole(&file, b"new").is_err());
+        assert_eq!(fs::read(&file).unwrap(), b"old");
+        // An open file of a process is not replaced.
+        let open = File::options().write(true).open(&file).unwrap();
+        check_output(Path::new(&format!("/proc/self/fd/{}", open.as_raw_fd()))).unwrap();
+    }
+
+    #[test]
+    fn files_that_are_mounted_are_known() {
+        let mounts =
+            "36 35 98:0 / /out rw - ext4 /dev/vda rw\n37 35 98:0 /b /out/a\\040book.sgf rw - ext4 /dev/vda rw\n";
+        let is_mounted = |place: &str| is_mount_point(Path::new(place), mounts);
+        assert!(is_mounted("/out/a book.sgf") && !is_mounted("/out/other.sgf") && !is_mounted("/b"));
     }
 
     #[test]
