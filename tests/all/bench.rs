@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 use testing::{Tool, require};
-use tests::{fail, program, succeed};
+use tests::{TestStore, fail, program, succeed};
 
 /// A tower that takes no time.
 const TOWER: [&str; 6] = ["--size", "5", "--blocks", "1", "--filters", "8"];
@@ -41,6 +41,14 @@ fn bench_data_measures_shuffling_loading_and_bytes() {
     assert!(number(&data[0], "examples") == 512.0 && number(&data[0], "window_positions") >= 3000.0, "{data:?}");
     assert!(number(&data[1], "examples_per_s_per_core") > 0.0);
     assert!(number(&data[2], "games_bytes") > 0.0 && number(&data[2], "examples_bytes") > 0.0, "{data:?}");
+}
+
+#[test]
+fn bench_data_refuses_runs_in_buckets() {
+    let store = TestStore::on_server();
+    let (code, said) = fail(store.program("tengen").args(["bench", "data", "--run", "v1"]));
+    let expected = format!("--run measures files in a folder, and {} is none", store.place());
+    assert!(code == 2 && said.contains(&expected), "{code}: {said}");
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use config::{Preset, RunConfig, RunName};
 use go::{Size, Symmetry};
 use net::{EncodedBatch, Shape, Targets};
@@ -119,7 +119,11 @@ impl fmt::Display for Bytes {
 
 pub(super) fn run(bench: &Bench<'_>, args: &Args) -> anyhow::Result<()> {
     if let Some(name) = &args.run {
-        let run = Store::open_existing(bench.store)?.run(name);
+        let store = Store::open_existing(bench.store)?;
+        if !Path::new(store.root()).is_dir() {
+            return Err(anyhow!("--run measures files in a folder, and {} is none", store.root())).misconfigured();
+        }
+        let run = store.run(name);
         let config = runtime::run_config(&run)?;
         return bench.report(&bytes(&run, format!("run {name}"), config.game.size)?);
     }
