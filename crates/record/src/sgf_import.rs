@@ -133,7 +133,8 @@ impl Ending {
     /// An end that says something of the position: time and forfeits do not.
     fn of(record: &Record, komi: f32) -> Result<Ending, String> {
         let area = AREA_RULES.contains(&record.rules.trim().to_lowercase().as_str());
-        let counted = |score: f32| Some(score).filter(|_| area);
+        // Areas are whole numbers: any other difference is in stones, or of another komi or other rules.
+        let counted = |score: f32| Some(score).filter(|score| area && (score + komi).fract() == 0.0);
         let ending = |outcome, score, end| Ok(Ending { outcome, score, end });
         match record.outcome {
             Some(sgf::Outcome::Win(winner, Margin::Resignation)) => ending(winner.into(), None, EndReason::Resignation),
@@ -143,7 +144,8 @@ impl Ending {
                 if !(0.0..=most).contains(&points) {
                     return Err(format!("result {result} is impossible on this board"));
                 }
-                ending(winner.into(), counted(winner.sign() * points), EndReason::Passes)
+                let score = winner.sign() * points;
+                ending(Outcome::from_score(score), counted(score), EndReason::Passes)
             }
             Some(sgf::Outcome::Draw) => ending(Outcome::Draw, counted(0.0), EndReason::Passes),
             Some(other) => Err(format!("result {other} has no score")),

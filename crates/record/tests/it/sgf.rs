@@ -171,3 +171,23 @@ fn game_with_an_impossible_score_is_of_no_use() {
     assert_eq!((score("B+81", "Chinese"), score("W+88", "Chinese")), (Some(81.0), Some(-88.0)));
     assert_eq!(score("B+100", "Japanese"), None, "with prisoners");
 }
+
+#[test]
+fn score_that_no_areas_have_with_this_komi_is_no_target() {
+    let ending = |komi: &str, result: &str, rules: &str| {
+        let text = format!("(;SZ[9]KM[{komi}]RU[{rules}]RE[{result}];B[ee];W[ff])");
+        let tree = sgf::collection(text.as_bytes()).next().unwrap().unwrap();
+        let game = converter().convert(0, &tree).unwrap();
+        (game.outcome, game.score)
+    };
+    assert_eq!(ending("7.5", "B+2.5", "Chinese"), (Outcome::Black, Some(2.5)));
+    assert_eq!(ending("7.5", "W+0.5", "Chinese"), (Outcome::White, Some(-0.5)));
+    assert_eq!(ending("7", "B+2.5", "Chinese"), (Outcome::Black, None));
+    assert_eq!(ending("375", "W+0.25", "Chinese"), (Outcome::White, None), "in stones");
+    assert_eq!(ending("7", "Draw", "Chinese"), (Outcome::Draw, Some(0.0)));
+    assert_eq!(ending("7.5", "Draw", "Chinese"), (Outcome::Draw, None));
+    for rules in ["Chinese", "Japanese"] {
+        assert_eq!(ending("7", "B+0", rules).0, Outcome::Draw);
+        assert_eq!(ending("7", "W+0.0", rules).0, Outcome::Draw);
+    }
+}
