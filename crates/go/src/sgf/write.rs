@@ -1,6 +1,7 @@
 //! From a record to text.
 
 use super::coordinates;
+use super::number;
 use super::record::{Branch, Record, Turn};
 use super::text::{escape, escape_part};
 use crate::color::Color;
@@ -128,7 +129,7 @@ impl Record {
         }
         write_raw(out, "SZ", &self.size.to_string());
         if let Some(komi) = self.komi.filter(|komi| komi.is_finite()) {
-            write_raw(out, "KM", &komi.to_string());
+            write_raw(out, "KM", &number::write_komi(komi));
         }
         write_text(out, "RU", &self.rules);
         write_text(out, "PB", &self.black.name);

@@ -132,6 +132,7 @@ fn komi_in_hundredths_is_converted_to_points() {
     check("750", 7.5);
     check("-375", -7.5);
     check("199.5", 199.5);
+    check("250.0", 250.0);
     check("3.75", 3.75);
 }
 

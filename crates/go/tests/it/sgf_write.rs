@@ -47,6 +47,16 @@ fn setup_stones_and_the_first_player_are_written() {
     assert_eq!(Record::parse(black_first.to_sgf().as_bytes()), Ok(black_first));
 }
 
+/// From 200 on a whole number would be in hundredths.
+#[test]
+fn komi_of_hundreds_of_points_is_read_back() {
+    for (komi, written) in [(199.0, "199"), (225.0, "225.0"), (250.5, "250.5"), (-361.0, "-361.0")] {
+        let record = Record { komi: Some(komi), ..Record::new(Size::MAX) };
+        assert_eq!(record.to_sgf(), format!("(;GM[1]FF[4]CA[UTF-8]SZ[19]KM[{written}])\n"));
+        assert_eq!(Record::parse(record.to_sgf().as_bytes()), Ok(record));
+    }
+}
+
 /// Lines stay short, and break only between nodes.
 #[test]
 fn moves_are_wrapped() {
