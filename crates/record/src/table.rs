@@ -187,6 +187,11 @@ pub(crate) fn read_size(row: usize, side: u8) -> Result<Size, RecordError> {
     Size::new(side.into()).map_err(|e| value_error("size", row, e))
 }
 
+/// A value of the column `komi`.
+pub(crate) fn read_komi(row: usize, komi: f32) -> Result<f32, RecordError> {
+    if komi.is_finite() { Ok(komi) } else { Err(value_error("komi", row, format!("{komi} is not finite"))) }
+}
+
 /// A value of the column `moves`, on a board of this size.
 pub(crate) fn read_move(row: usize, size: Size, index: u16) -> Result<Move, RecordError> {
     let missing = || value_error("moves", row, format!("move {index} does not exist on {size}x{size}"));

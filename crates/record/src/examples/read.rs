@@ -4,7 +4,7 @@ use arrow_array::types::{Float32Type, Int8Type, UInt8Type, UInt16Type, UInt32Typ
 use arrow_array::{Array, BinaryArray, BooleanArray, Float32Array, UInt16Array};
 use go::{Color, PointSet, Size, Stones};
 
-use crate::table::{Lists, Strings, Table, optional, read_outcome, read_size, read_visits, value_error};
+use crate::table::{Lists, Strings, Table, optional, read_komi, read_outcome, read_size, read_visits, value_error};
 use crate::turn::{check_divergence, check_entropy, check_value};
 use crate::{Example, GameId, RecordError, SearchKind};
 
@@ -69,11 +69,11 @@ impl<'a> Columns<'a> {
     pub(super) fn check(&self, row: usize) -> Result<(), RecordError> {
         let size = read_size(row, self.size[row])?;
         self.game.parse(row, str::parse::<GameId>)?;
+        read_komi(row, self.komi[row])?;
         self.base(row, size)?;
         self.recent(row, size)?;
         read_color(row, self.to_move[row])?;
-        let visits = read_visits(row, size, self.visit_moves.row(row), self.visit_counts.row(row));
-        visits.map(drop)?;
+        self.visits(row, size).map(drop)?;
         self.opponent_move(row, size)?;
         self.kind(row)?;
         value("root_value", row, self.root_value[row])?;
@@ -92,11 +92,11 @@ impl<'a> Columns<'a> {
             game: self.game.parse(row, str::parse)?,
             turn: self.turn[row],
             size,
-            komi: self.komi[row],
+            komi: read_komi(row, self.komi[row])?,
             base: self.base(row, size)?,
             recent: self.recent(row, size)?.to_vec(),
             to_move: read_color(row, self.to_move[row])?,
-            visits: read_visits(row, size, self.visit_moves.row(row), self.visit_counts.row(row))?.collect(),
+            visits: self.visits(row, size)?.collect(),
             opponent_move: self.opponent_move(row, size)?,
             kind: self.kind(row)?,
             root_value: value("root_value", row, self.root_value[row])?,
@@ -113,6 +113,14 @@ impl<'a> Columns<'a> {
         })
     }
 
+    fn visits(&self, row: usize, size: Size) -> Result<impl Iterator<Item = (u16, u32)> + use<'a>, RecordError> {
+        let (moves, counts) = (self.visit_moves.row(row), self.visit_counts.row(row));
+        if moves.is_empty() {
+            return Err(value_error("visit_moves", row, "no visits"));
+        }
+        read_visits(row, size, moves, counts)
+    }
+
     fn opponent_move(&self, row: usize, size: Size) -> Result<Option<u16>, RecordError> {
         match optional(self.opponent_move, row) {
             Some(mv) if usize::from(mv) >= size.moves() => {
@@ -123,7 +131,11 @@ impl<'a> Columns<'a> {
     }
 
     fn kind(&self, row: usize) -> Result<SearchKind, RecordError> {
-        SearchKind::from_code(self.kind[row]).map_err(|problem| value_error("search_kind", row, problem))
+        let fail = |problem: String| value_error("search_kind", row, problem);
+        match SearchKind::from_code(self.kind[row]).map_err(fail)? {
+            kind if kind.is_searched() => Ok(kind),
+            kind => Err(fail(format!("{} ({}) makes no example", kind.code(), kind.as_str()))),
+        }
     }
 
     fn weight(&self, row: usize) -> Result<f32, RecordError> {

@@ -6,7 +6,9 @@ use arrow_array::types::{
 use arrow_array::{BooleanArray, Float32Array, TimestampMillisecondArray, UInt16Array};
 use go::{Move, Size};
 
-use crate::table::{Lists, StringLists, Strings, Table, optional, read_move, read_outcome, read_size, value_error};
+use crate::table::{
+    Lists, StringLists, Strings, Table, optional, read_komi, read_move, read_outcome, read_size, value_error,
+};
 use crate::turn::{check_divergence, check_entropy, check_value, check_weight};
 use crate::{EndReason, GameRecord, Handoff, Outcome, RecordError, SearchKind, Turn};
 
@@ -87,7 +89,7 @@ impl<'a> Headers<'a> {
             started_at: read_time("started_at", row, self.started_at)?,
             ended_at: None,
             size: read_size(row, self.size[row])?,
-            komi: self.komi[row],
+            komi: read_komi(row, self.komi[row])?,
             scoring: self.scoring.parse(row, str::parse)?,
             visits_budget: self.visits_budget[row],
             calibration: self.calibration.value(row),

@@ -100,6 +100,37 @@ fn wrong_values_are_named_with_their_row() {
     assert!(message.starts_with("column base_white, row ") && message.contains("two stones on point"), "{message}");
 }
 
+/// They would be inputs and targets of training.
+#[test]
+fn rows_that_make_no_example_are_refused() {
+    let batch = examples::to_batch(&some_examples(1));
+    let rows = batch.num_rows();
+    let mut komi = vec![7.5_f32; rows];
+    komi[1] = f32::NAN;
+    let komi: ArrayRef = Arc::new(Float32Array::from(komi));
+    assert_eq!(refused(&with(&batch, "komi", Some(komi))), "column komi, row 1: NaN is not finite");
+    for (code, name) in [(0, "given"), (4, "policy draw")] {
+        let mut kinds = vec![1_u8; rows];
+        kinds[2] = code;
+        let kinds: ArrayRef = Arc::new(UInt8Array::from(kinds));
+        let said = refused(&with(&batch, "search_kind", Some(kinds)));
+        assert_eq!(said, format!("column search_kind, row 2: {code} ({name}) makes no example"));
+    }
+    let mut examples = some_examples(1);
+    examples[3].visits.clear();
+    assert_eq!(refused(&examples::to_batch(&examples)), "column visit_moves, row 3: no visits");
+}
+
+#[test]
+fn games_with_a_komi_that_is_no_number_are_refused() {
+    for komi in [f32::NAN, f32::INFINITY] {
+        let mut some = some_games(2);
+        some[1].komi = komi;
+        let said = games::from_batch(&games::to_batch(&some)).unwrap_err().to_string();
+        assert_eq!(said, format!("column komi, row 1: {komi} is not finite"));
+    }
+}
+
 #[test]
 fn unknown_columns_are_ignored() {
     let examples = some_examples(2);
