@@ -107,12 +107,13 @@ impl Record {
         self.handicap > 1 && self.setup.black.is_empty() && white_begins
     }
 
-    /// Who plays first when the file does not say: who plays the first move, or else the player who has not been
-    /// given stones.
+    /// Who plays first when the file does not say: who plays the first move, or else White where Black has been given stones:
+    /// by `HA`, or as the only stones of the board.
     pub(super) fn natural_first(&self) -> Color {
+        let alone = self.setup.black.len() > 1 && self.setup.white.is_empty();
         match self.turns.first() {
             Some(turn) => turn.color,
-            None if self.handicap > 1 => Color::White,
+            None if self.handicap > 1 || alone => Color::White,
             None => Color::Black,
         }
     }

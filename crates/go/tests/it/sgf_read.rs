@@ -74,6 +74,10 @@ fn setup_stones_may_be_lists_and_rectangles_and_be_taken_off() {
     assert_eq!(read("(;PL[B];W[aa])").first, Black);
     assert_eq!(read("(;AB[dd][pp]HA[2];W[aa])").first, White);
     assert_eq!(read("(;;W[aa];B[bb])").first, White);
+    assert_eq!(read("(;SZ[9]AB[cc][gg])").first, White, "a handicap without HA");
+    assert_eq!(read("(;SZ[9]AB[cc][gg];B[ee])").first, Black);
+    assert_eq!(read("(;SZ[9]AB[cc][gg]AW[ee])").first, Black, "a position");
+    assert_eq!(read("(;SZ[9]AB[cc])").first, Black);
 }
 
 #[test]
