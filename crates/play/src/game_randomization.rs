@@ -29,10 +29,10 @@ impl GameRandomization {
         let opens = rng.random::<f32>() < selfplay.policy_opening_fraction;
         let plies = plies(selfplay.policy_opening_moves, &mut rng);
         let area = game.size * game.size;
-        // Fewer on a small board, where the game might be over. A board has four points at least.
-        let most = selfplay.random_opening_moves.min(area / 4);
-        let random =
-            if rng.random::<f32>() < selfplay.random_opening_fraction { rng.random_range(1..=most) } else { 0 };
+        // Fewer on a small board, and where moves are limited: never so many that the game might be over.
+        let most = selfplay.random_opening_moves.min(area / 4).min(game.move_limit - 1);
+        let opens_at_random = rng.random::<f32>() < selfplay.random_opening_fraction;
+        let random = if opens_at_random && most > 0 { rng.random_range(1..=most) } else { 0 };
         let komi = komi(game.komi, shift, area);
         GameRandomization { komi, opening: if opens { plies } else { 0 }, random }
     }
@@ -136,6 +136,19 @@ mod tests {
         found.iter().for_each(|randomization| games[randomization.random] += 1);
         // Of the 25 points. Four standard deviations of 4,000 games are 94.
         assert!(games[0] == 0 && games[1..].iter().all(|&games: &u64| games.abs_diff(GAMES / 6) <= 94), "{games:?}");
+    }
+
+    #[test]
+    fn random_openings_are_shorter_than_the_game_may_be() {
+        for (limit, longest) in [(1, 0), (2, 1), (4, 3), (100, 6)] {
+            let found = many(&[
+                "selfplay.random_opening_fraction=1.0",
+                "selfplay.random_opening_moves=6",
+                "evaluate.opening_moves=0",
+                &format!("game.move_limit={limit}"),
+            ]);
+            assert_eq!(found.iter().map(|randomization| randomization.random).max(), Some(longest), "{limit}");
+        }
     }
 
     #[test]
