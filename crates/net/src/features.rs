@@ -98,7 +98,8 @@ pub(crate) fn write(
     boards.windows(2).for_each(|pair| mark(next(), &played(pair[0], pair[1])));
     next().fill(1);
     let for_mover = if position.to_move() == Color::White { komi } else { -komi };
-    next().fill((NO_KOMI + 2.0 * for_mover).clamp(1.0, 255.0) as u8);
+    // Rounded before the sum: komi between half points is the same one for both sides.
+    next().fill((NO_KOMI + (2.0 * for_mover).round()).clamp(1.0, 255.0) as u8);
     if with_tactics {
         told(&tactics, &pass_alive(), sides).iter().for_each(|points| mark(next(), points));
     }
@@ -228,6 +229,10 @@ mod tests {
             [of(&[], 7.5), of(&[3], 7.5), of(&[], 0.0), of(&[3], 400.0), of(&[], 400.0)],
             [113, 143, 128, 255, 1]
         );
+        // Between half points the nearest one, for both sides: 7.5, 7 and 6.5, and 7 and -7 for themselves.
+        for (komi, halves) in [(7.25, 15), (6.8, 14), (6.7, 13), (7.0, 14), (-7.0, -14)] {
+            assert_eq!([of(&[], komi), of(&[3], komi)].map(i32::from), [128 - halves, 128 + halves], "{komi}");
+        }
     }
 
     #[test]

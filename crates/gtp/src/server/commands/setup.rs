@@ -46,7 +46,7 @@ pub(super) fn komi(session: &mut Session<'_>, arguments: &[&str]) -> Answer {
     done()
 }
 
-/// Komi rounded to half points: between two of them, networks would see another komi for Black than for White.
+/// Komi rounded to half points, as networks see it: scores have the same one.
 fn half_points(komi: f32) -> f32 {
     // Any f32 can be doubled in f64. The sum makes no zero negative.
     ((2.0 * f64::from(komi)).round() / 2.0 + 0.0) as f32
