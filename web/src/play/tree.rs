@@ -21,15 +21,15 @@ pub(crate) fn read(text: &str) -> Result<TreeMessage, String> {
     if semicolons > 4 * MOST_NODES {
         return Err(format!("the file has {semicolons} nodes; files of at most {MOST_NODES} nodes are read"));
     }
-    let trees = sgf::parse(text.as_bytes()).map_err(|error| error.to_string())?;
-    let tree = trees.first().ok_or("the file has no game")?;
+    let tree = &sgf::first_game(text.as_bytes()).map_err(|error| error.to_string())?;
     if tree.nodes().len() > MOST_NODES {
         return Err(format!("the game has {} nodes; games of at most {MOST_NODES} nodes are read", tree.nodes().len()));
     }
     let record = Record::from_tree(tree).map_err(|error| error.to_string())?;
     let mut notices = Vec::new();
-    if trees.len() > 1 {
-        notices.push(format!("The file has {} games; this is the first.", trees.len()));
+    let games = sgf::collection(text.as_bytes()).count();
+    if games > 1 {
+        notices.push(format!("The file has {games} games; this is the first."));
     }
     let komi = record.komi.filter(|&komi| position::komi(komi, record.size).is_ok());
     if let (Some(other), None) = (record.komi, komi) {
@@ -242,6 +242,13 @@ mod tests {
         assert_eq!(cut.game.initial_stones.len(), 2);
         assert!(cut.notices[0].starts_with("1 line is cut early: the next node adds"), "{:?}", cut.notices);
         assert_eq!(lines(&tree("(;SZ[9]AB[cc](;W[dd])(;W[ee]))")), [(None, "D6"), (None, "E5")]);
+    }
+
+    #[test]
+    fn first_game_is_read_before_a_broken_one() {
+        let tree = tree("(;SZ[9];B[aa])\n(;SZ[9];B[bb");
+        assert_eq!(lines(&tree), [(None, "A9")]);
+        assert_eq!(tree.notices, ["The file has 2 games; this is the first."]);
     }
 
     #[test]

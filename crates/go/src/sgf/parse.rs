@@ -24,11 +24,23 @@ pub fn parse(bytes: &[u8]) -> Result<Vec<Tree>, Error> {
     while reader.peek().is_some() {
         trees.push(reader.tree()?);
         reader.skip_space();
-        if reader.peek().is_some_and(|c| c.is_alphanumeric() || c == '-') && reader.clone().find_game().is_err() {
+        let is_text = reader.peek().is_some_and(|c| !matches!(c, '(' | ')' | ';'));
+        if is_text && reader.clone().find_game().is_err() {
             break;
         }
     }
     Ok(trees)
+}
+
+/// Reads the first game of a collection, whatever follows it.
+///
+/// # Errors
+/// As [`parse`], of that game alone.
+pub fn first_game(bytes: &[u8]) -> Result<Tree, Error> {
+    let text = text::decode(bytes);
+    let mut reader = Reader::new(&text);
+    reader.find_game()?;
+    reader.tree()
 }
 
 #[derive(Clone)]

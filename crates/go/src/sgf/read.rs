@@ -4,7 +4,7 @@ use super::coordinates;
 use super::error::{Error, Fault};
 use super::number;
 use super::outcome::Outcome;
-use super::parse::parse;
+use super::parse::first_game;
 use super::record::{Application, Player, Record, Turn};
 use super::tree::{Node, Tree, Value};
 use crate::color::Color;
@@ -12,15 +12,12 @@ use crate::point::Move;
 use crate::size::Size;
 
 impl Record {
-    /// Reads the first game of a collection.
+    /// Reads the first game of a collection, whatever follows it.
     ///
     /// # Errors
-    /// When the text is not SGF, or the first game is not one this project can play; see [`Record::from_tree`].
+    /// When the first game is not SGF, or not one this project can play; see [`Record::from_tree`].
     pub fn parse(bytes: &[u8]) -> Result<Record, Error> {
-        match parse(bytes)?.first() {
-            Some(tree) => Record::from_tree(tree),
-            None => Err(Error { line: 1, column: 1, fault: Fault::NoGame }),
-        }
+        Record::from_tree(&first_game(bytes)?)
     }
 
     /// Reads the main line of a game. [`Record::replay`] checks whether the moves are legal.

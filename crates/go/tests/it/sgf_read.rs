@@ -92,8 +92,18 @@ fn text_after_the_last_game_is_skipped() {
     let moves_of = |text: &str| read(text).turns.len();
     assert_eq!(moves_of("(;SZ[9];B[ee])\n-- \nsent from (my) phone"), 1);
     assert_eq!(moves_of("(;SZ[9];B[ee])\nRegards"), 1);
+    for text in ["-- \nsent from (my) phone", "Regards", "*** end", "[end]"] {
+        assert_eq!(parse(format!("(;SZ[9];B[ee])\n{text}").as_bytes()).map(|trees| trees.len()), Ok(1), "{text}");
+    }
     let fault = parse(b"(;SZ[9])\nand\n(;SZ[9])").unwrap_err().fault;
     assert_eq!(fault, Fault::Unexpected('a'), "another game follows");
+}
+
+#[test]
+fn first_game_is_read_whatever_follows_it() {
+    for rest in ["(;SZ[9];B[bb", "Game 2:\n(;SZ[9])", "(;SZ[9]&&)", ")", "*** end", "(c) 2026"] {
+        assert_eq!(moves(&read(&format!("(;SZ[9];B[aa])\n{rest}"))), ["B A9"], "{rest}");
+    }
 }
 
 #[test]
@@ -208,7 +218,8 @@ fn faults_of_the_text_say_where() {
     check_error("(;B[aa]\n  ])", 2, 3, Fault::Unexpected(']'));
     check_error("(;B[aa]())", 1, 9, Fault::Unexpected(')'));
     check_error("(;(;B[aa]);W[bb])", 1, 11, Fault::Unexpected(';'));
-    check_error("(;B[aa])) (;W[bb])", 1, 9, Fault::Unexpected(')'));
+    let error = parse(b"(;B[aa])) (;W[bb])").unwrap_err();
+    assert_eq!((error.line, error.column, error.fault), (1, 9, Fault::Unexpected(')')));
     check_error("(;((;B[aa])))", 1, 4, Fault::Unexpected('('));
     check_error("(;C[日本\r\n語];1)", 2, 4, Fault::Unexpected('1'));
 }
