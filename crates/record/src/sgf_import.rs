@@ -91,7 +91,8 @@ impl Converter {
         if side != wanted {
             return Err(format!("it is on {side}x{side}, and the run on {wanted}x{wanted}"));
         }
-        if record.handicap > 0 || !record.setup.both().is_empty() {
+        // One stone is none: Black begins.
+        if record.handicap > 1 || !record.setup.both().is_empty() {
             return Err("stones are set up before the first move".to_owned());
         }
         if record.turns.is_empty() {

@@ -151,6 +151,17 @@ fn game_with_more_moves_than_turns_are_numbered_is_of_no_use() {
     assert_eq!(refusal(&text), "it has 65536 moves, and a game may have 65535");
 }
 
+/// Black begins, and White may have no komi: no stones are set up.
+#[test]
+fn handicap_of_one_is_none() {
+    let game = |handicap: &str| format!("(;SZ[9]KM[0.5]HA[{handicap}]RE[B+R];B[ee];W[ff])");
+    for handicap in ["0", "1"] {
+        let tree = sgf::collection(game(handicap).as_bytes()).next().unwrap().unwrap();
+        assert_eq!(converter().convert(0, &tree).unwrap().turns.len(), 2, "{handicap}");
+    }
+    assert_eq!(refusal(&game("2")), "stones are set up before the first move");
+}
+
 #[test]
 fn game_with_komi_that_exceeds_the_area_is_of_no_use() {
     assert_eq!(refusal("(;SZ[9]KM[100]RE[B+R];B[ee];W[ff])"), "its komi 100 exceeds the area of the board");
