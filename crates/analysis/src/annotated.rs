@@ -48,9 +48,9 @@ pub fn annotated(record: &Record, annotation: &Annotation<'_>) -> String {
         let next = losses.iter().find(|loss| loss.turn == nth);
         let is_bad = next.is_some_and(|loss| loss.loss >= DOUBTFUL && loss.best.is_some());
         if let Some(Some(report)) = annotation.reports.get(nth)
-            && (is_bad || nth == record.turns.len())
+            && is_bad
         {
-            extra.variations.extend(variation(record, report, nth));
+            extra.variations.extend(variation(record, report));
         }
         extra
     })
@@ -146,7 +146,7 @@ fn for_lizzie(report: &Report) -> String {
 }
 
 /// The line of the best move.
-fn variation(record: &Record, report: &Report, nth: usize) -> Option<Vec<Turn>> {
+fn variation(record: &Record, report: &Report) -> Option<Vec<Turn>> {
     let best = report.move_infos.first()?;
     let mut color = if report.root_info.current_player == "B" { Color::Black } else { Color::White };
     let mut turns = Vec::new();
@@ -155,8 +155,7 @@ fn variation(record: &Record, report: &Report, nth: usize) -> Option<Vec<Turn>> 
         color = color.opponent();
     }
     let winrate = 100.0 * best.outlook.winrate;
-    let instead = if nth < record.turns.len() { "Better" } else { "Best" };
-    turns.first_mut()?.comment = format!("{instead}: Black wins {winrate:.1} %, {} visits", best.visits);
+    turns.first_mut()?.comment = format!("Better: Black wins {winrate:.1} %, {} visits", best.visits);
     Some(turns)
 }
 
@@ -195,6 +194,17 @@ mod tests {
         assert_eq!(nodes.iter().map(|node| tree.children(node).count()).collect::<Vec<_>>(), [2, 1, 1, 0]);
         let better = tree.children(nodes[0]).nth(1).expect("a variation");
         assert_eq!(better.value("C").expect("a comment").text(), "Better: Black wins 70.0 %, 9 visits");
+    }
+
+    /// It would be the main line: programs would take it for moves of the game.
+    #[test]
+    fn no_variation_continues_the_game() {
+        let record = Record::parse(b"(;SZ[2];B[aa];W[bb])").expect("a game");
+        let reports = reports(&[Some(0.5), Some(0.25), Some(0.31)]);
+        let text = annotated(&record, &Annotation { model: "v1-2", reports: &reports });
+        let read = Record::parse(text.as_bytes()).expect("a game");
+        assert_eq!(read.turns.len(), 2, "{text}");
+        assert!(read.turns[1].comment.contains("Next: B1 pass A2"), "{text}");
     }
 
     /// A candidate move as Lizzie shows it.

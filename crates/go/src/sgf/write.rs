@@ -18,7 +18,7 @@ pub struct Extra {
     pub properties: Vec<(&'static str, Vec<String>)>,
     /// Text behind the comment that the node has.
     pub comment: String,
-    /// Lines of moves that follow the node beside the game's own move.
+    /// Lines of moves that follow the node beside the game's own move. Behind the last move the first of them is the main line.
     pub variations: Vec<Vec<Turn>>,
 }
 
