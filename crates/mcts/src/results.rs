@@ -65,7 +65,7 @@ impl Search {
         Value::for_black(self.tree.node(self.expanded_root()).value)
     }
 
-    /// Entropy of the root's priors over legal moves, in nats.
+    /// Entropy of the root's priors over the moves that are considered, in nats.
     ///
     /// # Panics
     /// When the root is not expanded.

@@ -86,7 +86,7 @@ pub fn to_batch(examples: &[Example]) -> RecordBatch {
         ),
         numbers::<Float32Type>(
             "prior_entropy",
-            "entropy of the network's priors over the legal moves before noise, in nats",
+            "entropy of the network's priors over the moves that the search considers, before noise, in nats",
             rows().map(|e| e.prior_entropy),
         ),
         optional_numbers::<Float32Type>(

@@ -194,7 +194,7 @@ fn turn_columns(games: &[GameRecord]) -> Vec<Column> {
         }),
         each_turn(
             "prior_entropies",
-            "entropy of the priors over the legal moves before noise, per position, in nats",
+            "entropy of the priors over the moves that the search considers, before noise, per position, in nats",
             games,
             |turn| turn.prior_entropy,
         ),

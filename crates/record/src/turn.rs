@@ -30,7 +30,7 @@ pub struct Turn {
     pub best_child_value: f32,
     /// The network's own value of the position, for Black, -1 to 1.
     pub network_value: f32,
-    /// Entropy of the network's priors over the legal moves before noise, in nats.
+    /// Entropy of the network's priors over the moves that the search considers, before noise, in nats.
     pub prior_entropy: f32,
     /// Kullback-Leibler divergence of the search's policy, as `visits` have it, from those priors, in nats; `None` where
     /// nothing was searched.
