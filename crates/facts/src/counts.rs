@@ -72,8 +72,8 @@ pub struct Counts {
     depth: (f64, u64),
 }
 
-/// Longer games count as so long: the largest board has 361 points, and no move limit is as high.
-const LONGEST: usize = 4095;
+/// Longer games count as so long: no move limit is higher.
+const LONGEST: usize = 10_000;
 
 impl Counts {
     /// Counts a game.
@@ -185,6 +185,21 @@ mod tests {
         assert_eq!(counts.ends.resignation, resigned);
         assert_eq!(counts.positions, played.iter().map(|game| game.positions() as u64).sum::<u64>());
         assert_eq!(Counts::default().lengths(), None);
+    }
+
+    /// An imported game may be longer than a move limit.
+    #[test]
+    fn games_count_with_their_moves_up_to_the_highest_move_limit() {
+        let game = synthetic::game("a-1", "w", 0, Size::new(5).unwrap(), 8);
+        let mut outline = GameOutline::from_batch(&games::to_batch(&[game])).unwrap().remove(0);
+        let mut counts = Counts::default();
+        for moves in [9_999, 10_000, 65_535] {
+            outline.moves = moves;
+            counts.add(&outline);
+        }
+        let lengths = counts.lengths().unwrap();
+        assert_eq!((lengths.shortest, lengths.median, lengths.longest), (9_999, 10_000, 10_000));
+        assert_eq!(counts.moves(), 29_999);
     }
 
     #[test]
