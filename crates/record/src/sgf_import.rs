@@ -3,7 +3,7 @@
 //! What such a record cannot say is filled in plainly: the move that was played has the one visit, and the values are the
 //! outcome.
 
-use go::sgf::{self, Margin, Record, Tree};
+use go::sgf::{self, Margin, Record, Tree, Value};
 use go::{Move, Scoring, Size};
 use sha2::{Digest, Sha256};
 
@@ -44,7 +44,7 @@ impl Converter {
         let record = Record::from_tree(tree).map_err(|e| e.to_string())?;
         self.check(&record)?;
         let komi = self.komi(&record)?;
-        let ending = Ending::of(&record, komi)?;
+        let ending = Ending::of(tree, &record, komi)?;
         let value = f32::from(ending.outcome.as_i8());
         let seed = seed(&record);
         let game = GameRecord {
@@ -132,7 +132,7 @@ fn played(record: &Record, mv: Move, value: f32) -> Turn {
 
 impl Ending {
     /// An end that says something of the position: time and forfeits do not.
-    fn of(record: &Record, komi: f32) -> Result<Ending, String> {
+    fn of(tree: &Tree, record: &Record, komi: f32) -> Result<Ending, String> {
         let area = AREA_RULES.contains(&record.rules.trim().to_lowercase().as_str());
         // Areas are whole numbers: any other difference is in stones, or of another komi or other rules.
         let counted = |score: f32| Some(score).filter(|score| area && (score + komi).fract() == 0.0);
@@ -149,7 +149,11 @@ impl Ending {
                 ending(Outcome::from_score(score), counted(score), EndReason::Passes)
             }
             Some(sgf::Outcome::Draw) => ending(Outcome::Draw, counted(0.0), EndReason::Passes),
-            Some(other) => Err(format!("result {other} has no score")),
+            // As it is written: one that cannot be read has no other text.
+            Some(_) => {
+                let text = tree.root().value("RE").map(Value::simple_text).unwrap_or_default();
+                Err(format!("result {text} has no score"))
+            }
             None => Err("it has no result".to_owned()),
         }
     }

@@ -151,6 +151,14 @@ fn game_with_more_moves_than_turns_are_numbered_is_of_no_use() {
     assert_eq!(refusal(&text), "it has 65536 moves, and a game may have 65535");
 }
 
+#[test]
+fn result_without_a_score_is_named_as_it_is_written() {
+    for result in ["B+T", "Void", "B+Resigned"] {
+        let said = refusal(&format!("(;SZ[9]KM[7]RE[{result}];B[ee];W[ff])"));
+        assert_eq!(said, format!("result {result} has no score"));
+    }
+}
+
 /// Black begins, and White may have no komi: no stones are set up.
 #[test]
 fn handicap_of_one_is_none() {
