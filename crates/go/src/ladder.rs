@@ -33,7 +33,8 @@ pub(crate) struct Ladder<'a, const W: usize> {
 
 /// Stones of the longest line that is read: who is not caught by then is free.
 const DEEPEST: usize = 30;
-/// Stones put down in all lines of one reading, a guard: who is not caught by then is free, too.
+/// Stones put down in all lines of one reading, a guard: beyond it a chain in atari is free, too. The lines that are open then
+/// still put down their second ataris, so there are some more.
 const MOST: usize = 50;
 
 impl<'a, const W: usize> Ladder<'a, W> {

@@ -139,8 +139,9 @@ impl Tactics {
     /// The stones of a player that a ladder catches: of chains in atari that cannot get away though it is that player's turn,
     /// and of chains with two liberties if it is the opponent's turn. With these the opponent's moves that begin the latter.
     ///
-    /// Only atari after atari is read, at most 30 stones deep and 50 in all for a chain and a first move: who is not caught
-    /// by then is free. Kos are taken back at once in it.
+    /// Only atari after atari is read, at most 30 stones deep and about 50 in all for a chain and a first move: who is not caught
+    /// by then is free. Kos are taken back at once in it. Lines are tried in the order of their points. So where 50 stones are
+    /// not enough, the ladders of an image of the board may be others.
     pub fn ladders(&self, color: Color) -> (PointSet, PointSet) {
         on_board!(self.size, board => self.ladders_on(&board, color))
     }
