@@ -130,7 +130,7 @@ impl Tickets {
 ///
 /// An evaluation is a function of the request and of nothing else: neither of the other positions of the batch, nor of
 /// what was evaluated before. So caches and remote servers change no game. That of a network on a GPU is so within rounding
-/// only, which can change a move.
+/// only, which can change a move, and a cache may return that of an image with other planes of ladders.
 pub trait Evaluator {
     /// Adds a position to the batch. A network sees it through the symmetry of its draw; the policy is turned back.
     fn submit(&mut self, request: Request<'_>) -> Ticket;

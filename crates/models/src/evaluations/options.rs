@@ -33,6 +33,7 @@ impl EvaluationCacheOptions {
     }
 
     /// The options with which a cache changes no game on CPUs: every bit of an evaluation, in the symmetry that is requested.
+    /// Games of networks with planes of ladders may change: see [`evalcache::Key`].
     /// `None` without a store.
     ///
     /// # Errors
