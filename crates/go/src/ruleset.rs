@@ -12,6 +12,9 @@ use crate::game::Game;
 /// handicap stone.
 const NEAR: [&str; 3] = ["chinese", "chinese-ogs", "chinese-kgs"];
 
+/// Such rules with a point for each handicap stone but one.
+const NEAR_LESS_ONE: [&str; 1] = ["aga"];
+
 /// The part that says what White gets for handicap stones.
 const BONUS: &str = "whiteHandicapBonus";
 
@@ -108,7 +111,7 @@ impl Ruleset {
         let no_bonus = (handicap > 0).then_some(RulesetDifference::HandicapBonus);
         match self {
             Ruleset::Name(name) => {
-                if is_one_of(name, &NEAR) {
+                if self.handicap_bonus().is_some() {
                     Ok(no_bonus)
                 } else if is_one_of(name, &NAMES) {
                     Ok(Some(RulesetDifference::Play))
@@ -136,7 +139,8 @@ impl Ruleset {
     /// What White gets for handicap stones; `None` where an object does not say it, or for a name whose rules differ in more.
     pub fn handicap_bonus(&self) -> Option<HandicapBonus> {
         match self {
-            Ruleset::Name(name) => is_one_of(name, &NEAR).then_some(HandicapBonus::Stones),
+            Ruleset::Name(name) if is_one_of(name, &NEAR) => Some(HandicapBonus::Stones),
+            Ruleset::Name(name) => is_one_of(name, &NEAR_LESS_ONE).then_some(HandicapBonus::StonesLessOne),
             Ruleset::Parts(parts) => {
                 let said = parts.get(BONUS)?;
                 HandicapBonus::ALL.into_iter().find(|bonus| said.is(bonus.word()))

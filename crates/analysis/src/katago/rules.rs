@@ -25,6 +25,7 @@ mod tests {
         for (rules, differ) in [
             (json!("chinese"), false),
             (json!("Chinese-OGS"), false),
+            (json!("AGA"), false),
             (json!("japanese"), true),
             (json!("stone_scoring"), true),
             (json!("new zealand"), true),
@@ -47,6 +48,7 @@ mod tests {
     fn points_for_handicap_stones_are_warned_of() {
         for (rules, differ) in [
             (json!("chinese"), true),
+            (json!("aga"), true),
             (json!({"suicide": false}), false),
             (json!({"whiteHandicapBonus": "0"}), false),
             (json!({"whiteHandicapBonus": "N-1"}), true),

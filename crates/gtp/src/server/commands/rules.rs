@@ -221,6 +221,12 @@ mod tests {
                  = B+77.5
                  > kgs-rules aga
                  =
+                 > kata-set-rules chinese
+                 =
+                 > kata-set-rules aga
+                 =
+                 > kata-get-rules
+                 = {less_one}
                  > clear_board
                  =
                  > set_free_handicap A1 B2
