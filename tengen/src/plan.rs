@@ -20,7 +20,7 @@ use crate::doctor::host::Host;
 use forecast::Forecast;
 use report::Report;
 
-/// Configurations that begin with random play, the smallest first.
+/// Configurations that are forecast without `--config`, the smallest first.
 const PRESETS: [Preset; 4] = [Preset::Tiny, Preset::NineByNine, Preset::NineByNineGpu, Preset::NineteenByNineteenGpu];
 
 /// Time of the measurements of one span, in the time of its self-play: bare network before and after, start of the games,
@@ -30,7 +30,7 @@ const PARTS: f64 = 4.0;
 /// Arguments of `tengen plan`.
 #[derive(clap::Args, Debug)]
 pub(crate) struct Args {
-    /// Configuration of the run, such as configs/9x9.toml [default: all presets that begin with random play]
+    /// Configuration of the run, such as configs/9x9.toml [default: the presets tiny, 9x9, 9x9-gpu and 19x19-gpu]
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Override a key of the configuration, such as loop.models=50; may be repeated
