@@ -17,7 +17,7 @@ const POSITIONS: &str = r#"{"moves": [], "value": 0.0, "visits": [["e5", 300], [
 fn values_of_a_model_are_compared_with_a_file() {
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("positions.jsonl");
-    std::fs::write(&file, POSITIONS).unwrap();
+    fs::write(&file, POSITIONS).unwrap();
     let command = |words: &[&str]| {
         let mut tengen = program("tengen");
         tengen
@@ -47,7 +47,7 @@ fn values_of_a_model_are_compared_with_a_file() {
     assert!(table.contains("uniform on 3 positions") && table.contains("values in 8 symmetries"), "{table}");
     assert!(table.contains("one-ply search"), "{table}");
 
-    std::fs::write(&file, "{\"moves\": [\"e5\", \"e5\"], \"value\": 0, \"visits\": [[\"c3\", 1]]}\n").unwrap();
+    fs::write(&file, "{\"moves\": [\"e5\", \"e5\"], \"value\": 0, \"visits\": [[\"c3\", 1]]}\n").unwrap();
     let (code, said) = fail(&mut command(&[]));
     assert_eq!(code, 2, "{said}");
     assert!(said.contains("positions.jsonl: line 1: move \"e5\": the point is occupied"), "{said}");
@@ -57,7 +57,7 @@ fn values_of_a_model_are_compared_with_a_file() {
 fn positions_are_searched_by_an_engine_of_katagos_protocol() {
     let folder = TempDir::new().unwrap();
     let (game, out) = (folder.path().join("game.sgf"), folder.path().join("positions.jsonl"));
-    std::fs::write(&game, "(;SZ[9]KM[7];B[ee];W[ce];B[dc];W[gc];B[gd];W[fd];B[fc];W[ge])").unwrap();
+    fs::write(&game, "(;SZ[9]KM[7];B[ee];W[ce];B[dc];W[gc];B[gd];W[fd];B[fc];W[ge])").unwrap();
     let tengen = program("tengen");
     let command = |engine: &[&str]| {
         let mut command = program("tengen");
@@ -69,7 +69,7 @@ fn positions_are_searched_by_an_engine_of_katagos_protocol() {
     let engine = [&[tengen.get_program().to_str().unwrap()][..], &server].concat();
     let said = succeed(&mut command(&engine));
     assert!(said.contains("2 positions of 1 games"), "{said}");
-    let text = std::fs::read_to_string(&out).unwrap();
+    let text = fs::read_to_string(&out).unwrap();
     let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let turns: Vec<_> = lines.iter().map(|line| line["moves"].as_array().unwrap().len()).collect();
     assert_eq!((turns, &lines[0]["komi"], &lines[0]["size"]), (vec![4, 7], &7.0.into(), &9.into()), "{text}");
@@ -85,10 +85,10 @@ fn positions_are_searched_by_an_engine_of_katagos_protocol() {
     ] {
         let (found, said) = fail(&mut command(engine));
         assert!(found == 2 && said.contains("exists; choose another file"), "{found}: {said}");
-        std::fs::remove_file(&out).unwrap();
+        fs::remove_file(&out).unwrap();
         let (found, said) = fail(&mut command(engine));
         assert!(found == code && said.contains(reason), "{found}: {said}");
-        std::fs::write(&out, "kept").unwrap();
+        fs::write(&out, "kept").unwrap();
     }
 }
 
@@ -97,13 +97,13 @@ fn positions_are_searched_by_an_engine_of_katagos_protocol() {
 fn positions_that_an_engine_searched_before_it_failed_are_kept() {
     let folder = TempDir::new().unwrap();
     let (game, out) = (folder.path().join("game.sgf"), folder.path().join("positions.jsonl"));
-    std::fs::write(&game, "(;SZ[9]KM[7];B[ee];W[ce];B[dc];W[gc];B[gd];W[fd];B[fc];W[ge])").unwrap();
+    fs::write(&game, "(;SZ[9]KM[7];B[ee];W[ce];B[dc];W[gc];B[gd];W[fd];B[fc];W[ge])").unwrap();
     let response = r#"{"id": "1", "rootInfo": {"winrate": 0.5}, "moveInfos": [{"move": "A1", "visits": 2}]}"#;
     let mut command = program("tengen");
     command.args(["study", "positions", "--positions", "2", "--out"]).arg(&out).arg(&game);
     let (code, said) = fail(command.args(["--", "sh", "-c", &format!("echo '{response}'; exit 3")]));
     assert!(code == 1 && said.contains("the engine ended after 1 of 2 positions, exit status: 3"), "{code}: {said}");
-    let text = std::fs::read_to_string(&out).unwrap();
+    let text = fs::read_to_string(&out).unwrap();
     let position: Value = serde_json::from_str(&text).unwrap();
     assert_eq!((position["moves"].as_array().unwrap().len(), &position["komi"]), (7, &7.0.into()), "{text}");
 }
@@ -140,7 +140,7 @@ fn study_positions_keeps_each_position_and_stops_while_an_engine_searches() {
 fn komi_of_positions_on_another_board_is_not_guessed() {
     let folder = TempDir::new().unwrap();
     let file = folder.path().join("game.sgf");
-    std::fs::write(&file, "(;SZ[13];B[ee];W[ce];B[dc];W[gc];B[gd];W[fd];B[fc];W[ge])").unwrap();
+    fs::write(&file, "(;SZ[13];B[ee];W[ce];B[dc];W[gc];B[gd];W[fd];B[fc];W[ge])").unwrap();
     let refused = |komi: &[&str]| {
         let mut command = program("tengen");
         command.args(["study", "positions", "--size", "13", "--out"]).arg(folder.path().join("positions.jsonl"));
@@ -168,7 +168,7 @@ fn games_that_study_positions_omits_are_named_and_counted() {
     let whole = "(;SZ[9]KM[7];B[ee];W[ce];B[dc];W[gc];B[gd];W[fd];B[fc];W[ge])\n";
     let omitted = "(;SZ[19])\n(;SZ[9];B[ee];W[ee])\n(;SZ[9];B[aa\n".repeat(3);
     let refused = |text: &str| {
-        std::fs::write(&file, text).unwrap();
+        fs::write(&file, text).unwrap();
         let mut command = program("tengen");
         command.args(["study", "positions", "--out"]).arg(folder.path().join("positions.jsonl")).arg(&file);
         let (code, said) = fail(command.args(["--", "/absent/katago"]));

@@ -400,7 +400,7 @@ mod tests {
         let lines = std::iter::from_fn(|| next_line(&mut output).expect("text"));
         assert_eq!(lines.collect::<Vec<_>>(), ["{}", "", "end"]);
         // As of `cat /dev/zero`.
-        let mut endless = BufReader::new(std::io::repeat(0));
+        let mut endless = BufReader::new(io::repeat(0));
         let error = next_line(&mut endless).expect_err("no line");
         assert_eq!(error.to_string(), "the engine wrote a line of more than 16 MiB");
         assert!(next_line(&mut &b"\xff\n"[..]).is_err());
