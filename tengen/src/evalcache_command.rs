@@ -137,11 +137,15 @@ fn check(store: &Store, stop: &Stop) -> anyhow::Result<()> {
     let mut problems = 0;
     on_each(store, stop, |name, opened| {
         let (found, cache) = match opened {
-            Ok(cache) => (cache.check()?, Some(cache)),
+            Ok(cache) => (cache.check(&|| !stop.requested())?, Some(cache)),
             Err(found) => (found, None),
         };
         problems += found.len();
         found.iter().try_for_each(|problem| runtime::print(advised(problem)))?;
+        if stop.requested() {
+            tracing::warn!(set = name, "stopped before all segments of the set were read");
+            return Ok(());
+        }
         runtime::print(described(name, cache.as_ref()))
     })?;
     if problems == 0 {

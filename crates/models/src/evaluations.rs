@@ -209,13 +209,14 @@ impl EvaluationCache {
     }
 
     /// Reads all segments and returns the damage, each with the name of its segment, and the segments of other sets than that of
-    /// which the folder has the name.
+    /// which the folder has the name. `next` is called before each segment, and ends the check where it
+    /// returns false.
     ///
     /// # Errors
     /// A store that cannot be reached.
-    pub fn check(&self) -> Result<Vec<EvaluationCacheError>, EvaluationCacheError> {
+    pub fn check(&self, next: &dyn Fn() -> bool) -> Result<Vec<EvaluationCacheError>, EvaluationCacheError> {
         let mut found = Vec::new();
-        for number in self.shared.segments.numbers()? {
+        for number in self.shared.segments.numbers()?.into_iter().take_while(|_| next()) {
             match open_segment(&self.shared.segments, number) {
                 // Not by the set of this cache: that may be one of a foreign segment, where the folder has no others.
                 Ok(Some(segment)) if name(&segment.head().set, &segment.head().tables) != self.name() => {
