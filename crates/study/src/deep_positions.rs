@@ -129,7 +129,7 @@ pub(crate) fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
         runtime::write_whole(&args.out, lines.as_bytes())
             .with_context(|| format!("cannot write {out}; the positions are in {kept}"))?;
         if let Err(error) = fs::remove_file(&journal) {
-            tracing::warn!(file = %kept, %error, "a file that is needed no longer cannot be deleted");
+            tracing::warn!(file = %kept, %error, "cannot delete this file, whose positions are in the output");
         }
         notes.print(format!("{} positions of {} games are in {out}", searched.len(), games.len()));
     }
