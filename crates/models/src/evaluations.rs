@@ -209,8 +209,7 @@ impl EvaluationCache {
     }
 
     /// Reads all segments and returns the damage, each with the name of its segment, and the segments of other sets than that of
-    /// which the folder has the name. `next` is called before each segment, and ends the check where it
-    /// returns false.
+    /// which the folder has the name. `next` is called before each segment, and ends the check where it returns false.
     ///
     /// # Errors
     /// A store that cannot be reached.
