@@ -31,17 +31,17 @@ impl FileKind {
 
     /// The kind that a file is, going by how it begins.
     pub(crate) fn of(file: &[u8]) -> Result<FileKind, NetError> {
+        // Eight bytes of safetensors are the length of what follows, which is JSON. The length alone may look like text.
+        if file.get(8) == Some(&b'{') {
+            let is_folded = File::read(file)?.version()? == folded::VERSION;
+            return Ok(if is_folded { FileKind::Folded } else { FileKind::Weights });
+        }
         if leela_zero::looks_like(file) {
             return Ok(FileKind::LeelaZero);
         }
-        // Eight bytes of safetensors are the length of what follows, which is JSON.
-        if file.get(8) != Some(&b'{') {
-            // The version of the format, and a field with a length: as crate `onnx` has it, which is not used here.
-            let is_onnx = matches!(file, [0x08, 1..=0x7f, tag, ..] if tag & 7 == 2);
-            return Err(if is_onnx { NetError::Onnx } else { NetError::UnknownFile });
-        }
-        let is_folded = File::read(file)?.version()? == folded::VERSION;
-        Ok(if is_folded { FileKind::Folded } else { FileKind::Weights })
+        // The version of the format, and a field with a length: as crate `onnx` has it, which is not used here.
+        let is_onnx = matches!(file, [0x08, 1..=0x7f, tag, ..] if tag & 7 == 2);
+        Err(if is_onnx { NetError::Onnx } else { NetError::UnknownFile })
     }
 
     /// Whether a file of this kind can hold such a network. Kinds for playing omit auxiliary heads.

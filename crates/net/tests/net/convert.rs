@@ -131,6 +131,20 @@ fn gzipped_file_is_the_same() {
     assert!(refusal(&packed[..packed.len() / 2]).starts_with("not a whole gzip file: "));
 }
 
+/// Lengths of headers whose first bytes are a digit and a space.
+#[test]
+fn safetensors_whose_length_looks_like_text_are_weights() {
+    let file = Weights::synthetic(tiny(), 1).to_bytes();
+    let (length, rest) = file.split_at(8);
+    let (header, tensors) = rest.split_at(u64::from_le_bytes(length.try_into().unwrap()) as usize);
+    for length in [u64::from(u16::from_le_bytes(*b"0 ")), u64::from(u16::from_le_bytes(*b"8 "))] {
+        let padding = vec![b' '; length as usize - header.len()];
+        let file = [&length.to_le_bytes()[..], header, &padding, tensors].concat();
+        let (kind, weights, _) = FileKind::read(&file).unwrap();
+        assert_eq!((kind, weights), (FileKind::Weights, Weights::synthetic(tiny(), 1)), "{length} bytes");
+    }
+}
+
 #[test]
 fn windows_line_endings_are_accepted() {
     let text = leela_zero(tiny());
