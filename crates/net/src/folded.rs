@@ -16,7 +16,7 @@ use sha2::{Digest, Sha256};
 use crate::described::convolution;
 use crate::file::{self, File};
 use crate::layout::{Role, TensorSpec, Unit, unit_of};
-use crate::weights::{named, read_tensors, without_norm};
+use crate::weights::{checked, named, read_tensors, without_norm};
 use crate::{NetError, Shape, Weights};
 
 pub(crate) const VERSION: &str = cpu::FOLDED;
@@ -56,7 +56,7 @@ pub(crate) fn write(weights: &Weights) -> Result<Vec<u8>, NetError> {
 /// Reads a file into weights that play the same, with batch norms that change nothing but for the bias.
 ///
 /// # Errors
-/// A file that is not whole, or whose numbers are not those it was made with.
+/// A file that is not whole, whose numbers are not those it was made with, or with scales of another network.
 pub(crate) fn read(bytes: &[u8]) -> Result<Weights, NetError> {
     let file = File::read(bytes)?;
     let header: Header = file.header(VERSION)?;
@@ -74,7 +74,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Weights, NetError> {
         unfold(&unit, &mut tensors);
     }
     let weights = Weights::assemble(shape, tensors)?;
-    Ok(match header.scales {
+    Ok(match checked(header.scales, shape)? {
         Some(scales) => weights.with_scales(scales),
         None => weights,
     })
@@ -140,6 +140,14 @@ mod tests {
             let found: Vec<String> = unfolded(&shape).map(|spec| spec.name).collect();
             assert_eq!(found, expected, "{shape}");
         }
+    }
+
+    #[test]
+    fn scales_of_another_network_are_refused() {
+        let weights = Weights::synthetic(Shape { blocks: 1, filters: 8, ..Shape::plain(size()) }, 1);
+        let file = write(&weights.with_scales(Scales(vec![[1.0; 25]]))).unwrap();
+        let error = read(&file).unwrap_err();
+        assert!(matches!(error, NetError::Cpu(cpu::CpuError::Scales { expected: 3, found: 1 })), "{error}");
     }
 
     /// Its tensors are listed before the first is missed. To compare each with all units takes minutes.

@@ -107,7 +107,7 @@ impl Weights {
     ///
     /// # Errors
     /// The bytes are no complete safetensors file of weights, or a number is not finite. A tensor is missing, unknown, or of
-    /// another type or other dimensions than those of the stated shape.
+    /// another type or other dimensions than those of the stated shape, or scales are those of another one.
     pub fn from_bytes(bytes: &[u8]) -> Result<Weights, NetError> {
         let file = File::read(bytes)?;
         let shape = file::shape(file.header(VERSION)?)?;
@@ -116,7 +116,7 @@ impl Weights {
             return Err(NetError::UnknownTensor { tensor: name.to_owned(), shape: Box::new(shape) });
         }
         let Calibrated { scales } = file.header(VERSION)?;
-        Ok(Weights { shape, tensors, scales })
+        Ok(Weights { shape, tensors, scales: checked(scales, shape)? })
     }
 
     /// Makes a file. Equal weights make equal files.
@@ -180,6 +180,14 @@ impl Weights {
     pub fn uncalibrated(self) -> Weights {
         Weights { scales: None, ..self }
     }
+}
+
+/// The scales of a file, if they fit its network: they are not looked at again until it plays in int16.
+pub(crate) fn checked(scales: Option<Scales>, shape: Shape) -> Result<Option<Scales>, NetError> {
+    if let Some(scales) = &scales {
+        scales.check(1 + 2 * shape.blocks)?;
+    }
+    Ok(scales)
 }
 
 /// Adds a convolution with a bias as one with a batch norm that changes nothing but for the bias: a variance of 1 − ε is one

@@ -91,6 +91,19 @@ fn file_of_another_shape_names_a_tensor_and_both_dimensions() {
 }
 
 #[test]
+fn scales_of_another_network_are_refused() {
+    let with = |layers: &[f32]| {
+        let layers: Vec<String> = layers.iter().map(|&scale| format!("{:?}", [scale; 25])).collect();
+        let scales = format!("\"planes\":17,\"scales\":[{}]", layers.join(","));
+        changed(|_, line| *line = line.replace("\"planes\":17", &scales))
+    };
+    assert!(Weights::from_bytes(&with(&[1.0; 3])).unwrap().has_scales());
+    assert_eq!(refusal(&with(&[1.0])), "calibration has scales of 1 layers, the network has 3; calibrate this network");
+    let negative = refusal(&with(&[1.0, -1.0, 1.0]));
+    assert!(negative.starts_with("layer 1 has no finite scales"), "{negative}");
+}
+
+#[test]
 fn activations_without_scales_are_named() {
     let file = changed(|tensors, _| {
         let (.., data) = tensors.get_mut("stem.norm.bias").unwrap();
