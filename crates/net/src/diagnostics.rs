@@ -7,7 +7,8 @@ use record::Example;
 use tch::Tensor;
 
 use crate::micro_batch::{each, parts_in_play};
-use crate::optimizer::update;
+use crate::optimizer::{StepSize, update};
+use crate::schedule::rate;
 use crate::shim::unpanicked_on;
 use crate::step::values;
 use crate::threads::single;
@@ -36,7 +37,8 @@ impl Trainer {
 
     fn tensor_diagnostics(&self) -> Result<Vec<TensorDiagnostics>, NetError> {
         let _no_gradients = tch::no_grad_guard();
-        let size = self.step_size();
+        let train = &self.train_config.train;
+        let size = StepSize::new(train, rate(train, self.step.saturating_sub(1)), self.warmth);
         let of = |(place, (spec, tensor)): (usize, &(crate::layout::TensorSpec, Tensor))| {
             let length = norm(tensor)?;
             let moved = norm(&update(&self.optimizer, place, size)?)?;

@@ -109,7 +109,8 @@ fn adam(
     Ok(())
 }
 
-/// The way of the tensor in that place in a step like the last one, without its decay.
+/// The way of the tensor in that place in a step like the last one, without its decay, and with Nesterov's momentum without
+/// the gradient that is added to it.
 pub(crate) fn update(optimizer: &Optimizer, place: usize, size: StepSize) -> Result<Tensor, NetError> {
     let (mean, rate) = (&optimizer.momentum[place], f64::from(size.rate));
     match (size.kind, &optimizer.squares) {

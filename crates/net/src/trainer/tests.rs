@@ -127,6 +127,20 @@ fn part_without_targets_takes_its_share_of_the_gradient_of_heads() {
 }
 
 #[test]
+fn update_has_the_rate_of_the_last_step() {
+    let after_one = |rates: &[(u64, f32)]| {
+        let mut trainer = trainer();
+        trainer.train_config.train.learning_rate =
+            rates.iter().map(|&(from_step, rate)| LearningRate { from_step, rate }).collect();
+        trainer.step(&examples()).unwrap();
+        trainer.diagnostics().unwrap()
+    };
+    let constant = after_one(&[(0, 0.01)]);
+    assert!(constant.iter().any(|tensor| tensor.update_ratio > 0.0), "{constant:?}");
+    assert_eq!(after_one(&[(0, 0.01), (1, 0.001)]), constant);
+}
+
+#[test]
 fn symmetry_spread_is_that_of_the_whole_set_on_any_number_of_threads() {
     let (trainer, examples) = (trainer(), examples());
     let examples = &examples[..100];
