@@ -99,7 +99,8 @@ pub(crate) fn export(models: &Models, args: &Export) -> anyhow::Result<()> {
         Format::Network(kind) => kind,
         Format::Onnx => {
             let network = Description::from_safetensors(&bytes).with_context(|| format!("{model} as onnx"))?;
-            write(&args.out, &onnx::write(&network))?;
+            let file = onnx::write_for_others(&network).with_context(|| format!("{model} as onnx")).misconfigured()?;
+            write(&args.out, &file)?;
             return runtime::print(format!("{model} is now {out}, onnx with opset {}: policy and value", onnx::OPSET));
         }
     };

@@ -7,9 +7,6 @@ use store::{ModelMetadata, Run, Source, SourceKind};
 
 use crate::TrainerError;
 
-/// Bytes of an ONNX file, unpacked: messages have at most 2 GiB (Protocol Buffers, serialized size limits).
-const MOST_ONNX: u64 = 2 << 30;
-
 /// Weights that a run begins with, and where they come from.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InitialWeights {
@@ -25,7 +22,9 @@ impl InitialWeights {
     /// # Errors
     /// A file that cannot be read as a network.
     pub fn new(NamedWeights { name, bytes, metadata }: NamedWeights) -> Result<InitialWeights, TrainerError> {
-        let weights = match record::unpacked(&bytes, MOST_ONNX).ok().filter(|plain| onnx::looks_like(plain)) {
+        // What cannot be unpacked is refused below.
+        let plain = record::unpacked(&bytes, FileKind::MOST_BYTES).ok();
+        let weights = match plain.filter(|plain| onnx::looks_like(plain)) {
             Some(plain) => {
                 let broken = |source| TrainerError::Onnx { name: name.clone(), source };
                 Weights::from_description(&onnx::read(&plain).map_err(broken)?)

@@ -50,10 +50,11 @@ pub(crate) const FORMATS: &[ExportFormat] = &[
         ending: ".onnx",
         label: "ONNX",
         purpose: "policy and value, for onnxruntime, OpenVINO and TensorRT",
-        holds: |_| true,
+        // 2 GiB at most, of f32.
+        holds: |shape| shape.in_play().parameters() < 1 << 29,
         write: |weights| {
             let network = Description::from_safetensors(&weights).map_err(|error| error.to_string())?;
-            Ok(onnx::write(&network).into())
+            Ok(onnx::write_for_others(&network).map_err(|error| error.to_string())?.into())
         },
     },
 ];
@@ -75,4 +76,19 @@ fn converted(weights: &[u8], kind: FileKind) -> Result<Bytes, String> {
     let weights = Weights::from_bytes(weights).map_err(|error| error.to_string())?;
     let (file, _) = kind.write(&weights, &[]).map_err(|error| error.to_string())?;
     Ok(file.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use go::Size;
+
+    use super::*;
+
+    #[test]
+    fn networks_above_two_gib_have_no_onnx_file() {
+        let onnx = FORMATS.iter().find(|format| format.label == "ONNX").unwrap();
+        let shape = Shape { blocks: 20, filters: 1024, ..Shape::plain(Size::new(19).unwrap()) };
+        assert!((onnx.holds)(shape));
+        assert!(!(onnx.holds)(Shape { blocks: 40, ..shape }));
+    }
 }

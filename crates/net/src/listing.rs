@@ -2,7 +2,6 @@
 
 use record::unpacked;
 
-use crate::convert::MOST_BYTES;
 use crate::file::{self, File};
 use crate::layout::EPSILON;
 use crate::weights::VERSION;
@@ -39,7 +38,7 @@ impl Listing {
     /// # Errors
     /// A file that is broken or of no kind, or a tensor missing or of other dimensions than the stated shape requires.
     pub fn read(file: &[u8]) -> Result<Listing, NetError> {
-        let plain = unpacked(file, MOST_BYTES).map_err(NetError::NotGzip)?;
+        let plain = unpacked(file, FileKind::MOST_BYTES).map_err(NetError::NotGzip)?;
         match FileKind::of(&plain)? {
             FileKind::Weights => Listing::of_file(&plain),
             FileKind::Folded | FileKind::LeelaZero => Ok(Listing::of_weights(&FileKind::read(&plain)?.1)),

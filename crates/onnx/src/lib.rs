@@ -27,17 +27,37 @@ pub const OPSET: i64 = 17;
 /// The file format that came with the opset.
 const IR_VERSION: i64 = 8;
 
-/// A network as the bytes of an ONNX file.
+/// Bytes of the largest message that Protocol Buffers read.
+const MOST_BYTES: usize = i32::MAX as usize;
+
+/// A network as the bytes of an ONNX file, which only [`read`] reads where it has more than 2 GiB.
 pub fn write(network: &Description) -> Vec<u8> {
-    let model = ModelProto {
+    model_of(network).encode_to_vec()
+}
+
+/// The same for other programs.
+///
+/// # Errors
+/// A network whose file would be larger than they read.
+pub fn write_for_others(network: &Description) -> Result<Vec<u8>, OnnxError> {
+    let model = model_of(network);
+    check_size(model.encoded_len())?;
+    Ok(model.encode_to_vec())
+}
+
+fn check_size(bytes: usize) -> Result<(), OnnxError> {
+    if bytes > MOST_BYTES { Err(OnnxError::TooLarge { bytes }) } else { Ok(()) }
+}
+
+fn model_of(network: &Description) -> ModelProto {
+    ModelProto {
         ir_version: IR_VERSION,
         producer_name: "tengen".to_owned(),
         producer_version: env!("CARGO_PKG_VERSION").to_owned(),
         doc_string: "planes as bytes; policy: points and pass; value: -1 to 1 for the player to move".to_owned(),
         graph: Some(graph_of(network)),
         opset_import: vec![OperatorSetIdProto { domain: String::new(), version: OPSET }],
-    };
-    model.encode_to_vec()
+    }
 }
 
 fn graph_of(network: &Description) -> GraphProto {
@@ -172,4 +192,16 @@ fn value(graph: &mut Graph, network: &Description, trunk: &str) {
     let difference = graph.node("value.difference", "Sub", &[parts[0], parts[2]], &[]);
     let axes = graph.integers("value.axes", &[1]);
     graph.node("value", "Squeeze", &[&difference, &axes], &[]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_that_no_message_holds_are_refused() {
+        assert!(check_size((2 << 30) - 1).is_ok());
+        let error = check_size(2 << 30).unwrap_err();
+        assert_eq!(error.to_string(), "the file would have 2147483648 bytes, and ONNX files have less than 2 GiB");
+    }
 }

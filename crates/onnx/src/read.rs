@@ -42,6 +42,12 @@ pub enum OnnxError {
     /// The graph is not the one of these constants.
     #[error("the graph differs from that of `trainer export`; export the network again")]
     Graph,
+    /// A network that no ONNX file holds.
+    #[error("the file would have {bytes} bytes, and ONNX files have less than 2 GiB")]
+    TooLarge {
+        /// Bytes of its file.
+        bytes: usize,
+    },
     /// Parts that do not fit together.
     #[error(transparent)]
     Network(#[from] CpuError),
