@@ -32,6 +32,9 @@ impl Auxiliary {
 
     /// The prediction of a position, from the last activations of the tower and of the hidden layer.
     pub(crate) fn predict(&self, model: &Model, trunk: &[f32], hidden: impl Iterator<Item = f32>) -> Prediction {
+        let fits = |head: &Option<Dense>, width| head.as_ref().is_none_or(|head| head.weight.len() == width);
+        assert!(fits(&self.ownership, model.filters), "the ownership head is that of another network");
+        assert!(fits(&self.score, model.heads.hidden_width), "the score head is that of another network");
         let (Board { side, .. }, channels) = (model.board, model.stem.outputs);
         let owner = |head: &Dense, point: usize| {
             let from = model.board.index(0, point / side, point % side, channels);

@@ -103,7 +103,7 @@ impl Session {
     /// What auxiliary heads say of a position, given as its planes. They are those of the file of the network.
     ///
     /// # Panics
-    /// When the planes are not those of a position, or the heads those of a larger network.
+    /// When the planes are not those of a position, or the heads are those of a wider or a narrower network.
     pub fn predict(&mut self, planes: &[u8], heads: &Auxiliary) -> Prediction {
         self.evaluate(planes, &mut vec![0.0; self.model.moves()], &mut [0.0]);
         heads.predict(&self.model, self.tower.output(), self.heads.hidden(&self.model))

@@ -11,7 +11,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use cpu::{CpuError, Description, InstructionSet, Model, Precision, Scales};
+use cpu::{Auxiliary, CpuError, Dense, Description, InstructionSet, Model, Precision, Scales};
 use safetensors::SafeTensors;
 
 const NETWORKS: [&str; 4] = ["plain", "pooled", "features", "all"];
@@ -254,6 +254,42 @@ fn network_that_sees_nothing_is_refused() {
     description.stem.weight.clear();
     let found = Model::new(&description, Precision::F32, InstructionSet::Portable).err().unwrap();
     assert_eq!(found.to_string(), "network description: stem: input channels has 0 numbers, 1 fit the other parts");
+}
+
+/// The prediction of heads that see so many channels, and so many numbers of the hidden layer.
+fn predict(ownership: usize, score: usize) {
+    let fixture = fixtures().next().unwrap();
+    let model = Model::new(&fixture.description, Precision::F32, InstructionSet::Portable).unwrap();
+    let dense = |inputs| Some(Dense { weight: vec![0.5; inputs], bias: vec![0.0] });
+    let heads = Auxiliary { ownership: dense(ownership), score: dense(score) };
+    let found = model.session().predict(&fixture.planes[..fixture.len()], &heads);
+    assert!(found.ownership.is_some() && found.margin.is_some());
+}
+
+/// The channels of the first network, and the width of its hidden layer.
+fn widths() -> [usize; 2] {
+    let Fixture { description, .. } = fixtures().next().unwrap();
+    [description.filters(), description.value.hidden.bias.len()]
+}
+
+#[test]
+fn heads_of_the_network_fit() {
+    let [filters, hidden] = widths();
+    predict(filters, hidden);
+}
+
+#[test]
+#[should_panic(expected = "the ownership head is that of another network")]
+fn ownership_head_of_a_smaller_network_is_refused() {
+    let [filters, hidden] = widths();
+    predict(filters - 1, hidden);
+}
+
+#[test]
+#[should_panic(expected = "the score head is that of another network")]
+fn score_head_of_a_larger_network_is_refused() {
+    let [filters, hidden] = widths();
+    predict(filters, hidden + 1);
 }
 
 #[test]
