@@ -144,6 +144,7 @@ impl Description {
         if !SIDES.contains(&self.side) {
             return Err(CpuError::Side(self.side));
         }
+        count("inputs", self.inputs.len().max(1), self.inputs.len())?;
         let filters = self.filters();
         for (index, input) in self.inputs.iter().enumerate() {
             if let Input::Scaled { offset, divisor, .. } = input {

@@ -43,11 +43,12 @@ impl Model {
     /// As [`Model::new`], and activations that are too large for f32.
     ///
     /// # Panics
-    /// When `planes` are not those of whole positions.
+    /// When `planes` are not those of whole positions, or of none: no scales suit every network.
     pub fn calibrate(description: &Description, planes: &[u8]) -> Result<Scales, CpuError> {
         let model = Model::new(description, Precision::F32, InstructionSet::best())?;
         let len = model.position_len();
         assert!(planes.len().is_multiple_of(len), "a position has {len} bytes of planes");
+        assert!(!planes.is_empty(), "scales of no positions");
         let mut session = model.session().observing();
         for planes in planes.chunks(model.group * len) {
             session.tower(planes, planes.len() / len);

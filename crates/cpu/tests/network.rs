@@ -250,10 +250,18 @@ fn parts_that_do_not_fit_together_are_refused() {
 fn network_that_sees_nothing_is_refused() {
     let mut description = fixtures().next().unwrap().description;
     description.inputs.clear();
-    description.stem.inputs = 0;
     description.stem.weight.clear();
-    let found = Model::new(&description, Precision::F32, InstructionSet::Portable).err().unwrap();
-    assert_eq!(found.to_string(), "network description: stem: input channels has 0 numbers, 1 fit the other parts");
+    for inputs in [0, 1] {
+        description.stem.inputs = inputs;
+        let found = Model::new(&description, Precision::F32, InstructionSet::Portable).err().unwrap();
+        assert_eq!(found.to_string(), "network description: inputs has 0 numbers, 1 fit the other parts");
+    }
+}
+
+#[test]
+#[should_panic(expected = "scales of no positions")]
+fn calibration_needs_positions() {
+    let _ = Model::calibrate(&fixtures().next().unwrap().description, &[]);
 }
 
 /// The prediction of heads that see so many channels, and so many numbers of the hidden layer.
