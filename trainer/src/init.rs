@@ -58,17 +58,21 @@ impl InitialWeights {
     }
 
     /// The same with the auxiliary heads of the configuration, where nothing else differs: those that the weights lack begin as
-    /// in a new network, and others are dropped. Folded, ONNX and Leela Zero files have none. The network plays the same.
+    /// in a new network, and others are dropped. Folded, ONNX and Leela Zero files have none, nor widths of layers that no
+    /// block has, which become those of the configuration. The network plays the same.
     ///
     /// # Errors
     /// As [`Weights::grown`].
     pub fn with_heads_of(self, config: &RunConfig) -> Result<InitialWeights, TrainerError> {
         let (expected, found) = (self.expected(config)?, self.weights.shape());
-        if found == expected || found.in_play() != expected.in_play() {
+        let like = found.with_absent_layers_like(expected);
+        if found == expected || like.in_play() != expected.in_play() {
             return Ok(self);
         }
-        let weights = self.source.name.as_str();
-        tracing::info!(weights, %found, network = %expected, "auxiliary heads changed to those of the configuration");
+        if like != expected {
+            let weights = self.source.name.as_str();
+            tracing::info!(weights, %found, network = %expected, "auxiliary heads changed to those of the configuration");
+        }
         self.grown(config)
     }
 

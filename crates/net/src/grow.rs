@@ -9,7 +9,7 @@ impl Weights {
     /// new network. So every output stays the same up to rounding, and new weights have gradients from the first step on.
     /// Auxiliary heads (`ownership`, `score`, `opponent_policy`) may be new, and may be missing; where nothing else differs, the
     /// scales of int16 inference stay. [`Inputs::Features`] may become [`Inputs::Tactics`]: the weights of the additional
-    /// planes are 0 at first, too.
+    /// planes are 0 at first, too. Widths of layers that no block of this network has may be any.
     ///
     /// [`Inputs::Features`]: crate::Inputs::Features
     /// [`Inputs::Tactics`]: crate::Inputs::Tactics
@@ -17,14 +17,14 @@ impl Weights {
     /// # Errors
     /// A shape with fewer blocks or filters, with inputs that do not begin with those of this network, or that differs in something else.
     pub fn grown(&self, shape: Shape, seed: u64) -> Result<Weights, NetError> {
-        let old = self.shape();
+        let old = self.shape().with_absent_layers_like(shape);
         let Shape { blocks, filters, inputs, ownership, score, opponent_policy, .. } = shape;
         if blocks < old.blocks
             || filters < old.filters
             || !inputs.begin_with(old.inputs)
             || shape != (Shape { blocks, filters, inputs, ownership, score, opponent_policy, ..old })
         {
-            return Err(NetError::NotGrown { expected: Box::new(shape), found: Box::new(old) });
+            return Err(NetError::NotGrown { expected: Box::new(shape), found: Box::new(self.shape()) });
         }
         let fresh = Weights::random(shape, seed);
         let specs = old.tensors();
@@ -108,6 +108,19 @@ mod tests {
         let heads = small.grown(Shape { score: false, ownership: true, opponent_policy: true, ..shape }, 7).unwrap();
         assert!(heads.has_scales() && heads.in_play() == small.in_play(), "what plays is the same");
         assert!(!small.grown(Shape { filters: 9, ..shape }, 7).unwrap().has_scales());
+    }
+
+    #[test]
+    fn widths_of_absent_layers_may_differ() {
+        let shape = Shape { blocks: 1, filters: 8, ..Shape::plain(Size::new(5).unwrap()) };
+        let small = Weights::synthetic(shape, 1).calibrated(&[], 1).unwrap();
+        let pooled = Shape { pooled_filters: 6, ..shape };
+        let same = small.grown(pooled, 7).unwrap();
+        assert!(same.shape() == pooled && same.has_scales(), "what plays is the same");
+        assert_eq!(answers(&same), answers(&small));
+        assert!(small.grown(Shape { se_channels: 4, ..shape }, 7).is_err(), "block 0 squeezes");
+        let none = Weights::synthetic(Shape { blocks: 0, ..shape }, 1);
+        assert_eq!(none.grown(Shape { se_channels: 4, blocks: 0, ..shape }, 7).unwrap().shape().se_channels, 4);
     }
 
     #[test]

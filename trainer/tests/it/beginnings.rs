@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use config::{LearningRate, RunConfig};
+use config::{LearningRate, Preset, RunConfig};
+use cpu::Description;
 use models::{Models, NamedWeights};
 use net::{FileKind, Inputs, NetError, Shape, Weights};
 use runtime::{Reporter, Silent, Stop, drive};
@@ -144,6 +145,21 @@ fn model_grows_into_a_larger_tower_and_trains_there() {
     assert!(new(2).iter().all(|&number| number != 0.0), "{:?}", new(2));
     let error = beginning(Shape { filters: 99, ..shape() }).grown(&config()).unwrap_err();
     assert!(matches!(&error, TrainerError::Weights { source: NetError::NotGrown { .. }, .. }), "{error}");
+}
+
+/// Only every second block pools, so the file does not say how many filters would.
+#[test]
+fn onnx_file_takes_widths_of_absent_layers_from_the_configuration() {
+    let config = Preset::Tiny.with(&["network.blocks=1", "network.pooled_filters=6"]).unwrap();
+    let shape = Shape::new(&config.game, &config.network).unwrap();
+    let run = Store::in_memory().unwrap().run(&"r".parse().unwrap());
+    run.create(&config).unwrap();
+    let network = Description::from_safetensors(&Weights::synthetic(shape, 1).to_bytes()).unwrap();
+    let beginning = named("net.onnx", onnx::write(&network));
+    assert_eq!(beginning.weights.shape(), Shape { pooled_filters: 0, ..shape.in_play() });
+    let beginning = beginning.with_heads_of(&config).unwrap();
+    beginning.publish(&run, &config).unwrap();
+    assert_eq!(beginning.weights.shape(), shape);
 }
 
 #[test]
