@@ -131,6 +131,6 @@ mod tests {
             let models = Models::new(Store::in_memory().unwrap());
             StoreProvider::new(models, Device::Cpu, batch, threads).bytes(&[], shape) >> 20
         };
-        assert_eq!((mib(64, 1), mib(64, 256), mib(1024, 256)), (3, 901, 901));
+        assert_eq!((mib(64, 1), mib(64, 256), mib(1024, 256)), (3, 928, 928));
     }
 }

@@ -24,15 +24,18 @@ pub struct Session {
     observed: Option<Scales>,
 }
 
-/// Bytes of an int16 session of a network: activations of a group of positions and their transformed inputs, whatever the size
-/// of a batch. Buffers of a few hundred KB are not counted.
+/// Bytes of an int16 session of a network: activations of a group of positions, their transformed inputs and the planes of the
+/// heads, whatever the size of a batch. Buffers of a few hundred KB are not counted.
 pub fn session_bytes(network: &Header) -> usize {
     let board = Board::new(network.size);
     let [inputs, filters, pooled] = [network.planes, network.filters, network.pooled_filters].map(padded);
     let widest = inputs.max(filters);
     let activations = board.len(inputs + 2 * filters + pooled) * size_of::<f32>();
     let transformed = FREQUENCIES * board.columns() * widest * size_of::<i16>();
-    group(board, widest) * (activations + transformed)
+    // Side by side, and apart as the inputs of dense layers.
+    let planes = network.policy_planes + network.value_planes;
+    let heads = board.area() * (padded(planes) + planes) * size_of::<f32>();
+    group(board, widest) * (activations + transformed + heads)
 }
 
 impl Model {
