@@ -35,6 +35,7 @@ constexpr auto kPoints = at::MemoryFormat::ChannelsLast;
 
 at::Tensor by_points(const at::Tensor& tensor) { return tensor.contiguous(kPoints); }
 
+// Without numbers. Crate cpu writes all of them, and to write zeros before would be another pass over all planes.
 at::Tensor like(const at::Tensor& tensor) { return at::empty_like(tensor); }
 
 // That as much memory is there as crate cpu will go through.
@@ -84,7 +85,7 @@ class Unit : public torch::autograd::Function<Unit> {
     const auto factor = scale.contiguous(), summand = shift.contiguous();
     const auto added = residual ? by_points(*residual) : at::Tensor();
     const auto convolved = at::empty({x.size(0), kernels.size(0), x.size(2), x.size(3)}, x.options(), kPoints);
-    const auto output = like(convolved), mean = like(factor), variance = like(factor);
+    const auto output = like(convolved), mean = at::zeros_like(factor), variance = at::zeros_like(factor);
     auto unit = job(x, kernels, factor, summand, convolved, mean, variance, output, relu);
     unit.residual = residual ? added.const_data_ptr<float>() : nullptr;
     run(forward, unit);
@@ -105,7 +106,8 @@ class Unit : public torch::autograd::Function<Unit> {
     auto unit = job(x, kernels, factor, saved[3], saved[4], saved[5], saved[6], output, relu);
     // Its numbers are not read; it says that there was a sum.
     unit.residual = added ? output.const_data_ptr<float>() : nullptr;
-    const auto of_weight = like(kernels), of_scale = like(factor), of_shift = like(factor);
+    const auto of_weight = at::zeros_like(kernels);
+    const auto of_scale = at::zeros_like(factor), of_shift = at::zeros_like(factor);
     const auto of_input = context->needs_input_grad(0) ? like(x) : at::Tensor();
     const bool has_residual = added && context->needs_input_grad(4);
     // Without a ReLU it is the gradient of the output.

@@ -169,7 +169,8 @@ struct Sizes {
 
 /// # Safety
 /// `raw` points to a unit whose pointers are null or to as many numbers as its sizes say, which nothing else changes or, where
-/// they are to be written, reads meanwhile.
+/// they are to be written, reads meanwhile. Planes to be written may be uninitialised: crate `cpu` reads no number of them
+/// before it writes it.
 unsafe extern "C" fn forward(raw: *const RawUnit) -> Done {
     // SAFETY: the caller's promise.
     let raw = unsafe { &*raw };
@@ -246,7 +247,8 @@ unsafe fn read<'a>(from: *const f32, count: usize) -> &'a [f32] {
 }
 
 /// # Safety
-/// So many numbers are there, which nothing else reads or changes meanwhile.
+/// So many numbers are there, which nothing else reads or changes meanwhile. Where they are uninitialised, as new planes of
+/// libtorch's are, the caller writes each number before it is read.
 unsafe fn written<'a>(to: *mut f32, count: usize) -> &'a mut [f32] {
     // SAFETY: the caller's promise.
     unsafe { slice::from_raw_parts_mut(to, count) }
