@@ -3,7 +3,7 @@
 //! ```text
 //! prelude   magic, version, length and checksum of the head
 //! head      origin of the evaluations, the tables, and the offset of each block
-//! filters   for each block: which keys it may have, 9 bits a key
+//! filters   for each block: which keys it may have, about 8 bits a key
 //! blocks    for each block: lengths, the rest of each key, codes
 //! head      a second copy
 //! footer    length and checksum of the head, length of the file, magic
@@ -12,7 +12,7 @@
 //! All numbers have their lowest byte first. A block has the keys that begin with its number, some 120 to 240 of them. Every
 //! block and every filter has a checksum, so damage costs one block; the head is there twice. Where the first one is whole, a file
 //! of another length is read that has all blocks. Only the prelude has the version; where it is a later one, the second head is
-//! not read either.
+//! not used either.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -1,13 +1,14 @@
-//! Examples as the tensors that a trainer works with.
+//! Examples as tensors, for measurements.
 
 use go::Symmetry;
 use record::Example;
-use tch::{Kind, Tensor};
+use tch::Tensor;
 
 use crate::batch::Batch;
 use crate::{NetError, Shape, Targets};
 
-/// A batch of examples in tensors on the CPU: planes, policies, values, ownership, scores and weights, all as f32.
+/// A batch of examples in tensors on the CPU: planes as bytes, and as f32 policies, outcomes, root values, ownership, scores and
+/// weights. Tensors of a trainer also have masks, the opponent's moves and which targets are known.
 #[derive(Debug)]
 pub struct EncodedBatch(Vec<Tensor>);
 
@@ -27,7 +28,7 @@ impl EncodedBatch {
     ) -> Result<EncodedBatch, NetError> {
         assert!(symmetries.len() >= examples.len(), "a symmetry for each example");
         let batch = Batch::encode(shape, examples, targets, symmetries)?;
-        let planes = Tensor::f_from_slice(&batch.planes)?.f_to_kind(Kind::Float)?;
+        let planes = Tensor::f_from_slice(&batch.planes)?;
         let Batch { policies, outcomes, searches, ownership, scores, weights, .. } = &batch;
         let others = [policies, outcomes, searches, ownership, scores, weights];
         let others = others.into_iter().map(|numbers| Ok(Tensor::f_from_slice(numbers)?));

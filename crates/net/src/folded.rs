@@ -4,8 +4,8 @@
 //! all tensors: name, a zero byte, and the numbers as little-endian f32, in the order in which the tensors are listed here;
 //! `scales` as there.
 //! A convolution is `X.weight` (outputs, inputs, rows, columns) and `X.bias`, X being `stem`, `blocks.I.first`,
-//! `blocks.I.second`, `policy` and `value`; ReLU follows each, after the sum in a block; whatever else a
-//! shape may have is as in [`Weights`].
+//! `blocks.I.pool`, `blocks.I.second`, `policy` and `value`. ReLU follows each: after the shifts of pooling in `first`, and in
+//! `second` after squeeze-and-excitation and the sum. Whatever else a shape may have is as in [`Weights`].
 
 use std::collections::{BTreeMap, HashSet};
 

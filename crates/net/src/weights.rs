@@ -18,13 +18,14 @@ pub(crate) const VERSION: &str = cpu::WEIGHTS;
 /// The weights of a network.
 ///
 /// As a file they are safetensors in f32. The metadata key `tengen` holds a line of JSON with `format`, `size`,
-/// `blocks`, `filters`, `value_hidden`, `planes` and whatever else a [`Shape`] has that is not plain, so that the file opens
-/// with nothing else; published models also have `scales`, which int16 inference rounds with: 25 numbers for each layer that
-/// `cpu::Scales` lists. The names are those of a PyTorch module, and dimensions are PyTorch's (outputs first):
+/// `blocks`, `filters`, `policy_planes`, `value_planes`, `value_hidden`, `planes` and whatever else a [`Shape`] has that is not
+/// plain, so that the file opens with nothing else; published models also have `scales`, which int16 inference rounds with: 25
+/// numbers for each layer that `cpu::Scales` lists. The names are those of a PyTorch module, and dimensions are PyTorch's
+/// (outputs first):
 ///
 /// | name | dimensions |
 /// |---|---|
-/// | `stem.conv.weight` | filters, planes (17; 18 from Leela Zero), 3, 3 |
+/// | `stem.conv.weight` | filters, planes (17; 18 from Leela Zero; features 16, tactics 31), 3, 3 |
 /// | `blocks.I.first.conv.weight`, `blocks.I.second.conv.weight` | filters, filters, 3, 3 |
 /// | `policy.conv.weight` | 2, filters, 1, 1 |
 /// | `value.conv.weight` | 1, filters, 1, 1 |
