@@ -145,7 +145,9 @@ impl Record {
         }
         self.write_points(out, "AB", &self.setup.black);
         self.write_points(out, "AW", &self.setup.white);
-        if self.first != self.natural_first() {
+        // Programs differ in who begins after stones without HA.
+        let is_unsaid = self.turns.is_empty() && self.handicap < 2 && self.first == Color::White;
+        if is_unsaid || self.first != self.natural_first() {
             write_raw(out, "PL", letter(self.first));
         }
     }

@@ -45,6 +45,10 @@ fn setup_stones_and_the_first_player_are_written() {
     let black_first = Record { first: Black, ..record };
     assert_eq!(black_first.to_sgf(), "(;GM[1]FF[4]CA[UTF-8]SZ[5]KM[-0.5]HA[2]AB[aa][dc]AW[bb]PL[B])\n");
     assert_eq!(Record::parse(black_first.to_sgf().as_bytes()), Ok(black_first));
+    let alone = Record { setup: stones(5, "X.../..../...X"), first: White, ..Record::new(size(5)) };
+    assert_eq!(alone.to_sgf(), "(;GM[1]FF[4]CA[UTF-8]SZ[5]AB[aa][dc]PL[W])\n", "without HA");
+    let empty = Record { first: White, ..Record::new(size(5)) };
+    assert_eq!(empty.to_sgf(), "(;GM[1]FF[4]CA[UTF-8]SZ[5]PL[W])\n");
 }
 
 /// From 200 on a whole number would be in hundredths.
