@@ -27,9 +27,12 @@ pub(crate) fn read(text: &str) -> Result<TreeMessage, String> {
     }
     let record = Record::from_tree(tree).map_err(|error| error.to_string())?;
     let mut notices = Vec::new();
-    let games = sgf::collection(text.as_bytes()).count();
-    if games > 1 {
-        notices.push(format!("The file has {games} games; this is the first."));
+    match sgf::parse(text.as_bytes()) {
+        Ok(games) if games.len() > 1 => {
+            notices.push(format!("The file has {} games; this is the first.", games.len()));
+        }
+        Ok(_) => {}
+        Err(error) => notices.push(format!("What follows the first game is not read: {error}.")),
     }
     let komi = record.komi.filter(|&komi| position::komi(komi, record.size).is_ok());
     if let (Some(other), None) = (record.komi, komi) {
@@ -248,7 +251,7 @@ mod tests {
     fn first_game_is_read_before_a_broken_one() {
         let tree = tree("(;SZ[9];B[aa])\n(;SZ[9];B[bb");
         assert_eq!(lines(&tree), [(None, "A9")]);
-        assert_eq!(tree.notices, ["The file has 2 games; this is the first."]);
+        assert!(tree.notices[0].starts_with("What follows the first game is not read: line 2"), "{:?}", tree.notices);
     }
 
     #[test]
