@@ -150,10 +150,10 @@ impl Ending {
             }
             Some(sgf::Outcome::Draw) => ending(Outcome::Draw, counted(0.0), EndReason::Passes),
             // As it is written: one that cannot be read has no other text.
-            Some(_) => {
-                let text = tree.root().value("RE").map(Value::simple_text).unwrap_or_default();
-                Err(format!("result {text} has no score"))
-            }
+            Some(_) => match tree.root().value("RE").map(Value::simple_text).filter(|text| !text.trim().is_empty()) {
+                Some(text) => Err(format!("result {text} has no score")),
+                None => Err("it has no result".to_owned()),
+            },
             None => Err("it has no result".to_owned()),
         }
     }

@@ -157,6 +157,9 @@ fn result_without_a_score_is_named_as_it_is_written() {
         let said = refusal(&format!("(;SZ[9]KM[7]RE[{result}];B[ee];W[ff])"));
         assert_eq!(said, format!("result {result} has no score"));
     }
+    for nothing in ["", "RE[]", "RE[ ]"] {
+        assert_eq!(refusal(&format!("(;SZ[9]KM[7]{nothing};B[ee];W[ff])")), "it has no result", "{nothing}");
+    }
 }
 
 /// Black begins, and White may have no komi: no stones are set up.
