@@ -54,7 +54,7 @@ pub struct Selfplay {
     pub random_opening_fraction: f32,
     /// Largest number of those moves, uniform from 1.
     ///
-    /// On a board with fewer than four times as many points: a quarter of its points.
+    /// At most a quarter of the points, and below `game.move_limit`.
     #[schemars(range(min = 1, max = 100))]
     pub random_opening_moves: usize,
     /// Standard deviation of komi from game to game; 0: constant.
