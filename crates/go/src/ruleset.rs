@@ -13,7 +13,7 @@ use crate::game::Game;
 const NEAR: [&str; 3] = ["chinese", "chinese-ogs", "chinese-kgs"];
 
 /// Such rules with a point for each handicap stone but one.
-const NEAR_LESS_ONE: [&str; 1] = ["aga"];
+const NEAR_LESS_ONE: [&str; 3] = ["aga", "bga", "french"];
 
 /// The part that says what White gets for handicap stones.
 const BONUS: &str = "whiteHandicapBonus";

@@ -30,7 +30,7 @@ mod tests {
             (json!("stone_scoring"), true),
             (json!("new zealand"), true),
             (json!("tromptaylor"), true),
-            (json!("French"), true),
+            (json!("French"), false),
             (json!({"ko": "POSITIONAL", "scoring": "AREA", "suicide": false, "tax": "NONE"}), false),
             (json!({"ko": "SIMPLE"}), true),
             (json!({"suicide": true}), true),
@@ -49,6 +49,7 @@ mod tests {
         for (rules, differ) in [
             (json!("chinese"), true),
             (json!("aga"), true),
+            (json!("bga"), true),
             (json!({"suicide": false}), false),
             (json!({"whiteHandicapBonus": "0"}), false),
             (json!({"whiteHandicapBonus": "N-1"}), true),
