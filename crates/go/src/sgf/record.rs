@@ -11,7 +11,8 @@ use crate::stones::Stones;
 pub struct Record {
     /// The board (`SZ`); 19x19 when the file does not say.
     pub size: Size,
-    /// Points given to White (`KM`). Whole numbers from 200 on are read as hundredths, as the server Fox writes them.
+    /// Points given to White (`KM`). From 200 on, without a decimal point, it is read as hundredths, as the server Fox
+    /// writes them.
     pub komi: Option<f32>,
     /// Handicap stones (`HA`), which say nothing of where they are: that is in `setup`.
     pub handicap: usize,
