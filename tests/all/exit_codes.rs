@@ -201,6 +201,8 @@ fn every_program_exits_with_the_code_of_every_class() {
 
 fn check((program, arguments, _, class): Case, code: Option<i32>, said: &str) {
     assert!(!said.contains("did not finish within"), "{program} {arguments:?}: {said}");
+    // The exit code of a panic is that of other failures.
+    assert!(!said.contains(" panicked at "), "{program} {arguments:?}: {said}");
     assert_eq!(code, Some(class.code().into()), "{program} {arguments:?}: {said}");
 }
 
