@@ -167,6 +167,11 @@ fn checkpoint_counts_as_the_last_object() {
     fs::write(store.path().join("a/checkpoints/000000000020/weights.safetensors"), "x").unwrap();
     date("a/checkpoints/000000000020/weights.safetensors", HOUR);
     assert!((HOUR..9 * HOUR).contains(&idle()));
+    // The clock of a bucket is ahead of this machine's.
+    let path = store.path().join("a/checkpoints/000000000020/weights.safetensors");
+    let file = File::options().write(true).open(path).unwrap();
+    file.set_modified(SystemTime::now() + Duration::from_secs(HOUR)).unwrap();
+    assert_eq!(idle(), 0);
 }
 
 /// The clock of a worker is ahead: its files are no sign that the run advances.
