@@ -61,6 +61,9 @@ pub enum PlayerIdError {
     /// Not `key=value`.
     #[error("\"{0}\": a setting is key=value, as in v15-330+visits=400+q_init=loss")]
     Setting(String),
+    /// A number in another spelling, which would be another player.
+    #[error("\"{0}\": write the number in plain digits, as in visits=400")]
+    Number(String),
     /// A key with two values.
     #[error("\"{0}\" is set twice")]
     Twice(String),
@@ -180,14 +183,17 @@ impl FromStr for Overrides {
         let setting = |text: &str| {
             let known = |part: &str| part.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '.' | '-'));
             let pair = text.split_once('=').filter(|(key, value)| !key.is_empty() && !value.is_empty());
-            // A number has one spelling: 4_00 would be another player than 400.
-            let grouped = |value: &str| value.contains('_') && !value.starts_with(|c: char| c.is_ascii_alphabetic());
-            let (key, value) = pair.filter(|(key, value)| known(key) && known(value) && !grouped(value))?;
+            let (key, value) = pair.filter(|(key, value)| known(key) && known(value))?;
             Some((key.to_owned(), value.to_owned()))
         };
         let mut settings = BTreeMap::new();
         for text in text.split('+') {
             let (key, value) = setting(text).ok_or_else(|| PlayerIdError::Setting(text.to_owned()))?;
+            // 4_00 and 0x190 would be other players than 400.
+            let is_number = value.starts_with(|c: char| c.is_ascii_digit() || c == '-');
+            if is_number && value.contains(['_', 'x', 'o', 'b']) {
+                return Err(PlayerIdError::Number(text.to_owned()));
+            }
             if settings.insert(key.clone(), value).is_some() {
                 return Err(PlayerIdError::Twice(key));
             }
@@ -269,8 +275,12 @@ mod tests {
         {
             assert!(text.parse::<PlayerRef>().is_err(), "{text}");
         }
-        for text in ["v15-330+leaves=2+leaves=8", "v15-330+leaves=2+visits=4+leaves=2", "v15-330+visits=4_00"] {
+        for text in ["v15-330+leaves=2+leaves=8", "v15-330+leaves=2+visits=4+leaves=2"] {
             assert!(text.parse::<PlayerRef>().is_err(), "{text}");
+        }
+        for text in ["visits=4_00", "visits=0x190", "visits=0o620", "visits=0b11", "fpu_reduction=0.2_5"] {
+            let error = format!("v15-330+{text}").parse::<PlayerRef>().unwrap_err();
+            assert_eq!(error, PlayerIdError::Number(text.to_owned()));
         }
     }
 
