@@ -133,7 +133,12 @@ pub fn begin(run: &Run, config: &RunConfig, overrides: &[String]) -> Result<(), 
         tracing::warn!(key, schedule, model, "a schedule replaces the given value from this model on; set it, too");
     }
     for (schedule, entry, last) in unreached(config) {
-        tracing::warn!(schedule, entry, last, "the run is finished before the last entry of a schedule; set it, too");
+        tracing::warn!(
+            schedule,
+            entry,
+            last,
+            "the run ends before the last entry of a schedule; change the schedule, loop.models or train.steps"
+        );
     }
     let stored = run_config(run)?.retention;
     // A file that keeps everything, as `base.toml` does, tells nothing about what the operator wants.
@@ -251,7 +256,17 @@ mod tests {
     #[test]
     fn schedules_that_a_run_does_not_reach_are_found() {
         let found = |preset: Preset, overrides: &[&str]| unreached(&preset.with(overrides).unwrap());
-        for preset in [Preset::NineByNine, Preset::NineByNineFurther, Preset::NineteenByNineteenGpu, Preset::Tiny] {
+        let presets = [
+            Preset::Base,
+            Preset::NineByNine,
+            Preset::NineByNineLarger,
+            Preset::NineByNineFurther,
+            Preset::NineByNineGpu,
+            Preset::NineteenByNineteenGpu,
+            Preset::Tiny,
+            Preset::Minigo,
+        ];
+        for preset in presets {
             assert!(found(preset, &[]).is_empty(), "{preset:?}");
         }
         assert_eq!(
