@@ -103,8 +103,8 @@ fn moves(config: &RunConfig, points: f64) -> f64 {
     (points * (config.game.size * config.game.size) as f64).min(config.game.move_limit as f64)
 }
 
-/// The first model that may resign: after `resign.min_games` calibration games of models before it. None where no game or every
-/// game is one for calibration.
+/// The first model that may resign: after `resign.min_games` calibration games of models before it. `None` where no game, or
+/// every game, is one for calibration.
 fn resigns_from(config: &RunConfig) -> Option<u32> {
     let fraction = f64::from(config.resign.calibration_fraction);
     let calibration = fraction * config.selfplay.games as f64;
