@@ -50,7 +50,9 @@ pub fn main(name: &'static str, errors: &[Classifier], work: impl FnOnce(&Stop) 
 fn of_panic(panic: &PanicHookInfo<'_>) -> String {
     let payload = panic.payload();
     let text = payload.downcast_ref::<String>().map(String::as_str).or(payload.downcast_ref::<&str>().copied());
-    let text = text.unwrap_or("no message").trim().replace('\n', "; ");
+    // What follows in errors of libtorch is its stack.
+    let text = text.unwrap_or("no message").split("Exception raised from").next().unwrap_or_default();
+    let text = text.trim().trim_end_matches("\\n").replace('\n', "; ");
     let place = panic.location().map(|place| format!(" at {place}")).unwrap_or_default();
     let thread = thread::current();
     let line = format!("thread {} panicked{place}: {text}", thread.name().unwrap_or("without a name"));

@@ -68,6 +68,7 @@ fn act(role: &str, stop: &Stop) -> anyhow::Result<()> {
         "finish" => runtime::print("fine"),
         "fail" => Err(anyhow!("disk full")).context("cannot write x"),
         "bug" => panic!("impossible:\n{}", 3),
+        "bug in libtorch" => panic!("Torch({:?})", "no memory\nException raised from malloc\nframe #0: main\n"),
         "hostile" => Err(anyhow!("no such model")).context("\u{1b}[2Jv1\u{7}"),
         "misconfigured" => Err(anyhow!("no key \"a\"")).misconfigured().context("cannot start"),
         "unreachable" => Err(anyhow!("no route")).class(ExitClass::StoreUnreachable).context("cannot start"),
@@ -181,6 +182,8 @@ fn panic_is_a_failure_on_one_line() {
         assert!(text.starts_with(begin) && text.ends_with(end), "{text}");
         assert!(text.contains("thread main panicked at ") && text.contains(": impossible:; 3"), "{text}");
     }
+    let text = stderr(&run("bug in libtorch", &["--log-format", "plain"]));
+    assert!(text.ends_with(": Torch(\"no memory\n"), "{text}");
 }
 
 fn json_log_has_json_errors() {
