@@ -6,7 +6,7 @@ use std::fs::{self, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::sync::mpsc::{self, RecvTimeoutError};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
@@ -213,32 +213,8 @@ fn search(
         }
     });
     let progress = Progress::new("positions", Some(positions.len() as u64));
-    let mut done = 0;
-    loop {
-        let line = lines.recv_timeout(PATIENCE);
-        if stop.requested() {
-            return Ok(());
-        }
-        let line = match line {
-            Ok(line) => line?,
-            Err(RecvTimeoutError::Timeout) => continue,
-            Err(RecvTimeoutError::Disconnected) => break,
-        };
-        let Some(line) = line else { break };
-        if let Some((number, position)) = result(&line, positions, komi)? {
-            if found[number].is_none() {
-                keep(journal, &position)?;
-                done += 1;
-                progress.set(done);
-            }
-            found[number] = Some(position);
-        }
-        if done == positions.len() as u64 {
-            break;
-        }
-    }
-    if done < positions.len() as u64 {
-        // Ctrl-C ends an engine on the same terminal, too.
+    let done = gather(&lines, komi, positions, found, journal, (&progress, stop))?;
+    if done < positions.len() {
         if stop.requested() {
             return Ok(());
         }
@@ -249,6 +225,46 @@ fn search(
     // It has read all of them.
     let _written = writer.join();
     Ok(())
+}
+
+/// Keeps the results among the lines of an engine until all are there, `stop` is requested or the engine ends. Returns how
+/// many there are.
+fn gather(
+    lines: &Receiver<anyhow::Result<Option<String>>>,
+    komi: f32,
+    positions: &[Game],
+    found: &mut [Option<DeepPosition>],
+    journal: &Path,
+    (progress, stop): (&Progress, &Stop),
+) -> anyhow::Result<usize> {
+    let mut done = 0;
+    while done < positions.len() {
+        let line = match lines.recv_timeout(PATIENCE) {
+            Ok(line) => line,
+            Err(RecvTimeoutError::Timeout) if stop.requested() => break,
+            Err(RecvTimeoutError::Timeout) => continue,
+            Err(RecvTimeoutError::Disconnected) => break,
+        };
+        match line.and_then(|line| line.map(|line| result(&line, positions, komi)).transpose()) {
+            Ok(Some(Some((number, position)))) => {
+                if found[number].is_none() {
+                    keep(journal, &position)?;
+                    done += 1;
+                    progress.set(done as u64);
+                }
+                found[number] = Some(position);
+            }
+            Ok(Some(None)) => {}
+            Ok(None) => break,
+            // Ctrl-C ends an engine on the same terminal, too, and its last line may have no end.
+            Err(_) if stop.requested() => break,
+            Err(error) => return Err(error),
+        }
+        if stop.requested() {
+            break;
+        }
+    }
+    Ok(done)
 }
 
 /// The next line of an engine; `None` after the last. One without an end would fill the memory, and what was found would be
@@ -404,6 +420,35 @@ mod tests {
         let error = next_line(&mut endless).expect_err("no line");
         assert_eq!(error.to_string(), "the engine wrote a line of more than 16 MiB");
         assert!(next_line(&mut &b"\xff\n"[..]).is_err());
+    }
+
+    #[test]
+    fn line_that_has_come_is_kept_where_a_stop_is_requested() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let positions = [game(&["E5", "C3", "G7", "C7"]), game(&["E5", "C3", "G7", "C7", "G3"])];
+        let response = |id: usize| {
+            let root = r#""rootInfo": {"winrate": 0.25}, "moveInfos": [{"move": "E3", "visits": 2}]"#;
+            Ok(Some(format!(r#"{{"id": "{id}", {root}}}"#)))
+        };
+        let gathered = |name: &str, all: Vec<anyhow::Result<Option<String>>>, is_stopped: bool| {
+            let (sender, lines) = mpsc::channel();
+            all.into_iter().for_each(|line| sender.send(line).expect("a receiver"));
+            let (journal, stop, mut found) = (folder.path().join(name), Stop::never(), [None, None]);
+            if is_stopped {
+                stop.request();
+            }
+            let progress = Progress::new("positions", Some(2));
+            let done = gather(&lines, 7.0, &positions, &mut found, &journal, (&progress, &stop));
+            let kept = fs::read_to_string(&journal).map_or(0, |text| text.lines().count());
+            (done.map_err(|error| error.to_string()), found.map(|position| position.is_some()), kept)
+        };
+        assert_eq!(gathered("all", vec![response(0), response(1)], false), (Ok(2), [true, true], 2));
+        assert_eq!(gathered("one", vec![response(1), response(0)], true), (Ok(1), [false, true], 1));
+        assert_eq!(gathered("none", Vec::new(), true), (Ok(0), [false, false], 0));
+        // An engine that ends as well may have written half a line.
+        let half = || vec![Ok(Some("{\"id\"".to_owned()))];
+        assert_eq!(gathered("half", half(), true), (Ok(0), [false, false], 0));
+        assert!(gathered("error", half(), false).0.is_err());
     }
 
     #[test]
