@@ -132,6 +132,9 @@ pub(crate) fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
             tracing::warn!(file = %kept, %error, "cannot delete this file, whose positions are in the output");
         }
         notes.print(format!("{} positions of {} games are in {out}", searched.len(), games.len()));
+    } else {
+        // One that could not be written has no position, and would have the next study refused.
+        let _absent = fs::remove_file(&journal);
     }
     ended.and_then(|()| notes.finish())
 }
