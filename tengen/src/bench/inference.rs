@@ -167,6 +167,8 @@ pub(super) fn run(bench: &Bench<'_>, args: &Args) -> anyhow::Result<()> {
     for subject in args.subject.subjects(bench.store)? {
         if !bench.stop.requested() {
             bench.report(&share(bench, args, &subject)?)?;
+        }
+        if !bench.stop.requested() {
             bench.report(&latency(bench, args, &subject)?)?;
         }
     }

@@ -41,11 +41,16 @@ pub(crate) fn playing(
 }
 
 /// Self-play of the built-in model `random` on so many threads.
-pub(crate) fn random_playing(config: &RunConfig, threads: usize, time: Duration) -> anyhow::Result<Playing> {
+pub(crate) fn random_playing(
+    config: &RunConfig,
+    threads: usize,
+    time: Duration,
+    stop: &Stop,
+) -> anyhow::Result<Playing> {
     let played = on_threads(threads, |thread| {
         let stats = Arc::new(EvaluatorStats::default());
         let mut evaluator = Instrumented::new(RandomModel::new(), Arc::clone(&stats));
-        played::selfplay(&mut evaluator, &stats, config, thread, time, &Stop::never())
+        played::selfplay(&mut evaluator, &stats, config, thread, time, stop)
     })?;
     let evaluations_per_s = per_second(&played, |played| played.counts.evaluations as f64);
     Ok(Playing {

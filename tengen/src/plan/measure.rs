@@ -76,7 +76,7 @@ fn of_span(span: &Span, place: &ResourceArgs, time: Duration, stop: &Stop) -> an
 fn playing(span: &Span, place: &ResourceArgs, mut time: Duration, stop: &Stop) -> anyhow::Result<Playing> {
     loop {
         let playing = match span.first {
-            0 => machine::random_playing(&span.config, place.threads(), time / 4)?,
+            0 => machine::random_playing(&span.config, place.threads(), time / 4, stop)?,
             _ => machine::playing(&span.config, place, time, stop)?,
         };
         if playing.positions_per_s > 0.0 {
