@@ -9,11 +9,11 @@ use crate::target::shares;
 use crate::tree::{Child, NodeId, View};
 use crate::{Depth, Value, math};
 
-/// Bytes of a tree, by [`Search::is_full`], above which GTP and analyses stop a search.
+/// Bytes of a tree, by [`Search::is_full`], above which GTP and analyses stop a search, and studies and benchmarks fail.
 pub const LARGEST_TREE: usize = 1 << 30;
 
-/// Visits at which GTP and analyses stop a search: the tree of a decided position does not grow. Sums of up to 2^24 values
-/// are rounded to single precision without a drift.
+/// Visits at which GTP and analyses stop a search, and the most that studies and benchmarks take: the tree of a decided
+/// position does not grow. Sums of up to 2^24 values are rounded to single precision without a drift.
 pub const MOST_VISITS: u32 = config::MOST_VISITS;
 
 /// A followed edge of the root.

@@ -25,7 +25,7 @@ pub(crate) struct BatchedSearch<'a> {
 
 impl BatchedSearch<'_> {
     /// Searches each of these positions and shows it with its number when its budget is spent. Results do not
-    /// depend on the other positions. When a stop is requested, positions that are being searched are never shown.
+    /// depend on the other positions. When a stop is requested, positions whose searches have not ended are never shown.
     ///
     /// # Errors
     /// The model fails, or a tree exceeds [`LARGEST_TREE`] before the budget is spent.
@@ -61,8 +61,8 @@ impl BatchedSearch<'_> {
             .map_err(|error| anyhow!(error))?;
         let Some(visits) = full else { return Ok(()) };
         let size = runtime::format::bytes(largest as u64);
-        Err(anyhow!("the tree of a search has {size} after {visits} visits; lower --visits or search.visits"))
-            .misconfigured()
+        let remedy = "lower --visits, or search.visits where there is no --visits";
+        Err(anyhow!("the tree of a search has {size} after {visits} visits; {remedy}")).misconfigured()
     }
 }
 
@@ -140,6 +140,6 @@ mod tests {
     #[test]
     fn tree_that_exceeds_the_bound_is_an_error() {
         let error = shown(9, 1).expect_err("a tree has more than a byte");
-        assert!(error.contains(" visits; lower --visits or search.visits"), "{error}");
+        assert!(error.contains(" visits; lower --visits, or search.visits where there is no --visits"), "{error}");
     }
 }

@@ -112,7 +112,7 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
             args.positions.display()
         ))?;
         runtime::print(
-            "visits    value error       before 15        15 to 26         from 27  mean of visits        top move, %     among three, %   cross-entropy",
+            "visits     value error       before 15        15 to 26         from 27  mean of visits        top move, %     among three, %   cross-entropy",
         )?;
     }
     let mut network = None;
