@@ -58,8 +58,8 @@ impl InitialWeights {
     }
 
     /// The same with the auxiliary heads of the configuration, where nothing else differs: those that the weights lack begin as
-    /// in a new network, and others are dropped. Folded, ONNX and Leela Zero files have none, nor widths of layers that no
-    /// block has, which become those of the configuration. The network plays the same.
+    /// in a new network, and others are dropped. Folded, ONNX and Leela Zero files have none. Widths of layers that no
+    /// block has, which the last two do not keep either, become those of the configuration, too. The network plays the same.
     ///
     /// # Errors
     /// As [`Weights::grown`].

@@ -45,7 +45,10 @@ pub enum CpuError {
     #[error("network description: boards of side {0} are not supported; sides are 2 to 19")]
     Side(usize),
     /// Scales of another network.
-    #[error("calibration has scales of {found} layers, the network has {expected}; calibrate this network")]
+    #[error(
+        "calibration has scales of {found} layers, the network has {expected}; calibrate this network, \
+         or remove `scales` from its file"
+    )]
     Scales {
         /// Layers of the network.
         expected: usize,

@@ -264,7 +264,7 @@ fn calibration_needs_positions() {
     let _ = Model::calibrate(&fixtures().next().unwrap().description, &[]);
 }
 
-/// The prediction of heads that see so many channels, and so many numbers of the hidden layer.
+/// Predicts with heads that see so many channels, and so many numbers of the hidden layer.
 fn predict(ownership: usize, score: usize) {
     let fixture = fixtures().next().unwrap();
     let model = Model::new(&fixture.description, Precision::F32, InstructionSet::Portable).unwrap();

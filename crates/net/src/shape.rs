@@ -158,8 +158,8 @@ impl Shape {
         }
     }
 
-    /// The shape, with the widths that another one gives layers which no block of this one has: a file that only plays does not
-    /// keep them.
+    /// The shape, with the widths that another one gives layers which no block of this one has: ONNX and Leela Zero files do
+    /// not keep them.
     pub fn with_absent_layers_like(self, other: Shape) -> Shape {
         let pooled_filters = if self.blocks < 2 { other.pooled_filters } else { self.pooled_filters };
         let se_channels = if self.blocks == 0 { other.se_channels } else { self.se_channels };

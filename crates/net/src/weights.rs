@@ -184,6 +184,9 @@ impl Weights {
 }
 
 /// The scales of a file, if they fit its network: they are not looked at again until it plays in int16.
+///
+/// # Errors
+/// Scales of another network.
 pub(crate) fn checked(scales: Option<Scales>, shape: Shape) -> Result<Option<Scales>, NetError> {
     if let Some(scales) = &scales {
         scales.check(1 + 2 * shape.blocks)?;

@@ -62,7 +62,8 @@ impl Peer {
     ) -> anyhow::Result<Loaded> {
         let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
         let [model, positions] = ["network.onnx", "positions"].map(|name| folder.path().join(name));
-        std::fs::write(&model, onnx::write(network)).context("cannot write the network")?;
+        let file = onnx::write_for_others(network).context("cannot write the network")?;
+        std::fs::write(&model, file).context("cannot write the network")?;
         std::fs::write(&positions, planes).context("cannot write the positions")?;
         let mut child = Command::new(python)
             .args(["-c", SCRIPT, &self.to_string()])

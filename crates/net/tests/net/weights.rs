@@ -98,7 +98,8 @@ fn scales_of_another_network_are_refused() {
         changed(|_, line| *line = line.replace("\"planes\":17", &scales))
     };
     assert!(Weights::from_bytes(&with(&[1.0; 3])).unwrap().has_scales());
-    assert_eq!(refusal(&with(&[1.0])), "calibration has scales of 1 layers, the network has 3; calibrate this network");
+    let few = refusal(&with(&[1.0]));
+    assert!(few.starts_with("calibration has scales of 1 layers, the network has 3; "), "{few}");
     let negative = refusal(&with(&[1.0, -1.0, 1.0]));
     assert!(negative.starts_with("layer 1 has no finite scales"), "{negative}");
 }
