@@ -137,7 +137,7 @@ pub fn begin(run: &Run, config: &RunConfig, overrides: &[String]) -> Result<(), 
             schedule,
             entry,
             last,
-            "the run ends before the last entry of a schedule; change the schedule, loop.models or train.steps"
+            "the run is finished before the last entry of a schedule; change the schedule, loop.models or train.steps"
         );
     }
     let stored = run_config(run)?.retention;
