@@ -116,9 +116,9 @@ fn stored(run: &Run) -> Result<RunConfig, RunError> {
     run.config()?.ok_or_else(missing)
 }
 
-/// Creates a run, unless it exists with this configuration. Warns where the move limit cuts games, where a schedule of a file
-/// replaces a given value or is not reached, and where the given `[retention]`, which is no part of the digest, is not
-/// that of the run.
+/// Creates a run, unless it exists with this configuration. Warns where the move limit cuts games, and where a schedule of a
+/// file replaces a given value or is not reached. Warns, too, where the given `[retention]` is not that of the run: it is no
+/// part of the digest.
 ///
 /// # Errors
 /// The run began with another configuration, or a store that cannot be used.
