@@ -209,7 +209,7 @@ impl Rows<'_> {
 #[cfg(test)]
 mod tests {
     use config::{Preset, RunConfig};
-    use go::Size;
+    use go::{Size, Stones};
     use record::{GameRecord, synthetic};
 
     use super::*;
@@ -231,6 +231,40 @@ mod tests {
             );
         }
         assert!(matches!(Batch::encode_on(3, shape, &[], &targets, &[]), Err(NetError::NoExamples)));
+    }
+
+    #[test]
+    fn targets_turn_with_the_planes() {
+        let size = Size::new(5).unwrap();
+        let shape = Shape { ownership: true, opponent_policy: true, ..Shape::plain(size) };
+        let targets = Targets { mask_illegal: true, ..Targets::new(&Preset::NineByNine.config()) };
+        let mut games = (0..).map(|index| synthetic::game("random", "w", index, size, 30));
+        let examples = games.find(|game| game.score.is_some()).unwrap().examples().unwrap();
+        let symmetries: Vec<Symmetry> = (0..examples.len()).map(|index| Symmetry::ALL[index % 8]).collect();
+        let turn = |(example, symmetry): (&Example, &Symmetry)| {
+            let set = |Stones { black, white }: Stones| Stones {
+                black: symmetry.apply_set(size, &black),
+                white: symmetry.apply_set(size, &white),
+            };
+            let place = |index: u16| symmetry.permutation(size)[usize::from(index)];
+            Example {
+                base: set(example.base),
+                recent: example.recent.iter().map(|&index| place(index)).collect(),
+                visits: example.visits.iter().map(|&(index, count)| (place(index), count)).collect(),
+                opponent_move: example.opponent_move.map(place),
+                area: example.area.map(set),
+                ..example.clone()
+            }
+        };
+        let turned: Vec<Example> = examples.iter().zip(&symmetries).map(turn).collect();
+        let encode = |examples: &[Example], symmetries: &[Symmetry]| {
+            Batch::encode(shape, examples, &targets, symmetries).unwrap()
+        };
+        let as_they_are = vec![Symmetry::Identity; examples.len()];
+        let (batch, unturned) = (encode(&examples, &symmetries), encode(&examples, &as_they_are));
+        assert!(batch == encode(&turned, &as_they_are), "the same as of turned boards");
+        assert!(batch.policies != unturned.policies && batch.mask != unturned.mask);
+        assert!(batch.ownership != unturned.ownership && batch.opponent_moves != unturned.opponent_moves);
     }
 
     #[test]
