@@ -146,6 +146,20 @@ fn lease_of_a_silent_process_elsewhere_is_taken_after_a_minute() {
     assert_eq!(acquire(&leases).unwrap().unwrap().number, 1);
 }
 
+/// Process numbers of one container say nothing of the processes of another.
+#[test]
+fn lease_of_a_silent_process_in_another_container_is_taken_after_a_minute() {
+    let leases = leases();
+    leave(&leases, 1, |holder| (holder.namespace, holder.started) = ("pid:[1]".to_owned(), 0));
+    let waited = Cell::new(Duration::ZERO);
+    let wait = |time| {
+        waited.set(waited.get() + time);
+        false
+    };
+    let lease = leases.acquire(worker("0"), &wait, || {}).unwrap().unwrap();
+    assert_eq!((lease.number, waited.get()), (2, RESPONSE));
+}
+
 /// It comes back, responds to the probe, and the store then fails again.
 #[test]
 fn lease_that_was_taken_over_is_lost_although_the_first_read_of_it_fails() {

@@ -3,12 +3,13 @@
 use std::cell::Cell;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 use bytes::Bytes;
 use exit_class::{Classified, ExitClass};
-use store::{FileRef, LeaseName, Run, Stem};
+use store::{FileRef, LeaseName, Run, Stem, StoreError};
 use testing::{Access, with_guard};
 
 use crate::{config, in_folder, name, some_games};
@@ -130,15 +131,18 @@ fn lease_that_is_listed_and_gone_is_waited_for() {
     }
 }
 
+fn worker() -> LeaseName {
+    LeaseName { stage: "selfplay", name: "0".to_owned(), remedy: "--worker NAME" }
+}
+
 /// Acquires a lease, which waits once, and stops then or is acquired.
 fn waits_once(run: &Run, stops: bool) {
-    let lease = LeaseName { stage: "selfplay", name: "0".to_owned(), remedy: "--worker NAME" };
     let waits = Cell::new(0);
     let wait = |_: Duration| {
         waits.set(waits.get() + 1);
         stops
     };
-    let acquired = run.leases().acquire(lease, &wait, || {}).unwrap();
+    let acquired = run.leases().acquire(worker(), &wait, || {}).unwrap();
     assert_eq!((acquired.is_none(), waits.get()), (stops, 1));
 }
 
@@ -161,4 +165,34 @@ fn lease_whose_number_is_taken_is_tried_again_after_a_wait() {
         };
         waits_once(&with_guard(run.store(), guard).run(run.name()), stops);
     }
+}
+
+/// It comes back between the last look of another process and the lease of that one.
+#[test]
+fn lease_whose_holder_responds_at_the_last_moment_is_not_taken() {
+    let (folder, run) = in_folder();
+    let leases = folder.path().join("r/leases/selfplay/0");
+    let [held, next, probe] = ["000001.toml", "000002.toml", "000001.asked.toml"].map(|name| leases.join(name));
+    fs::create_dir_all(&leases).unwrap();
+    // A file that names no process is treated as that of a process elsewhere.
+    fs::write(&held, "").unwrap();
+    let is_back = Arc::new(AtomicBool::new(false));
+    let (back, response) = (is_back.clone(), probe.clone());
+    let guard = move |access: Access| {
+        // Before the first write, that of the probe, there is none.
+        if access == Access::Put && fs::remove_file(&response).is_ok() {
+            back.store(true, Ordering::Relaxed);
+        }
+        true
+    };
+    let wait = |_: Duration| {
+        if is_back.load(Ordering::Relaxed) {
+            drop(fs::remove_file(&probe));
+        }
+        false
+    };
+    let newcomer = with_guard(run.store(), guard).run(run.name());
+    let error = newcomer.leases().acquire(worker(), &wait, || {}).unwrap_err();
+    assert!(matches!(error, StoreError::Held { .. }), "{error}");
+    assert!(held.exists() && !next.exists());
 }
