@@ -181,6 +181,13 @@ mod tests {
     }
 
     #[test]
+    fn bytes_are_synced() {
+        // This device takes all bytes, and refuses to be synced.
+        let error = write_through(Path::new("/dev/null"), b"new").unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::InvalidInput, "{error}");
+    }
+
+    #[test]
     fn file_behind_a_link_is_replaced_and_the_link_stays() {
         let folder = TempDir::new().unwrap();
         let [target, link] = ["inside/target", "link"].map(|name| folder.path().join(name));

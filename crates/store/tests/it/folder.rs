@@ -20,6 +20,18 @@ fn publish(run: &Run) -> FileRef {
     file
 }
 
+/// A file counts as published when it would survive a loss of power, which no test can cause.
+#[test]
+fn files_are_synced() {
+    let (_folder, run) = in_folder();
+    let mut shown = String::new();
+    run.store().with_objects(|objects| {
+        shown = format!("{objects:?}");
+        objects
+    });
+    assert!(shown.contains("fsync: true"), "{shown}");
+}
+
 #[test]
 fn partial_file_of_killed_writer_is_invisible_and_deleted() {
     let (folder, run) = in_folder();
