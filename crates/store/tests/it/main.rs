@@ -84,8 +84,13 @@ fn in_folder() -> (TempDir, Run) {
 
 /// The run in a process that is killed after so many writes.
 fn killed(run: &Run, writes: usize) -> Run {
+    killed_after(run, Access::Put, writes)
+}
+
+/// The run in a process that is killed after so many requests of a kind.
+fn killed_after(run: &Run, kind: Access, requests: usize) -> Run {
     let made = AtomicUsize::new(0);
-    let guard = move |access: Access| access != Access::Put || made.fetch_add(1, Ordering::Relaxed) < writes;
+    let guard = move |access: Access| access != kind || made.fetch_add(1, Ordering::Relaxed) < requests;
     with_guard(run.store(), guard).run(run.name())
 }
 

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use record::{ExampleRows, RatingRow};
 use store::{Checkpoint, Manifest, ModelMetadata, Pairing, Run, SampleSummary, Store, StoreError, WindowSummary};
+use testing::Access;
 
-use crate::{config, killed, name, on_every_run, on_every_store, some_games};
+use crate::{config, killed, killed_after, name, on_every_run, on_every_store, some_games};
 
 #[test]
 fn run_is_created_once() {
@@ -150,6 +151,20 @@ fn newest_two_checkpoints_are_kept() {
 }
 
 #[test]
+fn checkpoint_whose_deletion_is_killed_is_whole_or_gone() {
+    let run = Store::in_memory().unwrap().run(&name("r"));
+    // A place in memory lists files by name: this one before the manifest.
+    let checkpoint = |step| Checkpoint { step, files: [("a.bin".to_owned(), Bytes::from("a"))].into() };
+    (1..=2).for_each(|step| run.checkpoints().publish(&checkpoint(step)).unwrap());
+    for (deletions, left) in [(0, Some(checkpoint(1))), (1, None)] {
+        killed_after(&run, Access::Delete, deletions).checkpoints().prune(1).unwrap_err();
+        assert_eq!(run.checkpoints().get(1).unwrap(), left, "after {deletions} deletions");
+    }
+    assert_eq!(run.checkpoints().prune(1).unwrap(), 1);
+    assert_eq!(run.checkpoints().steps().unwrap(), [2]);
+}
+
+#[test]
 fn files_of_checkpoints_have_plain_names() {
     on_every_run(|run| {
         for name in ["", "x", "../x.y", "a/b.c", ".x", "x.", "manifest.toml", "a b.c"] {
@@ -231,6 +246,19 @@ fn weights_can_be_deleted_and_cards_stay() {
         assert!(run.models().get(3).is_ok());
         assert!(matches!(run.models().delete_weights(9), Err(StoreError::NotFound { .. })));
     });
+}
+
+/// Killed before the mark, and between the mark and the deletion.
+#[test]
+fn weights_whose_deletion_is_killed_can_be_read() {
+    let run = Store::in_memory().unwrap().run(&name("r"));
+    run.models().publish(&metadata(2), Bytes::from("weights")).unwrap();
+    for killed in [killed(&run, 0), killed_after(&run, Access::Delete, 0)] {
+        killed.models().delete_weights(2).unwrap_err();
+        assert_eq!(run.models().get(2).unwrap().1, "weights");
+    }
+    run.models().delete_weights(2).unwrap();
+    assert!(matches!(run.models().get(2), Err(StoreError::Deleted { .. })));
 }
 
 #[test]
