@@ -2,6 +2,8 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::time::{Duration, SystemTime};
 
 use record::GameRecord;
 use store::{Checkpoint, DeletedFiles, FileKind, FileRef, Pruned, Run, Stem, StoreError};
@@ -165,14 +167,30 @@ fn killed_deletion_is_continued_and_harms_no_reader() {
     panic!("it was killed at every step");
 }
 
+/// A worker publishes examples before their games.
+#[test]
+fn files_of_a_set_without_games_are_deleted_after_an_hour() {
+    let (folder, run) = in_folder();
+    publish(&run, 0..1);
+    let [games, examples] =
+        ["games", "examples"].map(|kind| folder.path().join(format!("r/{kind}/{}.parquet", file(0))));
+    fs::remove_file(games).unwrap();
+    for (hours, is_left) in [(0, true), (2, false)] {
+        let open = File::options().write(true).open(&examples).unwrap();
+        open.set_modified(SystemTime::now() - Duration::from_secs(hours * 3600)).unwrap();
+        run.pruning().prune_games(&goal(1), &never).unwrap();
+        assert_eq!(examples.exists(), is_left, "after {hours} hours");
+    }
+}
+
 #[test]
 fn compaction_takes_no_set_without_its_examples() {
     let (folder, run) = in_folder();
     publish(&run, 0..2);
     // As a reader of the examples finds it whose games are still to be read: they go first.
     let path = |kind: &str| folder.path().join(format!("r/{kind}/{}.parquet", file(0)));
-    std::fs::remove_file(path("games")).unwrap();
-    std::fs::remove_file(path("examples")).unwrap();
+    fs::remove_file(path("games")).unwrap();
+    fs::remove_file(path("examples")).unwrap();
     let done = run.archives().compact(1, 1000).unwrap();
     assert_eq!((done.archives, done.files), (1, 1));
     assert_eq!(run.games().files_since(0).unwrap(), [file(1)]);
@@ -207,10 +225,10 @@ fn compaction_ends_what_an_archive_without_readable_games_replaces() {
     let (folder, run) = in_folder();
     publish(&run, 0..FILES);
     let games = |number| folder.path().join(format!("r/games/{}.parquet", file(number)));
-    let source = std::fs::read(games(0)).unwrap();
+    let source = fs::read(games(0)).unwrap();
     run.archives().compact(1, 1000).unwrap();
-    std::fs::create_dir_all(games(0).parent().unwrap()).unwrap();
-    std::fs::write(games(0), source).unwrap();
+    fs::create_dir_all(games(0).parent().unwrap()).unwrap();
+    fs::write(games(0), source).unwrap();
     assert_eq!(run.pruning().prune_sgf(&run.pruning().files(FileKind::Sgf).unwrap(), 2, &never).unwrap().files, 1);
     let run = fresh(&run);
     assert_eq!(run.archives().compact(1, 1000).unwrap().deleted, 1);
