@@ -196,9 +196,9 @@ impl<'a> Driver<'a> {
         self.options.handoff_on_shutdown && !alone
     }
 
-    /// Hands off or discards the games in progress, if there are any.
+    /// Hands off or discards the games in progress, if there are any, and releases the files of others.
     fn stop_games(&mut self) -> Result<(), SelfplayError> {
-        if self.in_progress.count() > 0 {
+        if !self.in_progress.is_empty() {
             let hands_off = self.hands_off();
             let (handed_off, discarded) = self.in_progress.stop(&self.run, &self.options.worker, hands_off)?;
             self.reporter.report(Event::GamesStopped { handed_off, discarded });

@@ -137,6 +137,11 @@ impl InProgressGames {
     pub(crate) fn count(&self) -> u64 {
         self.games.iter().map(|games| games.len() as u64).sum()
     }
+
+    /// Whether no game is in progress, and no file of others is held for games that could not be published.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.count() == 0 && self.acquired.0.is_empty()
+    }
 }
 
 impl AcquiredFiles {

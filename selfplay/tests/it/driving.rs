@@ -13,8 +13,8 @@ use selfplay::{Driver, Event, Games, Options, SelfplayError};
 use store::Run;
 use tempfile::TempDir;
 
-use crate::handoff::trained;
-use crate::{a_run, config};
+use crate::handoff::{in_progress, trained};
+use crate::{a_run, config, indices};
 
 /// Six games of `random`, four of every later model, and two models.
 fn short() -> RunConfig {
@@ -175,6 +175,24 @@ fn games_in_progress_are_handed_off_when_finished_ones_cannot_be_published() {
     fs::write(folder.path().join("tiny/examples"), "").unwrap();
     let error = error_after_hand_off(&run, options("tiny", Games::Share { own: None, all: Some(0) }));
     assert!(matches!(error, SelfplayError::Store(_)), "{error:?}");
+}
+
+/// All of them are finished, so that none is in progress any more.
+#[test]
+fn resumed_games_that_cannot_be_published_are_left_for_other_workers() {
+    let (folder, run) = a_run();
+    let games = in_progress(&run, "v")[..3].to_vec();
+    let file = run.unfinished().hand_off(0, "v", &games).unwrap();
+    // A file where the folder of readable games was.
+    let readable = folder.path().join("tiny/sgf");
+    fs::remove_dir_all(&readable).unwrap();
+    fs::write(&readable, "").unwrap();
+    let none = options("tiny", Games::Share { own: Some(0), all: Some(0) });
+    let options = Options { handoff_on_shutdown: true, ..none };
+    let error = Driver::new(&run, &config(&[]), options, &Stop::never(), Silent).step().unwrap_err();
+    assert!(matches!(error, SelfplayError::Store(_)), "{error:?}");
+    assert_eq!(indices(&run.unfinished().read(&file).unwrap()), indices(&games));
+    assert_eq!(run.unfinished().files().unwrap(), [(file, None)], "it is not taken");
 }
 
 #[test]

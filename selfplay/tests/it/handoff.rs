@@ -56,7 +56,7 @@ fn worker_does_not_restart_its_handed_off_games() {
 }
 
 /// The games that a worker has in progress when it stops, which are in no file then.
-fn in_progress(run: &Run, worker: &str) -> Vec<GameRecord> {
+pub(crate) fn in_progress(run: &Run, worker: &str) -> Vec<GameRecord> {
     stop_after(run, &Job { worker: worker.to_owned(), handoff_on_shutdown: true, ..endless() }, 8).unwrap();
     let (file, _) = run.unfinished().files().unwrap().remove(0);
     let games = run.unfinished().read(&file).unwrap();
