@@ -126,4 +126,17 @@ mod tests {
         let readable = std::fs::read_dir(folder.path().join("r/sgf/000001")).expect("the folder").count();
         assert_eq!(readable, 1);
     }
+
+    #[test]
+    fn game_that_has_waited_for_two_minutes_is_published_alone() {
+        let run = Store::in_memory().expect("a store").run(&"r".parse().expect("a name"));
+        let mut acquired = AcquiredFiles::default();
+        let mut writer = GameWriter::new(&run, "w", 2, &mut acquired);
+        writer.put(synthetic::game("r-1", "w", 0, Size::new(5).expect("a size"), 8));
+        writer.publish_due().expect("the store can be written");
+        assert_eq!(writer.games(), 1, "it waits for another one");
+        writer.piles.values_mut().for_each(|pile| pile.since -= Duration::from_secs(120));
+        writer.publish_due().expect("the store can be written");
+        assert_eq!(writer.games(), 0);
+    }
 }
