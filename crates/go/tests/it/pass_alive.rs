@@ -100,11 +100,16 @@ fn decided_board_finishes_the_game_unless_scoring_is_plain_area() {
 
 #[test]
 fn dead_stones_count_for_the_owner_of_their_region() {
-    let game = game(5, ".X.X./XXXX./.O.X./XXXX./.....", White);
-    assert_eq!(game.score(Scoring::Area), 22 - 1);
-    let alive = game.pass_alive();
-    assert!(alive.black.contains(Point::new(size(5), 2, 1).unwrap()) && alive.white.is_empty());
-    assert_eq!(game.score(Scoring::PassAlive), 25);
+    for (owner, stones, sign) in
+        [(Black, ".X.X./XXXX./.O.X./XXXX./.....", 1), (White, ".O.O./OOOO./.X.O./OOOO./.....", -1)]
+    {
+        let game = game(5, stones, owner.opponent());
+        assert_eq!(game.score(Scoring::Area), sign * (22 - 1));
+        let alive = game.pass_alive();
+        let dead = Point::new(size(5), 2, 1).unwrap();
+        assert!(alive.of(owner).contains(dead) && alive.of(owner.opponent()).is_empty());
+        assert_eq!(game.score(Scoring::PassAlive), sign * 25);
+    }
 }
 
 #[test]
