@@ -273,3 +273,31 @@ fn resume(
 fn failed(source: NetError) -> TrainerError {
     TrainerError::Train { generation: 1, source }
 }
+
+#[cfg(test)]
+mod tests {
+    use config::Preset;
+    use net::{Device, Precision};
+    use runtime::Silent;
+    use store::Store;
+
+    use super::*;
+
+    #[test]
+    fn long_bootstrap_is_saved_after_ten_minutes() {
+        let config = Preset::Tiny.with(&["train.batch=16", "selfplay.holdout_fraction=0.0"]).unwrap();
+        let run = Store::in_memory().unwrap().run(&"r".parse().unwrap());
+        run.create(&config).unwrap();
+        let game = b"(;SZ[5]KM[0.5]RE[B+R];B[cc];W[bb];B[dd])".to_vec();
+        let human_games = HumanGames::read(&config, &[("games.sgf".to_owned(), game)]).unwrap();
+        let options = BootstrapOptions { steps: Some(9), time: Duration::MAX, eval_interval: 10 };
+        let train_device = TrainDevice { device: Device::Cpu, precision: Precision::F32, threads: 1 };
+        let work = (None, &human_games);
+        let mut bootstrap = Bootstrap::new(&run, &config, work, options, train_device, Silent).unwrap();
+        assert_eq!(bootstrap.step().unwrap(), Step::Worked);
+        assert!(run.checkpoints().steps().unwrap().is_empty());
+        bootstrap.saved -= Duration::from_secs(600);
+        assert_eq!(bootstrap.step().unwrap(), Step::Worked);
+        assert_eq!(run.checkpoints().steps().unwrap(), [2]);
+    }
+}

@@ -9,7 +9,7 @@ use store::{Backoff, LeaseName, ModelMetadata, Run};
 
 use crate::dataset::{CALIBRATION_POSITIONS, Dataset};
 use crate::generation::GenerationTrainer;
-use crate::resume::{Work, resume};
+use crate::resume::{SAVE_EVERY, Work, resume};
 use crate::{References, TrainerError, TrainerEvent};
 
 /// The interval between two polls for shards.
@@ -26,6 +26,8 @@ pub struct Driver<'a> {
     train_device: TrainDevice,
     references: &'a References,
     once: bool,
+    /// How often long training is saved.
+    save_every: Duration,
     stop: Stop,
     reporter: Box<dyn Reporter<TrainerEvent> + 'a>,
     /// The model that is being trained.
@@ -59,6 +61,7 @@ impl<'a> Driver<'a> {
             train_device,
             references,
             once: false,
+            save_every: SAVE_EVERY,
             stop: stop.clone(),
             reporter: Box::new(reporter),
             work: None,
@@ -111,7 +114,7 @@ impl runtime::Driver for Driver<'_> {
             self.waiting = None;
             let reporter = &mut *self.reporter;
             unpublished = GenerationTrainer::new(&self.run, &self.config, self.references, &shards, work, reporter)
-                .train(&self.stop)?;
+                .train(self.save_every, &self.stop)?;
         }
         let Some(work) = self.work.take_if(|work| work.progress.finished) else { return Ok(Step::Worked) };
         self.publish(&work)?;
@@ -123,5 +126,35 @@ impl runtime::Driver for Driver<'_> {
 
     fn pause(&self) -> Backoff {
         Backoff::new(LOOK_EVERY, LOOK_LATE)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use config::Preset;
+    use go::Size;
+    use net::{Device, Precision};
+    use record::{Example, ExampleRows, synthetic};
+    use runtime::{Silent, drive};
+    use store::{Manifest, Store};
+
+    use super::*;
+
+    #[test]
+    fn long_training_is_saved_after_lines_of_the_log() {
+        let config = Preset::Tiny.with(&["train.batch=16", "train.steps=30"]).unwrap();
+        let run = Store::in_memory().unwrap().run(&"r".parse().unwrap());
+        run.create(&config).unwrap();
+        let size = Size::new(5).unwrap();
+        let games = (0..).map(|index| synthetic::game("made-1", "w", index, size, 20));
+        let examples: Vec<Example> = games.flat_map(|game| game.examples().unwrap()).take(30 * 16).collect();
+        let manifest = Manifest { generation: 1, ..Manifest::default() };
+        run.shards().publish([ExampleRows::from_examples(&examples)], manifest).unwrap();
+        let train_device = TrainDevice { device: Device::Cpu, precision: Precision::F32, threads: 1 };
+        let (references, stop) = (References::default(), Stop::never());
+        let driver = Driver::new(&run, &config, train_device, &references, &stop, Silent).once();
+        drive(&mut Driver { save_every: Duration::ZERO, ..driver }, &stop).unwrap();
+        // The newest two are kept.
+        assert_eq!(run.checkpoints().steps().unwrap(), [20, 30]);
     }
 }

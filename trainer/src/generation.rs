@@ -13,7 +13,7 @@ use crate::example_stats::{Scored, SearchGain};
 use crate::health_checks::{HealthChecks, Validation, largest_update};
 use crate::holdout::{MOST_HOLDOUT_POSITIONS, holdout};
 use crate::journal::{Journal, Set};
-use crate::resume::{SAVE_EVERY, Work, save};
+use crate::resume::{Work, save};
 use crate::supervised::distance;
 use crate::{Reference, References, TrainerError, TrainerEvent};
 
@@ -54,9 +54,10 @@ impl<'a> GenerationTrainer<'a> {
         GenerationTrainer { run, config, references, shards, work, reporter, training_losses, scored }
     }
 
-    /// Trains until all batches are done or `stop` is requested, and saves. What is measured without training on a batch, so
-    /// that no checkpoint is published, is returned: it is to be published after the model.
-    pub(crate) fn train(&mut self, stop: &Stop) -> Result<Option<Journal>, TrainerError> {
+    /// Trains until all batches are done or `stop` is requested, and saves; in between after a line of the log, if `save_every`
+    /// has passed. What is measured without training on a batch, so that no checkpoint is published, is returned: it is to be
+    /// published after the model.
+    pub(crate) fn train(&mut self, save_every: Duration, stop: &Stop) -> Result<Option<Journal>, TrainerError> {
         let train = &self.config.train;
         let steps = self.steps()?;
         let trainer = &self.work.trainer;
@@ -66,9 +67,12 @@ impl<'a> GenerationTrainer<'a> {
             let mut journal = Journal::new(self.shards.generation);
             let before = self.work.progress.batches;
             let saved = Instant::now();
-            while self.work.progress.batches < steps && !stop.requested() && saved.elapsed() < SAVE_EVERY {
+            while self.work.progress.batches < steps && !stop.requested() {
                 let until = steps.min(self.work.progress.batches + STEPS_PER_LINE);
                 self.line(&feed, &mut journal, until, steps, stop)?;
+                if saved.elapsed() >= save_every {
+                    break;
+                }
             }
             // Shards that were sampled again may have fewer batches than were trained on.
             if self.work.progress.batches >= steps {
