@@ -31,6 +31,20 @@ fn calibrator_publishes_the_quantile_of_the_newest_calibration_games_once() {
     assert_eq!(run.resign().list().unwrap(), ["000001", "000002"], "an unchanged threshold is not published again");
 }
 
+/// A worker that was killed may publish games twice.
+#[test]
+fn calibration_game_published_twice_counts_once() {
+    let run = a_run();
+    let settings = config(&["resign.games=20", "resign.min_games=5"]).resign;
+    let won = games(1, 0, 600).into_iter().filter(|game| game.calibration && game.winner_min_value.is_some());
+    let calibration: Vec<_> = won.take(10).collect();
+    run.games().publish_as(&file(1, 1), &calibration).unwrap();
+    let once = Calibrator::new(&run, &settings).update().unwrap().unwrap();
+    assert_eq!(once.games, 10);
+    run.games().publish_as(&file(1, 2), &calibration[5..]).unwrap();
+    assert_eq!(Calibrator::new(&run, &settings).update().unwrap(), Some(once));
+}
+
 /// The games that a threshold comes from lose its quantile, whatever the threshold before them does to their winners.
 #[test]
 fn false_positives_are_those_of_the_threshold_in_force() {

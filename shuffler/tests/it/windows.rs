@@ -216,12 +216,16 @@ fn games_that_came_after_the_last_window_are_new() {
 /// What a window that grows finds behind the last one is old.
 #[test]
 fn games_that_the_last_window_was_too_small_for_are_not_new() {
-    let run = a_run();
-    play(&run, 0, 0, 40);
-    assert_eq!(publish(&run, &config(&["window.games=13"]), 1).unwrap().window.games, 13);
-    play(&run, 1, 0, 20);
-    let plan = Shuffler::new(&run, &config(&["window.games=200"])).plan(2).unwrap();
-    assert_eq!((plan.window.from_model, plan.window.new_positions), (0, positions(1, 0, 20)));
+    for [small, large] in [["window.games=13", "window.games=200"], ["window.positions=200", "window.positions=100000"]]
+    {
+        let run = a_run();
+        play(&run, 0, 0, 40);
+        let window = publish(&run, &config(&[small]), 1).unwrap().window;
+        assert!(window.positions < positions(0, 0, 40), "{small}: {window:?}");
+        play(&run, 1, 0, 20);
+        let plan = Shuffler::new(&run, &config(&[large])).plan(2).unwrap();
+        assert_eq!((plan.window.from_model, plan.window.new_positions), (0, positions(1, 0, 20)), "{large}");
+    }
 }
 
 /// Fewer games of a model than in the last window make none of the others old.
