@@ -1,9 +1,10 @@
+use std::collections::BTreeMap;
 use std::fs;
 
 use config::{ModelId, PlayerId, Preset};
 use go::Size;
 use ratings::pairing::Objective;
-use record::GameId;
+use record::{GameId, GameRecord, Outcome};
 use store::Store;
 
 use super::*;
@@ -17,18 +18,22 @@ pub(crate) fn run_with_weak_models(store: &Store) -> Arena {
     let mut games = Vec::new();
     for index in 0..40 {
         for (winner, loser) in [(4, 1), (4, 5), if index % 4 < 2 { (4, 2) } else { (2, 4) }] {
-            let [winner, loser] = [winner, loser].map(|number| name(RUN).model(number).to_string());
-            let (black, white, outcome) = match index % 2 {
-                0 => (winner, loser, record::Outcome::Black),
-                _ => (loser, winner, record::Outcome::White),
-            };
-            let game = record::synthetic::game("made", "up", index, Size::new(5).expect("a size"), 1);
-            let id = GameId::of(&black, &white, "", index);
-            games.push(record::GameRecord { id, black, white, outcome, ..game });
+            games.push(won(winner, loser, index));
         }
     }
     arena.rated.run.matches().publish("test", &games).expect("memory can be written");
     arena
+}
+
+/// A made-up game of two models, which the winner plays as Black where the index is even.
+fn won(winner: u32, loser: u32, index: u64) -> GameRecord {
+    let [winner, loser] = [winner, loser].map(|number| name(RUN).model(number).to_string());
+    let (black, white, outcome) = match index % 2 {
+        0 => (winner, loser, Outcome::Black),
+        _ => (loser, winner, Outcome::White),
+    };
+    let game = record::synthetic::game("made", "up", index, Size::new(5).expect("a size"), 1);
+    GameRecord { id: GameId::of(&black, &white, "", index), black, white, outcome, ..game }
 }
 
 fn shown(rated: &RatedRun) -> Vec<String> {
@@ -49,6 +54,28 @@ fn models_far_behind_are_retired_once_and_paired_no_more() {
         let proposal = arena.propose(about, &mut |_| {}).expect("the pool can be rated").expect("there are others");
         assert!(proposal.first != outcast && proposal.second != outcast, "{about:?}");
     }
+}
+
+/// Model 3 loses games to the best: too few to be judged, or so few that it may be within the bound.
+#[test]
+fn models_that_are_not_surely_far_behind_are_not_retired() {
+    for (games, lost, bound) in [(15, 15, 60.0), (16, 14, 200.0)] {
+        let arena = run_with_weak_models(&store());
+        let of_game = |index: u64| if index < lost { won(4, 3, index) } else { won(3, 4, index) };
+        let more: Vec<GameRecord> = (0..games).map(of_game).collect();
+        arena.rated.run.matches().publish("more", &more).expect("memory can be written");
+        let retired = arena.rated.retire(bound).expect("the results can be rated");
+        let models: Vec<String> = retired.iter().map(|retirement| retirement.model.to_string()).collect();
+        assert_eq!(models, ["tiny-1"], "{lost} of {games} games were lost");
+    }
+}
+
+#[test]
+fn champion_is_not_retired_by_its_rating() {
+    let arena = run_with_weak_models(&store());
+    let how = BTreeMap::from([("by", "test")]);
+    arena.rated.run.champions().put(1, &how).expect("memory can be written");
+    assert_eq!(arena.rated.retire(200.0).expect("the results can be rated"), []);
 }
 
 #[test]
@@ -104,18 +131,8 @@ fn weights_of_retired_models_are_deleted_unless_something_needs_them() {
     let store = store();
     let arena = run_with_weak_models(&store);
     let model = |number| name(RUN).model(number);
-    arena
-        .rated
-        .run
-        .champions()
-        .put(2, &std::collections::BTreeMap::from([("by", "test")]))
-        .expect("memory can be written");
-    arena
-        .rated
-        .run
-        .champions()
-        .put(4, &std::collections::BTreeMap::from([("by", "test")]))
-        .expect("memory can be written");
+    arena.rated.run.champions().put(2, &BTreeMap::from([("by", "test")])).expect("memory can be written");
+    arena.rated.run.champions().put(4, &BTreeMap::from([("by", "test")])).expect("memory can be written");
     assert!(arena.rated.retire_model(&model(4)).is_err(), "it is the champion");
     for number in 1..=3 {
         arena.rated.retire_model(&model(number)).expect("it is there");
