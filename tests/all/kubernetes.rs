@@ -5,6 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::OnceLock;
 
 use config::RunConfig;
 use serde_json::Value;
@@ -25,13 +26,18 @@ fn overlay(name: &str) -> PathBuf {
     repository().join("k8s/overlays").join(name)
 }
 
-/// What check_manifests.py makes of the overlays.
-fn checked() -> Option<Value> {
-    let answer = succeed(checker()?.args(OVERLAYS.map(overlay)).arg(repository().join("k8s/monitoring")));
-    let answer: Value = serde_json::from_str(&answer).unwrap();
-    println!("checked with the schemas of {}", answer["versions"]);
-    assert_eq!(answer["versions"].as_array().unwrap().len(), 3);
-    Some(answer)
+/// What check_manifests.py makes of the overlays, once for all tests.
+fn checked() -> Option<&'static Value> {
+    static CHECKED: OnceLock<Value> = OnceLock::new();
+    // Without its tool each test is skipped.
+    let mut checker = checker()?;
+    Some(CHECKED.get_or_init(|| {
+        let answer = succeed(checker.args(OVERLAYS.map(overlay)).arg(repository().join("k8s/monitoring")));
+        let answer: Value = serde_json::from_str(&answer).unwrap();
+        println!("checked with the schemas of {}", answer["versions"]);
+        assert_eq!(answer["versions"].as_array().unwrap().len(), 3);
+        answer
+    }))
 }
 
 /// A list of each overlay: `objects` as they are applied, or `patched` by the commands of docs/operations/kubernetes.md.
@@ -42,7 +48,7 @@ fn lists(answer: &Value, key: &str) -> BTreeMap<&'static str, Vec<Value>> {
 
 /// The objects of each overlay.
 fn rendered() -> Option<BTreeMap<&'static str, Vec<Value>>> {
-    Some(lists(&checked()?, "objects"))
+    Some(lists(checked()?, "objects"))
 }
 
 fn named<'a>(objects: &'a [Value], kind: &str, name: &str) -> &'a Value {
@@ -383,7 +389,7 @@ fn stateful_sets_replace_pods_that_are_not_ready() {
 #[test]
 fn documented_patches_scale_and_pause_selfplay_in_every_overlay() {
     let Some(answer) = checked() else { return };
-    for (overlay, patched) in lists(&answer, "patched") {
+    for (overlay, patched) in lists(answer, "patched") {
         let mut numbers = BTreeSet::new();
         for step in &patched {
             let (job, spec) = (&step["object"], &step["object"]["spec"]);
