@@ -24,6 +24,9 @@ use trainer::TrainerError;
 
 use crate::mistakes::{alike, limited, under, with_games};
 
+/// A store in a bucket whose server does not respond.
+const UNREACHABLE: &str = "s3://bucket/stores";
+
 /// The programs, with the errors that their `main` hands to `runtime::main`.
 const PROGRAMS: [(&str, &[Classifier]); 6] = [
     ("selfplay", selfplay::command::ERRORS),
@@ -64,9 +67,10 @@ const BUNDLE: &str = "bundle";
 type Case = (&'static str, &'static [&'static str], Cause, ExitClass);
 
 /// In the order in which the programs run: shards are made before a model is trained on them, and what damages the store is last.
-const CASES: [Case; 40] = [
+const CASES: [Case; 45] = [
     ("selfplay", &["--model", "tiny-9", "--games", "1"], Cause::Arguments, ExitClass::Configuration),
     ("selfplay", &["--model", "tiny"], Cause::NoServer, ExitClass::StoreUnreachable),
+    ("selfplay", &["--model", "tiny", "--config", "configs/tiny.toml"], Cause::NoServer, ExitClass::StoreUnreachable),
     ("selfplay", &["--model", "tiny-1", "--games", "99", "--worker", "1"], Cause::FullDisk, ExitClass::StoreRefuses),
     ("selfplay", &["--model", "tiny-1", "--games", "2", "--worker", "2"], Cause::Arguments, ExitClass::Finished),
     ("selfplay", &["--model", "tiny-1", "--games", "999999", "--worker", "3"], Cause::Sigterm, ExitClass::Preempted),
@@ -78,11 +82,13 @@ const CASES: [Case; 40] = [
     ("shuffler", &["--run", "tiny"], Cause::Sigterm, ExitClass::Preempted),
     ("trainer", &["--run", "tiny", "--config", "configs/9x9.toml"], Cause::Arguments, ExitClass::Configuration),
     ("trainer", &["--run", "tiny"], Cause::NoServer, ExitClass::StoreUnreachable),
+    ("trainer", &["--run", "tiny", "--config", "configs/tiny.toml"], Cause::NoServer, ExitClass::StoreUnreachable),
     ("trainer", &["--run", "tiny", "--once"], Cause::FullDisk, ExitClass::StoreRefuses),
     ("trainer", &["--run", "tiny", "--once"], Cause::Arguments, ExitClass::Finished),
     ("trainer", &["--run", "tiny"], Cause::Sigterm, ExitClass::Preempted),
     ("evaluator", &["--pair", "tiny-9", "random"], Cause::Arguments, ExitClass::Configuration),
     ("evaluator", &["--pair", "tiny-1", "random"], Cause::NoServer, ExitClass::StoreUnreachable),
+    ("evaluator", &["--run", "tiny", "--pair-uncertain", "--wait"], Cause::NoServer, ExitClass::StoreUnreachable),
     ("evaluator", &["--pair", "tiny-1", "random", "--games", "4"], Cause::FullDisk, ExitClass::StoreRefuses),
     ("evaluator", &["--pair", "tiny-1", "random", "--games", "2"], Cause::Arguments, ExitClass::Finished),
     ("evaluator", &["--pair", "tiny-1", "random", "--games", "999998"], Cause::Sigterm, ExitClass::Preempted),
@@ -103,6 +109,8 @@ const CASES: [Case; 40] = [
     (BUNDLE, &["inference", "--listen", "127.0.0.1:0", "--device", "cpu"], Cause::Sigterm, ExitClass::Preempted),
     ("tengen", &["run", "configs/tiny.toml", "--set", "search.visist=1"], Cause::Arguments, ExitClass::Configuration),
     ("tengen", &["run", "configs/tiny.toml"], Cause::NoServer, ExitClass::StoreUnreachable),
+    ("tengen", &["plan", "--config", "configs/tiny.toml"], Cause::NoServer, ExitClass::StoreUnreachable),
+    ("tengen", &["doctor", "--device", "cpu"], Cause::NoServer, ExitClass::StoreUnreachable),
     ("tengen", &["run", "configs/tiny.toml", "--run", "full"], Cause::FullDisk, ExitClass::StoreRefuses),
     ("tengen", &["audit", "tiny"], Cause::Arguments, ExitClass::Finished),
     ("tengen", &["run", "configs/tiny.toml", "--run", "long"], Cause::Sigterm, ExitClass::Preempted),
@@ -114,7 +122,7 @@ const CASES: [Case; 40] = [
 
 fn command(store: &TestStore, links: &Path, (program, arguments, cause, _): Case) -> Command {
     let mut command = match cause {
-        Cause::NoServer => store.program_at(program, "s3://bucket/stores"),
+        Cause::NoServer => store.program_at(program, UNREACHABLE),
         _ => store.program(program),
     };
     if program == BUNDLE {
@@ -195,7 +203,11 @@ fn every_program_exits_with_the_code_of_every_class() {
     }
     for (case, child) in without_server.into_iter().zip(children) {
         let output = child.wait_with_output().expect("the program can be waited for");
-        check(case, output.status.code(), &String::from_utf8_lossy(&output.stderr));
+        let said = String::from_utf8_lossy(&output.stderr);
+        check(case, output.status.code(), &said);
+        let (program, arguments, ..) = case;
+        let errors: Vec<&str> = said.lines().filter(|line| line.starts_with("error: ")).collect();
+        assert!(errors.len() == 1 && errors[0].contains(UNREACHABLE), "{program} {arguments:?}: {said}");
     }
 }
 
