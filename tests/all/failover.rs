@@ -13,11 +13,18 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
 use record::GameRecord;
+use serde_json::Value;
 use testing::{Proxy, wait_for, wait_until};
 use tests::{Stage, TestStore, repository, succeed, whole_games};
 
 /// Kills and stops of the storm.
 const STORM: u32 = 12;
+
+/// The games of a client whose servers are harmed.
+const GAMES: u32 = 1500;
+
+/// After so many more games all are finished that were in progress: two threads have eight each.
+const GAMES_AFTER: f64 = 100.0;
 
 /// The objects of a run that a worker needs to play with model 1.
 const COPIED: [&str; 3] = ["run.toml", "models/000001/model.toml", "models/000001/weights.safetensors"];
@@ -113,21 +120,25 @@ fn games(store: &TestStore) -> BTreeMap<u64, GameRecord> {
 /// The games that a network in the worker's own process plays.
 fn expected(count: u32) -> BTreeMap<u64, GameRecord> {
     static PLAYED: OnceLock<BTreeMap<u64, GameRecord>> = OnceLock::new();
-    const MOST: u32 = 1500;
-    assert!(count <= MOST);
+    assert!(count <= GAMES);
     let played = PLAYED.get_or_init(|| {
         let store = store();
-        succeed(&mut worker(&store, "", MOST));
+        succeed(&mut worker(&store, "", GAMES));
         games(&store)
     });
     played.iter().filter(|(index, _)| **index < u64::from(count)).map(|(&index, game)| (index, game.clone())).collect()
 }
 
 fn assert_same(store: &TestStore, count: u32) {
-    let (found, expected) = (games(store), expected(count));
-    assert_eq!(found.keys().collect::<Vec<_>>(), expected.keys().collect::<Vec<_>>(), "no game is lost");
-    for (index, game) in &expected {
-        assert_eq!(&found[index], game, "game {index}");
+    let found = games(store);
+    assert_eq!(found.keys().collect::<Vec<_>>(), expected(count).keys().collect::<Vec<_>>(), "no game is lost");
+    assert_expected(store, &found);
+}
+
+fn assert_expected(store: &TestStore, found: &BTreeMap<u64, GameRecord>) {
+    let expected = expected(GAMES);
+    for (index, game) in found {
+        assert_eq!(game, &expected[index], "game {index}");
     }
     succeed(store.program("tengen").args(["audit", "tiny"]));
 }
@@ -174,6 +185,26 @@ fn finish(client: &mut Stage) {
     assert!(status.success(), "{status}\n{}", client.log().join("\n"));
 }
 
+/// Ends a client by SIGTERM once the games are finished that were in progress while its servers were harmed. All finished games
+/// are published, and are those that a local network plays. A client that has ended by itself has played all.
+fn stop(client: &mut Stage, store: &TestStore) {
+    let finished = |client: &Stage| client.metrics().get("tengen_games_total").copied().unwrap_or_default();
+    let enough = finished(client) + GAMES_AFTER;
+    wait_until("games after the harm", || client.ended().is_some() || finished(client) >= enough);
+    let code = if client.ended().is_some() { client.wait().code() } else { client.terminate() };
+    let log = client.log();
+    if code == Some(0) {
+        return assert_same(store, GAMES);
+    }
+    assert_eq!(code, Some(4), "{}", log.join("\n"));
+    let found = games(store);
+    assert!(found.len() > 50, "{} games", found.len());
+    let counted = log.iter().rev().find(|line| line.contains("\"published\":")).expect("the count of the client");
+    let counted: Value = serde_json::from_str(counted).unwrap();
+    assert_eq!(counted["published"], found.len(), "no game is lost");
+    assert_expected(store, &found);
+}
+
 fn has_logged(client: &Stage, message: &str, server: &str) -> bool {
     client.log().iter().any(|line| line.contains(message) && line.contains(server))
 }
@@ -199,13 +230,13 @@ fn server_that_is_killed_costs_no_game() {
         let mut servers = [Server::start(), Server::start()];
         let store = store();
         let tiers = format!("{},{}", servers[0].url(), servers[1].url());
-        let mut client = Stage::start(&mut worker(&store, &tiers, 1500));
+        let mut client = Stage::start(&mut worker(&store, &tiers, GAMES));
         let begun = servers.iter().all(|server| answers(&mut client, &server.url()));
         servers[0].kill();
         let in_time = begun && answers(&mut client, &servers[1].url()) && client.ended().is_none();
         finish(&mut client);
         assert!(!in_time || has_logged(&client, "inference server is down", &servers[0].url()));
-        assert_same(&store, 1500);
+        assert_same(&store, GAMES);
         in_time
     });
 }
@@ -216,7 +247,7 @@ fn stopped_server_is_suspect_and_another_evaluates() {
         let servers = [Server::start(), Server::start()];
         let store = store();
         let tiers = format!("{};{}", servers[0].url(), servers[1].url());
-        let mut client = Stage::start(&mut worker(&store, &tiers, 1500));
+        let mut client = Stage::start(&mut worker(&store, &tiers, GAMES));
         let begun = answers(&mut client, &servers[0].url());
         servers[0].stage.signal("STOP");
         let harmed = begun && answers(&mut client, &servers[1].url());
@@ -224,9 +255,8 @@ fn stopped_server_is_suspect_and_another_evaluates() {
         // Without metrics it has ended.
         let resent = resent.get(&servers[0].url()).copied().filter(|_| harmed);
         assert!(resent.is_none_or(|resent| resent >= 1.0), "{resent:?}");
-        finish(&mut client);
+        stop(&mut client, &store);
         servers[0].stage.signal("CONT");
-        assert_same(&store, 1500);
         resent.is_some()
     });
 }
@@ -258,7 +288,7 @@ fn network_of_the_process_is_the_last_tier() {
     while_games_are_played(|| {
         let mut server = Server::start();
         let store = store();
-        let mut client = Stage::start(&mut worker(&store, &format!("{};local", server.url()), 1500));
+        let mut client = Stage::start(&mut worker(&store, &format!("{};local", server.url()), GAMES));
         let begun = answers(&mut client, &server.url());
         server.kill();
         let local = |client: &Stage| client.metrics().get(LOCAL).copied().unwrap_or_default();
@@ -270,8 +300,7 @@ fn network_of_the_process_is_the_last_tier() {
             client.signal("CONT");
         }
         let in_time = harmed && answers(&mut client, &server.url());
-        finish(&mut client);
-        assert_same(&store, 1500);
+        stop(&mut client, &store);
         in_time
     });
 }
@@ -371,7 +400,7 @@ fn storm_of_kills_and_stops_behind_a_bad_line_loses_no_game() {
     let (mut chance, mut harmed, mut rounds) = (Chance(1), 0, 0);
     while harmed < wanted {
         let store = store();
-        let mut client = Stage::start(&mut worker(&store, &format!("{first},{second};{third}"), 1500));
+        let mut client = Stage::start(&mut worker(&store, &format!("{first},{second};{third}"), GAMES));
         while client.ended().is_none() && harmed < wanted {
             std::thread::sleep(Duration::from_millis(20 + chance.below(200)));
             let server = &mut servers[chance.below(3) as usize];
@@ -380,8 +409,7 @@ fn storm_of_kills_and_stops_behind_a_bad_line_loses_no_game() {
             std::thread::sleep(Duration::from_millis(chance.below(300)));
             if harm == "killed" { server.restart() } else { server.stage.signal("CONT") }
         }
-        finish(&mut client);
-        assert_same(&store, 1500);
+        stop(&mut client, &store);
         rounds += 1;
     }
     let injected: u32 = proxies.iter().map(Proxy::injected).sum();
