@@ -1,9 +1,9 @@
 //! `tengen prune`: deletes what the policy does not keep, and never what the run needs.
 
-use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::sync::OnceLock;
 use std::time::{Duration, SystemTime};
 
 use go::Size;
@@ -11,6 +11,8 @@ use record::synthetic;
 use store::Run;
 use testing::s3::Refusal;
 use tests::{TestStore, fail, repository, succeed, without_reader};
+
+use crate::audit::copy;
 
 /// Small windows, so that old games are not needed.
 const SMALL: [&str; 5] =
@@ -24,6 +26,19 @@ fn selfplay(store: &TestStore, model: &str, settings: &[&str]) {
         selfplay.args(["--set", set]);
     }
     succeed(&mut selfplay);
+}
+
+/// A store of its own with four models of one run under [`SMALL`].
+fn four_models() -> TestStore {
+    static MADE: OnceLock<TestStore> = OnceLock::new();
+    let made = MADE.get_or_init(|| {
+        let store = TestStore::new();
+        (0..4).for_each(|_| advance(&store, &SMALL));
+        store
+    });
+    let store = TestStore::new();
+    copy(made.path(), store.path());
+    store
 }
 
 /// One model more.
@@ -48,14 +63,19 @@ fn weights(run: &Run) -> Vec<Vec<u8>> {
 }
 
 /// Trained with a prune after every model, the models are those of a run that keeps everything. A worker of one thread publishes
-/// its games in the same order every time.
-fn pruned_runs_train_the_same_models(settings: &[&str], stores: [TestStore; 2]) {
-    let settings = [&SMALL[..], settings].concat();
-    let [whole, pruned] = &stores;
-    for generation in 0..6 {
-        advance(whole, &settings);
+/// its games in the same order every time, and `tengen run` trains what the stages train one by one.
+fn pruned_run_trains_the_same_models(settings: &[&str], pruned: &TestStore) {
+    // The models are the same with any matches.
+    let few_matches = ["loop.models=5", "loop.final_games=2", "evaluate.every=1000"];
+    let settings = [&SMALL[..], &few_matches, settings].concat();
+    let whole = TestStore::new();
+    let mut tengen = whole.program("tengen");
+    tengen.env("TENGEN_THREADS", "1").arg("run").arg(repository().join("configs/tiny.toml"));
+    succeed(tengen.args(settings.iter().flat_map(|set| ["--set", set])));
+    for generation in 0..5 {
         advance(pruned, &settings);
-        if generation == 2 {
+        // The next window is read from the archive, which is deleted before the last one.
+        if generation == 1 {
             succeed(pruned.program("shuffler").args(["--run", "tiny", "--compact=1"]));
         }
         prune(
@@ -65,21 +85,23 @@ fn pruned_runs_train_the_same_models(settings: &[&str], stores: [TestStore; 2]) 
         audit(pruned);
     }
     let games = |store: &TestStore| store.run("tiny").games().models().unwrap();
-    assert_eq!(games(whole), [0, 1, 2, 3, 4, 5]);
-    let left: BTreeSet<u32> = games(pruned).into_iter().collect();
-    assert!(!left.contains(&0) && left.contains(&5), "{left:?}");
-    let same = weights(&whole.run("tiny")) == weights(&pruned.run("tiny"));
-    assert!(same, "the models differ");
+    assert_eq!(games(&whole), [0, 1, 2, 3, 4]);
+    assert_eq!(games(pruned), [3, 4]);
+    let (whole, pruned) = (weights(&whole.run("tiny")), weights(&pruned.run("tiny")));
+    assert_eq!(whole.len(), 5);
+    assert!(whole == pruned, "the models differ");
 }
 
 #[test]
 fn pruned_run_in_a_folder_trains_the_same_models() {
-    pruned_runs_train_the_same_models(&[], [TestStore::new(), TestStore::new()]);
+    pruned_run_trains_the_same_models(&[], &TestStore::new());
 }
 
+/// The size of the window follows from the number of all games, those that are deleted too.
 #[test]
 fn pruned_run_in_a_bucket_with_a_growing_window_trains_the_same_models() {
-    pruned_runs_train_the_same_models(&["window.growth=power-law"], [TestStore::new(), TestStore::on_server()]);
+    let growing = ["window.growth=power-law", "window.growth_start=40", "window.games=75"];
+    pruned_run_trains_the_same_models(&growing, &TestStore::on_server());
 }
 
 /// The files below a folder, from which others may delete some meanwhile.
@@ -176,8 +198,7 @@ fn model_with_a_short_digest_has_no_cached_evaluations() {
 
 #[test]
 fn prune_without_delete_deletes_nothing() {
-    let store = TestStore::new();
-    (0..4).for_each(|_| advance(&store, &SMALL));
+    let store = four_models();
     let before = store.files();
     let said = prune(&store, &[]);
     assert!(said.starts_with("games: delete 0, 0 B; keep 160, ") && said.ends_with("\nnothing to delete\n"), "{said}");
@@ -225,8 +246,7 @@ fn prune_of_a_full_bucket_deletes_what_needs_no_mark() {
 /// Readers pass over them, and so must a job that runs every night.
 #[test]
 fn damaged_games_are_pruned_with_their_model_and_noted() {
-    let store = TestStore::new();
-    (0..4).for_each(|_| advance(&store, &SMALL));
+    let store = four_models();
     let files = store.files();
     let of = |model: &str| files.iter().filter(|path| path.starts_with(&format!("tiny/games/{model}/"))).count();
     assert_eq!([of("000000"), of("000001")], [4, 4]);
@@ -246,8 +266,7 @@ fn damaged_games_are_pruned_with_their_model_and_noted() {
 /// Its worker was killed and never started again.
 #[test]
 fn abandoned_claim_on_handed_off_games_keeps_no_games() {
-    let store = TestStore::new();
-    (0..4).for_each(|_| advance(&store, &SMALL));
+    let store = four_models();
     let run = store.run("tiny");
     let mut game = synthetic::game("random", "gone", 0, Size::new(5).unwrap(), 8);
     game.turns.truncate(4);
