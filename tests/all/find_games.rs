@@ -3,16 +3,25 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Command;
+use std::sync::OnceLock;
 
 use go::sgf;
 use tests::{TestStore, fail, flip_a_byte, repository, succeed};
 
+use crate::audit::copy;
 use crate::mistakes::under;
 
-/// A run with games of two models and a match, in a folder or on a server.
+/// A copy of a run with games of two models and a match, in a folder or on a server.
 fn played(store: &TestStore) {
-    let larger = ["--set", "loop.models=1", "--set", "loop.final_games=2"];
-    succeed(store.program("tengen").arg("run").arg(repository().join("configs/tiny.toml")).args(larger));
+    static PLAYED: OnceLock<TestStore> = OnceLock::new();
+    let played = PLAYED.get_or_init(|| {
+        let store = TestStore::new();
+        let larger = ["--set", "loop.models=1", "--set", "loop.final_games=2"];
+        succeed(store.program("tengen").arg("run").arg(repository().join("configs/tiny.toml")).args(larger));
+        store
+    });
+    let to = store.server().map_or_else(|| store.path().to_owned(), |server| server.objects());
+    copy(played.path(), &to);
 }
 
 fn games(store: &TestStore, args: &[&str]) -> Command {

@@ -10,6 +10,7 @@ use record::RatingRow;
 use testing::s3::Refusal;
 use tests::{Stage, TestStore, fail, repository, succeed};
 
+use crate::audit::copy;
 use crate::inference::publish;
 
 fn status(store: &TestStore, args: &[&str]) -> String {
@@ -28,40 +29,56 @@ fn line<'a>(said: &'a str, stage: &str) -> &'a str {
     found.unwrap_or_else(|| panic!("no {stage} in {said}")).trim_start()
 }
 
+/// The page of a bucket, and of a copy of it in a folder.
+fn pages(bucket: &TestStore, args: &[&str]) -> [String; 2] {
+    let folder = TestStore::new();
+    copy(&bucket.server().expect("a bucket is on a server").objects(), folder.path());
+    [bucket, &folder].map(|store| status(store, args))
+}
+
 #[test]
 fn status_follows_a_run_from_stage_to_stage_in_a_folder_and_a_bucket() {
     for store in [TestStore::new(), TestStore::on_server()] {
         assert_eq!(status(&store, &[]), format!("no runs in {}\n", store.open().root()));
-        selfplay(&store, "a", "random", "10");
-        let said = status(&store, &[]);
+    }
+    let store = TestStore::on_server();
+    selfplay(&store, "a", "random", "10");
+    for said in pages(&store, &[]) {
         assert!(said.starts_with("a: model 0 of 3, "), "{said}");
         assert_eq!(line(&said, "selfplay"), "selfplay   10 of 40 games of random are published; no process");
         assert_eq!(line(&said, "shuffler"), "shuffler   waits for 30 more games of random");
         assert_eq!(line(&said, "trainer"), "trainer    waits for shards for a-1; no process");
         assert_eq!(line(&said, "evaluator"), "evaluator  waits for a newer model");
         assert!(!said.contains("ALARM"), "{said}");
-
-        selfplay(&store, "a", "random", "40");
-        assert_eq!(line(&status(&store, &["a"]), "shuffler"), "shuffler   shards for a-1");
-        succeed(store.program("shuffler").args(["--run", "a", "--once"]));
-        assert_eq!(line(&status(&store, &["a"]), "trainer"), "trainer    training of a-1; no process");
-        succeed(store.program("trainer").args(["--run", "a", "--once"]));
-        let said = status(&store, &["a"]);
+    }
+    selfplay(&store, "a", "random", "40");
+    for said in pages(&store, &["a"]) {
+        assert_eq!(line(&said, "shuffler"), "shuffler   shards for a-1");
+    }
+    succeed(store.program("shuffler").args(["--run", "a", "--once"]));
+    for said in pages(&store, &["a"]) {
+        assert_eq!(line(&said, "trainer"), "trainer    training of a-1; no process");
+    }
+    succeed(store.program("trainer").args(["--run", "a", "--once"]));
+    for said in pages(&store, &["a"]) {
         assert!(said.starts_with("a: model 1 of 3, ") && said.contains(" steps/s"), "{said}");
         assert_eq!(line(&said, "evaluator"), "evaluator  a-1 has no rating");
-        succeed(store.program("evaluator").args(["--pair", "a-1", "random", "--games", "2"]));
-        succeed(store.program("evaluator").args(["ratings", "--run", "a"]));
-        let said = status(&store, &[]);
+    }
+    succeed(store.program("evaluator").args(["--pair", "a-1", "random", "--games", "2"]));
+    succeed(store.program("evaluator").args(["ratings", "--run", "a"]));
+    for said in pages(&store, &[]) {
         assert!(said.contains("a-1 ") && said.contains(" Elo"), "{said}");
-
-        let config = repository().join("configs/tiny.toml");
-        succeed(store.program("tengen").arg("run").arg(config).args(["--run", "b", "--set", "loop.models=1"]));
-        let said = status(&store, &[]);
+    }
+    let config = repository().join("configs/tiny.toml");
+    succeed(store.program("tengen").arg("run").arg(config).args(["--run", "b", "--set", "loop.models=1"]));
+    for said in pages(&store, &[]) {
         let runs: Vec<&str> =
             said.lines().filter(|line| !line.starts_with(' ')).filter(|line| !line.is_empty()).collect();
         assert!(runs.len() == 2 && runs[0].starts_with("a: ") && runs[1].starts_with("b: model 1 of 1, "), "{said}");
         assert_eq!(said.matches("finished").count(), 4, "{said}");
-        let json: serde_json::Value = serde_json::from_str(&status(&store, &["b", "--json"])).unwrap();
+    }
+    for said in pages(&store, &["b", "--json"]) {
+        let json: serde_json::Value = serde_json::from_str(&said).unwrap();
         let run = &json[0];
         assert_eq!((run["run"].as_str(), run["models"].as_u64()), (Some("b"), Some(1)), "{run}");
         assert_eq!(run["stages"][3]["state"], "finished", "{run}");
