@@ -4,10 +4,12 @@ use std::collections::BTreeMap;
 use std::fmt::Debug;
 
 use config::{ModelRef, Preset};
+use go::Size;
 use net::{Device, Precision, TrainDevice};
+use record::{GameRecord, synthetic};
 use runtime::{Driver, Silent, Step, Stop};
 use selfplay::{Games, Options};
-use tests::{Stage, TestStore, repository, succeed};
+use tests::{Stage, TestStore, repository};
 use trainer::References;
 
 fn stage(store: &TestStore, program: &str, args: &[&str]) -> Stage {
@@ -32,6 +34,13 @@ fn sum(requests: &BTreeMap<String, u64>) -> u64 {
     requests.values().sum()
 }
 
+/// All that a worker of ten games leaves in the store, one of them in the validation set.
+fn publish(store: &TestStore, worker: &str) {
+    let size = Size::new(5).unwrap();
+    let game = |index: u64| GameRecord { holdout: index == 0, ..synthetic::game("random", worker, index, size, 16) };
+    store.run("tiny").games().publish(0, worker, &(0..10).map(game).collect::<Vec<_>>()).unwrap();
+}
+
 /// Whether a worker has played its games.
 fn has_played(stage: &Stage) -> Option<()> {
     stage.log().iter().any(|line| line.contains("a newer model than")).then_some(())
@@ -48,11 +57,7 @@ fn starting_workers_make_few_requests() {
     println!("selfplay, start and 20 games in two files: {played:?}");
     drop(first);
     let many = 30;
-    for worker in 1..=many {
-        let mut command = store.program("selfplay");
-        command.args(["--run", "tiny", "--model", "random", "--games", "10", "--worker", &worker.to_string()]);
-        succeed(&mut command);
-    }
+    (1..=many).for_each(|worker| publish(&store, &worker.to_string()));
     // The hundredth worker that starts asks what the first one asked.
     let mut last = stage(&store, "selfplay", &["--model", "tiny", "--games", "20", "--worker", "last"]);
     last.wait_for("games", has_played);
