@@ -151,13 +151,18 @@ fn metrics_and_pages_are_served_on() {
         let line = stage.log().into_iter().find(|line| line.contains("serving the web application"))?;
         Some(line.split("\"url\":\"http://").nth(1)?.split('/').next()?.to_owned())
     });
-    let metrics = server.address().to_owned();
-    for address in [&metrics, &pages] {
-        attack(address, &|| {
-            page_works(&metrics, "/metrics", "HTTP/1.1 200");
-            page_works(&pages, "/", "HTTP/1.1 200");
-        });
-    }
+    let (metrics, pages) = (server.address(), pages.as_str());
+    // Side by side: each waits for the time after which a server closes slow connections.
+    std::thread::scope(|scope| {
+        for address in [metrics, pages] {
+            scope.spawn(move || {
+                attack(address, &|| {
+                    page_works(metrics, "/metrics", "HTTP/1.1 200");
+                    page_works(pages, "/", "HTTP/1.1 200");
+                });
+            });
+        }
+    });
     assert_eq!(server.ended(), None);
     assert_eq!(server.terminate(), Some(4), "{}", server.log().join("\n"));
 }
