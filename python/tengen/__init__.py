@@ -8,7 +8,8 @@
     network = run.model()                # torch.nn.Module, the newest
 
 Tables need pyarrow, `run.polars` needs Polars, and models need PyTorch: each is imported when it is used.
-docs/DATA.md describes every column.
+docs/DATA.md describes every column. What is read of tables and weights is compared with its hashes; TOML files and logs have
+none.
 """
 
 from __future__ import annotations

@@ -3,21 +3,42 @@
 from __future__ import annotations
 
 import os
+import re
 import tomllib
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import unquote, urlsplit
 
 from pyarrow import fs
 
-from tengen.errors import GoneError, TengenError
+from tengen.errors import RESTORE, GoneError, TengenError, damaged, other_version
 
 # The format of TOML files that programs write, and of lists of archives.
 FORMAT = 1
 
+# Names of Tengen: a model, an archive or a generation; a time in milliseconds; who wrote a file, and when.
+NUMBER = "(?:[0-9]{6}|[1-9][0-9]{6,9})"
+TIME = "[0-9]{13}"
+STEM = f"[A-Za-z0-9][A-Za-z0-9._-]{{0,63}}-{TIME}"
+
+PARQUET = ".parquet"
+
 # Variables of Tengen's programs for S3 (object_store), where the AWS SDK has another name or none.
 _ENDPOINTS = ("AWS_ENDPOINT", "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
 _REGIONS = ("AWS_REGION", "AWS_DEFAULT_REGION")
+# What to check where a place cannot be reached or read.
+_CHECKS = {
+    "local": "it must be a file or folder that this user may read",
+    "s3": "check the network, AWS_ENDPOINT, AWS_REGION, AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY",
+    "gcs": "check the network and GOOGLE_APPLICATION_CREDENTIALS",
+}
+_AT_ONCE = 16  # requests: nearly all of their time is spent waiting
+
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
 
 
 def open_place(url: str | os.PathLike[str], **options: Any) -> tuple[fs.FileSystem, str]:
@@ -59,9 +80,34 @@ def _s3_options() -> dict[str, Any]:
     return options
 
 
+def each(work: Callable[[_Item], _Result], items: Iterable[_Item]) -> list[_Result]:
+    """What `work` returns for each item, in their order; several run at once."""
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        return list(pool.map(work, items))
+
+
+@contextmanager
+def reading(place: fs.FileSystem, path: str) -> Iterator[None]:
+    """Errors of the file system name the path, and what to check."""
+    try:
+        yield
+    except (FileNotFoundError, NotADirectoryError) as error:
+        raise GoneError(f"{path} does not exist; {RESTORE}") from error
+    except OSError as error:
+        raise TengenError(f"{path} cannot be read: {error}; {_CHECKS.get(place.type_name, 'check it')}") from error
+
+
 def names(place: fs.FileSystem, folder: str) -> list[str]:
     """The names in a folder, in order; none where there is no such folder."""
     return sorted(info.base_name for info in _listed(place, folder))
+
+
+def named(place: fs.FileSystem, folder: str, pattern: str, extension: str = "") -> list[str]:
+    """The names in a folder that are of a pattern, without their extension and with lower numbers first. Others are not
+    Tengen's."""
+    ours = re.compile(f"({pattern}){re.escape(extension)}")
+    found = [match[1] for match in map(ours.fullmatch, names(place, folder)) if match]
+    return sorted(found, key=lambda name: (len(name), name))
 
 
 def folders(place: fs.FileSystem, folder: str) -> list[str]:
@@ -70,21 +116,19 @@ def folders(place: fs.FileSystem, folder: str) -> list[str]:
 
 
 def _listed(place: fs.FileSystem, folder: str) -> list[fs.FileInfo]:
-    try:
-        found: list[fs.FileInfo] = place.get_file_info(fs.FileSelector(folder, allow_not_found=True))
-        return found
-    except NotADirectoryError as error:
-        raise TengenError(f"{folder} is no folder") from error
+    with reading(place, folder):
+        try:
+            found: list[fs.FileInfo] = place.get_file_info(fs.FileSelector(folder, allow_not_found=True))
+            return found
+        except NotADirectoryError as error:
+            raise TengenError(f"{folder} is no folder") from error
 
 
 def read(place: fs.FileSystem, path: str) -> bytes:
     """The bytes of a file."""
-    try:
-        with place.open_input_stream(path) as stream:
-            data: bytes = stream.read()
-            return data
-    except (FileNotFoundError, NotADirectoryError) as error:
-        raise GoneError(f"{path} does not exist") from error
+    with reading(place, path), place.open_input_stream(path) as stream:
+        data: bytes = stream.read()
+        return data
 
 
 def read_toml(place: fs.FileSystem, path: str) -> dict[str, Any]:
@@ -92,7 +136,7 @@ def read_toml(place: fs.FileSystem, path: str) -> dict[str, Any]:
     try:
         return tomllib.loads(read(place, path).decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise TengenError(f"{path} is damaged: {error}") from error
+        raise damaged(path, error) from error
 
 
 def read_described(place: fs.FileSystem, path: str) -> dict[str, Any]:
@@ -106,6 +150,6 @@ def check_format(path: str, contents: dict[str, Any]) -> None:
     """Refuses a file of another format."""
     found = contents.get("format")
     if found is None:
-        raise TengenError(f"{path} is damaged: it has no format")
+        raise damaged(path, "it has no format")
     if found != FORMAT:
-        raise TengenError(f"{path} has format {found}, and this package reads {FORMAT}; use the package of the same release")
+        raise other_version(path, f"format {found}", FORMAT)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 import os
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow
 
 from tengen import places, schemas, tables
-from tengen.errors import GoneError, TengenError
+from tengen.errors import GoneError, TengenError, damaged
 
 if TYPE_CHECKING:
     import polars
@@ -25,7 +26,7 @@ def open_run(url: str | os.PathLike[str], **options: Any) -> Run:
     """The run in a folder or bucket: `store/tiny`, `s3://bucket/runs/tiny`, `gs://bucket/runs/tiny`.
 
     Buckets of S3 are reached with the variables of Tengen's programs (`AWS_ENDPOINT`, `AWS_ACCESS_KEY_ID`, …). `options`
-    go to pyarrow's file system: `open_run("s3://…", anonymous=True)`.
+    go to pyarrow's file system of the bucket: `open_run("s3://…", anonymous=True)`.
     """
     place, path = places.open_place(url, **options)
     run = Run(place, path, os.fspath(url))
@@ -40,7 +41,15 @@ def list_runs(url: str | os.PathLike[str], **options: Any) -> list[str]:
 
 
 class Run:
-    """A run. Methods return pyarrow tables; `polars` has the same methods, which return Polars frames."""
+    """A run. Methods with rows return pyarrow tables, and those of `polars` return the same as Polars frames.
+
+    `columns` are the names of the wanted columns, and `models` the numbers of the wanted models: those of the folders of
+    games. Folder 0 has the games of `random` and of other built-in models, and imported human games. A game that a newer
+    model continued is in the folder of the model that began it.
+
+    Tables and weights are compared with their hashes (TOML files and logs have none), and a file that is not as it was written
+    is an error. With `damaged="skip"` such files, and those of other versions, are passed over with a warning each.
+    """
 
     def __init__(self, place: fs.FileSystem, path: str, url: str) -> None:
         self._place, self._path, self._url = place, path, url
@@ -65,63 +74,55 @@ class Run:
         except GoneError as error:
             raise TengenError(f"there is no run at {self._url}: run.toml is missing") from error
 
-    def games(self, columns: Sequence[str] | None = None, models: Iterable[int] | None = None) -> pyarrow.Table:
-        """One row per game of self-play; `models` are numbers, 0 for `random`."""
-        return tables.read_all(self._place, self._path, "games", columns, models)
+    def games(
+        self, columns: Sequence[str] | None = None, models: int | Iterable[int] | None = None, damaged: str = "error"
+    ) -> pyarrow.Table:
+        """One row per game of self-play, and per imported game."""
+        return tables.read_all(self._place, self._path, "games", columns, models, damaged)
 
-    def examples(self, columns: Sequence[str] | None = None, models: Iterable[int] | None = None) -> pyarrow.Table:
+    def examples(
+        self, columns: Sequence[str] | None = None, models: int | Iterable[int] | None = None, damaged: str = "error"
+    ) -> pyarrow.Table:
         """One row per training position."""
-        return tables.read_all(self._place, self._path, "examples", columns, models)
+        return tables.read_all(self._place, self._path, "examples", columns, models, damaged)
 
-    def holdout(self, columns: Sequence[str] | None = None, models: Iterable[int] | None = None) -> pyarrow.Table:
+    def holdout(
+        self, columns: Sequence[str] | None = None, models: int | Iterable[int] | None = None, damaged: str = "error"
+    ) -> pyarrow.Table:
         """One row per position of the validation set."""
-        return tables.read_all(self._place, self._path, "holdout", columns, models)
+        return tables.read_all(self._place, self._path, "holdout", columns, models, damaged)
 
-    def matches(self, columns: Sequence[str] | None = None) -> pyarrow.Table:
+    def matches(self, columns: Sequence[str] | None = None, damaged: str = "error") -> pyarrow.Table:
         """One row per match game."""
-        return tables.read_matches(self._place, self._path, columns)
+        return tables.read_all(self._place, self._path, "matches", columns, None, damaged)
 
     def ratings(self) -> pyarrow.Table:
-        """The newest ratings, one row per player; without rows before the first. Compare models by `above_pool_error`."""
-        names = self._parquet("ratings")
-        if not names:
+        """The newest ratings, one row per player; without rows before the first. Compare models by `above_pool`, with its
+        error `above_pool_error`."""
+        times = places.named(self._place, f"{self._path}/ratings", places.TIME, places.PARQUET)
+        if not times:
             return schemas.FILES["ratings"].empty_table()
-        return tables.read_table(self._place, f"{self._path}/ratings/{names[-1]}", "ratings")
+        return tables.read_table(self._place, f"{self._path}/ratings/{times[-1]}{places.PARQUET}", "ratings")
 
     def losses(self) -> pyarrow.Table:
         """The training log: a row per logged step and set ("train", "holdout", "human", "deep"), and the trainer's alarms."""
-        rows: list[dict[str, Any]] = []
         folder = f"{self._path}/logs"
-        for name in places.names(self._place, folder):
-            if name.endswith(".jsonl"):
-                rows += _json_lines(places.read(self._place, f"{folder}/{name}"), f"{folder}/{name}")
-        for row in rows:
-            row.pop("calibration", None)
+        names = places.named(self._place, folder, f"{places.NUMBER}-{places.TIME}", ".jsonl")
+        rows = [row for rows in places.each(lambda name: self._logged(f"{folder}/{name}.jsonl"), names) for row in rows]
         return _table(rows, schemas.LOSSES, folder)
 
     def thresholds(self) -> pyarrow.Table:
         """The resign thresholds in order, one row each."""
         folder = f"{self._path}/resign"
-        names = [name for name in places.names(self._place, folder) if name.endswith(".toml")]
-        rows = [places.read_described(self._place, f"{folder}/{name}") for name in names]
+        names = places.named(self._place, folder, places.NUMBER, ".toml")
+        rows = places.each(lambda name: places.read_described(self._place, f"{folder}/{name}.toml"), names)
         for row in rows:
             row.pop("format", None)
         return _table(rows, schemas.THRESHOLDS, folder)
 
     def models(self) -> pyarrow.Table:
         """The models, one row each: number, parent, step, and the shape of the network."""
-        rows = []
-        for name in self._folders():
-            path = f"{self._path}/models/{name}/model.toml"
-            try:
-                described = places.read_described(self._place, path)
-            except GoneError:
-                continue  # it is being published, or was when its writer was killed
-            try:
-                network = {f"network_{key}": value for key, value in described["network"].items()}
-                rows.append({"number": described["number"], "parent": described.get("parent"), "step": described["step"], **network})
-            except KeyError as error:
-                raise TengenError(f"{path} is damaged: there is no {error.args[0]}") from error
+        rows = [row for row in places.each(self._described, self._folders()) if row is not None]
         return _table(rows, schemas.MODELS, f"{self._path}/models")
 
     def model(self, number: int | None = None) -> Network:
@@ -129,7 +130,7 @@ class Run:
         # A run may have a thousand models, and each has a folder of its own: one is listed.
         name = self._newest() if number is None else f"{number:06}"
         if name is None:
-            raise TengenError(f"run {self.name} has no model yet")
+            raise TengenError(f"run {self.name} has no model yet; the trainer publishes the first one")
         if number is not None and not self._is_published(name):
             newest = self._newest()
             others = f"the newest is {int(newest)}" if newest else "it has none"
@@ -137,36 +138,68 @@ class Run:
         folder = f"{self._path}/models/{name}"
         described = places.read_described(self._place, f"{folder}/model.toml")
         try:
-            path = f"{folder}/{described['weights']['file']}"
-            weights = places.read(self._place, path)
-        except KeyError as error:
-            raise TengenError(f"{folder}/model.toml is damaged: there is no {error.args[0]}") from error
-        except GoneError as error:
-            raise TengenError(f"the weights of {self.name}-{int(name)} were deleted") from error
-        try:
             from tengen import network
         except ModuleNotFoundError as error:
             raise TengenError("models need PyTorch: pip install torch, or the extra tengen[torch]") from error
 
+        path, weights = self._weights(folder, described)
         try:
             return network.load(io.BytesIO(weights))[0]
         except network.FormatError as error:
-            raise TengenError(f"{path} is of another version of Tengen: {error}") from error
+            raise TengenError(f"{path} is of another version of Tengen: {error}; use the package of the same release") from error
         except (ValueError, KeyError, TypeError, RuntimeError, struct.error) as error:
-            raise TengenError(f"{path} is damaged: {error}") from error
+            raise damaged(path, error) from error
+
+    def _weights(self, folder: str, described: dict[str, Any]) -> tuple[str, bytes]:
+        """The file of a model's weights, and its bytes."""
+        try:
+            path, sha256 = f"{folder}/{described['weights']['file']}", described["weights"]["sha256"]
+            weights = places.read(self._place, path)
+        except KeyError as error:
+            raise damaged(f"{folder}/model.toml", f"its weights have no {error.args[0]}") from error
+        except GoneError as error:
+            if "deleted.toml" in places.names(self._place, folder):
+                model = f"{described.get('run')}-{described.get('number')}"
+                raise TengenError(f"the weights of {model} were deleted; its metadata and its games are kept ({path})") from error
+            raise
+        if hashlib.sha256(weights).hexdigest() != sha256:
+            raise damaged(path, "its SHA-256 is not the one it was published with")
+        return path, weights
+
+    def _described(self, folder: str) -> dict[str, Any] | None:
+        """The row of a model, if it is published."""
+        path = f"{self._path}/models/{folder}/model.toml"
+        try:
+            described = places.read_described(self._place, path)
+        except GoneError:
+            return None  # it is being published, or was when its writer was killed
+        try:
+            row = {"number": described["number"], "parent": described.get("parent"), "step": described["step"]}
+            return row | {f"network_{key}": value for key, value in described["network"].items()}
+        except KeyError as error:
+            raise damaged(path, f"there is no {error.args[0]}") from error
+
+    def _logged(self, path: str) -> list[dict[str, Any]]:
+        """The rows of a file of the training log."""
+        rows = []
+        for number, line in enumerate(places.read(self._place, path).splitlines(), 1):
+            try:
+                row = dict(json.loads(line))
+                row.pop("calibration", None)
+                rows.append(row)
+            except (ValueError, TypeError) as error:
+                raise damaged(f"{path}, line {number}", error) from error
+        return rows
 
     def _folders(self) -> list[str]:
         """The folders of models, the oldest first."""
-        return [name for name in places.names(self._place, f"{self._path}/models") if name.isdigit()]
+        return places.named(self._place, f"{self._path}/models", places.NUMBER)
 
     def _is_published(self, name: str) -> bool:
         return "model.toml" in places.names(self._place, f"{self._path}/models/{name}")
 
     def _newest(self) -> str | None:
         return next((name for name in reversed(self._folders()) if self._is_published(name)), None)
-
-    def _parquet(self, folder: str) -> list[str]:
-        return [name for name in places.names(self._place, f"{self._path}/{folder}") if name.endswith(".parquet")]
 
 
 def _table(rows: list[dict[str, Any]], known: pyarrow.Schema, folder: str) -> pyarrow.Table:
@@ -177,18 +210,8 @@ def _table(rows: list[dict[str, Any]], known: pyarrow.Schema, folder: str) -> py
         try:
             columns[name] = pyarrow.array([row.get(name) for row in rows], types.get(name))
         except (pyarrow.ArrowException, OverflowError) as error:
-            raise TengenError(f"{folder} is damaged: {name} has a value of another type: {error}") from error
+            raise damaged(folder, f"{name} has a value of another type: {error}") from error
     return pyarrow.table(columns)
-
-
-def _json_lines(data: bytes, path: str) -> list[dict[str, Any]]:
-    rows = []
-    for number, line in enumerate(data.splitlines(), 1):
-        try:
-            rows.append(dict(json.loads(line)))
-        except (ValueError, TypeError) as error:
-            raise TengenError(f"{path}, line {number} is damaged: {error}") from error
-    return rows
 
 
 class Frames:
@@ -197,21 +220,27 @@ class Frames:
     def __init__(self, run: Run) -> None:
         self._run = run
 
-    def games(self, columns: Sequence[str] | None = None, models: Iterable[int] | None = None) -> polars.DataFrame:
+    def games(
+        self, columns: Sequence[str] | None = None, models: int | Iterable[int] | None = None, damaged: str = "error"
+    ) -> polars.DataFrame:
         """See `Run.games`."""
-        return _frame(lambda: self._run.games(columns, models))
+        return _frame(lambda: self._run.games(columns, models, damaged))
 
-    def examples(self, columns: Sequence[str] | None = None, models: Iterable[int] | None = None) -> polars.DataFrame:
+    def examples(
+        self, columns: Sequence[str] | None = None, models: int | Iterable[int] | None = None, damaged: str = "error"
+    ) -> polars.DataFrame:
         """See `Run.examples`."""
-        return _frame(lambda: self._run.examples(columns, models))
+        return _frame(lambda: self._run.examples(columns, models, damaged))
 
-    def holdout(self, columns: Sequence[str] | None = None, models: Iterable[int] | None = None) -> polars.DataFrame:
+    def holdout(
+        self, columns: Sequence[str] | None = None, models: int | Iterable[int] | None = None, damaged: str = "error"
+    ) -> polars.DataFrame:
         """See `Run.holdout`."""
-        return _frame(lambda: self._run.holdout(columns, models))
+        return _frame(lambda: self._run.holdout(columns, models, damaged))
 
-    def matches(self, columns: Sequence[str] | None = None) -> polars.DataFrame:
+    def matches(self, columns: Sequence[str] | None = None, damaged: str = "error") -> polars.DataFrame:
         """See `Run.matches`."""
-        return _frame(lambda: self._run.matches(columns))
+        return _frame(lambda: self._run.matches(columns, damaged))
 
     def ratings(self) -> polars.DataFrame:
         """See `Run.ratings`."""

@@ -6,131 +6,181 @@ compaction first publishes an archive and then deletes the files in it, so a fil
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field
+import operator
+import warnings
+from collections.abc import Iterable, Sequence
 
 import pyarrow
 import pyarrow.compute
-import pyarrow.parquet
 from pyarrow import fs
 
-from tengen import places, schemas
-from tengen.errors import GoneError, TengenError
+from tengen import parquet, places, schemas
+from tengen.archives import ARCHIVE, Archive, archives
+from tengen.errors import RESTORE, GoneError, TengenError, UnreadableError, attempted, damaged, other_version
 
 # The versions that this package knows, by the folder of a table.
 VERSIONS = {"games": "games/6", "matches": "games/6", "examples": "examples/5", "holdout": "examples/5", "ratings": "ratings/1"}
 # The column that names the game, by the folder of a table.
 _KEYS = {"games": "id", "matches": "id", "examples": "game", "holdout": "game"}
-_ARCHIVE = "archive"
 _ATTEMPTS = 5  # compactions, prunes and repairs that may come between a list and what it names
+_REPAIR = "`tengen audit RUN --repair` moves such files to quarantine"
 
 
-@dataclass
-class Archive:
-    """A file of many files of games."""
-
-    number: str
-    sources: dict[str, list[int]]  # by "000330/worker-time": row group, first row and rows of games, examples and holdout
-    parts: dict[str, str] = field(default_factory=dict)  # file names of the other tables, by folder
-
-
-def read_table(place: fs.FileSystem, path: str, kind: str, columns: Sequence[str] | None = None) -> pyarrow.Table:
+def read_table(
+    place: fs.FileSystem, path: str, kind: str, columns: Sequence[str] | None = None, remedy: str = RESTORE
+) -> pyarrow.Table:
     """A Parquet file of a version that is known, or some of its columns."""
-    with _opened(place, path) as parquet:
-        _check(parquet, path, kind)
-        return _columns(parquet, columns)
+    with parquet.opened(place, path, remedy) as file:
+        _check(file, path, kind)
+        return _columns(file, columns)
 
 
-@contextmanager
-def _opened(place: fs.FileSystem, path: str) -> Iterator[pyarrow.parquet.ParquetFile]:
-    """A Parquet file; errors name it."""
-    try:
-        with place.open_input_file(path) as file:
-            yield pyarrow.parquet.ParquetFile(file)
-    except FileNotFoundError as error:
-        raise GoneError(f"{path} does not exist") from error
-    except pyarrow.ArrowInvalid as error:
-        raise TengenError(f"{path} is damaged: {error}") from error
-    except OSError as error:
-        raise TengenError(f"{path} cannot be read: {error}") from error
+def loose(place: fs.FileSystem, root: str, models: set[str] | None) -> list[str]:
+    """The files of games in the folders of models, or of some models, as "000330/worker-time"."""
+    numbers = places.named(place, f"{root}/games", places.NUMBER)
+    return _files(place, f"{root}/games", [number for number in numbers if models is None or number in models])
 
 
-def archives(place: fs.FileSystem, root: str) -> list[Archive]:
-    """The archives of a run, the oldest first."""
-    found = []
-    folder = f"{root}/games/{_ARCHIVE}"
-    for name in places.names(place, folder):
-        if not name.endswith(".parquet"):
-            continue
-        with _opened(place, f"{folder}/{name}") as parquet:
-            metadata = parquet.metadata.metadata or {}
-        try:
-            contents = tomllib.loads(metadata[b"tengen.archive"].decode())
-            places.check_format(f"{folder}/{name}", contents)
-            sources = {}
-            for line in contents["sources"]:
-                source, *numbers = line.split(" ")
-                sources[source] = [int(number) for number in numbers]
-                if len(numbers) != 9 or min(sources[source]) < 0:
-                    raise ValueError(line)
-            parts: dict[str, str] = {kind: contents[kind]["file"] for kind in ("examples", "holdout") if kind in contents}
-        except (KeyError, ValueError) as error:
-            raise TengenError(f"{folder}/{name} is damaged: its list of sources cannot be read: {error}") from error
-        found.append(Archive(name.removesuffix(".parquet"), sources, parts))
-    return found
-
-
-def loose(place: fs.FileSystem, root: str) -> list[str]:
-    """The files of games in folders of models, as "000330/worker-time"."""
-    found = []
-    for model in places.names(place, f"{root}/games"):
-        if model.isdigit():
-            files = places.names(place, f"{root}/games/{model}")
-            found += [f"{model}/{name.removesuffix('.parquet')}" for name in files if name.endswith(".parquet")]
-    return found
+def _files(place: fs.FileSystem, folder: str, models: Sequence[str]) -> list[str]:
+    """The files in the folders of some models."""
+    found = places.each(lambda model: places.named(place, f"{folder}/{model}", places.STEM, places.PARQUET), models)
+    return [f"{model}/{stem}" for model, stems in zip(models, found) for stem in stems]
 
 
 def read_all(
-    place: fs.FileSystem, root: str, kind: str, columns: Sequence[str] | None, models: Iterable[int] | None
+    place: fs.FileSystem,
+    root: str,
+    kind: str,
+    columns: Sequence[str] | None,
+    models: int | Iterable[int] | None = None,
+    damaged: str = "error",
 ) -> pyarrow.Table:
-    """All rows of "games", "examples" or "holdout", or those of some models, the oldest model first."""
-    wanted = None if models is None else {f"{number:06}" for number in models}
+    """All rows of "games", "examples", "holdout" or "matches", or those of some models, the oldest model first."""
+    if damaged not in ("error", "skip"):
+        raise TengenError(f'damaged="{damaged}" is unknown; there are "error" and "skip"')
+    columns = [columns] if isinstance(columns, str) else columns
+    reading = _Reading(place, root, kind, columns, _folders(models), damaged == "skip")
     for _ in range(_ATTEMPTS - 1):
         try:
-            return _read_listed(place, root, kind, columns, wanted)
+            return reading.attempt()
         except GoneError:
             pass
-    return _read_listed(place, root, kind, columns, wanted)
+    reading.is_last = True
+    return reading.attempt()
 
 
-def _read_listed(
-    place: fs.FileSystem, root: str, kind: str, columns: Sequence[str] | None, wanted: set[str] | None
-) -> pyarrow.Table:
-    """As `read_all`, from one list of the files; `GoneError` where one of them is not there any more."""
-    # The archives last, so that what is archived meanwhile is in a list, or is gone and read anew.
-    files = [file for file in loose(place, root) if wanted is None or file.split("/")[0] in wanted]
-    if kind != "games":
-        files = _with_file_of(kind, place, root, files)
-    known = archives(place, root)
-    archived = {source for archive in known for source in archive.sources}
-    tables: dict[str, pyarrow.Table] = {}
-    read = _with_key(kind, columns)
-    for archive in known:
-        tables |= _of_archive(place, root, kind, archive, read, wanted)
-    for file in files:
-        if file not in archived:
-            tables[file] = read_table(place, f"{root}/{kind}/{file}.parquet", kind, read)
-    return each_once(kind, [tables[file] for file in sorted(tables, key=_age)], columns)
+def _folders(models: int | Iterable[int] | None) -> set[str] | None:
+    """The folders of models."""
+    if models is None:
+        return None
+    try:
+        numbers = [operator.index(number) for number in ([models] if isinstance(models, int) else models)]
+    except TypeError as error:
+        raise TengenError(f"models={models!r}: models are numbers, such as 3 for tiny-3") from error
+    return {f"{number:06}" for number in numbers}
 
 
-def read_matches(place: fs.FileSystem, root: str, columns: Sequence[str] | None) -> pyarrow.Table:
-    """All rows of "matches", the oldest first."""
-    stems = [name.removesuffix(".parquet") for name in places.names(place, f"{root}/matches") if name.endswith(".parquet")]
-    read = _with_key("matches", columns)
-    found = [read_table(place, f"{root}/matches/{stem}.parquet", "matches", read) for stem in sorted(stems, key=_age)]
-    return each_once("matches", found, columns)
+class _Reading:
+    """A table that is read: what is wanted of it, and what its attempts have found."""
+
+    def __init__(
+        self,
+        place: fs.FileSystem,
+        root: str,
+        kind: str,
+        columns: Sequence[str] | None,
+        models: set[str] | None,
+        skips: bool,
+    ) -> None:
+        self._place, self._root, self._kind, self._columns, self._models = place, root, kind, columns, models
+        self._read = None if columns is None else list(dict.fromkeys([*columns, _KEYS[kind]]))
+        self._skips, self.is_last = skips, False
+        self._archives: dict[str, Archive] = {}
+        self._found: dict[str, pyarrow.Table] = {}  # by file, wherever it was
+        self._skipped: dict[str, None] = {}  # messages
+
+    def attempt(self) -> pyarrow.Table:
+        """The rows of the files that are there now; `GoneError` where one of them is not there any more."""
+        self._skipped = {}
+        listed, archives = self._list()
+        wanted: dict[str, Archive | None] = dict.fromkeys(listed)
+        for archive in archives:
+            for source in archive.sources:
+                wanted.pop(source, None)
+                if archive.rows_of(self._kind, source)[2] > 0 and (self._models is None or source.split("/")[0] in self._models):
+                    wanted[source] = archive
+        self._read_files(wanted, set(listed))
+        found = [self._found[file] for file in sorted(wanted, key=_age) if file in self._found]
+        for message in self._skipped:
+            warnings.warn(f"skipped: {message}", stacklevel=4)
+        return each_once(self._kind, found, self._columns)
+
+    def _list(self) -> tuple[list[str], list[Archive]]:
+        """The loose files and the archives."""
+        if self._kind == "matches":
+            return places.named(self._place, f"{self._root}/matches", places.STEM, places.PARQUET), []
+        # The archives last, so that what is archived meanwhile is in a list, or is gone and read anew.
+        files = loose(self._place, self._root, self._models)
+        if self._kind != "games":
+            # Every game of a file may be in the validation set, or none.
+            models = list(dict.fromkeys(file.split("/")[0] for file in files))
+            there = set(_files(self._place, f"{self._root}/{self._kind}", models))
+            files = [file for file in files if file in there]
+        return files, archives(self._place, self._root, self._archives, self._note)
+
+    def _read_files(self, wanted: dict[str, Archive | None], listed: set[str]) -> None:
+        """Reads the files that no earlier attempt has read."""
+        errors: dict[str, TengenError] = {}
+        new: list[str] = []
+        of_archives: dict[str, list[str]] = {}
+        for file, archive in wanted.items():
+            if file not in self._found:
+                (new if archive is None else of_archives.setdefault(archive.number, [])).append(file)
+        for found in places.each(lambda number: self._of_archive(self._archives[number], of_archives[number]), of_archives):
+            for file, rows in found.items():
+                if isinstance(rows, TengenError):
+                    errors[file] = rows
+                else:
+                    self._found[file] = rows
+        # While a file is still there, an archive that is damaged does no harm.
+        new += [file for file in errors if file in listed]
+        for file, rows in zip(new, places.each(lambda file: attempted(lambda: self._of_file(file)), new)):
+            if isinstance(rows, TengenError):
+                errors.setdefault(file, rows)
+            else:
+                self._found[file] = rows
+                errors.pop(file, None)
+        for error in errors.values():
+            self._note(error)
+
+    def _of_file(self, file: str) -> pyarrow.Table:
+        return read_table(self._place, f"{self._root}/{self._kind}/{file}{places.PARQUET}", self._kind, self._read, _REPAIR)
+
+    def _of_archive(self, archive: Archive, sources: Sequence[str]) -> dict[str, pyarrow.Table | TengenError]:
+        """The rows of some sources of an archive, or the errors of those that cannot be read."""
+        games = f"{archive.number}{places.PARQUET}"
+        name = games if self._kind == "games" else archive.parts.get(self._kind)
+        if name is None:
+            path = f"{self._root}/games/{ARCHIVE}/{games}"
+            return dict.fromkeys(sources, damaged(path, f"it names rows of {self._kind} and no file that has them"))
+        path = f"{self._root}/{self._kind}/{ARCHIVE}/{name}"
+        ranges = {source: archive.rows_of(self._kind, source) for source in sources}
+        try:
+            with parquet.opened(self._place, path) as file:
+                _check(file, path, self._kind)
+                wanted = dict.fromkeys(group for group, _, _ in ranges.values())
+                groups = {group: attempted(lambda: _group(file, path, self._read, group)) for group in wanted}
+        except (GoneError, UnreadableError) as error:
+            return dict.fromkeys(sources, error)
+        return {
+            source: attempted(lambda: _slice(groups[group], path, first, rows)) for source, (group, first, rows) in ranges.items()
+        }
+
+    def _note(self, error: TengenError) -> None:
+        """Raises an error, unless its file may be skipped. One that is gone may be elsewhere until the last attempt."""
+        if not self._skips or (isinstance(error, GoneError) and not self.is_last):
+            raise error
+        self._skipped[str(error)] = None
 
 
 def each_once(kind: str, read: Sequence[pyarrow.Table], columns: Sequence[str] | None) -> pyarrow.Table:
@@ -152,12 +202,9 @@ def _first(table: pyarrow.Table, files: list[int], key: str) -> pyarrow.Table:
         {"game": pyarrow.chunked_array(games, pyarrow.int32()), "file": pyarrow.chunked_array(numbers, pyarrow.int64())}
     )
     firsts = of_rows.group_by("game").aggregate([("file", "min")]).sort_by("game")["file_min"].combine_chunks()
-    return table.filter(pyarrow.compute.equal(of_rows["file"], firsts.take(of_rows["game"].combine_chunks())))
-
-
-def _with_key(kind: str, columns: Sequence[str] | None) -> list[str] | None:
-    """The wanted columns and the key."""
-    return None if columns is None else list(dict.fromkeys([*columns, _KEYS[kind]]))
+    counts = pyarrow.compute.equal(of_rows["file"], firsts.take(of_rows["game"].combine_chunks()))
+    # Without repeated games, which are rare, the rows need not be copied.
+    return table if pyarrow.compute.all(counts).as_py() else table.filter(counts)
 
 
 def _age(file: str) -> tuple[str, str, str]:
@@ -167,53 +214,24 @@ def _age(file: str) -> tuple[str, str, str]:
     return model.zfill(10), time, worker
 
 
-def _with_file_of(kind: str, place: fs.FileSystem, root: str, files: list[str]) -> list[str]:
-    """The files of games that have one of examples or holdout: every game of a file may be in the validation set, or none."""
-    there: set[str] = set()
-    for model in dict.fromkeys(file.split("/")[0] for file in files):
-        there |= {f"{model}/{name.removesuffix('.parquet')}" for name in places.names(place, f"{root}/{kind}/{model}")}
-    return [file for file in files if file in there]
+def _group(file: parquet.ParquetFile, path: str, columns: Sequence[str] | None, group: int) -> pyarrow.Table:
+    if group >= file.groups:
+        raise damaged(path, f"it has no row group {group}")
+    return _columns(file, columns, group)
 
 
-def _of_archive(
-    place: fs.FileSystem,
-    root: str,
-    kind: str,
-    archive: Archive,
-    columns: Sequence[str] | None,
-    wanted: set[str] | None,
-) -> dict[str, pyarrow.Table]:
-    """The rows of each source that an archive has."""
-    at = {"games": 0, "examples": 3, "holdout": 6}[kind]
-    ranges = {
-        source: numbers[at : at + 3]
-        for source, numbers in archive.sources.items()
-        if numbers[at + 2] > 0 and (wanted is None or source.split("/")[0] in wanted)
-    }
-    name = f"{archive.number}.parquet" if kind == "games" else archive.parts.get(kind)
-    if not ranges or name is None:
-        return {}
-    path = f"{root}/{kind}/{_ARCHIVE}/{name}"
-    found = {}
-    with _opened(place, path) as parquet:
-        _check(parquet, path, kind)
-        groups: dict[int, pyarrow.Table] = {}
-        for source, (group, first, rows) in ranges.items():
-            if group >= parquet.num_row_groups:
-                raise TengenError(f"{path} is damaged: it has no row group {group}")
-            if group not in groups:
-                groups = {group: _columns(parquet, columns, group)}
-            # A slice beyond the end would be shorter.
-            if first + rows > groups[group].num_rows:
-                raise TengenError(f"{path} is damaged: it has no rows {first} to {first + rows}")
-            found[source] = groups[group].slice(first, rows)
-    return found
+def _slice(of_group: pyarrow.Table | TengenError, path: str, first: int, rows: int) -> pyarrow.Table:
+    if isinstance(of_group, TengenError):
+        raise of_group
+    # A slice beyond the end would be shorter.
+    if first + rows > of_group.num_rows:
+        raise damaged(path, f"it has no rows {first} to {first + rows}")
+    return of_group.slice(first, rows)
 
 
-def _columns(parquet: pyarrow.parquet.ParquetFile, columns: Sequence[str] | None, group: int | None = None) -> pyarrow.Table:
-    _check_columns(columns, parquet.schema_arrow.names)
-    chosen = None if columns is None else list(columns)
-    return parquet.read(columns=chosen) if group is None else parquet.read_row_group(group, columns=chosen)
+def _columns(file: parquet.ParquetFile, columns: Sequence[str] | None, group: int | None = None) -> pyarrow.Table:
+    _check_columns(columns, file.columns)
+    return file.read(columns, group)
 
 
 def _check_columns(columns: Sequence[str] | None, names: Sequence[str]) -> None:
@@ -222,7 +240,7 @@ def _check_columns(columns: Sequence[str] | None, names: Sequence[str]) -> None:
         raise TengenError(f"no column {', '.join(unknown)}; there are {', '.join(names)}")
 
 
-def _check(parquet: pyarrow.parquet.ParquetFile, path: str, kind: str) -> None:
-    found = (parquet.metadata.metadata or {}).get(b"tengen.schema", b"none").decode()
+def _check(file: parquet.ParquetFile, path: str, kind: str) -> None:
+    found = file.entries.get(b"tengen.schema", b"none").decode()
     if found != VERSIONS[kind]:
-        raise TengenError(f"{path} has version {found}, and this package reads {VERSIONS[kind]}; use the package of the same release")
+        raise other_version(path, f"version {found}", VERSIONS[kind])

@@ -10,10 +10,12 @@ import sys
 
 sys.dont_write_bytecode = True  # keep the checkout clean
 
+import hashlib
 import io
 import json
 import math
 import random
+import re
 import shutil
 import struct
 import tempfile
@@ -46,6 +48,9 @@ def files_of_other_formats_are_refused(url: str) -> None:
     half = {"stem.conv.weight": {"dtype": "F16", "shape": [1], "data_offsets": [0, 2]}}
     with tempfile.TemporaryDirectory() as scratch:
         copy = shutil.copytree(url, Path(scratch) / "run")
+        for file in copy.glob("models/*/weights*.safetensors"):
+            file.write_bytes(file.read_bytes()[:-1] + b"x")
+        is_refused(copy, "is damaged: its SHA-256 is not the one it was published with")
         for weights, reason in (
             (weights_of("tengen-weights/1"), "is of another version of Tengen: format tengen-weights/1"),
             (weights_of("tengen-weights/3", half), "is of another version of Tengen: format tengen-weights/3"),
@@ -54,12 +59,18 @@ def files_of_other_formats_are_refused(url: str) -> None:
         ):
             for file in copy.glob("models/*/weights*.safetensors"):
                 file.write_bytes(weights)
-            try:
-                tengen.open_run(copy).model()
-            except tengen.TengenError as refused:
-                assert reason in str(refused), refused
-            else:
-                raise AssertionError(f"a model was read that {reason}")
+                described, sha256 = file.with_name("model.toml"), hashlib.sha256(weights).hexdigest()
+                described.write_text(re.sub('sha256 = ".*"', f'sha256 = "{sha256}"', described.read_text()))
+            is_refused(copy, reason)
+
+
+def is_refused(run: Path, reason: str) -> None:
+    try:
+        tengen.open_run(run).model()
+    except tengen.TengenError as refused:
+        assert reason in str(refused), refused
+    else:
+        raise AssertionError(f"a model was read that {reason}")
 
 
 def main() -> None:

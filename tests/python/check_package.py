@@ -10,13 +10,15 @@ import sys
 
 sys.dont_write_bytecode = True  # keep the checkout clean
 
+import contextlib
 import glob
-import importlib.util
+import hashlib
 import os
 import re
 import shutil
 import tempfile
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
 from pathlib import Path, PureWindowsPath
 
 import duckdb
@@ -27,13 +29,15 @@ from pyarrow import fs
 import tengen
 from tengen import places, tables
 
+KINDS = ("games", "examples", "holdout", "matches")
+
 
 def main() -> None:
     url, folder = sys.argv[1], Path(sys.argv[2])
     run = tengen.open_run(url)
     assert run.name == folder.name and run.config()["game"]["size"] == 5
     assert tengen.list_runs(url.rsplit("/", 1)[0]) == [run.name]
-    for kind in ("games", "examples", "holdout", "matches"):
+    for kind in KINDS:
         files = f"{folder}/{kind}/*.parquet" if kind == "matches" else f"{folder}/{kind}/*/*.parquet"
         expected = duckdb.sql(f"SELECT DISTINCT ON ({'id' if kind in ('games', 'matches') else 'game, turn'}) * FROM '{files}'")
         table = getattr(run, kind)()
@@ -43,6 +47,7 @@ def main() -> None:
     some = run.games(columns=["id", "black"], models=[1])
     assert some.column_names == ["id", "black"] and set(some["black"].to_pylist()) == {f"{run.name}-1"}
     assert some.num_rows == 40, some.num_rows
+    assert run.games("id", 1).equals(some.select(["id"])), "a name and a number instead of lists"
     models = run.polars.models()
     assert models["number"].to_list() == [1, 2], models
     ratings = run.polars.ratings()
@@ -58,11 +63,52 @@ def main() -> None:
     windows()
     mistakes(run, url, folder)
     one_model(run)
+    names_of_others(folder)
     damage(folder)
+    altered(folder)
+    skipped(folder)
     archive_of_other_tables(folder)
+    missing_archive(folder)
     compaction(run)
     compaction_of_examples(folder)
     print(f"{run!r} is what its files are")
+
+
+@contextlib.contextmanager
+def copied(folder: Path) -> Iterator[tuple[tengen.Run, Path]]:
+    """A copy of the run that may be altered."""
+    with tempfile.TemporaryDirectory() as scratch:
+        copy = shutil.copytree(folder, Path(scratch) / folder.name)
+        yield tengen.open_run(copy), copy
+
+
+def publish_table(file: Path, table: pyarrow.Table, entries: dict[str, str]) -> None:
+    """Writes a table with entries in its footer, and with the hashes that readers verify."""
+
+    def encoded(chunks: str) -> tuple[bytearray, pyarrow.parquet.FileMetaData]:
+        blank = "0" * 64
+        sink, hashes = pyarrow.BufferOutputStream(), {"tengen.sha256": blank, "tengen.footer": blank, "tengen.chunks": chunks}
+        pyarrow.parquet.write_table(table.replace_schema_metadata(entries | hashes), sink)
+        data = bytearray(sink.getvalue())
+        return data, pyarrow.parquet.read_metadata(pyarrow.BufferReader(data))
+
+    data, metadata = encoded("")
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    chunks = [chunk_of(group.column(number)) for group in groups for number in range(group.num_columns)]
+    data, _ = encoded("".join(hashlib.sha256(data[part]).hexdigest()[:16] for part in chunks))
+    footer = slice(len(data) - 8 - int.from_bytes(data[-8:-4], "little"), -8)
+    digest = hashlib.sha256(data[footer]).hexdigest().encode()
+    mark = b"tengen.footer\x18\x40"
+    at = data.index(mark, footer.start) + len(mark)
+    data[at : at + 64] = digest
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_bytes(data)
+
+
+def chunk_of(column: pyarrow.parquet.ColumnChunkMetaData) -> slice:
+    """Where a column chunk is."""
+    start = column.dictionary_page_offset or column.data_page_offset
+    return slice(start, start + column.total_compressed_size)
 
 
 def same(kind: str, found: polars.DataFrame, expected: polars.DataFrame, key: list[str]) -> None:
@@ -90,11 +136,8 @@ def young(run: tengen.Run, folder: Path) -> None:
 
 def repeated(folder: Path) -> None:
     """A game in several files counts once, with the rows of the oldest file, whichever columns are wanted."""
-    kinds = ("games", "examples", "holdout", "matches")
-    with tempfile.TemporaryDirectory() as scratch:
-        copy = shutil.copytree(folder, Path(scratch) / folder.name)
-        run = tengen.open_run(copy)
-        before = {kind: getattr(run, kind)() for kind in kinds}
+    with copied(folder) as (run, copy):
+        before = {kind: getattr(run, kind)() for kind in KINDS}
         assert all(table.num_rows > 0 for table in before.values()), before
 
         def publish(stem: str, model: str) -> None:
@@ -104,8 +147,7 @@ def repeated(folder: Path) -> None:
                 place = table.column_names.index(name)
                 table = table.set_column(place, table.field(place), other)
                 file = copy / kind / ("" if kind == "matches" else model) / f"{stem}.parquet"
-                file.parent.mkdir(exist_ok=True)
-                pyarrow.parquet.write_table(table.replace_schema_metadata({"tengen.schema": tables.VERSIONS[kind]}), file)
+                publish_table(file, table, {"tengen.schema": tables.VERSIONS[kind]})
 
         publish("0-9999999999999", "000009")
         for kind, table in before.items():
@@ -127,8 +169,7 @@ def repeated(folder: Path) -> None:
 
 def missing_numbers(folder: Path) -> None:
     """A number that the first of several files lacks is a column nevertheless."""
-    with tempfile.TemporaryDirectory() as scratch:
-        copy = shutil.copytree(folder, Path(scratch) / folder.name)
+    with copied(folder) as (_, copy):
         threshold = min((copy / "resign").glob("*.toml"))
         written = threshold.read_text()
         threshold.write_text(re.sub(r"in_force_games = .*\n", "", written))
@@ -167,10 +208,13 @@ def mistakes(run: tengen.Run, url: str, folder: Path) -> None:
         (lambda: tengen.open_run("s3://"), "the bucket is missing"),
         (lambda: tengen.open_run("file://store/tiny"), "it names no local folder"),
         (lambda: run.games(columns=["blak"]), "no column blak; there are id, black"),
+        (lambda: run.games(columns="blak"), "no column blak; there are id, black"),
+        (lambda: run.games(models=["1"]), "models=['1']: models are numbers, such as 3 for tiny-3"),
+        (lambda: run.games(models="12"), "models are numbers"),
+        (lambda: run.games(models=[1.0]), "models are numbers"),
+        (lambda: run.games(damaged="ignore"), 'damaged="ignore" is unknown; there are "error" and "skip"'),
         (lambda: run.model(7), "has no model 7; the newest is 2"),
     ]
-    if importlib.util.find_spec("torch") is None:
-        cases.append((lambda: run.model(), "models need PyTorch"))
     for work, reason in cases:
         refused(work, reason)
 
@@ -231,17 +275,98 @@ def damage(folder: Path) -> None:
         refused(run.models, "models/000001/model.toml is damaged")
         games = next((copy / "games").glob("*/*.parquet"))
         games.write_bytes(games.read_bytes()[:-20])
-        refused(run.games, f"{games.parent.name}/{games.name} is damaged")
+        refused(run.games, f"{games.parent.name}/{games.name} is damaged: it is cut off, or was not written by Tengen; ")
+        weights = copy / "models/000002/weights.safetensors"
+        about = places.read_toml(fs.LocalFileSystem(), f"{copy}/models/000002/model.toml")
+        assert run._weights(str(weights.parent), about) == (str(weights), weights.read_bytes())
+        weights.write_bytes(weights.read_bytes()[:-1] + b"x")
+        refused(lambda: run._weights(str(weights.parent), about), f"{weights} is damaged: its SHA-256 is not the one")
+        weights.unlink()
+        refused(lambda: run._weights(str(weights.parent), about), f"{weights} does not exist; restore it from a backup")
+        weights.with_name("deleted.toml").write_text("format = 1\n")
+        refused(lambda: run._weights(str(weights.parent), about), f"the weights of {folder.name}-2 were deleted; its metadata")
         (copy / "run.toml").write_text("seed = ")
         refused(run.config, "run.toml is damaged")
+        (copy / "run.toml").unlink()
+        (copy / "run.toml").mkdir()
+        refused(run.config, "run.toml cannot be read: ")
+
+
+def names_of_others(folder: Path) -> None:
+    """Files that Tengen has not named, such as those of file managers, are no part of a run."""
+    with copied(folder) as (run, copy):
+        names = (*KINDS, "ratings", "thresholds", "losses", "models")
+        before = {name: getattr(run, name)() for name in names}
+        (copy / "games/archive").mkdir(exist_ok=True)
+        for file, other in (
+            ("ratings/*.parquet", "backup.parquet"),
+            ("matches/*.parquet", "._w-1700000000000.parquet"),
+            ("resign/*.toml", "000009-old.toml"),
+            ("logs/*.jsonl", "._000001-1700000000000.jsonl"),
+            ("games/*/*.parquet", "../000001/._w-1700000000000.parquet"),
+            ("games/*/*.parquet", "../archive/000001 2.parquet"),
+            ("games/*/*.parquet", "../1/w-1700000000000.parquet"),
+            ("models/*/model.toml", "../1/model.toml"),
+        ):
+            target = (next(copy.glob(file)).parent / other).resolve()
+            target.parent.mkdir(exist_ok=True)
+            target.write_text("of another program")
+        for name in names:
+            assert getattr(run, name)().equals(before[name]), name
+
+
+def altered(folder: Path) -> None:
+    """A bit that is not as it was written is an error for a reader of its column, in the footer for each; the decoder of
+    Parquet would notice few of them."""
+    with copied(folder) as (run, copy):
+        file = max((copy / "games").glob("*/*.parquet"))
+        written, before = file.read_bytes(), run.games(["id"])
+        metadata = pyarrow.parquet.read_metadata(file)
+        [number] = [number for number, name in enumerate(metadata.schema.names) if name == "komi"]
+        part = chunk_of(metadata.row_group(0).column(number))
+        reason = f"{file} is damaged: its contents are not the ones it was written with; "
+
+        def flip(at: int) -> None:
+            file.write_bytes(written[:at] + bytes([written[at] ^ 4]) + written[at + 1 :])
+
+        for at in range(part.start, part.stop, 10):
+            flip(at)
+            refused(lambda: run.games(["komi"]), reason)
+        refused(run.games, reason)
+        assert run.games(["id"]).equals(before), "other columns"
+        # The tenth byte of the footer, and one of its hash of this column.
+        digest = hashlib.sha256(written[part]).hexdigest()[:16].encode()
+        for at in (len(written) - 8 - int.from_bytes(written[-8:-4], "little") + 10, written.rindex(digest)):
+            flip(at)
+            refused(lambda: run.games(["id"]), reason)
+        pyarrow.parquet.write_table(pyarrow.parquet.read_table(pyarrow.BufferReader(written)), file)
+        refused(run.games, f"{file} is damaged: ")
+
+
+def skipped(folder: Path) -> None:
+    """Files that are damaged or of another version are passed over on request, with a warning each."""
+    with copied(folder) as (run, copy):
+        before = run.matches()
+        damaged, other = sorted((copy / "matches").glob("*.parquet"))[:2]
+        gone = sum(pyarrow.parquet.read_metadata(file).num_rows for file in (damaged, other))
+        publish_table(other, pyarrow.parquet.read_table(other), {"tengen.schema": "games/5"})
+        damaged.write_bytes(damaged.read_bytes()[:-1])
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            found = run.matches(["id"], damaged="skip")
+            assert found.num_rows == len(run.polars.matches(["id"], damaged="skip")) == before.num_rows - gone, found
+        said = [str(warning.message) for warning in caught[:2]]
+        assert said[0].startswith(f"skipped: {damaged} is damaged: it is cut off"), said
+        assert said[1].startswith(f"skipped: {other} has version games/5, and this package reads games/6; "), said
+        assert len(caught) == 4 and caught[0].filename == __file__, caught
+        refused(run.matches, f"{damaged} is damaged")
 
 
 def archive_of_other_tables(folder: Path) -> None:
     """An archive whose list names rows that it does not have, or that is of another format, is an error and not less games."""
     if not (folder / "games/archive").exists():
         return
-    with tempfile.TemporaryDirectory() as scratch:
-        copy = shutil.copytree(folder, Path(scratch) / folder.name)
+    with copied(folder) as (run, copy):
         file = next((copy / "games/archive").glob("*.parquet"))
         written = file.read_bytes()
         for pattern, other, reason in (
@@ -253,28 +378,78 @@ def archive_of_other_tables(folder: Path) -> None:
         ):
             file.write_bytes(written)
             parquet = pyarrow.parquet.ParquetFile(file)
-            metadata = {key: value for key, value in parquet.metadata.metadata.items() if key != b"ARROW:schema"}
-            listed = metadata[b"tengen.archive"].decode()
-            metadata[b"tengen.archive"] = re.sub(pattern, other, listed).encode()
-            assert metadata[b"tengen.archive"].decode() != listed, pattern
-            pyarrow.parquet.write_table(parquet.read().replace_schema_metadata(metadata), file)
-            refused(tengen.open_run(copy).games, f"games/archive/{file.name} {reason}")
+            entries = {key: parquet.metadata.metadata[key.encode()].decode() for key in ("tengen.schema", "tengen.archive")}
+            listed = entries["tengen.archive"]
+            entries["tengen.archive"] = re.sub(pattern, other, listed)
+            assert entries["tengen.archive"] != listed, pattern
+            publish_table(file, parquet.read(), entries)
+            refused(run.games, f"games/archive/{file.name} {reason}")
+        # Rows of examples, of which no file is named.
+        file.write_bytes(written)
+        publish_table(file, parquet.read(), entries | {"tengen.archive": listed.partition("[examples]")[0]})
+        refused(run.examples, f"games/archive/{file.name} is damaged: it names rows of examples and no file that has them")
+
+
+def missing_archive(folder: Path) -> None:
+    """An archive that is missing before a later one is an error and not less games, unless it was pruned; a damaged one does no
+    harm where the files that are in it are there."""
+    loose = sorted(file for file in (folder / "games").glob("*/*.parquet") if file.parent.name.isdigit())
+    if not loose:
+        return
+    with copied(folder) as (run, copy):
+        before, archive = run.games(), copy / "games/archive"
+        for number, file in enumerate(loose[:3], 1):
+            table, file = pyarrow.parquet.read_table(file), copy / file.relative_to(folder)
+            listed = f'format = 1\nsources = ["{file.parent.name}/{file.stem} 0 0 {table.num_rows} 0 0 0 0 0 0"]\n'
+            entries = {"tengen.schema": tables.VERSIONS["games"], "tengen.archive": listed}
+            publish_table(archive / f"{number:06}.parquet", table, entries)
+        assert run.games().equals(before)
+        third = archive / "000003.parquet"
+        data = bytearray(third.read_bytes())
+        data[chunk_of(pyarrow.parquet.read_metadata(third).row_group(0).column(0)).start] ^= 1
+        third.write_bytes(data)
+        assert run.games().equals(before), "the file in the archive is there"
+        for file in loose[:3]:
+            (copy / file.relative_to(folder)).unlink()
+        refused(run.games, "games/archive/000003.parquet is damaged: its contents are not the ones")
+        shutil.copy(archive / "000002.parquet", third)
+        (archive / "000002.parquet").unlink()
+        reason = "games/archive/000002.parquet is missing, and archive 3 exists; restore it from a backup"
+        refused(run.games, reason)
+        (archive / "000001.parquet").unlink()
+        refused(run.games, "games/archive/000001.parquet is missing, and archive 3 exists")
+        (copy / "pruned").mkdir()
+        (copy / "pruned/000001.toml").write_text("format = 1\nfirst_archive = 2\n")
+        refused(run.games, reason)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            assert run.games(damaged="skip").num_rows < before.num_rows
+        assert [reason in str(warning.message) for warning in caught] == [True], caught
+        (copy / "pruned/000002.toml").write_text("format = 1\nfirst_archive = 3\n")
+        assert run.games().num_rows < before.num_rows
 
 
 def compaction(run: tengen.Run) -> None:
-    """A file that is gone after it was listed is found where it is now; one that stays away is an error."""
-    listed, expected = tables.loose, run.games()
+    """A file that is gone after it was listed is found where it is now, and no other is read again; one that stays away is an
+    error."""
+    listed, expected, read_table = tables.loose, run.games(), tables.read_table
     stale = "000000/w-0000000000001"
+    read: list[str] = []
 
     def once(*place: object) -> list[str]:
         tables.loose = listed
         return [*listed(*place), stale]
 
-    tables.loose = once
+    def counted(place: fs.FileSystem, path: str, *others: object) -> pyarrow.Table:
+        read.append(path)
+        return read_table(place, path, *others)
+
+    tables.loose, tables.read_table = once, counted
     assert run.games().equals(expected)
+    assert len(read) == len(set(read)) and any(stale in path for path in read), read
     tables.loose = lambda *place: [*listed(*place), stale]
     refused(run.games, f"{stale}.parquet does not exist")
-    tables.loose = listed
+    tables.loose, tables.read_table = listed, read_table
 
 
 def compaction_of_examples(folder: Path) -> None:
