@@ -26,9 +26,6 @@ STEM = f"[A-Za-z0-9][A-Za-z0-9._-]{{0,63}}-{TIME}"
 
 PARQUET = ".parquet"
 
-# Variables of Tengen's programs for S3 (object_store), where the AWS SDK has another name or none.
-_ENDPOINTS = ("AWS_ENDPOINT", "AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")
-_REGIONS = ("AWS_REGION", "AWS_DEFAULT_REGION")
 # What to check where a place cannot be reached or read.
 _CHECKS = {
     "local": "it must be a file or folder that this user may read",
@@ -42,19 +39,33 @@ _Result = TypeVar("_Result")
 
 
 def open_place(url: str | os.PathLike[str], **options: Any) -> tuple[fs.FileSystem, str]:
-    """The file system of a folder or URL, and the path in it. `options` go to pyarrow's file system."""
+    """The file system of a folder or URL, and the path in it. `options` go to pyarrow's file system of a bucket."""
     text = os.fspath(url)
-    scheme = urlsplit(text).scheme if "://" in text else ""
-    if scheme in ("", "file"):
-        return fs.LocalFileSystem(), Path(_folder_of(text) if scheme else text).absolute().as_posix()
-    path = text.split("://", 1)[1].strip("/")
+    shown = _without_credentials(text)
+    if shown != text:
+        raise TengenError(f"{shown}: it has credentials; give them in the environment instead (AWS_*, GOOGLE_*)")
+    scheme, slashes, rest = text.partition("://")
+    if not slashes and (cut := re.match("(s3|gs|gcs|file):", text)):
+        raise TengenError(f"{text}: a URL begins with {cut[0]}//; put ./ before the name of a folder")
+    if not slashes or scheme == "file":
+        if options:
+            raise TengenError(f"{text} is a folder, and options are for buckets: {', '.join(options)}")
+        folder = _folder_of(text) if slashes else os.path.expanduser(text)
+        return fs.LocalFileSystem(), Path(os.path.abspath(folder)).as_posix()
+    if scheme not in ("s3", "gs", "gcs"):
+        raise TengenError(f"{text}: no store; use a folder, s3://BUCKET/PATH or gs://BUCKET/PATH")
+    path = unquote(rest).strip("/")
     if not path:
         raise TengenError(f"{text}: the bucket is missing; use {scheme}://BUCKET/PATH")
     if scheme == "s3":
-        return fs.S3FileSystem(**{**_s3_options(), **options}), path
-    if scheme in ("gs", "gcs"):
-        return fs.GcsFileSystem(**options), path
-    raise TengenError(f"{text}: no store; use a folder, s3://BUCKET/PATH or gs://BUCKET/PATH")
+        return fs.S3FileSystem(**{**_s3_options(options), **options}), path
+    return fs.GcsFileSystem(**options), path
+
+
+def _without_credentials(url: str) -> str:
+    """A URL of a bucket without a key or a secret in it. A secret may have slashes."""
+    begun = re.match(r"((?!file:)\w+://|(?:s3|gs|gcs):/?)([^/]*)", url)
+    return begun[1] + url.rpartition("@")[2] if begun and "@" in url and re.search("[@:]", begun[2]) else url
 
 
 def _folder_of(url: str) -> str:
@@ -67,15 +78,20 @@ def _folder_of(url: str) -> str:
     return path[1:] if os.name == "nt" and path[2:3] == ":" else path
 
 
-def _s3_options() -> dict[str, Any]:
-    """What the environment says beyond what the AWS SDK reads by itself: credentials it finds."""
+def _s3_options(given: dict[str, Any]) -> dict[str, Any]:
+    """What the environment says beyond what the AWS SDK reads by itself: credentials it finds. The rules are those of
+    object_store, which Tengen's programs use."""
     options: dict[str, Any] = {}
-    endpoint = next((os.environ[name] for name in _ENDPOINTS if os.environ.get(name)), None)
-    if endpoint is not None:
+    # Two names are of one setting, and the last variable of the environment counts.
+    endpoints = [os.environ[name] for name in os.environ if name in ("AWS_ENDPOINT", "AWS_ENDPOINT_URL") and os.environ[name]]
+    endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or (endpoints[-1] if endpoints else None)
+    if endpoint is not None and "endpoint_override" not in given:
         scheme, _, host = endpoint.rpartition("://")
+        if scheme == "http" and os.environ.get("AWS_ALLOW_HTTP") != "true":
+            raise TengenError(f"the endpoint {_without_credentials(endpoint)} has no TLS, which AWS_ALLOW_HTTP=true permits")
         options.update(endpoint_override=host.rstrip("/"), scheme=scheme or "https")
-    region = next((os.environ[name] for name in _REGIONS if os.environ.get(name)), None)
-    if region is not None:
+    region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
+    if region:
         options["region"] = region
     return options
 
@@ -111,14 +127,14 @@ def named(place: fs.FileSystem, folder: str, pattern: str, extension: str = "") 
 
 
 def folders(place: fs.FileSystem, folder: str) -> list[str]:
-    """The names of the folders in a folder, in order; none where there is no such folder."""
-    return sorted(info.base_name for info in _listed(place, folder) if info.type == fs.FileType.Directory)
+    """The names of the folders in a folder, in order; `GoneError` where there is no such folder."""
+    return sorted(info.base_name for info in _listed(place, folder, must_exist=True) if info.type == fs.FileType.Directory)
 
 
-def _listed(place: fs.FileSystem, folder: str) -> list[fs.FileInfo]:
+def _listed(place: fs.FileSystem, folder: str, must_exist: bool = False) -> list[fs.FileInfo]:
     with reading(place, folder):
         try:
-            found: list[fs.FileInfo] = place.get_file_info(fs.FileSelector(folder, allow_not_found=True))
+            found: list[fs.FileInfo] = place.get_file_info(fs.FileSelector(folder, allow_not_found=not must_exist))
             return found
         except NotADirectoryError as error:
             raise TengenError(f"{folder} is no folder") from error

@@ -37,7 +37,12 @@ def open_run(url: str | os.PathLike[str], **options: Any) -> Run:
 def list_runs(url: str | os.PathLike[str], **options: Any) -> list[str]:
     """The names of the runs of a store."""
     place, path = places.open_place(url, **options)
-    return [name for name in places.folders(place, path) if "run.toml" in places.names(place, f"{path}/{name}")]
+    try:
+        names = places.folders(place, path)
+    except GoneError as error:
+        raise TengenError(f"there is no store at {os.fspath(url)}") from error
+    found = places.each(lambda name: "run.toml" in places.names(place, f"{path}/{name}"), names)
+    return [name for name, is_run in zip(names, found) if is_run]
 
 
 class Run:

@@ -13,6 +13,7 @@ sys.dont_write_bytecode = True  # keep the checkout clean
 import contextlib
 import glob
 import hashlib
+import ntpath
 import os
 import re
 import shutil
@@ -20,6 +21,7 @@ import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path, PureWindowsPath
+from unittest import mock
 
 import duckdb
 import polars
@@ -62,6 +64,7 @@ def main() -> None:
     missing_numbers(folder)
     windows()
     mistakes(run, url, folder)
+    variables()
     one_model(run)
     names_of_others(folder)
     damage(folder)
@@ -184,19 +187,13 @@ def missing_numbers(folder: Path) -> None:
 def windows() -> None:
     """Paths of Windows have slashes, as pyarrow's file system wants them."""
 
-    class Absolute(PureWindowsPath):
-        def absolute(self) -> "Absolute":
-            return self
-
     class Windows:
-        name, fspath = "nt", staticmethod(os.fspath)
+        name, path, fspath = "nt", ntpath, staticmethod(os.fspath)
 
-    posix = places.Path, places.os
-    places.Path, places.os = Absolute, Windows
-    for text in ("C:\\my runs\\tiny", "file:///C:/my%20runs/tiny"):
-        place, path = places.open_place(text)
-        assert path == "C:/my runs/tiny" and tengen.Run(place, path, text).name == "tiny", path
-    places.Path, places.os = posix
+    with mock.patch.multiple(places, Path=PureWindowsPath, os=Windows):
+        for text in ("C:\\my runs\\tiny", "file:///C:/my%20runs/tiny"):
+            place, path = places.open_place(text)
+            assert path == "C:/my runs/tiny" and tengen.Run(place, path, text).name == "tiny", path
 
 
 def mistakes(run: tengen.Run, url: str, folder: Path) -> None:
@@ -207,6 +204,12 @@ def mistakes(run: tengen.Run, url: str, folder: Path) -> None:
         (lambda: tengen.open_run("ftp://x/y"), "no store"),
         (lambda: tengen.open_run("s3://"), "the bucket is missing"),
         (lambda: tengen.open_run("file://store/tiny"), "it names no local folder"),
+        (lambda: tengen.open_run("s3:/b/x"), "s3:/b/x: a URL begins with s3://; put ./ before"),
+        (lambda: tengen.open_run("s3://KEY:SECR/ET@b/x"), "s3://b/x: it has credentials; give them in the environment"),
+        (lambda: tengen.open_run("s3:KEY:SECRET@b/x"), "s3:b/x: it has credentials"),
+        (lambda: tengen.open_run(folder, anonymous=True), "is a folder, and options are for buckets: anonymous"),
+        (lambda: tengen.open_run("~/none"), "there is no run at ~/none: run.toml is missing"),
+        (lambda: tengen.list_runs(url + "-none"), f"there is no store at {url}-none"),
         (lambda: run.games(columns=["blak"]), "no column blak; there are id, black"),
         (lambda: run.games(columns="blak"), "no column blak; there are id, black"),
         (lambda: run.games(models=["1"]), "models=['1']: models are numbers, such as 3 for tiny-3"),
@@ -217,6 +220,27 @@ def mistakes(run: tengen.Run, url: str, folder: Path) -> None:
     ]
     for work, reason in cases:
         refused(work, reason)
+    with contextlib.chdir(folder / "games"):
+        assert tengen.open_run("..").name == folder.name
+
+
+def variables() -> None:
+    """The environment says of a bucket what it says to Tengen's programs."""
+    away = {"AWS_ENDPOINT": "http://127.0.0.1:1", "AWS_ENDPOINT_URL": "http://127.0.0.1:2"}
+    for given, expected in (
+        (away | {"AWS_ENDPOINT_URL_S3": "http://127.0.0.1:3"}, "127.0.0.1:3"),
+        (away, "127.0.0.1:2"),
+        (dict(reversed(away.items())), "127.0.0.1:1"),
+    ):
+        with mock.patch.dict(os.environ, given | {"AWS_ALLOW_HTTP": "true"}, clear=True):
+            assert places._s3_options({})["endpoint_override"] == expected, given
+            assert places.open_place("s3://b/my%20runs/tiny")[1] == "b/my runs/tiny", "a URL has escapes"
+    with mock.patch.dict(os.environ, away, clear=True):
+        refused(lambda: tengen.open_run("s3://b/x"), "127.0.0.1:2 has no TLS, which AWS_ALLOW_HTTP=true permits")
+        options = {"endpoint_override": "127.0.0.1:1", "scheme": "http", "anonymous": True, "connect_timeout": 1}
+        once = fs.AwsStandardS3RetryStrategy(max_attempts=1)
+        reason = "b/x/run.toml cannot be read: "
+        refused(lambda: tengen.open_run("s3://b/x", retry_strategy=once, **options), reason)
 
 
 def one_model(run: tengen.Run) -> None:
