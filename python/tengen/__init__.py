@@ -35,4 +35,8 @@ def __getattr__(name: str) -> Any:
     except ModuleNotFoundError as error:
         if error.name != "pyarrow":
             raise
-        raise ModuleNotFoundError("tengen needs pyarrow for tables: pip install 'tengen[data]'", name="pyarrow") from error
+        raise ModuleNotFoundError("tengen needs pyarrow for tables: pip install pyarrow", name="pyarrow") from error
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

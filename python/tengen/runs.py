@@ -13,13 +13,16 @@ from typing import TYPE_CHECKING, Any
 import pyarrow
 
 from tengen import places, schemas, tables
-from tengen.errors import GoneError, TengenError, damaged
+from tengen.errors import GoneError, TengenError, damaged, other_version
 
 if TYPE_CHECKING:
     import polars
     from pyarrow import fs
 
     from tengen.network import Network
+
+# The version of the format of configurations.
+_SCHEMA = 2
 
 
 def open_run(url: str | os.PathLike[str], **options: Any) -> Run:
@@ -75,9 +78,13 @@ class Run:
     def config(self) -> dict[str, Any]:
         """The resolved configuration."""
         try:
-            return places.read_toml(self._place, f"{self._path}/run.toml")
+            config = places.read_toml(self._place, f"{self._path}/run.toml")
         except GoneError as error:
             raise TengenError(f"there is no run at {self._url}: run.toml is missing") from error
+        schema = config.get("schema", _SCHEMA)
+        if schema != _SCHEMA:
+            raise other_version(f"{self._path}/run.toml", f"schema {schema}", _SCHEMA)
+        return config
 
     def games(
         self, columns: Sequence[str] | None = None, models: int | Iterable[int] | None = None, damaged: str = "error"
@@ -126,7 +133,7 @@ class Run:
         return _table(rows, schemas.THRESHOLDS, folder)
 
     def models(self) -> pyarrow.Table:
-        """The models, one row each: number, parent, step, and the shape of the network."""
+        """The models, one row each: id, step, shape of the network, settings of the search, …"""
         rows = [row for row in places.each(self._described, self._folders()) if row is not None]
         return _table(rows, schemas.MODELS, f"{self._path}/models")
 
@@ -145,7 +152,9 @@ class Run:
         try:
             from tengen import network
         except ModuleNotFoundError as error:
-            raise TengenError("models need PyTorch: pip install torch, or the extra tengen[torch]") from error
+            if error.name != "torch":
+                raise
+            raise TengenError("models need PyTorch: pip install torch") from error
 
         path, weights = self._weights(folder, described)
         try:
@@ -179,8 +188,11 @@ class Run:
         except GoneError:
             return None  # it is being published, or was when its writer was killed
         try:
-            row = {"number": described["number"], "parent": described.get("parent"), "step": described["step"]}
-            return row | {f"network_{key}": value for key, value in described["network"].items()}
+            row = {key: described[key] for key in ("number", "step", "size", "config_digest")}
+            row |= {"id": f"{described['run']}-{described['number']}", "parent": described.get("parent")}
+            row |= {f"network_{key}": value for key, value in described["network"].items()}
+            # The schedule of the run; of a model it is always empty.
+            return row | {f"search_{key}": value for key, value in described["search"].items() if key != "phases"}
         except KeyError as error:
             raise damaged(path, f"there is no {error.args[0]}") from error
 
@@ -191,8 +203,8 @@ class Run:
             try:
                 row = dict(json.loads(line))
                 row.pop("calibration", None)
-                rows.append(row)
-            except (ValueError, TypeError) as error:
+                rows.append(row | {"time": round(1000 * row["time"])})
+            except (ValueError, TypeError, KeyError, OverflowError) as error:
                 raise damaged(f"{path}, line {number}", error) from error
         return rows
 
@@ -265,7 +277,12 @@ class Frames:
 
 
 def _frame(table: Callable[[], pyarrow.Table]) -> polars.DataFrame:
-    import polars
+    try:
+        import polars
+    except ModuleNotFoundError as error:
+        if error.name != "polars":
+            raise
+        raise TengenError("frames need Polars: pip install polars") from error
 
     frame = polars.from_arrow(table())
     assert isinstance(frame, polars.DataFrame)

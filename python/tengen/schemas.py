@@ -106,11 +106,11 @@ _NUMBERS = """
 """
 # The training log, without the bins of the calibration: lists of another length in each set.
 LOSSES = _schema(
-    time=_DOUBLE, generation=_INT64, step=_INT64, set=_TEXT, **dict.fromkeys(_NUMBERS.split(), _DOUBLE), alarm=_TEXT, text=_TEXT
+    time=_TIME, generation=_INT64, step=_INT64, set=_TEXT, **dict.fromkeys(_NUMBERS.split(), _DOUBLE), alarm=_TEXT, text=_TEXT
 )
 
 THRESHOLDS = _schema(
-    time=_INT64,
+    time=_TIME,
     threshold=_DOUBLE,
     quantile=_DOUBLE,
     games=_INT64,
@@ -124,9 +124,12 @@ THRESHOLDS = _schema(
 )
 
 MODELS = _schema(
+    id=_TEXT,
     number=_INT64,
     parent=_INT64,
     step=_INT64,
+    size=_INT64,
+    config_digest=_TEXT,
     network_blocks=_INT64,
     network_filters=_INT64,
     network_policy_planes=_INT64,
@@ -141,4 +144,19 @@ MODELS = _schema(
     network_value_pooled=_FLAG,
     network_se_channels=_INT64,
     network_pooled_filters=_INT64,
+    search_visits=_INT64,
+    search_algorithm=_TEXT,
+    search_q_init=_TEXT,
+    search_q_init_stays=_FLAG,
+    search_fpu_reduction=_DOUBLE,
+    search_c_puct_base=_DOUBLE,
+    search_c_puct_init=_DOUBLE,
+    search_gumbel_moves=_INT64,
+    search_gumbel_c_visit=_DOUBLE,
+    search_gumbel_c_scale=_DOUBLE,
+    search_reuse=_FLAG,
+    search_leaves=_INT64,
+    search_pass_from=_INT64,
+    search_prune_pass_alive=_FLAG,
+    search_adjudicate_winning_pass=_FLAG,
 )

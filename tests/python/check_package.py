@@ -52,12 +52,17 @@ def main() -> None:
     assert run.games("id", 1).equals(some.select(["id"])), "a name and a number instead of lists"
     models = run.polars.models()
     assert models["number"].to_list() == [1, 2], models
+    assert models["id"].to_list() == [f"{run.name}-1", f"{run.name}-2"] and models["search_visits"].min() > 0, models
     ratings = run.polars.ratings()
     assert f"{run.name}-2" in ratings["player"].to_list(), ratings
     losses = run.polars.losses()
     logged = sum(len(Path(file).read_text().splitlines()) for file in glob.glob(f"{folder}/logs/*.jsonl"))
     assert len(losses) == logged and losses.filter(polars.col("set") == "train")["policy"].null_count() == 0
     thresholds = run.polars.thresholds()
+    assert losses["time"].dtype == thresholds["time"].dtype == run.polars.games()["started_at"].dtype
+    for times in (losses["time"], thresholds["time"]):
+        # What a run of a test has written, as the clocks of this century have it.
+        assert times.dt.year().is_between(2025, 2099).all(), times
     assert len(thresholds) == len(glob.glob(f"{folder}/resign/*.toml")) and (thresholds["threshold"] <= 0).all()
     young(run, folder)
     repeated(folder)
@@ -74,6 +79,7 @@ def main() -> None:
     missing_archive(folder)
     compaction(run)
     compaction_of_examples(folder)
+    assert {"open_run", "list_runs", "Run"} <= set(dir(tengen)), "interpreters complete these names"
     print(f"{run!r} is what its files are")
 
 
@@ -222,6 +228,13 @@ def mistakes(run: tengen.Run, url: str, folder: Path) -> None:
         refused(work, reason)
     with contextlib.chdir(folder / "games"):
         assert tengen.open_run("..").name == folder.name
+    for module, work, reason in (
+        ("polars", run.polars.ratings, "frames need Polars: pip install polars"),
+        ("torch", run.model, "models need PyTorch: pip install torch"),
+    ):
+        # As where it is not installed.
+        with mock.patch.dict(sys.modules, {module: None}):
+            refused(work, reason)
 
 
 def variables() -> None:
@@ -309,6 +322,9 @@ def damage(folder: Path) -> None:
         refused(lambda: run._weights(str(weights.parent), about), f"{weights} does not exist; restore it from a backup")
         weights.with_name("deleted.toml").write_text("format = 1\n")
         refused(lambda: run._weights(str(weights.parent), about), f"the weights of {folder.name}-2 were deleted; its metadata")
+        written = (copy / "run.toml").read_text()
+        (copy / "run.toml").write_text(written.replace("schema = 2", "schema = 3"))
+        refused(run.config, "run.toml has schema 3, and this package reads 2; use the package of the same release")
         (copy / "run.toml").write_text("seed = ")
         refused(run.config, "run.toml is damaged")
         (copy / "run.toml").unlink()
