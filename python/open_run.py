@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Opens every file of a run with pyarrow, Polars, DuckDB and safetensors.
+"""Opens the tables of a run with pyarrow, Polars and DuckDB, and its newest weights with safetensors.
 
     python3 python/open_run.py store/9x9
 
@@ -20,16 +20,21 @@ import pyarrow.parquet
 import safetensors.numpy
 
 
+def found(folder: Path, name: str) -> list[str]:
+    """The files of this name in a folder and in those below it."""
+    return sorted(glob.glob(f"{glob.escape(str(folder))}/**/{name}", recursive=True))
+
+
 def tables(run: Path) -> None:
     """Every Parquet file of each kind, read three ways."""
     for kind in ["games", "examples", "holdout", "shards", "matches", "ratings"]:
         name = "part-*.parquet" if kind == "shards" else "*.parquet"
-        files = sorted(glob.glob(str(run / kind / "**" / name), recursive=True))
+        files = found(run / kind, name)
         if not files:
             continue
         arrow = sum(pyarrow.parquet.read_table(file).num_rows for file in files)
-        frame = polars.concat([polars.read_parquet(file) for file in files])
-        duck = duckdb.sql(f"SELECT count(*) FROM read_parquet({files!r})").fetchall()[0][0]
+        frame = polars.concat([polars.read_parquet(file, glob=False) for file in files])
+        duck = duckdb.sql("SELECT count(*) FROM read_parquet(?)", params=[files]).fetchall()[0][0]
         print(f"{kind}: {len(files)} files, {arrow} rows, {len(frame.columns)} columns")
         if not arrow == len(frame) == duck:
             raise SystemExit(f"{kind}: pyarrow reads {arrow} rows, Polars {len(frame)}, DuckDB {duck}")
@@ -39,35 +44,36 @@ def results(run: Path) -> None:
     """A first question: who wins, and how long do games take?"""
     print(
         duckdb.sql(
-            f"""
+            """
             SELECT black AS model, count(*) AS games, round(avg(len(moves)), 1) AS moves,
                    round(avg((outcome = 1)::INT), 3) AS black_wins
-            FROM read_parquet('{run}/games/**/*.parquet')
+            FROM read_parquet(?)
             GROUP BY ALL ORDER BY model
-            """
+            """,
+            params=[found(run / "games", "*.parquet")],
         )
     )
 
 
 def policies(run: Path) -> None:
     """The policy target of an example: normalised visits on the board."""
-    file = min(glob.glob(str(run / "examples" / "**" / "*.parquet"), recursive=True), default=None)
-    if file is None:
+    files = found(run / "examples", "*.parquet")
+    if not files:
         print("no examples yet")
         return
-    row = polars.read_parquet(file).row(0, named=True)
+    row = polars.read_parquet(files[0], glob=False).row(0, named=True)
     policy = numpy.zeros(row["size"] ** 2 + 1)
     policy[row["visit_moves"]] = row["visit_counts"]
     policy /= policy.sum()
-    print(f"first example of {Path(file).name}: turn {row['turn']}, policy\n{policy[:-1].reshape(row['size'], -1).round(2)}")
+    print(f"first example of {Path(files[0]).name}: turn {row['turn']}, policy\n{policy[:-1].reshape(row['size'], -1).round(2)}")
 
 
 def newest_weights(run: Path) -> Path | None:
     """The weights of the newest model, as model.toml names them: the file of a killed writer may be beside them."""
-    described = max(glob.glob(str(run / "models" / "*" / "model.toml")), default=None)
-    if described is None:
+    described = found(run / "models", "model.toml")
+    if not described:
         return None
-    return Path(described).parent / tomllib.loads(Path(described).read_text())["weights"]["file"]
+    return Path(described[-1]).parent / tomllib.loads(Path(described[-1]).read_text())["weights"]["file"]
 
 
 def weights(run: Path) -> None:

@@ -1,5 +1,6 @@
 //! What a run writes opens in the tools people have.
 
+use std::path::Path;
 use std::process::Command;
 
 use testing::{Tool, require};
@@ -26,12 +27,13 @@ fn python_opens_every_file_of_a_run() {
     // Games of a trained model give a threshold, with this many calibration games.
     let settings = ["loop.models=2", "loop.final_games=2", "resign.calibration_fraction=0.5"];
     succeed(tengen.args(settings.iter().flat_map(|set| ["--set", set])));
-    let open_run = || {
+    let open_run = |run: &Path| {
         let mut python = Command::new("python3");
-        python.env("PYTHONPATH", &site).arg(repository().join("python/open_run.py")).arg(store.path().join("tiny"));
+        python.env("PYTHONPATH", &site).arg(repository().join("python/open_run.py")).arg(run);
         succeed(&mut python)
     };
-    let said = open_run();
+    let run = store.path().join("tiny");
+    let said = open_run(&run);
     for kind in ["games:", "examples:", "shards:", "matches:", "ratings:", "weights.safetensors:"] {
         assert!(said.contains(kind), "{said}");
     }
@@ -50,8 +52,11 @@ fn python_opens_every_file_of_a_run() {
     std::fs::write(model.join(plain), "of the killed process").unwrap();
     let metadata = std::fs::read_to_string(model.join("model.toml")).unwrap();
     std::fs::write(model.join("model.toml"), metadata.replace(plain, published)).unwrap();
-    let said = open_run();
-    assert!(said.contains(&format!("{published}: ")), "{said}");
+    // The name of the folder means something in patterns and in SQL.
+    let folder = store.path().join("o'brien [x]");
+    std::fs::rename(&run, &folder).unwrap();
+    let said = open_run(&folder);
+    assert!(said.contains(&format!("{published}: ")) && said.contains("games: "), "{said}");
 }
 
 /// The package, with a run in a folder and in a bucket, and after a compaction.
