@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use testing::{Tool, require};
-use tests::{TestStore, program, repository, succeed};
+use tests::{TestStore, fail, program, repository, succeed};
 
 use crate::audit::copy;
 
@@ -83,7 +83,9 @@ fn package_opens_runs_of_folders_and_buckets() {
             assert!(said.contains("is what its files are"), "{said}");
         }
     }
+    notebook_of_a_young_run(&folder, &python_path);
     notebook_of_an_unrated_run(&folder, &python_path);
+    notebook_of_the_tutorial(&folder, &site);
     // A reader's checkout: editors run a notebook in its folder, scripts in that of the store.
     let checkout = tempfile::tempdir().unwrap();
     std::os::unix::fs::symlink(folder.path(), checkout.path().join("store")).unwrap();
@@ -94,6 +96,32 @@ fn package_opens_runs_of_folders_and_buckets() {
         let said = succeed(python.current_dir(checkout.path().join(place)));
         assert!(said.contains("3 plots") && said.contains("held-out: 0."), "{place}: {said}");
     }
+}
+
+/// The command of the tutorial, with a Jupyter that runs the notebook as Jupyter does: in the folder of the notebook.
+fn notebook_of_the_tutorial(store: &TestStore, site: &Path) {
+    let checkout = tempfile::tempdir().unwrap();
+    std::fs::create_dir(checkout.path().join(".venv")).unwrap();
+    std::os::unix::fs::symlink(site, checkout.path().join(".venv/site")).unwrap();
+    std::os::unix::fs::symlink(repository().join("python"), checkout.path().join("python")).unwrap();
+    let page = std::fs::read_to_string(repository().join("docs/tutorial/notebook.md")).unwrap();
+    let command = page.split('`').find(|code| code.contains("jupyter notebook ")).expect("the page has a command");
+    let script = repository().join("tests/python/run_notebook.py");
+    let jupyter = "jupyter() { cd \"$(dirname \"$2\")\" && python3 \"$SCRIPT\" \"$(basename \"$2\")\"; }";
+    let mut shell = Command::new("bash");
+    shell.args(["-e", "-c", &format!("{jupyter}\n{command}")]).current_dir(checkout.path()).env("SCRIPT", script);
+    shell.env("TENGEN_NOTEBOOK_RUN", store.path().join("tiny")).env("MPLCONFIGDIR", store.path().join("matplotlib"));
+    let said = succeed(&mut shell);
+    assert!(said.contains("3 plots"), "{said}");
+}
+
+/// The notebook of a run that has no games yet says so.
+fn notebook_of_a_young_run(store: &TestStore, python_path: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::copy(store.path().join("tiny/run.toml"), folder.path().join("run.toml")).unwrap();
+    let mut python = Command::new("python3");
+    let (_, said) = fail(notebook(&mut python, python_path, store).env("TENGEN_NOTEBOOK_RUN", folder.path()));
+    assert!(said.contains("has no games of its own yet"), "{said}");
 }
 
 /// The notebook of a run that has no ratings yet.
