@@ -5,7 +5,8 @@
     python3 python/cgos.py check [--size N] [--seconds S] [--grace S] -- tengen gtp --model uniform
 
 `play` connects to a server and plays the games that it pairs, one after the other, until it is interrupted or the server
-closes the connection. `check` starts a server on loopback, connects two copies of the program to it, and plays one game,
+closes the connection. It exits with 1 when the connection is lost in a game, which the server resumes when the player
+connects again. `check` starts a server on loopback, connects two copies of the program to it, and plays one game,
 in which Black loses its connection once. It exits with 1 when a response is not what CGOS accepts.
 
 The protocol is that of the server at <https://github.com/zakki/cgos>: lines of text, of which the server sends
@@ -13,14 +14,16 @@ The protocol is that of the server at <https://github.com/zakki/cgos>: lines of 
 response to `cgos-genmove_analyze`, a JSON object.
 """
 
+from __future__ import annotations
+
 import argparse
+import contextlib
 import json
 import socket
 import subprocess
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 
 # What a server must offer, and a client must want, for moves to be sent with their analysis.
 ANALYSIS = "genmove_analyze"
@@ -79,10 +82,7 @@ class Lines:
 
     def receive(self) -> str | None:
         """The next line; None at the end."""
-        try:
-            line = self.file.readline(LONGEST_LINE)
-        except OSError:
-            return None
+        line = self.file.readline(LONGEST_LINE)
         require(len(line) < LONGEST_LINE or line.endswith("\n"), f"a line has more than {LONGEST_LINE} characters")
         return line.strip() if line else None
 
@@ -98,9 +98,9 @@ class Lines:
         self.connection.close()
 
 
-def follow(server: Lines, engine: Engine, name: str, password: str) -> None:
-    """Does what the server says until it closes the connection."""
-    analysis_wanted = False
+def follow(server: Lines, engine: Engine, name: str, password: str) -> bool:
+    """Does what the server says until it closes the connection. Returns whether that was in a game."""
+    analysis_wanted, playing = False, False
     while (line := server.receive()) is not None:
         word, *rest = line.split() or [""]
         if word == "protocol":
@@ -115,6 +115,7 @@ def follow(server: Lines, engine: Engine, name: str, password: str) -> None:
                 _, size, komi, milliseconds, _, _, *played = rest
                 seconds = int(milliseconds) // 1000
             set_up(engine, size, komi, seconds, played[::2])
+            playing = True
         elif word == "play":
             with understood(name, line):
                 color, move, *_ = rest
@@ -129,11 +130,13 @@ def follow(server: Lines, engine: Engine, name: str, password: str) -> None:
         elif word == "gameover":
             print(f"{name}: the game is over: {printable(' '.join(rest))}", flush=True)
             server.send("ready")
+            playing = False
         elif word == "Error:":
             raise SystemExit(printable(line))
+    return playing
 
 
-@contextmanager
+@contextlib.contextmanager
 def understood(name: str, line: str) -> Iterator[None]:
     """Exits at a line that has other words than the protocol says."""
     try:
@@ -168,11 +171,24 @@ def read_password(file: str) -> str:
 
 
 def play(address: str, name: str, password: str, command: list[str]) -> None:
-    host, port = address.rsplit(":", 1)
+    host, _, port = address.rpartition(":")
+    require(bool(host) and port.isdigit(), f"{address} is no HOST:PORT")
     engine = Engine(command)
-    with socket.create_connection((host, int(port))) as connection:
-        follow(Lines(connection), engine, name, password)
-    engine.quit()
+    try:
+        with connected(host.strip("[]"), int(port)) as connection:
+            lost = follow(Lines(connection), engine, name, password)
+    finally:
+        with contextlib.suppress(OSError, RuntimeError, subprocess.TimeoutExpired):
+            engine.quit()
+        engine.process.kill()
+    require(not lost, "the server closed the connection in a game; start again to resume it")
+
+
+def connected(host: str, port: int) -> socket.socket:
+    try:
+        return socket.create_connection((host, port))
+    except OSError as error:
+        raise RuntimeError(f"cannot connect to {host}:{port}: {error}") from None
 
 
 class Seat:
@@ -187,7 +203,8 @@ class Seat:
         address = self.listener.getsockname()
 
         def client() -> None:
-            with socket.create_connection(address) as connection:
+            # This server breaks a connection.
+            with contextlib.suppress(OSError), socket.create_connection(address) as connection:
                 follow(Lines(connection), self.engine, self.name, "secret")
 
         self.thread = threading.Thread(target=client, daemon=True)
@@ -286,10 +303,15 @@ def main() -> None:
     for sub in [playing, checking]:
         sub.add_argument("engine", nargs="+", help="the program and its arguments, after --")
     args = parser.parse_args()
-    if args.command == "play":
-        play(args.address, args.name, read_password(args.password_file), args.engine)
-    else:
-        check(args.size, args.seconds, args.grace, args.engine)
+    try:
+        if args.command == "play":
+            play(args.address, args.name, read_password(args.password_file), args.engine)
+        else:
+            check(args.size, args.seconds, args.grace, args.engine)
+    except (OSError, RuntimeError, ValueError) as error:
+        raise SystemExit(f"cgos: {error}") from None
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None
 
 
 if __name__ == "__main__":

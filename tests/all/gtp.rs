@@ -100,6 +100,34 @@ fn cgos_client_names_a_line_that_it_cannot_follow() {
     }
 }
 
+#[test]
+fn cgos_client_says_that_a_connection_was_lost_in_a_game() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("password");
+    std::fs::write(&file, "a secret\n").unwrap();
+    let play = |address: &str, program: &[std::ffi::OsString]| {
+        let mut python = Command::new("python3");
+        python.current_dir(repository()).args(["-B", "python/cgos.py", "play", address, "name"]);
+        fail(python.arg(&file).arg("--").args(program))
+    };
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let server = thread::spawn(move || {
+        let (mut connection, _) = listener.accept().unwrap();
+        connection.write_all(b"setup 1 9 7.0 60000 white(1800?) name(1800?)\n").unwrap();
+    });
+    let (code, said) = play(&address, &gtp());
+    assert!(code == 1 && said.contains("cgos: the server closed the connection in a game; start again"), "{said}");
+    server.join().unwrap();
+    // Nothing listens there any more.
+    let (code, said) = play(&address, &gtp());
+    assert!(code == 1 && said.contains(&format!("cgos: cannot connect to {address}: ")), "{said}");
+    let (code, said) = play("localhost", &gtp());
+    assert!(code == 1 && said.contains("cgos: localhost is no HOST:PORT"), "{said}");
+    let (code, said) = play(&address, &["/absent/program".into()]);
+    assert!(code == 1 && said.starts_with("cgos: ") && said.contains("/absent/program"), "{said}");
+}
+
 /// Node.js with Sabaki's packages, ready for the arguments of a script of tests/gtp.
 pub(crate) fn sabaki(packages: &Path, script: &str) -> Command {
     let path = std::env::var_os("PATH").unwrap_or_default();

@@ -8,6 +8,8 @@ expression that the whole response must match. `? ` at its beginning means that 
 its error. All commands are sent at once, as some controllers do. Exits with 1 at the first difference.
 """
 
+from __future__ import annotations
+
 import re
 import subprocess
 import sys
