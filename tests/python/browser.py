@@ -51,7 +51,9 @@ class Server:
 
     def start(self, address):
         self.process = subprocess.Popen([*self.command, "--listen", address], stdout=subprocess.PIPE, text=True)
-        return self.process.stdout.readline().strip()
+        url = self.process.stdout.readline().strip()
+        assert url, "the server has ended"
+        return url
 
     def stop(self):
         self.process.terminate()

@@ -9,6 +9,7 @@ import contextlib
 import re
 import subprocess
 import sys
+import time
 import urllib.request
 
 from browser import OUTAGE, PATIENCE, Server, chromium, free_address, visitor
@@ -28,8 +29,11 @@ class Inference:
 
     def start(self):
         self.process = subprocess.Popen(self.command)
+        deadline = time.monotonic() + PATIENCE / 1000
         while not answers(f"http://{self.health}/readyz"):
             assert self.process.poll() is None, "the inference server has ended"
+            assert time.monotonic() < deadline, "the inference server is not ready"
+            time.sleep(0.05)
 
     def kill(self):
         self.process.kill()

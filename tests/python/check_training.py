@@ -13,6 +13,10 @@ itself differs by 2e-2 after 50 steps in 3 of 8 trials with start weights that d
 """
 
 import sys
+
+sys.dont_write_bytecode = True  # keep the checkout clean
+
+import math
 from pathlib import Path
 
 import torch
@@ -49,8 +53,10 @@ def loss(network, batch, about):
 
 
 def difference(one, other):
-    """The greatest difference between numbers, of large ones by their size (variances of a batch may be in the hundreds)."""
+    """The greatest difference between numbers, of large ones by their size (variances of a batch may be in the hundreds).
+    That of what is no number is infinite: comparisons with it are false."""
     far = {name: ((one[name] - other[name]).abs() / one[name].abs().clamp(min=1)).max().item() for name in one}
+    far = {name: math.inf if math.isnan(apart) else apart for name, apart in far.items()}
     worst = max(far, key=far.get)
     return far[worst], worst
 
