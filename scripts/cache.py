@@ -32,7 +32,7 @@ def is_whole(folder, stamp):
         found = json.loads((folder / STAMP).read_text())
         sizes = found["sizes"].items()
         return found["made_of"] == stamp and all((folder / path).stat().st_size == size for path, size in sizes)
-    except (OSError, ValueError, KeyError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return False
 
 
@@ -40,7 +40,7 @@ def made_of(folder):
     """The stamp with which `folder` was published; an empty text for any other folder."""
     try:
         return json.loads((folder / STAMP).read_text())["made_of"]
-    except (OSError, ValueError, KeyError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return ""
 
 

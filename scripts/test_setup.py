@@ -136,6 +136,14 @@ class CacheTest(unittest.TestCase):
         self.publish()
         self.assertTrue(cache.is_whole(self.home, "stamp"))
 
+    def test_folder_with_another_stamp_file_is_not_whole(self):
+        self.publish()
+        for contents in ("[]", "3", '{"made_of": "stamp", "sizes": []}', "{"):
+            (self.home / cache.STAMP).write_text(contents)
+            self.assertFalse(cache.is_whole(self.home, "stamp"), contents)
+        (self.home / cache.STAMP).write_text("[]")
+        self.assertEqual(cache.made_of(self.home), "")
+
     def test_build_that_fails_leaves_nothing(self):
         def build(folder):
             (folder / "half").write_bytes(b"")
