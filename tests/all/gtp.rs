@@ -1,6 +1,7 @@
 //! `tengen gtp` as controllers meet it: every command in a script, and whole games through Sabaki's client.
 
 use std::collections::BTreeSet;
+use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
 use std::path::Path;
@@ -13,7 +14,7 @@ use tests::{fail, program, repository, succeed};
 const SUITE: &str = "tests/gtp/conformance.tst";
 
 /// `tengen gtp` with a model that needs no run, ready for more arguments.
-fn gtp() -> [std::ffi::OsString; 4] {
+fn gtp() -> [OsString; 4] {
     let tengen = program("tengen").get_program().to_owned();
     [tengen, "gtp".into(), "--model".into(), "uniform".into()]
 }
@@ -105,7 +106,7 @@ fn cgos_client_says_that_a_connection_was_lost_in_a_game() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("password");
     std::fs::write(&file, "a secret\n").unwrap();
-    let play = |address: &str, program: &[std::ffi::OsString]| {
+    let play = |address: &str, program: &[OsString]| {
         let mut python = Command::new("python3");
         python.current_dir(repository()).args(["-B", "python/cgos.py", "play", address, "name"]);
         fail(python.arg(&file).arg("--").args(program))
@@ -124,7 +125,7 @@ fn cgos_client_says_that_a_connection_was_lost_in_a_game() {
     assert!(code == 1 && said.contains(&format!("cgos: cannot connect to {address}: ")), "{said}");
     let (code, said) = play("localhost", &gtp());
     assert!(code == 1 && said.contains("cgos: localhost is no HOST:PORT"), "{said}");
-    let (code, said) = play(&address, &["/absent/program".into()]);
+    let (code, said) = play(&address, &[OsString::from("/absent/program")]);
     assert!(code == 1 && said.starts_with("cgos: ") && said.contains("/absent/program"), "{said}");
 }
 
