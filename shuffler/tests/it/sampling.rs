@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use record::{Example, GameRecord};
 use store::{Manifest, Run};
 
-use crate::{a_run, config, counts, games, play, publish, read};
+use crate::{a_run, config, counts, file, games, play, publish, read};
 
 /// Forty games of `random`, then twenty of each of three models.
 fn old_run() -> Run {
@@ -53,28 +53,16 @@ fn window_counted_in_positions_has_whole_games_until_it_is_full() {
 #[test]
 fn windows_grow_with_the_run() {
     let run = old_run();
-    let sizes = |overrides: &[&str]| -> Vec<usize> {
+    let sizes = |overrides: &[&str]| -> Vec<(usize, usize)> {
         let made = (1..5).map(|generation| make(&run, generation, &[overrides, &["train.steps=1"]].concat()).0.window);
-        let sizes = made.map(|window| (window.games, window.limit)).map(|(games, limit)| games.min(limit)).collect();
+        let sizes = made.map(|window| (window.games, window.limit)).collect();
         run.shards().prune(5).unwrap();
         sizes
     };
-    // Far below their first sizes both growths hold everything, up to the size of the window.
-    let n: Vec<usize> = [40, 60, 80, 100].iter().map(|&games| all_until(games)).collect();
-    assert_eq!(sizes(&["window.growth=slow", "window.games=35"]), [35; 4]);
-    assert_eq!(sizes(&["window.growth=power-law", "window.games=60"]), [n[0], n[1], 60, 60]);
-}
-
-/// Games outside of the validation set among the first ones of the run.
-fn all_until(games: usize) -> usize {
-    let models = [(0, 40), (1, 20), (2, 20), (3, 20)];
-    let mut left = games as u64;
-    let count = |(model, most): (u32, u64)| {
-        let own = left.min(most);
-        left -= own;
-        training(model, own).len()
-    };
-    models.into_iter().map(count).sum()
+    assert_eq!(sizes(&["window.growth=slow", "window.games=35"]), [(35, 35); 4]);
+    // Far below its first size the window grows by every game of the models before it that is not in the validation set:
+    // 36 of 40, and 16 of the 20 of model 1.
+    assert_eq!(sizes(&["window.growth=power-law", "window.games=60"]), [(36, 36), (52, 52), (60, 60), (60, 60)]);
 }
 
 #[test]
@@ -87,6 +75,18 @@ fn calibration_games_have_their_share_exactly() {
         assert_eq!((examples.len(), calibration), (2000, expected));
         assert!((manifest.sampled.calibration_fraction - expected as f64 / 2000.0).abs() < 1e-12);
         run.shards().prune(5).unwrap();
+    }
+}
+
+/// The first window of a run may have no calibration game.
+#[test]
+fn window_of_one_kind_of_games_has_all_examples() {
+    for calibration in [false, true] {
+        let run = a_run();
+        let games = games(0, 0, 100).into_iter().filter(|game| game.calibration == calibration);
+        run.games().publish_as(&file(0, 0), &games.collect::<Vec<_>>()).unwrap();
+        let (_, examples) = make(&run, 1, &["selfplay.first_games=10", "window.calibration_fraction=0.5"]);
+        assert_eq!(examples.len(), 100, "calibration games: {calibration}");
     }
 }
 
