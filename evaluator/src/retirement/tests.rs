@@ -207,13 +207,17 @@ fn weights_that_training_may_continue_from_are_kept() {
     let store = store();
     let arena = arena(&store, 1);
     let config = arena.rated.config().clone();
-    for number in 1..=4_u32 {
+    for number in 1..=6_u32 {
         let metadata = store::ModelMetadata::new(&name(RUN), number, 10 * u64::from(number), &config);
         arena.rated.run.models().publish(&metadata, bytes::Bytes::from_static(b"none")).expect("memory can be written");
     }
-    (1..=3).for_each(|number| arena.rated.retire_model(&name(RUN).model(number)).expect("it is not the newest"));
+    let checkpoint = store::Checkpoint { step: 30, files: std::collections::BTreeMap::new() };
+    arena.rated.run.checkpoints().publish(&checkpoint).expect("memory can be written");
+    (1..=5).for_each(|number| arena.rated.retire_model(&name(RUN).model(number)).expect("it is not the newest"));
     let said: Vec<String> =
         arena.rated.delete_retired_weights().expect("memory can be written").iter().map(Deletion::to_string).collect();
-    let kept = "tiny-3: weights kept, training may continue from it";
-    assert_eq!(said, ["tiny-1: weights deleted", "tiny-2: weights deleted", kept], "3 is the parent of the newest");
+    let deleted = |number: u32| format!("tiny-{number}: weights deleted");
+    let kept = |number: u32| format!("tiny-{number}: weights kept, training may continue from it");
+    // 3 has a checkpoint, and 2 is its parent; 5 is the parent of the newest.
+    assert_eq!(said, [deleted(1), kept(2), kept(3), deleted(4), kept(5)]);
 }
