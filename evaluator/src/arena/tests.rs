@@ -1,9 +1,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 use config::{ModelId, Preset};
 use models::Models;
+use ratings::pairing::Reason;
 use runtime::Step;
 use store::{CLAIM_LASTS, Claim, Store};
 
@@ -102,6 +104,21 @@ fn interrupted_match_resumes_with_the_same_games() {
     assert_eq!(ids(&interrupted), ids(&uninterrupted));
 }
 
+/// Two evaluators that were given the same work have played the same games.
+#[test]
+fn games_that_were_published_twice_count_once() {
+    let store = store();
+    let mut arena = arena(&store, 1);
+    arena.play_match(PAIR, 6, &Stop::never(), &mut |_| {}).expect("the players can play");
+    let matches = arena.rated.run.matches();
+    for file in matches.files().expect("memory can be read") {
+        let games = matches.read(&file).expect("memory can be read");
+        matches.publish("another", &games).expect("memory can be written");
+    }
+    assert_eq!(matches.all().expect("memory can be read").len(), 12);
+    assert_eq!(arena.rated.pool().expect("memory can be read").games(), 6);
+}
+
 #[test]
 fn played_games_are_rated_and_stored() {
     let store = store();
@@ -147,6 +164,12 @@ fn pair_is_proposed_when_there_are_two_players() {
         Some(proposal),
         "the same question, the same answer"
     );
+    // Another evaluator plays it, and there is no other pair.
+    let [first, second] = PAIR.map(PlayerId::to_string);
+    let claim = Claim { first, second, numbers: vec![2, 3] };
+    assert!(arena.rated.run.claims().acquire("another", &claim).expect("memory can be written"));
+    let proposal = arena.propose(BEST, &mut |_| {}).expect("the pool can be rated").expect("it is proposed to both");
+    assert_eq!(proposal.in_flight, 2);
 }
 
 #[test]
@@ -227,6 +250,33 @@ fn games_behind_a_claim_that_cannot_be_read_are_claimed() {
     let size = arena.rated.config().evaluate.games_per_pair as u64;
     assert_eq!(claim.numbers, (size..2 * size).collect::<Vec<_>>());
     assert_eq!(fs::read_to_string(&file).expect("it is there"), "format = 2\n");
+}
+
+/// Another evaluator has claimed, played and released them since the results were read.
+#[test]
+fn games_that_were_played_before_their_claim_are_not_claimed() {
+    let store = store();
+    let game = |number: u64| {
+        let [black, white] = PAIR.map(PlayerId::to_string);
+        let made_up = record::synthetic::game("made", "up", number, Size::new(5).expect("a size"), 1);
+        record::GameRecord { id: record::GameId::of(&black, &white, "", number), black, white, ..made_up }
+    };
+    let (games, other, played) = ((0..4).map(game).collect::<Vec<_>>(), store.clone(), AtomicBool::new(false));
+    // After the response to the claim, and before the results are read again.
+    let play = move || {
+        let run = other.run(&name(RUN));
+        let is_claimed = !run.claims().observe().expect("memory can be read").is_empty();
+        if is_claimed && !played.swap(true, Ordering::Relaxed) {
+            run.matches().publish("another", &games).expect("memory can be written");
+        }
+    };
+    let arena = arena(&store.with_progress(play), 1);
+    let reason = Reason::Random { before: ratings::Estimate { elo: 0.0, error: 0.0 } };
+    let proposal = Proposal { first: PAIR[0].clone(), second: PAIR[1].clone(), reason, in_flight: 0 };
+    let claim = arena.claim(&proposal).expect("memory can be used").expect("no other evaluator has a claim");
+    assert_eq!(claim.numbers, [4, 5, 6, 7]);
+    let claims = arena.rated.run.claims().list(CLAIM_LASTS).expect("memory can be read");
+    assert_eq!(claims, [claim], "the first one is released");
 }
 
 #[test]
