@@ -1,3 +1,5 @@
+use std::collections::BTreeSet;
+
 use config::RunConfig;
 use go::Size;
 use rand::RngExt;
@@ -207,16 +209,24 @@ fn models_that_the_newest_has_overtaken_are_measured() {
 fn games_of_others_do_not_change_the_schedule_that_was_begun() {
     let run = Simulation::new(&["loop.models=24"], 1);
     assert!(run.run());
-    let before = run.found().0;
-    // An evaluator plays eight games of its own.
     let rated = run.rated();
+    let stored = rated.run.pairings();
+    let of_model = |model| (0..).map_while(move |turn| stored.get(model, turn).expect("memory can be read"));
+    let pairings = || -> Vec<Planned> { [8, 16, 24].into_iter().flat_map(of_model).collect() };
+    let (begun, before) = (pairings(), BTreeSet::from_iter(run.ids()));
+    assert!(!begun.is_empty());
+    // An evaluator plays eight games of its own.
     let ids = [1, 2].map(|number| PlayerId::from(name("tiny").model(number)));
     assert!(run.play(&rated, ids.each_ref(), 8, &mut None));
     assert!(run.run());
-    assert!(run.found().0 >= before + 8);
-    let pairings: Vec<_> =
-        (0..).map_while(|turn| rated.run.pairings().get(24, turn).expect("memory can be read")).collect();
-    assert!(!pairings.is_empty());
+    let after = pairings();
+    assert!(begun.iter().all(|pair| after.contains(pair)), "{begun:?} {after:?}");
+    // What else is played since is of pairs that were chosen since.
+    let chosen = after.iter().filter(|pair| !begun.contains(pair)).map(|pair| [&pair.first, &pair.second]);
+    let new: Vec<_> = chosen.chain([ids.each_ref()]).map(|pair| pair.map(PlayerId::to_string)).collect();
+    for (black, white, index) in run.ids().into_iter().filter(|game| !before.contains(game)) {
+        assert!(new.iter().any(|pair| pair.contains(&black) && pair.contains(&white)), "{black} {white} {index}");
+    }
 }
 
 /// The model half its age is `random`, too.
