@@ -87,7 +87,9 @@ fn facts_of_the_page_are_those_of_the_store() {
     let met: u64 = facts["pairings"].as_array().expect("pairings").iter().map(games_of).sum();
     assert_eq!(met, results.len() as u64);
 
-    for model in facts["models"].as_array().expect("models") {
+    let models = facts["models"].as_array().expect("models");
+    assert_eq!(models.len(), 3, "random and two more");
+    for model in models {
         let number = model["number"].as_u64().expect("a number") as u32;
         let first = &run.games().files(number).expect("memory can be read")[0];
         let games = run.games().read(first).expect("memory can be read");
