@@ -331,3 +331,38 @@ fn threshold(run: &Run, model: &ModelId) -> Result<Option<f32>, SelfplayError> {
         ModelId::Uniform | ModelId::Random => Ok(None),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use bytes::Bytes;
+    use config::Preset;
+    use store::{ModelMetadata, Store};
+
+    use super::*;
+    use crate::shares::tests::job;
+
+    #[test]
+    fn store_that_is_out_of_reach_ends_no_job() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let store = Store::open(folder.path().to_str().expect("its name")).expect("a store");
+        let run = store.run(&"tiny".parse().expect("a name"));
+        // A file where a folder belongs.
+        let obstacle = folder.path().join("tiny/models");
+        fs::create_dir(folder.path().join("tiny")).expect("the folder of the run");
+        fs::write(&obstacle, "").expect("the file");
+        let config = Preset::Tiny.config();
+        let (job, mut bound) = (job(&config, u64::MAX, false), None);
+        let mut polls = Polls::new(&run, &job, &mut bound, Some(1));
+        let mut poll = || {
+            polls.patience = Duration::ZERO;
+            polls.poll(JobProgress::default())
+        };
+        assert_eq!(poll().expect("the job continues"), ControlFlow::Continue(()));
+        fs::remove_file(&obstacle).expect("the file");
+        let metadata = ModelMetadata::new(run.name(), 1, 1, &config);
+        run.models().publish(&metadata, Bytes::from_static(b"none")).expect("the store can be written");
+        assert_eq!(poll().expect("the store can be read"), ControlFlow::Break(()));
+    }
+}

@@ -223,6 +223,22 @@ mod tests {
     }
 
     #[test]
+    fn bound_in_positions_counts_those_of_all_workers() {
+        let run = Store::in_memory().expect("memory").run(&"r".parse().expect("a name"));
+        let (board, mut positions) = (Board::new(5).expect("a size"), 0);
+        for worker in ["a", "b", "c", "d"] {
+            let games: Vec<_> = (0..10).map(|index| synthetic::game("r-1", worker, index, board, 8)).collect();
+            positions += games.iter().map(|game| game.positions()).sum::<usize>();
+            run.games().publish(1, worker, &games).expect("memory can be written");
+        }
+        for (limit, enough) in [(positions, true), (positions + 1, false)] {
+            let limit = format!("window.positions={limit}");
+            let mut bound = Bound::new(&config(&[&limit]), 1, None).expect("there is one");
+            assert_eq!(bound.count(&run).expect("memory can be read"), enough, "{limit} of {positions}");
+        }
+    }
+
+    #[test]
     fn bound_counts_files_of_any_number_of_games() {
         let run = Store::in_memory().expect("memory").run(&"r".parse().expect("a name"));
         let per_file = format!("selfplay.games_per_file={}", i64::MAX);

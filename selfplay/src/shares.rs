@@ -79,7 +79,7 @@ fn dealt(
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use config::{ModelId, RunConfig};
 
     use super::*;
@@ -89,7 +89,8 @@ mod tests {
         config::Preset::Tiny.with(overrides).expect("the overrides are good")
     }
 
-    fn job(config: &RunConfig, games: u64, whole: bool) -> Job {
+    /// A job of worker 0 with `random`, in one thread.
+    pub(crate) fn job(config: &RunConfig, games: u64, whole: bool) -> Job {
         Job {
             config: config.into(),
             model: ModelId::Random,
