@@ -111,6 +111,13 @@ mod tests {
         assert_eq!((found.threshold, found.lost), (0.0, 0));
     }
 
+    /// A player resigns below the threshold, and not at it.
+    #[test]
+    fn win_at_the_threshold_is_not_lost() {
+        let found = ResignCalibration::of(&[-0.5; 60], 0.05, 50).unwrap();
+        assert_eq!((found.threshold, found.lost), (-0.5, 0));
+    }
+
     #[test]
     fn too_few_games_give_no_threshold() {
         assert_eq!(ResignCalibration::of(&[-0.5; 49], 0.05, 50), None);

@@ -203,6 +203,16 @@ fn side_that_is_lost_resigns_except_in_calibration_games() {
     }
 }
 
+/// The calibration counts the wins that a threshold loses by the same rule.
+#[test]
+fn side_whose_value_is_the_threshold_plays_on() {
+    let config = config(&["search.visits=1", "search.leaves=1", "game.move_limit=4"]);
+    let start = |index| Selfplay::new(SelfplaySpec::new(&config.at(0), "uniform", "0", index, Some(-0.75)));
+    for record in play(&mut [&mut Opinion::new(-0.75)], 4, (0..4).map(start)) {
+        assert_eq!((record.end, record.would_resign_turn), (EndReason::MoveLimit, None));
+    }
+}
+
 /// Two fifths of the policy on the first point, a fifth on the pass, and the rest on the other points.
 #[derive(Default)]
 struct Biased(Vec<f32>, Tickets);
