@@ -523,8 +523,9 @@ fn handed_off_game_continues_elsewhere_unchanged() {
         &["search.algorithm=gumbel", "selfplay.choice_moves=0", "selfplay.policy_opening_fraction=0.5"],
         &["selfplay.komi_deviation=1.0"],
     ] {
-        let config = config(overrides);
-        let spec = |index| SelfplaySpec::new(&config.at(0), "random", "0", index, Some(-0.999));
+        // The turn of a would-be resignation is kept, too.
+        let config = config(&[overrides, &["resign.calibration_fraction=1.0"]].concat());
+        let spec = |index| SelfplaySpec::new(&config.at(0), "random", "0", index, Some(0.0));
         let mut started = 0..6;
         let mut games = Vec::new();
         let mut start = || started.next().map(|index| Selfplay::new(spec(index)));
@@ -535,6 +536,7 @@ fn handed_off_game_continues_elsewhere_unchanged() {
         let left: Vec<GameRecord> = games.iter().map(Selfplay::record).collect();
         let turns: Vec<usize> = left.iter().map(|game| game.turns.len()).collect();
         assert!(turns.len() > 2 && turns.iter().all(|&turns| turns > 1), "{turns:?}");
+        assert!(left.iter().any(|game| game.would_resign_turn.is_some()), "{overrides:?}");
         let elsewhere = |game: &GameRecord| Selfplay::resume(&(&config).into(), game.clone(), "uniform", false);
         let mut elsewhere: Vec<Selfplay> =
             left.iter().map(|game| elsewhere(game).expect("a game of the run")).collect();
