@@ -69,8 +69,8 @@ fn game_finishes_when_every_point_is_decided() {
 
 #[test]
 fn pass_is_lost_where_the_reply_wins() {
-    let search = |to_move, adjudicate_winning_pass| {
-        let settings = Settings { adjudicate_winning_pass, scoring: Scoring::Area, komi: 0.5, ..PARENT };
+    let search = |to_move, komi, adjudicate_winning_pass| {
+        let settings = Settings { adjudicate_winning_pass, scoring: Scoring::Area, komi, ..PARENT };
         let mut game = game(5, "...../XXXXX/...../.....", Color::Black);
         game.set_to_move(to_move);
         Search::new(game, settings)
@@ -84,8 +84,10 @@ fn pass_is_lost_where_the_reply_wins() {
         (selected, search.root_moves().first().map(|pass| pass.value.black()))
     };
     // White passes although it is behind.
-    assert_eq!(pass_first(search(Color::White, true)), (Selected::Ended, Some(1.0)));
-    assert!(matches!(pass_first(search(Color::White, false)).0, Selected::Leaf(_)));
+    assert_eq!(pass_first(search(Color::White, 0.5, true)), (Selected::Ended, Some(1.0)));
+    assert!(matches!(pass_first(search(Color::White, 0.5, false)).0, Selected::Leaf(_)));
+    // Black, who has the whole board, can only draw by ending the game.
+    assert!(matches!(pass_first(search(Color::White, 25.0, true)).0, Selected::Leaf(_)));
     // Black passes while it is ahead: White will not end the game.
-    assert!(matches!(pass_first(search(Color::Black, true)).0, Selected::Leaf(_)));
+    assert!(matches!(pass_first(search(Color::Black, 0.5, true)).0, Selected::Leaf(_)));
 }
