@@ -83,7 +83,6 @@ proptest! {
         }
     }
 
-    /// A tree that was copied below a move goes on as if it had always been that tree.
     #[test]
     fn reuse_changes_nothing_below_the_move(width in 1usize..9) {
         let mut search = empty(5, PARENT);
@@ -97,9 +96,26 @@ proptest! {
         }
         search.advance(best.mv).unwrap();
         prop_assert_eq!(&search.principal_variation()[..], &line[1..]);
-        if search.is_expanded() {
-            prop_assert_eq!(search.root_value(), best.value);
-        }
+        prop_assert!(search.is_expanded());
+        prop_assert_eq!(search.root_value(), best.value);
+    }
+}
+
+/// One leaf at a time, what is searched below a move depends on nothing beside it.
+#[test]
+fn reused_tree_is_searched_on_as_one_that_begins_there() {
+    let mut reused = empty(5, PARENT);
+    run(&mut reused, 200, 1);
+    let best = reused.best_move().unwrap();
+    reused.advance(best.mv).unwrap();
+    let mut own = Search::new(reused.game().clone(), PARENT);
+    run(&mut own, best.visits - 1, 1);
+    for (visits, width) in [(best.visits - 1, 1), (150, 1), (300, 4)] {
+        run(&mut reused, visits, width);
+        run(&mut own, visits, width);
+        assert_eq!(reused.root_moves(), own.root_moves(), "{visits} visits");
+        assert_eq!(reused.principal_variation(), own.principal_variation(), "{visits} visits");
+        assert_eq!((reused.visits(), reused.root_value()), (own.visits(), own.root_value()));
     }
 }
 
