@@ -200,29 +200,3 @@ impl Search {
         self.tree.bytes() >= bytes || self.visits() >= MOST_VISITS
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use config::Preset;
-    use go::{Game, Size};
-
-    use super::*;
-    use crate::{Evaluation, Selected, Settings};
-
-    #[test]
-    fn mean_is_exact_up_to_the_visits_at_which_a_search_is_full() {
-        let config = Preset::Minigo.config();
-        let size = Size::new(3).expect("a size");
-        let mut search = Search::new(Game::new(size), Settings::new(&config.search, &config.game));
-        let Selected::Leaf(leaf) = search.select(&mut |_| {}) else { panic!("the root is a leaf") };
-        search.expand(leaf, Evaluation { policy: &vec![0.1; size.moves()], value: Value::for_black(1.0) });
-        let root = search.expanded_root();
-        for _ in 1..MOST_VISITS {
-            search.tree.back_up(root, 1.0, 0);
-        }
-        assert!(!search.is_full(LARGEST_TREE) && search.is_full(1));
-        search.tree.back_up(root, 1.0, 0);
-        assert!(search.is_full(LARGEST_TREE));
-        assert_eq!((search.visits(), search.root_value().black()), (MOST_VISITS, 1.0));
-    }
-}

@@ -358,7 +358,11 @@ fn best_edge(priors: &[f32], moves: &[u16]) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
+    use config::Preset;
+    use go::{Game, Size};
+
     use super::*;
+    use crate::{Evaluation, LARGEST_TREE, MOST_VISITS, Search, Selected, Settings, Value};
 
     /// docs/guide/analysis.md calculates the memory of a search from these, and six bytes for each edge.
     #[test]
@@ -383,6 +387,29 @@ mod tests {
                 assert!(error.abs() < 0.0005, "{error} after {visit} visits");
             }
         }
+    }
+
+    /// The sum is a whole number there. With plain sums the last 100,000 visits alone make it a mean of 0.9703.
+    #[test]
+    fn mean_has_no_drift_up_to_the_visits_at_which_a_search_is_full() {
+        const VALUE: f32 = 0.97;
+        let config = Preset::Minigo.config();
+        let size = Size::new(3).expect("a size");
+        let mut search = Search::new(Game::new(size), Settings::new(&config.search, &config.game));
+        let Selected::Leaf(leaf) = search.select(&mut |_| {}) else { panic!("the root is a leaf") };
+        search.expand(leaf, Evaluation { policy: &vec![0.1; size.moves()], value: Value::for_black(VALUE) });
+        let root = search.expanded_root();
+        let stats = &mut search.tree.children[0];
+        stats.visits = MOST_VISITS - 99_999;
+        stats.sum = VALUE * stats.visits as f32;
+        for _ in 0..99_999 {
+            search.tree.back_up(root, VALUE, 0);
+        }
+        assert!(!search.is_full(LARGEST_TREE) && search.is_full(1));
+        search.tree.back_up(root, VALUE, 0);
+        assert!(search.is_full(LARGEST_TREE));
+        let mean = search.root_value().black();
+        assert!(search.visits() == MOST_VISITS && (mean - VALUE).abs() < 1e-5, "{mean}");
     }
 
     #[test]
