@@ -56,6 +56,32 @@ fn two_players_have_a_closed_form() {
     assert_close(ratings.first_move().error, difference.error, 1e-2);
     assert_close(ratings.above_pool()[0].error, difference.error / 2.0, 1e-2);
     assert_eq!(ratings.rating(0), Estimate { elo: 0.0, error: 0.0 });
+    // a times the difference and b times the first move are (a + b)/2 of one log odds and (b − a)/2 of the other.
+    let [one, other] = [1.0 / 30.0 + 1.0 / 10.0, 1.0 / 12.0 + 1.0 / 8.0];
+    for (a, b) in [(1.0, 0.0), (0.0, 1.0), (2.0, 3.0), (2.0, -3.0)] {
+        let expected: f64 = ((a + b) * (a + b) * one + (a - b) * (a - b) * other) / 4.0;
+        assert_close(ratings.leverage(0, 1, a, b), expected, 1e-4);
+    }
+}
+
+/// Colours are not balanced, so a prior that lets strengths differ leaves less to the first move.
+#[test]
+fn mixture_has_the_second_moments_of_its_parts() {
+    let results = results(&[("random", "r-1", 2, 6, 0), ("r-1", "r-2", 6, 1, 0)]);
+    let parts = [(1.0, 50.0), (3.0, 800.0)].map(|(weight, step)| (weight, fit(&results, &Prior::walk(&results, step))));
+    let mixed = mix(parts.clone().into_iter());
+    let first_move = |ratings: &Ratings| ratings.first_move.elo / ELO;
+    let check = |moment: &dyn Fn(&Ratings) -> f64| {
+        let [one, other] = parts.each_ref().map(|(_, part)| moment(part));
+        assert!((one - other).abs() > 1e-3, "{one} and {other}");
+        assert_close(moment(&mixed), (one + 3.0 * other) / 4.0, 1e-9);
+    };
+    check(&|ratings| (ratings.first_move.error / ELO).powi(2) + first_move(ratings).powi(2));
+    for player in 1..3 {
+        let strength = |ratings: &Ratings| ratings.strengths[player];
+        check(&|ratings| ratings.covariance.at(player, player) + strength(ratings).powi(2));
+        check(&|ratings| ratings.with_first_move[player] + strength(ratings) * first_move(ratings));
+    }
 }
 
 #[test]

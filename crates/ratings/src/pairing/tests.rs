@@ -86,9 +86,8 @@ fn batch_is_what_one_choice_after_the_other_would_be() {
     }
 }
 
-#[test]
-fn foregone_conclusion_is_not_played() {
-    // A beats the others out of sight; B and C have hardly met.
+/// Ratings of three players of whom A beats the others out of sight, and B and C have not met.
+fn far_ahead() -> Ratings {
     let mut results = PairResults::new(["a", "b", "c"]);
     for _ in 0..60 {
         for (black, white) in [("a", "b"), ("a", "c")] {
@@ -96,8 +95,21 @@ fn foregone_conclusion_is_not_played() {
             results.add(white, black, White);
         }
     }
-    let ratings = Ratings::fit(&results, &Prior::normal(&results, 400.0)).expect("the pool can be rated");
-    assert_eq!(choice(&ratings, &[1, 2, 3], &InFlight::default()), (B, C));
+    Ratings::fit(&results, &Prior::normal(&results, 400.0)).expect("the pool can be rated")
+}
+
+#[test]
+fn foregone_conclusion_is_not_played() {
+    assert_eq!(choice(&far_ahead(), &[1, 2, 3], &InFlight::default()), (B, C));
+}
+
+#[test]
+fn random_pair_is_no_foregone_conclusion() {
+    let (ratings, idle) = (far_ahead(), InFlight::default());
+    let choices = (0..300).flat_map(|seed| choose(&ratings, &[1, 2, 3], &idle, Objective::Curve, 1, seed));
+    let random = choices.filter(|choice| matches!(choice.reason, Reason::Random { .. })).map(pair);
+    let random: Vec<(usize, usize)> = random.collect();
+    assert!(random.len() > 10 && random.iter().all(|&pair| pair == (B, C)), "{random:?}");
 }
 
 /// Workers without a coordinator have generators of their own, and must not all play the same pair.
