@@ -115,3 +115,76 @@ fn of_rows(weight: &[f32], inputs: usize, bias: &[f32], input: f64) -> f64 {
 fn largest(numbers: &[f32]) -> f64 {
     numbers.iter().map(|number| f64::from(number.abs())).fold(0.0, f64::max)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::board::LANES;
+    use crate::buffer::Buffer;
+    use crate::description::{Block, Policy, Value};
+    use crate::pack::{Matrix, Pooled};
+
+    /// Shares of the largest allowed number, and whether they are allowed.
+    const SHARES: [(f64, bool); 2] = [(0.999, true), (1.001, false)];
+
+    /// Points of 5x5.
+    const AREA: f64 = 25.0;
+
+    /// The sum of the growths of all frequencies, times the largest sum: what outputs may be where all scales are 1.
+    const OUTPUT: f64 = (1.0 + 1.0 + 1.0 + 4.0 + 1.0) * (1.0 + 1.0 + 1.0 + 4.0 + 1.0) * 2_147_483_648.0;
+
+    /// A convolution in int16 whose sums all have this scale.
+    fn packed(scale: f64) -> Packed {
+        let mut scales = Buffer::<f32>::new(FREQUENCIES * LANES);
+        scales.fill(scale as f32);
+        let weights = Weights::Rounded { weights: Buffer::new(0), scales };
+        Packed { inputs: LANES, outputs: LANES, weights, bias: Buffer::new(LANES) }
+    }
+
+    fn conv(weight: f32) -> Convolution {
+        Convolution { inputs: 1, outputs: 1, weight: vec![weight], bias: vec![0.0] }
+    }
+
+    fn zeros() -> Dense {
+        Dense { weight: vec![0.0], bias: vec![0.0] }
+    }
+
+    /// A network with these weights of the planes of its heads; its dense layers are zeros.
+    fn network(policy: f32, value: f32) -> Description {
+        let (pooled, squeeze) = (Some((conv(0.0), zeros())), Some([zeros(), zeros()]));
+        Description {
+            side: 5,
+            inputs: Vec::new(),
+            stem: conv(0.0),
+            blocks: vec![Block { first: conv(0.0), pooled, second: conv(0.0), squeeze }],
+            policy: Policy { planes: conv(policy), head: PolicyHead::Dense(zeros()) },
+            value: Value { planes: conv(value), pooled: false, hidden: zeros(), out: zeros() },
+        }
+    }
+
+    #[test]
+    fn layer_is_bounded_by_the_growth_of_its_transforms() {
+        for (share, allowed) in SHARES {
+            // The largest sum of magnitudes of a row of Bᵀ is 6.
+            assert_eq!(layer(&packed(0.0), (share * MOST / 36.0) as f32).is_ok(), allowed, "inputs");
+            assert_eq!(layer(&packed(share * MOST / OUTPUT), 0.0).is_ok(), allowed, "outputs");
+        }
+    }
+
+    #[test]
+    fn sums_over_the_board_are_bounded() {
+        for (share, allowed) in SHARES {
+            let largest = share * MOST / AREA;
+            let check = |pool: f64, second: f64| {
+                let pooled = Pooled { conv: packed(pool), channels: 1, dense: Matrix::dense(&zeros()) };
+                let (first, second) = (packed(0.0), packed(second));
+                let packed = PackedBlock { first, pooled: Some(pooled), second, squeeze: None };
+                block(&network(0.0, 0.0), &packed, 0, 0.0).is_ok()
+            };
+            assert_eq!(check(largest / OUTPUT, 0.0), allowed, "global pooling");
+            assert_eq!(check(0.0, largest / OUTPUT), allowed, "squeeze and excitation");
+            assert_eq!(heads(&network(1.0, 0.0), largest).is_ok(), allowed, "policy");
+            assert_eq!(heads(&network(0.0, 1.0), largest).is_ok(), allowed, "value");
+        }
+    }
+}
