@@ -11,7 +11,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::Arc;
 
-use cpu::{Auxiliary, CpuError, Dense, Description, InstructionSet, Model, Precision, Scales};
+use cpu::{Auxiliary, CpuError, Dense, Description, InstructionSet, Model, Precision, Prediction, Scales};
 use safetensors::SafeTensors;
 
 const NETWORKS: [&str; 4] = ["plain", "pooled", "features", "all"];
@@ -264,14 +264,13 @@ fn calibration_needs_positions() {
     let _ = Model::calibrate(&fixtures().next().unwrap().description, &[]);
 }
 
-/// Predicts with heads that see so many channels, and so many numbers of the hidden layer.
-fn predict(ownership: usize, score: usize) {
+/// Predicts with heads that see so many channels, and so many numbers of the hidden layer. What they see is never below 0.
+fn predict(ownership: usize, score: usize) -> Prediction {
     let fixture = fixtures().next().unwrap();
     let model = Model::new(&fixture.description, Precision::F32, InstructionSet::Portable).unwrap();
     let dense = |inputs| Some(Dense { weight: vec![0.5; inputs], bias: vec![0.0] });
     let heads = Auxiliary { ownership: dense(ownership), score: dense(score) };
-    let found = model.session().predict(&fixture.planes[..fixture.len()], &heads);
-    assert!(found.ownership.is_some() && found.margin.is_some());
+    model.session().predict(&fixture.planes[..fixture.len()], &heads)
 }
 
 /// The channels of the first network, and the width of its hidden layer.
@@ -283,7 +282,10 @@ fn widths() -> [usize; 2] {
 #[test]
 fn heads_of_the_network_fit() {
     let [filters, hidden] = widths();
-    predict(filters, hidden);
+    let found = predict(filters, hidden);
+    let owners = found.ownership.unwrap();
+    assert!(owners.len() == 25 && owners.iter().all(|owner| (0.499..=1.0).contains(owner)), "{owners:?}");
+    assert!(found.margin.is_some_and(|margin| margin.is_finite() && margin >= 0.0), "{:?}", found.margin);
 }
 
 #[test]
