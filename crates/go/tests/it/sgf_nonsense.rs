@@ -1,15 +1,26 @@
 //! Nothing that is fed to the reader makes it panic, run out of stack, or take long.
 
-use go::sgf::{Record, parse};
+use go::sgf::{Record, collection, first_game, parse};
 use proptest::prelude::*;
 
 const REAL: &[u8] = include_bytes!("../data/human-9d-sample.sgf");
 const RICH: &str = "(;GM[1]FF[4]CA[UTF-8]AP[a\\:b:1]SZ[9]KM[7.5]HA[2]AB[aa:bb][cc]AW[dd]AE[cc]PL[W]RE[B+R]C[é\\]\n]\n\
                     ;B[ee](;W[ff]C[x];B[])(;W[tt](;B[gg])(;B[hh];W[ii])))(;SZ[19:19];B[ss])";
 
-/// Reads, replays and writes whatever can be read.
-fn digest(bytes: &[u8]) {
-    for tree in parse(bytes).into_iter().flatten() {
+/// Three games of the real file from this one on, a line each, which end after some 55 moves.
+fn real_games(first: usize) -> Vec<u8> {
+    let games = REAL.split(|&byte| byte == b'\n').skip(first).take(3);
+    let cut = |game: &[u8]| {
+        let last = game[..400].iter().rposition(|&byte| byte == b']').expect("a move");
+        [&game[..=last], b")\n"].concat()
+    };
+    games.flat_map(cut).collect()
+}
+
+/// Reads, replays and writes whatever can be read: all games, each game that is whole, and the first game. Counts them.
+fn digest(bytes: &[u8]) -> usize {
+    let mut games = 0;
+    for tree in parse(bytes).into_iter().flatten().chain(collection(bytes).flatten()).chain(first_game(bytes)) {
         for node in tree.nodes() {
             assert!(tree.children(node).count() <= tree.nodes().len());
             for property in node.properties() {
@@ -21,17 +32,20 @@ fn digest(bytes: &[u8]) {
             let again = Record::parse(record.to_sgf().as_bytes()).expect("what is written can be read");
             assert_eq!(again.turns, record.turns);
             assert_eq!(record.replay().is_ok(), again.replay().is_ok());
+            games += 1;
         }
     }
+    games
 }
 
 #[test]
 fn nesting_may_be_as_deep_as_the_text_is_long() {
     let deep = 200_000;
-    digest("(;B[aa]".repeat(deep).as_bytes());
-    let closed = "(;B[aa]".repeat(deep) + &")".repeat(deep);
-    let trees = parse(closed.as_bytes()).unwrap();
+    assert!(parse("(;B[aa]".repeat(deep).as_bytes()).is_err(), "it has no end");
+    let closed = |deep: usize| "(;B[aa]".repeat(deep) + &")".repeat(deep);
+    let trees = parse(closed(deep).as_bytes()).unwrap();
     assert_eq!(trees[0].main_line().count(), deep);
+    assert_eq!(digest(closed(20_000).as_bytes()), 3);
 }
 
 #[test]
@@ -43,9 +57,9 @@ fn node_may_have_very_many_variations() {
 
 #[test]
 fn parse_of_deep_nesting_does_not_overflow_the_stack() {
-    digest("( ".repeat(200_000).as_bytes());
-    digest("[".repeat(200_000).as_bytes());
-    digest(&[b"(;C".as_slice(), &b"[\\".repeat(100_000)].concat());
+    for text in ["( ".repeat(200_000), "[".repeat(200_000), "(;C".to_owned() + &"[\\".repeat(100_000)] {
+        assert_eq!(digest(text.as_bytes()), 0, "{}", &text[..4]);
+    }
 }
 
 proptest! {
@@ -62,10 +76,10 @@ proptest! {
     #[test]
     fn damaged_files_are_read_or_refused(
         real: bool,
-        start in 0_usize..20_000,
+        first in 0_usize..18,
         edits in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0_u8..3), 1..8),
     ) {
-        let mut bytes = if real { REAL[start..start + 3000].to_vec() } else { RICH.as_bytes().to_vec() };
+        let mut bytes = if real { real_games(first) } else { RICH.as_bytes().to_vec() };
         for (at, byte, kind) in edits {
             let at = at.index(bytes.len());
             match kind {
@@ -83,10 +97,17 @@ proptest! {
     }
 }
 
-/// The undamaged file is good, or the tests above would show little.
+/// What is damaged is good before, and some of it after, or the tests above would show little.
 #[test]
 fn files_to_be_damaged_are_good() {
-    digest(RICH.as_bytes());
-    assert_eq!(parse(RICH.as_bytes()).unwrap().iter().map(Record::from_tree).filter(Result::is_ok).count(), 2);
-    assert!(REAL.len() > 23_000);
+    // Two games or three, twice, and the first one again.
+    assert_eq!(digest(RICH.as_bytes()), 5);
+    for first in 0..18 {
+        assert_eq!(digest(&real_games(first)), 7, "{first}");
+    }
+    assert_eq!(digest(&RICH.as_bytes()[..RICH.len() - 1]), 1, "the first game is whole");
+    let mut damaged = real_games(0);
+    let end = damaged.iter().position(|&byte| byte == b')').expect("the game has an end");
+    damaged.remove(end);
+    assert_eq!(digest(&damaged), 2, "the others are whole");
 }
