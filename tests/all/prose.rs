@@ -320,15 +320,17 @@ fn documents_use_the_terms_of_the_field() {
     assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
 
-/// The Rust sources of the workspace.
+/// The Rust sources of the workspace and of the fuzz targets, without results of builds.
 fn sources() -> Vec<PathBuf> {
-    let members = ["crates", "selfplay", "shuffler", "trainer", "evaluator", "inference", "tengen", "tests"];
-    let (mut found, mut folders) = (Vec::new(), members.map(|member| repository().join(member)).to_vec());
+    let programs = ["selfplay", "shuffler", "trainer", "evaluator", "inference", "tengen", "web"];
+    let members = [&programs[..], &["crates", "fuzz", "images", "tests"]].concat();
+    let mut folders: Vec<PathBuf> = members.iter().map(|member| repository().join(member)).collect();
+    let mut found = Vec::new();
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder).unwrap().map(Result::unwrap) {
             let path = entry.path();
             if entry.file_type().unwrap().is_dir() {
-                folders.push(path);
+                folders.extend((entry.file_name() != "target").then_some(path));
             } else if path.extension().is_some_and(|extension| extension == "rs") {
                 found.push(path);
             }

@@ -263,7 +263,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_new_model_changes_little_of_what_is_counted() {
+    fn new_model_changes_little_of_what_is_counted() {
         let of = |count: u32| chosen(&(0..count).collect::<Vec<_>>());
         assert_eq!((of(0), of(1), of(2)), (vec![], vec![0], vec![0, 1]));
         assert_eq!(of(24), (0..24).collect::<Vec<_>>());
