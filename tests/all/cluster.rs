@@ -168,6 +168,11 @@ fn disturb_for(time: Duration, cluster: &mut Cluster, run: &Run) -> BTreeSet<Str
         }
         std::thread::sleep(Duration::from_millis(100));
     }
+    wait_until("a published game", || {
+        cluster.look_after();
+        before.extend(games(run).unwrap());
+        !before.is_empty()
+    });
     before
 }
 
@@ -195,6 +200,8 @@ fn cluster_with_restarting_processes_trains_and_loses_no_game() {
         alerts_fire(&prometheus, &mut cluster);
     }
     cluster.stop();
+    // By seed 1, the second victim is killed, and most others get SIGTERM.
+    assert!([9, 4].iter().all(|code| cluster.ends.contains_key(code)), "exits by code {:?}", cluster.ends);
 
     let newest = run.models().newest().unwrap();
     assert!(newest > halfway && newest > Some(1), "the run went on learning: {halfway:?}, {newest:?}");

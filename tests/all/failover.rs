@@ -413,6 +413,7 @@ fn storm_of_kills_and_stops_behind_a_bad_line_loses_no_game() {
         rounds += 1;
     }
     let injected: u32 = proxies.iter().map(Proxy::injected).sum();
+    assert!(injected > 0, "the line had no fault");
     println!(
         "{harmed} kills and stops and {injected} faults of the line in {rounds} runs, nothing lost, nothing changed"
     );
