@@ -207,6 +207,25 @@ def visits_have_a_maximum(browser, server):
         expect(page.locator("#visits")).to_have_attribute("max", "10000")
 
 
+def numbers_that_are_typed_before_the_list_of_models_stay(browser, server):
+    """The list is empty at first. The clocks of the page stand still, and are set forward."""
+    def prepare(page):
+        stopped(page)
+        page.route("**/play/models", lambda route: route.fulfill(json=[]), times=1)
+
+    with visitor(browser, server, "/play", prepare=prepare) as page:
+        expect(page.locator("#status")).to_have_text("The store has no models yet.")
+        page.locator("summary", has_text="Board, komi").click()
+        expect(page.locator("#size")).not_to_be_editable()
+        typed = {"komi": "0.5", "visits": "16"}
+        for name, value in typed.items():
+            page.locator(f"#{name}").fill(value)
+        page.clock.fast_forward(10_000)
+        expect(page.get_by_role("button", name="Start")).to_be_enabled()
+        for name, value in typed.items():
+            expect(page.locator(f"#{name}")).to_have_value(value)
+
+
 def model_plays_on_against_a_handicap(browser, server):
     """It is as good as lost from the first move on."""
     with visitor(browser, server, "/play") as page:
@@ -522,6 +541,7 @@ def main():
             models_are_watched(browser, server)
             models_with_clocks_pay_for_their_searches_alone(browser, server)
             visits_have_a_maximum(browser, server)
+            numbers_that_are_typed_before_the_list_of_models_stay(browser, server)
             model_plays_on_against_a_handicap(browser, server)
             komi_counts(browser, server)
             game_of_both_colours_is_scored_and_opened_again(browser, server)

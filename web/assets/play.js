@@ -2,7 +2,7 @@
 // @ts-check
 
 import { Board } from './board.js';
-import { byId, download, html, percent, placeTeller, setNumber, sgfFile } from './dom.js';
+import { byId, download, html, percent, placeTeller, sgfFile } from './dom.js';
 import { Clock } from './clock.js';
 import { GameTree, faultOfSize, nameOf, other, resultSaid, sgfOf } from './game.js';
 import { Graph } from './graph.js';
@@ -455,13 +455,14 @@ let picker;
 /** @type {ModelPicker | undefined} */
 let second;
 
+/** Shows the numbers of the model. What the visitor has typed stays: the default of a field does not replace it. */
 function adapt() {
   const choice = picker?.choice;
   if (!choice) return;
   fields.size.value = `${choice.size ?? fields.size.value}`;
   fields.size.readOnly = choice.size !== null;
-  fields.komi.value = `${choice.komi}`;
-  setNumber(fields.visits, choice.visits);
+  fields.komi.defaultValue = `${choice.komi}`;
+  fields.visits.defaultValue = `${Math.min(choice.visits, Number(fields.visits.max))}`;
 }
 
 form.addEventListener('submit', event => {
@@ -592,7 +593,7 @@ choices().then(all => {
     const { size, komi } = saved.game;
     begin({
       ...saved, game: { ...saved.game, size: choice?.size ?? size, komi: choice?.komi ?? komi }, models: { B: null, W: picker.model },
-      visits: choice ? fields.visits.valueAsNumber : saved.visits,
+      visits: choice?.visits ?? saved.visits,
     }, note, false);
   }
   buttons.start.disabled = false;

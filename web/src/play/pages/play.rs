@@ -83,7 +83,8 @@ fn new_game(most_visits: u32) -> Markup {
                 summary { "Board, komi and handicap" }
                 .field #size-field {
                     label for="size" { "Board" }
-                    input #size type="number" min="2" max="19" value="9" inputmode="numeric" required;
+                    // Most models have one size, so it can be typed once the list of models is there.
+                    input #size type="number" min="2" max="19" value="9" inputmode="numeric" readonly required;
                 }
                 .field {
                     label for="komi" { "Komi" }
