@@ -7,6 +7,7 @@ import urllib.parse
 from pathlib import Path
 
 from browser import PATIENCE
+from playwright.sync_api import expect
 
 
 def cell(page, vertex):
@@ -32,6 +33,8 @@ def shared(size=9, moves=(), white="9x9-demo-1", **more):
 
 def start_game(page, **fields):
     """Begins a game by the form, and waits for it: the first game of a page, which begins by itself, says the same."""
+    # The form has the numbers of the model then.
+    expect(page.get_by_role("button", name="Start")).to_be_enabled()
     page.locator("summary", has_text="Board, komi").click()
     for name, value in fields.items():
         field = page.locator(f"#{name}")
