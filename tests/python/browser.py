@@ -15,7 +15,7 @@ FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync",
 ]
-PATIENCE = 60_000  # milliseconds for anything to happen on a busy machine
+PATIENCE = 600_000  # milliseconds for anything to happen on a busy machine; a page may wait a minute for an event
 # The console of a page about its socket, and of a page for players about a server that is away.
 SOCKET = ("WebSocket connection",)
 OUTAGE = (*SOCKET, "Failed to load resource: net::ERR_")
