@@ -21,9 +21,11 @@ def models_are_sorted_and_filtered(browser, server):
         assert len(newest_first) > 3 and newest_first[-1] == "one-1", newest_first
         head.get_by_role("link", name="Model").click()
         expect(head.locator("[aria-sort]")).to_have_attribute("aria-sort", "ascending")
-        assert names.all_text_contents() == newest_first[::-1]
+        expect(names).to_have_text(newest_first[::-1])
         head.get_by_role("link", name="Elo").click()
         expect(head.locator("[aria-sort]")).to_have_text("Elo ↓")
+        # The rows may come after the head.
+        page.wait_for_load_state()
         elo = [float(re.sub("[^0-9.−+]", "", text.split("±")[0]).replace("−", "-")) for text in page.locator("tbody td:nth-child(2)").all_text_contents() if "±" in text]
         assert len(elo) > 1 and elo == sorted(elo, reverse=True), elo
         page.get_by_label("From model").fill("2")
@@ -193,6 +195,7 @@ def pages_are_whole_without_scripts(browser, server, pages):
         page.get_by_label("Networks", exact=True).fill("2")
         page.get_by_role("button", name="Show").click()
         expect(page.locator("#networks tbody td:first-child")).to_have_text(["one-2", "one-4"])
+        page.wait_for_load_state()
         assert page.locator("#maps .heat path").count() > page.locator("#maps figure").count()
         page.get_by_role("link", name="4", exact=True).click()
         expect(page.locator("h1")).to_have_text("one-4")
