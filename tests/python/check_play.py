@@ -166,6 +166,8 @@ def models_are_watched(browser, server):
         paused = int(page.locator("#graph input").input_value())
         page.locator("#pause").click()
         moves_are(page, paused + 2)
+        # The game is not over before it is scored.
+        page.locator("#pause").click()
         # People wait for none of these moves, and no clock runs.
         requests = sent(page, "genmove")
         assert requests and not any(request["awaited"] for request in requests), requests
