@@ -54,6 +54,10 @@ fn images_are_upgraded_without_losing_a_game() {
     wait_for_workers(&plane, 4);
     assert_eq!(images(&plane, "selfplay"), vec![json!("registry.example/tengen-cpu:0.3.0"); 4]);
     assert_eq!(images(&plane, "trainer"), [json!("registry.example/tengen:0.3.0-cpu")]);
+    // They may hand off their games while the new ones play.
+    plane.wait("the end of the old workers", |_| {
+        (agent.journal().exits("selfplay").values().sum::<usize>() >= 4).then_some(())
+    });
     assert_eq!(agent.journal().exits("selfplay"), [(4, 4)].into());
     plane.wait("the end of handed-off games", |_| {
         (handed_off(&run, |_| true).is_empty() && resumed(&run) > 0).then_some(())
