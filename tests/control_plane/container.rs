@@ -200,16 +200,18 @@ fn exit_code(status: ExitStatus) -> i32 {
     status.code().unwrap_or_else(|| 128 + status.signal().unwrap_or_default())
 }
 
-/// Polls a container whose probe of this kind finds no server, until it has ended once; its status then.
+/// Polls a container whose probe of this kind finds no server, from its line `ready` until it has ended once; its status then.
 fn ended_by(probe: &str, script: &str) -> Value {
     let folder = tempfile::tempdir().unwrap();
     let page = json!({"path": "/healthz", "port": 1});
     let spec = json!({"name": "x", probe: {"httpGet": page, "periodSeconds": 1, "failureThreshold": 1}});
-    let mut container = Container::new(&spec, Ipv4Addr::LOCALHOST, folder.path().join("log"), Duration::from_secs(1));
+    let log = folder.path().join("log");
+    let mut container = Container::new(&spec, Ipv4Addr::LOCALHOST, log.clone(), Duration::from_secs(1));
     let mut command = crate::command::bound("sh");
     command.args(["-c", script]);
     let journal = Arc::default();
     container.start(command, true, &journal, &Entry::new("x"));
+    wait_until("the script", || std::fs::read_to_string(&log).is_ok_and(|said| said.contains("ready")));
     wait_until("a restart", || {
         container.poll(true, &journal);
         container.status()["restartCount"] != 0
@@ -220,10 +222,10 @@ fn ended_by(probe: &str, script: &str) -> Value {
 #[test]
 fn failed_probes_end_the_process_within_its_grace_period() {
     for probe in ["startupProbe", "livenessProbe"] {
-        let status = ended_by(probe, "exec sleep 1000");
+        let status = ended_by(probe, "echo ready; exec sleep 1000");
         assert_eq!(status["lastState"]["terminated"]["exitCode"], 143, "{probe}: {status}");
         assert_eq!(status["state"]["waiting"]["reason"], "CrashLoopBackOff", "{probe}: {status}");
-        let status = ended_by(probe, "trap '' TERM; exec sleep 1000");
+        let status = ended_by(probe, "trap '' TERM; echo ready; exec sleep 1000");
         assert_eq!(status["lastState"]["terminated"]["exitCode"], 137, "{probe}: {status}");
     }
 }
