@@ -16,9 +16,8 @@ fn slow_config(store: &TestStore) -> PathBuf {
     path
 }
 
-/// Shutdown takes no longer than the manifests and docs say.
 fn stage(store: &TestStore, program: &str, args: &[&str]) -> Stage {
-    Stage::start(store.program(program).args(args).env("TENGEN_DRAIN_SECONDS", "9"))
+    Stage::start(store.program(program).args(args))
 }
 
 /// Asks a stage to go, and sees that it does; afterwards the store holds everything that it has finished.
