@@ -51,7 +51,7 @@ fn suite_asks_for_every_command() {
 fn whole_game_is_played_as_on_cgos() {
     let mut python = Command::new("python3");
     // Late in the game each side has a second, and a process may not run for longer.
-    let check = ["check", "--size", "7", "--seconds", "12", "--grace", "30", "--"];
+    let check = ["check", "--size", "7", "--seconds", "12", "--grace", "600", "--"];
     python.current_dir(repository()).arg("-B").arg("python/cgos.py").args(check);
     let said = succeed(python.args(gtp()));
     assert!(said.contains("a game of ") && said.contains(" of these of several moves: "), "{said}");
