@@ -113,7 +113,12 @@ const CASES: [Case; 45] = [
     ("tengen", &["doctor", "--device", "cpu"], Cause::NoServer, ExitClass::StoreUnreachable),
     ("tengen", &["run", "configs/tiny.toml", "--run", "full"], Cause::FullDisk, ExitClass::StoreRefuses),
     ("tengen", &["audit", "tiny"], Cause::Arguments, ExitClass::Finished),
-    ("tengen", &["run", "configs/tiny.toml", "--run", "long"], Cause::Sigterm, ExitClass::Preempted),
+    (
+        "tengen",
+        &["run", "configs/tiny.toml", "--run", "long", "--set", "loop.models=1000"],
+        Cause::Sigterm,
+        ExitClass::Preempted,
+    ),
     ("selfplay", &["--model", "tiny-2", "--games", "1"], Cause::Truncated("models/000002"), ExitClass::Failure),
     ("evaluator", &["--pair", "tiny-2", "random"], Cause::Arguments, ExitClass::Failure),
     ("tengen", &["audit", "tiny"], Cause::Arguments, ExitClass::Failure),
