@@ -14,7 +14,7 @@ use config::Preset;
 use go::{Game, Scoring, Size};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use store::{ModelMetadata, RatingRow, Run, Store};
-use testing::{PATIENCE, with_guard};
+use testing::{PATIENCE, wait_for, with_guard};
 
 use crate::server::LOCAL_CONNECTIONS;
 use crate::{ServeArgs, Server, WebError};
@@ -55,6 +55,11 @@ fn get(address: SocketAddr, path: &str) -> String {
     text
 }
 
+/// A page, which a busy server may refuse at first: a request waits ten seconds for its turn.
+fn get_in_turn(address: SocketAddr, path: &str) -> String {
+    wait_for(path, || Some(get(address, path)).filter(|text| !text.starts_with("HTTP/1.1 503")))
+}
+
 /// A thousand connections have more files than the 1,024 that a process may open on many machines unless it asks.
 fn raise_file_limit() {
     let limit = getrlimit(Resource::Nofile);
@@ -67,8 +72,9 @@ fn thousand_requests_at_once_are_served() {
     let (server, _) = serve();
     let address = server.address();
     let served: usize = thread::scope(|scope| {
-        let request =
-            |number: usize| move || get(address, ["/", "/runs/tiny", "/runs/tiny/models", "/nothing"][number % 4]);
+        let request = |number: usize| {
+            move || get_in_turn(address, ["/", "/runs/tiny", "/runs/tiny/models", "/nothing"][number % 4])
+        };
         let threads: Vec<_> = (0..1000).map(|number| scope.spawn(request(number))).collect();
         let responses = threads.into_iter().map(|thread| thread.join().unwrap());
         responses
