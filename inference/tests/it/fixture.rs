@@ -326,18 +326,24 @@ impl ModelProvider for GatedProvider {
 
 /// A server with one thread whose device waits at a gate, and evaluates batches of four positions.
 pub(crate) fn serve_gated(limits: Limits) -> (Server, Gate) {
+    serve_gated_on("127.0.0.1:0", limits)
+}
+
+/// The same at this address.
+pub(crate) fn serve_gated_on(address: &str, limits: Limits) -> (Server, Gate) {
     let gate = Gate::default();
-    (start(limits, GatedProvider::new(gate.clone())), gate)
+    (start(address, limits, GatedProvider::new(gate.clone())), gate)
 }
 
 /// The same where a model is loaded when a test opens the gate, and batches are evaluated at once.
 pub(crate) fn serve_loading(limits: Limits) -> (Server, Opening) {
     let (device, store) = (Gate::default(), Gate::default());
     device.open();
-    (start(limits, GatedProvider { device, store: store.clone() }), Opening(store))
+    (start("127.0.0.1:0", limits, GatedProvider { device, store: store.clone() }), Opening(store))
 }
 
-fn start(limits: Limits, provider: GatedProvider) -> Server {
-    let options = Options { threads: 1, limits: Limits { batch: 4, ..limits }, ..options() };
+fn start(address: &str, limits: Limits, provider: GatedProvider) -> Server {
+    let limits = Limits { batch: 4, ..limits };
+    let options = Options { limits, ..Options::local(address.parse().unwrap(), 1) };
     Server::start(options, Arc::new(provider), Health::default()).unwrap()
 }

@@ -8,7 +8,7 @@ use remote::{Batch, Priority};
 use testing::PATIENCE;
 use tonic::transport::Channel;
 
-use crate::fixture::{Client, batch, marked, runtime, serve_gated};
+use crate::fixture::{Client, batch, marked, runtime, serve_gated, serve_gated_on};
 
 #[test]
 fn expired_batches_are_dropped_unevaluated() {
@@ -121,7 +121,8 @@ fn batches_of_a_client_that_is_gone_are_not_evaluated() {
 
 #[test]
 fn drain_evaluates_what_waits_and_closes_the_streams() {
-    let (server, gate) = serve_gated(Limits::default());
+    // No other server takes this port when it is closed.
+    let (server, gate) = serve_gated_on("127.0.0.3:0", Limits::default());
     let runtime = runtime();
     let (mut client, address) = runtime.block_on(async {
         let client = Client::connect(server.address()).await;
