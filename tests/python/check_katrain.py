@@ -105,21 +105,36 @@ def check_node(node):
 def asks_for_more(engine, node):
     """Alternatives, a region, and a move of the player's choice."""
     known = set(node.analysis["moves"])
-    node.analyze(engine, find_alternatives=True)
-    wait(lambda: set(node.analysis["moves"]) > known, "alternatives")
+    analyse(engine, node, find_alternatives=True)
+    assert set(node.analysis["moves"]) > known, "alternatives"
     side = node.board_size[0]
     node.clear_analysis()
-    node.analyze(engine, region_of_interest=[0, 2, 0, 2])
-    wait(lambda: node.analysis["moves"], "a region")
+    analyse(engine, node, region_of_interest=[0, 2, 0, 2])
     inside = [Move.from_gtp(gtp).coords for gtp in node.analysis["moves"] if gtp != "pass"]
     assert inside and all(max(coords) <= 2 for coords in inside), inside
     node.clear_analysis()
-    node.analyze(engine)
-    wait(lambda: node.analysis_complete, "the node again")
+    analyse(engine, node)
+    assert node.analysis_complete, "the node again"
     free = next(move for chance, move in reversed(node.policy_ranking) if chance >= 0 and not move.is_pass)
-    node.analyze(engine, refine_move=free, visits=9)
-    wait(lambda: node.analysis["moves"].get(free.gtp(), {}).get("visits", 0) >= 9, "a chosen move")
-    assert node.analysis["moves"][free.gtp()]["pv"][0] == free.gtp() and side
+    analyse(engine, node, refine_move=free, visits=9)
+    chosen = node.analysis["moves"][free.gtp()]
+    assert chosen["visits"] >= 9 and chosen["pv"][0] == free.gtp() and side, chosen
+
+
+def analyse(engine, node, **settings):
+    """Analyses a node again until KaTrain has taken the last report. One that comes later would add to what is cleared."""
+    taken = threading.Event()
+
+    def take(*report):
+        GameNode.set_analysis(node, *report)
+        is_partial = report[-1]
+        if not is_partial:
+            taken.set()
+
+    node.set_analysis = take
+    node.analyze(engine, **settings)
+    assert taken.wait(PATIENCE), f"no analysis with {settings}"
+    del node.set_analysis
 
 
 def ponders(engine, node):
