@@ -74,6 +74,13 @@ class ClusterTest(unittest.TestCase):
         self.assertRegex(said.stderr, "(etcd|kube-apiserver) exited with 0")
         self.assertFalse((self.plane / "pids").exists())
 
+    def test_port_that_another_process_takes_is_replaced(self):
+        script = '#!/bin/sh\ntest -e "$0.tried" && echo has other ports && exit\ntouch "$0.tried"\necho bind: address already in use\n'
+        for program in (".venv/etcd/bin/etcd", ".venv/kubernetes-1.37.2/control-plane"):
+            (self.root / program).write_text(script)
+        said = self.cluster("run", self.plane)
+        self.assertEqual((said.returncode, "has other ports" in said.stderr), (1, True), said.stderr)
+
     def test_printed_command_is_for_a_shell(self):
         script = load(self.root / "scripts" / "cluster")
         folder = self.root / "My plane"
