@@ -297,9 +297,11 @@ def files_that_come_before_the_models_are_opened(browser, server):
         expect(page.locator("#status")).to_have_text(re.compile("502.*; next attempt in 10 seconds$"))
         page.locator("#file").set_input_files({"name": "game.sgf", "mimeType": "text/plain", "buffer": GAME.encode()})
         expect(page.locator("#status")).to_have_text("The game is opened when the list of models is there.")
+        page.locator("#visits").fill("8")
         page.clock.fast_forward(10_000)
         expect(page.locator("#status")).to_have_text(re.compile("^12 moves"))
         expect(page.locator("#players")).to_contain_text("Shiro")
+        expect(page.locator("#visits")).to_have_value("8")
 
 
 def files_are_read_in_the_encoding_that_they_name(browser, server):

@@ -94,12 +94,12 @@ export function placeTeller(element) {
 }
 
 /**
- * Sets the field of a number, which is at most its maximum.
+ * Shows a number in a field, at most the largest that it takes. What was typed into it stays.
  * @param {HTMLInputElement} field
  * @param {number} number
  */
-export function setNumber(field, number) {
-  field.value = `${field.max === '' ? number : Math.min(number, Number(field.max))}`;
+export function setDefault(field, number) {
+  field.defaultValue = `${field.max === '' ? number : Math.min(number, Number(field.max))}`;
 }
 
 /**

@@ -2,7 +2,7 @@
 // @ts-check
 
 import { Board } from './board.js';
-import { byId, download, html, percent, placeTeller, sgfFile } from './dom.js';
+import { byId, download, html, percent, placeTeller, setDefault, sgfFile } from './dom.js';
 import { Clock } from './clock.js';
 import { GameTree, faultOfSize, nameOf, other, resultSaid, sgfOf } from './game.js';
 import { Graph } from './graph.js';
@@ -455,14 +455,14 @@ let picker;
 /** @type {ModelPicker | undefined} */
 let second;
 
-/** Shows the numbers of the model. What the visitor has typed stays: the default of a field does not replace it. */
+/** Shows the numbers of the model. What the visitor has typed stays. */
 function adapt() {
   const choice = picker?.choice;
   if (!choice) return;
   fields.size.value = `${choice.size ?? fields.size.value}`;
   fields.size.readOnly = choice.size !== null;
-  fields.komi.defaultValue = `${choice.komi}`;
-  fields.visits.defaultValue = `${Math.min(choice.visits, Number(fields.visits.max))}`;
+  setDefault(fields.komi, choice.komi);
+  setDefault(fields.visits, choice.visits);
 }
 
 form.addEventListener('submit', event => {

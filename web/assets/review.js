@@ -2,7 +2,7 @@
 // @ts-check
 
 import { Board } from './board.js';
-import { byId, counted, download, html, percent, placeTeller, setNumber, sgfFile } from './dom.js';
+import { byId, counted, download, html, percent, placeTeller, setDefault, sgfFile } from './dom.js';
 import { isGame, shortened, textOf } from './files.js';
 import { GameTree, nameOf } from './game.js';
 import { Graph } from './graph.js';
@@ -544,13 +544,18 @@ addEventListener('hashchange', () => {
   if (location.hash.startsWith('#game=')) location.reload();
 });
 
+/** Searches have so many visits unless the visitor has typed another number. @param {number} number */
+function offerVisits(number) {
+  setDefault(fields.visits, number);
+  visits = fields.visits.validity.valid ? fields.visits.valueAsNumber : Number(fields.visits.defaultValue);
+}
+
 async function start() {
   const all = await choices();
   const picker = (/** @type {string} */ id, /** @type {string} */ label, /** @type {boolean} */ none) =>
     new ModelPicker(byId(id, HTMLDivElement), { label, choices: all, none, onChange: changed });
   pickers = [picker('model', 'Model', false), picker('second', 'Compare with', true)];
-  setNumber(fields.visits, Math.max(200, pickers[0].choice?.visits ?? 0));
-  visits = fields.visits.valueAsNumber;
+  offerVisits(Math.max(200, pickers[0].choice?.visits ?? 0));
   let fault = '';
   const named = await linked().catch(error => {
     fault = `${error}`;
@@ -559,10 +564,7 @@ async function start() {
   const earlier = named ?? (fault === '' ? found() : null);
   if (earlier?.model) pickers[0].model = earlier.model;
   if (earlier?.second) pickers[1].model = earlier.second;
-  if (earlier?.visits) {
-    setNumber(fields.visits, earlier.visits);
-    visits = fields.visits.valueAsNumber;
-  }
+  if (earlier?.visits) offerVisits(earlier.visits);
   isReady = true;
   if (early !== null) open(early);
   else if (earlier?.sgf) open(earlier.sgf, earlier);
