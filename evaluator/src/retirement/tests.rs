@@ -211,7 +211,7 @@ fn weights_that_training_may_continue_from_are_kept() {
         let metadata = store::ModelMetadata::new(&name(RUN), number, 10 * u64::from(number), &config);
         arena.rated.run.models().publish(&metadata, bytes::Bytes::from_static(b"none")).expect("memory can be written");
     }
-    let checkpoint = store::Checkpoint { step: 30, files: std::collections::BTreeMap::new() };
+    let checkpoint = store::Checkpoint { step: 30, files: BTreeMap::new() };
     arena.rated.run.checkpoints().publish(&checkpoint).expect("memory can be written");
     (1..=5).for_each(|number| arena.rated.retire_model(&name(RUN).model(number)).expect("it is not the newest"));
     let said: Vec<String> =
