@@ -101,7 +101,7 @@ impl InProgressGames {
         self.games.iter_mut().for_each(Vec::clear);
         if handed_off > 0 {
             tracing::info!(games = handed_off, "handed off games in progress");
-        } else {
+        } else if games > 0 {
             tracing::info!(games, "discarded games in progress");
         }
         Ok((handed_off, games - handed_off))

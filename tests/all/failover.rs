@@ -23,7 +23,7 @@ const STORM: u32 = 12;
 /// The games of a client whose servers are harmed.
 const GAMES: u32 = 1500;
 
-/// After so many more games all are finished that were in progress: two threads have eight each.
+/// After so many more games all are finished that were in progress; the thread of a client has eight.
 const GAMES_AFTER: f64 = 100.0;
 
 /// The objects of a run that a worker needs to play with model 1.
@@ -102,6 +102,13 @@ fn worker(store: &TestStore, inference: &str, games: u32) -> Command {
     if !inference.is_empty() {
         command.args(["--inference", inference]);
     }
+    command
+}
+
+/// A worker whose servers are harmed. It has one thread, so that none of its games goes on while a batch is lost.
+fn worker_of_one_thread(store: &TestStore, inference: &str) -> Command {
+    let mut command = worker(store, inference, GAMES);
+    command.env("TENGEN_THREADS", "1");
     command
 }
 
@@ -247,7 +254,7 @@ fn stopped_server_is_suspect_and_another_evaluates() {
         let servers = [Server::start(), Server::start()];
         let store = store();
         let tiers = format!("{};{}", servers[0].url(), servers[1].url());
-        let mut client = Stage::start(&mut worker(&store, &tiers, GAMES));
+        let mut client = Stage::start(&mut worker_of_one_thread(&store, &tiers));
         let begun = answers(&mut client, &servers[0].url());
         servers[0].stage.signal("STOP");
         let harmed = begun && answers(&mut client, &servers[1].url());
@@ -288,7 +295,7 @@ fn network_of_the_process_is_the_last_tier() {
     while_games_are_played(|| {
         let mut server = Server::start();
         let store = store();
-        let mut client = Stage::start(&mut worker(&store, &format!("{};local", server.url()), GAMES));
+        let mut client = Stage::start(&mut worker_of_one_thread(&store, &format!("{};local", server.url())));
         let begun = answers(&mut client, &server.url());
         server.kill();
         let local = |client: &Stage| client.metrics().get(LOCAL).copied().unwrap_or_default();
@@ -400,7 +407,7 @@ fn storm_of_kills_and_stops_behind_a_bad_line_loses_no_game() {
     let (mut chance, mut harmed, mut rounds) = (Chance(1), 0, 0);
     while harmed < wanted {
         let store = store();
-        let mut client = Stage::start(&mut worker(&store, &format!("{first},{second};{third}"), GAMES));
+        let mut client = Stage::start(&mut worker_of_one_thread(&store, &format!("{first},{second};{third}")));
         while client.ended().is_none() && harmed < wanted {
             std::thread::sleep(Duration::from_millis(20 + chance.below(200)));
             let server = &mut servers[chance.below(3) as usize];

@@ -111,7 +111,8 @@ fn cgos_client_says_that_a_connection_was_lost_in_a_game() {
         python.current_dir(repository()).args(["-B", "python/cgos.py", "play", address, "name"]);
         fail(python.arg(&file).arg("--").args(program))
     };
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    // An address that no other test has, since nothing may listen there later.
+    let listener = TcpListener::bind("127.0.0.99:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
     let server = thread::spawn(move || {
         let (mut connection, _) = listener.accept().unwrap();
@@ -120,7 +121,6 @@ fn cgos_client_says_that_a_connection_was_lost_in_a_game() {
     let (code, said) = play(&address, &gtp());
     assert!(code == 1 && said.contains("cgos: the server closed the connection in a game; start again"), "{said}");
     server.join().unwrap();
-    // Nothing listens there any more.
     let (code, said) = play(&address, &gtp());
     assert!(code == 1 && said.contains(&format!("cgos: cannot connect to {address}: ")), "{said}");
     let (code, said) = play("localhost", &gtp());
