@@ -170,7 +170,7 @@ class Run:
             path, sha256 = f"{folder}/{described['weights']['file']}", described["weights"]["sha256"]
             weights = places.read(self._place, path)
         except KeyError as error:
-            raise damaged(f"{folder}/model.toml", f"its weights have no {error.args[0]}") from error
+            raise damaged(f"{folder}/model.toml", f"there is no {error.args[0]}") from error
         except GoneError as error:
             if "deleted.toml" in places.names(self._place, folder):
                 model = f"{described.get('run')}-{described.get('number')}"
@@ -192,7 +192,10 @@ class Run:
             row |= {"id": f"{described['run']}-{described['number']}", "parent": described.get("parent")}
             row |= {f"network_{key}": value for key, value in described["network"].items()}
             # The schedule of the run; of a model it is always empty.
-            return row | {f"search_{key}": value for key, value in described["search"].items() if key != "phases"}
+            search = {key: value for key, value in described["search"].items() if key != "phases"}
+            if "q_init" in search:
+                search["q_init"] = str(search["q_init"])  # "parent", "loss", "zero" or a number
+            return row | {f"search_{key}": value for key, value in search.items()}
         except KeyError as error:
             raise damaged(path, f"there is no {error.args[0]}") from error
 
@@ -204,7 +207,9 @@ class Run:
                 row = dict(json.loads(line))
                 row.pop("calibration", None)
                 rows.append(row | {"time": round(1000 * row["time"])})
-            except (ValueError, TypeError, KeyError, OverflowError) as error:
+            except KeyError as error:
+                raise damaged(f"{path}, line {number}", f"there is no {error.args[0]}") from error
+            except (ValueError, TypeError, OverflowError) as error:
                 raise damaged(f"{path}, line {number}", error) from error
         return rows
 

@@ -294,6 +294,8 @@ def damage(folder: Path) -> None:
         log = next((copy / "logs").glob("*.jsonl"))
         log.write_text(log.read_text() + "{")
         refused(run.losses, f"logs/{log.name}, line {len(log.read_text().splitlines())} is damaged")
+        log.write_text("{}\n")
+        refused(run.losses, f"logs/{log.name}, line 1 is damaged: there is no time; ")
         threshold = next((copy / "resign").glob("*.toml"))
         threshold.write_text(threshold.read_text().replace("format = 1", "format = 2"))
         refused(run.thresholds, f"resign/{threshold.name} has format 2, and this package reads 1; use the package of the same")
@@ -305,8 +307,9 @@ def damage(folder: Path) -> None:
             described.write_text(written.replace("format = 1", other))
             refused(run.models, f"models/000001/model.toml {reason}")
             refused(lambda: run.model(1), f"models/000001/model.toml {reason}")
-        described.write_text(written)
-        described.write_text(described.read_text().replace("[network]", "[networt]"))
+        described.write_text(re.sub(r"q_init = .*", "q_init = 0.25", written))
+        assert run.models()["search_q_init"].to_pylist()[0] == "0.25"
+        described.write_text(written.replace("[network]", "[networt]"))
         refused(run.models, "models/000001/model.toml is damaged: there is no network")
         described.write_text("number = ")
         refused(run.models, "models/000001/model.toml is damaged")
@@ -316,6 +319,7 @@ def damage(folder: Path) -> None:
         weights = copy / "models/000002/weights.safetensors"
         about = places.read_toml(fs.LocalFileSystem(), f"{copy}/models/000002/model.toml")
         assert run._weights(str(weights.parent), about) == (str(weights), weights.read_bytes())
+        refused(lambda: run._weights(str(weights.parent), {}), "models/000002/model.toml is damaged: there is no weights; ")
         weights.write_bytes(weights.read_bytes()[:-1] + b"x")
         refused(lambda: run._weights(str(weights.parent), about), f"{weights} is damaged: its SHA-256 is not the one")
         weights.unlink()
