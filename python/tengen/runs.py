@@ -82,6 +82,9 @@ class Run:
         except GoneError as error:
             raise TengenError(f"there is no run at {self._url}: run.toml is missing") from error
         schema = config.get("schema", _SCHEMA)
+        if schema == 1:  # of 0.2.0 and before, which have no package
+            remedy = "export its models with the trainer of that release; DuckDB and Polars read its Parquet files"
+            raise TengenError(f"{self._path}/run.toml has schema 1, and this package reads {_SCHEMA}; {remedy}")
         if schema != _SCHEMA:
             raise other_version(f"{self._path}/run.toml", f"schema {schema}", _SCHEMA)
         return config

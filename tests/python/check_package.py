@@ -329,6 +329,8 @@ def damage(folder: Path) -> None:
         written = (copy / "run.toml").read_text()
         (copy / "run.toml").write_text(written.replace("schema = 2", "schema = 3"))
         refused(run.config, "run.toml has schema 3, and this package reads 2; use the package of the same release")
+        (copy / "run.toml").write_text(written.replace("schema = 2", "schema = 1"))
+        refused(run.config, "run.toml has schema 1, and this package reads 2; export its models with the trainer of that release")
         (copy / "run.toml").write_text("seed = ")
         refused(run.config, "run.toml is damaged")
         (copy / "run.toml").unlink()
