@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import tomllib
@@ -110,7 +111,20 @@ def reading(place: fs.FileSystem, path: str) -> Iterator[None]:
     except (FileNotFoundError, NotADirectoryError) as error:
         raise GoneError(f"{path} does not exist; {RESTORE}") from error
     except OSError as error:
-        raise TengenError(f"{path} cannot be read: {error}; {_CHECKS.get(place.type_name, 'check it')}") from error
+        if _is_gone(place, path):
+            raise GoneError(f"{path} does not exist; {RESTORE}") from error
+        reason = f"{path} cannot be read: {error}"
+        if place.type_name != "local" or error.errno in (None, errno.EACCES, errno.EPERM, errno.EISDIR):
+            reason += f"; {_CHECKS.get(place.type_name, 'check it')}"
+        raise TengenError(reason) from error
+
+
+def _is_gone(place: fs.FileSystem, path: str) -> bool:
+    """Whether it was deleted after it was opened: of buckets that is an error as any other."""
+    try:
+        return bool(place.get_file_info(path).type == fs.FileType.NotFound)
+    except OSError:
+        return False
 
 
 def names(place: fs.FileSystem, folder: str) -> list[str]:

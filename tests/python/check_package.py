@@ -11,6 +11,7 @@ import sys
 sys.dont_write_bytecode = True  # keep the checkout clean
 
 import contextlib
+import errno
 import glob
 import hashlib
 import ntpath
@@ -78,6 +79,7 @@ def main() -> None:
     archive_of_other_tables(folder)
     missing_archive(folder)
     compaction(run)
+    deleted_after_opening(run, folder)
     compaction_of_examples(folder)
     assert {"open_run", "list_runs", "Run"} <= set(dir(tengen)), "interpreters complete these names"
     print(f"{run!r} is what its files are")
@@ -276,13 +278,14 @@ def one_model(run: tengen.Run) -> None:
     places.names = names
 
 
-def refused(work: Callable[[], object], reason: str) -> None:
+def refused(work: Callable[[], object], reason: str) -> str:
+    """The message of the error, which has this reason."""
     try:
         work()
     except tengen.TengenError as error:
         assert reason in str(error), error
-    else:
-        raise SystemExit(f"no error: {reason}")
+        return str(error)
+    raise SystemExit(f"no error: {reason}")
 
 
 def damage(folder: Path) -> None:
@@ -335,7 +338,11 @@ def damage(folder: Path) -> None:
         refused(run.config, "run.toml is damaged")
         (copy / "run.toml").unlink()
         (copy / "run.toml").mkdir()
-        refused(run.config, "run.toml cannot be read: ")
+        refused(run.config, "run.toml' is a directory; it must be a file or folder that this user may read")
+        failing = mock.Mock(side_effect=OSError(errno.EMFILE, "many open files"))
+        place = mock.Mock(type_name="local", open_input_stream=failing, get_file_info=run._place.get_file_info)
+        with mock.patch.object(run, "_place", place):
+            assert refused(run.config, "run.toml cannot be read: ").endswith("many open files")
 
 
 def names_of_others(folder: Path) -> None:
@@ -496,6 +503,31 @@ def compaction(run: tengen.Run) -> None:
     tables.loose = lambda *place: [*listed(*place), stale]
     refused(run.games, f"{stale}.parquet does not exist")
     tables.loose, tables.read_table = listed, read_table
+
+
+def deleted_after_opening(run: tengen.Run, folder: Path) -> None:
+    """A file that a compaction deletes between two requests for it is gone, and not out of reach."""
+    expected, file, listed = run.games(), next((folder / "games").glob("*/*.parquet")), tables.loose
+    with tempfile.TemporaryDirectory() as scratch:
+        aside, deleted = Path(scratch) / file.name, []
+
+        def opened(path: str) -> object:
+            found = run._place.open_input_file(path)
+            if not deleted and path.endswith(f"{file.parent.name}/{file.name}"):
+                deleted.append(shutil.move(file, aside))
+                if run._place.type_name == "local":  # where an open file can be read nevertheless
+                    return mock.MagicMock(size=found.size, read_at=mock.Mock(side_effect=OSError("NO_SUCH_KEY")))
+            return found
+
+        def again(*place: object) -> list[str]:
+            if aside.exists():
+                shutil.move(aside, file)
+            return listed(*place)
+
+        place = mock.Mock(wraps=run._place, type_name=run._place.type_name, open_input_file=opened)
+        with mock.patch.object(tables, "loose", again):
+            assert tengen.Run(place, run._path, run._url).games().equals(expected)
+        assert deleted and file.exists(), "the games were read twice"
 
 
 def compaction_of_examples(folder: Path) -> None:
