@@ -413,6 +413,10 @@ def skipped(folder: Path) -> None:
         assert len(caught) == 4 and caught[0].filename == __file__, caught
         other.unlink()
         refused(run.matches, f"{damaged} is damaged")
+        scarce = pyarrow.lib.ArrowMemoryError("malloc failed")
+        with mock.patch.object(pyarrow.parquet, "read_metadata", side_effect=scarce), contextlib.suppress(MemoryError):
+            run.matches(damaged="skip")
+            raise SystemExit("a lack of memory is taken for damage")
 
 
 def archive_of_other_tables(folder: Path) -> None:
