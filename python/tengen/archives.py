@@ -50,19 +50,26 @@ def archives(place: fs.FileSystem, root: str, known: dict[str, Archive], note: C
 
 def _check_gaps(place: fs.FileSystem, root: str, there: list[str], note: Callable[[TengenError], None]) -> None:
     """Archives are numbered without gaps from the first that was not pruned. Without this a missing one would be less games."""
-    first = 1
     # After the list of archives: a mark is published before the archives that it names are deleted.
-    for mark in places.named(place, f"{root}/pruned", places.NUMBER, ".toml")[-1:]:
-        path = f"{root}/pruned/{mark}.toml"
-        try:
-            first = max(1, int(places.read_described(place, path)["first_archive"]))
-        except (KeyError, TypeError, ValueError) as error:
-            raise damaged(path, f"it has no first_archive: {error}") from error
+    first = attempted(lambda: _first(place, f"{root}/pruned"))
+    if isinstance(first, TengenError):
+        return note(first)
     numbers = [first - 1, *(number for number in map(int, there) if number >= first)]
     for before, number in zip(numbers, numbers[1:]):
         if number > before + 1:
             path = f"{root}/games/{ARCHIVE}/{before + 1:06}{places.PARQUET}"
             note(GoneError(f"{path} is missing, and archive {number} exists; {RESTORE}"))
+
+
+def _first(place: fs.FileSystem, folder: str) -> int:
+    """The first archive that was not pruned, as the newest mark has it."""
+    for mark in places.named(place, folder, places.NUMBER, ".toml")[-1:]:
+        path = f"{folder}/{mark}.toml"
+        try:
+            return max(1, int(places.read_described(place, path)["first_archive"]))
+        except (KeyError, TypeError, ValueError) as error:
+            raise damaged(path, f"it has no first_archive: {error}") from error
+    return 1
 
 
 def _archive(place: fs.FileSystem, folder: str, number: str) -> Archive:

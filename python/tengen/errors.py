@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 RESTORE = "restore it from a backup"
+
+Damaged = Literal["error", "skip"]  # what becomes of files that cannot be read, and of those that are missing
 
 _Result = TypeVar("_Result")
 
@@ -32,9 +34,11 @@ def other_version(path: str, found: str, known: object) -> UnreadableError:
     return UnreadableError(f"{path} has {found}, and this package reads {known}; use the package of the same release")
 
 
-def attempted(work: Callable[[], _Result]) -> _Result | TengenError:
+def attempted(
+    work: Callable[[], _Result], kept: tuple[type[TengenError], ...] = (GoneError, UnreadableError)
+) -> _Result | TengenError:
     """What comes from a file, or its error where those of other files can be read nevertheless."""
     try:
         return work()
-    except (GoneError, UnreadableError) as error:
-        return error
+    except kept as error:
+        return type(error)(str(error))  # without the frames, which hold what was read of the file

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 import pyarrow
 
 from tengen import places, schemas, tables
-from tengen.errors import GoneError, TengenError, damaged, other_version
+from tengen.errors import Damaged, GoneError, TengenError, damaged, other_version
 
 if TYPE_CHECKING:
     import polars
     from pyarrow import fs
 
+    from tengen.archives import Archive
     from tengen.network import Network
 
 # The version of the format of configurations.
@@ -61,6 +62,7 @@ class Run:
 
     def __init__(self, place: fs.FileSystem, path: str, url: str) -> None:
         self._place, self._path, self._url = place, path, url
+        self._archives: dict[str, Archive] = {}  # which never change
 
     def __repr__(self) -> str:
         return f"tengen.open_run({self._url!r})"
@@ -90,26 +92,26 @@ class Run:
         return config
 
     def games(
-        self, columns: Sequence[str] | None = None, models: int | Iterable[int] | None = None, damaged: str = "error"
+        self, columns: Sequence[str] | None = None, models: int | Iterable[int] | None = None, damaged: Damaged = "error"
     ) -> pyarrow.Table:
         """One row per game of self-play, and per imported game."""
-        return tables.read_all(self._place, self._path, "games", columns, models, damaged)
+        return tables.read_all(self._place, self._path, "games", columns, models, damaged, self._archives)
 
     def examples(
-        self, columns: Sequence[str] | None = None, models: int | Iterable[int] | None = None, damaged: str = "error"
+        self, columns: Sequence[str] | None = None, models: int | Iterable[int] | None = None, damaged: Damaged = "error"
     ) -> pyarrow.Table:
         """One row per training position."""
-        return tables.read_all(self._place, self._path, "examples", columns, models, damaged)
+        return tables.read_all(self._place, self._path, "examples", columns, models, damaged, self._archives)
 
     def holdout(
-        self, columns: Sequence[str] | None = None, models: int | Iterable[int] | None = None, damaged: str = "error"
+        self, columns: Sequence[str] | None = None, models: int | Iterable[int] | None = None, damaged: Damaged = "error"
     ) -> pyarrow.Table:
         """One row per position of the validation set."""
-        return tables.read_all(self._place, self._path, "holdout", columns, models, damaged)
+        return tables.read_all(self._place, self._path, "holdout", columns, models, damaged, self._archives)
 
-    def matches(self, columns: Sequence[str] | None = None, damaged: str = "error") -> pyarrow.Table:
+    def matches(self, columns: Sequence[str] | None = None, damaged: Damaged = "error") -> pyarrow.Table:
         """One row per match game."""
-        return tables.read_all(self._place, self._path, "matches", columns, None, damaged)
+        return tables.read_all(self._place, self._path, "matches", columns, None, damaged, self._archives)
 
     def ratings(self) -> pyarrow.Table:
         """The newest ratings, one row per player; without rows before the first. Compare models by `above_pool`, with its
@@ -246,24 +248,24 @@ class Frames:
         self._run = run
 
     def games(
-        self, columns: Sequence[str] | None = None, models: int | Iterable[int] | None = None, damaged: str = "error"
+        self, columns: Sequence[str] | None = None, models: int | Iterable[int] | None = None, damaged: Damaged = "error"
     ) -> polars.DataFrame:
         """See `Run.games`."""
         return _frame(lambda: self._run.games(columns, models, damaged))
 
     def examples(
-        self, columns: Sequence[str] | None = None, models: int | Iterable[int] | None = None, damaged: str = "error"
+        self, columns: Sequence[str] | None = None, models: int | Iterable[int] | None = None, damaged: Damaged = "error"
     ) -> polars.DataFrame:
         """See `Run.examples`."""
         return _frame(lambda: self._run.examples(columns, models, damaged))
 
     def holdout(
-        self, columns: Sequence[str] | None = None, models: int | Iterable[int] | None = None, damaged: str = "error"
+        self, columns: Sequence[str] | None = None, models: int | Iterable[int] | None = None, damaged: Damaged = "error"
     ) -> polars.DataFrame:
         """See `Run.holdout`."""
         return _frame(lambda: self._run.holdout(columns, models, damaged))
 
-    def matches(self, columns: Sequence[str] | None = None, damaged: str = "error") -> polars.DataFrame:
+    def matches(self, columns: Sequence[str] | None = None, damaged: Damaged = "error") -> polars.DataFrame:
         """See `Run.matches`."""
         return _frame(lambda: self._run.matches(columns, damaged))
 

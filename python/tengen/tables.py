@@ -7,16 +7,20 @@ compaction first publishes an archive and then deletes the files in it, so a fil
 from __future__ import annotations
 
 import operator
+import sys
+import traceback
 import warnings
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import pyarrow
 import pyarrow.compute
 from pyarrow import fs
 
-from tengen import parquet, places, schemas
+from tengen import errors, parquet, places, schemas
 from tengen.archives import ARCHIVE, Archive, archives
-from tengen.errors import RESTORE, GoneError, TengenError, UnreadableError, attempted, damaged, other_version
+from tengen.errors import RESTORE, Damaged, GoneError, TengenError, UnreadableError, attempted, other_version
 
 # The versions that this package knows, by the folder of a table.
 VERSIONS = {"games": "games/6", "matches": "games/6", "examples": "examples/5", "holdout": "examples/5", "ratings": "ratings/1"}
@@ -52,59 +56,63 @@ def read_all(
     root: str,
     kind: str,
     columns: Sequence[str] | None,
-    models: int | Iterable[int] | None = None,
-    damaged: str = "error",
+    models: int | Iterable[int] | None,
+    damaged: Damaged,
+    known: dict[str, Archive],
 ) -> pyarrow.Table:
-    """All rows of "games", "examples", "holdout" or "matches", or those of some models, the oldest model first."""
+    """All rows of "games", "examples", "holdout" or "matches", or those of some models, the oldest model first. Archives that
+    are `known` are not opened for their list of sources, and those that are opened are known afterwards."""
     if damaged not in ("error", "skip"):
         raise TengenError(f'damaged="{damaged}" is unknown; there are "error" and "skip"')
     columns = [columns] if isinstance(columns, str) else columns
-    reading = _Reading(place, root, kind, columns, _folders(models), damaged == "skip")
+    reading = _Reading(place, root, kind, columns, _folders(models), damaged == "skip", known)
     for _ in range(_ATTEMPTS - 1):
         try:
             return reading.attempt()
         except GoneError:
             pass
-    reading.is_last = True
-    return reading.attempt()
+    return reading.attempt(is_last=True)
 
 
-def _folders(models: int | Iterable[int] | None) -> set[str] | None:
-    """The folders of models."""
+def _folders(models: Any) -> set[str] | None:
+    """The folders of models. Their numbers may be those of NumPy or pyarrow, and in an array."""
     if models is None:
         return None
     try:
-        numbers = [operator.index(number) for number in ([models] if isinstance(models, int) else models)]
-    except TypeError as error:
-        raise TengenError(f"models={models!r}: models are numbers, such as 3 for tiny-3") from error
+        numbers = [operator.index(number) for number in (models if isinstance(models, Iterable) else [models])]
+    except TypeError:
+        numbers = [-1]
+    if min(numbers, default=0) < 0:
+        raise TengenError(f"models={models!r}: models are numbers, such as 3 for tiny-3")
     return {f"{number:06}" for number in numbers}
 
 
+@dataclass
 class _Reading:
     """A table that is read: what is wanted of it, and what its attempts have found."""
 
-    def __init__(
-        self,
-        place: fs.FileSystem,
-        root: str,
-        kind: str,
-        columns: Sequence[str] | None,
-        models: set[str] | None,
-        skips: bool,
-    ) -> None:
-        self._place, self._root, self._kind, self._columns, self._models = place, root, kind, columns, models
-        self._read = None if columns is None else list(dict.fromkeys([*columns, _KEYS[kind]]))
-        self._skips, self.is_last = skips, False
-        self._archives: dict[str, Archive] = {}
-        self._found: dict[str, pyarrow.Table] = {}  # by file, wherever it was
-        self._skipped: dict[str, None] = {}  # messages
+    _place: fs.FileSystem
+    _root: str
+    _kind: str
+    _columns: Sequence[str] | None
+    _models: set[str] | None
+    _skips: bool
+    _archives: dict[str, Archive]
+    _is_last: bool = False
+    _found: dict[str, pyarrow.Table] = field(default_factory=dict)  # by file, wherever it was
+    _skipped: dict[str, None] = field(default_factory=dict)  # messages
 
-    def attempt(self) -> pyarrow.Table:
+    @property
+    def _read(self) -> list[str] | None:
+        """The columns that are read: those that are wanted, and the key."""
+        return None if self._columns is None else list(dict.fromkeys([*self._columns, _KEYS[self._kind]]))
+
+    def attempt(self, is_last: bool = False) -> pyarrow.Table:
         """The rows of the files that are there now; `GoneError` where one of them is not there any more."""
-        self._skipped = {}
-        listed, archives = self._list()
+        self._is_last, self._skipped = is_last, {}
+        listed, of_games = self._list()
         wanted: dict[str, Archive | None] = dict.fromkeys(listed)
-        for archive in archives:
+        for archive in of_games:
             for source in archive.sources:
                 wanted.pop(source, None)
                 if archive.rows_of(self._kind, source)[2] > 0 and (self._models is None or source.split("/")[0] in self._models):
@@ -112,7 +120,7 @@ class _Reading:
         self._read_files(wanted, set(listed))
         found = [self._found[file] for file in sorted(wanted, key=_age) if file in self._found]
         for message in self._skipped:
-            warnings.warn(f"skipped: {message}", stacklevel=4)
+            warnings.warn(f"skipped: {message}", stacklevel=_level_of_caller())
         return each_once(self._kind, found, self._columns)
 
     def _list(self) -> tuple[list[str], list[Archive]]:
@@ -130,27 +138,37 @@ class _Reading:
 
     def _read_files(self, wanted: dict[str, Archive | None], listed: set[str]) -> None:
         """Reads the files that no earlier attempt has read."""
-        errors: dict[str, TengenError] = {}
+        failed: dict[str, TengenError] = {}
         new: list[str] = []
         of_archives: dict[str, list[str]] = {}
         for file, archive in wanted.items():
             if file not in self._found:
                 (new if archive is None else of_archives.setdefault(archive.number, [])).append(file)
-        for found in places.each(lambda number: self._of_archive(self._archives[number], of_archives[number]), of_archives):
+
+        def of_archive(number: str) -> dict[str, pyarrow.Table | TengenError]:
+            found = self._of_archive(self._archives[number], of_archives[number])
+            for file, rows in found.items():
+                # While a file is still there, an archive that is damaged does no harm.
+                if isinstance(rows, UnreadableError) and file not in listed and not self._skips:
+                    raise rows
+            return found
+
+        for found in places.each(of_archive, of_archives):
             for file, rows in found.items():
                 if isinstance(rows, TengenError):
-                    errors[file] = rows
+                    failed[file] = rows
                 else:
                     self._found[file] = rows
-        # While a file is still there, an archive that is damaged does no harm.
-        new += [file for file in errors if file in listed]
-        for file, rows in zip(new, places.each(lambda file: attempted(lambda: self._of_file(file)), new)):
+        new += [file for file in failed if file in listed]
+        # An error that ends the call does so at once; a file that is gone has the others read for the next attempt.
+        kept = (GoneError, UnreadableError) if self._skips else (GoneError,)
+        for file, rows in zip(new, places.each(lambda file: attempted(lambda: self._of_file(file), kept), new)):
             if isinstance(rows, TengenError):
-                errors.setdefault(file, rows)
+                failed.setdefault(file, rows)
             else:
                 self._found[file] = rows
-                errors.pop(file, None)
-        for error in errors.values():
+                failed.pop(file, None)
+        for error in failed.values():
             self._note(error)
 
     def _of_file(self, file: str) -> pyarrow.Table:
@@ -162,7 +180,7 @@ class _Reading:
         name = games if self._kind == "games" else archive.parts.get(self._kind)
         if name is None:
             path = f"{self._root}/games/{ARCHIVE}/{games}"
-            return dict.fromkeys(sources, damaged(path, f"it names rows of {self._kind} and no file that has them"))
+            return dict.fromkeys(sources, errors.damaged(path, f"it names rows of {self._kind} and no file that has them"))
         path = f"{self._root}/{self._kind}/{ARCHIVE}/{name}"
         ranges = {source: archive.rows_of(self._kind, source) for source in sources}
         try:
@@ -178,7 +196,7 @@ class _Reading:
 
     def _note(self, error: TengenError) -> None:
         """Raises an error, unless its file may be skipped. One that is gone may be elsewhere until the last attempt."""
-        if not self._skips or (isinstance(error, GoneError) and not self.is_last):
+        if not self._skips or (isinstance(error, GoneError) and not self._is_last):
             raise error
         self._skipped[str(error)] = None
 
@@ -207,6 +225,12 @@ def _first(table: pyarrow.Table, files: list[int], key: str) -> pyarrow.Table:
     return table if pyarrow.compute.all(counts).as_py() else table.filter(counts)
 
 
+def _level_of_caller() -> int:
+    """The level of the stack above the caller where the package was called (`skip_file_prefixes` needs Python 3.12)."""
+    modules = [frame.f_globals.get("__name__", "") for frame, _ in traceback.walk_stack(sys._getframe(1))]
+    return next((level for level, name in enumerate(modules, 1) if name.split(".")[0] != "tengen"), 1)
+
+
 def _age(file: str) -> tuple[str, str, str]:
     """The order of "000330/worker-time" or "worker-time" among the files of a table, the oldest first."""
     model, _, stem = file.rpartition("/")
@@ -216,7 +240,7 @@ def _age(file: str) -> tuple[str, str, str]:
 
 def _group(file: parquet.ParquetFile, path: str, columns: Sequence[str] | None, group: int) -> pyarrow.Table:
     if group >= file.groups:
-        raise damaged(path, f"it has no row group {group}")
+        raise errors.damaged(path, f"it has no row group {group}")
     return _columns(file, columns, group)
 
 
@@ -225,7 +249,7 @@ def _slice(of_group: pyarrow.Table | TengenError, path: str, first: int, rows: i
         raise of_group
     # A slice beyond the end would be shorter.
     if first + rows > of_group.num_rows:
-        raise damaged(path, f"it has no rows {first} to {first + rows}")
+        raise errors.damaged(path, f"it has no rows {first} to {first + rows}")
     return of_group.slice(first, rows)
 
 

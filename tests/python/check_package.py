@@ -25,12 +25,13 @@ from pathlib import Path, PureWindowsPath
 from unittest import mock
 
 import duckdb
+import numpy
 import polars
 import pyarrow.parquet
 from pyarrow import fs
 
 import tengen
-from tengen import places, tables
+from tengen import parquet, places, tables
 
 KINDS = ("games", "examples", "holdout", "matches")
 
@@ -50,7 +51,8 @@ def main() -> None:
     some = run.games(columns=["id", "black"], models=[1])
     assert some.column_names == ["id", "black"] and set(some["black"].to_pylist()) == {f"{run.name}-1"}
     assert some.num_rows == 40, some.num_rows
-    assert run.games("id", 1).equals(some.select(["id"])), "a name and a number instead of lists"
+    for number in (1, numpy.int64(1), numpy.array([1]), pyarrow.scalar(1)):
+        assert run.games("id", number).equals(some.select(["id"])), "a name and a number instead of lists"
     models = run.polars.models()
     assert models["number"].to_list() == [1, 2], models
     assert models["id"].to_list() == [f"{run.name}-1", f"{run.name}-2"] and models["search_visits"].min() > 0, models
@@ -223,6 +225,7 @@ def mistakes(run: tengen.Run, url: str, folder: Path) -> None:
         (lambda: run.games(models=["1"]), "models=['1']: models are numbers, such as 3 for tiny-3"),
         (lambda: run.games(models="12"), "models are numbers"),
         (lambda: run.games(models=[1.0]), "models are numbers"),
+        (lambda: run.games(models=-1), "models=-1: models are numbers, such as 3 for tiny-3"),
         (lambda: run.games(damaged="ignore"), 'damaged="ignore" is unknown; there are "error" and "skip"'),
         (lambda: run.model(7), "has no model 7; the newest is 2"),
     ]
@@ -410,9 +413,13 @@ def skipped(folder: Path) -> None:
         said = " ".join(str(warning.message) for warning in caught[:2])
         assert f"skipped: {damaged} is damaged: it is cut off" in said, said
         assert f"skipped: {other} has version games/5, and this package reads games/6; " in said, said
-        assert len(caught) == 4 and caught[0].filename == __file__, caught
+        assert len(caught) == 4 and {warning.filename for warning in caught} == {__file__}, caught
         other.unlink()
         refused(run.matches, f"{damaged} is damaged")
+        one_by_one = mock.patch.object(places, "each", lambda work, items: [work(item) for item in items])
+        with one_by_one, mock.patch.object(parquet, "opened", wraps=parquet.opened) as opened:
+            refused(run.matches, f"{damaged} is damaged")
+        assert opened.call_count == 1, "the others are not read for nothing"
         scarce = pyarrow.lib.ArrowMemoryError("malloc failed")
         with mock.patch.object(pyarrow.parquet, "read_metadata", side_effect=scarce), contextlib.suppress(MemoryError):
             run.matches(damaged="skip")
@@ -425,6 +432,10 @@ def archive_of_other_tables(folder: Path) -> None:
         return
     with copied(folder) as (run, copy):
         file = next((copy / "games/archive").glob("*.parquet"))
+        with mock.patch.object(parquet, "opened", wraps=parquet.opened) as opened:
+            assert run.games().num_rows > 0 and run.examples().num_rows > 0 and run.games("id", 1).num_rows > 0
+        paths = [call.args[1] for call in opened.call_args_list]
+        assert sum("/games/archive/" in path for path in paths) == 3, f"one for the list of sources, which is kept: {paths}"
         written = file.read_bytes()
         for pattern, other, reason in (
             (r"(/\S+ \d+ \d+) (\d+)", r"\1 9999\2", "is damaged: it has no rows 0 to 9999"),
@@ -434,17 +445,19 @@ def archive_of_other_tables(folder: Path) -> None:
             (r"format = 1", "format = 2", "has format 2, and this package reads 1"),
         ):
             file.write_bytes(written)
-            parquet = pyarrow.parquet.ParquetFile(file)
-            entries = {key: parquet.metadata.metadata[key.encode()].decode() for key in ("tengen.schema", "tengen.archive")}
+            table = pyarrow.parquet.read_table(file)
+            metadata = pyarrow.parquet.read_metadata(file).metadata
+            entries = {key: metadata[key.encode()].decode() for key in ("tengen.schema", "tengen.archive")}
             listed = entries["tengen.archive"]
             entries["tengen.archive"] = re.sub(pattern, other, listed)
             assert entries["tengen.archive"] != listed, pattern
-            publish_table(file, parquet.read(), entries)
-            refused(run.games, f"games/archive/{file.name} {reason}")
+            publish_table(file, table, entries)
+            refused(tengen.open_run(copy).games, f"games/archive/{file.name} {reason}")
         # Rows of examples, of which no file is named.
         file.write_bytes(written)
-        publish_table(file, parquet.read(), entries | {"tengen.archive": listed.partition("[examples]")[0]})
-        refused(run.examples, f"games/archive/{file.name} is damaged: it names rows of examples and no file that has them")
+        publish_table(file, table, entries | {"tengen.archive": listed.partition("[examples]")[0]})
+        reason = f"games/archive/{file.name} is damaged: it names rows of examples and no file that has them"
+        refused(tengen.open_run(copy).examples, reason)
 
 
 def missing_archive(folder: Path) -> None:
@@ -478,10 +491,13 @@ def missing_archive(folder: Path) -> None:
         (copy / "pruned").mkdir()
         (copy / "pruned/000001.toml").write_text("format = 1\nfirst_archive = 2\n")
         refused(run.games, reason)
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            assert run.games(damaged="skip").num_rows < before.num_rows
-        assert [reason in str(warning.message) for warning in caught] == [True], caught
+        for reason in (reason, "pruned/000002.toml is damaged: it has no first_archive"):
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always")
+                assert run.games(damaged="skip").num_rows < before.num_rows
+            assert [reason in str(warning.message) for warning in caught] == [True], caught
+            (copy / "pruned/000002.toml").write_text("format = 1\n")
+        refused(run.games, reason)
         (copy / "pruned/000002.toml").write_text("format = 1\nfirst_archive = 3\n")
         assert run.games().num_rows < before.num_rows
 
