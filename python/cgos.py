@@ -75,14 +75,20 @@ class Lines:
         self.connection = connection
         # `info` has text of other people, in any encoding.
         self.file = connection.makefile("rw", encoding="utf-8", errors="replace", newline="\n")
+        self.error: OSError | None = None  # by which the connection was lost
 
     def send(self, line: str) -> None:
-        self.file.write(line + "\n")
-        self.file.flush()
+        with contextlib.suppress(OSError):  # of a connection that is lost, which `receive` notices
+            self.file.write(line + "\n")
+            self.file.flush()
 
     def receive(self) -> str | None:
-        """The next line; None at the end."""
-        line = self.file.readline(LONGEST_LINE)
+        """The next line; None at the end, and where the connection is lost."""
+        try:
+            line = self.file.readline(LONGEST_LINE)
+        except OSError as error:
+            self.error = error
+            return None
         require(len(line) < LONGEST_LINE or line.endswith("\n"), f"a line has more than {LONGEST_LINE} characters")
         return line.strip() if line else None
 
@@ -129,8 +135,8 @@ def follow(server: Lines, engine: Engine, name: str, password: str) -> bool:
             server.send(f"{move.lower()} {analysis}" if analysis_wanted and analysis else move.lower())
         elif word == "gameover":
             print(f"{name}: the game is over: {printable(' '.join(rest))}", flush=True)
-            server.send("ready")
             playing = False
+            server.send("ready")
         elif word == "Error:":
             raise SystemExit(printable(line))
     return playing
@@ -176,12 +182,15 @@ def play(address: str, name: str, password: str, command: list[str]) -> None:
     engine = Engine(command)
     try:
         with connected(host.strip("[]"), int(port)) as connection:
-            lost = follow(Lines(connection), engine, name, password)
+            lines = Lines(connection)
+            in_game = follow(lines, engine, name, password)
     finally:
         with contextlib.suppress(OSError, RuntimeError, subprocess.TimeoutExpired):
             engine.quit()
         engine.process.kill()
-    require(not lost, "the server closed the connection in a game; start again to resume it")
+    reason = f": {lines.error}" if lines.error else ""
+    require(not in_game, f"the connection to {address} was lost in a game{reason}; start again to resume it")
+    require(lines.error is None, f"the connection to {address} was lost{reason}")
 
 
 def connected(host: str, port: int) -> socket.socket:

@@ -87,7 +87,8 @@ fn cgos_client_names_a_line_that_it_cannot_follow() {
     let file = folder.path().join("password");
     std::fs::write(&file, "a secret\n").unwrap();
     for line in ["play b", "genmove b soon", "setup 1 9 7.0"] {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        // An address that no other test has, since nothing may listen there later.
+        let listener = TcpListener::bind("127.0.0.99:0").unwrap();
         let address = listener.local_addr().unwrap().to_string();
         let server = thread::spawn(move || {
             let (mut connection, _) = listener.accept().unwrap();
@@ -111,16 +112,27 @@ fn cgos_client_says_that_a_connection_was_lost_in_a_game() {
         python.current_dir(repository()).args(["-B", "python/cgos.py", "play", address, "name"]);
         fail(python.arg(&file).arg("--").args(program))
     };
-    // An address that no other test has, since nothing may listen there later.
-    let listener = TcpListener::bind("127.0.0.99:0").unwrap();
-    let address = listener.local_addr().unwrap().to_string();
-    let server = thread::spawn(move || {
-        let (mut connection, _) = listener.accept().unwrap();
-        connection.write_all(b"setup 1 9 7.0 60000 white(1800?) name(1800?)\n").unwrap();
-    });
-    let (code, said) = play(&address, &gtp());
-    assert!(code == 1 && said.contains("cgos: the server closed the connection in a game; start again"), "{said}");
-    server.join().unwrap();
+    let serve = |lines: &'static str, reset: bool| {
+        // An address that no other test has, since nothing may listen there later.
+        let listener = TcpListener::bind("127.0.0.99:0").unwrap();
+        let address = listener.local_addr().unwrap().to_string();
+        let server = thread::spawn(move || {
+            let (mut connection, _) = listener.accept().unwrap();
+            connection.write_all(lines.as_bytes()).unwrap();
+            // A connection that is closed with unread bytes is reset.
+            assert!(!reset || connection.peek(&mut [0]).unwrap() == 1);
+        });
+        let (code, said) = play(&address, &gtp());
+        server.join().unwrap();
+        assert_eq!(code, 1, "{said}");
+        (address, said)
+    };
+    let (address, said) = serve("setup 1 9 7.0 60000 white(1800?) name(1800?)\n", false);
+    assert!(said.contains(&format!("cgos: the connection to {address} was lost in a game; start again")), "{said}");
+    let (address, said) = serve("setup 1 9 7.0 60000 white(1800?) name(1800?)\nprotocol\n", true);
+    assert!(said.contains(&format!("cgos: the connection to {address} was lost in a game: [Errno ")), "{said}");
+    let (address, said) = serve("protocol\n", true);
+    assert!(said.contains(&format!("cgos: the connection to {address} was lost: [Errno ")), "{said}");
     let (code, said) = play(&address, &gtp());
     assert!(code == 1 && said.contains(&format!("cgos: cannot connect to {address}: ")), "{said}");
     let (code, said) = play("localhost", &gtp());
