@@ -94,7 +94,7 @@ def weights(run: Path) -> None:
 
 
 def main() -> None:
-    if len(sys.argv) != 2 or not Path(sys.argv[1], "games").is_dir():
+    if len(sys.argv) != 2 or not found(Path(sys.argv[1], "games"), "*.parquet"):
         sys.exit(f"{__doc__}\nThe argument is a run that has games.")
     run = Path(sys.argv[1])
     tables(run)

@@ -57,7 +57,8 @@ class Run:
     model continued is in the folder of the model that began it.
 
     Tables and weights are compared with their hashes (TOML files and logs have none), and a file that is not as it was written
-    is an error. With `damaged="skip"` such files, and those of other versions, are passed over with a warning each.
+    is an error. With `damaged="skip"` such files, and those that are missing or of other versions, are passed over with a
+    warning each; a single archive has thousands of games.
     """
 
     def __init__(self, place: fs.FileSystem, path: str, url: str) -> None:
