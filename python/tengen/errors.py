@@ -7,7 +7,7 @@ from typing import Literal, TypeVar
 
 RESTORE = "restore it from a backup"
 
-Damaged = Literal["error", "skip"]  # what becomes of files that cannot be read, and of those that are missing
+Damaged = Literal["error", "skip"]  # where files are missing or cannot be read
 
 _Result = TypeVar("_Result")
 

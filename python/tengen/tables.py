@@ -160,7 +160,7 @@ class _Reading:
                 else:
                     self._found[file] = rows
         new += [file for file in failed if file in listed]
-        # An error that ends the call does so at once; a file that is gone has the others read for the next attempt.
+        # The first error stops the call at once, except that of a file that is gone: the others are kept for the next attempt.
         kept = (GoneError, UnreadableError) if self._skips else (GoneError,)
         for file, rows in zip(new, places.each(lambda file: attempted(lambda: self._of_file(file), kept), new)):
             if isinstance(rows, TengenError):
