@@ -21,7 +21,7 @@ fn read(file: &Path) -> RunConfig {
 #[test]
 fn all_are_complete_and_make_a_network() {
     let files = [configurations("configs"), configurations("configs/minigo")].concat();
-    assert_eq!(files.len(), 9 + 9, "{files:?}");
+    assert_eq!(files.len(), 10 + 9, "{files:?}");
     for file in files {
         let config = read(&file);
         assert!(net::Shape::new(&config.game, &config.network).is_ok(), "{}", file.display());

@@ -107,7 +107,7 @@ pub struct Train {
     /// Interpolation between the rates below.
     ///
     /// The rate is constant after the last.
-    /// "linear" and "cosine" are worth it where the number of steps is known in advance. Not measured here.
+    /// "linear" was as strong as steps at the end of an hour (`experiments/0122-an-hour-with-4x64`); "cosine" was not measured.
     pub learning_rate_path: RatePath,
     /// Learning-rate schedule; `from_step` starts at 0 and rises.
     pub learning_rate: Vec<LearningRate>,

@@ -59,6 +59,7 @@ fn digests_of_shipped_configurations_are_stable() {
         ("9x9-larger", "90c9858cbe38094f"),
         ("9x9-further", "504c965f3480b4cb"),
         ("9x9-strong", "97df861dde6e6c1e"),
+        ("9x9-hour", "ebaedcb6fab4f0e6"),
         ("19x19-gpu", "7486cec7a967c151"),
         ("19x19-supervised", "45e14457b91f08c2"),
         ("minigo/base", "5e9f5d6f6f1874df"),
