@@ -26,7 +26,7 @@ fn load(path: &Path) -> RunConfig {
 #[test]
 fn shipped_configurations_are_complete_and_in_range() {
     let files = files();
-    assert_eq!(files.len(), 9 + 9, "{files:?}");
+    assert_eq!(files.len(), 10 + 9, "{files:?}");
     for path in files {
         load(&path);
     }
