@@ -63,7 +63,7 @@ fn starting_workers_make_few_requests() {
     last.wait_for("games", has_played);
     let asked = requests(&last);
     println!("the same with {} files of others: {asked:?}", many + 2);
-    // On a busy machine it polls while it plays, and once more while it waits.
+    // On a busy machine it polls while it plays, and again while it waits.
     assert!(sum(&asked) <= sum(&played) + 3 + 4, "{played:?}, {asked:?}");
 }
 
