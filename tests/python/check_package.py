@@ -427,7 +427,7 @@ def skipped(folder: Path) -> None:
 
 
 def archive_of_other_tables(folder: Path) -> None:
-    """An archive whose list names rows that it does not have, or that is of another format, is an error and not less games."""
+    """An archive whose list names rows that it does not have, or that is of another format, is an error and not fewer games."""
     if not (folder / "games/archive").exists():
         return
     with copied(folder) as (run, copy):
@@ -461,7 +461,7 @@ def archive_of_other_tables(folder: Path) -> None:
 
 
 def missing_archive(folder: Path) -> None:
-    """An archive that is missing before a later one is an error and not less games, unless it was pruned; a damaged one does no
+    """An archive that is missing before a later one is an error and not fewer games, unless it was pruned; a damaged one does no
     harm where the files that are in it are there."""
     if (folder / "games/archive").exists():
         return

@@ -25,6 +25,17 @@ fn acquire(leases: &Leases) -> Result<Option<Lease>, StoreError> {
     leases.acquire(worker("0"), &never, || {})
 }
 
+/// Acquires a lease without waiting in reality; returns for how long it would have waited.
+fn acquire_waiting(leases: &Leases) -> (Lease, Duration) {
+    let waited = Cell::new(Duration::ZERO);
+    let wait = |time| {
+        waited.set(waited.get() + time);
+        false
+    };
+    let lease = leases.acquire(worker("0"), &wait, || {}).unwrap().unwrap();
+    (lease, waited.get())
+}
+
 /// A lease of another machine, or of a process of this one.
 fn leave(leases: &Leases, number: u32, change: impl Fn(&mut Holder)) -> Holder {
     let mut holder = Holder::this(1);
@@ -97,13 +108,8 @@ fn lease_whose_file_is_cut_off_is_taken_after_a_minute() {
     leases.at.store.publish(&path, bytes::Bytes::from_static(b"format = 1\nhost = \"fa")).unwrap();
     let held = leases.observe().unwrap();
     assert_eq!((held.len(), leases.holder_of(&held[0]).unwrap()), (1, None));
-    let waited = Cell::new(Duration::ZERO);
-    let wait = |time| {
-        waited.set(waited.get() + time);
-        false
-    };
-    let lease = leases.acquire(worker("0"), &wait, || {}).unwrap().unwrap();
-    assert_eq!((lease.number, waited.get()), (2, RESPONSE));
+    let (lease, waited) = acquire_waiting(&leases);
+    assert_eq!((lease.number, waited), (2, RESPONSE));
     assert!(!leases.at.store.exists(&path).unwrap());
 }
 
@@ -130,13 +136,8 @@ fn lease_of_a_later_version_is_named_and_not_taken() {
 fn lease_of_a_silent_process_elsewhere_is_taken_after_a_minute() {
     let leases = leases();
     let gone = leave(&leases, 4, elsewhere);
-    let waited = Cell::new(Duration::ZERO);
-    let wait = |time| {
-        waited.set(waited.get() + time);
-        false
-    };
-    let lease = leases.acquire(worker("0"), &wait, || {}).unwrap().unwrap();
-    assert_eq!((lease.number, waited.get()), (5, RESPONSE));
+    let (lease, waited) = acquire_waiting(&leases);
+    assert_eq!((lease.number, waited), (5, RESPONSE));
     // It comes back, and sees what has happened.
     let back = watcher(&leases, 4, gone);
     assert!(back.is_lost());
@@ -151,13 +152,8 @@ fn lease_of_a_silent_process_elsewhere_is_taken_after_a_minute() {
 fn lease_of_a_silent_process_in_another_container_is_taken_after_a_minute() {
     let leases = leases();
     leave(&leases, 1, |holder| (holder.namespace, holder.started) = ("pid:[1]".to_owned(), 0));
-    let waited = Cell::new(Duration::ZERO);
-    let wait = |time| {
-        waited.set(waited.get() + time);
-        false
-    };
-    let lease = leases.acquire(worker("0"), &wait, || {}).unwrap().unwrap();
-    assert_eq!((lease.number, waited.get()), (2, RESPONSE));
+    let (lease, waited) = acquire_waiting(&leases);
+    assert_eq!((lease.number, waited), (2, RESPONSE));
 }
 
 /// It comes back, responds to the probe, and the store then fails again.
