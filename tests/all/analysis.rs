@@ -320,8 +320,7 @@ fn server_stops_after_its_input_on_sigterm_and_when_its_client_has_gone() {
         // By the tenth report the end of the input has been read.
         assert!(lines.by_ref().filter(is_partial).nth(9).is_some(), "{signal:?}");
         let expected = if let Some(signal) = signal {
-            let kill = format!("kill -{signal} {}", tengen.id());
-            assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
+            assert!(testing::signal(&tengen, signal));
             let last: Value = serde_json::from_str(&lines.last().expect("a report")).unwrap();
             assert_eq!((&last["id"], &last["isDuringSearch"]), (&json!("long"), &json!(false)));
             assert!(last["rootInfo"]["visits"].as_u64() < Some(10_000_000), "{last}");

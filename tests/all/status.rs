@@ -217,8 +217,7 @@ fn watch_refreshes_until_it_is_stopped() {
     assert!(lines.any(|line| line.contains("10 of 40 games")), "the first page");
     selfplay(&store, "a", "random", "20");
     assert!(lines.any(|line| line.contains("20 of 40 games")), "a later page");
-    let stop = std::process::Command::new("sh").args(["-c", &format!("kill -TERM {}", child.id())]).status();
-    assert!(stop.unwrap().success());
+    assert!(testing::signal(&child, "TERM"));
     lines.for_each(drop);
     assert_eq!(child.wait().unwrap().code(), Some(4));
 }

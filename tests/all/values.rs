@@ -1,11 +1,11 @@
 //! What `tengen study values` prints, and files of positions from another engine.
 
 use std::fs;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use serde_json::Value;
 use tempfile::TempDir;
-use testing::{PATIENCE, poll};
+use testing::{PATIENCE, poll, signal};
 use tests::{fail, program, succeed};
 
 const POSITIONS: &str = r#"{"moves": [], "value": 0.0, "visits": [["e5", 300], ["d5", 100]]}
@@ -126,8 +126,7 @@ fn study_positions_keeps_each_position_and_stops_while_an_engine_searches() {
     let mut tengen = command().stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     let line = poll(PATIENCE, || fs::read_to_string(&kept).ok().filter(|text| text.ends_with('\n')));
     assert!(line.is_some() && !out.exists(), "{line:?}");
-    let kill = format!("kill -TERM {}", tengen.id());
-    assert!(Command::new("sh").args(["-c", &kill]).status().unwrap().success());
+    assert!(signal(&tengen, "TERM"));
     assert_eq!(tengen.wait().unwrap().code(), Some(4));
     assert_eq!((fs::read_to_string(&out).ok(), kept.exists()), (line, false));
 

@@ -111,11 +111,9 @@ impl Stage {
         waited.unwrap_or_else(|| panic!("{what}: not after {PATIENCE:?}\n{}", self.log().join("\n")))
     }
 
-    /// Sends it a signal by name.
+    /// Sends it a signal by name, unless it has ended.
     pub fn signal(&self, signal: &str) {
-        // The shell's own kill: the program of that name is not on every machine.
-        let kill = format!("kill -{signal} {}", self.child.id());
-        let _gone_already = Command::new("sh").args(["-c", &kill]).stderr(Stdio::null()).status();
+        testing::signal(&self.child, signal);
     }
 
     /// Waits until it has ended, and all that it has logged is in the log.

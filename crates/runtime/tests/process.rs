@@ -244,9 +244,7 @@ fn signalled(role: &str, signal: &str, flags: &[&str]) -> (Child, BufReader<impl
 }
 
 fn send(child: &Child, signal: &str) {
-    // The shell's own kill: the program of that name is not on every machine.
-    let kill = format!("kill -{signal} {}", child.id());
-    assert!(Command::new("sh").args(["-c", &kill]).status().expect("there is a shell").success());
+    assert!(testing::signal(child, signal));
 }
 
 fn first_signal_asks_to_stop() {

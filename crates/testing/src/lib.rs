@@ -8,6 +8,7 @@ mod faults;
 mod proxy;
 #[cfg(feature = "s3")]
 pub mod s3;
+mod signal;
 mod skip;
 #[cfg(feature = "store")]
 mod stores;
@@ -18,6 +19,7 @@ pub use allocator::CountingAllocator;
 pub use board::position;
 #[cfg(feature = "s3")]
 pub use proxy::Proxy;
+pub use signal::signal;
 pub use skip::{require, supported, unsupported};
 #[cfg(feature = "store")]
 pub use stores::{Access, with_clock_ahead, with_faults, with_guard, with_slow_reads, with_vanishing_files};
