@@ -14,7 +14,7 @@ use record::GameRecord;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 use testing::{Tool, require};
-use tests::{TestStore, fail, old_file, program, repository, succeed, without_reader};
+use tests::{TestStore, converse, fail, old_file, program, repository, succeed, without_reader};
 
 use crate::gtp::sabaki;
 use crate::inference::{address, publish, serve};
@@ -259,10 +259,8 @@ fn file_named_as_a_game_of_a_collection_is_refused_beside_it() {
 fn ask(queries: &[Value]) -> Vec<Value> {
     let mut tengen = program("tengen");
     tengen.args(["analysis-server", "--model", "9x9-demo", "--device", "cpu", "--visits", "20"]);
-    let mut tengen = tengen.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
     let text: String = queries.iter().map(|query| format!("{query}\n")).collect();
-    tengen.stdin.take().unwrap().write_all(text.as_bytes()).unwrap();
-    let output = tengen.wait_with_output().unwrap();
+    let output = converse(&mut tengen, text.as_bytes());
     assert!(output.status.success());
     let said = String::from_utf8(output.stdout).unwrap();
     said.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
@@ -439,10 +437,7 @@ fn files_are_not_continued_with_other_weights_or_evaluations() {
 fn play(folder: &Path, script: &str) -> (String, String) {
     let mut tengen = program("tengen");
     tengen.current_dir(folder).args(["gtp", "--model", "9x9-demo", "--device", "cpu", "--visits", "1"]);
-    let tengen = tengen.args(["--book", "book.jsonl"]).stdin(Stdio::piped()).stdout(Stdio::piped());
-    let mut tengen = tengen.stderr(Stdio::piped()).spawn().unwrap();
-    tengen.stdin.take().unwrap().write_all(script.as_bytes()).unwrap();
-    let output = tengen.wait_with_output().unwrap();
+    let output = converse(tengen.args(["--book", "book.jsonl"]), script.as_bytes());
     assert!(output.status.success());
     (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
 }

@@ -1,12 +1,11 @@
 //! `--evalcache`: evaluations that later processes find.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use tempfile::TempDir;
 use testing::s3::Server;
-use tests::{fail, old_file, program, succeed, without_reader};
+use tests::{converse, fail, old_file, program, succeed, without_reader};
 
 const SCRIPT: &[u8] = b"boardsize 9\nkomi 7\nplay b E5\ngenmove w\ngenmove b\nshowboard\nquit\n";
 
@@ -14,9 +13,7 @@ const SCRIPT: &[u8] = b"boardsize 9\nkomi 7\nplay b E5\ngenmove w\ngenmove b\nsh
 fn game(options: &[&str]) -> String {
     let mut tengen = program("tengen");
     tengen.args(["gtp", "--model", "9x9-demo", "--visits", "40", "--device", "cpu"]).args(options);
-    let mut tengen = tengen.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
-    tengen.stdin.take().unwrap().write_all(SCRIPT).unwrap();
-    let output = tengen.wait_with_output().unwrap();
+    let output = converse(&mut tengen, SCRIPT);
     assert!(output.status.success());
     String::from_utf8(output.stdout).unwrap()
 }
@@ -193,9 +190,7 @@ fn export_refuses_games_that_it_cannot_look_up() {
 /// What `tengen gtp` logs during a short game.
 fn log(mut tengen: Command, model: &str, options: &[&str]) -> String {
     tengen.args(["gtp", "--model", model, "--visits", "4", "--device", "cpu"]).args(options);
-    let mut tengen = tengen.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-    tengen.stdin.take().unwrap().write_all(SCRIPT).unwrap();
-    String::from_utf8(tengen.wait_with_output().unwrap().stderr).unwrap()
+    String::from_utf8(converse(&mut tengen, SCRIPT).stderr).unwrap()
 }
 
 #[test]

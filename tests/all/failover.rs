@@ -5,9 +5,8 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::Write;
 use std::net::{SocketAddr, TcpListener};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
@@ -15,7 +14,7 @@ use std::time::Duration;
 use record::GameRecord;
 use serde_json::Value;
 use testing::{Proxy, wait_for, wait_until};
-use tests::{Stage, TestStore, repository, succeed, whole_games};
+use tests::{Stage, TestStore, converse, repository, succeed, whole_games};
 
 /// Kills and stops of the storm.
 const STORM: u32 = 12;
@@ -351,7 +350,7 @@ fn matches_and_gtp_are_played_on_servers() {
     let played = |place: &[&str]| {
         let mut command = store.program("tengen");
         command.args(["gtp", "--model", "tiny-1"]).args(place);
-        converse(&mut command, "genmove b\ngenmove w\ngenmove b\nquit\n")
+        String::from_utf8(converse(&mut command, b"genmove b\ngenmove w\ngenmove b\nquit\n").stdout).unwrap()
     };
     assert_eq!(played(&["--inference", &server.url()]), played(&[]));
 }
@@ -367,13 +366,6 @@ fn model_that_no_server_has_is_an_error_that_names_it() {
     let (code, said) = tests::fail(&mut worker(&store, &server.url(), 10));
     assert_eq!(code, 1, "{said}");
     assert!(said.contains("refused the batch") && said.contains(&server.url()), "{said}");
-}
-
-/// The output of a program for these lines.
-fn converse(command: &mut Command, lines: &str) -> String {
-    let mut process = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    process.stdin.take().unwrap().write_all(lines.as_bytes()).unwrap();
-    String::from_utf8(process.wait_with_output().unwrap().stdout).unwrap()
 }
 
 /// Random enough for moments: a linear congruential generator (Knuth, MMIX).

@@ -3,7 +3,7 @@
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::os::unix::net::UnixStream;
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use config::Preset;
 use tests::{PATIENCE, Stage, TestStore, program};
@@ -244,13 +244,7 @@ fn inference_withstands(store: &TestStore, listen: &str) {
 
 /// What a program says to an input that ends.
 fn converse(command: &mut Command, input: &[u8]) -> String {
-    let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn();
-    let mut child = child.expect("the program starts");
-    let mut stdin = child.stdin.take().unwrap();
-    let input = input.to_owned();
-    let writer = std::thread::spawn(move || drop(stdin.write_all(&input)));
-    let output = child.wait_with_output().unwrap();
-    writer.join().unwrap();
+    let output = tests::converse(command, input);
     assert!(output.status.success(), "{:?}", output.status);
     String::from_utf8_lossy(&output.stdout).into_owned()
 }

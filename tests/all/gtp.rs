@@ -5,11 +5,11 @@ use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Write};
 use std::net::TcpListener;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::thread;
 
 use testing::{Tool, require};
-use tests::{fail, program, repository, succeed};
+use tests::{converse, fail, program, repository, succeed};
 
 const SUITE: &str = "tests/gtp/conformance.tst";
 
@@ -30,10 +30,8 @@ fn every_command_responds_as_the_suite_expects() {
 #[test]
 fn suite_asks_for_every_command() {
     let mut tengen = program("tengen");
-    let mut tengen =
-        tengen.args(["gtp", "--model", "uniform"]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    tengen.stdin.take().unwrap().write_all(b"list_commands\n").unwrap();
-    let said = String::from_utf8(tengen.wait_with_output().unwrap().stdout).unwrap();
+    let output = converse(tengen.args(["gtp", "--model", "uniform"]), b"list_commands\n");
+    let said = String::from_utf8(output.stdout).unwrap();
     let listed: BTreeSet<&str> = said.trim_start_matches("= ").lines().filter(|line| !line.is_empty()).collect();
     assert!(listed.len() > 40, "{said}");
     let suite = std::fs::read_to_string(repository().join(SUITE)).unwrap();

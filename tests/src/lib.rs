@@ -9,6 +9,7 @@ pub use prometheus::Prometheus;
 pub use stage::{Stage, ask};
 pub use testing::{PATIENCE, repository};
 
+use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -230,6 +231,22 @@ pub fn fail(command: &mut Command) -> (i32, String) {
     let panicked = code == 101 || text.contains(" panicked at ");
     assert!(code != 0 && !panicked, "{command:?} exits with {code}\n{}", said(&output));
     (code, text)
+}
+
+/// Runs a program with an input that ends; returns its status and its output.
+///
+/// # Panics
+/// When it cannot be started.
+pub fn converse(command: &mut Command, input: &[u8]) -> Output {
+    let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn();
+    let mut child = child.expect("the program starts");
+    let mut stdin = child.stdin.take().expect("standard input is piped");
+    // Side by side: a program that waits for the reader of its output reads no input.
+    std::thread::scope(|scope| {
+        // A program may end before it has read everything.
+        scope.spawn(move || drop(stdin.write_all(input)));
+        child.wait_with_output().expect("the program can be waited for")
+    })
 }
 
 fn said(output: &Output) -> String {
