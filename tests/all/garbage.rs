@@ -147,10 +147,7 @@ fn page_works(address: &str, path: &str, expected: &str) {
 fn metrics_and_pages_are_served_on() {
     let store = TestStore::new();
     let mut server = Stage::start(store.program("tengen").args(["serve", "--listen", "127.0.0.1:0", "--read-only"]));
-    let pages = server.wait_for("the address of the pages", |stage| {
-        let line = stage.log().into_iter().find(|line| line.contains("serving the web application"))?;
-        Some(line.split("\"url\":\"http://").nth(1)?.split('/').next()?.to_owned())
-    });
+    let pages = server.pages("http");
     let (metrics, pages) = (server.address(), pages.as_str());
     // Side by side: each waits for the time after which a server closes slow connections.
     std::thread::scope(|scope| {
@@ -178,10 +175,7 @@ fn encrypted_pages_are_served_on() {
     let mut serve = store.program("tengen");
     serve.args(["serve", "--listen", "127.0.0.1:0", "--read-only", "--tls-cert", &cert, "--tls-key", &key]);
     let mut server = Stage::start(&mut serve);
-    let pages = server.wait_for("the address of the pages", |stage| {
-        let line = stage.log().into_iter().find(|line| line.contains("serving the web application"))?;
-        Some(line.split("\"url\":\"https://").nth(1)?.split('/').next()?.to_owned())
-    });
+    let pages = server.pages("https");
     // An error means that one is installed.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();

@@ -8,14 +8,6 @@ use net::{Inputs, Shape, Weights};
 use testing::PATIENCE;
 use tests::{Stage, TestStore, fail, repository, succeed};
 
-/// What a process logs when it serves.
-fn address(stage: &mut Stage) -> String {
-    stage.wait_for("the address of the pages", |stage| {
-        let line = stage.log().into_iter().find(|line| line.contains("serving the web application"))?;
-        Some(line.split("\"url\":\"http://").nth(1)?.split('/').next()?.to_owned())
-    })
-}
-
 /// The status code and the rest of a response; nothing without one.
 fn get(address: &str, path: &str, headers: &str) -> Option<(u16, String)> {
     let mut stream = TcpStream::connect(address).ok()?;
@@ -96,7 +88,7 @@ fn run_is_watched_while_it_trains() {
     let tiny = repository().join("configs/tiny.toml");
     let args = ["--run", "watched", "--set", "loop.models=50", "--serve", "127.0.0.1:0"];
     let mut run = Stage::start(store.program("tengen").arg("run").arg(tiny).args(args));
-    let address = address(&mut run);
+    let address = run.pages("http");
     for model in ["watched-1", "watched-2"] {
         run.wait_for(model, |_| get(&address, "/runs/watched", "")?.1.contains(model).then_some(()));
     }
@@ -111,7 +103,7 @@ fn pages_downloads_and_data_are_there_and_the_process_drains() {
     succeed(store.program("tengen").arg("run").arg(tiny).args(["--run", "r", "--set", "loop.models=2"]));
     let serve = ["serve", "--listen", "127.0.0.1:0", "--read-only"];
     let mut server = Stage::start(store.program("tengen").args(serve));
-    let address = address(&mut server);
+    let address = server.pages("http");
     let found = |path: &str| {
         let (code, text) = get(&address, path, "").unwrap();
         assert_eq!(code, 200, "{path}: {text}");
@@ -192,7 +184,7 @@ fn leela_zero_file_is_offered_of_networks_that_it_can_hold() {
     }
     let serve = ["serve", "--listen", "127.0.0.1:0", "--read-only"];
     let mut server = Stage::start(store.program("tengen").args(serve));
-    let address = address(&mut server);
+    let address = server.pages("http");
     for (run, offered, code) in [("history", true, 200), ("features", false, 404)] {
         let path = format!("/runs/{run}/models/1");
         let page = server.wait_for("the page of the model", |_| {

@@ -57,6 +57,18 @@ impl Stage {
         &self.address
     }
 
+    /// Address of the web application that it serves by `http` or `https`, from its log.
+    ///
+    /// # Panics
+    /// As [`Stage::wait_for_metric`].
+    pub fn pages(&mut self, scheme: &str) -> String {
+        let begin = format!("\"url\":\"{scheme}://");
+        self.wait_for("the address of the pages", |stage| {
+            let line = stage.log().into_iter().find(|line| line.contains("serving the web application"))?;
+            Some(line.split(&begin).nth(1)?.split('/').next()?.to_owned())
+        })
+    }
+
     /// Everything it has logged.
     pub fn log(&self) -> Vec<String> {
         self.log.lock().unwrap_or_else(PoisonError::into_inner).clone()
