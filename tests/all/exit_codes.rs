@@ -162,9 +162,7 @@ fn truncate(folder: &Path) {
 
 /// Shards of a run `torn` for its first model.
 fn torn(store: &TestStore) {
-    let config = repository().join("configs/tiny.toml");
-    let mut selfplay = store.program("selfplay");
-    succeed(selfplay.args(["--run", "torn", "--model", "random", "--games", "40", "--config"]).arg(config));
+    store.selfplay("torn", "random", 40);
     succeed(store.program("shuffler").args(["--run", "torn", "--once"]));
 }
 

@@ -14,7 +14,7 @@ use std::time::Duration;
 use record::GameRecord;
 use serde_json::Value;
 use testing::{Proxy, wait_for, wait_until};
-use tests::{Stage, TestStore, converse, repository, succeed, whole_games};
+use tests::{Stage, TestStore, converse, succeed, whole_games};
 
 /// Kills and stops of the storm.
 const STORM: u32 = 12;
@@ -25,32 +25,22 @@ const GAMES: u32 = 1500;
 /// After so many more games all are finished that were in progress; the thread of a client has eight.
 const GAMES_AFTER: f64 = 100.0;
 
-/// The objects of a run that a worker needs to play with model 1.
-const COPIED: [&str; 3] = ["run.toml", "models/000001/model.toml", "models/000001/weights.safetensors"];
+/// Where a store has the weights of model 1.
+const WEIGHTS: &str = "tiny/models/000001/weights.safetensors";
 
 /// A store with model 1 of run `tiny`.
 fn trained() -> &'static TestStore {
     static TRAINED: OnceLock<TestStore> = OnceLock::new();
     TRAINED.get_or_init(|| {
         let store = TestStore::new();
-        let config = repository().join("configs/tiny.toml");
-        let selfplay = ["--run", "tiny", "--model", "random", "--games", "40", "--config"];
-        succeed(store.program("selfplay").args(selfplay).arg(config));
-        succeed(store.program("shuffler").args(["--run", "tiny", "--once"]));
-        succeed(store.program("trainer").args(["--run", "tiny", "--once"]));
+        store.advance("tiny");
         store
     })
 }
 
 /// A store of its own with the same model.
 fn store() -> TestStore {
-    let store = TestStore::new();
-    for name in COPIED {
-        let (from, to) = (trained().path().join("tiny").join(name), store.path().join("tiny").join(name));
-        fs::create_dir_all(to.parent().unwrap()).unwrap();
-        fs::copy(from, to).unwrap();
-    }
-    store
+    TestStore::with_model_of(trained())
 }
 
 /// An address without a listener, and where the system gives no other process a port while a server is down: clients
@@ -220,13 +210,13 @@ fn games_on_a_server_are_those_of_a_local_network_to_the_bit() {
     let server = Server::start();
     let store = store();
     // The weights stay where the server is.
-    fs::remove_file(store.path().join("tiny").join(COPIED[2])).unwrap();
+    fs::remove_file(store.path().join(WEIGHTS)).unwrap();
     let mut command = worker(&store, &server.url(), 100);
     let output = command.output().unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}");
     assert!(said.contains("inference server is up") && said.contains(&server.url()), "{said}");
-    fs::copy(trained().path().join("tiny").join(COPIED[2]), store.path().join("tiny").join(COPIED[2])).unwrap();
+    fs::copy(trained().path().join(WEIGHTS), store.path().join(WEIGHTS)).unwrap();
     assert_same(&store, 100);
 }
 

@@ -77,9 +77,7 @@ fn games_are_found_and_downloaded_from_a_folder_and_a_bucket() {
 #[test]
 fn file_of_games_has_the_mode_that_the_umask_permits() {
     let store = TestStore::new();
-    let mut selfplay = store.program("selfplay");
-    selfplay.args(["--run", "tiny", "--model", "random", "--games", "1", "--config"]);
-    succeed(selfplay.arg(repository().join("configs/tiny.toml")));
+    store.selfplay("tiny", "random", 1);
     let out = tempfile::tempdir().unwrap();
     for (umask, mode) in [("077", 0o600), ("027", 0o640)] {
         let path = out.path().join(format!("{umask}.sgf"));

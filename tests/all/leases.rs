@@ -11,12 +11,6 @@ fn worker(store: &TestStore, args: &[&str]) -> Stage {
     Stage::start(command.arg("--config").arg(repository().join("configs/tiny.toml")))
 }
 
-fn begin(store: &TestStore) {
-    let mut command = store.program("selfplay");
-    command.args(["--run", "tiny", "--model", "random", "--games", "10", "--config"]);
-    succeed(command.arg(repository().join("configs/tiny.toml")));
-}
-
 fn playing(stage: &mut Stage) {
     stage.wait_for("playing", |stage| stage.log().iter().any(|line| line.contains("playing")).then_some(()));
 }
@@ -58,7 +52,7 @@ fn second_worker_of_a_name_is_refused_with_a_remedy() {
 #[test]
 fn second_trainer_of_a_run_is_refused() {
     let store = TestStore::new();
-    begin(&store);
+    store.selfplay("tiny", "random", 10);
     let trainer = || {
         let mut command = store.program("trainer");
         command.args(["--run", "tiny"]);
@@ -82,7 +76,7 @@ fn change(path: &Path, from: &str, to: &str) {
 #[test]
 fn run_toml_that_was_edited_is_refused_by_every_stage_with_the_key() {
     let store = TestStore::new();
-    begin(&store);
+    store.selfplay("tiny", "random", 10);
     let path = store.path().join("tiny/run.toml");
     change(&path, "\nvisits = 16", "\nvisits = 50");
     let stages: [(&str, &[&str]); 5] = [
@@ -115,7 +109,7 @@ fn run_toml_that_was_edited_is_refused_by_every_stage_with_the_key() {
 #[test]
 fn configuration_of_another_run_is_refused_with_the_key() {
     let store = TestStore::new();
-    begin(&store);
+    store.selfplay("tiny", "random", 10);
     let mut command = store.program("selfplay");
     command.args(["--run", "tiny", "--model", "random", "--games", "20", "--set", "search.visits=50", "--config"]);
     let (code, said) = fail(command.arg(repository().join("configs/tiny.toml")));

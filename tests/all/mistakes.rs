@@ -151,15 +151,8 @@ fn gpu_that_is_missing_is_named_by_every_stage_that_could_use_it() {
 
 /// A run with games for its next model, made by the stages.
 pub(crate) fn with_games(store: &TestStore) {
-    let config = repository().join("configs/tiny.toml");
-    for model in ["random", "tiny-1"] {
-        let mut selfplay = store.program("selfplay");
-        succeed(selfplay.args(["--run", "tiny", "--model", model, "--games", "40", "--config"]).arg(&config));
-        if model == "random" {
-            succeed(store.program("shuffler").args(["--run", "tiny", "--once"]));
-            succeed(store.program("trainer").args(["--run", "tiny", "--once"]));
-        }
-    }
+    store.advance("tiny");
+    store.selfplay("tiny", "tiny-1", 40);
 }
 
 /// Lets each stage do its work while nothing can be written. `hinder` sees to that.

@@ -9,16 +9,7 @@ use tests::{TestStore, fail, program, repository, succeed, without_reader};
 /// A finished run on a store of its own: the first models of `tiny`, made by the four stages one after another.
 fn by_hand(models: u32) -> TestStore {
     let store = TestStore::new();
-    let config = repository().join("configs/tiny.toml");
-    let mut model = "random".to_owned();
-    for number in 1..=models {
-        let mut selfplay = store.program("selfplay");
-        selfplay.args(["--run", "tiny", "--model", &model, "--games", "40", "--config"]).arg(&config);
-        succeed(&mut selfplay);
-        succeed(store.program("shuffler").args(["--run", "tiny", "--once"]));
-        succeed(store.program("trainer").args(["--run", "tiny", "--once"]));
-        model = format!("tiny-{number}");
-    }
+    (0..models).for_each(|_| store.advance("tiny"));
     store
 }
 
@@ -88,9 +79,7 @@ fn run_with_pages_trains_although_no_reader_of_its_output_is_there() {
 #[test]
 fn stored_configuration_needs_the_name_of_its_run() {
     let store = TestStore::new();
-    let mut first = store.program("selfplay");
-    first.args(["--run", "value_2", "--model", "random", "--games", "1", "--config"]);
-    succeed(first.arg(repository().join("configs/tiny.toml")));
+    store.selfplay("value_2", "random", 1);
     let before = store.files();
     let (code, error) = fail(store.program("tengen").arg("run").arg(store.path().join("value_2/run.toml")));
     assert_eq!(code, 2, "{error}");
@@ -102,10 +91,9 @@ fn stored_configuration_needs_the_name_of_its_run() {
 fn run_cannot_change_its_configuration() {
     let store = TestStore::new();
     let config = repository().join("configs/tiny.toml");
-    let mut first = store.program("selfplay");
-    succeed(first.args(["--run", "tiny", "--model", "random", "--games", "1", "--config"]).arg(&config));
+    store.selfplay("tiny", "random", 1);
     let before = store.files();
-    let (code, error) = fail(store.program("tengen").arg("run").arg(&config).args(["--set", "search.visits=3"]));
+    let (code, error) = fail(store.program("tengen").arg("run").arg(config).args(["--set", "search.visits=3"]));
     assert_eq!(code, 2, "{error}");
     assert!(error.contains("tiny"), "{error}");
     assert_eq!(store.files(), before);

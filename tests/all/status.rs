@@ -17,12 +17,6 @@ fn status(store: &TestStore, args: &[&str]) -> String {
     succeed(store.program("tengen").arg("status").args(args))
 }
 
-fn selfplay(store: &TestStore, run: &str, model: &str, games: &str) {
-    let mut selfplay = store.program("selfplay");
-    selfplay.args(["--run", run, "--model", model, "--games", games]);
-    succeed(selfplay.arg("--config").arg(repository().join("configs/tiny.toml")));
-}
-
 /// The line of a stage.
 fn line<'a>(said: &'a str, stage: &str) -> &'a str {
     let found = said.lines().find(|line| line.trim_start().starts_with(stage));
@@ -42,7 +36,7 @@ fn status_follows_a_run_from_stage_to_stage_in_a_folder_and_a_bucket() {
         assert_eq!(status(&store, &[]), format!("no runs in {}\n", store.open().root()));
     }
     let store = TestStore::on_server();
-    selfplay(&store, "a", "random", "10");
+    store.selfplay("a", "random", 10);
     for said in pages(&store, &[]) {
         assert!(said.starts_with("a: model 0 of 3, "), "{said}");
         assert_eq!(line(&said, "selfplay"), "selfplay   10 of 40 games of random are published; no process");
@@ -51,7 +45,7 @@ fn status_follows_a_run_from_stage_to_stage_in_a_folder_and_a_bucket() {
         assert_eq!(line(&said, "evaluator"), "evaluator  waits for a newer model");
         assert!(!said.contains("ALARM"), "{said}");
     }
-    selfplay(&store, "a", "random", "40");
+    store.selfplay("a", "random", 40);
     for said in pages(&store, &["a"]) {
         assert_eq!(line(&said, "shuffler"), "shuffler   shards for a-1");
     }
@@ -88,7 +82,7 @@ fn status_follows_a_run_from_stage_to_stage_in_a_folder_and_a_bucket() {
 #[test]
 fn processes_and_alarms_are_shown() {
     let store = TestStore::new();
-    selfplay(&store, "a", "random", "10");
+    store.selfplay("a", "random", 10);
     let config = repository().join("configs/tiny.toml");
     let mut command = store.program("selfplay");
     command.args(["--run", "a", "--model", "random", "--games", "1000000", "--worker", "w7", "--config"]).arg(config);
@@ -113,7 +107,7 @@ fn processes_and_alarms_are_shown() {
     fs::write(store.path().join("a/quarantine/x.parquet"), "x").unwrap();
     assert!(status(&store, &[]).contains("ALARM: 1 damaged files are in quarantine/"));
     // A run that cannot be read is no reason not to show the others.
-    selfplay(&store, "b", "random", "10");
+    store.selfplay("b", "random", 10);
     fs::write(store.path().join("a/run.toml"), "seed = ").unwrap();
     let said = status(&store, &[]);
     assert!(said.contains("a: ALARM: ") && said.contains("b: model 0 of 3"), "{said}");
@@ -125,7 +119,7 @@ fn processes_and_alarms_are_shown() {
 #[test]
 fn file_that_cannot_be_used_is_an_alarm_beside_the_state() {
     let store = TestStore::new();
-    selfplay(&store, "a", "random", "40");
+    store.selfplay("a", "random", 40);
     succeed(store.program("shuffler").args(["--run", "a", "--once"]));
     let row = RatingRow {
         player: "random".to_owned(),
@@ -195,7 +189,7 @@ fn checkpoint_counts_as_the_last_object() {
 #[test]
 fn games_from_the_future_are_an_alarm_and_not_the_last_object() {
     let store = TestStore::new();
-    selfplay(&store, "a", "random", "10");
+    store.selfplay("a", "random", 10);
     let games = |name: &String| name.starts_with("a/games/") && name.ends_with(".parquet");
     for name in store.files().into_iter().filter(games) {
         let (worker, _) = name.rsplit_once('-').unwrap();
@@ -210,12 +204,12 @@ fn games_from_the_future_are_an_alarm_and_not_the_last_object() {
 #[test]
 fn watch_refreshes_until_it_is_stopped() {
     let store = TestStore::new();
-    selfplay(&store, "a", "random", "10");
+    store.selfplay("a", "random", 10);
     let mut command = store.program("tengen");
     let mut child = command.args(["status", "--watch=0.1"]).stdout(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
     assert!(lines.any(|line| line.contains("10 of 40 games")), "the first page");
-    selfplay(&store, "a", "random", "20");
+    store.selfplay("a", "random", 20);
     assert!(lines.any(|line| line.contains("20 of 40 games")), "a later page");
     assert!(testing::signal(&child, "TERM"));
     lines.for_each(drop);
@@ -225,7 +219,7 @@ fn watch_refreshes_until_it_is_stopped() {
 #[test]
 fn watch_survives_an_outage_of_the_store() {
     let store = TestStore::on_server();
-    selfplay(&store, "a", "random", "10");
+    store.selfplay("a", "random", 10);
     let mut command = store.program("tengen");
     let mut child = command.args(["status", "--watch=0.1"]).stdout(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);

@@ -49,34 +49,20 @@ fn games_say_when_they_were_played_but_in_a_run_on_one_machine() {
     };
     let config = repository().join("configs/tiny.toml");
     let stages = TestStore::new();
-    let selfplay = ["--run", "tiny", "--model", "random", "--games", "10", "--config"];
-    succeed(stages.program("selfplay").args(selfplay).arg(&config));
+    stages.selfplay("tiny", "random", 10);
     succeed(stages.program("evaluator").args(["--run", "tiny", "--pair", "uniform", "random", "--games", "2"]));
     assert_eq!(timed(&stages.run("tiny")), (12, 12));
     let run_loop = TestStore::new();
-    succeed(run_loop.program("tengen").arg("run").arg(&config).args(["--set", "loop.models=1"]));
+    succeed(run_loop.program("tengen").arg("run").arg(config).args(["--set", "loop.models=1"]));
     let (timed, games) = timed(&run_loop.run("tiny"));
     assert!(timed == 0 && games > 40, "{timed} of {games}");
-}
-
-/// A store with the first model of another one, and without games.
-fn with_model_of(first: &TestStore) -> TestStore {
-    let store = TestStore::new();
-    for name in ["run.toml", "models/000001/model.toml", "models/000001/weights.safetensors"] {
-        let (from, to) = (first.path().join("tiny").join(name), store.path().join("tiny").join(name));
-        fs::create_dir_all(to.parent().unwrap()).unwrap();
-        fs::copy(from, to).unwrap();
-    }
-    store
 }
 
 #[test]
 fn selfplay_is_independent_of_threads_cache_and_instruction_set() {
     let first = TestStore::new();
-    succeed(&mut selfplay(&first, "random", &[], "40"));
-    succeed(first.program("shuffler").args(["--run", "tiny", "--once"]));
-    succeed(first.program("trainer").args(["--run", "tiny", "--once"]));
-    let [second, portable, avx2] = [(); 3].map(|()| with_model_of(&first));
+    first.advance("tiny");
+    let [second, portable, avx2] = [(); 3].map(|()| TestStore::with_model_of(&first));
     let remembering = games(&first, "tiny-1", &["--threads", "1", "--cache-mib", "8"]);
     assert!(remembering == games(&second, "tiny-1", &["--threads", "2", "--cache-mib", "0"]));
     // The portable path, and a smaller instruction set than most processors have; one without AVX2 is portable again.

@@ -144,6 +144,17 @@ impl TestStore {
         TestStore { server: Some(server), ..TestStore::new() }
     }
 
+    /// A store in a folder with model 1 of run `tiny` of another such store, ready for self-play, and without games.
+    pub fn with_model_of(other: &TestStore) -> TestStore {
+        let store = TestStore::new();
+        for name in ["run.toml", "models/000001/model.toml", "models/000001/weights.safetensors"] {
+            let [from, to] = [other, &store].map(|store| store.path().join("tiny").join(name));
+            std::fs::create_dir_all(to.parent().expect("a file is in a folder")).expect("the folder can be made");
+            std::fs::copy(from, to).expect("the file can be copied");
+        }
+        store
+    }
+
     /// The server, where the store is on one.
     pub fn server(&self) -> Option<&s3::Server> {
         self.server.as_ref()
@@ -170,6 +181,22 @@ impl TestStore {
         command.arg("--store").arg(place);
         command.envs(self.server.iter().flat_map(s3::Server::env));
         command
+    }
+
+    /// Plays games of a run of `configs/tiny.toml` until its worker has so many of the model.
+    pub fn selfplay(&self, run: &str, model: &str, games: u32) {
+        let mut selfplay = self.program("selfplay");
+        selfplay.args(["--run", run, "--model", model, "--games", &games.to_string()]);
+        succeed(selfplay.arg("--config").arg(repository().join("configs/tiny.toml")));
+    }
+
+    /// Makes the next model of a run of `configs/tiny.toml`, by the stages one after another.
+    pub fn advance(&self, run: &str) {
+        let newest = self.run(run).models().newest().expect("the models can be listed");
+        let model = newest.map_or_else(|| "random".to_owned(), |newest| format!("{run}-{newest}"));
+        self.selfplay(run, &model, 40);
+        succeed(self.program("shuffler").args(["--run", run, "--once"]));
+        succeed(self.program("trainer").args(["--run", run, "--once"]));
     }
 
     /// Opens the store as a program does.
