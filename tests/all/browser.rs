@@ -4,10 +4,10 @@ use std::path::Path;
 use std::process::Command;
 
 use config::Preset;
-use net::{Shape, Weights};
-use store::ModelMetadata;
 use testing::{Tool, require};
 use tests::{TestStore, program, repository, succeed};
+
+use crate::inference::publish;
 
 /// A check of `tests/python`, where its tools are there.
 fn check(name: &str) -> Option<Command> {
@@ -41,7 +41,7 @@ fn visitors_review_games_in_chromium() {
 fn games_outlive_inference_servers_and_analyses_the_web_server_in_chromium() {
     let Some(mut python) = check("check_served.py") else { return };
     let (store, evaluations) = (TestStore::new(), TestStore::new());
-    publish_small_model(&store);
+    publish(&store.run("small"), 1, Preset::Tiny.config());
     python.env("TENGEN_THREADS", "1").arg(program("tengen").get_program()).arg(program("inference").get_program());
     let said = succeed(python.arg(store.path()).arg(evaluations.path()));
     assert!(said.contains("games go on, and analyses are found"), "{said}");
@@ -69,14 +69,4 @@ fn page_scripts_pass_the_type_check() {
     for script in ["web/assets/review.js", "crates/page/assets/plots.js"] {
         assert!(read.lines().any(|line| line.ends_with(script)), "{script}: {read}");
     }
-}
-
-/// Model 1 of a run of 5x5, with random weights.
-fn publish_small_model(store: &TestStore) {
-    let config = Preset::Tiny.config();
-    let run = store.run("small");
-    run.create(&config).unwrap();
-    let metadata = ModelMetadata::new(run.name(), 1, 0, &config);
-    let weights = Weights::synthetic(Shape::new(&config.game, &config.network).unwrap(), 1);
-    run.models().publish(&metadata, weights.to_bytes().into()).unwrap();
 }
