@@ -5,7 +5,6 @@
 //! scrapes all of them, and every query of the dashboard has a result.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
 use rand::{RngExt, SeedableRng};
@@ -13,7 +12,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use ratings::{PairResults, Ratings};
 use store::{Run, StoreError};
 use testing::wait_until;
-use tests::{Prometheus, Stage, TestStore, repository, resumed, succeed};
+use tests::{Prometheus, Stage, TestStore, free_address, repository, resumed, succeed};
 
 const WORKERS: usize = 6;
 const EVALUATORS: usize = 2;
@@ -35,13 +34,6 @@ struct Cluster {
     places: Vec<Process>,
     /// By exit code, how many processes have ended so; those that were killed under 9.
     ends: BTreeMap<i32, u32>,
-}
-
-/// An address whose port the system gives to no other process while this one is down: clients bind to 127.0.0.1, other
-/// tests to other addresses, and each place has its own.
-fn free_address(place: usize) -> String {
-    let listener = TcpListener::bind(format!("127.0.0.{}:0", 3 + place)).unwrap();
-    listener.local_addr().unwrap().to_string()
 }
 
 impl Cluster {
@@ -72,7 +64,7 @@ impl Cluster {
 
     fn add(&mut self, program: &'static str, arguments: &[&str]) {
         let arguments: Vec<String> = arguments.iter().map(|&argument| argument.to_owned()).collect();
-        let address = free_address(self.places.len());
+        let address = free_address().to_string();
         let stage = launch(&self.store, program, &arguments, &address);
         self.places.push(Process { program, arguments, address, stage });
     }

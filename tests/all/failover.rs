@@ -5,16 +5,15 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::process::Command;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
 use record::GameRecord;
 use serde_json::Value;
 use testing::{Proxy, wait_for, wait_until};
-use tests::{Stage, TestStore, converse, succeed, whole_games};
+use tests::{Stage, TestStore, converse, free_address, succeed, whole_games};
 
 /// Kills and stops of the storm.
 const STORM: u32 = 12;
@@ -41,14 +40,6 @@ fn trained() -> &'static TestStore {
 /// A store of its own with the same model.
 fn store() -> TestStore {
     TestStore::with_model_of(trained())
-}
-
-/// An address without a listener, and where the system gives no other process a port while a server is down: clients
-/// bind to 127.0.0.1, and each server has its own.
-fn free_address() -> SocketAddr {
-    static NEXT: AtomicU8 = AtomicU8::new(100);
-    let host = NEXT.fetch_add(1, Ordering::Relaxed);
-    TcpListener::bind(format!("127.0.0.{host}:0")).unwrap().local_addr().unwrap()
 }
 
 /// An inference server, which can be started again where it was.

@@ -10,9 +10,11 @@ pub use stage::{Stage, ask};
 pub use testing::{PATIENCE, repository};
 
 use std::io::Write;
+use std::net::{SocketAddr, TcpListener};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use net::{Backend, Device, NetError, Precision};
 use record::{ExampleRows, GameRecord};
@@ -54,6 +56,18 @@ pub fn without_reader() -> Stdio {
     let (reader, writer) = std::io::pipe().expect("a pipe");
     drop(reader);
     writer.into()
+}
+
+/// An address without a listener. The system gives its port to no other process while a server is down: clients bind to
+/// 127.0.0.1, and each address has a host of its own.
+///
+/// # Panics
+/// There is no free port.
+pub fn free_address() -> SocketAddr {
+    static NEXT: AtomicU8 = AtomicU8::new(1);
+    let host = NEXT.fetch_add(1, Ordering::Relaxed);
+    let listener = TcpListener::bind(format!("127.0.1.{host}:0")).expect("a free port");
+    listener.local_addr().expect("a bound listener has an address")
 }
 
 /// The CPUs that a container requests, rounded up as the downward API does it for `requests.cpu`.

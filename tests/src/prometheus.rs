@@ -2,14 +2,13 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::net::TcpListener;
 use std::process::{Child, Command, Stdio};
 
 use serde_json::Value;
 use tempfile::TempDir;
 use testing::{Tool, poll, repository, require, wait_until};
 
-use crate::{PATIENCE, ask};
+use crate::{PATIENCE, ask, free_address};
 
 /// A Prometheus that scrapes some processes. It is killed when this is dropped.
 pub struct Prometheus {
@@ -38,10 +37,7 @@ impl Prometheus {
         );
         let path = folder.path().join("prometheus.yml");
         fs::write(&path, config).expect("the configuration can be written");
-        // Until Prometheus has it, the system gives this port to no other process: clients bind to 127.0.0.1.
-        let listener = TcpListener::bind("127.0.1.1:0").expect("a free port");
-        let address = listener.local_addr().expect("a bound listener has an address").to_string();
-        drop(listener);
+        let address = free_address().to_string();
         let mut command = Command::new(program);
         command.arg(format!("--config.file={}", path.display())).arg(format!("--web.listen-address={address}"));
         command.arg(format!("--storage.tsdb.path={}", folder.path().join("data").display()));
