@@ -14,29 +14,15 @@ use store::{Claim, Store};
 use super::*;
 use crate::Matches;
 use crate::comparison::Test;
+use crate::tests::fixture::{self, match_game, store};
 
 const RANDOM_MODEL: PlayerId = PlayerId::Model { id: ModelId::Random, settings: Overrides::NONE };
 
-fn store() -> Store {
-    let changes = ["search.visits=4", "evaluate.visits=4", "evaluate.games_per_pair=4"];
-    let config = Preset::Tiny.with(&changes).expect("the overrides are good");
-    let store = Store::in_memory().expect("there is memory");
-    store.run(&"tiny".parse().expect("a name")).create(&config).expect("the run is new");
-    store
-}
-
+/// An arena in which these programs may play, too.
 fn arena(store: &Store, engines: &str) -> Arena {
-    let resources = Resources {
-        place: net::Device::Cpu.into(),
-        cache: 1 << 20,
-        times: false,
-        threads: 2,
-        engines: EngineSpecs::from_toml(engines).expect("the declarations are good"),
-        worker: "test".to_owned(),
-        evaluations: None,
-    };
-    let rated = RatedRun::open(Models::new(store.clone()), &"tiny".parse().expect("a name")).expect("the run is there");
-    Arena::open(rated, resources).expect("a good name")
+    let mut arena = fixture::arena(store, 2);
+    arena.resources.engines = EngineSpecs::from_toml(engines).expect("the declarations are good");
+    arena
 }
 
 fn player(name: &str) -> PlayerId {
@@ -311,13 +297,7 @@ fn model_of_a_deleted_run_is_not_proposed() {
     let store = store();
     let mut arena = arena(&store, "");
     play_match(&mut arena, [&player("Random"), &player("Captures")], 2).expect("they can play");
-    let games: Vec<GameRecord> = played(&arena)
-        .into_iter()
-        .map(|game| {
-            let id = record::GameId::of("gone-7", "Random", "", game.index);
-            GameRecord { id, black: "gone-7".to_owned(), white: "Random".to_owned(), ..game }
-        })
-        .collect();
+    let games = [0, 1].map(|index| match_game("gone-7", "Random", index));
     arena.rated.run.matches().publish("test", &games).expect("memory can be written");
     for objective in [Objective::Best, Objective::Curve] {
         let proposal = arena.propose(objective, &mut |_| {}).expect("the pool can be rated");

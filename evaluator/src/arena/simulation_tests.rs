@@ -10,11 +10,11 @@ use std::time::Duration;
 use play::GameRng;
 use rand::{RngExt, SeedableRng};
 use record::statistics::expected_score;
-use record::{GameId, GameRecord, Outcome, synthetic};
+use record::{GameId, GameRecord, Outcome};
 use store::Claim;
 
 use super::*;
-use crate::tests::fixture::{BEST, arena, name, publish_models, store};
+use crate::tests::fixture::{BEST, arena, match_game, name, publish_models, store};
 
 const EVALUATORS: usize = 150;
 const MODELS: u32 = 40;
@@ -142,11 +142,7 @@ impl Simulation {
         let lead = strength(&black) - strength(&white);
         let wins = self.random.random_bool(expected_score(lead));
         let outcome = if wins { Outcome::Black } else { Outcome::White };
-        // Either order of the two is one series.
-        let pair = [&claim.first, &claim.second].into_iter().collect::<BTreeSet<_>>();
-        let id = GameId::of(pair.first().expect("two"), pair.last().expect("two"), "", number);
-        let made_up = synthetic::game("made", "up", number, Size::new(5).expect("a size"), 1);
-        GameRecord { id, black, white, outcome, ..made_up }
+        GameRecord { outcome, ..match_game(&black, &white, number) }
     }
 }
 

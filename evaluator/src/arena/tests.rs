@@ -14,7 +14,7 @@ use super::*;
 use crate::driver::{Schedule, Session};
 use crate::retirement::tests::run_with_weak_models;
 use crate::schedule::Pairs;
-use crate::tests::fixture::{BEST, PAIR, RUN, arena, ids, name, publish_models, store};
+use crate::tests::fixture::{BEST, PAIR, RUN, arena, ids, match_game, name, publish_models, store};
 
 #[test]
 fn match_is_played_once() {
@@ -256,12 +256,8 @@ fn games_behind_a_claim_that_cannot_be_read_are_claimed() {
 #[test]
 fn games_that_were_played_before_their_claim_are_not_claimed() {
     let store = store();
-    let game = |number: u64| {
-        let [black, white] = PAIR.map(PlayerId::to_string);
-        let made_up = record::synthetic::game("made", "up", number, Size::new(5).expect("a size"), 1);
-        record::GameRecord { id: record::GameId::of(&black, &white, "", number), black, white, ..made_up }
-    };
-    let (games, other, played) = ((0..4).map(game).collect::<Vec<_>>(), store.clone(), AtomicBool::new(false));
+    let games: Vec<_> = (0..4).map(|number| match_game("random", "uniform", number)).collect();
+    let (other, played) = (store.clone(), AtomicBool::new(false));
     // After the response to the claim, and before the results are read again.
     let play = move || {
         let run = other.run(&name(RUN));

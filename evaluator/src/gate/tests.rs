@@ -1,12 +1,10 @@
 //! Promotion tests, and the sequential tests that they are made of.
 
-use go::Size;
-use record::GameId;
 use runtime::Stop;
 
 use super::*;
 use crate::retirement::tests::run_with_weak_models;
-use crate::tests::fixture::{PAIR, RUN, arena, ids, name, publish_models, store};
+use crate::tests::fixture::{PAIR, RUN, arena, ids, name, publish_models, store, won_game};
 
 /// Plays a schedule to its end, and returns its conclusion.
 fn conclusion(arena: &mut Arena, mut schedule: impl Schedule) -> String {
@@ -40,21 +38,12 @@ fn gate_stops_at_a_verdict_or_its_maximum_of_games() {
     assert!(open.contains("no verdict yet") && ids(&arena).len() == games + 4, "{open}");
 }
 
-/// A game of two players that the first one won or lost; they take turns to play Black.
-fn game(one: &str, other: &str, index: u64, one_wins: bool) -> record::GameRecord {
-    let (black, white) = if index.is_multiple_of(2) { (one, other) } else { (other, one) };
-    let outcome = if one_wins == index.is_multiple_of(2) { record::Outcome::Black } else { record::Outcome::White };
-    let game = record::synthetic::game("made", "up", index, Size::new(5).expect("a size"), 1);
-    let id = GameId::of(black, white, "", index);
-    record::GameRecord { id, black: black.to_owned(), white: white.to_owned(), outcome, ..game }
-}
-
 #[test]
 fn batch_that_was_interrupted_is_completed_before_a_verdict() {
     let store = store();
     let mut arena = arena(&store, 1);
     // Enough for a verdict, but two games of the last batch of four are missing.
-    let games: Vec<_> = (0..198).map(|index| game("random", "uniform", index, true)).collect();
+    let games: Vec<_> = (0..198).map(|index| won_game("random", "uniform", index)).collect();
     arena.rated.run.matches().publish("test", &games).expect("memory can be written");
     let test = Sprt::new(0.0, 100.0, 0.05, 0.05).expect("a test");
     let text = conclusion(&mut arena, Test::new(PAIR.map(PlayerId::clone), test, 400));
@@ -66,7 +55,7 @@ fn interrupted_batch_has_no_verdict() {
     let store = store();
     let mut arena = arena(&store, 1);
     // Enough for a verdict, but the last batch of four is interrupted again.
-    let games: Vec<_> = (0..198).map(|index| game("random", "uniform", index, true)).collect();
+    let games: Vec<_> = (0..198).map(|index| won_game("random", "uniform", index)).collect();
     arena.rated.run.matches().publish("test", &games).expect("memory can be written");
     let sprt = Sprt::new(0.0, 100.0, 0.05, 0.05).expect("a test");
     let mut test = Test::new(PAIR.map(PlayerId::clone), sprt, 400);
@@ -105,9 +94,9 @@ fn only_a_newer_and_stronger_model_becomes_the_champion() {
     // Enough games for a verdict are there already: model 2 beats `random`, and model 3 shares the points with model 2.
     let mut games = Vec::new();
     for index in 0..200 {
-        for (one, other, one_wins) in [(2, 0, true), (3, 2, index % 4 < 2)] {
+        for (winner, loser) in [(2, 0), if index % 4 < 2 { (3, 2) } else { (2, 3) }] {
             let player = |number: u32| if number == 0 { "random".to_owned() } else { model(number).to_string() };
-            games.push(game(&player(one), &player(other), index, one_wins));
+            games.push(won_game(&player(winner), &player(loser), index));
         }
     }
     arena.rated.run.matches().publish("test", &games).expect("memory can be written");

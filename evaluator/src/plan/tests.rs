@@ -1,16 +1,15 @@
 use std::collections::BTreeSet;
 
 use config::RunConfig;
-use go::Size;
 use rand::RngExt;
 use ratings::Estimate;
 use record::statistics::expected_score;
-use record::{GameId, GameRecord, Outcome, synthetic};
+use record::{GameRecord, Outcome};
 use runtime::{Silent, Stop, drive};
 use store::Store;
 
 use super::*;
-use crate::tests::fixture::{arena, name, publish_models, store_of};
+use crate::tests::fixture::{arena, match_game, name, publish_models, store_of};
 use crate::{Event, Matches, RatedModel, match_runner};
 
 /// A run whose models are as strong as those of `experiments/0064-rating-curve-9x9/ratings.csv`, and whose games are made
@@ -93,13 +92,11 @@ impl Simulation {
     fn game(&self, [first, second]: [&PlayerId; 2], number: u64) -> GameRecord {
         let (first, second) = (first.to_string(), second.to_string());
         let mut random = GameRng::seed_from_u64(game_seed(self.seed, &first, &second, number));
-        let id = GameId::of(&first, &second, "", number);
         let [black, white] = if number.is_multiple_of(2) { [first, second] } else { [second, first] };
         let lead = strength(&black) - strength(&white);
         let wins = random.random_bool(expected_score(lead));
         let outcome = if wins { Outcome::Black } else { Outcome::White };
-        let made_up = synthetic::game("made", "up", number, Size::new(5).expect("a size"), 1);
-        GameRecord { id, black, white, outcome, ..made_up }
+        GameRecord { outcome, ..match_game(&black, &white, number) }
     }
 
     /// The games that were played, and the margin that the table prints at most.

@@ -3,26 +3,19 @@ use std::fs;
 use bytes::Bytes;
 use config::{ModelId, PlayerId, Preset};
 use go::Size;
-use gtp::engines::EngineSpecs;
 use models::Models;
-use net::Device;
 use record::{EndReason, Outcome, synthetic};
 use runtime::Stop;
 use serde_json::Value;
 use store::{ResignThreshold, Store};
 
 use super::*;
-use crate::{Arena, Resources};
+use crate::Arena;
+use crate::tests::fixture::{self, match_game, store_of};
 
-/// A store with a run in which models played, met and were trained a little.
+/// An arena of a run in which nothing was played.
 fn arena() -> Arena {
-    let store = Store::in_memory().expect("there is memory");
-    let run = store.run(&"tiny".parse().expect("a name"));
-    run.create(&Preset::Tiny.config()).expect("the run is new");
-    let (place, engines, worker) = (Device::Cpu.into(), EngineSpecs::default(), "test".to_owned());
-    let resources = Resources { place, cache: 1 << 20, times: false, threads: 1, engines, worker, evaluations: None };
-    let rated = RatedRun::open(Models::new(store), run.name()).expect("the run is there");
-    Arena::open(rated, resources).expect("a good name")
+    fixture::arena(&store_of(&Preset::Tiny.config()), 1)
 }
 
 fn resign(threshold: f32) -> ResignThreshold {
@@ -40,6 +33,7 @@ fn resign(threshold: f32) -> ResignThreshold {
     }
 }
 
+/// A run in which models played, met and were trained a little.
 fn run_of_three() -> RatedRun {
     let mut arena = arena();
     let size = Size::new(5).expect("a size");
@@ -113,11 +107,7 @@ fn retired_models_are_not_on_the_page() {
     let model = |number: u32| format!("tiny-{number}");
     let games: Vec<_> = (0..8)
         .flat_map(|index| [(1, 2), (2, 3)].map(|pair| (index, pair)))
-        .map(|(index, (one, other))| {
-            let game = synthetic::game("made", "up", index, Size::new(5).expect("a size"), 1);
-            let (black, white) = (model(one), model(other));
-            record::GameRecord { id: record::GameId::of(&black, &white, "", index), black, white, ..game }
-        })
+        .map(|(index, (one, other))| match_game(&model(one), &model(other), index))
         .collect();
     rated.run().matches().publish("test", &games).expect("memory can be written");
     let names = |rated: &RatedRun| {
@@ -209,10 +199,7 @@ fn games_of_damaged_files_are_not_on_the_page() {
         }
     }
     for (index, is_damaged) in [(0, false), (1, true)] {
-        let game = synthetic::game("made", "up", index, size, 1);
-        let (black, white) = ("random".to_owned(), "uniform".to_owned());
-        let id = record::GameId::of(&black, &white, "", index);
-        let game = record::GameRecord { id, black, white, ..game };
+        let game = match_game("random", "uniform", index);
         let stem = run.matches().publish("test", &[game]).expect("the store can be written");
         if is_damaged {
             damage(&folder.path().join(format!("tiny/matches/{stem}.parquet")));

@@ -2,14 +2,13 @@ use std::collections::BTreeMap;
 use std::fs;
 
 use config::{ModelId, PlayerId, Preset};
-use go::Size;
 use ratings::pairing::Objective;
-use record::{GameId, GameRecord, Outcome};
+use record::GameRecord;
 use store::Store;
 
 use super::*;
 use crate::Arena;
-use crate::tests::fixture::{BEST, RUN, arena, name, publish_models, store};
+use crate::tests::fixture::{BEST, RUN, arena, name, publish_models, store, won_game};
 
 /// Five models, of which 4 beats 1 and 5 forty times each with either colour, and shares the points with 2.
 pub(crate) fn run_with_weak_models(store: &Store) -> Arena {
@@ -25,15 +24,10 @@ pub(crate) fn run_with_weak_models(store: &Store) -> Arena {
     arena
 }
 
-/// A made-up game of two models, which the winner plays as Black where the index is even.
+/// A made-up game of two models.
 fn won(winner: u32, loser: u32, index: u64) -> GameRecord {
     let [winner, loser] = [winner, loser].map(|number| name(RUN).model(number).to_string());
-    let (black, white, outcome) = match index % 2 {
-        0 => (winner, loser, Outcome::Black),
-        _ => (loser, winner, Outcome::White),
-    };
-    let game = record::synthetic::game("made", "up", index, Size::new(5).expect("a size"), 1);
-    GameRecord { id: GameId::of(&black, &white, "", index), black, white, outcome, ..game }
+    won_game(&winner, &loser, index)
 }
 
 fn shown(rated: &RatedRun) -> Vec<String> {

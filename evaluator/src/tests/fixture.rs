@@ -1,13 +1,14 @@
-//! What unit tests share: a run on a small board, and an arena of built-in models.
+//! What unit tests share: a run on a small board, an arena of built-in models, and made-up games of a match.
 
 use std::collections::BTreeSet;
 
 use config::{ModelId, Overrides, PlayerId, Preset, RunConfig, RunName};
+use go::Size;
 use gtp::engines::EngineSpecs;
 use models::Models;
 use net::Device;
 use ratings::pairing::Objective;
-use record::GameId;
+use record::{GameId, GameRecord, Outcome, synthetic};
 use store::Store;
 
 use crate::{Arena, RatedRun, Resources};
@@ -51,6 +52,22 @@ pub(crate) fn publish_models(arena: &Arena, count: u32) {
         let config = arena.rated.config();
         let metadata = store::ModelMetadata::new(&name(RUN), number, 0, config);
         arena.rated.run.models().publish(&metadata, bytes::Bytes::from_static(b"none")).expect("memory can be written");
+    }
+}
+
+/// A made-up game of two players. Its id is that of their series, whoever plays Black; who wins is made up, too.
+pub(crate) fn match_game(black: &str, white: &str, index: u64) -> GameRecord {
+    let made_up = synthetic::game("made", "up", index, Size::new(5).expect("a size"), 1);
+    let id = GameId::of(black.min(white), black.max(white), "", index);
+    GameRecord { id, black: black.to_owned(), white: white.to_owned(), ..made_up }
+}
+
+/// A made-up game of two players, which the winner plays as Black where the index is even.
+pub(crate) fn won_game(winner: &str, loser: &str, index: u64) -> GameRecord {
+    if index.is_multiple_of(2) {
+        GameRecord { outcome: Outcome::Black, ..match_game(winner, loser, index) }
+    } else {
+        GameRecord { outcome: Outcome::White, ..match_game(loser, winner, index) }
     }
 }
 
