@@ -22,7 +22,9 @@ pub use proxy::Proxy;
 pub use signal::signal;
 pub use skip::{require, supported, unsupported};
 #[cfg(feature = "store")]
-pub use stores::{Access, with_clock_ahead, with_faults, with_guard, with_slow_reads, with_vanishing_files};
+pub use stores::{
+    Access, killed, killed_after, with_clock_ahead, with_faults, with_guard, with_slow_reads, with_vanishing_files,
+};
 pub use tool::{Tool, kubernetes_version};
 pub use wait::{PATIENCE, poll, wait_for, wait_until};
 

@@ -15,7 +15,7 @@ use object_store::{
     CopyOptions, Error, GetOptions, GetResult, ListResult, MultipartUpload, ObjectMeta, ObjectStore,
     PutMultipartOptions, PutOptions, PutPayload, PutResult, Result,
 };
-use store::{Stem, Store};
+use store::{Run, Stem, Store};
 
 use crate::faults::{Fault, FaultInjector};
 
@@ -47,6 +47,18 @@ pub fn with_slow_reads(store: &Store) -> (Store, Arc<AtomicUsize>) {
 pub fn with_guard(store: &Store, guard: impl Fn(Access) -> bool + Send + Sync + 'static) -> Store {
     let (faults, guard) = (FaultInjector::new(TRANSPORT, 0, 0), Some(Guard(Arc::new(guard))));
     store.with_objects(|objects| Arc::new(Faulty { objects, faults, vanishing: false, reads: None, guard }))
+}
+
+/// The run in a process that is killed after so many writes.
+pub fn killed(run: &Run, writes: usize) -> Run {
+    killed_after(run, Access::Put, writes)
+}
+
+/// The run in a process that is killed after so many requests of a kind.
+pub fn killed_after(run: &Run, kind: Access, requests: usize) -> Run {
+    let made = AtomicUsize::new(0);
+    let guard = move |access: Access| access != kind || made.fetch_add(1, Ordering::Relaxed) < requests;
+    with_guard(run.store(), guard).run(run.name())
 }
 
 /// The same store in a process whose clock is ahead by so many milliseconds. No time comes twice.

@@ -9,10 +9,11 @@ use net::{FileKind, Inputs, NetError, Shape, Weights};
 use runtime::{Reporter, Silent, Stop, drive};
 use serde_json::Value;
 use store::{ModelMetadata, Run, SourceKind, Store};
+use testing::killed;
 use trainer::{Bootstrap, BootstrapOptions, HumanGames, InitialWeights, TrainerError, TrainerEvent};
 
 use crate::logs::{logged, newest};
-use crate::{TRAIN_DEVICE, config, examples, growing, killed, publish, run, train, train_next};
+use crate::{TRAIN_DEVICE, config, examples, growing, publish, run, train, train_next};
 
 fn shape() -> Shape {
     Shape::new(&config().game, &config().network).unwrap()

@@ -9,14 +9,11 @@ mod logs;
 mod references;
 mod resuming;
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-
 use config::{Preset, RunConfig};
 use net::{Device, Precision, Shape, TrainDevice};
 use record::{Example, ExampleRows, GameRecord, synthetic};
 use runtime::{Stop, drive};
 use store::{Manifest, ModelMetadata, Run, SampleSummary, Store};
-use testing::{Access, with_guard};
 use trainer::{Driver, References, TrainerError, TrainerEvent};
 
 const TRAIN_DEVICE: TrainDevice = TrainDevice { device: Device::Cpu, precision: Precision::F32, threads: 1 };
@@ -31,13 +28,6 @@ fn run() -> Run {
     let run = Store::in_memory().unwrap().run(&"r".parse().unwrap());
     run.create(&config()).unwrap();
     run
-}
-
-/// The run in a process that is killed after so many writes.
-fn killed(run: &Run, writes: usize) -> Run {
-    let made = AtomicUsize::new(0);
-    let guard = move |access: Access| access != Access::Put || made.fetch_add(1, Ordering::Relaxed) < writes;
-    with_guard(run.store(), guard).run(run.name())
 }
 
 /// Made-up games of a worker.

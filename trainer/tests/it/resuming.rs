@@ -8,12 +8,11 @@ use config::RunConfig;
 use net::{Device, TrainDevice, Weights};
 use record::GameRecord;
 use store::{Checkpoint, Run};
+use testing::killed;
 use trainer::TrainerError;
 
 use crate::logs::{alarms, logged};
-use crate::{
-    TRAIN_DEVICE, config, examples, games, growing, killed, publish, publish_two, run, train, train_next, train_some,
-};
+use crate::{TRAIN_DEVICE, config, examples, games, growing, publish, publish_two, run, train, train_next, train_some};
 
 /// The file of a model's weights.
 fn weights(run: &Run, number: u32) -> Bytes {

@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use testing::s3::Server;
 use testing::{wait_until, with_slow_reads};
 
-use crate::{Endless, in_folder, name, on_every_run, on_server, some_games, stored};
+use crate::{Endless, fresh, in_folder, name, on_every_run, on_server, some_games, stored};
 
 fn file(model: u32, time: u64) -> FileRef {
     FileRef { model, stem: Stem::new(if time.is_multiple_of(2) { "w" } else { "v" }, time).unwrap() }
@@ -68,11 +68,6 @@ fn view(run: &Run) -> View {
     let ids: BTreeSet<_> = read.clone().map(|game| game.id).collect();
     assert_eq!(ids.len(), read.count(), "no game twice");
     view
-}
-
-/// The same run, seen by a process that has just started.
-fn fresh(run: &Run) -> Run {
-    run.store().run(run.name())
 }
 
 #[test]

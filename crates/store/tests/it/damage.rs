@@ -15,7 +15,7 @@ use store::{FileRef, Pairing, ResignThreshold, Run, Stem, StoreError};
 use tempfile::TempDir;
 
 use crate::state::{checkpoint, manifest, parts, rating, threshold};
-use crate::{config, in_folder, some_games};
+use crate::{config, fresh, in_folder, some_games};
 
 /// A run with one file of games, and the paths of the games and the examples.
 struct Victim {
@@ -175,7 +175,7 @@ fn metadata_of_a_later_format_is_refused_with_both() {
         let text = fs::read_to_string(path).unwrap();
         fs::write(path, text.replace("format = 1", "format = 2")).unwrap();
     }
-    let fresh = run.store().run(run.name());
+    let fresh = fresh(&run);
     let versions = "format 2, and this program reads format 1";
     is_of_another_version(&fresh.models().get(1).unwrap_err(), &model, versions);
     is_of_another_version(&fresh.resign().get("000002").unwrap_err(), &newest, versions);
@@ -333,7 +333,7 @@ fn threshold_without_counts_in_force_is_read() {
     let old: Vec<&str> = text.lines().filter(|line| !line.starts_with("in_force_")).collect();
     assert_eq!(old.len() + 2, text.lines().count(), "{text}");
     fs::write(&path, old.join("\n")).unwrap();
-    let found = run.store().run(run.name()).resign().newest().unwrap().unwrap();
+    let found = fresh(&run).resign().newest().unwrap().unwrap();
     assert_eq!(found, ResignThreshold { in_force_games: 0, in_force_wrong: 0, ..threshold(-0.9) });
     assert_eq!((found.in_force_rate(), found.in_force_interval()), (0.0, (0.0, 1.0)));
 }
@@ -345,17 +345,16 @@ fn threshold_before_a_damaged_one_holds_until_the_next() {
     for value in [-0.9, -0.8] {
         run.resign().publish(&threshold(value)).unwrap();
     }
-    let fresh = || run.store().run(run.name());
     let thresholds = folder.path().join("r/resign");
     let cut = |number: &str| fs::write(thresholds.join(format!("{number}.toml")), "format = 1\nti").unwrap();
     cut("000002");
-    assert_eq!(fresh().resign().newest().unwrap(), Some(threshold(-0.9)));
+    assert_eq!(fresh(&run).resign().newest().unwrap(), Some(threshold(-0.9)));
     cut("000001");
-    let shuffler = fresh();
+    let shuffler = fresh(&run);
     assert_eq!(shuffler.resign().newest().unwrap(), None);
     shuffler.resign().publish(&threshold(-0.7)).unwrap();
     assert!(thresholds.join("000003.toml").exists());
-    for run in [&shuffler, &fresh()] {
+    for run in [&shuffler, &fresh(&run)] {
         assert_eq!(run.resign().newest().unwrap(), Some(threshold(-0.7)));
     }
 }

@@ -2,8 +2,9 @@
 
 use record::{Example, ExampleRows, GameRecord};
 use store::{FileRef, Run, Stem, Store, StoreError};
+use testing::killed;
 
-use crate::{in_folder, killed, name, on_every_run, some_games, stored};
+use crate::{in_folder, name, on_every_run, some_games, stored};
 
 fn file(worker: &str, time: u64) -> FileRef {
     FileRef { model: 1, stem: Stem::new(worker, time).unwrap() }

@@ -20,7 +20,6 @@ mod unreliable;
 use std::env;
 use std::ffi::OsStr;
 use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use config::{RunConfig, RunName};
@@ -29,7 +28,7 @@ use record::{GameRecord, synthetic};
 use store::{Run, Store};
 use tempfile::TempDir;
 use testing::s3::Server;
-use testing::{Access, with_faults, with_guard};
+use testing::with_faults;
 
 /// One request in so many meets a fault.
 const ONE_IN: u32 = 10;
@@ -82,16 +81,9 @@ fn in_folder() -> (TempDir, Run) {
     (folder, run)
 }
 
-/// The run in a process that is killed after so many writes.
-fn killed(run: &Run, writes: usize) -> Run {
-    killed_after(run, Access::Put, writes)
-}
-
-/// The run in a process that is killed after so many requests of a kind.
-fn killed_after(run: &Run, kind: Access, requests: usize) -> Run {
-    let made = AtomicUsize::new(0);
-    let guard = move |access: Access| access != kind || made.fetch_add(1, Ordering::Relaxed) < requests;
-    with_guard(run.store(), guard).run(run.name())
+/// The same run, seen by a process that has just started.
+fn fresh(run: &Run) -> Run {
+    run.store().run(run.name())
 }
 
 /// A process that does not end by itself. It is killed when this is dropped, also by a check that fails.

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime};
 use record::GameRecord;
 use store::{Checkpoint, DeletedFiles, FileKind, FileRef, Pruned, Run, Stem, StoreError};
 
-use crate::{in_folder, on_every_run, some_games, stored};
+use crate::{fresh, in_folder, on_every_run, some_games, stored};
 
 /// Games in a file.
 const EACH: u64 = 3;
@@ -25,11 +25,6 @@ fn games(number: u64) -> Vec<GameRecord> {
 
 fn publish(run: &Run, numbers: std::ops::Range<u64>) {
     numbers.for_each(|number| run.games().publish_as(&file(number), &games(number)).unwrap());
-}
-
-/// The same run, seen by a process that has just started.
-fn fresh(run: &Run) -> Run {
-    run.store().run(run.name())
 }
 
 fn goal(games_before: u32) -> Pruned {

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use record::{ExampleRows, RatingRow};
 use store::{Checkpoint, Manifest, ModelMetadata, Pairing, Run, SampleSummary, Store, StoreError, WindowSummary};
-use testing::Access;
+use testing::{Access, killed, killed_after};
 
-use crate::{config, killed, killed_after, name, on_every_run, on_every_store, some_games};
+use crate::{config, fresh, name, on_every_run, on_every_store, some_games};
 
 #[test]
 fn run_is_created_once() {
@@ -304,8 +304,7 @@ fn second_poll_finds_newer_model() {
         publish(10);
         publish(11);
         assert_eq!(run.models().newest().unwrap(), Some(11));
-        // A process that has seen nothing before.
-        assert_eq!(run.store().run(run.name()).models().newest().unwrap(), Some(11));
+        assert_eq!(fresh(run).models().newest().unwrap(), Some(11));
     });
 }
 
