@@ -3,10 +3,8 @@
 use std::collections::BTreeMap;
 
 use record::Example;
-use store::Store;
-use tempfile::TempDir;
 
-use crate::{a_run, config, play, publish, read};
+use crate::{a_run, config, in_folder, play, publish, read};
 
 /// A sample of 4000 from some 600 games, and the positions it was taken from.
 fn a_mix(seed: u64) -> (Vec<Example>, Vec<Example>) {
@@ -171,8 +169,7 @@ fn correlation(a: &[f64], b: &[f64]) -> f64 {
 #[test]
 fn same_store_gives_the_same_bytes() {
     let shards = || {
-        let folder = TempDir::new().unwrap();
-        let run = Store::open(folder.path().to_str().unwrap()).unwrap().run(&"r".parse().unwrap());
+        let (folder, run) = in_folder();
         play(&run, 0, 0, 40);
         publish(&run, &config(&["train.steps=5"]), 1).unwrap();
         let folder = folder.path().join("r/shards/000001");

@@ -2,10 +2,10 @@
 
 use std::process::{Command, Output};
 
-use store::{Run, Store};
+use store::Run;
 use tempfile::TempDir;
 
-use crate::{config, play};
+use crate::{config, in_folder, play};
 
 fn shuffler(folder: &TempDir, arguments: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_shuffler"));
@@ -20,8 +20,7 @@ fn ended(output: &Output, code: i32, said: &str) {
 }
 
 fn a_run() -> (TempDir, Run) {
-    let folder = TempDir::new().unwrap();
-    let run = Store::open(folder.path().to_str().unwrap()).unwrap().run(&"r".parse().unwrap());
+    let (folder, run) = in_folder();
     run.create(&config(&["loop.models=1"])).unwrap();
     (folder, run)
 }
