@@ -7,7 +7,7 @@ use std::process::Command;
 use record::{EndReason, GameRecord, Outcome, examples, games, ratings};
 use store::{Run, Store};
 use testing::{Tool, require};
-use tests::{TestStore, repository, succeed};
+use tests::{TestStore, games_of, repository, succeed};
 
 fn document() -> String {
     fs::read_to_string(repository().join("docs/DATA.md")).unwrap()
@@ -115,8 +115,7 @@ fn shows_results(said: &str, run: &Run) {
     let models = run.games().models().unwrap();
     assert_eq!(models, [0, 1, 2]);
     for model in models {
-        let files = run.games().files(model).unwrap();
-        let games: Vec<GameRecord> = files.iter().flat_map(|file| run.games().read(file).unwrap()).collect();
+        let games = games_of(run, model);
         let mean = |of: fn(&GameRecord) -> f64| games.iter().map(of).sum::<f64>() / games.len() as f64;
         let row = said.lines().find(|line| line.contains(&games[0].black)).unwrap_or_default();
         let cells: Vec<f64> = row.split('│').filter_map(|cell| cell.trim().parse().ok()).collect();

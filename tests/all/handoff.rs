@@ -9,7 +9,7 @@ use record::GameRecord;
 use runtime::Stop;
 use selfplay::{InProgressGames, Job, Threshold};
 use store::{Run, Store};
-use tests::TestStore;
+use tests::{TestStore, games_of};
 
 const THREADS: usize = 2;
 
@@ -37,11 +37,6 @@ fn play(run: &Run, config: &RunConfig, model: ModelId, in_progress: &mut InProgr
     selfplay::play(run, &job, &opened, in_progress, &Stop::never(), &mut watch).unwrap().finished
 }
 
-fn published(run: &Run) -> Vec<GameRecord> {
-    let files = run.games().files(0).unwrap();
-    files.iter().flat_map(|file| run.games().read(file).unwrap()).collect()
-}
-
 fn run_of(store: &TestStore, follow: bool) -> (Run, RunConfig) {
     let overrides = ["game.komi=0.5".to_owned(), format!("selfplay.follow_within_games={follow}")];
     let config = Preset::Tiny.with(&overrides).unwrap();
@@ -56,10 +51,10 @@ fn games_in_progress_are_handed_over_and_published_where_they_began() {
     let (run, config) = run_of(&store, true);
     let mut in_progress = InProgressGames::default();
     let before = play(&run, &config, ModelId::Random, &mut in_progress, true);
-    assert_eq!(published(&run).len() as u64, before);
-    assert!(published(&run).iter().all(|game| game.handoffs.is_empty()));
+    assert_eq!(games_of(&run, 0).len() as u64, before);
+    assert!(games_of(&run, 0).iter().all(|game| game.handoffs.is_empty()));
     let after = play(&run, &config, ModelId::Uniform, &mut in_progress, false);
-    let games = published(&run);
+    let games = games_of(&run, 0);
     assert_eq!(games.len() as u64, before + after);
     let begun_by = |model: &str| games.iter().filter(|game| game.black == model).count() as u64;
     assert_eq!(begun_by("uniform"), 40);
@@ -79,8 +74,8 @@ fn otherwise_they_are_finished_first() {
     let mut in_progress = InProgressGames::default();
     let before = play(&run, &config, ModelId::Random, &mut in_progress, true);
     let after = play(&run, &config, ModelId::Uniform, &mut in_progress, false);
-    assert_eq!((published(&run).len() as u64, after), (before + after, 40));
-    assert!(published(&run).iter().all(|game| game.handoffs.is_empty()));
+    assert_eq!((games_of(&run, 0).len() as u64, after), (before + after, 40));
+    assert!(games_of(&run, 0).iter().all(|game| game.handoffs.is_empty()));
 }
 
 /// A worker of a run that leaves its games to others when it is to stop, and what it is told when it asks whether to.
@@ -147,7 +142,7 @@ fn handed_off_games_finish_once() {
     worker("c", 1).play(ModelId::Random, 0, None);
     worker("c", 1).play(ModelId::Random, 0, None);
     assert_eq!(run.unfinished().files().unwrap(), [], "all are finished");
-    let games = published(&run);
+    let games = games_of(&run, 0);
     let of = |worker: &str, model: &str| {
         let mut of: Vec<u64> =
             games.iter().filter(|game| game.worker == worker && game.black == model).map(|game| game.index).collect();

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use tests::{TestStore, fail, repository, succeed, without_reader};
+use tests::{TestStore, fail, games_of, repository, succeed, without_reader};
 
 const SAMPLE: &str = "crates/go/tests/data/human-9d-sample.sgf";
 
@@ -170,9 +170,7 @@ fn import_of_a_collection_publishes_every_game_it_counts() {
     let store = TestStore::new();
     let said = succeed(import(&store, &[Path::new(&path)]).args(["--set", "selfplay.games_per_file=200"]));
     let imported: usize = said.split(' ').nth(1).unwrap().parse().unwrap();
-    let run = store.run("human");
-    let files = run.games().files(0).unwrap();
-    let published: usize = files.iter().map(|file| run.games().read(file).unwrap().len()).sum();
+    let published = games_of(&store.run("human"), 0).len();
     assert!(imported > 0 && published == imported, "{published} games are published: {said}");
     sound(&store);
 }

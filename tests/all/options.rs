@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use record::{Example, GameRecord, SearchKind};
-use tests::{TestStore, repository, succeed};
+use record::{Example, SearchKind};
+use tests::{TestStore, games_of, repository, succeed};
 
 const OPTIONS: [&str; 9] = [
     "loop.models=1",
@@ -25,8 +25,7 @@ fn options_of_selfplay_reach_the_trainer() {
     succeed(OPTIONS.iter().fold(&mut tengen, |command, option| command.args(["--set", option])));
     let run = store.run("tiny");
 
-    let files = run.games().files(0).unwrap();
-    let games: Vec<GameRecord> = files.iter().flat_map(|file| run.games().read(file).unwrap()).collect();
+    let games = games_of(&run, 0);
     let kinds: BTreeSet<SearchKind> = games.iter().flat_map(|game| &game.turns).map(|turn| turn.kind).collect();
     let all = [SearchKind::Full, SearchKind::Fast, SearchKind::Policy];
     assert_eq!(kinds, BTreeSet::from(all));

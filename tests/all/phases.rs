@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs::{self, File};
 
 use config::Inputs;
-use tests::{TestStore, repository, succeed};
+use tests::{TestStore, games_of, repository, succeed};
 
 #[test]
 fn run_in_phases_with_features_trains_and_passes_an_audit() {
@@ -27,8 +27,7 @@ fn run_in_phases_with_features_trains_and_passes_an_audit() {
     let digest = run.config().unwrap().unwrap().digest();
     let plain = run.config().unwrap().unwrap().search.visits;
     for (model, visits) in [(0, plain), (1, 12)] {
-        let games: Vec<_> =
-            run.games().files(model).unwrap().iter().flat_map(|file| run.games().read(file).unwrap()).collect();
+        let games = games_of(&run, model);
         let found: BTreeSet<u32> = games.iter().map(|game| game.visits_budget).collect();
         assert_eq!(found, BTreeSet::from([visits]), "model {model}");
         assert!(games.iter().all(|game| game.config_digest == digest));

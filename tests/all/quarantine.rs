@@ -4,7 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use shuffler::Calibrator;
-use tests::{TestStore, fail, flip_a_byte, repository, succeed, without_reader};
+use tests::{TestStore, fail, flip_a_byte, games_of, repository, succeed, without_reader};
 
 /// Plays games of `random` as worker 0, and returns what the worker logged.
 fn play(store: &TestStore, games: &str) -> String {
@@ -22,8 +22,7 @@ fn files(store: &TestStore, folder: &str) -> Vec<PathBuf> {
 }
 
 fn games(store: &TestStore) -> u64 {
-    let run = store.run("tiny");
-    run.games().files(0).unwrap().iter().map(|file| run.games().read(file).unwrap().len() as u64).sum()
+    games_of(&store.run("tiny"), 0).len() as u64
 }
 
 #[test]

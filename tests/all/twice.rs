@@ -5,7 +5,7 @@ use std::process::Command;
 
 use record::GameRecord;
 use store::{Run, Stem};
-use tests::{TestStore, repository, succeed};
+use tests::{TestStore, games_of, repository, succeed};
 
 /// Self-play of a file of games, or more, on CPUs, with `place`: what must not change them.
 fn selfplay(store: &TestStore, model: &str, place: &[&str], games: &str) -> Command {
@@ -38,11 +38,9 @@ fn random_model_plays_the_same_games_twice_whatever_the_threads() {
 #[test]
 fn games_say_when_they_were_played_but_in_a_run_on_one_machine() {
     let timed = |run: &Run| {
-        let files = run.games().files(0).unwrap();
-        let games: Vec<GameRecord> = files.iter().flat_map(|file| run.games().read(file).unwrap()).collect();
         let matches: Vec<Stem> = run.matches().files().unwrap();
         let matches = matches.iter().flat_map(|stem| run.matches().read(stem).unwrap());
-        let games: Vec<GameRecord> = games.into_iter().chain(matches).collect();
+        let games: Vec<GameRecord> = games_of(run, 0).into_iter().chain(matches).collect();
         assert!(games.iter().all(|game| game.started_at.is_some() == game.ended_at.is_some()));
         let timed = games.iter().filter(|game| game.started_at.is_some()).count();
         (timed, games.len())

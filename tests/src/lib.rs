@@ -110,6 +110,15 @@ pub fn old_file(path: &Path) -> PathBuf {
     other
 }
 
+/// The published games of a model.
+///
+/// # Panics
+/// When they cannot be read.
+pub fn games_of(run: &Run, model: u32) -> Vec<GameRecord> {
+    let files = run.games().files(model).expect("the files can be listed");
+    files.iter().flat_map(|file| run.games().read(file).expect("the games can be read")).collect()
+}
+
 /// The games of a file, with the policies that their examples have.
 ///
 /// # Panics

@@ -7,14 +7,13 @@ use config::{ModelRef, RunConfig};
 use evalcache::{Steps, Symmetries};
 use models::{EvaluationCacheOptions, Place, Priority};
 use net::Device;
-use record::GameRecord;
 use runtime::{Driver as _, EvalcacheStoreArgs, InferenceArgs, ResourceArgs, Silent, Step, Stop, drive};
 use selfplay::{Driver, Event, Games, Options, SelfplayError};
 use store::Run;
 use tempfile::TempDir;
 
 use crate::handoff::{in_progress, trained};
-use crate::{a_run, config, indices};
+use crate::{a_run, config, games_of, indices};
 
 /// Six games of `random`, four of every later model, and two models.
 fn short() -> RunConfig {
@@ -215,10 +214,7 @@ fn evaluations_that_outlive_the_process_change_no_game() {
         let mut driver = Driver::new(&run, &short(), options, &Stop::never(), reporter);
         assert_eq!(driver.step().unwrap(), Step::Finished);
         drop(driver);
-        let files = run.games().files(1).unwrap();
-        let mut games: Vec<GameRecord> = files.iter().flat_map(|file| run.games().read(file).unwrap()).collect();
-        games.sort_by_key(|game| game.index);
-        (games, evaluated)
+        (games_of(&run, 1), evaluated)
     };
     let ((plain, _), (first, computed)) = (games(None), games(Some(kept.clone())));
     assert!(plain.len() == 4 && plain == first && computed > 100, "{computed}");

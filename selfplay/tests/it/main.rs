@@ -77,7 +77,12 @@ fn stop_after(run: &Run, job: &Job, games: u64) -> Result<JobProgress, SelfplayE
 
 /// All published games of model 0, by worker and number.
 fn published(run: &Run) -> Vec<GameRecord> {
-    let files = run.games().files(0).unwrap();
+    games_of(run, 0)
+}
+
+/// All published games of a model, by worker and number.
+fn games_of(run: &Run, model: u32) -> Vec<GameRecord> {
+    let files = run.games().files(model).unwrap();
     let mut games: Vec<GameRecord> = files.iter().flat_map(|file| run.games().read(file).unwrap()).collect();
     games.sort_by_key(|game| (game.worker.clone(), game.index));
     games
