@@ -10,6 +10,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use cpu::{Convolution, CpuError, InstructionSet, Layer, Peak, Work};
+use testing::Noise;
 
 #[path = "shared/peak.rs"]
 mod peak;
@@ -55,16 +56,6 @@ struct Row<'a> {
     roof: f64,
 }
 
-/// Numbers from -1 to 1.
-fn noise(count: usize) -> Vec<f32> {
-    let mut state = 1u64;
-    let mut draw = || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 40) as f32 / (1 << 23) as f32 - 1.0
-    };
-    (0..count).map(|_| draw()).collect()
-}
-
 /// A layer that is calibrated on its positions.
 fn rounded(conv: &Convolution, side: usize, input: &[f32], set: InstructionSet) -> Result<Layer, CpuError> {
     Layer::rounded(conv, side, input, input, set)
@@ -108,10 +99,10 @@ fn clock() -> f64 {
 
 impl Shape {
     fn new((side, channels, positions): (usize, usize, usize), paths: &[Path]) -> Result<Shape, CpuError> {
-        let weight =
-            noise(channels * channels * 9).iter().map(|w| w * (2.0 / (3.0 * channels as f32)).sqrt()).collect();
+        let weight = Noise(1).numbers(channels * channels * 9);
+        let weight = weight.iter().map(|w| w * (2.0 / (3.0 * channels as f32)).sqrt()).collect();
         let conv = Convolution { inputs: channels, outputs: channels, weight, bias: vec![0.1; channels] };
-        let input: Vec<f32> = noise(positions * channels * side * side).iter().map(|x| x.max(0.0)).collect();
+        let input = Noise(1).activations(positions * channels * side * side);
         let mut layers = Vec::new();
         for path in paths {
             layers.push(((path.build)(&conv, side, &input, path.set)?, f64::INFINITY));

@@ -12,6 +12,7 @@ use cpu::{
     Block, Convolution, CpuError, Dense, Description, Input, InstructionSet, Model, Peak, Policy, PolicyHead,
     Precision, Scales, Session, Value,
 };
+use testing::Noise;
 
 #[path = "shared/peak.rs"]
 mod peak;
@@ -34,27 +35,18 @@ struct Path {
     peak: f64,
 }
 
-struct Noise(u64);
+/// Weights of variance 2 / inputs.
+fn weights(noise: &mut Noise, outputs: usize, inputs: usize) -> Vec<f32> {
+    let scale = (6.0 / inputs as f32).sqrt();
+    noise.numbers(outputs * inputs).into_iter().map(|number| scale * number).collect()
+}
 
-impl Noise {
-    fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        self.0 >> 40
-    }
+fn conv(noise: &mut Noise, inputs: usize, outputs: usize, side: usize) -> Convolution {
+    Convolution { inputs, outputs, weight: weights(noise, outputs, inputs * side * side), bias: vec![0.0; outputs] }
+}
 
-    /// Weights of variance 2 / inputs.
-    fn weights(&mut self, outputs: usize, inputs: usize) -> Vec<f32> {
-        let scale = (6.0 / inputs as f32).sqrt();
-        (0..outputs * inputs).map(|_| scale * (self.next() as f32 / (1 << 23) as f32 - 1.0)).collect()
-    }
-
-    fn conv(&mut self, inputs: usize, outputs: usize, side: usize) -> Convolution {
-        Convolution { inputs, outputs, weight: self.weights(outputs, inputs * side * side), bias: vec![0.0; outputs] }
-    }
-
-    fn dense(&mut self, inputs: usize, outputs: usize) -> Dense {
-        Dense { weight: self.weights(outputs, inputs), bias: vec![0.0; outputs] }
-    }
+fn dense(noise: &mut Noise, inputs: usize, outputs: usize) -> Dense {
+    Dense { weight: weights(noise, outputs, inputs), bias: vec![0.0; outputs] }
 }
 
 /// A network of AlphaGo Zero's kind.
@@ -62,22 +54,25 @@ fn description(side: usize, blocks: usize, filters: usize) -> Description {
     let mut noise = Noise(1);
     let area = side * side;
     let block = |noise: &mut Noise| Block {
-        first: noise.conv(filters, filters, 3),
+        first: conv(noise, filters, filters, 3),
         pooled: None,
-        second: noise.conv(filters, filters, 3),
+        second: conv(noise, filters, filters, 3),
         squeeze: None,
     };
     Description {
         side,
         inputs: (0..PLANES).map(Input::Plane).collect(),
-        stem: noise.conv(PLANES, filters, 3),
+        stem: conv(&mut noise, PLANES, filters, 3),
         blocks: (0..blocks).map(|_| block(&mut noise)).collect(),
-        policy: Policy { planes: noise.conv(filters, 2, 1), head: PolicyHead::Dense(noise.dense(2 * area, area + 1)) },
+        policy: Policy {
+            planes: conv(&mut noise, filters, 2, 1),
+            head: PolicyHead::Dense(dense(&mut noise, 2 * area, area + 1)),
+        },
         value: Value {
-            planes: noise.conv(filters, 1, 1),
+            planes: conv(&mut noise, filters, 1, 1),
             pooled: false,
-            hidden: noise.dense(area, 64),
-            out: noise.dense(64, 1),
+            hidden: dense(&mut noise, area, 64),
+            out: dense(&mut noise, 64, 1),
         },
     }
 }
@@ -129,7 +124,7 @@ fn main() -> Result<(), CpuError> {
         let description = description(side, blocks, filters);
         let mut noise = Noise(2);
         let planes: Vec<u8> =
-            (0..batch * PLANES * side * side).map(|_| u8::from(noise.next().is_multiple_of(8))).collect();
+            (0..batch * PLANES * side * side).map(|_| u8::from((noise.bits() >> 40).is_multiple_of(8))).collect();
         let scales = Model::calibrate(&description, &planes)?;
         let mut paths = paths(&description, &scales)?;
         for _ in 0..ROUNDS {

@@ -1,29 +1,11 @@
 //! Single convolutions against a direct one in f64, and against each other.
 
 use cpu::{Convolution, CpuError, InstructionSet, Layer, Peak};
+use testing::Noise;
 
 /// Those that this machine has; the others are listed as skipped.
 fn instruction_sets() -> Vec<InstructionSet> {
     testing::supported(InstructionSet::ALL, InstructionSet::is_available)
-}
-
-/// Numbers from -1 to 1, the same on every machine.
-struct Noise(u64);
-
-impl Noise {
-    fn next(&mut self) -> f32 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 40) as f32 / (1 << 23) as f32 - 1.0
-    }
-
-    fn numbers(&mut self, count: usize) -> Vec<f32> {
-        (0..count).map(|_| self.next()).collect()
-    }
-
-    /// Activations after a ReLU.
-    fn activations(&mut self, count: usize) -> Vec<f32> {
-        (0..count).map(|_| self.next().max(0.0)).collect()
-    }
 }
 
 /// A convolution with He's weights.
@@ -267,8 +249,7 @@ fn numbers_that_are_not_finite_are_refused() {
 
 /// FNV-1a of the bits.
 fn hash(numbers: &[f32]) -> u64 {
-    let bytes = numbers.iter().flat_map(|number| number.to_bits().to_le_bytes());
-    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+    testing::fnv(numbers.iter().flat_map(|number| number.to_le_bytes()))
 }
 
 #[test]

@@ -132,8 +132,7 @@ fn outputs_of_all_instruction_sets_batches_and_threads_have_the_same_bits() {
 
 /// FNV-1a of the bits.
 fn hash(answers: &(Vec<f32>, Vec<f32>)) -> u64 {
-    let bytes = bits(answers).into_iter().flat_map(u32::to_le_bytes);
-    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+    testing::fnv(bits(answers).into_iter().flat_map(u32::to_le_bytes))
 }
 
 /// Outputs that must be the same on every x86-64 CPU and after every change that is not meant to change them.

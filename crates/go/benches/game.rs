@@ -10,6 +10,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use go::{Color, Game, Mark, Move, Point, PointSet, Scoring, Size, Tactics};
+use testing::Dice;
 
 const ROUNDS: usize = 15;
 /// Moves from the root of a search to the leaf of a visit.
@@ -156,16 +157,4 @@ fn random_game(size: Size, dice: &mut Dice) -> Vec<Move> {
         game.play(mv).expect("a legal move");
     }
     game.moves().to_vec()
-}
-
-/// splitmix64.
-struct Dice(u64);
-
-impl Dice {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let z = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((z ^ (z >> 31)) % n as u64) as usize
-    }
 }

@@ -51,8 +51,7 @@ mod tests {
 
     /// FNV-1a of the bits.
     fn hash(numbers: impl IntoIterator<Item = u64>) -> u64 {
-        let bytes = numbers.into_iter().flat_map(u64::to_le_bytes);
-        bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+        testing::fnv(numbers.into_iter().flat_map(u64::to_le_bytes))
     }
 
     fn grid() -> impl Iterator<Item = f32> + Clone {

@@ -196,6 +196,7 @@ fn unpack(bits: &[u8], bytes: &mut [u8]) {
 mod tests {
     use go::{Game, Move, Symmetry};
     use proptest::prelude::*;
+    use testing::Noise;
 
     use super::*;
 
@@ -260,11 +261,8 @@ mod tests {
         fn any_bits_and_scalars_survive(side in 2..=19_usize, kind in 0..Inputs::ALL.len(), seed: u64) {
             let (inputs, size) = (Inputs::ALL[kind], Size::new(side).unwrap());
             let constant = inputs.packing(size).constant;
-            let mut state = seed;
-            let mut next = || {
-                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-                (state >> 56) as u8
-            };
+            let mut noise = Noise(seed);
+            let mut next = || (noise.bits() >> 56) as u8;
             let mut planes = Vec::new();
             for plane in 0..inputs.written() {
                 let scalar = next();

@@ -256,6 +256,8 @@ unsafe fn written<'a>(to: *mut f32, count: usize) -> &'a mut [f32] {
 
 #[cfg(test)]
 mod tests {
+    use testing::Noise;
+
     use super::*;
     use crate::layers::channels_last;
 
@@ -263,13 +265,8 @@ mod tests {
 
     /// Numbers from -2 to 2 of a seed. That of libtorch is one for all tests of the process.
     fn numbers(dimensions: &[i64], seed: u64) -> Tensor {
-        let mut state = seed;
-        let mut next = || {
-            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (state >> 40) as f32 / (1 << 22) as f32 - 2.0
-        };
-        let count = dimensions.iter().product::<i64>();
-        Tensor::from_slice(&(0..count).map(|_| next()).collect::<Vec<f32>>()).view(dimensions)
+        let numbers = Noise(seed).numbers(dimensions.iter().product::<i64>() as usize);
+        Tensor::from_slice(&numbers.into_iter().map(|number| 2.0 * number).collect::<Vec<f32>>()).view(dimensions)
     }
 
     fn parameter(dimensions: &[i64], seed: u64) -> Tensor {

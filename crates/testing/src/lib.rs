@@ -6,6 +6,7 @@ mod board;
 mod faults;
 #[cfg(feature = "s3")]
 mod proxy;
+mod random;
 #[cfg(feature = "s3")]
 pub mod s3;
 mod signal;
@@ -19,6 +20,7 @@ pub use allocator::CountingAllocator;
 pub use board::position;
 #[cfg(feature = "s3")]
 pub use proxy::Proxy;
+pub use random::{Dice, Noise, fnv};
 pub use signal::signal;
 pub use skip::{require, supported, unsupported};
 #[cfg(feature = "store")]

@@ -1,5 +1,7 @@
 //! The error of a layer in int16 against the bound that its scales imply.
 
+use testing::Noise;
+
 use super::*;
 use crate::kernels::LARGEST_INPUT;
 use crate::pack::{Weights, transform};
@@ -17,22 +19,17 @@ const AT: [[f64; 5]; 3] = [[1.0, 1.0, 1.0, 1.0, 0.0], [0.0, 1.0, -1.0, 2.0, 0.0]
 /// What f32 loses in the transforms, relative to the magnitudes that are added: 40 roundings.
 const ROUNDINGS: f64 = 40.0 * (f32::EPSILON / 2.0) as f64;
 
-struct Noise(u64);
+/// From 0 to 1, with all bits of f64.
+fn share(noise: &mut Noise) -> f64 {
+    (noise.bits() >> 11) as f64 / (1u64 << 53) as f64
+}
 
-impl Noise {
-    /// From 0 to 1.
-    fn next(&mut self) -> f64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 11) as f64 / (1u64 << 53) as f64
-    }
+fn below(noise: &mut Noise, most: usize) -> usize {
+    (share(noise) * most as f64) as usize
+}
 
-    fn below(&mut self, most: usize) -> usize {
-        (self.next() * most as f64) as usize
-    }
-
-    fn numbers(&mut self, count: usize) -> Vec<f32> {
-        (0..count).map(|_| (2.0 * self.next() - 1.0) as f32).collect()
-    }
+fn numbers(noise: &mut Noise, count: usize) -> Vec<f32> {
+    (0..count).map(|_| (2.0 * share(noise) - 1.0) as f32).collect()
 }
 
 /// A layer and what goes into it.
@@ -46,15 +43,15 @@ struct Case {
 impl Case {
     /// Weights that are normal, zero by channels, dominated by an input or by an output, very large or very small.
     fn new(noise: &mut Noise) -> Case {
-        let (side, positions) = (2 + noise.below(18), 1 + noise.below(2));
+        let (side, positions) = (2 + below(noise, 18), 1 + below(noise, 2));
         let [inputs, outputs] = [0; 2].map(|_| {
-            let most = [3, 20, 40][noise.below(3)];
-            1 + noise.below(most)
+            let most = [3, 20, 40][below(noise, 3)];
+            1 + below(noise, most)
         });
-        let mut weight = noise.numbers(inputs * outputs * 9);
-        let mut input = noise.numbers(positions * inputs * side * side);
+        let mut weight = numbers(noise, inputs * outputs * 9);
+        let mut input = numbers(noise, positions * inputs * side * side);
         let all = weight.as_chunks_mut::<9>().0.iter_mut().enumerate();
-        match noise.below(6) {
+        match below(noise, 6) {
             0 => all.filter(|(index, _)| index / inputs % 2 == 0).for_each(|(_, kernel)| kernel.fill(0.0)),
             1 => all.filter(|(index, _)| index / inputs == 0).flat_map(|(_, kernel)| kernel).for_each(|w| *w *= 1e4),
             2 => all.filter(|(index, _)| index % inputs == 0).flat_map(|(_, kernel)| kernel).for_each(|w| *w *= 1e4),
@@ -63,7 +60,7 @@ impl Case {
             _ => input.iter_mut().for_each(|number| *number *= 1e8),
         }
         let largest = weight.iter().fold(0.0, |most: f32, weight| most.max(weight.abs()));
-        let bias = noise.numbers(outputs).into_iter().map(|bias| bias * largest).collect();
+        let bias = numbers(noise, outputs).into_iter().map(|bias| bias * largest).collect();
         Case { conv: Convolution { inputs, outputs, weight, bias }, side, positions, input }
     }
 

@@ -2,18 +2,10 @@
 
 use std::ops::Range;
 
+use testing::Noise;
+
 use super::{Convolution, TrainingUnit, UnitApplied, UnitGradients, UnitInput, UnitOutput};
 use crate::{CpuError, EPSILON, InstructionSet};
-
-/// Numbers from -1 to 1, the same on every machine.
-fn numbers(count: usize, seed: u64) -> Vec<f32> {
-    let mut state = seed;
-    let mut next = || {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 40) as f32 / (1 << 23) as f32 - 1.0
-    };
-    (0..count).map(|_| next()).collect()
-}
 
 /// A convolution, its input and the gradient of its output.
 struct Case {
@@ -35,9 +27,9 @@ impl Case {
             side,
             positions,
             channels: (inputs, outputs),
-            weight: numbers(9 * inputs * outputs, 1),
-            input: numbers(points * inputs, 2),
-            of_output: numbers(points * outputs, 3),
+            weight: Noise(1).numbers(9 * inputs * outputs),
+            input: Noise(2).numbers(points * inputs),
+            of_output: Noise(3).numbers(points * outputs),
         }
     }
 
@@ -106,8 +98,8 @@ type UnitResults = [Vec<f32>; 8];
 impl UnitCase {
     fn new(case: Case, residual: bool, relu: bool) -> UnitCase {
         let outputs = case.channels.1;
-        let residual = residual.then(|| numbers(case.of_output.len(), 6));
-        UnitCase { scale: numbers(outputs, 4), shift: numbers(outputs, 5), residual, relu, case }
+        let residual = residual.then(|| Noise(6).numbers(case.of_output.len()));
+        UnitCase { scale: Noise(4).numbers(outputs), shift: Noise(5).numbers(outputs), residual, relu, case }
     }
 
     fn input(&self) -> UnitInput<'_> {

@@ -3,7 +3,6 @@
 mod boards;
 mod canonical;
 mod diagrams;
-mod dice;
 mod facts;
 mod human_games;
 mod pass_alive;

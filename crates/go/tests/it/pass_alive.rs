@@ -3,9 +3,9 @@
 use go::Color::{Black, White};
 use go::{Color, Game, Move, Point, PointSet, Position, Scoring, Size, Stones};
 use proptest::prelude::*;
+use testing::Dice;
 
 use crate::boards::{game, position, size};
-use crate::dice::Dice;
 use crate::reference::{Board, indices};
 use crate::small_boards::arrangements;
 

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use go::{Color, Game, Move, Point, Position, Scoring, Size, Stones};
+use testing::Dice;
 
 use crate::boards::size;
-use crate::dice::Dice;
 use crate::reference::{Board, indices};
 
 #[test]

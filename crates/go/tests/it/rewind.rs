@@ -2,9 +2,9 @@
 
 use go::{Game, Move, Point, Scoring};
 use proptest::prelude::*;
+use testing::Dice;
 
 use crate::boards::size;
-use crate::dice::Dice;
 
 fn random_move(game: &Game, dice: &mut Dice) -> Move {
     let legal: Vec<Point> = game.legal_points().iter().collect();

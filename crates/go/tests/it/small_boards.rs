@@ -49,7 +49,7 @@ fn board_2x2_can_be_filled_but_for_one_point_and_captured_whole() {
 /// The longest game is bounded by the number of positions, so that random play without passing must run dry.
 #[test]
 fn games_without_passes_end_on_2x2() {
-    let mut dice = crate::dice::Dice(1);
+    let mut dice = testing::Dice(1);
     for _ in 0..200 {
         let mut game = Game::new(size(2));
         loop {

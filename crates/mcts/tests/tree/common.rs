@@ -3,6 +3,7 @@
 use config::QInit;
 use go::{Game, Scoring, Size};
 use mcts::{Algorithm, Evaluation, Exploration, FirstPlay, Gumbel, Leaf, Noise, Search, Selected, Settings, Value};
+use testing::Dice;
 
 pub(crate) const PARENT: Settings = Settings {
     algorithm: Algorithm::Puct,
@@ -52,16 +53,9 @@ pub(crate) fn leaf(search: &mut Search) -> (Leaf, Vec<usize>) {
 
 /// A policy and a value that depend on the position only: the hash of its stones, spread out.
 pub(crate) fn hashed(game: &Game) -> (Vec<f32>, f32) {
-    let mut state = game.position().hash() ^ game.turn() as u64;
+    let mut dice = Dice(game.position().hash() ^ game.turn() as u64);
     let fourth = |x: f32| (x * x) * (x * x);
-    let mut next = || {
-        // splitmix64
-        state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut z = state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-        ((z ^ (z >> 31)) >> 40) as f32 / (1u64 << 24) as f32
-    };
+    let mut next = || (dice.bits() >> 40) as f32 / (1u64 << 24) as f32;
     let policy: Vec<f32> = (0..game.size().moves()).map(|_| fourth(next())).collect();
     let sum: f32 = policy.iter().sum();
     (policy.iter().map(|p| p / sum).collect(), next() * 2.0 - 1.0)

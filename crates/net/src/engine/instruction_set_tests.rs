@@ -13,8 +13,7 @@ const SMALL: &[u8] = include_bytes!("../../tests/data/5x5.safetensors");
 
 /// FNV-1a.
 fn hash(numbers: &[u32]) -> u64 {
-    let bytes = numbers.iter().flat_map(|bits| bits.to_le_bytes());
-    bytes.fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
+    testing::fnv(numbers.iter().flat_map(|bits| bits.to_le_bytes()))
 }
 
 /// A random game, stopped somewhere.
