@@ -88,54 +88,19 @@ impl<E> Batch<E> {
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use mcts::{EvaluateError, Evaluator, Request};
-
-    use super::*;
+    use mcts::Evaluator;
+    use testing::FlushedBy;
 
     /// An evaluator whose first flush fails, as do those that are stopped, and begins the next batch nevertheless.
-    pub(crate) struct FailsOnce<E> {
-        inner: E,
-        failed: bool,
-    }
-
-    impl<E> FailsOnce<E> {
-        pub(crate) fn new(inner: E) -> FailsOnce<E> {
-            FailsOnce { inner, failed: false }
-        }
-    }
-
-    impl<E: Evaluator> Evaluator for FailsOnce<E> {
-        fn submit(&mut self, request: Request<'_>) -> Ticket {
-            self.inner.submit(request)
-        }
-
-        fn flush(&mut self) -> Result<(), EvaluateError> {
-            self.inner.flush()?;
-            if std::mem::replace(&mut self.failed, true) { Ok(()) } else { Err("the device failed".into()) }
-        }
-
-        fn flush_until(&mut self, stop: &mut dyn FnMut() -> bool) -> Result<(), EvaluateError> {
-            if !stop() {
-                return self.flush();
+    pub(crate) fn fails_once(inner: impl Evaluator) -> impl Evaluator {
+        let mut failed = false;
+        FlushedBy::new(inner, move |inner, stop| {
+            let stopped = stop();
+            inner.flush()?;
+            if stopped {
+                return Err("the search was stopped".into());
             }
-            self.inner.flush()?;
-            Err("the search was stopped".into())
-        }
-
-        fn is_ready(&self, ticket: Ticket) -> bool {
-            self.inner.is_ready(ticket)
-        }
-
-        fn get(&self, ticket: Ticket) -> Evaluation<'_> {
-            self.inner.get(ticket)
-        }
-
-        fn pending(&self) -> usize {
-            self.inner.pending()
-        }
-
-        fn capacity(&self) -> usize {
-            self.inner.capacity()
-        }
+            if std::mem::replace(&mut failed, true) { Ok(()) } else { Err("the device failed".into()) }
+        })
     }
 }

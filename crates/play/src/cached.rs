@@ -176,7 +176,7 @@ mod tests {
     use rand::{RngExt, SeedableRng};
 
     use super::*;
-    use crate::batches::tests::FailsOnce;
+    use crate::batches::tests::fails_once;
     use crate::{GameRng, RandomModel};
 
     const BYTES: usize = 1 << 20;
@@ -245,7 +245,7 @@ mod tests {
 
     #[test]
     fn positions_of_a_flush_that_failed_are_forgotten() {
-        let mut cached = Cached::new(FailsOnce::new(RandomModel::new()), size(), BYTES);
+        let mut cached = Cached::new(fails_once(RandomModel::new()), size(), BYTES);
         let (lost, game) = (after(3), after(4));
         let _lost = cached.submit(request(&lost));
         assert!(cached.flush().is_err());

@@ -238,10 +238,13 @@ fn symmetry_of(position: &Position) -> Symmetry {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
     use std::collections::BTreeSet;
 
     use go::{Point, Size, Stones};
+    use mcts::Value;
     use rand::SeedableRng;
+    use testing::Stub;
 
     use super::*;
 
@@ -280,36 +283,6 @@ mod tests {
         assert!(orientations.iter().all(|&count| (3..=25).contains(&count)), "{orientations:?}");
     }
 
-    /// A network that notes in which symmetries it sees the root.
-    struct Noting(Vec<Symmetry>);
-
-    impl Evaluator for Noting {
-        fn submit(&mut self, request: Request<'_>) -> Ticket {
-            self.0.push(request.draw.symmetry());
-            Ticket::new(0, 0)
-        }
-
-        fn flush(&mut self) -> Result<(), mcts::EvaluateError> {
-            Ok(())
-        }
-
-        fn is_ready(&self, _: Ticket) -> bool {
-            false
-        }
-
-        fn get(&self, _: Ticket) -> mcts::Evaluation<'_> {
-            unreachable!("nothing is read")
-        }
-
-        fn pending(&self) -> usize {
-            1
-        }
-
-        fn capacity(&self) -> usize {
-            1
-        }
-    }
-
     #[test]
     fn symmetry_depends_on_random_numbers_unless_configured() {
         let config = config::Preset::Minigo.config();
@@ -320,9 +293,14 @@ mod tests {
                 let budget = Budget { visits: 2, leaves: 1 };
                 let driver = SearchDriver::new(game.clone(), settings, budget, None);
                 let mut driver = if alike { driver.seeing_images_alike() } else { driver };
-                let (mut network, mut rng) = (Noting(Vec::new()), GameRng::seed_from_u64(seed));
-                driver.submit(&mut network, &mut rng);
-                network.0[0]
+                // The root alone is submitted.
+                let seen = Cell::new(None);
+                let mut network = Stub::new(|request| {
+                    seen.set(Some(request.draw.symmetry()));
+                    (Vec::new(), Value::ZERO)
+                });
+                driver.submit(&mut network, &mut GameRng::seed_from_u64(seed));
+                seen.get().unwrap()
             };
             (0..100).map(root).collect()
         };

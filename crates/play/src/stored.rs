@@ -181,15 +181,17 @@ impl<E: Evaluator> Evaluator for Stored<E> {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
     use std::collections::BTreeMap;
     use std::sync::Mutex;
 
     use evalcache::{Steps, Tables};
     use go::{Game, Move, Size};
     use mcts::Draw;
+    use testing::Stub;
 
     use super::*;
-    use crate::batches::tests::FailsOnce;
+    use crate::batches::tests::fails_once;
     use crate::{Cached, EvaluatorStats, Instrumented};
 
     /// Evaluations in memory.
@@ -227,54 +229,27 @@ mod tests {
         }
     }
 
-    /// A stub whose output depends on the orientation of its input.
-    #[derive(Default)]
-    struct Oriented {
-        asked: usize,
-        batch: u64,
-        submitted: Vec<(Vec<f32>, Value)>,
-        flushed: Vec<(Vec<f32>, Value)>,
+    /// An evaluation that depends on the orientation of the input.
+    fn oriented(request: &Request<'_>) -> (Vec<f32>, Value) {
+        let &Request { game, komi, draw } = request;
+        let symmetry = draw.symmetry();
+        let view = View::new(game, symmetry);
+        let raw: Vec<f32> = (0..view.size().moves())
+            .map(|i| 1.0 + ((i * 37 + game.turn() * 11 + game.position().stones().both().len()) % 17) as f32)
+            .collect();
+        let sum: f32 = raw.iter().sum();
+        let seen: Vec<f32> = raw.iter().map(|p| p / sum).collect();
+        let mut policy = vec![0.0; seen.len()];
+        symmetry.inverse().apply_values(game.size(), &seen, &mut policy);
+        (policy, Value::for_mover(game.to_move(), komi / 20.0))
     }
 
-    impl Evaluator for Oriented {
-        fn submit(&mut self, request: Request<'_>) -> Ticket {
-            let Request { game, komi, draw } = request;
-            let symmetry = draw.symmetry();
-            let view = View::new(game, symmetry);
-            let raw: Vec<f32> = (0..view.size().moves())
-                .map(|i| 1.0 + ((i * 37 + game.turn() * 11 + game.position().stones().both().len()) % 17) as f32)
-                .collect();
-            let sum: f32 = raw.iter().sum();
-            let seen: Vec<f32> = raw.iter().map(|p| p / sum).collect();
-            let mut policy = vec![0.0; seen.len()];
-            symmetry.inverse().apply_values(game.size(), &seen, &mut policy);
-            self.asked += 1;
-            self.submitted.push((policy, Value::for_mover(game.to_move(), komi / 20.0)));
-            Ticket::new(self.batch, self.submitted.len() - 1)
-        }
-
-        fn flush(&mut self) -> Result<(), EvaluateError> {
-            self.flushed = std::mem::take(&mut self.submitted);
-            self.batch += 1;
-            Ok(())
-        }
-
-        fn is_ready(&self, ticket: Ticket) -> bool {
-            ticket.batch() < self.batch
-        }
-
-        fn get(&self, ticket: Ticket) -> Evaluation<'_> {
-            let (policy, value) = &self.flushed[ticket.index()];
-            Evaluation { policy, value: *value }
-        }
-
-        fn pending(&self) -> usize {
-            self.submitted.len()
-        }
-
-        fn capacity(&self) -> usize {
-            usize::MAX
-        }
+    /// Evaluates so, and counts the positions.
+    fn counting(asked: &Cell<usize>) -> impl Evaluator {
+        Stub::new(move |request| {
+            asked.set(asked.get() + 1);
+            oriented(request)
+        })
     }
 
     fn size() -> Size {
@@ -290,7 +265,7 @@ mod tests {
         game
     }
 
-    fn ask(stored: &mut Stored<Oriented>, game: &Game, komi: f32, symmetry: Symmetry) -> (Vec<f32>, f32) {
+    fn ask(stored: &mut Stored<impl Evaluator>, game: &Game, komi: f32, symmetry: Symmetry) -> (Vec<f32>, f32) {
         let ticket = stored.submit(Request { game, komi, draw: Draw::PLAIN.seen_in(symmetry) });
         if !stored.is_ready(ticket) {
             stored.flush().expect("it cannot fail");
@@ -302,9 +277,10 @@ mod tests {
     #[test]
     fn images_share_an_evaluation_that_is_the_same_the_first_time() {
         for symmetries in [Symmetries::Canonical, Symmetries::Mean8] {
-            let mut stored = Stored::new(Oriented::default(), Kept::new(symmetries, Steps::S256));
+            let count = Cell::new(0);
+            let mut stored = Stored::new(counting(&count), Kept::new(symmetries, Steps::S256));
             let first = ask(&mut stored, &game(Symmetry::Identity), 7.0, Symmetry::Rot90);
-            let asked = stored.inner.asked;
+            let asked = count.get();
             assert_eq!(asked, if symmetries == Symmetries::Mean8 { 8 } else { 1 });
             for symmetry in Symmetry::ALL {
                 let (policy, value) = ask(&mut stored, &game(symmetry), 7.0, Symmetry::Flip);
@@ -312,17 +288,17 @@ mod tests {
                 symmetry.inverse().apply_values(size(), &policy, &mut back);
                 assert_eq!((back, value), first, "{symmetries} {symmetry:?}");
             }
-            assert_eq!(stored.inner.asked, asked);
+            assert_eq!(count.get(), asked);
             ask(&mut stored, &game(Symmetry::Identity), 7.5, Symmetry::Identity);
-            assert!(stored.inner.asked > asked, "komi is seen");
+            assert!(count.get() > asked, "komi is seen");
         }
     }
 
     #[test]
     fn shown_and_exact_evaluations_are_the_evaluators_bit_for_bit() {
-        let mut plain = Oriented::default();
+        let (mut plain, asked) = (Stub::new(oriented), Cell::new(0));
         let store = Kept::new(Symmetries::Requested, Steps::Exact);
-        let mut stored = Stored::new(Oriented::default(), Arc::clone(&store) as Arc<dyn EvaluationStore>);
+        let mut stored = Stored::new(counting(&asked), Arc::clone(&store) as Arc<dyn EvaluationStore>);
         for _ in 0..2 {
             for symmetry in Symmetry::ALL {
                 let game = game(Symmetry::Identity);
@@ -333,14 +309,14 @@ mod tests {
                 assert_eq!(found, (expected.policy.to_vec(), expected.value.black()));
             }
         }
-        assert_eq!((stored.inner.asked, store.entries.lock().expect("no panic").len()), (8, 8));
+        assert_eq!((asked.get(), store.entries.lock().expect("no panic").len()), (8, 8));
     }
 
     #[test]
     fn positions_of_a_flush_that_failed_are_not_kept() {
         let store = Kept::new(Symmetries::Canonical, Steps::S2048);
         let kept = Arc::clone(&store) as Arc<dyn EvaluationStore>;
-        let mut stored = Stored::new(FailsOnce::new(Oriented::default()), kept);
+        let mut stored = Stored::new(fails_once(Stub::new(oriented)), kept);
         let (lost, empty) = (game(Symmetry::Identity), Game::new(size()));
         let _lost = stored.submit(Request { game: &lost, komi: 7.0, draw: Draw::PLAIN });
         assert!(stored.flush().is_err());
@@ -353,7 +329,7 @@ mod tests {
 
     #[test]
     fn flush_is_stopped_through_all_that_wrap_an_evaluator() {
-        let cached = Cached::new(FailsOnce::new(Oriented::default()), size(), 1 << 20);
+        let cached = Cached::new(fails_once(Stub::new(oriented)), size(), 1 << 20);
         let stored = Stored::new(cached, Kept::new(Symmetries::Canonical, Steps::S2048));
         let mut evaluator = Instrumented::new(stored, Arc::new(EvaluatorStats::default()));
         let game = game(Symmetry::Identity);
@@ -364,7 +340,7 @@ mod tests {
 
     #[test]
     fn evaluations_stay_until_the_flush_after_next() {
-        let mut stored = Stored::new(Oriented::default(), Kept::new(Symmetries::Canonical, Steps::S2048));
+        let mut stored = Stored::new(Stub::new(oriented), Kept::new(Symmetries::Canonical, Steps::S2048));
         let game = game(Symmetry::Identity);
         let request = Request { game: &game, komi: 7.0, draw: Draw::PLAIN };
         let miss = stored.submit(request);

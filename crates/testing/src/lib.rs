@@ -2,6 +2,8 @@
 
 mod allocator;
 mod board;
+#[cfg(feature = "mcts")]
+mod evaluators;
 #[cfg(feature = "s3")]
 mod faults;
 #[cfg(feature = "s3")]
@@ -18,6 +20,8 @@ mod wait;
 
 pub use allocator::CountingAllocator;
 pub use board::position;
+#[cfg(feature = "mcts")]
+pub use evaluators::{FlushedBy, Known, Stub};
 #[cfg(feature = "s3")]
 pub use proxy::Proxy;
 pub use random::{Dice, Noise, fnv};

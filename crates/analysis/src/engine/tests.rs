@@ -3,8 +3,9 @@ use std::sync::mpsc::{self, Receiver, Sender};
 
 use config::Preset;
 use go::{Game, Move, Size};
-use mcts::{EvaluateError, Evaluation, LARGEST_TREE, Request, Settings, Ticket};
+use mcts::{LARGEST_TREE, Settings, Value};
 use play::{RandomModel, Uniform};
+use testing::{FlushedBy, Stub};
 
 use super::*;
 use crate::Analysis;
@@ -68,39 +69,16 @@ fn analyses_do_not_depend_on_threads_or_neighbours() {
 }
 
 /// Evaluates nothing before it is allowed to, and says its number and which boards it is shown.
-struct Gate {
-    number: usize,
-    inner: Uniform,
-    shown: Sender<(usize, usize)>,
-    open: Receiver<()>,
-}
-
-impl Evaluator for Gate {
-    fn submit(&mut self, request: Request<'_>) -> Ticket {
-        self.shown.send((self.number, request.game.turn())).expect("the test listens");
-        self.inner.submit(request)
-    }
-
-    fn flush(&mut self) -> Result<(), EvaluateError> {
-        self.open.recv().map_err(|_| "the gate is gone")?;
-        self.inner.flush()
-    }
-
-    fn is_ready(&self, ticket: Ticket) -> bool {
-        self.inner.is_ready(ticket)
-    }
-
-    fn get(&self, ticket: Ticket) -> Evaluation<'_> {
-        self.inner.get(ticket)
-    }
-
-    fn pending(&self) -> usize {
-        self.inner.pending()
-    }
-
-    fn capacity(&self) -> usize {
-        self.inner.capacity()
-    }
+fn gate(number: usize, shown: Sender<(usize, usize)>, open: Receiver<()>) -> impl Evaluator + Send {
+    let flat = Stub::new(move |request| {
+        shown.send((number, request.game.turn())).expect("the test listens");
+        let moves = request.game.size().moves();
+        (vec![1.0 / moves as f32; moves], Value::ZERO)
+    });
+    FlushedBy::new(flat, move |flat, _| {
+        open.recv().map_err(|_| "the gate is gone")?;
+        flat.flush()
+    })
 }
 
 /// An engine whose evaluations the test releases one batch at a time, for each thread by itself.
@@ -109,7 +87,7 @@ fn gates(threads: usize) -> (Engine, Receiver<(usize, usize)>, Vec<Sender<()>>) 
     let (mut gates, mut keys) = (Vec::new(), Vec::new());
     for number in 0..threads {
         let (key, open) = mpsc::channel();
-        gates.push(Gate { number, inner: Uniform::new(), shown: shown.clone(), open });
+        gates.push(gate(number, shown.clone(), open));
         keys.push(key);
     }
     let gates = Mutex::new(gates);
@@ -263,49 +241,20 @@ fn failed_evaluation_ends_its_task_only() {
 }
 
 /// A server that evaluates the roots and a batch of leaves, and is away then until no search waits for it.
-struct Outage {
-    inner: Uniform,
-    batches: usize,
-    waits: Sender<()>,
-}
-
-impl Evaluator for Outage {
-    fn submit(&mut self, request: Request<'_>) -> Ticket {
-        self.inner.submit(request)
-    }
-
-    fn flush(&mut self) -> Result<(), EvaluateError> {
-        self.inner.flush()
-    }
-
-    fn flush_until(&mut self, stop: &mut dyn FnMut() -> bool) -> Result<(), EvaluateError> {
-        self.batches += 1;
-        self.flush()?;
-        if self.batches != 3 {
+fn outage(waits: Sender<()>) -> impl Evaluator {
+    let mut batches = 0;
+    FlushedBy::new(Uniform::new(), move |model, stop| {
+        batches += 1;
+        model.flush()?;
+        if batches != 3 {
             return Ok(());
         }
-        self.waits.send(()).expect("the test listens");
+        waits.send(()).expect("the test listens");
         while !stop() {
             thread::yield_now();
         }
         Err("no server responds".into())
-    }
-
-    fn is_ready(&self, ticket: Ticket) -> bool {
-        self.inner.is_ready(ticket)
-    }
-
-    fn get(&self, ticket: Ticket) -> Evaluation<'_> {
-        self.inner.get(ticket)
-    }
-
-    fn pending(&self) -> usize {
-        self.inner.pending()
-    }
-
-    fn capacity(&self) -> usize {
-        self.inner.capacity()
-    }
+    })
 }
 
 #[test]
@@ -319,7 +268,7 @@ fn stopped_task_waits_for_no_server_and_holds_up_no_other() {
         }
         // Both tasks are there by then.
         begun.lock().expect("no panic").recv().expect("the test begins");
-        Box::new(Outage { inner: Uniform::new(), batches: 0, waits: waits.clone() })
+        Box::new(outage(waits.clone()))
     };
     let engine = Engine::start(options(1), make).expect("threads");
     let (sender, events) = mpsc::channel();

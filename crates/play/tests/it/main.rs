@@ -5,12 +5,14 @@ mod matches;
 mod scheduler;
 mod selfplay;
 
+use std::cell::RefCell;
 use std::ops::ControlFlow;
 
 use config::RunConfig;
-use mcts::{EvaluateError, Evaluation, Evaluator, Request, Ticket, Tickets, Value};
+use mcts::{Evaluator, Request, Value};
 use play::{BatchedGame, RandomModel, Selfplay, SelfplaySpec, run};
 use record::GameRecord;
+use testing::{FlushedBy, Stub};
 
 fn config(overrides: &[&str]) -> RunConfig {
     config::Preset::Tiny.with(overrides).expect("the overrides are good")
@@ -39,45 +41,15 @@ fn selfplay(config: &RunConfig, slots: usize, games: std::ops::Range<u64>, thres
     sorted(play(&mut [&mut RandomModel::new()], slots, games.map(start)))
 }
 
-/// Gives every position the same value, and the same policy: flat, or one move alone.
-struct Opinion {
-    tickets: Tickets,
-    value: Value,
-    only: Option<usize>,
-    policy: Vec<f32>,
+/// Gives every position the same value, and the same policy to every move.
+fn opinion(black: f32) -> Stub<impl FnMut(&Request<'_>) -> (Vec<f32>, Value)> {
+    Stub::new(move |request| (vec![1.0; request.game.size().moves()], Value::for_black(black)))
 }
 
-impl Opinion {
-    fn new(black: f32) -> Opinion {
-        Opinion { tickets: Tickets::default(), value: Value::for_black(black), only: None, policy: Vec::new() }
-    }
-}
-
-impl Evaluator for Opinion {
-    fn submit(&mut self, request: Request<'_>) -> Ticket {
-        let moves = request.game.size().moves();
-        self.policy = (0..moves).map(|mv| if self.only.is_none_or(|only| only == mv) { 1.0 } else { 0.0 }).collect();
-        self.tickets.issue()
-    }
-
-    fn flush(&mut self) -> Result<(), EvaluateError> {
-        self.tickets.flush();
-        Ok(())
-    }
-
-    fn is_ready(&self, ticket: Ticket) -> bool {
-        self.tickets.is_flushed(ticket)
-    }
-
-    fn get(&self, _: Ticket) -> Evaluation<'_> {
-        Evaluation { policy: &self.policy, value: self.value }
-    }
-
-    fn pending(&self) -> usize {
-        self.tickets.pending()
-    }
-
-    fn capacity(&self) -> usize {
-        usize::MAX
-    }
+/// The same in batches of so many positions. Records how full they are.
+fn batched(size: usize, batches: &RefCell<Vec<usize>>) -> impl Evaluator {
+    FlushedBy::new(opinion(0.1).in_batches_of(size), move |opinion, _| {
+        batches.borrow_mut().push(opinion.pending());
+        opinion.flush()
+    })
 }

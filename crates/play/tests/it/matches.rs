@@ -1,10 +1,12 @@
 //! Matches of models.
 
-use mcts::{EvaluateError, Evaluation, Evaluator, Request, Settings, Ticket};
+use std::cell::RefCell;
+
+use mcts::Settings;
 use play::{Budget, By, Match, MatchSpec, RandomModel, Side, Uniform};
 use record::GameRecord;
 
-use crate::{Opinion, config, play, sorted};
+use crate::{batched, config, play, sorted};
 
 #[test]
 fn pair_of_match_games_shares_its_opening_and_swaps_the_colours() {
@@ -30,45 +32,6 @@ fn pair_of_match_games_shares_its_opening_and_swaps_the_colours() {
     assert!(openings.windows(2).all(|two| two[0] != two[1]), "each pair has an opening of its own");
 }
 
-/// An [`Opinion`] with batches of 8, which records how full they are.
-struct Batched {
-    opinion: Opinion,
-    batches: Vec<usize>,
-}
-
-impl Batched {
-    fn new() -> Batched {
-        Batched { opinion: Opinion::new(0.1), batches: Vec::new() }
-    }
-}
-
-impl Evaluator for Batched {
-    fn submit(&mut self, request: Request<'_>) -> Ticket {
-        self.opinion.submit(request)
-    }
-
-    fn flush(&mut self) -> Result<(), EvaluateError> {
-        self.batches.push(self.opinion.pending());
-        self.opinion.flush()
-    }
-
-    fn is_ready(&self, ticket: Ticket) -> bool {
-        self.opinion.is_ready(ticket)
-    }
-
-    fn get(&self, ticket: Ticket) -> Evaluation<'_> {
-        self.opinion.get(ticket)
-    }
-
-    fn pending(&self) -> usize {
-        self.opinion.pending()
-    }
-
-    fn capacity(&self) -> usize {
-        8
-    }
-}
-
 #[test]
 fn two_models_with_games_enough_have_full_batches() {
     let config = config(&["evaluate.opening_moves=2", "search.leaves=1"]);
@@ -79,10 +42,11 @@ fn two_models_with_games_enough_have_full_batches() {
     };
     let none = &mut |_: &MatchSpec, _| panic!("models are no external players");
     let game = |index| Match::new(MatchSpec::new(&(&config).into(), &side("a", 0), &side("b", 1), index), none);
-    let (mut one, mut other) = (Batched::new(), Batched::new());
+    let batches = RefCell::default();
+    let (mut one, mut other) = (batched(8, &batches), batched(8, &batches));
     let games = play(&mut [&mut one, &mut other], 16, (0..400).map(game));
     assert_eq!(games.len(), 400);
-    let batches: Vec<usize> = one.batches.into_iter().chain(other.batches).collect();
+    let batches = batches.borrow();
     assert!(batches.iter().all(|&size| size <= 8), "no batch has more than its places");
     let full = batches.iter().filter(|&&size| size == 8).count();
     assert!(full * 100 > batches.len() * 96, "{full} of {}: only the last games leave places", batches.len());

@@ -6,15 +6,16 @@ use std::sync::Arc;
 
 use config::RunConfig;
 use go::{Color, Game, Move, Size};
-use mcts::{EvaluateError, Evaluation, Evaluator, Exploration, Request, Settings, Ticket, Tickets, Value};
+use mcts::{Evaluator, Exploration, Request, Settings, Value};
 use play::{
     Budget, By, EvaluatorStats, GameRng, Instrumented, Match, MatchSpec, RandomModel, SearchDriver, Selfplay,
     SelfplaySpec, Side, Uniform, run,
 };
 use rand::SeedableRng;
 use record::{EndReason, GameRecord, Outcome, SearchKind, Turn};
+use testing::Stub;
 
-use crate::{Opinion, config, play, selfplay, sorted};
+use crate::{config, opinion, play, selfplay, sorted};
 
 /// What KataGo has that Minigo has not.
 const KATAGO: [&str; 2] = ["search.q_init_stays=false", "search.fpu_reduction=0.2"];
@@ -190,7 +191,7 @@ fn side_that_is_lost_resigns_except_in_calibration_games() {
     let start = |index| Selfplay::new(SelfplaySpec::new(&config.at(0), "uniform", "0", index, Some(-0.8)));
     // Black is lost on its first turn, or White is.
     for (value, turn, winner) in [(-0.9, 0, Outcome::White), (0.9, 1, Outcome::Black)] {
-        for record in sorted(play(&mut [&mut Opinion::new(value)], 4, (0..8).map(start))) {
+        for record in sorted(play(&mut [&mut opinion(value)], 4, (0..8).map(start))) {
             assert_eq!(record.calibration, record.index % 4 == 0);
             assert_eq!(record.would_resign_turn, Some(turn), "value {value}");
             if record.calibration {
@@ -208,43 +209,17 @@ fn side_that_is_lost_resigns_except_in_calibration_games() {
 fn side_whose_value_is_the_threshold_plays_on() {
     let config = config(&["search.visits=1", "search.leaves=1", "game.move_limit=4"]);
     let start = |index| Selfplay::new(SelfplaySpec::new(&config.at(0), "uniform", "0", index, Some(-0.75)));
-    for record in play(&mut [&mut Opinion::new(-0.75)], 4, (0..4).map(start)) {
+    for record in play(&mut [&mut opinion(-0.75)], 4, (0..4).map(start)) {
         assert_eq!((record.end, record.would_resign_turn), (EndReason::MoveLimit, None));
     }
 }
 
 /// Two fifths of the policy on the first point, a fifth on the pass, and the rest on the other points.
-#[derive(Default)]
-struct Biased(Vec<f32>, Tickets);
-
-impl Evaluator for Biased {
-    fn submit(&mut self, request: Request<'_>) -> Ticket {
-        let area = request.game.size().area();
-        self.0 = vec![0.4 / (area - 1) as f32; area + 1];
-        (self.0[0], self.0[area]) = (0.4, 0.2);
-        self.1.issue()
-    }
-
-    fn flush(&mut self) -> Result<(), EvaluateError> {
-        self.1.flush();
-        Ok(())
-    }
-
-    fn is_ready(&self, ticket: Ticket) -> bool {
-        self.1.is_flushed(ticket)
-    }
-
-    fn get(&self, _: Ticket) -> Evaluation<'_> {
-        Evaluation { policy: &self.0, value: Value::for_black(-0.99) }
-    }
-
-    fn pending(&self) -> usize {
-        self.1.pending()
-    }
-
-    fn capacity(&self) -> usize {
-        usize::MAX
-    }
+fn biased(request: &Request<'_>) -> (Vec<f32>, Value) {
+    let area = request.game.size().area();
+    let mut policy = vec![0.4 / (area - 1) as f32; area + 1];
+    (policy[0], policy[area]) = (0.4, 0.2);
+    (policy, Value::for_black(-0.99))
 }
 
 #[test]
@@ -284,7 +259,11 @@ fn surprise_of_a_move_without_a_prior_is_in_the_range_of_records() {
     // With noise alone the one visit is of a move to which the network gives nothing.
     let config = config(&["selfplay.noise_weight=1.0", "search.visits=1", "search.leaves=1", "game.move_limit=4"]);
     let start = |index| Selfplay::new(SelfplaySpec::new(&config.at(0), "uniform", "0", index, None));
-    let mut model = Opinion { only: Some(0), ..Opinion::new(0.0) };
+    let mut model = Stub::new(|request| {
+        let mut policy = vec![0.0; request.game.size().moves()];
+        policy[0] = 1.0;
+        (policy, Value::ZERO)
+    });
     let records = play(&mut [&mut model], 4, (0..4).map(start));
     let surprises = records.iter().flat_map(|record| &record.turns).filter_map(|turn| turn.policy_surprise);
     assert!(surprises.fold(0.0, f32::max) > 87.0);
@@ -305,7 +284,7 @@ fn openings_are_drawn_from_the_policy_without_passes() {
     ]);
     let start = |index| Selfplay::new(SelfplaySpec::new(&config.at(0), "uniform", "0", index, Some(-0.8)));
     let (mut first, mut drawn) = (0.0, 0.0);
-    for record in play(&mut [&mut Biased::default()], 16, (0..4000).map(start)) {
+    for record in play(&mut [&mut Stub::new(biased)], 16, (0..4000).map(start)) {
         let opening = record.turns.iter().take_while(|turn| turn.kind == SearchKind::Policy).count();
         assert!(record.turns[..opening].iter().all(|turn| turn.mv != Move::Pass && turn.visits.is_empty()));
         assert!(record.turns[opening..].iter().all(Turn::is_searched));

@@ -138,7 +138,7 @@ mod tests {
     use go::Size;
 
     use super::*;
-    use crate::values::made_up::{MadeUp, references};
+    use crate::values::made_up::{made_up, references};
 
     /// The policy is for A9, the values are for D9, where it is empty.
     #[test]
@@ -149,7 +149,7 @@ mod tests {
             {"moves": ["e5", "c3"], "value": 0, "visits": [["g7", 400]]}
             {"moves": ["d9"], "value": 0, "visits": [["b9", 400]]}"#,
         );
-        let mut model = MadeUp::new(|request| {
+        let mut model = made_up(|request| {
             let (game, d9) = (request.game, 3);
             let good = game.moves().last().is_some_and(|mv| mv.index(game.size()) == d9);
             Value::for_mover(game.to_move(), if good { -0.5 } else { 0.0 })
@@ -173,7 +173,7 @@ mod tests {
         // Black has all nine points.
         for (komi, expected) in [(7.0, "pass"), (10.0, "a3")] {
             let settings = Settings { komi, ..Settings::new(&config.search, &config.game) };
-            let mut model = MadeUp::new(|_| Value::ZERO);
+            let mut model = made_up(|_| Value::ZERO);
             let found = best(&settings, &game, &[mv("a3"), mv("pass")], &mut model, &mut generator(1));
             assert_eq!(found.expect("it cannot fail"), mv(expected), "komi {komi}");
         }

@@ -124,7 +124,7 @@ impl fmt::Display for Band {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::values::made_up::{MadeUp, references};
+    use crate::values::made_up::{made_up, references};
 
     #[test]
     fn errors_are_split_at_the_median_spread() {
@@ -135,7 +135,7 @@ mod tests {
             {"moves": ["e5", "c3", "g7"], "value": 0.1, "visits": [["c7", 1]]}"#,
         );
         // 0, but 0.2 in every second symmetry after an odd number of moves.
-        let mut model = MadeUp::new(|request| {
+        let mut model = made_up(|request| {
             let both = request.game.turn() % 2 == 1 && request.draw.symmetry().index() % 2 == 1;
             Value::for_black(if both { 0.2 } else { 0.0 })
         });

@@ -3,8 +3,9 @@ use std::ops::ControlFlow;
 use std::rc::Rc;
 
 use go::Size;
-use mcts::{Evaluation, Gumbel, Request, RootMove, Ticket, Tickets, Value};
+use mcts::{Gumbel, Request, RootMove, Value};
 use play::{RandomModel, Uniform};
+use testing::{FlushedBy, Known, Stub};
 
 use super::*;
 use crate::server::session::enough;
@@ -138,47 +139,6 @@ fn move_has_its_visits_and_a_timed_one_as_many_as_there_is_time_for() {
     }
 }
 
-/// Knows every position without a batch, as a cache may. Flat prior, value 0.
-#[derive(Default)]
-struct Known {
-    policy: Vec<f32>,
-    /// Positions since the last flush.
-    shown: usize,
-    /// The most between two flushes.
-    most: Rc<Cell<usize>>,
-}
-
-impl Evaluator for Known {
-    fn submit(&mut self, request: Request<'_>) -> Ticket {
-        let moves = request.game.size().moves();
-        self.policy = vec![1.0 / moves as f32; moves];
-        self.shown += 1;
-        self.most.set(self.most.get().max(self.shown));
-        Ticket::new(0, 0)
-    }
-
-    fn flush(&mut self) -> Result<(), EvaluateError> {
-        self.shown = 0;
-        Ok(())
-    }
-
-    fn is_ready(&self, _: Ticket) -> bool {
-        true
-    }
-
-    fn get(&self, _: Ticket) -> Evaluation<'_> {
-        Evaluation { policy: &self.policy, value: Value::ZERO }
-    }
-
-    fn pending(&self) -> usize {
-        0
-    }
-
-    fn capacity(&self) -> usize {
-        usize::MAX
-    }
-}
-
 /// The moves that a search of 2000 visits followed, and how often its watcher was asked. The watcher breaks when it was
 /// asked so often.
 fn watched(player: &mut EnginePlayer, game: &Game, most: usize) -> (Vec<RootMove>, usize) {
@@ -249,70 +209,34 @@ fn watcher_is_asked_while_all_selections_end_the_game() {
     }
 }
 
+/// The move that [`prefers_a1`] hides.
+const BEST: &str = "C3";
+
+const PRIORS: [(&str, f32); 6] = [("A1", 0.75), ("B1", 0.06), ("D1", 0.05), ("E1", 0.04), ("A2", 0.03), (BEST, 0.02)];
+
 /// Prefers A1 for Black, which loses, to four other moves, to C3, which wins. What follows the first move changes nothing.
-#[derive(Default)]
-struct Misled {
-    tickets: Tickets,
-    submitted: Vec<(Vec<f32>, f32)>,
-    ready: Vec<(Vec<f32>, f32)>,
-}
-
-impl Misled {
-    const BEST: &str = "C3";
-
-    fn priors() -> [(&'static str, f32); 6] {
-        [("A1", 0.75), ("B1", 0.06), ("D1", 0.05), ("E1", 0.04), ("A2", 0.03), (Self::BEST, 0.02)]
-    }
-}
-
-impl Evaluator for Misled {
-    fn submit(&mut self, request: Request<'_>) -> Ticket {
-        let game = request.game;
-        let size = game.size();
-        let mut policy = vec![0.05 / size.moves() as f32; size.moves()];
-        if game.turn() == 0 {
-            for (vertex, prior) in Misled::priors() {
-                policy[Move::from_gtp(size, vertex).expect("a vertex").index(size)] += prior;
-            }
+fn prefers_a1(request: &Request<'_>) -> (Vec<f32>, Value) {
+    let game = request.game;
+    let size = game.size();
+    let mut policy = vec![0.05 / size.moves() as f32; size.moves()];
+    if game.turn() == 0 {
+        for (vertex, prior) in PRIORS {
+            policy[Move::from_gtp(size, vertex).expect("a vertex").index(size)] += prior;
         }
-        let black = match game.moves().first().map(|first| first.to_gtp(size)).as_deref() {
-            Some(Misled::BEST) => 0.6,
-            Some("A1") => -0.4,
-            _ => -0.2,
-        };
-        self.submitted.push((policy, black));
-        self.tickets.issue()
     }
-
-    fn flush(&mut self) -> Result<(), EvaluateError> {
-        self.ready = std::mem::take(&mut self.submitted);
-        self.tickets.flush();
-        Ok(())
-    }
-
-    fn is_ready(&self, ticket: Ticket) -> bool {
-        self.tickets.is_flushed(ticket)
-    }
-
-    fn get(&self, ticket: Ticket) -> Evaluation<'_> {
-        let (policy, black) = &self.ready[self.tickets.index(ticket)];
-        Evaluation { policy, value: Value::for_black(*black) }
-    }
-
-    fn pending(&self) -> usize {
-        self.tickets.pending()
-    }
-
-    fn capacity(&self) -> usize {
-        usize::MAX
-    }
+    let black = match game.moves().first().map(|first| first.to_gtp(size)).as_deref() {
+        Some(BEST) => 0.6,
+        Some("A1") => -0.4,
+        _ => -0.2,
+    };
+    (policy, Value::for_black(black))
 }
 
 fn misled(leaves: usize) -> EnginePlayer {
     let EnginePlayer { options, .. } = engine_player("gumbel", 4);
     let algorithm = Algorithm::Gumbel(Gumbel { moves: 4, c_visit: 50.0, c_scale: 1.0 });
     let settings = Settings { algorithm, ..options.settings };
-    EnginePlayer::new(Box::new(Misled::default()), EngineOptions { settings, leaves, ..options }, generator(1))
+    EnginePlayer::new(Box::new(Stub::new(prefers_a1)), EngineOptions { settings, leaves, ..options }, generator(1))
 }
 
 /// However many leaves are evaluated together, and whichever moves sequential halving would have considered.
@@ -329,7 +253,7 @@ fn timed_gumbel_search_finds_a_move_that_the_prior_hides() {
             }
             if search.visits() >= 400 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         });
-        let best = Move::from_gtp(start.size(), Misled::BEST).expect("a vertex");
+        let best = Move::from_gtp(start.size(), BEST).expect("a vertex");
         assert_eq!(decision.expect("a move"), Decision::Move(best), "{leaves} leaves: {moves:?}");
         assert!(moves.len() > 5, "{leaves} leaves: {moves:?}");
     }
@@ -385,50 +309,20 @@ fn other_positions_begin_anew() {
 }
 
 /// A server of the model `uniform`. Where it is away, batches wait for ever, unless they are not to.
-struct Serving {
-    inner: Uniform,
-    is_away: Rc<Cell<bool>>,
-}
-
-impl Evaluator for Serving {
-    fn submit(&mut self, request: Request<'_>) -> Ticket {
-        self.inner.submit(request)
-    }
-
-    fn flush(&mut self) -> Result<(), EvaluateError> {
-        self.inner.flush()?;
-        if self.is_away.get() { Err("no server responds".into()) } else { Ok(()) }
-    }
-
-    fn flush_until(&mut self, stop: &mut dyn FnMut() -> bool) -> Result<(), EvaluateError> {
+fn serving(is_away: Rc<Cell<bool>>) -> impl Evaluator {
+    FlushedBy::new(Uniform::new(), move |model, stop| {
         // The wait is over once nothing evaluates the batch in time.
-        let _stopped = self.is_away.get() && (0..1000).any(|_| stop());
-        self.flush()
-    }
-
-    fn is_ready(&self, ticket: Ticket) -> bool {
-        self.inner.is_ready(ticket)
-    }
-
-    fn get(&self, ticket: Ticket) -> Evaluation<'_> {
-        self.inner.get(ticket)
-    }
-
-    fn pending(&self) -> usize {
-        self.inner.pending()
-    }
-
-    fn capacity(&self) -> usize {
-        self.inner.capacity()
-    }
+        let _stopped = is_away.get() && (0..1000).any(|_| stop());
+        model.flush()?;
+        if is_away.get() { Err("no server responds".into()) } else { Ok(()) }
+    })
 }
 
 #[test]
 fn move_that_is_known_is_played_in_time_while_no_server_responds() {
     for algorithm in ["puct", "gumbel"] {
         let is_away = Rc::new(Cell::new(false));
-        let model = Serving { inner: Uniform::new(), is_away: Rc::clone(&is_away) };
-        let mut player = engine_player_with(Box::new(model), algorithm, 50);
+        let mut player = engine_player_with(Box::new(serving(Rc::clone(&is_away))), algorithm, 50);
         let start = game(&["C3"]);
         let until = |visits: u32, most: usize| {
             let mut asked = 0;
