@@ -242,10 +242,7 @@ mod tests {
         let examples = games.find(|game| game.score.is_some()).unwrap().examples().unwrap();
         let symmetries: Vec<Symmetry> = (0..examples.len()).map(|index| Symmetry::ALL[index % 8]).collect();
         let turn = |(example, symmetry): (&Example, &Symmetry)| {
-            let set = |Stones { black, white }: Stones| Stones {
-                black: symmetry.apply_set(size, &black),
-                white: symmetry.apply_set(size, &white),
-            };
+            let set = |stones: Stones| testing::transformed(*symmetry, size, &stones);
             let place = |index: u16| symmetry.permutation(size)[usize::from(index)];
             Example {
                 base: set(example.base),

@@ -241,17 +241,12 @@ mod tests {
     use std::cell::Cell;
     use std::collections::BTreeSet;
 
-    use go::{Point, Size, Stones};
+    use go::{Point, Size};
     use mcts::Value;
     use rand::SeedableRng;
-    use testing::Stub;
+    use testing::{Stub, transformed};
 
     use super::*;
-
-    /// Where a symmetry puts stones.
-    fn transformed(symmetry: Symmetry, size: Size, stones: &Stones) -> Stones {
-        Stones { black: symmetry.apply_set(size, &stones.black), white: symmetry.apply_set(size, &stones.white) }
-    }
 
     /// Random positions of 12 stones.
     fn games() -> impl Iterator<Item = Game> {

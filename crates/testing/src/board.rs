@@ -1,6 +1,6 @@
-//! Boards as text: rows from the top, `X` Black, `O` White, `.` empty.
+//! Boards as text (rows from the top, `X` Black, `O` White, `.` empty), and their images under the symmetries.
 
-use go::{Color, Point, Position, Size, Stones};
+use go::{Color, Point, Position, Size, Stones, Symmetry};
 
 /// The position of a diagram. Rows end at a line break or `/`; space does not matter; missing rows and columns are empty.
 ///
@@ -21,4 +21,9 @@ pub fn position(size: Size, diagram: &str, to_move: Color) -> Position {
         }
     }
     Position::from_stones(size, &stones, to_move).expect("the stones make a position")
+}
+
+/// Where a symmetry puts stones.
+pub fn transformed(symmetry: Symmetry, size: Size, stones: &Stones) -> Stones {
+    Stones { black: symmetry.apply_set(size, &stones.black), white: symmetry.apply_set(size, &stones.white) }
 }

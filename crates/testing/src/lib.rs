@@ -19,7 +19,7 @@ mod tool;
 mod wait;
 
 pub use allocator::CountingAllocator;
-pub use board::position;
+pub use board::{position, transformed};
 #[cfg(feature = "mcts")]
 pub use evaluators::{FlushedBy, Known, Stub};
 #[cfg(feature = "s3")]

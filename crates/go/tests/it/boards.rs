@@ -1,6 +1,6 @@
 //! Short ways to write boards and moves.
 
-use go::{Color, Game, Illegal, Move, Position, Size, Stones, Symmetry};
+use go::{Color, Game, Illegal, Move, Position, Size, Stones};
 
 pub(crate) fn size(side: usize) -> Size {
     Size::new(side).expect("tests use real sizes")
@@ -16,11 +16,6 @@ pub(crate) fn game(side: usize, diagram: &str, to_move: Color) -> Game {
 
 pub(crate) fn stones(side: usize, diagram: &str) -> Stones {
     *position(side, diagram, Color::Black).stones()
-}
-
-/// Where a symmetry puts stones.
-pub(crate) fn transformed(symmetry: Symmetry, size: Size, stones: &Stones) -> Stones {
-    Stones { black: symmetry.apply_set(size, &stones.black), white: symmetry.apply_set(size, &stones.white) }
 }
 
 pub(crate) fn vertex(size: Size, text: &str) -> Move {

@@ -2,8 +2,9 @@
 
 use go::Color::Black;
 use go::{Position, Symmetry};
+use testing::transformed;
 
-use crate::boards::{position, size, transformed};
+use crate::boards::{position, size};
 
 #[test]
 fn images_have_one_canonical_form() {

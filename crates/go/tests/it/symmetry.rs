@@ -2,9 +2,9 @@
 
 use go::{Game, Move, Point, PointSet, Position, Scoring, Symmetry};
 use proptest::prelude::*;
-use testing::Dice;
+use testing::{Dice, transformed};
 
-use crate::boards::{position, size, transformed, vertex};
+use crate::boards::{position, size, vertex};
 use go::Color::Black;
 
 const SIDES: [usize; 6] = [2, 3, 5, 9, 13, 19];

@@ -3,9 +3,9 @@
 use go::Color::{Black, White};
 use go::sgf::{Record, parse};
 use go::{Color, Game, Move, Point, PointSet, Position, Prospects, Symmetry, Tactics};
-use testing::Dice;
+use testing::{Dice, transformed};
 
-use crate::boards::{position, size, transformed};
+use crate::boards::{position, size};
 use crate::slow_tactics;
 
 /// Boards of random games, one in every so many moves.
