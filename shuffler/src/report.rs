@@ -60,6 +60,7 @@ fn calibrated(found: Option<&ResignThreshold>) {
     metrics::RESIGN_THRESHOLD.set(found.threshold);
     metrics::RESIGN_FALSE_POSITIVES.set(found.in_force_rate());
     metrics::RESIGN_FALSE_POSITIVES_LOW.set(found.in_force_interval().0);
+    metrics::RESIGN_QUANTILE.set(found.quantile);
     metrics::RESIGN_GAMES.set(found.games as f64);
     metrics::RESIGN_MODEL.set(found.to_model);
 }

@@ -507,6 +507,22 @@ fn every_alert_has_a_runbook_entry_that_it_links_to() {
     }
 }
 
+/// What `tengen status` says and what a cluster's alerts say are the same things.
+#[test]
+fn alarms_of_status_have_the_bounds_of_their_alerts() {
+    let rules = fs::read_to_string(repository().join("k8s/monitoring/alerts.yaml")).unwrap();
+    let status = sources().into_iter().filter(|file| file.starts_with(repository().join("tengen/src/status")));
+    let status: String = status.map(|file| fs::read_to_string(file).unwrap()).collect();
+    for (alert, constant) in
+        [("TengenResignThresholdStale", "THRESHOLD_BEHIND"), ("TengenResignThresholdWrong", "WRONG_RESIGNATIONS")]
+    {
+        let rule = rules.split("- alert: ").find(|rule| rule.starts_with(&format!("{alert}\n"))).unwrap();
+        let definition = status.split(&format!("const {constant}: ")).nth(1).and_then(|rest| rest.split(';').next());
+        let bound = definition.and_then(|definition| definition.split(" = ").nth(1)).unwrap();
+        assert!(rule.contains(&format!(" > {bound}\n")), "{alert} has another bound than {constant}, {bound}");
+    }
+}
+
 #[test]
 fn checks_find_what_they_are_for() {
     assert_eq!(avoided("The lease is taken\nover from memory."), ["taken over", "from memory"]);

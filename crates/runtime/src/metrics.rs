@@ -142,6 +142,7 @@ metrics! {
     Gauge RESIGN_THRESHOLD = "tengen_resign_threshold": "Newest resign threshold, as root value of the player to move: -1 to 0";
     Gauge RESIGN_FALSE_POSITIVES = "tengen_resign_false_positive_ratio": "Fraction of the calibration games whose winner would have resigned by the threshold in force; 0 before there is one";
     Gauge RESIGN_FALSE_POSITIVES_LOW = "tengen_resign_false_positive_low_ratio": "Lower end of the 95 % interval of that fraction";
+    Gauge RESIGN_QUANTILE = "tengen_resign_quantile": "Fraction that the threshold is chosen for: resign.quantile";
     Gauge RESIGN_GAMES = "tengen_resign_calibration_games": "Calibration games behind the threshold";
     Gauge RESIGN_MODEL = "tengen_resign_model_number": "Number of the newest model among these games";
     Gauge RESIGN_TIME = "tengen_resign_computed_timestamp_seconds": "Time of the last computation of the threshold, Unix time";

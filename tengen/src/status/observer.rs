@@ -21,7 +21,7 @@ const NAMED_FILES: usize = 4;
 const UNANSWERED: i64 = 60_000;
 /// Clocks of workers may differ from this one by so much. A later time is that of a wrong clock, and tells nothing.
 const AHEAD: i64 = 60_000;
-/// As the alert TengenTrainingStale: a run with living processes that publishes nothing for so long.
+/// A run with living processes that publishes nothing for so long.
 const STALLED: i64 = HOUR / 2;
 /// A threshold from models that are further behind: the alert TengenResignThresholdStale.
 const THRESHOLD_BEHIND: u32 = 2;
