@@ -139,7 +139,7 @@ impl Position {
         for name in ["includeOwnership", "includeOwnershipStdev", "includeMovesOwnership", "includeMovesOwnershipStdev"]
         {
             if fields.flag(name)? {
-                warnings.push(warning(name, "the model predicts no ownership"));
+                warnings.push(warning(name, "not supported; the web application shows ownership"));
             }
         }
         for name in ["rootPolicyTemperature", "rootFpuReductionMax", "whiteHandicapBonus"] {

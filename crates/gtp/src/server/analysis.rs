@@ -104,7 +104,7 @@ impl AnalysisRequest {
             "rootInfo" => self.root = flag()?,
             // Moves that were never visited have nothing to show.
             "minmoves" => value.parse::<usize>().map(drop).map_err(|_| Failure::Syntax)?,
-            // Models know nothing of whom points will belong to.
+            // Not reported here; the web application shows the ownership of models with this head.
             "ownership" | "ownershipStdev" | "movesOwnership" | "movesOwnershipStdev" => flag().map(drop)?,
             _ => return Err(Failure::Syntax),
         }
