@@ -91,13 +91,18 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
         let out = collection.finish()?;
         runtime::print(format!("{} of {searched} games are in {}", search.seen.len(), out.display()))?;
     }
-    match damaged {
-        0 if foreign > 0 => Err(anyhow!("games in {foreign} files of other versions are missing")).misconfigured(),
-        0 => Ok(()),
-        files => Err(anyhow!(
-            "games of damaged files are missing, {files} of them; `tengen audit {} --repair` moves them to quarantine",
+    let foreign = (foreign > 0).then(|| format!("games in {foreign} files of other versions are missing"));
+    let damaged = (damaged > 0).then(|| {
+        format!(
+            "games of damaged files are missing, {damaged} of them; `tengen audit {} --repair` moves them to quarantine",
             run.name()
-        )),
+        )
+    });
+    match (damaged, foreign) {
+        (None, None) => Ok(()),
+        (None, Some(foreign)) => Err(anyhow!(foreign)).misconfigured(),
+        (Some(damaged), None) => Err(anyhow!(damaged)),
+        (Some(damaged), Some(foreign)) => Err(anyhow!("{damaged}; {foreign}")),
     }
 }
 

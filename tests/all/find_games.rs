@@ -142,6 +142,16 @@ fn file_of_another_version_leaves_the_games_of_the_others() {
         assert!(said.contains(words), "{said}");
     }
     assert_eq!(rows(&String::from_utf8_lossy(&output.stdout)).len(), before - lost.len());
+    // The repair of a damaged file leaves this one where it is.
+    let other = run.games().files_since(0).unwrap().remove(1);
+    let path = store.path().join(format!("tiny/games/{other}.parquet"));
+    let bytes = fs::read(&path).unwrap();
+    fs::write(path, &bytes[..bytes.len() / 2]).unwrap();
+    let (code, said) = fail(&mut games(&store, &[]));
+    assert_eq!(code, 1, "{said}");
+    for words in ["games of damaged files are missing, 1 of", "games in 1 files of other versions are missing"] {
+        assert!(said.contains(words), "{said}");
+    }
 }
 
 #[test]
