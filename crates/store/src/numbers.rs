@@ -1,4 +1,4 @@
-//! Objects that are numbered without gaps, from 1: models, thresholds, archives. A poll for the next one is one small
+//! Objects that are numbered without gaps, from 1: models, thresholds, marks. A poll for the next one is one small
 //! request, and the last one is found by few of them, however many there are; nothing is listed.
 
 use crate::error::StoreError;
