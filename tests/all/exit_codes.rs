@@ -235,6 +235,7 @@ fn of_store() -> Vec<(StoreError, ExitClass)> {
     vec![
         (StoreError::BadUrl { url: path(), reason: reason() }, ExitClass::Configuration),
         (StoreError::BadName("a/b".to_owned()), ExitClass::Configuration),
+        (StoreError::Malformed { text: "a/b".to_owned(), expected: "a name" }, ExitClass::Configuration),
         (StoreError::NotFound { path: path() }, ExitClass::Configuration),
         (StoreError::Deleted { path: path(), model: "v1-3".parse().expect("a model") }, ExitClass::Configuration),
         (StoreError::Edited { path: path(), changes: changes() }, ExitClass::Configuration),

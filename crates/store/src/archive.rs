@@ -121,7 +121,8 @@ impl FromStr for ArchivedFile {
     type Err = StoreError;
 
     fn from_str(text: &str) -> Result<ArchivedFile, StoreError> {
-        let bad = || StoreError::BadName(text.to_owned());
+        let expected = "a source of an archive: the name of a file of games, and nine numbers";
+        let bad = || StoreError::Malformed { text: text.to_owned(), expected };
         let mut words = text.split(' ');
         let file = words.next().ok_or_else(bad)?.parse()?;
         let numbers: Vec<usize> = words.map(str::parse).collect::<Result<_, _>>().map_err(|_| bad())?;

@@ -44,13 +44,16 @@ impl Checkpoints {
     /// Publishes a checkpoint, and then deletes all but the newest two.
     ///
     /// # Errors
-    /// [`StoreError::BadName`] for a file whose name has no extension or cannot be one, [`StoreError::AlreadyExists`]
-    /// when there is another checkpoint of this step; the same one is no error.
+    /// [`StoreError::Malformed`] for a file whose name has no extension or cannot be one,
+    /// [`StoreError::AlreadyExists`] when there is another checkpoint of this step; the same one is no error.
     pub fn publish(&self, checkpoint: &Checkpoint) -> Result<(), StoreError> {
         let folder = self.folder(checkpoint.step);
         let mut manifest = Manifest { step: checkpoint.step, files: BTreeMap::new() };
         for (name, bytes) in &checkpoint.files {
-            let (stem, extension) = split(name).ok_or_else(|| StoreError::BadName(name.clone()))?;
+            let expected = "the name of a file of a checkpoint: a stem and an extension, each of 1 to 64 letters, digits, '_' \
+                            and '-'";
+            let bad = || StoreError::Malformed { text: name.clone(), expected };
+            let (stem, extension) = split(name).ok_or_else(bad)?;
             let part = self.at.store.publish_part(&folder, stem, extension, bytes.clone())?;
             manifest.files.insert(name.clone(), part);
         }

@@ -18,11 +18,17 @@ pub enum StoreError {
         /// Why.
         reason: String,
     },
-    /// A name that cannot be part of a file's name.
-    #[error(
-        "\"{0}\" is no name for a worker or file: use 1 to 64 letters, digits, '.', '_' and '-', a letter or digit first"
-    )]
+    /// A worker whose name cannot be part of a file's name.
+    #[error("\"{0}\" is no name for a worker: use 1 to 64 letters, digits, '.', '_' and '-', a letter or digit first")]
     BadName(String),
+    /// A text that is not the name or the number that is expected.
+    #[error("\"{text}\" is not {expected}")]
+    Malformed {
+        /// As it was found, or given.
+        text: String,
+        /// What is expected, with its article.
+        expected: &'static str,
+    },
     /// A name that cannot be that of a set of evaluations.
     #[error("\"{0}\" is no name of a set of evaluations: they have 1 to 128 letters, digits and '-'")]
     BadSet(String),
@@ -222,6 +228,7 @@ impl Classified for StoreError {
         match self {
             StoreError::BadUrl { .. }
             | StoreError::BadName(_)
+            | StoreError::Malformed { .. }
             | StoreError::BadSet(_)
             | StoreError::NotFound { .. }
             | StoreError::Deleted { .. }

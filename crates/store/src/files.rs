@@ -35,7 +35,8 @@ impl FromStr for FileRef {
     type Err = StoreError;
 
     fn from_str(text: &str) -> Result<FileRef, StoreError> {
-        let bad = || StoreError::BadName(text.to_owned());
+        let expected = "the name of a file of games, such as 000330/w0-1700000000000";
+        let bad = || StoreError::Malformed { text: text.to_owned(), expected };
         let (model, stem) = text.split_once('/').ok_or_else(bad)?;
         Ok(FileRef { model: parse_number(model).ok_or_else(bad)?, stem: stem.parse()? })
     }

@@ -30,7 +30,8 @@ impl FromStr for LogName {
             let (generation, time) = text.strip_suffix(LINES)?.split_once('-')?;
             Some(LogName { generation: parse_number(generation)?, time: parse_time(time)? })
         };
-        read().ok_or_else(|| StoreError::BadName(text.to_owned()))
+        let expected = "the name of a log of training, such as 000007-1795670858410.jsonl";
+        read().ok_or_else(|| StoreError::Malformed { text: text.to_owned(), expected })
     }
 }
 
@@ -53,12 +54,13 @@ impl Logs {
     /// logs read the folder.
     ///
     /// # Errors
-    /// [`StoreError::BadName`] for a name that cannot be that of a file, [`StoreError::AlreadyExists`] when there is
+    /// [`StoreError::Malformed`] for a name that cannot be that of a file, [`StoreError::AlreadyExists`] when there is
     /// another log of this name.
     pub fn publish(&self, name: &str, bytes: Bytes) -> Result<(), StoreError> {
         let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
         if !name.starts_with(|c: char| c.is_ascii_alphanumeric()) || name.len() > 128 || !name.chars().all(allowed) {
-            return Err(StoreError::BadName(name.to_owned()));
+            let expected = "a name of a log: use 1 to 128 letters, digits, '.', '_' and '-', a letter or digit first";
+            return Err(StoreError::Malformed { text: name.to_owned(), expected });
         }
         self.at.store.publish(&self.at.path([LOGS, name]), bytes)
     }
@@ -98,7 +100,7 @@ mod tests {
         assert_eq!(name.to_string(), "000007-1795670858410.jsonl");
         assert_eq!(name.to_string().parse::<LogName>().unwrap(), name);
         for other in ["000007-1795670858410", "7-1795670858410.jsonl", "000007-1.jsonl", "events.1.000007"] {
-            assert!(matches!(other.parse::<LogName>(), Err(StoreError::BadName(_))), "{other}");
+            assert!(matches!(other.parse::<LogName>(), Err(StoreError::Malformed { .. })), "{other}");
         }
     }
 }

@@ -33,8 +33,12 @@ impl Stem {
     pub fn new(worker: &str, time: u64) -> Result<Stem, StoreError> {
         let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
         let starts_well = worker.starts_with(|c: char| c.is_ascii_alphanumeric());
-        if !starts_well || worker.len() > 64 || !worker.chars().all(allowed) || time > LATEST {
+        if !starts_well || worker.len() > 64 || !worker.chars().all(allowed) {
             return Err(StoreError::BadName(worker.to_owned()));
+        }
+        if time > LATEST {
+            let expected = "a time of a file's name: at most 13 digits of Unix milliseconds";
+            return Err(StoreError::Malformed { text: time.to_string(), expected });
         }
         Ok(Stem { worker: worker.to_owned(), time })
     }
@@ -67,7 +71,8 @@ impl FromStr for Stem {
     type Err = StoreError;
 
     fn from_str(text: &str) -> Result<Stem, StoreError> {
-        let bad = || StoreError::BadName(text.to_owned());
+        let expected = "the stem of a file's name: a worker, '-' and 13 digits of Unix milliseconds";
+        let bad = || StoreError::Malformed { text: text.to_owned(), expected };
         let (worker, time) = text.rsplit_once('-').ok_or_else(bad)?;
         Stem::new(worker, parse_time(time).ok_or_else(bad)?)
     }
@@ -150,9 +155,9 @@ mod tests {
     #[test]
     fn workers_cannot_leave_their_folder() {
         for worker in ["", "../x", "a/b", ".x", "a b", "é", "w#1", &"x".repeat(65)] {
-            assert!(Stem::new(worker, 0).is_err(), "{worker}");
+            assert!(matches!(Stem::new(worker, 0), Err(StoreError::BadName(_))), "{worker}");
         }
-        assert!(Stem::new("w", LATEST + 1).is_err());
+        assert!(matches!(Stem::new("w", LATEST + 1), Err(StoreError::Malformed { .. })));
     }
 
     #[test]
