@@ -164,7 +164,7 @@ fn may_resign(genmove: &Genmove, mover: Player, area: usize) -> bool {
     moves.len() >= if has_to_catch_up { 3 * area / 5 } else { area / 5 }
 }
 
-/// Turns with drawn moves, as in self-play (Minigo).
+/// Turns with drawn moves: Minigo's number in self-play, whatever `selfplay.choice_moves` of the run is.
 fn drawn_turns(game: &Game) -> usize {
     game.size().area() / 12 / 2 * 2
 }
