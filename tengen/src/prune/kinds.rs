@@ -61,10 +61,18 @@ pub(super) fn games(run: &Run) -> Result<Games, StoreError> {
         }
         of.time = of.time.max(file.stem.time() as i64);
     }
+    // By the store's clock, as of all other files: the clock of a worker, which is in the name, may be far behind.
+    let mut written: BTreeMap<u32, i64> = BTreeMap::new();
     for kind in [FileKind::Games, FileKind::Examples, FileKind::Holdout, FileKind::Sgf] {
         for file in run.pruning().files(kind)? {
             match file.owner {
-                Some(FileOwner::Model(model)) => games.loose.entry(model).or_default().bytes += file.bytes,
+                Some(FileOwner::Model(model)) => {
+                    games.loose.entry(model).or_default().bytes += file.bytes;
+                    if kind == FileKind::Games {
+                        let newest = written.entry(model).or_insert(file.written);
+                        *newest = file.written.max(*newest);
+                    }
+                }
                 Some(FileOwner::Archive(number)) => {
                     let archive = games.archives.iter_mut().find(|(archive, _)| archive.number == number);
                     if let Some((_, all)) = archive {
@@ -74,6 +82,9 @@ pub(super) fn games(run: &Run) -> Result<Games, StoreError> {
                 Some(FileOwner::Checkpoint(_) | FileOwner::Match) | None => {}
             }
         }
+    }
+    for (model, newest) in written {
+        games.loose.entry(model).or_default().time = newest;
     }
     Ok(games)
 }
@@ -191,9 +202,25 @@ fn by_owner<T: Ord>(
 
 #[cfg(test)]
 mod tests {
-    use store::Store;
+    use go::Size;
+    use record::{GameRecord, synthetic};
+    use store::{FileRef, Stem, Store};
 
     use super::*;
+
+    /// A worker whose clock was far behind named the file, and an age would delete its games at once.
+    #[test]
+    fn loose_games_are_as_old_as_their_file_in_the_store() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = Store::open(&folder.path().to_string_lossy()).unwrap().run(&"r".parse().unwrap());
+        let size = Size::new(5).unwrap();
+        let played: Vec<GameRecord> = (0..3).map(|index| synthetic::game("random", "w", index, size, 8)).collect();
+        run.games().publish_as(&FileRef { model: 0, stem: Stem::new("w", 1).unwrap() }, &played).unwrap();
+        let written = run.pruning().files(FileKind::Games).unwrap()[0].written;
+        let found = games(&run).unwrap().loose[&0];
+        assert_eq!((found.count, found.time), (3, written));
+        assert_ne!(written, 1);
+    }
 
     #[test]
     fn sgf_is_listed_when_a_program_of_the_run_wrote_it() {
