@@ -142,12 +142,7 @@ impl Audit<'_> {
         match read {
             Ok(read) => Ok(Some(read)),
             // These name the file themselves.
-            Err(
-                error @ (StoreError::Damaged { .. }
-                | StoreError::NotFound { .. }
-                | StoreError::OtherKeys { .. }
-                | StoreError::OtherVersion { .. }),
-            ) => {
+            Err(error) if error.is_of_one_object() => {
                 let problem = error.to_string();
                 // An archive that cannot be opened is in the way of all that ask for games.
                 if !self.found.problems.contains(&problem) {

@@ -271,6 +271,13 @@ fn class(error: &anyhow::Error, known: &[Classifier]) -> ExitClass {
 }
 
 #[test]
+fn reports_of_a_run_skip_what_stages_skip() {
+    for (error, _) in of_store() {
+        assert!(error.is_of_one_object() || !error.is_skippable(), "{error}");
+    }
+}
+
+#[test]
 fn errors_of_the_store_have_one_exit_code_in_all_programs() {
     for (program, known) in PROGRAMS {
         for ((plain, expected), (other, _)) in of_store().into_iter().zip(of_store()) {

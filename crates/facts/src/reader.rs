@@ -395,13 +395,7 @@ impl Reader {
     fn unless_damaged<T>(&mut self, read: Result<T, StoreError>) -> Result<Option<T>, StoreError> {
         match read {
             Ok(read) => Ok(Some(read)),
-            Err(
-                error @ (StoreError::Damaged { .. }
-                | StoreError::NotFound { .. }
-                | StoreError::OtherKeys { .. }
-                | StoreError::OtherVersion { .. }
-                | StoreError::Record { .. }),
-            ) => {
+            Err(error) if error.is_of_one_object() => {
                 let error = error.to_string();
                 if self.errors.insert(error.clone()) {
                     self.facts.unreadable = self.errors.len();

@@ -196,6 +196,31 @@ impl StoreError {
     pub fn is_skippable(&self) -> bool {
         self.is_damage() || matches!(self, StoreError::OtherVersion { .. })
     }
+
+    /// Whether a single object is at fault, so that a report of a whole run may name it and continue. A model with other
+    /// keys is among them, which no stage may skip.
+    pub fn is_of_one_object(&self) -> bool {
+        match self {
+            StoreError::Damaged { .. }
+            | StoreError::NotFound { .. }
+            | StoreError::Deleted { .. }
+            | StoreError::OtherKeys { .. }
+            | StoreError::OtherVersion { .. } => true,
+            // The store, the whole run, an argument, or something that was to be written.
+            StoreError::BadUrl { .. }
+            | StoreError::BadName(_)
+            | StoreError::Malformed { .. }
+            | StoreError::BadSet(_)
+            | StoreError::AlreadyExists { .. }
+            | StoreError::Held { .. }
+            | StoreError::Edited { .. }
+            | StoreError::Conflict { .. }
+            | StoreError::Unreachable { .. }
+            | StoreError::Refused { .. }
+            | StoreError::Config { .. }
+            | StoreError::Record { .. } => false,
+        }
+    }
 }
 
 /// Whether `games/7` is another version of `games/6`, as opposed to another table.
