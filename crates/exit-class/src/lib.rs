@@ -4,6 +4,7 @@
 //! a chain ([`exit_class`]); errors of other libraries are failures.
 
 use std::error::Error;
+use std::iter;
 
 /// Outcome of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,9 +90,23 @@ pub fn exit_class<'a>(chain: impl Iterator<Item = &'a (dyn Error + 'static)>, kn
     classes.next().unwrap_or(ExitClass::Failure)
 }
 
+/// An error and its causes on one line, the outermost first. Many errors print their cause themselves; it is not repeated.
+pub fn chain(error: &(dyn Error + 'static)) -> String {
+    let mut line = String::new();
+    for part in iter::successors(Some(error), |&error| error.source()) {
+        let part = part.to_string().trim().replace('\n', "; ");
+        if line.is_empty() {
+            line = part;
+        } else if !line.ends_with(&part) {
+            line = format!("{line}: {part}");
+        }
+    }
+    line
+}
+
 #[cfg(test)]
 mod tests {
-    use std::{fmt, iter};
+    use std::fmt;
 
     use super::*;
 
@@ -142,6 +157,30 @@ mod tests {
         assert_eq!(class(&[classify::<Inner>, classify::<Outer>]), ExitClass::Configuration);
         assert_eq!(class(&[classify::<Inner>]), ExitClass::StoreUnreachable);
         assert_eq!(class(&[]), ExitClass::Failure);
+    }
+
+    /// A sentence with the sentence of its cause.
+    #[derive(Debug)]
+    struct Sentence(&'static str, Option<Box<Sentence>>);
+
+    impl fmt::Display for Sentence {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str(self.0)
+        }
+    }
+
+    impl Error for Sentence {
+        fn source(&self) -> Option<&(dyn Error + 'static)> {
+            self.1.as_deref().map(|cause| cause as _)
+        }
+    }
+
+    #[test]
+    fn chain_is_one_line_and_says_each_thing_once() {
+        let caused_by = |text, cause| Sentence(text, Some(Box::new(Sentence(cause, None))));
+        assert_eq!(chain(&Outer(Some(Inner))), "outer: inner");
+        assert_eq!(chain(&caused_by("opening it: cause", "cause")), "opening it: cause");
+        assert_eq!(chain(&caused_by("first\nsecond\n", "third")), "first; second: third");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::PathBuf;
 
+use exit_class::chain;
 use serde::Serialize;
 
 use crate::cuda::{CudaLibrary, folder_in_use, load_cuda};
@@ -34,7 +35,7 @@ impl Installation {
         let cuda_library = match load_cuda() {
             Ok(CudaLibrary::Loaded { path }) => format!("loaded {}", path.display()),
             Ok(CudaLibrary::Absent { .. }) => "absent: this libtorch is for CPUs".to_owned(),
-            Err(error) => said(&error),
+            Err(error) => chain(&error),
         };
         Installation {
             version: version(),
@@ -43,13 +44,9 @@ impl Installation {
             driver: driver(),
             gpus: usize::try_from(tch::Cuda::device_count()).unwrap_or(0),
             fault: gpu.as_ref().is_err_and(|error| is_a_fault(error, has_driver())),
-            no_gpu: gpu.err().map(|error| said(&error)),
+            no_gpu: gpu.err().map(|error| chain(&error)),
         }
     }
-}
-
-fn said(error: &dyn std::error::Error) -> String {
-    error.source().map_or(error.to_string(), |source| format!("{error}: {source}"))
 }
 
 /// libtorch's distributions carry a file of this name beside `lib`, our images in it, and `scripts/setup-libtorch --gpu` a folder

@@ -80,9 +80,8 @@ pub(crate) fn driver() -> Option<String> {
 /// A process opens many networks, and each tries the GPU.
 fn warn_once(error: &NetError) {
     static SAID: Once = Once::new();
-    let error: &dyn std::error::Error = error;
-    let because = error.source().map(ToString::to_string);
-    SAID.call_once(|| tracing::warn!(%error, because, "the GPU cannot be used; device auto falls back to the CPU"));
+    let error = exit_class::chain(error);
+    SAID.call_once(|| tracing::warn!(%error, "the GPU cannot be used; device auto falls back to the CPU"));
 }
 
 pub(crate) fn open_gpu(number: usize) -> Result<tch::Device, NetError> {

@@ -5,6 +5,7 @@ use std::pin::Pin;
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::Duration;
 
+use exit_class::chain;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio_stream::StreamExt;
 use tokio_stream::wrappers::UnboundedReceiverStream;
@@ -200,14 +201,6 @@ fn reply(Refusal { status, retry_after, message: reason }: Refusal) -> Reply {
 /// What a status says.
 fn said(status: &Status) -> String {
     format!("{:?}: {}", status.code(), status.message())
-}
-
-/// An error and its causes, of which some say no more than the one before.
-fn chain(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(Some(error), |error| error.source());
-    let mut causes: Vec<String> = causes.map(ToString::to_string).collect();
-    causes.dedup();
-    causes.join(": ")
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::thread;
 use std::time::Duration;
 
-use exit_class::{Classifier, ExitClass};
+use exit_class::{Classifier, ExitClass, chain};
 
 use crate::{StdoutClosed, Stop, class_of, console, metrics, service, signals};
 
@@ -32,7 +32,7 @@ pub fn main(name: &'static str, errors: &[Classifier], work: impl FnOnce(&Stop) 
         // The reader has seen enough, as in `evaluator ratings | head -3`.
         Ok(Err(error)) if error.is::<StdoutClosed>() => ExitClass::Finished,
         Ok(Err(error)) => {
-            console::error(&one_line(&error));
+            console::error(&chain(&*error));
             class_of(&error, errors)
         }
         // A bug, which the hook has printed.
@@ -60,24 +60,11 @@ fn of_panic(panic: &PanicHookInfo<'_>) -> String {
     if trace.status() == BacktraceStatus::Captured { format!("{line}\n{trace}") } else { line }
 }
 
-/// The chain from the outermost sentence to the cause. Many errors print their cause themselves; it is not repeated.
-fn one_line(error: &anyhow::Error) -> String {
-    let mut line = String::new();
-    for part in error.chain().map(|e| e.to_string().trim().replace('\n', "; ")) {
-        if line.is_empty() {
-            line = part;
-        } else if !line.ends_with(&part) {
-            line = format!("{line}: {part}");
-        }
-    }
-    line
-}
-
 #[cfg(test)]
 mod tests {
     use std::io;
 
-    use anyhow::{Context, anyhow};
+    use anyhow::Context;
 
     use super::*;
     use crate::Classify;
@@ -87,11 +74,8 @@ mod tests {
     }
 
     #[test]
-    fn chain_is_one_line_and_says_each_thing_once() {
+    fn class_of_an_error_is_no_part_of_its_chain() {
         let error = Err::<(), _>(refused()).misconfigured().context("opening s3://b").context("starting").unwrap_err();
-        assert_eq!(one_line(&error), "starting: opening s3://b: connection refused");
-        let repeats = anyhow!("cause").context("opening it: cause");
-        assert_eq!(one_line(&repeats), "opening it: cause");
-        assert_eq!(one_line(&anyhow!("first\nsecond")), "first; second");
+        assert_eq!(chain(&*error), "starting: opening s3://b: connection refused");
     }
 }

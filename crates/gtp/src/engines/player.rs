@@ -247,13 +247,7 @@ fn short(text: &str) -> String {
 }
 
 fn broken(error: ClientError) -> ExternalPlayerError {
-    let mut text = error.to_string();
-    let mut cause = std::error::Error::source(&error);
-    while let Some(error) = cause {
-        text = format!("{text}: {error}");
-        cause = error.source();
-    }
-    ExternalPlayerError::Broken(text)
+    ExternalPlayerError::Broken(exit_class::chain(&error))
 }
 
 #[cfg(test)]
