@@ -209,7 +209,7 @@ fn games(args: &ExportArgs, set: &Set) -> anyhow::Result<Vec<Listed>> {
                 // A guess would find none of the evaluations.
                 KomiCoding::Seen => {
                     // `analyze` searches games with a komi that is larger than the board under that of the run.
-                    let komi = args.komi.or(komi.filter(|&komi| set.size.allows_komi(komi)));
+                    let komi = args.komi.or(komi);
                     Some(komi.with_context(|| format!("{name}: game {number} has no komi; use --komi"))?)
                 }
             };

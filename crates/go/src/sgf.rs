@@ -26,7 +26,7 @@ pub use coordinates::write as point_to_sgf;
 pub use error::{Error, Fault};
 pub use outcome::{Margin, Outcome};
 pub use parse::{first_game, parse};
-pub use record::{Application, Branch, Player, Record, Turn};
+pub use record::{Application, Branch, Notice, Player, Record, Turn};
 pub use replay::ReplayError;
 pub use text::unread_encoding;
 pub use tree::{Node, Property, Tree, Value};

@@ -11,7 +11,7 @@ use analysis::{
     position_after,
 };
 use anyhow::{Context, anyhow};
-use go::sgf::{self, Record, Tree};
+use go::sgf::{self, Notice, Record, Tree};
 use go::{Game, Move, Size};
 use runtime::{Classify, Notes};
 
@@ -252,15 +252,17 @@ fn of_tree(tree: &Tree, name: String, place: &Path, analyst: &Analyst) -> anyhow
     if branches > 0 {
         tracing::warn!(game = name, nodes = branches, "variations are neither analysed nor kept");
     }
-    if record.lacks_handicap() {
-        let stones = record.handicap;
-        tracing::warn!(game = name, stones, "the file has HA without the stones; there are none");
+    for notice in record.notices() {
+        match notice {
+            Notice::Komi(written) => {
+                tracing::warn!(game = name, written, used = analyst.komi, "komi is larger than the board");
+            }
+            Notice::Handicap(stones) => {
+                tracing::warn!(game = name, stones, "the file has HA without the stones; there are none");
+            }
+        }
     }
-    let komi = record.komi.filter(|&komi| record.size.allows_komi(komi));
-    if let (Some(written), None) = (record.komi, komi) {
-        tracing::warn!(game = name, written, used = analyst.komi, "komi is larger than the board");
-    }
-    let komi = komi.unwrap_or(analyst.komi);
+    let komi = record.usable_komi().unwrap_or(analyst.komi);
     Ok(Work { name, record, game: Arc::new(game), komi, place: place.to_owned(), open: None })
 }
 

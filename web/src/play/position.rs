@@ -102,7 +102,7 @@ fn size(side: usize) -> Result<Size, String> {
 }
 
 /// Komi, if a board has as many points.
-pub(super) fn komi(komi: f32, size: Size) -> Result<f32, String> {
+fn komi(komi: f32, size: Size) -> Result<f32, String> {
     if size.allows_komi(komi) { Ok(komi) } else { Err("komi must not exceed the area of the board".to_owned()) }
 }
 

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use go::sgf::{self, Node, Record, Tree};
+use go::sgf::{self, Node, Notice, Record, Tree};
 use go::{Color, Game, Mark, Position};
 
 use super::message::{GameMessage, MOST_MOVES, MOST_NODES, NodeMessage, Player, TreeMessage};
-use super::position::{self, vertices};
+use super::position::vertices;
 
 /// Bytes of a comment; the rest of a longer one is left out.
 const LONGEST_COMMENT: usize = 10_000;
@@ -34,14 +34,13 @@ pub(crate) fn read(text: &str) -> Result<TreeMessage, String> {
         Ok(_) => {}
         Err(error) => notices.push(format!("What follows the first game is not read: {error}.")),
     }
-    let komi = record.komi.filter(|&komi| position::komi(komi, record.size).is_ok());
-    if let (Some(other), None) = (record.komi, komi) {
-        notices.push(format!("Komi {other} is none of this board, and is not used."));
-    }
-    if record.lacks_handicap() {
-        let stones = record.handicap;
-        notices.push(format!("The file says HA[{stones}], but not where the stones are; the board has none of them."));
-    }
+    let komi = record.usable_komi();
+    notices.extend(record.notices().into_iter().map(|notice| match notice {
+        Notice::Komi(other) => format!("Komi {other} is none of this board, and is not used."),
+        Notice::Handicap(stones) => {
+            format!("The file says HA[{stones}], but not where the stones are; the board has none of them.")
+        }
+    }));
     let nodes = Walk::new(&record, tree)?.nodes(&mut notices);
     Ok(TreeMessage {
         game: game(&record, komi.unwrap_or_default()),

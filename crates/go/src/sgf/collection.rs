@@ -53,8 +53,8 @@ fn each(found: Result<Vec<Tree>, String>) -> std::vec::IntoIter<Result<Tree, Str
     games.into_iter()
 }
 
-/// Every game of a collection with its komi, or why it is none on a board of this size: it is broken, on another board, or
-/// breaks the rules.
+/// Every game of a collection with its komi, if the board allows it, or why it is none on a board of this size: it is
+/// broken, on another board, or breaks the rules.
 pub fn games(bytes: &[u8], size: Size) -> impl Iterator<Item = Result<(Game, Option<f32>), String>> {
     collection(bytes).map(move |tree| played(&tree?, size))
 }
@@ -65,7 +65,7 @@ fn played(tree: &Tree, size: Size) -> Result<(Game, Option<f32>), String> {
         return Err(format!("the board is {0}x{0}, not {size}x{size}", record.size));
     }
     let game = record.replay().map_err(|error| error.to_string())?;
-    Ok((game, record.komi))
+    Ok((game, record.usable_komi()))
 }
 
 /// Reads the games of a text; tests count what is read.
@@ -266,7 +266,7 @@ mod tests {
 
     #[test]
     fn games_that_are_omitted_keep_their_places_and_say_why() {
-        let text = b"(;SZ[9]KM[7];B[ee])\n(;SZ[9];B[aa\n(;SZ[5];B[aa])\n(;SZ[9];B[ee];W[ee])\n(;SZ[9];W[aa])";
+        let text = b"(;SZ[9]KM[7];B[ee])\n(;SZ[9];B[aa\n(;SZ[5];B[aa])\n(;SZ[9];B[ee];W[ee])\n(;SZ[9]KM[82];W[aa])";
         let found: Vec<_> = games(text, Size::new(9).unwrap()).map(|game| game.map(|(_, komi)| komi)).collect();
         assert_eq!([&found[0], &found[4]], [&Ok(Some(7.0)), &Ok(None)]);
         assert!(found[1].is_err(), "{found:?}");

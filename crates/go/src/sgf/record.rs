@@ -76,6 +76,15 @@ pub struct Application {
     pub version: String,
 }
 
+/// Something that a file says of the game and that cannot be used.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Notice {
+    /// A komi (`KM`) that the board does not allow.
+    Komi(f32),
+    /// A handicap (`HA`) of so many stones that the file does not have: some converters omit them.
+    Handicap(usize),
+}
+
 impl Record {
     /// A game of which nothing is known but the size of its empty board.
     pub fn new(size: Size) -> Record {
@@ -102,8 +111,19 @@ impl Record {
         turns.map(|(index, turn)| Branch { parent: index.checked_sub(1), turn: turn.clone() }).collect()
     }
 
-    /// Whether Black has a handicap (`HA`) of stones that the file does not have: some converters omit them.
-    pub fn lacks_handicap(&self) -> bool {
+    /// Komi, if the board allows it.
+    pub fn usable_komi(&self) -> Option<f32> {
+        self.komi.filter(|&komi| self.size.allows_komi(komi))
+    }
+
+    /// What cannot be used of the file.
+    pub fn notices(&self) -> Vec<Notice> {
+        let komi = self.komi.filter(|_| self.usable_komi().is_none()).map(Notice::Komi);
+        let handicap = self.lacks_handicap().then_some(Notice::Handicap(self.handicap));
+        komi.into_iter().chain(handicap).collect()
+    }
+
+    fn lacks_handicap(&self) -> bool {
         let white_begins = self.turns.first().is_none_or(|turn| turn.color == Color::White);
         self.handicap > 1 && self.setup.black.is_empty() && white_begins
     }

@@ -1,7 +1,7 @@
 //! Reading SGF: what is understood, and what is said of what is not.
 
 use go::Color::{Black, White};
-use go::sgf::{Application, Fault, Margin, Outcome, Record, ReplayError, parse, unread_encoding};
+use go::sgf::{Application, Fault, Margin, Notice, Outcome, Record, ReplayError, parse, unread_encoding};
 use go::{Color, Illegal, Move, Point, PositionError};
 
 use crate::boards::{size, stones, vertex};
@@ -151,8 +151,23 @@ fn komi_in_hundredths_is_converted_to_points() {
 }
 
 #[test]
+fn komi_is_usable_up_to_the_area_of_the_board() {
+    let found = |komi: &str| {
+        let record = read(&format!("(;SZ[5]{komi};B[cc])"));
+        (record.usable_komi(), record.notices())
+    };
+    assert_eq!(found("KM[25]"), (Some(25.0), Vec::new()));
+    assert_eq!(found("KM[-25.5]"), (None, vec![Notice::Komi(-25.5)]));
+    assert_eq!(found(""), (None, Vec::new()));
+}
+
+#[test]
 fn handicap_without_stones_is_lacking() {
-    let lacks = |text: &str| read(text).lacks_handicap();
+    let lacks = |text: &str| match read(text).notices()[..] {
+        [] => false,
+        [Notice::Handicap(stones)] => stones > 1,
+        ref others => panic!("{text}: {others:?}"),
+    };
     assert!(lacks("(;HA[4];W[dd])") && lacks("(;HA[2])"));
     assert!(!lacks("(;HA[2]AB[dd][pp];W[aa])"));
     assert!(!lacks("(;HA[2];B[dd];B[pp];W[aa])"), "Black plays them");

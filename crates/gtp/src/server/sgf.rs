@@ -5,7 +5,7 @@ use std::io::{self, Read};
 use std::path::Path;
 
 use go::Game;
-use go::sgf::{Error, Record, ReplayError};
+use go::sgf::{Error, Notice, Record, ReplayError};
 
 /// Bytes a file may have. Commented collections of thousands of games are smaller.
 const LARGEST: u64 = 64 << 20;
@@ -29,20 +29,21 @@ pub(super) enum LoadError {
 /// than the board.
 pub(super) fn load(path: &Path, before: Option<usize>) -> Result<(Game, Option<f32>), LoadError> {
     let mut record = Record::parse(&read(path)?)?;
-    if record.lacks_handicap() {
-        let stones = record.handicap;
-        tracing::warn!(path = %path.display(), stones, "the file has HA without the stones; there are none");
+    for notice in record.notices() {
+        let path = path.display();
+        match notice {
+            Notice::Komi(written) => tracing::warn!(%path, written, "komi is larger than the board, and is not used"),
+            Notice::Handicap(stones) => {
+                tracing::warn!(%path, stones, "the file has HA without the stones; there are none");
+            }
+        }
     }
     let kept = before.map_or(record.turns.len(), |before| before.saturating_sub(1));
     let next = record.turns.get(kept).map(|turn| turn.color);
     record.turns.truncate(kept);
     let mut game = record.replay_past()?;
     game.set_to_move(next.unwrap_or(game.to_move()));
-    let komi = record.komi.filter(|&komi| record.size.allows_komi(komi));
-    if let (Some(written), None) = (record.komi, komi) {
-        tracing::warn!(path = %path.display(), written, "komi is larger than the board, and is not used");
-    }
-    Ok((game, komi))
+    Ok((game, record.usable_komi()))
 }
 
 /// No path may block: neither an endless device nor a pipe without a writer.
