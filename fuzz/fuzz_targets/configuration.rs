@@ -6,7 +6,7 @@ use config::{ModelId, ModelRef, PlayerRef, RunConfig, RunName};
 use facts::search::GamesFile;
 use gtp::engines::EngineSpecs;
 use libfuzzer_sys::fuzz_target;
-use store::{FileRef, LogName, Stem, error_of_response};
+use store::{FileRef, LogName, Stem, errors_of_response};
 
 fuzz_target!(|text: &str| {
     // An error is a result; what is read can be written and read again.
@@ -16,9 +16,7 @@ fuzz_target!(|text: &str| {
     }
     let _engines = EngineSpecs::from_toml(text);
     names(text);
-    for doing in ["read", "write", "list"] {
-        let _error = error_of_response(doing, text).to_string();
-    }
+    let _errors = errors_of_response(text).map(|error| error.to_string());
 });
 
 fn names(text: &str) {

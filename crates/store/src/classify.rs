@@ -7,7 +7,7 @@
 use std::error::Error;
 use std::io;
 
-use crate::error::{StoreError, is_write_refusal, lacks_links};
+use crate::error::{Doing, StoreError, is_write_refusal, lacks_links};
 
 /// Statuses of a server that has understood the request and will not do it, now or in half a minute: unauthorized, forbidden, not
 /// found, insufficient storage.
@@ -50,34 +50,36 @@ const ADVICE: [(&str, &str); 6] = [
 const METADATA: [&str; 3] = ["/latest/api/token", "/latest/meta-data/", "/computeMetadata/"];
 
 /// The error of a store at `root` for what was requested of a path.
-pub(crate) fn store_error(root: &str, doing: &'static str, path: String, error: &object_store::Error) -> StoreError {
+pub(crate) fn store_error(root: &str, doing: Doing, path: String, error: &object_store::Error) -> StoreError {
     let misconfigured = |reason: String| StoreError::BadUrl { url: root.to_owned(), reason };
     let no_bucket = || misconfigured("there is no such bucket".to_owned());
     match error {
         error if has_no_credentials(error) => misconfigured(reason(error)),
         // A new object can be written everywhere but in a missing bucket, and the list of an empty place is empty.
-        object_store::Error::NotFound { .. } if doing == "write" => no_bucket(),
-        error if doing == "list" && status(error) == Some(404) => no_bucket(),
+        object_store::Error::NotFound { .. } if doing == Doing::Write => no_bucket(),
+        error if doing == Doing::List && status(error) == Some(404) => no_bucket(),
         object_store::Error::NotFound { .. } => StoreError::NotFound { path },
         // A range that is not there: readers request those that a footer or an index names.
-        error if doing == "read" && status(error) == Some(416) => {
+        error if doing == Doing::Read && status(error) == Some(416) => {
             StoreError::Damaged { path, reason: "it is cut short".to_owned() }
         }
         object_store::Error::AlreadyExists { .. } | object_store::Error::Precondition { .. } => {
             StoreError::AlreadyExists { path }
         }
-        error if matches!(doing, "write" | "delete") && refuses_writes(error) => {
-            StoreError::Refused { doing, path, reason: reason(error) }
+        error if matches!(doing, Doing::Write | Doing::Delete) && refuses_writes(error) => {
+            StoreError::Refused { doing: doing.verb(), path, reason: reason(error) }
         }
-        _ => StoreError::Unreachable { doing, path, reason: reason(error) },
+        _ => StoreError::Unreachable { doing: doing.verb(), path, reason: reason(error) },
     }
 }
 
-/// The error of a bucket for what was requested of a file. The text is that of `object_store`, with the response in it.
+/// The errors of a bucket for each request of a file: to read, write, list and delete it. The text is that of
+/// `object_store`, with the response in it.
 #[cfg(any(test, feature = "testing"))]
-pub fn error_of_response(doing: &'static str, text: &str) -> StoreError {
+pub fn errors_of_response(text: &str) -> [StoreError; 4] {
     let error = object_store::Error::Generic { store: "S3", source: text.into() };
-    store_error("s3://bucket", doing, "s3://bucket/run/file".to_owned(), &error)
+    [Doing::Read, Doing::Write, Doing::List, Doing::Delete]
+        .map(|doing| store_error("s3://bucket", doing, "s3://bucket/run/file".to_owned(), &error))
 }
 
 /// The error of the operating system or of the server, without the text around it, which repeats the path.
@@ -202,11 +204,15 @@ mod tests {
 
     #[test]
     fn response_decides_by_its_status_and_code() {
-        let class = |doing, text: &str| error_of_response(doing, &format!("{ANSWERED}{text}")).class();
-        assert_eq!(class("list", "404 Not Found: "), ExitClass::Configuration);
-        assert_eq!(class("read", "416 Range Not Satisfiable: "), ExitClass::Failure);
-        assert_eq!(class("write", "403 Forbidden: <Error><Code>AccessDenied</Code>"), ExitClass::StoreRefuses);
-        assert_eq!(class("read", "403 Forbidden: <Error><Code>AccessDenied</Code>"), ExitClass::StoreUnreachable);
+        use ExitClass::{Configuration, Failure, StoreRefuses, StoreUnreachable};
+        let check = |text: &str, classes: [ExitClass; 4]| {
+            let found = errors_of_response(&format!("{ANSWERED}{text}")).map(|error| error.class());
+            assert_eq!(found, classes, "read, write, list and delete: {text}");
+        };
+        check("404 Not Found: ", [StoreUnreachable, StoreUnreachable, Configuration, StoreUnreachable]);
+        check("416 Range Not Satisfiable: ", [Failure, StoreUnreachable, StoreUnreachable, StoreUnreachable]);
+        let denied = "403 Forbidden: <Error><Code>AccessDenied</Code>";
+        check(denied, [StoreUnreachable, StoreRefuses, StoreUnreachable, StoreRefuses]);
     }
 
     #[test]
@@ -245,11 +251,11 @@ mod tests {
             object_store::Error::PermissionDenied { path: "r/x".to_owned(), source: denied().into() },
         ];
         for error in errors {
-            for doing in ["write", "delete"] {
+            for doing in [Doing::Write, Doing::Delete] {
                 let found = store_error("/s", doing, "/s/r/x".to_owned(), &error);
-                assert_eq!(found.class(), ExitClass::StoreRefuses, "{doing}: {found}");
+                assert_eq!(found.class(), ExitClass::StoreRefuses, "{found}");
             }
-            let found = store_error("/s", "read", "/s/r/x".to_owned(), &error);
+            let found = store_error("/s", Doing::Read, "/s/r/x".to_owned(), &error);
             assert_eq!(found.class(), ExitClass::StoreUnreachable, "{found}");
         }
     }

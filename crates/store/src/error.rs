@@ -87,7 +87,7 @@ pub enum StoreError {
     /// The store cannot be reached or read: no network, no server, no permission to read.
     #[error("cannot {doing} {path}: {reason}")]
     Unreachable {
-        /// `read`, `write`, `list` or `delete`.
+        /// `read`, `write`, `list`, `delete`, `create` or `sweep`.
         doing: &'static str,
         /// The file or folder.
         path: String,
@@ -98,7 +98,7 @@ pub enum StoreError {
     /// the operator has acted.
     #[error("the store refuses writes: cannot {doing} {path}: {reason}")]
     Refused {
-        /// `write`, `create` or `delete`.
+        /// `write`, `delete`, `create` or `sweep`.
         doing: &'static str,
         /// The file or folder.
         path: String,
@@ -154,7 +154,8 @@ pub enum StoreError {
 
 impl StoreError {
     /// A change of a folder that the file system did not make.
-    pub(crate) fn of_file_system(doing: &'static str, path: &Path, error: &io::Error) -> StoreError {
+    pub(crate) fn of_file_system(doing: Doing, path: &Path, error: &io::Error) -> StoreError {
+        let doing = doing.verb();
         let (path, reason) = (path.display().to_string(), error.to_string());
         if is_write_refusal(error) {
             StoreError::Refused { doing, path, reason }
@@ -219,6 +220,33 @@ impl StoreError {
             | StoreError::Refused { .. }
             | StoreError::Config { .. }
             | StoreError::Record { .. } => false,
+        }
+    }
+}
+
+/// What was requested of a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Doing {
+    Read,
+    Write,
+    List,
+    Delete,
+    /// To make the folder of a store.
+    Create,
+    /// To delete what killed processes left in a folder of this machine.
+    Sweep,
+}
+
+impl Doing {
+    /// As messages have it.
+    pub(crate) fn verb(self) -> &'static str {
+        match self {
+            Doing::Read => "read",
+            Doing::Write => "write",
+            Doing::List => "list",
+            Doing::Delete => "delete",
+            Doing::Create => "create",
+            Doing::Sweep => "sweep",
         }
     }
 }

@@ -112,7 +112,7 @@ pub use checkpoints::{Checkpoint, Checkpoints};
 pub use checksum::with_right_checksums;
 pub use claims::{CLAIM_LASTS, Claim, Claims};
 #[cfg(any(test, feature = "testing"))]
-pub use classify::error_of_response;
+pub use classify::errors_of_response;
 pub use compact::Compaction;
 pub use data_table::{TableColumn, data_table};
 pub use error::{Changes, StoreError};

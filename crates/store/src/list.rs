@@ -7,7 +7,7 @@ use object_store::ObjectMeta;
 use object_store::list::PaginatedListOptions;
 use object_store::path::Path;
 
-use crate::error::StoreError;
+use crate::error::{Doing, StoreError};
 use crate::store::Store;
 use crate::traffic::Operation;
 
@@ -60,7 +60,7 @@ impl Store {
                 ..PaginatedListOptions::default()
             };
             let list = async || pages.list_paginated(Some(&prefix), options()).await;
-            let page = self.request(Operation::List, list).map_err(|e| self.error("list", folder, &e))?;
+            let page = self.request(Operation::List, list).map_err(|e| self.error(Doing::List, folder, &e))?;
             names.extend(page.result.objects.iter().filter_map(|object| object.location.filename().map(str::to_owned)));
             token = page.page_token;
             if token.is_none() {
@@ -73,7 +73,7 @@ impl Store {
     pub(crate) fn dated_files(&self, folder: &Path) -> Result<BTreeMap<String, i64>, StoreError> {
         let at = self.full(folder);
         let listed = self.request(Operation::List, async || self.objects().list_with_delimiter(Some(&at)).await);
-        let listed = listed.map_err(|e| self.error("list", folder, &e))?;
+        let listed = listed.map_err(|e| self.error(Doing::List, folder, &e))?;
         let dated = |object: &ObjectMeta| {
             Some((object.location.filename()?.to_owned(), object.last_modified.timestamp_millis()))
         };
@@ -83,7 +83,7 @@ impl Store {
     fn list(&self, folder: &Path) -> Result<(BTreeSet<String>, BTreeSet<String>), StoreError> {
         let at = self.full(folder);
         let listed = self.request(Operation::List, async || self.objects().list_with_delimiter(Some(&at)).await);
-        let listed = listed.map_err(|e| self.error("list", folder, &e))?;
+        let listed = listed.map_err(|e| self.error(Doing::List, folder, &e))?;
         let name = |path: &Path| path.filename().map(str::to_owned);
         let files = listed.objects.iter().filter_map(|object| name(&object.location)).collect();
         Ok((files, listed.common_prefixes.iter().filter_map(name).collect()))
@@ -117,7 +117,7 @@ impl Store {
             None => self.objects().list(Some(&at)).try_collect::<Vec<_>>().await,
         };
         let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-        for object in self.request(Operation::List, list).map_err(|e| self.error("list", folder, &e))? {
+        for object in self.request(Operation::List, list).map_err(|e| self.error(Doing::List, folder, &e))? {
             let mut parts =
                 object.location.prefix_match(&at).into_iter().flatten().map(|part| part.as_ref().to_owned());
             if let Some(name) = parts.next() {
@@ -131,7 +131,7 @@ impl Store {
     pub(crate) fn files_below(&self, folder: &Path) -> Result<Vec<Listed>, StoreError> {
         let at = self.full(folder);
         let list = async || self.objects().list(Some(&at)).try_collect::<Vec<_>>().await;
-        let found = self.request(Operation::List, list).map_err(|e| self.error("list", folder, &e))?;
+        let found = self.request(Operation::List, list).map_err(|e| self.error(Doing::List, folder, &e))?;
         let below = |object: &ObjectMeta| {
             let path = folder.parts().chain(object.location.prefix_match(&at)?).collect();
             Some(Listed { path, bytes: object.size, written: object.last_modified.timestamp_millis() })

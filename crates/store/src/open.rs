@@ -16,7 +16,7 @@ use object_store::path::Path;
 use object_store::{BackoffConfig, ClientOptions, ObjectStore, RetryConfig};
 use url::Url;
 
-use crate::error::StoreError;
+use crate::error::{Doing, StoreError};
 
 /// The location of a store.
 #[derive(Clone)]
@@ -117,7 +117,7 @@ fn folder(place: &str, folder: PathBuf, absent: Absent) -> Result<Location, Stor
     }
     fs::create_dir_all(&folder).map_err(|e| match e.kind() {
         std::io::ErrorKind::AlreadyExists | std::io::ErrorKind::NotADirectory => fail("it is not a folder".to_owned()),
-        _ => StoreError::of_file_system("create", &folder, &e),
+        _ => StoreError::of_file_system(Doing::Create, &folder, &e),
     })?;
     // A file counts as published when it would survive a loss of power.
     let objects = LocalFileSystem::new_with_prefix(&folder).map_err(|e| fail(e.to_string()))?.with_fsync(true);

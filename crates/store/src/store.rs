@@ -12,7 +12,7 @@ use object_store::path::Path;
 use object_store::{GetOptions, GetRange, ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, PutOptions};
 
 use crate::classify;
-use crate::error::StoreError;
+use crate::error::{Doing, StoreError};
 use crate::executor::Executor;
 use crate::names;
 use crate::open::{self, Absent, Location};
@@ -142,7 +142,7 @@ impl Store {
     pub(crate) fn get(&self, path: &Path) -> Result<Bytes, StoreError> {
         let at = self.full(path);
         let read = async || self.objects().get(&at).await?.bytes().await;
-        let bytes = self.request(Operation::Get, read).map_err(|e| self.error("read", path, &e))?;
+        let bytes = self.request(Operation::Get, read).map_err(|e| self.error(Doing::Read, path, &e))?;
         traffic::read(bytes.len());
         Ok(bytes)
     }
@@ -158,7 +158,7 @@ impl Store {
 
     /// The length and the version of a file, and when it was written.
     pub(crate) fn object(&self, path: &Path) -> Result<ObjectMeta, StoreError> {
-        self.head(path).map_err(|e| self.error("read", path, &e))
+        self.head(path).map_err(|e| self.error(Doing::Read, path, &e))
     }
 
     /// The last bytes of a file, as many as requested or all there are, and its length.
@@ -175,7 +175,7 @@ impl Store {
             let size = found.meta.size;
             Ok((found.bytes().await?, size))
         };
-        let (end, size) = self.request(Operation::Get, read).map_err(|e| self.error("read", path, &e))?;
+        let (end, size) = self.request(Operation::Get, read).map_err(|e| self.error(Doing::Read, path, &e))?;
         traffic::read(end.len());
         Ok((end, size))
     }
@@ -193,7 +193,7 @@ impl Store {
         }
         let at = self.full(path);
         let read = async || self.objects().get_ranges(&at, ranges).await;
-        let parts = self.request(Operation::Get, read).map_err(|e| self.error("read", path, &e))?;
+        let parts = self.request(Operation::Get, read).map_err(|e| self.error(Doing::Read, path, &e))?;
         traffic::read(parts.iter().map(Bytes::len).sum());
         Ok(parts)
     }
@@ -203,7 +203,7 @@ impl Store {
         match self.head(path) {
             Ok(_) => Ok(true),
             Err(object_store::Error::NotFound { .. }) => Ok(false),
-            Err(error) => Err(self.error("read", path, &error)),
+            Err(error) => Err(self.error(Doing::Read, path, &error)),
         }
     }
 
@@ -212,7 +212,7 @@ impl Store {
         match self.head(path) {
             Ok(found) => Ok(Some(found.last_modified.timestamp_millis())),
             Err(object_store::Error::NotFound { .. }) => Ok(None),
-            Err(error) => Err(self.error("read", path, &error)),
+            Err(error) => Err(self.error(Doing::Read, path, &error)),
         }
     }
 
@@ -251,10 +251,10 @@ impl Store {
                     Some(there) if there == bytes => Ok(()),
                     // One that is gone at the comparison was another process's, too. A missing file would be the
                     // operator's to mend, and no restart would help.
-                    _ => Err(self.error("write", path, &error)),
+                    _ => Err(self.error(Doing::Write, path, &error)),
                 }
             }
-            Err(error) => Err(self.error("write", path, &error)),
+            Err(error) => Err(self.error(Doing::Write, path, &error)),
         }
     }
 
@@ -267,7 +267,7 @@ impl Store {
         let (path, bytes) = (Path::from(path), Bytes::from(bytes));
         let at = self.full(&path);
         let put = async || self.objects().put(&at, bytes.clone().into()).await;
-        self.request(Operation::Put, put).map(drop).map_err(|e| self.error("write", &path, &e))
+        self.request(Operation::Put, put).map(drop).map_err(|e| self.error(Doing::Write, &path, &e))
     }
 
     /// Publishes a file of a name that is new, if that succeeds at once; returns whether it did.
@@ -293,8 +293,8 @@ impl Store {
         let at = self.full(folder);
         let list = async || self.objects().list(Some(&at)).try_collect::<Vec<_>>().await;
         let found = self.request(Operation::List, list);
-        for object in found.map_err(|e| self.error("list", folder, &e))? {
-            self.delete_full(&object.location).map_err(|e| self.error("delete", folder, &e))?;
+        for object in found.map_err(|e| self.error(Doing::List, folder, &e))? {
+            self.delete_full(&object.location).map_err(|e| self.error(Doing::Delete, folder, &e))?;
         }
         match &self.0.location.folder {
             // Deletes what killed writers abandoned and the folder itself, which a listing would show.
@@ -314,14 +314,14 @@ impl Store {
 
     fn remove_dir(&self, dir: &std::path::Path) -> Result<(), StoreError> {
         match std::fs::remove_dir_all(dir) {
-            Err(e) if e.kind() != io::ErrorKind::NotFound => Err(StoreError::of_file_system("delete", dir, &e)),
+            Err(e) if e.kind() != io::ErrorKind::NotFound => Err(StoreError::of_file_system(Doing::Delete, dir, &e)),
             _ => Ok(()),
         }
     }
 
     /// Deletes a file; one that is gone already is no error.
     pub(crate) fn delete(&self, path: &Path) -> Result<(), StoreError> {
-        self.delete_full(&self.full(path)).map_err(|e| self.error("delete", path, &e))
+        self.delete_full(&self.full(path)).map_err(|e| self.error(Doing::Delete, path, &e))
     }
 
     /// Deletes a file if that succeeds at once.
@@ -383,7 +383,7 @@ impl Store {
         }
     }
 
-    pub(crate) fn error(&self, doing: &'static str, path: &Path, error: &object_store::Error) -> StoreError {
+    pub(crate) fn error(&self, doing: Doing, path: &Path, error: &object_store::Error) -> StoreError {
         classify::store_error(self.root(), doing, self.name(path), error)
     }
 }

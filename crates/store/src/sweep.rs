@@ -5,7 +5,7 @@ use std::io;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
-use crate::error::StoreError;
+use crate::error::{Doing, StoreError};
 use crate::evaluations::{Evaluations, is_partial_copy, is_set};
 use crate::pruning::Pruning;
 use crate::store::Store;
@@ -62,7 +62,7 @@ impl Evaluations {
         if let Err(error) = File::open(copies).and_then(|folder| folder.set_modified(SystemTime::now())) {
             tracing::debug!(%error, set = self.set(), "copies not marked as used");
         }
-        sweep_unused(all, copies).map_err(|e| StoreError::of_file_system("sweep", all, &e))
+        sweep_unused(all, copies).map_err(|e| StoreError::of_file_system(Doing::Sweep, all, &e))
     }
 }
 
@@ -73,7 +73,7 @@ fn sweep_in(store: &Store, folder: &str, age: Duration) -> Result<usize, StoreEr
 
 /// Sweeps a folder of files that are `partial` by their names.
 fn sweep_folder(folder: &Path, age: Duration, partial: fn(&str) -> bool) -> Result<usize, StoreError> {
-    sweep(folder, age, partial).map_err(|e| StoreError::of_file_system("sweep", folder, &e))
+    sweep(folder, age, partial).map_err(|e| StoreError::of_file_system(Doing::Sweep, folder, &e))
 }
 
 /// Sweeps a folder, as far as that is possible, and returns the first error.
