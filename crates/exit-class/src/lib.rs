@@ -90,7 +90,8 @@ pub fn exit_class<'a>(chain: impl Iterator<Item = &'a (dyn Error + 'static)>, kn
     classes.next().unwrap_or(ExitClass::Failure)
 }
 
-/// An error and its causes on one line, the outermost first. Many errors print their cause themselves; it is not repeated.
+/// An error and its causes on one line, the outermost first. Many errors print their cause themselves; it is not
+/// repeated.
 pub fn chain(error: &(dyn Error + 'static)) -> String {
     let mut line = String::new();
     for part in iter::successors(Some(error), |&error| error.source()) {

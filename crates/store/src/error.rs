@@ -198,8 +198,8 @@ impl StoreError {
         self.is_damage() || matches!(self, StoreError::OtherVersion { .. })
     }
 
-    /// Whether a single object is at fault, so that a report of a whole run may name it and continue. A model with other
-    /// keys is among them, which no stage may skip.
+    /// Whether a single object is at fault, so that a report of a whole run may name it and continue. A model with
+    /// other keys is among them, which no stage may skip.
     pub fn is_of_one_object(&self) -> bool {
         match self {
             StoreError::Damaged { .. }

@@ -10,8 +10,8 @@ pub(super) struct Item {
     /// As it counts: games of a model, or 1.
     pub(super) count: u64,
     pub(super) bytes: u64,
-    /// When it was published by the store's clock, in milliseconds since 1970. Of an archive by that of a worker: as the name
-    /// of the newest of its files has it.
+    /// When it was published by the store's clock, in milliseconds since 1970. Of an archive by that of a worker: as the
+    /// name of the newest of its files has it.
     pub(super) time: i64,
 }
 
