@@ -31,7 +31,7 @@ import { indexOf, nameOf, vertexOf } from './game.js';
  */
 
 const UNIT = 10;
-// Of the board beyond its outermost cells, in cells; the style sheet has it, too.
+// Of the board beyond its outermost cells, in cells.
 const MARGIN = 0.68;
 // A cell that is smaller, in pixels, is hard to hit with a finger, so it takes two taps.
 const SMALLEST = 28;
@@ -103,6 +103,7 @@ export class Board {
     this.grid = html('div', { role: 'grid', 'aria-label': label, class: 'grid' });
     this.confirm = html('button', { class: 'confirm', type: 'button', hidden: true });
     this.frame = html('div', { class: 'goban' });
+    this.frame.style.setProperty('--margin', `${MARGIN}`);
     this.frame.append(this.picture, this.grid);
     host.replaceChildren(this.frame, this.confirm);
     /** @type {HTMLElement[]} */

@@ -1,8 +1,10 @@
 // SGF files as text.
 // @ts-check
 
+import { byId } from './dom.js';
+
 // Bytes of a file without the analysis of KaTrain, and with it.
-const MOST_TEXT = 1 << 20;
+export const MOST_TEXT = Number(byId('files', HTMLElement).dataset.longestSgf);
 const MOST_FILE = 1 << 24;
 
 /** Whether a text looks like SGF. @param {string} text */

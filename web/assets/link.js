@@ -1,6 +1,8 @@
 // The connection to the server, and the messages on it (web/src/play/message.rs).
 // @ts-check
 
+import { byId } from './dom.js';
+
 /** @typedef {'B' | 'W'} Player */
 /** @typedef {[Player, string]} Placed A player and a vertex, such as ['B', 'D4'] or ['W', 'pass'] */
 /** @typedef {{size: number, komi: number, initialStones: Placed[], initialPlayer: Player, moves: Placed[]}} Game */
@@ -38,8 +40,8 @@
 /** @typedef {(reply: Reply) => void} Listener */
 /** @typedef {{action: object, listener: Listener}} Open */
 
-// Bytes of a message that the server reads (LONGEST_MESSAGE).
-const LONGEST = 2 ** 20 + 2 ** 16;
+// Bytes of a message that the server reads.
+const LONGEST = Number(byId('connection', HTMLElement).dataset.longestMessage);
 const VISITOR = 'tengen-visitor';
 const FIRST_PAUSE = 500;
 const LONGEST_PAUSE = 10000;

@@ -12,7 +12,7 @@ const partsOf = page => new Map([...page.querySelectorAll('main > [id]')].map(pa
 const PAUSE = 10_000;
 /** An outage of this time is shown, in milliseconds: longer than a stream or a failed reading takes to come back. */
 const OUTAGE = 15_000;
-/** A server that says nothing for so long is away, in milliseconds: an open stream has an event every 20 seconds. */
+/** A server that says nothing for so long is away, in milliseconds: more than twice ALIVE of web/src/events.rs. */
 const SILENCE = 60_000;
 
 let shown = partsOf(document);
@@ -92,7 +92,7 @@ function replace(old, part) {
 }
 
 /** The time between two events of a stream, in milliseconds: the server sends no more than two a second. @param {string} address */
-const paceOf = address => Math.max(500, Number(new URL(address, location.href).searchParams.get('pause')));
+const paceOf = address => Number(new URL(address, location.href).searchParams.get('pause'));
 
 /** Reads the page and replaces the parts that have changed. */
 async function read() {

@@ -3,7 +3,7 @@
 
 import { Board } from './board.js';
 import { byId, counted, download, html, percent, placeTeller, setDefault, sgfFile } from './dom.js';
-import { isGame, shortened, textOf } from './files.js';
+import { isGame, MOST_TEXT, shortened, textOf } from './files.js';
 import { GameTree, nameOf } from './game.js';
 import { Graph } from './graph.js';
 import { found, keepGame, linked } from './kept.js';
@@ -336,7 +336,7 @@ function forgetLosses() {
  */
 function open(sgf, kept = null) {
   const short = shortened(sgf);
-  if (short === null) return say('Without the analysis of KaTrain the file is larger than 1 MiB, which is the limit.');
+  if (short === null) return say(`Without the analysis of KaTrain the file is larger than ${MOST_TEXT / 2 ** 20} MiB, which is the limit.`);
   if (!isReady) {
     early = short;
     return say('The game is opened when the list of models is there.');

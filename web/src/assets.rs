@@ -53,6 +53,12 @@ pub(crate) fn asset(name: &str) -> String {
     format!("/assets/{}/{name}", *DIGEST)
 }
 
+/// The text of a file, for tests of what scripts and the server must agree on.
+#[cfg(test)]
+pub(crate) fn text(name: &str) -> &'static str {
+    ASSETS.iter().find(|asset| asset.name == name).expect("there is such a file").text
+}
+
 /// Of all files together, so that a module's imports change with what they name.
 static DIGEST: LazyLock<String> = LazyLock::new(|| {
     let mut digest = Sha256::new();

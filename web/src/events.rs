@@ -19,7 +19,7 @@ use crate::watch::{OpenRun, Snapshot};
 use crate::{App, PageError};
 
 /// Shortest time between two events: a page that is being read changes many times a second.
-const SHORTEST: Duration = Duration::from_millis(500);
+pub(crate) const SHORTEST: Duration = Duration::from_millis(500);
 /// Where nothing happens, an event says so: proxies do not close the connection, and a page sees that it has one.
 const ALIVE: Duration = Duration::from_secs(20);
 
@@ -175,6 +175,7 @@ mod tests {
     use tokio::runtime::Runtime;
 
     use super::*;
+    use crate::assets::text;
 
     #[test]
     fn stream_without_changes_has_events() {
@@ -183,6 +184,13 @@ mod tests {
             let event = body.frame().await.unwrap().unwrap().into_data().unwrap();
             assert!(event.starts_with(b"event: alive\n"), "{event:?}");
         });
+    }
+
+    #[test]
+    fn page_waits_for_several_events_before_the_server_is_away() {
+        let (_, silence) = text("page.js").split_once("const SILENCE = ").unwrap();
+        let silence = silence.split(';').next().unwrap().replace('_', "").parse().unwrap();
+        assert!(2 * ALIVE < Duration::from_millis(silence), "{silence} ms");
     }
 
     #[test]

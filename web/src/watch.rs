@@ -12,6 +12,7 @@ use store::{Backoff, Run, StoreError};
 use tokio::sync::watch;
 
 use crate::PageError;
+use crate::events::SHORTEST;
 
 /// How often a run is polled that has been read. A page shows what is new after this time and that of the requests.
 const POLL: Duration = Duration::from_secs(3);
@@ -63,9 +64,9 @@ impl Snapshot {
     }
 }
 
-/// Milliseconds between two events of a page that takes so long to make.
+/// Milliseconds between two events of a page that takes so long to make. Pages compare them, and need not know the shortest.
 pub(crate) fn pause(took: Duration) -> u128 {
-    (took * SHARE).as_millis()
+    (took * SHARE).max(SHORTEST).as_millis()
 }
 
 /// The newest snapshot, or why there is none; nothing before the first.
@@ -285,6 +286,11 @@ mod tests {
         assert_eq!(fewest.load(Ordering::Relaxed), STEP as u64);
         let last = state.borrow().clone().unwrap().unwrap();
         assert_eq!((games(&last), last.facts.unread), (u64::from(models), 0));
+    }
+
+    #[test]
+    fn pause_of_a_page_is_one_that_the_server_keeps() {
+        assert_eq!([0, 25, 1000].map(|took| pause(Duration::from_millis(took))), [500, 500, 20_000]);
     }
 
     #[test]

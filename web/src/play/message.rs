@@ -15,7 +15,7 @@ pub(crate) use reply::{
 /// Bytes of a message.
 pub(crate) const LONGEST_MESSAGE: usize = (1 << 20) + (1 << 16);
 /// Bytes of an SGF file in a message.
-const LONGEST_SGF: usize = 1 << 20;
+pub(crate) const LONGEST_SGF: usize = 1 << 20;
 /// Moves of a game.
 pub(crate) const MOST_MOVES: usize = 2_000;
 /// Nodes of a game with variations.

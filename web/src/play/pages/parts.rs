@@ -2,13 +2,15 @@
 
 use maud::{Markup, html};
 
+use crate::play::message::LONGEST_MESSAGE;
+
 /// The title of a page, with links to the other pages for players.
 pub(super) fn heading(title: &str, others: &[(&str, &str)]) -> Markup {
     html! {
         .heading {
             h1 { (title) }
             @for (text, href) in others { a href=(href) { (text) } }
-            p.connection #connection role="status" { }
+            p.connection #connection role="status" data-longest-message=(LONGEST_MESSAGE) {}
         }
         noscript { p.bad { "The board needs JavaScript. Most pages of runs do not." } }
     }

@@ -5,6 +5,7 @@ use maud::{Markup, html};
 
 use super::parts::{heading, models, status, visits};
 use crate::App;
+use crate::play::message::LONGEST_SGF;
 use crate::view::Section;
 
 /// Review games. A search has at most so many visits.
@@ -98,9 +99,9 @@ fn results() -> Markup {
 }
 
 /// The game as a file.
-fn file() -> Markup {
+pub(super) fn file() -> Markup {
     html! {
-        .card #files {
+        .card #files data-longest-sgf=(LONGEST_SGF) {
             h2 { "Game" }
             p.quiet { "Drop an SGF file anywhere on this page, paste one, or choose it." }
             .buttons {
