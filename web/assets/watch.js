@@ -65,7 +65,7 @@ async function look() {
     if (!list.ok) throw new Error(list.status === 404 ? 'there is no such run' : list.statusText);
     const page = new DOMParser().parseFromString(await list.text(), 'text/html');
     if (own !== looks) return;
-    const games = [...page.querySelectorAll('tbody th a')].map(game => game.getAttribute('href') ?? '');
+    const games = [...page.querySelectorAll('[data-game]')].map(game => game.getAttribute('href') ?? '');
     waiting = games.filter(game => game !== '' && !shown.has(game));
     // One that was published in the meantime comes first; older ones are shown while nothing is new.
     const [newest] = waiting;

@@ -101,8 +101,7 @@ class Plot {
     this.curves = /** @type {SVGSVGElement} */ (drawing.querySelector('.curves'));
     this.whole = { x: range(drawing.dataset.x), y: range(drawing.dataset.y) };
     this.shown = { ...this.whole };
-    const isPercent = (/** @type {string} */ side) => /%/.test(drawing.querySelector(`${side} text:not(.label)`)?.textContent ?? '');
-    this.percent = { x: isPercent('.below'), y: isPercent('.left') };
+    this.percent = { x: 'xPercent' in drawing.dataset, y: 'yPercent' in drawing.dataset };
     /** @type {Point[] | null} */
     this.points = null;
     /** @type {Promise<void> | null} */

@@ -8,7 +8,7 @@ use std::fmt::Write;
 use maud::{Markup, html};
 
 use crate::Scale;
-use crate::plot::{Plot, Point, Series, Shape};
+use crate::plot::{Format, Plot, Point, Series, Shape};
 use crate::scale::Range;
 
 /// Units of the view box along each side.
@@ -32,7 +32,8 @@ pub(crate) fn svg(plot: &Plot) -> Markup {
     let along_x = placed(x, 6).filter(|(tick, _)| !is_whole || tick.fract() == 0.0).collect::<Vec<_>>();
     let along_y = placed(y, 5).collect::<Vec<_>>();
     html! {
-        div.plot role="img" aria-label=(description(plot)) data-x=(said(x, plot.x.scale)) data-y=(said(y, plot.y.scale)) {
+        div.plot role="img" aria-label=(description(plot)) data-x=(said(x, plot.x.scale)) data-y=(said(y, plot.y.scale))
+            data-x-percent[plot.x.format == Format::Percent] data-y-percent[plot.y.format == Format::Percent] {
             svg.left {
                 @for &(tick, at) in &along_y {
                     text x="100%" y=(below(at)) dx="-6" dy="4" text-anchor="end" { (plot.y.format.of(tick)) }
@@ -210,6 +211,15 @@ mod tests {
                 assert!(!drawn.contains("NaN") && !drawn.contains("inf"), "{drawn}");
             }
         }
+    }
+
+    #[test]
+    fn axes_in_percent_are_marked_for_scripts() {
+        let mut plot = plot(vec![Point::new(0.0, 0.5)], Shape::Line);
+        plot.y = plot.y.format(Format::Percent);
+        let drawn = svg(&plot).into_string();
+        assert!(drawn.contains(" data-y-percent") && !drawn.contains("data-x-percent"), "{drawn}");
+        assert!(crate::PLOTS.contains("'xPercent' in drawing.dataset, y: 'yPercent' in drawing.dataset"));
     }
 
     #[test]
