@@ -11,7 +11,7 @@ use remote::proto::v1::client_message::Message as FromClient;
 use remote::proto::v1::evaluation_server::Evaluation;
 use remote::proto::v1::server_message::Message as FromServer;
 use remote::proto::v1::{self, ClientMessage, Credit, Hello, ServerMessage, Welcome};
-use remote::{Answer, Batch, PROTOCOL, Refusal};
+use remote::{Answer, Batch, LIVENESS, PROTOCOL, Refusal};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::{MissedTickBehavior, interval};
 use tonic::{Request, Response, Status, Streaming, async_trait};
@@ -24,9 +24,6 @@ use crate::shared::{Active, Shared, peer};
 
 /// A client says hello within this time.
 const HELLO: Duration = Duration::from_secs(5);
-/// While batches are outstanding a client hears from the server every so often. Clients that hear nothing for 230 ms ask another
-/// server.
-const LIVENESS: Duration = Duration::from_millis(80);
 
 /// The service.
 pub(crate) struct EvaluationService(pub(crate) Arc<Shared>);

@@ -19,7 +19,8 @@ pub(crate) struct Connection {
 pub(crate) enum Event {
     /// The server has returned the greeting. So many positions may be outstanding, and be in a batch.
     Welcome { credit: u32, most: u32 },
-    /// So many positions may be outstanding from now on. A server says so every 80 ms while batches are outstanding.
+    /// So many positions may be outstanding from now on. A server says so every [`LIVENESS`](crate::LIVENESS) while batches
+    /// are outstanding.
     Credit { credit: u32 },
     /// The response to an attempt.
     Answer { attempt: u64, reply: Reply },

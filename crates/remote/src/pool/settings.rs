@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use runtime::INFERENCE_DEADLINE_MS;
 
+use crate::LIVENESS;
+
 /// Times and limits of a pool.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Settings {
@@ -11,7 +13,8 @@ pub(crate) struct Settings {
     pub(crate) deadline: Duration,
     /// The same for the first batches of a model on a connection: the server may have to load the model, and is not silent then.
     pub(crate) cold: Duration,
-    /// A server with outstanding batches that sends nothing for this time is stopped or cut off.
+    /// A server with outstanding batches that sends nothing for this time is stopped or cut off: it says something every
+    /// [`LIVENESS`].
     pub(crate) silence: Duration,
     /// Time for a connection and its greeting, and for the response to a ping.
     pub(crate) connect: Duration,
@@ -42,7 +45,8 @@ impl Settings {
     pub(crate) const DEFAULT: Settings = Settings {
         deadline: Duration::from_millis(INFERENCE_DEADLINE_MS),
         cold: Duration::from_secs(10),
-        silence: Duration::from_millis(230),
+        // Two credits may be late. It is below the deadline, so that a frozen server is noticed first.
+        silence: Duration::from_millis(LIVENESS.as_millis() as u64 * 23 / 8),
         connect: Duration::from_millis(500),
         backoff: [Duration::from_millis(100), Duration::from_millis(750)],
         settle: [Duration::from_millis(650), Duration::from_millis(1125)],
