@@ -10,8 +10,7 @@
 //! configuration and g: made again, the shards are the same, byte for byte. Where workers play on while a model is trained,
 //! the number of examples depends on the manifest of generation g − 1, too, by which the games that came late are told.
 //!
-//! Memory, at most: twice the columns of the rows that are sampled, each once; 16 bytes for each position of the window;
-//! 400 bytes for each of its games; and 96 MiB for the files that are read, several at once, and the part that is written. `tengen bench data` compares.
+//! Memory is bounded by [`memory_bound`].
 
 mod archive;
 mod calibrate;
@@ -32,7 +31,7 @@ mod window_size;
 use std::collections::BTreeMap;
 
 use config::RunConfig;
-use store::{Manifest, Rejected, Run, StoreError};
+use store::{Manifest, Rejected, Run, StoreError, WindowSummary};
 
 pub use archive::{compact, compact_when_due};
 pub use calibrate::Calibrator;
@@ -54,6 +53,13 @@ const ROWS_PER_PART: usize = 16 * 1024;
 
 /// Generations whose shards are kept: the newest, and the one before it, which a trainer may still be reading.
 const KEPT_GENERATIONS: u32 = 2;
+
+/// The most memory that [`Shuffler::publish`] needs for a window, in bytes: twice the columns of the rows that are sampled, each
+/// once; 16 bytes for each position of the window; 400 bytes for each of its games; and 96 MiB for the files that are read, several
+/// at once, and the part that is written. `tengen bench data` compares.
+pub fn memory_bound(columns: usize, window: &WindowSummary) -> usize {
+    2 * columns + 16 * window.positions + 400 * window.games + (96 << 20)
+}
 
 /// Makes shards, and remembers which games it has seen.
 #[derive(Debug)]

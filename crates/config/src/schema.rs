@@ -46,3 +46,22 @@ pub(crate) fn complete() -> &'static Value {
 pub(crate) fn properties(schema: &Value) -> Option<&Map<String, Value>> {
     schema.get("items").unwrap_or(schema).get("properties")?.as_object()
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use crate::{Grow, Phase};
+
+    #[test]
+    fn entries_of_schedules_name_all_keys_that_they_replace() {
+        let schedules = [("search", "phases", "search", Phase::KEYS), ("train", "grow", "network", Grow::KEYS)];
+        for (section, list, replaced, known) in schedules {
+            let entry = properties(&complete()["properties"][section]["properties"][list]).unwrap();
+            let keys = entry.keys().filter(|key| *key != "from_model").map(|key| format!("{replaced}.{key}"));
+            let known: BTreeSet<String> = known.iter().map(|&key| key.to_owned()).collect();
+            assert_eq!(keys.collect::<BTreeSet<String>>(), known, "{list}");
+        }
+    }
+}

@@ -107,6 +107,11 @@ pub struct Phase {
     pub gumbel_c_scale: f32,
 }
 
+impl Phase {
+    /// The keys whose values an entry replaces.
+    pub const KEYS: &[&str] = &["search.visits", "search.gumbel_moves", "search.gumbel_c_scale"];
+}
+
 /// Selection rule of the search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]

@@ -129,6 +129,11 @@ pub struct Grow {
     pub inputs: Inputs,
 }
 
+impl Grow {
+    /// The keys whose values an entry replaces.
+    pub const KEYS: &[&str] = &["network.blocks", "network.filters", "network.inputs"];
+}
+
 /// Optimiser.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]

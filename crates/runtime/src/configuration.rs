@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use config::{ConfigError, RatePath, Retention, RunConfig, RunName};
+use config::{ConfigError, Grow, Phase, RatePath, Retention, RunConfig, RunName};
 use exit_class::{Classified, ExitClass};
 use store::{Run, StoreError};
 
@@ -152,14 +152,12 @@ pub fn begin(run: &Run, config: &RunConfig, overrides: &[String]) -> Result<(), 
 
 /// Keys that are given without the schedule that replaces them: the key, the schedule of the file, and its first model.
 fn replaced<'a>(config: &RunConfig, overrides: &'a [String]) -> Vec<(&'a str, &'static str, u32)> {
-    const PHASES: [&str; 3] = ["search.visits", "search.gumbel_moves", "search.gumbel_c_scale"];
-    const GROW: [&str; 3] = ["network.blocks", "network.filters", "network.inputs"];
     let phases = config.search.phases.first().map(|phase| phase.from_model);
     let grow = config.train.grow.first().map(|grow| grow.from_model);
     let keys = overrides.iter().filter_map(|text| text.split_once('=')).map(|(key, _)| key.trim());
     let given: Vec<&'a str> = keys.collect();
     let mut found = Vec::new();
-    for (schedule, keys, first) in [("search.phases", PHASES, phases), ("train.grow", GROW, grow)] {
+    for (schedule, keys, first) in [("search.phases", Phase::KEYS, phases), ("train.grow", Grow::KEYS, grow)] {
         let Some(model) = first.filter(|_| !given.contains(&schedule)) else { continue };
         found.extend(given.iter().copied().filter(|key| keys.contains(key)).map(|key| (key, schedule, model)));
     }

@@ -12,7 +12,7 @@ use net::{EncodedBatch, Shape, Targets};
 use record::{GameRecord, synthetic};
 use runtime::{Classify, Stop, format};
 use serde::Serialize;
-use shuffler::Shuffler;
+use shuffler::{Shuffler, memory_bound};
 use store::{FileRef, Manifest, Run, Stem, Store, StoreError};
 use tempfile::TempDir;
 
@@ -223,18 +223,17 @@ impl MadeUp {
             cpu_seconds,
             rows_per_cpu_s: examples as f64 / cpu_seconds,
             memory_mib,
-            bound_mib: self.bound(&manifest)? / f64::from(1 << 20),
+            bound_mib: self.bound(&manifest)? as f64 / f64::from(1 << 20),
         })
     }
 
-    /// The bound that the shuffler's documentation states, in bytes.
-    fn bound(&self, manifest: &Manifest) -> anyhow::Result<f64> {
+    /// What the shuffler says that it takes at most, in bytes.
+    fn bound(&self, manifest: &Manifest) -> anyhow::Result<usize> {
         let mut rows = 0;
         for part in &manifest.parts {
             rows += self.run.shards().read(manifest.generation, part)?.memory();
         }
-        let window = &manifest.window;
-        Ok(2.0 * rows as f64 + 16.0 * window.positions as f64 + 400.0 * window.games as f64 + f64::from(96 << 20))
+        Ok(memory_bound(rows, &manifest.window))
     }
 
     fn load(&self, bench: &Bench<'_>, generation: u32) -> anyhow::Result<Load> {
