@@ -6,7 +6,7 @@ use config::{RunConfig, RunName};
 use exit_class::{Classified, ExitClass};
 use facts::{Activity, Curves, Progress, own_model};
 use record::{GameSummary, RatingRow};
-use store::{CLAIM_LASTS, FileRef, HeldLease, LogName, Manifest, ResignThreshold, Run, StoreError};
+use store::{CLAIM_LASTS, Claim, FileRef, HeldLease, LogName, Manifest, ResignThreshold, Run, StoreError};
 
 use super::report::{Process, Rating, RunStatus, Stage, State};
 
@@ -60,87 +60,127 @@ impl Observer {
         let Some(config) = self.run.config()? else {
             return Err(StoreError::NotFound { path: format!("{}/{}/run.toml", self.run.store().root(), self.name()) });
         };
-        let mut alarms = Vec::new();
+        Look { run: &self.run, counts: &mut self.counts, config, now, alarms: Vec::new() }.state()
+    }
+}
+
+/// One look at a run.
+struct Look<'a> {
+    run: &'a Run,
+    /// Those of the [`Observer`].
+    counts: &'a mut HashMap<FileRef, (usize, bool)>,
+    config: RunConfig,
+    /// Milliseconds since 1970.
+    now: i64,
+    /// In the order of the output.
+    alarms: Vec<String>,
+}
+
+/// Games of the newest model and of the one before it.
+struct Played {
+    /// Games of the newest model.
+    of_newest: u64,
+    /// Games per hour over the last hour, without imported ones.
+    per_hour: Option<f64>,
+    /// When the last ones were published.
+    last: Option<i64>,
+}
+
+impl Look<'_> {
+    fn state(mut self) -> Result<State, StoreError> {
         let model = self.run.models().newest()?.unwrap_or(0);
-        let (games, games_per_hour, newest_games) = self.games(model, now, &mut alarms)?;
-        let ratings = self.ratings(&mut alarms)?;
+        let played = self.played(model)?;
+        let ratings = self.ratings()?;
         let claims = self.run.claims().observe()?;
-        let next = usable(self.run.shards().manifest(model + 1), None, &mut alarms)?;
+        let next = self.or_alarm(self.run.shards().manifest(model + 1))?;
         let progress = Progress {
-            run: self.name().clone(),
+            run: self.run.name().clone(),
             model,
-            models: config.run_loop.models,
-            games,
-            wanted: config.selfplay.games_of(model) as u64,
+            models: self.config.run_loop.models,
+            games: played.of_newest,
+            wanted: self.config.selfplay.games_of(model) as u64,
             // Shards that cannot be read are there: the trainer stops at them.
             shards: next.as_ref().is_none_or(Option::is_some),
             rated: ratings.keys().copied().max().unwrap_or(0),
-            to_rate: config.last_evaluated(model),
-            matches: claims
-                .iter()
-                .filter(|(made, _)| now - made < CLAIM_LASTS.as_millis() as i64)
-                .map(|(_, claim)| (claim.first.clone(), claim.second.clone()))
-                .collect(),
+            to_rate: self.config.last_evaluated(model),
+            matches: self.matches(&claims),
         };
         let leases = self.run.leases().observe()?;
-        let published = self.run.models().published_at(model)?;
-        let claimed = claims.iter().map(|(made, _)| *made).max();
-        let checkpointed = self.run.checkpoints().last_written()?;
-        let newest = [newest_games, published, claimed, checkpointed].into_iter().flatten().max();
-        let (steps_per_second, of_training) = self.training(model)?;
-        alarms.extend(of_training);
-        let finished = progress.activities().iter().all(|(_, activity)| *activity == Activity::Finished);
-        let stages = self.stages(&progress, &leases, &mut alarms, now)?;
+        let newest = self.last_published(model, &played, &claims)?;
+        let steps_per_second = self.training(model)?;
+        let stages = self.stages(&progress, &leases)?;
         let newest_shards = match next {
-            Some(None) => usable(self.run.shards().manifest(model), None, &mut alarms)?,
+            Some(None) => self.or_alarm(self.run.shards().manifest(model))?,
             next => next,
         };
-        self.add_alarms(&config, &progress, newest_shards.flatten().as_ref(), &mut alarms)?;
-        if !finished && !leases.is_empty() && newest.is_some_and(|newest| now - newest > STALLED) {
-            let what = "games, models or checkpoints";
-            alarms.push(format!("processes hold leases, and none has published {what} for half an hour"));
-        }
-        let of_number = |number: Option<u32>| number.and_then(|number| ratings.get(&number)).map(rating);
+        self.add_alarms(&progress, newest_shards.flatten().as_ref())?;
+        self.add_stalled(&progress, &leases, newest);
         let best = ratings.iter().max_by(|one, other| one.1.elo.total_cmp(&other.1.elo)).map(|(&number, _)| number);
-        if let Some(alarm) = weaker(&ratings, best, progress.rated) {
-            alarms.push(alarm);
-        }
+        self.alarms.extend(weaker(&ratings, best, progress.rated));
+        let of_number = |number: Option<u32>| number.and_then(|number| ratings.get(&number)).map(rating);
         Ok(State {
             model,
             models: progress.models,
-            idle_seconds: newest.map(|newest| ((now - newest).max(0) / 1000) as u64),
-            games_per_hour,
-            models_per_hour: self.models_per_hour(model, now)?,
+            idle_seconds: newest.map(|newest| ((self.now - newest).max(0) / 1000) as u64),
+            games_per_hour: played.per_hour,
+            models_per_hour: self.models_per_hour(model)?,
             steps_per_second,
             newest_rating: of_number(Some(progress.rated)),
             best_rating: of_number(best),
             stages,
-            alarms,
+            alarms: self.alarms,
         })
     }
 
-    /// Games of the newest model, games per hour over the last hour without imported ones, and when the last ones were
-    /// published. Files that cannot be used are not counted.
-    fn games(
-        &mut self,
-        model: u32,
-        now: i64,
-        alarms: &mut Vec<String>,
-    ) -> Result<(u64, Option<f64>, Option<i64>), StoreError> {
+    /// What was read; nothing, and an alarm, where the file itself cannot be used, since the rest of the run is of use.
+    fn or_alarm<T>(&mut self, read: Result<T, StoreError>) -> Result<Option<T>, StoreError> {
+        match read {
+            Err(error) if error.is_skippable() => self.alarms.push(error.to_string()),
+            read => return read.map(Some),
+        }
+        Ok(None)
+    }
+
+    /// The same with a remedy for damage. A file of another version is whole: its message says which program reads it.
+    fn or_alarm_with<T>(&mut self, read: Result<T, StoreError>, remedy: &str) -> Result<Option<T>, StoreError> {
+        match read {
+            Err(error) if error.is_damage() => self.alarms.push(format!("{error}; {remedy}")),
+            read => return self.or_alarm(read),
+        }
+        Ok(None)
+    }
+
+    /// The pairs that are played.
+    fn matches(&self, claims: &[(i64, Claim)]) -> Vec<(String, String)> {
+        let lasting = claims.iter().filter(|(made, _)| self.now - made < CLAIM_LASTS.as_millis() as i64);
+        lasting.map(|(_, claim)| (claim.first.clone(), claim.second.clone())).collect()
+    }
+
+    /// When games, a model or a checkpoint were published last, or games of matches were claimed.
+    fn last_published(&self, model: u32, played: &Played, claims: &[(i64, Claim)]) -> Result<Option<i64>, StoreError> {
+        let published = self.run.models().published_at(model)?;
+        let claimed = claims.iter().map(|(made, _)| *made).max();
+        let checkpointed = self.run.checkpoints().last_written()?;
+        Ok([played.last, published, claimed, checkpointed].into_iter().flatten().max())
+    }
+
+    /// What is played. Files that cannot be used are not counted.
+    fn played(&mut self, model: u32) -> Result<Played, StoreError> {
+        let now = self.now;
         let files = self.run.games().files_since(model.saturating_sub(1))?;
         self.counts.retain(|file, _| file.model + 1 >= model);
-        let remedy = format!("`tengen audit {} --repair` moves it to quarantine", self.name());
-        let (mut dated, mut unusable, mut ahead) = (Vec::new(), Vec::new(), BTreeSet::new());
+        let remedy = format!("`tengen audit {} --repair` moves it to quarantine", self.run.name());
+        let (mut dated, mut ahead, before) = (Vec::new(), BTreeSet::new(), self.alarms.len());
         for file in files {
             let read = match self.counts.get(&file) {
                 Some(&known) => Ok(known),
-                None => self.count(&file, now),
+                None => self.count(&file),
             };
             // Moved to quarantine since it was listed.
             if matches!(read, Err(StoreError::NotFound { .. })) {
                 continue;
             }
-            let Some((count, imported)) = usable(read, Some(&remedy), &mut unusable)? else { continue };
+            let Some((count, imported)) = self.or_alarm_with(read, &remedy)? else { continue };
             let time = file.stem.time() as i64;
             if time > now + AHEAD {
                 ahead.insert(file.stem.worker().to_owned());
@@ -148,77 +188,71 @@ impl Observer {
             dated.push((time, file.model, count, imported));
             self.counts.insert(file, (count, imported));
         }
-        if let Some(others @ 1..) = unusable.len().checked_sub(NAMED_FILES) {
-            unusable.truncate(NAMED_FILES);
-            unusable.push(format!("{others} more files of games cannot be read"));
+        let named = before + NAMED_FILES;
+        if let Some(more @ 1..) = self.alarms.len().checked_sub(named) {
+            self.alarms.truncate(named);
+            self.alarms.push(format!("{more} more files of games cannot be read"));
         }
-        alarms.append(&mut unusable);
-        alarms.extend(from_the_future(&ahead));
+        self.alarms.extend(from_the_future(&ahead));
         dated.sort_unstable();
         let of_newest = dated.iter().filter(|(_, of, ..)| *of == model).map(|&(_, _, count, _)| count as u64).sum();
         dated.retain(|(time, ..)| *time <= now + AHEAD);
         let played: Vec<(i64, usize)> =
             dated.iter().filter(|(.., imported)| !imported).map(|&(time, _, count, _)| (time, count)).collect();
-        Ok((of_newest, per_hour(&played, now), dated.last().map(|&(time, ..)| time)))
+        Ok(Played { of_newest, per_hour: per_hour(&played, now), last: dated.last().map(|&(time, ..)| time) })
     }
 
     /// The games of a file, and whether they were imported in the last hour.
-    fn count(&self, file: &FileRef, now: i64) -> Result<(usize, bool), StoreError> {
+    fn count(&self, file: &FileRef) -> Result<(usize, bool), StoreError> {
         let games = self.run.games();
         let count = games.count(file)?;
         // Only model 0 has imported games, and older ones have no part in the rate.
-        let may_be_imported = file.model == 0 && file.stem.time() as i64 >= now - HOUR;
+        let may_be_imported = file.model == 0 && file.stem.time() as i64 >= self.now - HOUR;
         Ok((count, may_be_imported && games.summaries(file)?.iter().all(GameSummary::is_imported)))
     }
 
     /// Models per hour, while the last models are of the last day.
-    fn models_per_hour(&self, newest: u32, now: i64) -> Result<Option<f64>, StoreError> {
+    fn models_per_hour(&self, newest: u32) -> Result<Option<f64>, StoreError> {
         let first = newest.saturating_sub(RECENT).max(1);
         if newest <= first {
             return Ok(None);
         }
         let [from, to] = [self.run.models().published_at(first)?, self.run.models().published_at(newest)?];
         let (Some(from), Some(to)) = (from, to) else { return Ok(None) };
-        Ok((to > from && now - to < 24 * HOUR).then(|| f64::from(newest - first) * HOUR as f64 / (to - from) as f64))
+        Ok((to > from && self.now - to < 24 * HOUR)
+            .then(|| f64::from(newest - first) * HOUR as f64 / (to - from) as f64))
     }
 
-    /// Steps per second while the newest model was trained, and the alarms that the trainer logged then.
-    fn training(&self, model: u32) -> Result<(Option<f64>, Vec<String>), StoreError> {
+    /// Steps per second while the newest model was trained. Adds the alarms that the trainer logged then.
+    fn training(&mut self, model: u32) -> Result<Option<f64>, StoreError> {
         let names = self.run.logs().list()?;
         let is_of_model = |name: &&String| name.parse::<LogName>().is_ok_and(|log| log.generation == model);
         let Some(name) = names.iter().rfind(is_of_model) else {
-            return Ok((None, Vec::new()));
+            return Ok(None);
         };
         let mut curves = Curves::default();
         curves.read(&String::from_utf8_lossy(&self.run.logs().read(name)?));
-        let alarms = curves.alarms.iter().map(|alarm| format!("training of model {model}: {}", alarm.text)).collect();
+        self.alarms.extend(curves.alarms.iter().map(|alarm| format!("training of model {model}: {}", alarm.text)));
         let trained = curves.values("train", "policy").filter_map(|(step, _, line)| Some((line.time?, step as f64)));
         let trained: Vec<(f64, f64)> = trained.collect();
-        let rate = match (trained.first(), trained.last()) {
+        Ok(match (trained.first(), trained.last()) {
             (Some(first), Some(last)) if last.0 > first.0 => Some((last.1 - first.1) / (last.0 - first.0)),
             _ => None,
-        };
-        Ok((rate, alarms))
+        })
     }
 
     /// The newest ratings of models of this run, as they are by themselves, by number.
-    fn ratings(&self, alarms: &mut Vec<String>) -> Result<HashMap<u32, RatingRow>, StoreError> {
-        let remedy = format!("`evaluator ratings --run {}` publishes them again", self.name());
-        let rows = usable(self.run.ratings().newest(), Some(&remedy), alarms)?.flatten().unwrap_or_default();
-        Ok(rows.into_iter().filter_map(|row| Some((own_model(self.name(), &row.player)?, row))).collect())
+    fn ratings(&mut self) -> Result<HashMap<u32, RatingRow>, StoreError> {
+        let remedy = format!("`evaluator ratings --run {}` publishes them again", self.run.name());
+        let rows = self.or_alarm_with(self.run.ratings().newest(), &remedy)?.flatten().unwrap_or_default();
+        Ok(rows.into_iter().filter_map(|row| Some((own_model(self.run.name(), &row.player)?, row))).collect())
     }
 
-    fn stages(
-        &self,
-        progress: &Progress,
-        leases: &[HeldLease],
-        alarms: &mut Vec<String>,
-        now: i64,
-    ) -> Result<Vec<Stage>, StoreError> {
+    fn stages(&mut self, progress: &Progress, leases: &[HeldLease]) -> Result<Vec<Stage>, StoreError> {
         let mut stages = Vec::new();
         for (stage, activity) in progress.activities() {
             let processes = match stage {
-                "selfplay" | "trainer" => Some(self.processes(stage, leases, alarms, now)?),
+                "selfplay" | "trainer" => Some(self.processes(stage, leases)?),
                 _ => None,
             };
             stages.push(Stage { stage, activity, processes });
@@ -226,18 +260,12 @@ impl Observer {
         Ok(stages)
     }
 
-    fn processes(
-        &self,
-        stage: &str,
-        leases: &[HeldLease],
-        alarms: &mut Vec<String>,
-        now: i64,
-    ) -> Result<Vec<Process>, StoreError> {
+    fn processes(&mut self, stage: &str, leases: &[HeldLease]) -> Result<Vec<Process>, StoreError> {
         let mut processes = Vec::new();
         for (nth, lease) in leases.iter().filter(|lease| lease.stage == stage).enumerate() {
             let worker = &lease.name;
-            if lease.asked.is_some_and(|asked| now - asked > UNANSWERED) {
-                alarms.push(format!("{stage} {worker} does not respond to a process that wants its name"));
+            if lease.asked.is_some_and(|asked| self.now - asked > UNANSWERED) {
+                self.alarms.push(format!("{stage} {worker} does not respond to a process that wants its name"));
             }
             let mut process = None;
             if nth < READ_LEASES {
@@ -249,7 +277,7 @@ impl Observer {
                     holder => holder?,
                 };
                 if let Some(dead) = holder.as_ref().filter(|holder| holder.alive == Some(false)) {
-                    alarms.push(format!("{stage} {worker} was killed ({}); restart it", dead.process));
+                    self.alarms.push(format!("{stage} {worker} was killed ({}); restart it", dead.process));
                     continue;
                 }
                 process = holder.map(|holder| holder.process);
@@ -259,46 +287,36 @@ impl Observer {
         Ok(processes)
     }
 
-    fn add_alarms(
-        &self,
-        config: &RunConfig,
-        progress: &Progress,
-        shards: Option<&Manifest>,
-        alarms: &mut Vec<String>,
-    ) -> Result<(), StoreError> {
+    /// Alarms of damaged files, and of the resign threshold.
+    fn add_alarms(&mut self, progress: &Progress, shards: Option<&Manifest>) -> Result<(), StoreError> {
         let quarantined = self.run.quarantine().files()?.len();
         if quarantined > 0 {
-            alarms.push(format!("{quarantined} damaged files are in quarantine/; see `tengen audit {}`", progress.run));
+            let run = &progress.run;
+            self.alarms.push(format!("{quarantined} damaged files are in quarantine/; see `tengen audit {run}`"));
         }
         if let Some(shards) = shards.filter(|shards| !shards.rejected.is_empty()) {
             let (rejected, model) = (shards.rejected.len(), shards.generation);
-            alarms.push(format!("{rejected} files of games could not be read for the shards of model {model}"));
+            self.alarms.push(format!("{rejected} files of games could not be read for the shards of model {model}"));
         }
         if let Some(found) = self.run.resign().newest()? {
-            if found.to_model + THRESHOLD_BEHIND < progress.model && config.resign.calibration_fraction > 0.0 {
+            if found.to_model + THRESHOLD_BEHIND < progress.model && self.config.resign.calibration_fraction > 0.0 {
                 let (of, model) = (found.to_model, progress.model);
-                alarms
+                self.alarms
                     .push(format!("the resign threshold is from games of model {of}, and the newest model is {model}"));
             }
-            alarms.extend(wrong_resignations(&found));
+            self.alarms.extend(wrong_resignations(&found));
         }
         Ok(())
     }
-}
 
-/// What was read; nothing, and an alarm, where the file itself cannot be used, since the rest of the run is of use.
-/// A file of another version is whole: its message says which program reads it, and the remedy for damage is none.
-fn usable<T>(
-    read: Result<T, StoreError>,
-    remedy: Option<&str>,
-    alarms: &mut Vec<String>,
-) -> Result<Option<T>, StoreError> {
-    match (read, remedy) {
-        (Err(error), Some(remedy)) if error.is_damage() => alarms.push(format!("{error}; {remedy}")),
-        (Err(error), _) if error.is_skippable() => alarms.push(error.to_string()),
-        (read, _) => return read.map(Some),
+    /// An alarm where there are processes and work, and nothing was published for long.
+    fn add_stalled(&mut self, progress: &Progress, leases: &[HeldLease], newest: Option<i64>) {
+        let is_finished = progress.activities().iter().all(|(_, activity)| *activity == Activity::Finished);
+        if !is_finished && !leases.is_empty() && newest.is_some_and(|newest| self.now - newest > STALLED) {
+            let what = "games, models or checkpoints";
+            self.alarms.push(format!("processes hold leases, and none has published {what} for half an hour"));
+        }
     }
-    Ok(None)
 }
 
 /// Winners would have resigned by the threshold in force, significantly more often than is wanted.
