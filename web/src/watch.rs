@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -23,8 +24,6 @@ pub(crate) const IDLE: Duration = Duration::from_secs(600);
 /// Runs that are watched at the same time. Another one takes the place of the least recently opened of those that no open page
 /// follows.
 pub(crate) const MOST_RUNS: NonZeroUsize = NonZeroUsize::new(32).expect("above 0");
-/// Holders of the count of open pages without any: the list, and the thread.
-const HELD: usize = 2;
 /// Files that are read between two polls of what readers wait for.
 const STEP: usize = 32;
 /// A page waits so long for facts that are being read, and then shows those that are there.
@@ -79,13 +78,38 @@ pub(crate) struct Watches(Mutex<BTreeMap<RunName, Watch>>);
 struct Watch {
     state: watch::Receiver<State>,
     opened: Opened,
-    open: Arc<()>,
+    followers: Followers,
 }
 
 /// A run that is watched, at least as long as this is held.
 pub(crate) struct OpenRun {
     pub(crate) state: watch::Receiver<State>,
-    _open: Arc<()>,
+    _follower: Follower,
+}
+
+/// Counts the pages that follow a run. Clones have one count.
+#[derive(Clone, Default)]
+struct Followers(Arc<AtomicUsize>);
+
+/// A page that follows a run, as long as this is held.
+struct Follower(Followers);
+
+impl Followers {
+    fn enter(&self) -> Follower {
+        self.0.fetch_add(1, Ordering::SeqCst);
+        Follower(self.clone())
+    }
+
+    fn is_empty(&self) -> bool {
+        self.0.load(Ordering::SeqCst) == 0
+    }
+}
+
+impl Drop for Follower {
+    fn drop(&mut self) {
+        let Followers(count) = &self.0;
+        count.fetch_sub(1, Ordering::SeqCst);
+    }
 }
 
 /// When a page of the run was opened last; nothing once the run is forgotten.
@@ -102,24 +126,24 @@ impl Watches {
         watches.retain(|_, watch| watch.state.has_changed().is_ok());
         if let Some(watch) = watches.get(run.name()) {
             *lock(&watch.opened) = Some(Instant::now());
-            return Ok(OpenRun { state: watch.state.clone(), _open: Arc::clone(&watch.open) });
+            return Ok(OpenRun { state: watch.state.clone(), _follower: watch.followers.enter() });
         }
         if watches.len() >= MOST_RUNS.get() {
-            let idle = watches.iter().filter(|(_, watch)| Arc::strong_count(&watch.open) <= HELD);
+            let idle = watches.iter().filter(|(_, watch)| watch.followers.is_empty());
             let oldest = idle.min_by_key(|(_, watch)| *lock(&watch.opened)).map(|(name, _)| name.clone());
             let watch = oldest.and_then(|name| watches.remove(&name)).ok_or(PageError::Busy)?;
             *lock(&watch.opened) = None;
         }
         let (sender, state) = watch::channel(None);
-        let (opened, open) = (Arc::new(Mutex::new(Some(Instant::now()))), Arc::new(()));
-        let version = first_version();
+        let (opened, followers) = (Arc::new(Mutex::new(Some(Instant::now()))), Followers::default());
+        let (follower, version) = (followers.enter(), first_version());
         let watched =
-            Watched { run: run.clone(), sender, opened: Arc::clone(&opened), open: Arc::clone(&open), version };
+            Watched { run: run.clone(), sender, opened: Arc::clone(&opened), followers: followers.clone(), version };
         if let Err(error) = thread::Builder::new().name(format!("run {}", run.name())).spawn(move || watched.work()) {
             tracing::error!(%error, run = %run.name(), "cannot start a thread to read the run");
         }
-        watches.insert(run.name().clone(), Watch { state: state.clone(), opened, open: Arc::clone(&open) });
-        Ok(OpenRun { state, _open: open })
+        watches.insert(run.name().clone(), Watch { state: state.clone(), opened, followers });
+        Ok(OpenRun { state, _follower: follower })
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<RunName, Watch>> {
@@ -153,7 +177,7 @@ struct Watched {
     run: Run,
     sender: watch::Sender<State>,
     opened: Opened,
-    open: Arc<()>,
+    followers: Followers,
     version: u64,
 }
 
@@ -221,7 +245,7 @@ impl Watched {
     }
 
     fn is_wanted(&self) -> bool {
-        let is_open = Arc::strong_count(&self.open) > HELD;
+        let is_open = !self.followers.is_empty();
         !self.sender.is_closed() && lock(&self.opened).is_some_and(|opened| is_open || opened.elapsed() < IDLE)
     }
 
@@ -240,7 +264,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+    use std::sync::atomic::{AtomicBool, AtomicU64};
 
     use config::Preset;
     use go::Size;
@@ -277,8 +301,8 @@ mod tests {
             }
             _ => true,
         });
-        let (opened, open) = (Arc::new(Mutex::new(Some(Instant::now()))), Arc::new(()));
-        let mut watched = Watched { run: guarded.run(&name), sender, opened, open, version: 1 };
+        let (opened, followers) = (Arc::new(Mutex::new(Some(Instant::now()))), Followers::default());
+        let mut watched = Watched { run: guarded.run(&name), sender, opened, followers, version: 1 };
         let mut reader = None;
         assert!(watched.poll(&mut reader, true).is_err());
         is_out.store(false, Ordering::Relaxed);
@@ -299,14 +323,24 @@ mod tests {
         let run = |name: &str| store.run(&name.parse().unwrap());
         let names = || watches.lock().keys().map(ToString::to_string).collect::<Vec<_>>();
         let (sender, state) = watch::channel(None);
-        let (opened, open) = (Arc::default(), Arc::default());
-        watches.lock().insert(run("idle").name().clone(), Watch { state, opened, open });
+        let (opened, followers) = (Arc::default(), Followers::default());
+        watches.lock().insert(run("idle").name().clone(), Watch { state, opened, followers });
         let followed = watches.open(&run("one")).unwrap();
         assert_eq!(names(), ["idle", "one"]);
         drop(sender);
         drop(watches.open(&run("two")).unwrap());
         assert_eq!(names(), ["one", "two"]);
         assert!(followed.state.has_changed().is_ok());
+    }
+
+    #[test]
+    fn run_is_followed_by_pages_and_not_by_who_counts_them() {
+        let followers = Followers::default();
+        let (other, first, second) = (followers.clone(), followers.enter(), followers.enter());
+        drop(first);
+        assert!(!followers.is_empty() && !other.is_empty());
+        drop(second);
+        assert!(followers.is_empty() && other.is_empty());
     }
 
     #[test]
