@@ -92,9 +92,9 @@ impl<C: FnMut(usize) -> Connecting + Send + 'static> Transport for Grpc<C> {
         let announced = Arc::clone(&self.announced);
         let task = tokio::spawn(async move {
             let ended = converse(connecting, request, batches, connection, &incoming, &announced).await;
-            let note = ended.err().unwrap_or_else(|| "the server has ended the stream".to_owned());
+            let problem = ended.err().unwrap_or_else(|| "the server has ended the stream".to_owned());
             // Without a dispatcher the process ends.
-            let _ended = incoming.send(Incoming { connection, event: Event::Gone, output: None, note });
+            let _ended = incoming.send(Incoming { connection, event: Event::Gone { problem }, output: None });
         });
         Link::new(sender, task.abort_handle())
     }
@@ -145,9 +145,9 @@ async fn converse(
         {
             announced.note(precision.insert(Arc::from(welcome.precision.as_str())));
         }
-        let (event, output, note) = read(message)?;
+        let (event, output) = read(message)?;
         let output = output.map(|output| output.of_precision(precision.clone()));
-        if incoming.send(Incoming { connection, event, output, note }).is_err() {
+        if incoming.send(Incoming { connection, event, output }).is_err() {
             break;
         }
     }
@@ -155,23 +155,20 @@ async fn converse(
 }
 
 /// A message of the server.
-fn read(message: v1::ServerMessage) -> Result<(Event, Option<Output>, String), String> {
+fn read(message: v1::ServerMessage) -> Result<(Event, Option<Output>), String> {
     Ok(match message.message.ok_or("it sent a message of an unknown kind")? {
         server_message::Message::Welcome(v1::Welcome { protocol, server, credit, max_positions, .. }) => {
             if protocol != PROTOCOL {
                 return Err(format!("it speaks version {protocol} of the protocol, expected {PROTOCOL}"));
             }
-            (Event::Welcome { credit, most: max_positions }, None, server)
+            (Event::Welcome { credit, most: max_positions, server }, None)
         }
-        server_message::Message::Credit(v1::Credit { credit }) => (Event::Credit { credit }, None, String::new()),
+        server_message::Message::Credit(v1::Credit { credit }) => (Event::Credit { credit }, None),
         server_message::Message::Answer(answer) => {
             let Answer { id: attempt, result } = Answer::read(answer).map_err(|error| error.to_string())?;
             match result {
-                Ok(output) => (Event::Answer { attempt, reply: Reply::Evaluated }, Some(output), String::new()),
-                Err(refusal) => {
-                    let note = refusal.message.clone();
-                    (Event::Answer { attempt, reply: reply(refusal) }, None, note)
-                }
+                Ok(output) => (Event::Answer { attempt, reply: Reply::Evaluated }, Some(output)),
+                Err(refusal) => (Event::Answer { attempt, reply: reply(refusal) }, None),
             }
         }
     })
@@ -188,11 +185,13 @@ pub fn check_reply(message: v1::ServerMessage) -> Result<(), String> {
 
 fn reply(Refusal { status, retry_after, message: reason }: Refusal) -> Reply {
     match status {
-        v1::Status::ResourceExhausted => Reply::Exhausted { retry_after },
+        v1::Status::ResourceExhausted => Reply::Exhausted { retry_after, reason },
         v1::Status::DeadlineExceeded => Reply::Expired,
-        v1::Status::Unavailable => retry_after.map_or(Reply::Draining, |retry_after| Reply::Later { retry_after }),
+        v1::Status::Unavailable => {
+            retry_after.map_or(Reply::Draining, |retry_after| Reply::Later { retry_after, reason })
+        }
         // A server that is restarted, because its device fails, is unreachable for a while, too.
-        v1::Status::Internal => Reply::Later { retry_after: retry_after.unwrap_or(FAILED) },
+        v1::Status::Internal => Reply::Later { retry_after: retry_after.unwrap_or(FAILED), reason },
         v1::Status::Invalid => Reply::Invalid { reason },
         v1::Status::NotFound | v1::Status::Ok => Reply::Refused { reason },
     }
@@ -220,7 +219,8 @@ mod tests {
     #[test]
     fn device_that_fails_is_tried_again_and_a_missing_model_is_refused() {
         let reply = |status| reply(Refusal::new(status, "no"));
-        assert_eq!(reply(v1::Status::Internal), Reply::Later { retry_after: FAILED });
-        assert_eq!(reply(v1::Status::NotFound), Reply::Refused { reason: "no".to_owned() });
+        let reason = "no".to_owned();
+        assert_eq!(reply(v1::Status::Internal), Reply::Later { retry_after: FAILED, reason: reason.clone() });
+        assert_eq!(reply(v1::Status::NotFound), Reply::Refused { reason });
     }
 }

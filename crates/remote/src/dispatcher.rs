@@ -146,10 +146,10 @@ impl<T: Transport> Dispatcher<T> {
     }
 
     fn take(&mut self, incoming: Incoming) {
-        let Incoming { connection, mut event, mut output, note } = incoming;
+        let Incoming { connection, mut event, mut output } = incoming;
         match &mut event {
-            Event::Welcome { .. } => self.reporter.greeted(connection.server, note),
-            Event::Gone => self.reporter.failed(connection.server, note),
+            Event::Welcome { server, .. } => self.reporter.greeted(connection.server, server.clone()),
+            Event::Gone { problem } => self.reporter.failed(connection.server, problem.clone()),
             Event::Answer { attempt, reply } if *reply == Reply::Evaluated => {
                 if let Some(reason) = self.problem(*attempt, output.as_ref()) {
                     *reply = Reply::Refused { reason };
@@ -157,9 +157,10 @@ impl<T: Transport> Dispatcher<T> {
                     self.reporter.evaluated(connection.server);
                 }
             }
-            Event::Answer { reply: Reply::Exhausted { .. } | Reply::Later { .. } | Reply::Refused { .. }, .. } => {
-                self.reporter.refused(connection.server, note);
-            }
+            Event::Answer {
+                reply: Reply::Exhausted { reason, .. } | Reply::Later { reason, .. } | Reply::Refused { reason },
+                ..
+            } => self.reporter.refused(connection.server, reason.clone()),
             Event::Answer { .. } | Event::Credit { .. } => {}
         }
         self.pool.handle(self.now(), connection, event);

@@ -96,7 +96,7 @@ impl Pool {
         if is_current {
             server.heard = now;
             match event {
-                Event::Welcome { credit, most } => {
+                Event::Welcome { credit, most, .. } => {
                     server.credit = credit;
                     server.most = most.max(1);
                     if matches!(server.state, State::Probing { .. }) {
@@ -116,7 +116,7 @@ impl Pool {
                     }
                     self.answer(now, index, attempt, reply);
                 }
-                Event::Gone => self.lose(now, index),
+                Event::Gone { .. } => self.lose(now, index),
             }
         }
         self.advance(now);
@@ -190,7 +190,7 @@ impl Pool {
         let took = now.saturating_sub(attempt.sent);
         match &reply {
             Reply::Evaluated => server.evaluated(attempt.model, attempt.positions, took),
-            Reply::Exhausted { retry_after } => server.rest(now, *retry_after, &self.settings),
+            Reply::Exhausted { retry_after, .. } => server.rest(now, *retry_after, &self.settings),
             // It takes longer than that.
             Reply::Expired => server.latency.note(2 * took),
             Reply::Later { .. } | Reply::Refused { .. } | Reply::Invalid { .. } | Reply::Draining => {}
@@ -213,7 +213,7 @@ impl Pool {
             }
             Reply::Refused { reason } => batch.refuse(index, reason),
             Reply::Exhausted { .. } => batch.turn_away(now, index),
-            Reply::Later { retry_after } => {
+            Reply::Later { retry_after, .. } => {
                 batch.later.insert(index, now + retry_after.min(self.settings.longest_busy));
                 // It does not speak for those that refused the batch: they are asked again, too.
                 batch.ask_again(now + self.settings.refused);

@@ -25,8 +25,6 @@ pub(crate) struct Incoming {
     pub(crate) event: Event,
     /// The output of a response that has one.
     pub(crate) output: Option<Output>,
-    /// Who the server says it is, why it refuses a batch, or why the connection ended.
-    pub(crate) note: String,
 }
 
 impl Link {

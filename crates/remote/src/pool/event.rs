@@ -17,15 +17,15 @@ pub(crate) struct Connection {
 /// Something that happened on a connection.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
-    /// The server has returned the greeting. So many positions may be outstanding, and be in a batch.
-    Welcome { credit: u32, most: u32 },
+    /// The server has returned the greeting, and says who it is. So many positions may be outstanding, and be in a batch.
+    Welcome { credit: u32, most: u32, server: String },
     /// So many positions may be outstanding from now on. A server says so every [`LIVENESS`](crate::LIVENESS) while batches
     /// are outstanding.
     Credit { credit: u32 },
     /// The response to an attempt.
     Answer { attempt: u64, reply: Reply },
     /// The connection cannot be made, has failed or has ended.
-    Gone,
+    Gone { problem: String },
 }
 
 /// A response without its numbers.
@@ -34,10 +34,10 @@ pub(crate) enum Reply {
     /// The batch is evaluated.
     Evaluated,
     /// The server is full; it may be tried again after this time.
-    Exhausted { retry_after: Option<Duration> },
+    Exhausted { retry_after: Option<Duration>, reason: String },
     /// The server cannot load the model for now, or its device failed; it may be tried again after this time. Other batches are
     /// not concerned.
-    Later { retry_after: Duration },
+    Later { retry_after: Duration, reason: String },
     /// The deadline passed before the server came to evaluate the batch.
     Expired,
     /// This server cannot evaluate the batch; another one may.

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::{Action, Connection, Event, Outcome, Pool, Reply, Settings, State, Time};
+use crate::LIVENESS;
 
 pub(super) const MS: Duration = Duration::from_millis(1);
 pub(super) const CREDIT: u32 = 1000;
@@ -15,6 +16,16 @@ pub(super) const CREDIT: u32 = 1000;
 const MODEL: u64 = 7;
 /// No server has to load a model.
 pub(super) const SETTINGS: Settings = Settings { cold: Settings::DEFAULT.deadline, ..Settings::DEFAULT };
+
+/// The response of a server that is full.
+fn exhausted(retry_after: Option<Duration>) -> Reply {
+    Reply::Exhausted { retry_after, reason: "full".to_owned() }
+}
+
+/// The response of a server that cannot load the model for now.
+fn later(retry_after: Duration) -> Reply {
+    Reply::Later { retry_after, reason: "no memory".to_owned() }
+}
 
 /// A batch on its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,22 +135,21 @@ impl World {
     pub(super) fn welcome(&mut self, server: usize) {
         let (connection, _) = self.open[server].expect("the pool connects");
         self.open[server] = Some((connection, true));
-        self.handle(connection, Event::Welcome { credit: CREDIT, most: 2 * CREDIT });
+        self.handle(connection, Event::Welcome { credit: CREDIT, most: 2 * CREDIT, server: String::new() });
     }
 
     /// The connection to the server breaks, or is refused.
     pub(super) fn cut(&mut self, server: usize) {
         let (connection, _) = self.open[server].expect("there is a connection");
         self.disconnect(server);
-        self.handle(connection, Event::Gone);
+        self.handle(connection, Event::Gone { problem: String::new() });
     }
 
     /// The server says that it is alive for so long, as one does that loads a model.
     pub(super) fn load(&mut self, server: usize, time: Duration) {
-        const EVERY: Duration = Duration::from_millis(80);
         let end = self.now + time;
         while self.now < end {
-            self.pass(EVERY.min(end - self.now));
+            self.pass(LIVENESS.min(end - self.now));
             let (connection, _) = self.open[server].expect("there is a connection");
             self.handle(connection, Event::Credit { credit: CREDIT });
         }

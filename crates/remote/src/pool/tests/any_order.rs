@@ -5,7 +5,7 @@ use std::time::Duration;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use super::{CREDIT, MS, SETTINGS, World};
+use super::{CREDIT, MS, SETTINGS, World, exhausted, later};
 use crate::pool::{Event, Outcome, Reply, Settings, State};
 
 /// Something that happens. Numbers choose among what there is at that time.
@@ -143,8 +143,8 @@ impl World {
 fn reply(kind: Kind) -> Reply {
     match kind {
         Kind::Evaluated => Reply::Evaluated,
-        Kind::Exhausted(millis) => Reply::Exhausted { retry_after: millis.map(Duration::from_millis) },
-        Kind::Later(millis) => Reply::Later { retry_after: Duration::from_millis(millis) },
+        Kind::Exhausted(millis) => exhausted(millis.map(Duration::from_millis)),
+        Kind::Later(millis) => later(Duration::from_millis(millis)),
         Kind::Expired => Reply::Expired,
         Kind::Draining => Reply::Draining,
         Kind::Refused => Reply::Refused { reason: "no such model".to_owned() },

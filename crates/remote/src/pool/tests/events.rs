@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{CREDIT, MS, SETTINGS, World};
+use super::{CREDIT, MS, SETTINGS, World, exhausted, later};
 use crate::pool::{Counts, Event, Failure, Outcome, Reply, Settings};
 
 #[test]
@@ -59,12 +59,12 @@ fn server_begins_with_one_batch_and_doubles() {
 fn exhausted_server_gets_no_batch_for_its_retry_delay() {
     let mut world = World::up(&[0], SETTINGS);
     let batch = world.submit(8);
-    world.reply(0, batch, Reply::Exhausted { retry_after: Some(70 * MS) });
+    world.reply(0, batch, exhausted(Some(70 * MS)));
     world.pass(69 * MS);
     assert!(world.sent.is_empty());
     world.pass(MS);
     assert_eq!(world.at(batch), [0]);
-    world.reply(0, batch, Reply::Exhausted { retry_after: None });
+    world.reply(0, batch, exhausted(None));
     world.pass(10 * MS);
     assert_eq!(world.at(batch), [0]);
     world.evaluate(0, batch);
@@ -76,10 +76,10 @@ fn exhausted_server_is_no_reason_for_a_lower_tier() {
     let mut world = World::up(&[0, 0, 1], SETTINGS);
     let batch = world.submit(8);
     let first = world.at(batch)[0];
-    world.reply(first, batch, Reply::Exhausted { retry_after: Some(70 * MS) });
+    world.reply(first, batch, exhausted(Some(70 * MS)));
     let second = world.at(batch)[0];
     assert_eq!(first + second, 1, "the other server of the tier");
-    world.reply(second, batch, Reply::Exhausted { retry_after: Some(70 * MS) });
+    world.reply(second, batch, exhausted(Some(70 * MS)));
     assert!(world.sent.is_empty());
     world.pass(70 * MS);
     assert!(world.at(batch)[0] < 2);
@@ -90,7 +90,7 @@ fn exhaust(world: &mut World, time: Duration) {
     let end = world.now + time;
     while world.now < end {
         while let Some(sent) = world.sent.iter().find(|sent| sent.connection.server == 0).copied() {
-            world.reply(0, sent.batch, Reply::Exhausted { retry_after: Some(70 * MS) });
+            world.reply(0, sent.batch, exhausted(Some(70 * MS)));
         }
         world.pass(10 * MS);
     }
@@ -139,10 +139,10 @@ fn batch_that_an_overloaded_server_turns_away_goes_to_a_lower_tier() {
         let lucky = world.submit(8);
         assert_eq!([unlucky, lucky].map(|batch| world.at(batch)), [[0], [0]]);
         world.evaluate(0, lucky);
-        world.reply(0, unlucky, Reply::Exhausted { retry_after: None });
+        world.reply(0, unlucky, exhausted(None));
         world.pass(10 * MS);
     }
-    world.reply(0, unlucky, Reply::Exhausted { retry_after: None });
+    world.reply(0, unlucky, exhausted(None));
     assert_eq!(world.at(unlucky), [1]);
     world.pass(10 * MS);
     assert_eq!(world.round(), 0, "others stay where there is room");
@@ -168,9 +168,9 @@ fn batches_beyond_the_window_are_no_reason_for_a_lower_tier() {
 fn server_that_cannot_load_a_model_for_now_serves_others_meanwhile() {
     let mut world = World::up(&[0, 1], SETTINGS);
     let batch = world.submit(8);
-    world.reply(0, batch, Reply::Later { retry_after: 1000 * MS });
+    world.reply(0, batch, later(1000 * MS));
     assert_eq!(world.at(batch), [1]);
-    world.reply(1, batch, Reply::Later { retry_after: 1000 * MS });
+    world.reply(1, batch, later(1000 * MS));
     assert!((0..5).all(|_| world.round() == 0), "it has its connection, and no pause");
     world.pass(999 * MS);
     assert!(world.at(batch).is_empty());
@@ -248,7 +248,7 @@ fn responses_to_unknown_attempts_and_of_earlier_connections_are_dropped() {
     world.welcome(0);
     assert_eq!(world.at(batch), [0]);
     world.handle(connection, Event::Answer { attempt: earlier, reply: Reply::Evaluated });
-    world.handle(connection, Event::Gone);
+    world.handle(connection, Event::Gone { problem: String::new() });
     assert!(world.done.is_empty() && world.at(batch) == [0]);
     world.evaluate(0, batch);
     assert_eq!(world.pool.servers()[0].counts, Counts { answered: 1, resent: 1, late: 1 });

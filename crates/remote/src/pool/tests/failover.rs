@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{MS, SETTINGS, World};
+use super::{MS, SETTINGS, World, exhausted, later};
 use crate::pool::{Failure, Outcome, Reply, Settings, State};
 
 const LOCAL: fn() -> Settings = || Settings { local: true, ..SETTINGS };
@@ -378,7 +378,7 @@ fn batch_that_no_server_takes_fails_after_the_patience() {
     let mut world = World::up(&[0], settings);
     let batch = world.submit(8);
     while world.done.is_empty() && world.now < 30_000 * MS {
-        world.reply(0, batch, Reply::Exhausted { retry_after: Some(100 * MS) });
+        world.reply(0, batch, exhausted(Some(100 * MS)));
         world.pass(100 * MS);
     }
     assert!(matches!(world.done[&batch], Outcome::Failed(Failure::NoServer { waited }) if waited >= 20_000 * MS));
@@ -439,7 +439,7 @@ fn batch_that_one_server_refuses_waits_for_another_that_is_full() {
     let batch = world.submit(8);
     for _ in 0..500 {
         for server in world.at(batch) {
-            let full = Reply::Exhausted { retry_after: Some(70 * MS) };
+            let full = exhausted(Some(70 * MS));
             world.reply(server, batch, if server == 0 { REFUSED() } else { full });
         }
         world.pass(10 * MS);
@@ -465,7 +465,7 @@ fn server_that_refused_a_batch_is_asked_again_beside_one_that_fails() {
     for _ in 0..500 {
         for server in world.at(batch) {
             refusals += usize::from(server == 0);
-            let fails = Reply::Later { retry_after: 1000 * MS };
+            let fails = later(1000 * MS);
             world.reply(server, batch, if server == 0 { REFUSED() } else { fails });
         }
         world.pass(10 * MS);
