@@ -10,6 +10,9 @@ use analysis::{Event, Listener, Task, TaskId};
 use super::engines::OpenModel;
 use super::fair_queue::{FairQueue, Full, VisitorId, WaitingId};
 
+/// The priority of searches that people wait for, or that a clock limits: they interrupt others.
+pub(super) const AWAITED: i64 = 1;
+
 /// The place where searches wait and run.
 #[derive(Clone)]
 pub(super) struct Desk(Arc<Mutex<State>>);
@@ -46,8 +49,8 @@ impl Desk {
         Desk(Arc::new(Mutex::new(State { free: searches, queue: FairQueue::new(most) })))
     }
 
-    /// Puts a search on the desk. An urgent one comes before others of its visitor. One that gives way to those of other visitors
-    /// ends with [`Event::Nothing`].
+    /// Puts a search on the desk. One that is [`AWAITED`] comes before others of its visitor. One that gives way to those of other
+    /// visitors ends with [`Event::Nothing`].
     ///
     /// # Errors
     /// Too many searches wait.
@@ -56,9 +59,9 @@ impl Desk {
         visitor: VisitorId,
         model: &Arc<OpenModel>,
         task: Task,
-        urgent: bool,
         listener: impl FnMut(Event) + Send + 'static,
     ) -> Result<Ticket, Full> {
+        let urgent = task.priority >= AWAITED;
         let state = Mutex::new(JobState::Waiting(Box::new((task, Box::new(listener)))));
         let job = Arc::new(Job { model: Arc::clone(model), state });
         let (id, displaced) = self.lock().queue.push(visitor, Arc::clone(&job), urgent)?;

@@ -82,7 +82,7 @@ impl Review {
                 // The page is gone.
                 let _ = events.send(Happening::Searched(id, turn, event));
             };
-            match visitor.play.desk.put(visitor.id, &self.model, task, false, listener) {
+            match visitor.play.desk.put(visitor.id, &self.model, task, listener) {
                 Ok(ticket) => _ = self.tickets.insert(turn, ticket),
                 Err(_) if self.tickets.is_empty() => {
                     visitor.reply(id, Content::Error(FULL.to_owned()));

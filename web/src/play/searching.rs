@@ -8,7 +8,7 @@ use go::{Game, Move, Scoring};
 use mcts::choice;
 use play::{game_seed, generator};
 
-use super::desk::Ticket;
+use super::desk::{AWAITED, Ticket};
 use super::engines::OpenModel;
 use super::message::{AnalysisMessage, Content, GameMessage, Genmove, MoveMessage, Player, PositionMessage};
 use super::position::Played;
@@ -22,8 +22,6 @@ const PROGRESS: [Duration; 2] = [Duration::from_millis(30), Duration::from_milli
 const DRAWN: f32 = 0.25;
 /// The longest search of a move, in seconds.
 const LONGEST: f32 = 60.0;
-/// Of searches that people wait for, or that a clock limits: they interrupt others.
-const AWAITED: i64 = 1;
 
 /// The search of a position.
 pub(super) struct Searching {
@@ -54,7 +52,7 @@ pub(super) fn analyze(
     }
     let turn = game.turn();
     let task = Task { progress: Some(PROGRESS), priority: AWAITED, ..Task::new(Arc::new(game), turn, komi, visits) };
-    begin(visitor, id, model, task, true, Purpose::Analyze(key)).map(Some)
+    begin(visitor, id, model, task, Purpose::Analyze(key)).map(Some)
 }
 
 /// Begins the search of a move, unless the game is decided.
@@ -79,9 +77,8 @@ pub(super) fn genmove(
         time: seconds.map(Duration::from_secs_f32),
         ..Task::new(Arc::new(played.game.clone()), turn, played.komi, genmove.visits)
     };
-    let awaited = genmove.awaited;
     let purpose = Purpose::Genmove(Box::new(played), genmove, model.seed);
-    begin(visitor, id, model, task, awaited, purpose).map(Some)
+    begin(visitor, id, model, task, purpose).map(Some)
 }
 
 fn begin(
@@ -89,7 +86,6 @@ fn begin(
     id: RequestId,
     model: &Arc<OpenModel>,
     task: Task,
-    urgent: bool,
     purpose: Purpose,
 ) -> Result<Searching, String> {
     let (events, turn) = (visitor.events.clone(), task.turn);
@@ -97,7 +93,7 @@ fn begin(
         // The page is gone.
         let _ = events.send(Happening::Searched(id, turn, event));
     };
-    let ticket = visitor.play.desk.put(visitor.id, model, task, urgent, listener);
+    let ticket = visitor.play.desk.put(visitor.id, model, task, listener);
     let ticket = ticket.map_err(|_| FULL.to_owned())?;
     Ok(Searching { ticket, purpose })
 }
