@@ -27,6 +27,7 @@ import { indexOf, nameOf, vertexOf } from './game.js';
  * @property {string | null} [area] An owner a point.
  * @property {number[] | null} [ownership] An expected owner a point, from −1 for White to 1 for Black.
  * @property {string[]} [dead]
+ * @property {string[]} [forbidden] Where known, the points that may not be played on.
  * @property {boolean} playable
  */
 
@@ -421,7 +422,7 @@ export class Board {
 
   /** Texts for screen readers. */
   describe() {
-    const { size, board, last, marks, ownership, dead, forbidden } = /** @type {Shown & {forbidden?: string[]}} */ (this.shown);
+    const { size, board, last, marks, ownership, dead, forbidden } = /** @type {Shown} */ (this.shown);
     this.cells.forEach((cell, index) => {
       const vertex = vertexOf(size, index);
       const stone = { X: 'black stone', O: 'white stone' }[board[index]] ?? 'empty';

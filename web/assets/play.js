@@ -139,7 +139,7 @@ function show() {
     marks: hints && isOn(buttons.hint) && score === null ? marksOf(hints) : [],
     ownership: score === null && isOn(buttons.owner) ? prediction?.ownership ?? null : null,
     area: score?.area ?? null, dead: score?.dead ?? [], playable: visitors && !score,
-    ...(position ? { forbidden: position.forbidden } : {}),
+    forbidden: position?.forbidden,
   });
   buttons.pass.disabled = buttons.resign.disabled = !visitors || score !== null;
   buttons.owner.hidden = !predicts();

@@ -103,7 +103,7 @@ function show() {
     marks: shownMarks(),
     heat: what === 'policy' ? heatOf(report) : null, playable: true,
     ownership: what === 'ownership' ? tree.node.prediction?.ownership ?? null : null,
-    ...(position ? { forbidden: position.forbidden } : {}),
+    forbidden: position?.forbidden,
   });
   table.show(report);
   const line = tree.line();
