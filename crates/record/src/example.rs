@@ -1,5 +1,7 @@
 //! A position for training.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use go::{Color, Game, Illegal, Move, Position, Size, Stones};
 
 use crate::{GameId, Outcome, SearchKind};
@@ -92,6 +94,41 @@ impl Example {
             game.play(mv).map_err(|why| self.unplayable(mv, why))?;
         }
         Ok(game)
+    }
+
+    /// A hash of all fields, of numbers by their bits, for comparisons within a process.
+    pub fn fingerprint(&self) -> u64 {
+        // Without `..`, so that no field is forgotten.
+        let Example {
+            game,
+            turn,
+            size,
+            komi,
+            base,
+            recent,
+            to_move,
+            visits,
+            opponent_move,
+            kind,
+            root_value,
+            best_child_value,
+            network_value,
+            prior_entropy,
+            policy_surprise,
+            outcome,
+            score,
+            area,
+            weight,
+            calibration,
+            model,
+        } = self;
+        let mut hasher = DefaultHasher::new();
+        (game, turn, size, base, recent, to_move, visits, opponent_move).hash(&mut hasher);
+        (kind, outcome, area, calibration, model).hash(&mut hasher);
+        let numbers = [komi, root_value, best_child_value, network_value, prior_entropy, weight];
+        numbers.map(|number| number.to_bits()).hash(&mut hasher);
+        [policy_surprise, score].map(|number| number.map(f32::to_bits)).hash(&mut hasher);
+        hasher.finish()
     }
 
     /// Whose turn it was at `base`.

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
-use std::hash::{DefaultHasher, Hash, Hasher};
 
 use record::{Example, GameId};
 
@@ -19,7 +18,7 @@ struct Row {
 impl Trained {
     /// Notes a row; returns whether it is the same as every row of this game and turn before.
     pub(super) fn put(&mut self, example: &Example, generation: u32) -> bool {
-        let fingerprint = fingerprint(example);
+        let fingerprint = example.fingerprint();
         match self.0.entry((example.game, example.turn)) {
             Entry::Occupied(row) => row.get().fingerprint == fingerprint,
             Entry::Vacant(place) => {
@@ -33,7 +32,7 @@ impl Trained {
     /// it is the same.
     pub(super) fn take(&mut self, example: &Example) -> Option<(u32, bool)> {
         let row = self.0.remove(&(example.game, example.turn))?;
-        Some((row.generation, row.fingerprint == fingerprint(example)))
+        Some((row.generation, row.fingerprint == example.fingerprint()))
     }
 
     /// The generation and the game of every row that was not taken.
@@ -48,13 +47,6 @@ impl Trained {
             self.0.remove(&row);
         }
     }
-}
-
-/// A hash of all that an example says.
-fn fingerprint(example: &Example) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    format!("{example:?}").hash(&mut hasher);
-    hasher.finish()
 }
 
 #[cfg(test)]
@@ -74,6 +66,21 @@ mod tests {
             assert!(trained.put(&example, 2));
         }
         trained
+    }
+
+    #[test]
+    fn row_that_differs_in_one_number_is_not_the_same() {
+        let example = games(1)[0].examples().unwrap().into_iter().next().unwrap();
+        let others = [
+            Example { weight: example.weight + 1.0, ..example.clone() },
+            Example { komi: example.komi + 0.5, ..example.clone() },
+            Example { score: Some(99.0), ..example.clone() },
+            Example { model: "r-9".to_owned(), ..example.clone() },
+        ];
+        let mut trained = Trained::default();
+        assert!(trained.put(&example, 2) && trained.put(&example, 3));
+        assert!(others.iter().all(|other| !trained.put(other, 2)));
+        assert_eq!(trained.take(&example), Some((2, true)));
     }
 
     #[test]
