@@ -125,7 +125,8 @@ impl Filter {
             Ok(numbers) => self.found(table, numbers),
             Err(_) if self.stop.requested() => Ok(Vec::new()),
             Err(error) if error.sqlite_error_code() == Some(ErrorCode::OperationInterrupted) => {
-                let reason = "it takes more than 10 million steps a game; has a recursion no end?";
+                let millions = STEPS_OF_GAME / 1_000_000;
+                let reason = format!("it takes more than {millions} million steps a game; has a recursion no end?");
                 Err(anyhow!("--where cannot be evaluated: {reason}")).misconfigured()
             }
             Err(error) => Err(anyhow!("--where cannot be evaluated: {error}")).misconfigured(),
