@@ -51,7 +51,7 @@ fn convolution(weights: &Weights, unit: &Unit) -> Convolution {
     Convolution {
         weights: kernels
             .zip(scales)
-            .flat_map(|(kernel, &scale)| kernel_of(unit, kernel).into_iter().map(move |w| product((&w, &scale))))
+            .flat_map(|(kernel, &scale)| to_leela_zero(unit, kernel).into_iter().map(move |w| product((&w, &scale))))
             .collect(),
         biases: shifts.iter().zip(variances).map(bias).collect(),
         means: means.iter().zip(scales).map(product).collect(),
@@ -60,7 +60,7 @@ fn convolution(weights: &Weights, unit: &Unit) -> Convolution {
 }
 
 /// The weights of one output, inputs and rows in Leela Zero's order.
-fn kernel_of(unit: &Unit, kernel: &[f32]) -> Vec<f32> {
+fn to_leela_zero(unit: &Unit, kernel: &[f32]) -> Vec<f32> {
     let turned: Vec<f32> = turn_over(kernel, unit.kernel).collect();
     if unit.name != "stem" {
         return turned;

@@ -38,7 +38,7 @@ fn inputs(zero: &Zero) -> Inputs {
 fn add_convolution(unit: &Unit, from: &Convolution, tensors: &mut BTreeMap<String, Vec<f32>>) {
     let mut add = |part: &str, numbers| _ = tensors.insert(format!("{}.{part}", unit.name), numbers);
     let inputs = from.weights.len() / unit.outputs;
-    add("conv.weight", from.weights.chunks_exact(inputs).flat_map(|kernel| kernel_of(unit, kernel)).collect());
+    add("conv.weight", from.weights.chunks_exact(inputs).flat_map(|kernel| from_leela_zero(unit, kernel)).collect());
     let shift = |(&bias, &variance): (&f32, &f32)| (f64::from(bias) / (f64::from(variance) + EPSILON).sqrt()) as f32;
     if unit.has_scale() {
         add("norm.weight", vec![1.0; unit.outputs]);
@@ -51,7 +51,7 @@ fn add_convolution(unit: &Unit, from: &Convolution, tensors: &mut BTreeMap<Strin
 }
 
 /// The weights of one output, inputs and rows in our order.
-fn kernel_of(unit: &Unit, kernel: &[f32]) -> Vec<f32> {
+fn from_leela_zero(unit: &Unit, kernel: &[f32]) -> Vec<f32> {
     let turned: Vec<f32> = turn_over(kernel, unit.kernel).collect();
     if unit.name != "stem" {
         return turned;
