@@ -98,12 +98,7 @@ impl Packing {
     /// # Panics
     /// When `planes` are not those of whole positions.
     pub fn pack(&self, planes: &[u8], bits: &mut Vec<u8>, scalars: &mut Vec<u8>) {
-        assert!(
-            planes.len().is_multiple_of(self.plane_bytes()),
-            "a position has {} bytes of planes",
-            self.plane_bytes()
-        );
-        let positions = planes.len() / self.plane_bytes();
+        let positions = self.positions(planes);
         bits.reserve(positions * self.bit_bytes());
         scalars.reserve(positions * self.scalars());
         for planes in planes.chunks_exact(self.plane_bytes()) {
@@ -119,12 +114,7 @@ impl Packing {
     /// # Panics
     /// When `planes` are not those of whole positions.
     pub fn pack_densely(&self, planes: &[u8], bits: &mut Vec<u8>, scalars: &mut Vec<u8>) {
-        assert!(
-            planes.len().is_multiple_of(self.plane_bytes()),
-            "a position has {} bytes of planes",
-            self.plane_bytes()
-        );
-        let positions = planes.len() / self.plane_bytes();
+        let positions = self.positions(planes);
         let (bits_before, scalars_before) = (bits.len(), scalars.len());
         bits.reserve(positions * self.dense_bit_bytes());
         scalars.reserve(positions * self.scalars());
@@ -138,6 +128,16 @@ impl Packing {
             scalars.truncate(scalars_before);
             self.pack(planes, bits, scalars);
         }
+    }
+
+    /// Of how many positions these are the planes.
+    ///
+    /// # Panics
+    /// When `planes` are not those of whole positions.
+    fn positions(&self, planes: &[u8]) -> usize {
+        let of_one = self.plane_bytes();
+        assert!(planes.len().is_multiple_of(of_one), "a position has {of_one} bytes of planes");
+        planes.len() / of_one
     }
 
     fn constant(&self, planes: &[u8]) -> impl Iterator<Item = u8> {

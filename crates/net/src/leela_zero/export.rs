@@ -6,7 +6,7 @@
 
 use config::{PolicyHead, ValueHead};
 
-use super::numbers::{Convolution, DENSE, Dense, Zero, our_plane, turn_over};
+use super::numbers::{Convolution, DENSE, Dense, Zero, to_leela_zero};
 use crate::layout::{EPSILON, Unit};
 use crate::{Inputs, NetError, Shape, Weights};
 
@@ -57,18 +57,6 @@ fn convolution(weights: &Weights, unit: &Unit) -> Convolution {
         means: means.iter().zip(scales).map(product).collect(),
         variances: variances.to_vec(),
     }
-}
-
-/// The weights of one output, inputs and rows in Leela Zero's order.
-fn to_leela_zero(unit: &Unit, kernel: &[f32]) -> Vec<f32> {
-    let turned: Vec<f32> = turn_over(kernel, unit.kernel).collect();
-    if unit.name != "stem" {
-        return turned;
-    }
-    let square = unit.kernel * unit.kernel;
-    let plane = |plane: usize| turned.get(our_plane(plane) * square..).and_then(|rest| rest.get(..square));
-    let blind = vec![0.0; square];
-    (0..Inputs::LeelaZero.count()).flat_map(|n| plane(n).unwrap_or(&blind).iter().copied()).collect()
 }
 
 fn dense(weights: &Weights, name: &str) -> Dense {

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use super::numbers::{Convolution, DENSE, Zero, our_plane, turn_over};
+use super::numbers::{Convolution, DENSE, Zero, from_leela_zero};
 use crate::layout::{EPSILON, Unit};
 use crate::{Inputs, NetError, Shape, Weights};
 
@@ -48,20 +48,4 @@ fn add_convolution(unit: &Unit, from: &Convolution, tensors: &mut BTreeMap<Strin
         add("norm.running_mean", from.means.iter().zip(&from.biases).map(|(mean, bias)| mean - bias).collect());
     }
     add("norm.running_var", from.variances.clone());
-}
-
-/// The weights of one output, inputs and rows in our order.
-fn from_leela_zero(unit: &Unit, kernel: &[f32]) -> Vec<f32> {
-    let turned: Vec<f32> = turn_over(kernel, unit.kernel).collect();
-    if unit.name != "stem" {
-        return turned;
-    }
-    let square = unit.kernel * unit.kernel;
-    let mut ours = vec![0.0; unit.inputs * square];
-    for (plane, weights) in turned.chunks_exact(square).enumerate() {
-        if let Some(place) = ours.get_mut(our_plane(plane) * square..).and_then(|rest| rest.get_mut(..square)) {
-            place.copy_from_slice(weights);
-        }
-    }
-    ours
 }

@@ -2,7 +2,8 @@
 
 use go::Size;
 
-use crate::Shape;
+use crate::layout::Unit;
+use crate::{Inputs, Shape};
 
 /// The dense layers of a network that fits, by their names here.
 pub(super) const DENSE: [&str; 3] = ["policy.dense", "value.hidden", "value.out"];
@@ -57,8 +58,36 @@ pub(super) fn other_order(size: Size, index: usize) -> usize {
     if index < size.area() { (size.side() - 1 - row) * size.side() + column } else { index }
 }
 
+/// The weights of one output, inputs and rows in Leela Zero's order.
+pub(super) fn to_leela_zero(unit: &Unit, kernel: &[f32]) -> Vec<f32> {
+    let turned: Vec<f32> = turn_over(kernel, unit.kernel).collect();
+    if unit.name != "stem" {
+        return turned;
+    }
+    let square = unit.kernel * unit.kernel;
+    let plane = |plane: usize| turned.get(our_plane(plane) * square..).and_then(|rest| rest.get(..square));
+    let blind = vec![0.0; square];
+    (0..Inputs::LeelaZero.count()).flat_map(|n| plane(n).unwrap_or(&blind).iter().copied()).collect()
+}
+
+/// The weights of one output, inputs and rows in our order: the opposite of [`to_leela_zero`].
+pub(super) fn from_leela_zero(unit: &Unit, kernel: &[f32]) -> Vec<f32> {
+    let turned: Vec<f32> = turn_over(kernel, unit.kernel).collect();
+    if unit.name != "stem" {
+        return turned;
+    }
+    let square = unit.kernel * unit.kernel;
+    let mut ours = vec![0.0; unit.inputs * square];
+    for (plane, weights) in turned.chunks_exact(square).enumerate() {
+        if let Some(place) = ours.get_mut(our_plane(plane) * square..).and_then(|rest| rest.get_mut(..square)) {
+            place.copy_from_slice(weights);
+        }
+    }
+    ours
+}
+
 /// Our number of a plane of Leela Zero's.
-pub(super) fn our_plane(plane: usize) -> usize {
+fn our_plane(plane: usize) -> usize {
     match plane {
         0..8 => 2 * plane,
         8..16 => 2 * (plane - 8) + 1,
@@ -67,6 +96,23 @@ pub(super) fn our_plane(plane: usize) -> usize {
 }
 
 /// Rows of points, or squares of a kernel, in the other order.
-pub(super) fn turn_over(numbers: &[f32], side: usize) -> impl Iterator<Item = f32> {
+fn turn_over(numbers: &[f32], side: usize) -> impl Iterator<Item = f32> {
     numbers.chunks_exact(side * side).flat_map(move |square| square.chunks_exact(side).rev().flatten().copied())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kernels_come_back_from_the_order_of_leela_zero() {
+        let stems = [Inputs::History, Inputs::LeelaZero].map(|inputs| ("stem", inputs.count(), 3));
+        for (name, inputs, kernel) in stems.into_iter().chain([("tower", 4, 3), ("head", 4, 1)]) {
+            let unit = Unit { name: name.to_owned(), inputs, outputs: 1, kernel };
+            let ours: Vec<f32> = (0..inputs * kernel * kernel).map(|n| n as f32).collect();
+            let theirs = to_leela_zero(&unit, &ours);
+            assert_eq!(theirs == ours, kernel == 1, "{name}: rows are in another order");
+            assert_eq!(from_leela_zero(&unit, &theirs), ours, "{name} of {inputs} planes");
+        }
+    }
 }
