@@ -1,6 +1,7 @@
 // A unit of the tower in training: convolution, batch norm, sum and ReLU as one operation of libtorch, whose numbers come from
 // crate cpu. libtorch's own gradients of these operations go through memory once for each of them.
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -22,8 +23,39 @@ struct TengenUnit {
   float *of_weight, *of_scale, *of_shift, *of_input, *of_residual;
 };
 
-// 0 when done. 1: a board or a processor that crate cpu does not train on; 2: a panic, whose message was printed.
-using Work = int32_t (*)(const TengenUnit*);
+// unit.rs asserts the same. Two fields of one type that change places would train wrongly without a fault.
+static_assert(sizeof(TengenUnit) == 160);
+static_assert(offsetof(TengenUnit, positions) == 0);
+static_assert(offsetof(TengenUnit, side) == 8);
+static_assert(offsetof(TengenUnit, inputs) == 16);
+static_assert(offsetof(TengenUnit, outputs) == 24);
+static_assert(offsetof(TengenUnit, relu) == 32);
+static_assert(offsetof(TengenUnit, weight) == 40);
+static_assert(offsetof(TengenUnit, scale) == 48);
+static_assert(offsetof(TengenUnit, shift) == 56);
+static_assert(offsetof(TengenUnit, input) == 64);
+static_assert(offsetof(TengenUnit, residual) == 72);
+static_assert(offsetof(TengenUnit, convolved) == 80);
+static_assert(offsetof(TengenUnit, mean) == 88);
+static_assert(offsetof(TengenUnit, variance) == 96);
+static_assert(offsetof(TengenUnit, output) == 104);
+static_assert(offsetof(TengenUnit, of_output) == 112);
+static_assert(offsetof(TengenUnit, of_weight) == 120);
+static_assert(offsetof(TengenUnit, of_scale) == 128);
+static_assert(offsetof(TengenUnit, of_shift) == 136);
+static_assert(offsetof(TengenUnit, of_input) == 144);
+static_assert(offsetof(TengenUnit, of_residual) == 152);
+
+// As in unit.rs.
+enum class Done : int32_t {
+  kYes = 0,
+  // A board or a processor that crate cpu does not train on.
+  kUnsupported = 1,
+  // Its message was printed.
+  kPanicked = 2,
+};
+
+using Work = Done (*)(const TengenUnit*);
 
 namespace {
 
@@ -59,11 +91,11 @@ void check(
 
 void run(Work work, const TengenUnit& unit) {
   switch (work(&unit)) {
-    case 0:
+    case Done::kYes:
       return;
-    case 1:
+    case Done::kUnsupported:
       throw std::runtime_error("crate cpu does not train on this board or processor");
-    default:
+    case Done::kPanicked:
       throw std::runtime_error("a panic in crate cpu, whose message was printed before");
   }
 }

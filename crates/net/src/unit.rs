@@ -5,6 +5,7 @@
 #![expect(unsafe_code, reason = "calls of C++, and slices of tensors")]
 
 use std::ffi::{c_char, c_void};
+use std::mem::offset_of;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::{null, null_mut};
 use std::slice;
@@ -41,6 +42,31 @@ struct RawUnit {
     of_input: *mut f32,
     of_residual: *mut f32,
 }
+
+/// `unit.cpp` asserts the same. Two fields of one type that change places would train wrongly without a fault.
+const _: () = {
+    assert!(size_of::<RawUnit>() == 160);
+    assert!(offset_of!(RawUnit, positions) == 0);
+    assert!(offset_of!(RawUnit, side) == 8);
+    assert!(offset_of!(RawUnit, inputs) == 16);
+    assert!(offset_of!(RawUnit, outputs) == 24);
+    assert!(offset_of!(RawUnit, relu) == 32);
+    assert!(offset_of!(RawUnit, weight) == 40);
+    assert!(offset_of!(RawUnit, scale) == 48);
+    assert!(offset_of!(RawUnit, shift) == 56);
+    assert!(offset_of!(RawUnit, input) == 64);
+    assert!(offset_of!(RawUnit, residual) == 72);
+    assert!(offset_of!(RawUnit, convolved) == 80);
+    assert!(offset_of!(RawUnit, mean) == 88);
+    assert!(offset_of!(RawUnit, variance) == 96);
+    assert!(offset_of!(RawUnit, output) == 104);
+    assert!(offset_of!(RawUnit, of_output) == 112);
+    assert!(offset_of!(RawUnit, of_weight) == 120);
+    assert!(offset_of!(RawUnit, of_scale) == 128);
+    assert!(offset_of!(RawUnit, of_shift) == 136);
+    assert!(offset_of!(RawUnit, of_input) == 144);
+    assert!(offset_of!(RawUnit, of_residual) == 152);
+};
 
 /// What a function of ours gives back, as in `unit.cpp`.
 #[repr(i32)]
