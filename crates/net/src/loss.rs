@@ -39,10 +39,15 @@ pub(crate) struct TargetTensors {
 pub(crate) struct Loss {
     /// The weighted sum of the parts, whose gradient is computed.
     pub(crate) tensor: Tensor,
-    /// Policy, value, ownership, score, opponent policy.
-    parts: [Tensor; 5],
-    /// The weights of the positions that have a target of ownership, score, opponent policy.
-    known: [Tensor; 3],
+    policy: Tensor,
+    value: Tensor,
+    ownership: Tensor,
+    score: Tensor,
+    opponent_policy: Tensor,
+    /// The weights of the positions that have a target.
+    ownership_known: Tensor,
+    score_known: Tensor,
+    opponent_policy_known: Tensor,
     /// Logarithms of the predicted probabilities, and the target's probabilities.
     logs: Tensor,
     target: Tensor,
@@ -169,18 +174,18 @@ pub(crate) fn loss(answers: &Answers, targets: &TargetTensors, loss_config: &Los
     let value = mean(&loss_config.answered(answers, outcomes, searches)?)?;
     let zero = policy.f_detach()?.f_zeros_like()?;
     let nothing = || (zero.shallow_clone(), zero.shallow_clone());
-    let (ownership, owned) = match &answers.ownership {
+    let (ownership, ownership_known) = match &answers.ownership {
         Some(logits) if targets.ownership.numel() > 0 => {
             let owners = targets.ownership.f_view_as(logits)?;
             known_mean(&wrong_owners(logits, &owners)?, &targets.ownership_known, weights)?
         }
         _ => nothing(),
     };
-    let (score, scored) = match &answers.scores {
+    let (score, score_known) = match &answers.scores {
         Some(scores) => known_mean(&huber(&(scores - &targets.scores))?, &targets.scores_known, weights)?,
         None => nothing(),
     };
-    let (opponent_policy, replied) = match &answers.opponent_policy {
+    let (opponent_policy, opponent_policy_known) = match &answers.opponent_policy {
         Some(logits) if targets.opponent_moves.numel() > 0 => {
             let moves = targets.opponent_moves.f_view_as(logits)?;
             let cost = cross(&moves, &logits.f_log_softmax(-1, kind)?)?;
@@ -197,8 +202,14 @@ pub(crate) fn loss(answers: &Answers, targets: &TargetTensors, loss_config: &Los
     let sum = weighed.iter().fold(policy.shallow_clone(), |sum, (part, weight)| sum + *part * f64::from(*weight));
     Ok(Loss {
         tensor: sum.f_view([1])?,
-        parts: [policy, value, ownership, score, opponent_policy],
-        known: [owned, scored, replied],
+        policy,
+        value,
+        ownership,
+        score,
+        opponent_policy,
+        ownership_known,
+        score_known,
+        opponent_policy_known,
         logs,
         target,
         values: answers.values.shallow_clone(),
@@ -243,69 +254,75 @@ fn known_mean(x: &Tensor, known: &Tensor, weights: &Tensor) -> Result<(Tensor, T
     Ok(((x * &weights).f_sum(x.kind())?.f_div(&divisor)?, total))
 }
 
+/// A number of a loss: its field, and how it is computed on the device, given [`Loss::hits`].
+type Fact = (fn(&mut Losses) -> &mut f32, fn(&Loss, &Tensor) -> Result<Tensor, NetError>);
+
+/// All numbers but the penalty, in the order of [`Loss::facts`].
+const ALL: [Fact; 17] = [
+    (|l| &mut l.policy, |loss, _| Ok(loss.policy.shallow_clone())),
+    (|l| &mut l.value, |loss, _| Ok(loss.value.shallow_clone())),
+    (|l| &mut l.ownership, |loss, _| Ok(loss.ownership.shallow_clone())),
+    (|l| &mut l.score, |loss, _| Ok(loss.score.shallow_clone())),
+    (|l| &mut l.opponent_policy, |loss, _| Ok(loss.opponent_policy.shallow_clone())),
+    (|l| &mut l.ownership_known, |loss, _| Ok(loss.ownership_known.shallow_clone())),
+    (|l| &mut l.score_known, |loss, _| Ok(loss.score_known.shallow_clone())),
+    (|l| &mut l.opponent_policy_known, |loss, _| Ok(loss.opponent_policy_known.shallow_clone())),
+    (|l| &mut l.total, |loss, _| Ok(loss.tensor.f_squeeze()?)),
+    (|l| &mut l.accuracy, |loss, hits| loss.mean(&hits.f_select(1, 0)?)),
+    (|l| &mut l.top_three, |loss, hits| loss.mean(&hits.f_sum_dim_intlist(-1, false, hits.kind())?)),
+    (|l| &mut l.target_entropy, |loss, _| loss.target_entropy()),
+    (|l| &mut l.output_entropy, |loss, _| loss.output_entropy()),
+    (|l| &mut l.mean_value, |loss, _| loss.mean(&loss.values)),
+    (|l| &mut l.value_confidence, |loss, _| loss.mean(&loss.values.f_abs()?)),
+    (|l| &mut l.value_error, |loss, _| loss.mean(&(&loss.values - &loss.mixed).f_square()?)),
+    (|l| &mut l.constant_error, |loss, _| loss.mean(&(&loss.mixed - loss.mean(&loss.mixed)?).f_square()?)),
+];
+
 impl Loss {
     /// The numbers, without the penalty.
     pub(crate) fn read(&self) -> Result<Losses, NetError> {
         let facts = numbers(&self.facts()?)?;
-        Ok(Losses::of_facts(facts.try_into().expect("`facts` stacks five parts, three weights and nine facts")))
+        Ok(Losses::of_facts(facts.try_into().expect("`facts` stacks a number for each of `ALL`")))
     }
 
     /// The same as a tensor on the device, for [`Losses::of_facts`].
     pub(crate) fn facts(&self) -> Result<Tensor, NetError> {
         let _no_gradients = tch::no_grad_guard();
-        let Loss { logs, target, values, mixed, weights, .. } = self;
-        let kind = logs.kind();
-        let mean = |x: &Tensor| mean(x, weights);
+        let hits = self.hits()?;
+        let facts = ALL.iter().map(|(_, compute)| compute(self, &hits)).collect::<Result<Vec<Tensor>, NetError>>()?;
+        Ok(Tensor::f_stack(&facts, 0)?)
+    }
+
+    /// Which of the three most probable moves is the target's most probable one, a row for each position.
+    fn hits(&self) -> Result<Tensor, NetError> {
+        let three = self.logs.f_topk(self.logs.size()[1].min(3), -1, true, true)?.1;
+        Ok(three.f_eq_tensor(&self.target.f_argmax(-1, true)?)?.f_to_kind(self.logs.kind())?)
+    }
+
+    fn target_entropy(&self) -> Result<Tensor, NetError> {
         // 0·ln 0 is 0 here; xlogy knows.
-        let target_entropy = mean(&-target.f_xlogy(target)?.f_sum_dim_intlist(-1, false, kind)?)?;
+        let target = &self.target;
+        self.mean(&-target.f_xlogy(target)?.f_sum_dim_intlist(-1, false, self.logs.kind())?)
+    }
+
+    fn output_entropy(&self) -> Result<Tensor, NetError> {
         // The logarithm of an illegal move's probability is so negative that 0 times it would be none.
-        let output_entropy = mean(&cross(&logs.f_exp()?, &logs.f_clamp_min(-1e4)?)?)?;
-        let three = logs.f_topk(logs.size()[1].min(3), -1, true, true)?.1;
-        let hits = three.f_eq_tensor(&target.f_argmax(-1, true)?)?.f_to_kind(kind)?;
-        let facts = [
-            self.tensor.f_squeeze()?,
-            mean(&hits.f_select(1, 0)?)?,
-            mean(&hits.f_sum_dim_intlist(-1, false, kind)?)?,
-            target_entropy,
-            output_entropy,
-            mean(values)?,
-            mean(&values.f_abs()?)?,
-            mean(&(values - mixed).f_square()?)?,
-            mean(&(mixed - mean(mixed)?).f_square()?)?,
-        ];
-        let all: Vec<&Tensor> = self.parts.iter().chain(&self.known).chain(&facts).collect();
-        Ok(Tensor::f_stack(&all, 0)?)
+        self.mean(&cross(&self.logs.f_exp()?, &self.logs.f_clamp_min(-1e4)?)?)
+    }
+
+    fn mean(&self, x: &Tensor) -> Result<Tensor, NetError> {
+        mean(x, &self.weights)
     }
 }
 
 impl Losses {
-    /// Numbers that [`Loss::facts`] makes.
-    pub(crate) const FACTS: usize = 17;
+    /// How many numbers [`Loss::facts`] makes.
+    pub(crate) const FACTS: usize = ALL.len();
 
     pub(crate) fn of_facts(facts: [f32; Losses::FACTS]) -> Losses {
-        let [policy, value, ownership, score, opponent_policy, owned, scored, replied, ..] = facts;
-        let [.., total, accuracy, top_three, _, _, _, _, _, _] = facts;
-        let [.., target_entropy, output_entropy, mean_value, value_confidence, value_error, constant_error] = facts;
-        Losses {
-            policy,
-            value,
-            ownership,
-            score,
-            opponent_policy,
-            ownership_known: owned,
-            score_known: scored,
-            opponent_policy_known: replied,
-            l2: 0.0,
-            total,
-            accuracy,
-            top_three,
-            target_entropy,
-            output_entropy,
-            mean_value,
-            value_confidence,
-            value_error,
-            constant_error,
-        }
+        let mut losses = Losses::default();
+        ALL.iter().zip(facts).for_each(|((field, _), fact)| *field(&mut losses) = fact);
+        losses
     }
 }
 

@@ -258,6 +258,17 @@ fn confidence_and_errors_of_values() {
 }
 
 #[test]
+fn every_fact_has_a_field_of_its_own() {
+    let facts: [f32; Losses::FACTS] = std::array::from_fn(|place| place as f32 + 1.0);
+    let losses = Losses::of_facts(facts);
+    assert_eq!(losses.l2, 0.0, "the penalty is none of them");
+    let mut rest = losses;
+    let found: Vec<f32> = ALL.iter().map(|(field, _)| std::mem::take(field(&mut rest))).collect();
+    assert_eq!(found, facts);
+    assert_eq!(size_of::<Losses>(), (Losses::FACTS + 1) * size_of::<f32>(), "no other field is left out");
+}
+
+#[test]
 fn batches_count_by_their_weights() {
     let train = config::Preset::Minigo.config().train;
     let one = |policy| Losses { policy, ..Losses::default() };
