@@ -137,7 +137,7 @@ impl BatchedGame for Running {
 
     /// Evaluations of which others wait, too, hold up no result. A full tree has to wait: leaves without evaluations count in it,
     /// and results may not depend on how long a server takes.
-    fn gives_up(&mut self) -> bool {
+    fn poll(&mut self) -> bool {
         let gives_up = self.job.is_stopped() || self.is_late();
         if gives_up {
             self.end();
@@ -206,9 +206,9 @@ mod tests {
         assert!(!round(&mut running, &mut model) && !round(&mut running, &mut model));
         running.submit(&mut [&mut model]);
         running.largest = 0;
-        assert!(running.is_over() && !running.gives_up(), "its leaves are evaluated first");
+        assert!(running.is_over() && !running.poll(), "its leaves are evaluated first");
         running.began -= HOUR;
-        assert!(running.gives_up());
+        assert!(running.poll());
     }
 
     #[test]

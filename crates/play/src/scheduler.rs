@@ -25,7 +25,7 @@ pub trait BatchedGame {
     fn submit(&mut self, models: &mut [&mut dyn Evaluator]);
 
     /// Called several times a second while evaluations are waited for: whether the game does not want its own any more.
-    fn gives_up(&mut self) -> bool {
+    fn poll(&mut self) -> bool {
         false
     }
 
@@ -58,7 +58,7 @@ enum Waits {
 /// A round evaluates the batches that are full, or the fullest one when no game can go on without: with two models and
 /// twice as many games as a batch has places, every batch is full. Where evaluations are ready at once, it also flushes
 /// models that have nothing to evaluate, since that is when caches drop what games have taken. A batch that a server keeps
-/// waiting is abandoned once all games of it [have given up](BatchedGame::gives_up).
+/// waiting is abandoned once all games of it [have given up](BatchedGame::poll).
 ///
 /// # Errors
 /// A model failed.
@@ -153,7 +153,7 @@ fn flush<G: BatchedGame>(
     let flushed = model.flush_until(&mut || {
         is_unwanted = true;
         for (game, waits) in games.iter_mut().zip(waits) {
-            let gives_up = game.gives_up();
+            let gives_up = game.poll();
             is_unwanted &= gives_up || *waits != own;
         }
         is_unwanted
