@@ -135,14 +135,14 @@ impl BatchedGame for Running {
         }
     }
 
-    /// Evaluations of which others wait, too, hold up no result. A full tree has to wait: leaves without evaluations count in it,
-    /// and results may not depend on how long a server takes.
+    /// Ends a search that was stopped or is late: evaluations of which others wait, too, hold up no result. A full tree has to
+    /// wait: leaves without evaluations count in it, and results may not depend on how long a server takes.
     fn poll(&mut self) -> bool {
-        let gives_up = self.job.is_stopped() || self.is_late();
-        if gives_up {
+        let is_unwanted = self.job.is_stopped() || self.is_late();
+        if is_unwanted {
             self.end();
         }
-        gives_up
+        is_unwanted
     }
 
     fn take_back(&mut self) {

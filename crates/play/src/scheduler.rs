@@ -24,7 +24,9 @@ pub trait BatchedGame {
     /// Submits positions to that model.
     fn submit(&mut self, models: &mut [&mut dyn Evaluator]);
 
-    /// Called several times a second while evaluations are waited for: whether the game does not want its own any more.
+    /// Called several times a second while evaluations are waited for; returns whether the game does not want its own any more.
+    /// A game may end its work in it, such as by sending a result. It is called for games that wait for nothing, too, and
+    /// again after it has returned true.
     fn poll(&mut self) -> bool {
         false
     }
