@@ -1,9 +1,8 @@
 //! Threads that search positions.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::io;
 use std::ops::ControlFlow;
-use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -12,6 +11,7 @@ use std::time::Duration;
 use mcts::Evaluator;
 
 use crate::analysis_options::AnalysisOptions;
+use crate::priorities::Priorities;
 use crate::queue::{Event, Listener, Queue, Task, TaskId};
 use crate::running::Running;
 
@@ -142,7 +142,7 @@ struct Worker {
 
 impl Worker {
     fn work(&self, open: &Open) {
-        let mut games = Vec::new();
+        let (mut games, priorities) = (Vec::new(), Priorities::new());
         loop {
             let generation = self.shared.generation();
             self.set_idle(&mut self.shared.lock(), false);
@@ -151,7 +151,7 @@ impl Worker {
                 if games.is_empty() && !self.wait(generation) {
                     return;
                 }
-                if !self.search(&mut *evaluator, &mut games, generation) {
+                if !self.search(&mut *evaluator, &mut games, &priorities, generation) {
                     break;
                 }
             }
@@ -177,22 +177,19 @@ impl Worker {
     }
 
     /// Searches until there is nothing to search, or a new generation begins; whether the evaluator can be used again.
-    fn search(&self, evaluator: &mut dyn Evaluator, games: &mut Vec<Running>, generation: u64) -> bool {
+    fn search(
+        &self,
+        evaluator: &mut dyn Evaluator,
+        games: &mut Vec<Running>,
+        priorities: &Priorities,
+        generation: u64,
+    ) -> bool {
         let AnalysisOptions { positions, .. } = self.options;
-        let urgent = Rc::new(Cell::new(i64::MIN));
-        let priorities: RefCell<Vec<i64>> = RefCell::default();
-        for game in games.iter() {
-            priorities.borrow_mut().push(game.priority());
-        }
-        let update = || urgent.set(priorities.borrow().iter().copied().max().unwrap_or(i64::MIN));
-        games.iter_mut().for_each(|game| game.heed(Rc::clone(&urgent)));
-        update();
         let mut start = || {
             let mut state = self.shared.lock();
             // Threads share few positions rather than that the first takes all.
             let share = state.queue.len().div_ceil(self.options.threads).min(positions);
-            let searched = priorities.borrow().len();
-            let present = urgent.get();
+            let (searched, present) = (priorities.count(), priorities.highest());
             // An idle thread takes a more urgent task, and no search is paused for it.
             let most = if searched > 0 && state.idle > 0 { present } else { i64::MAX };
             // A less urgent task would be paused here, though another thread may be free for it.
@@ -201,20 +198,9 @@ impl Worker {
             // At once, or a task that comes before this thread waits could pause a search of another.
             self.set_idle(&mut state, job.is_none() && searched == 0);
             drop(state);
-            let job = job?;
-            priorities.borrow_mut().push(job.task.priority);
-            update();
-            Some(Running::new(job, self.options, Rc::clone(&urgent)))
+            Some(Running::new(job?, self.options, priorities))
         };
-        let mut finish = |(id, priority)| {
-            let mut open = priorities.borrow_mut();
-            if let Some(place) = open.iter().position(|other| *other == priority) {
-                open.swap_remove(place);
-            }
-            drop(open);
-            update();
-            self.over(id);
-        };
+        let mut finish = |id| self.over(id);
         let mut watch = |_: &[Running]| match self.shared.generation() == generation {
             true => ControlFlow::Continue(()),
             false => ControlFlow::Break(()),

@@ -15,6 +15,7 @@ mod file;
 pub mod katago;
 mod katrain;
 mod origin;
+mod priorities;
 mod queue;
 mod report;
 mod review;

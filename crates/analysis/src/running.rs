@@ -1,7 +1,5 @@
 //! One position while it is searched.
 
-use std::cell::Cell;
-use std::rc::Rc;
 use std::time::Instant;
 
 use go::Game;
@@ -9,6 +7,7 @@ use mcts::{Evaluator, Settings};
 use play::{BatchedGame, Budget, GameRng, SearchDriver, generator};
 
 use crate::analysis_options::AnalysisOptions;
+use crate::priorities::{Priorities, Priority};
 use crate::queue::{Event, Job, TaskId};
 use crate::{Analysis, Task};
 
@@ -28,14 +27,14 @@ pub(crate) struct Running {
     /// Since when more urgent tasks pause it.
     paused: Option<Instant>,
     next_report: Option<Instant>,
-    /// The highest priority among the searches of the worker: all others wait.
-    urgent: Rc<Cell<i64>>,
+    priority: Priority,
 }
 
 impl Running {
-    pub(crate) fn new(job: Job, options: AnalysisOptions, urgent: Rc<Cell<i64>>) -> Running {
+    /// The search of a task, which is one of those with these priorities from now on.
+    pub(crate) fn new(job: Job, options: AnalysisOptions, priorities: &Priorities) -> Running {
         let AnalysisOptions { settings, leaves, tree: largest, seed, .. } = options;
-        let Task { game, turn, komi, avoid, progress, .. } = &job.task;
+        let Task { game, turn, komi, avoid, progress, priority, .. } = &job.task;
         let budget = Budget { visits: 0, leaves };
         let settings = Settings { komi: *komi, ..settings };
         let driver = SearchDriver::new(position(game, *turn), settings, budget, None).seeing_images_alike();
@@ -43,16 +42,8 @@ impl Running {
         driver.set_endless(true);
         let began = Instant::now();
         let next_report = progress.map(|[first, _]| began + first);
-        Running { driver, largest, rng: generator(seed), began, paused: None, next_report, urgent, job }
-    }
-
-    pub(crate) fn priority(&self) -> i64 {
-        self.job.task.priority
-    }
-
-    /// Waits for more urgent tasks, whose highest priority is in this cell.
-    pub(crate) fn heed(&mut self, urgent: Rc<Cell<i64>>) {
-        self.urgent = urgent;
+        let priority = priorities.add(*priority);
+        Running { driver, largest, rng: generator(seed), began, paused: None, next_report, priority, job }
     }
 
     fn visits(&self) -> u32 {
@@ -113,15 +104,15 @@ pub(crate) fn position(game: &Game, turn: usize) -> Game {
 }
 
 impl BatchedGame for Running {
-    type Finished = (TaskId, i64);
+    type Finished = TaskId;
 
     fn model(&self) -> Option<usize> {
-        (self.priority() >= self.urgent.get() && !self.is_over()).then_some(0)
+        (!self.priority.waits() && !self.is_over()).then_some(0)
     }
 
     /// The scheduler calls it in every round, also for a search that is paused.
     fn submit(&mut self, models: &mut [&mut dyn Evaluator]) {
-        if self.priority() < self.urgent.get() {
+        if self.priority.waits() {
             self.paused.get_or_insert_with(Instant::now);
             return;
         }
@@ -149,14 +140,14 @@ impl BatchedGame for Running {
         self.driver.take_back();
     }
 
-    fn take(&mut self, models: &[&mut dyn Evaluator]) -> Option<(TaskId, i64)> {
+    fn take(&mut self, models: &[&mut dyn Evaluator]) -> Option<TaskId> {
         self.driver.take(models[0]);
         if !self.is_over() {
             self.report_when_due();
             return None;
         }
         self.end();
-        Some((self.job.id, self.priority()))
+        Some(self.job.id)
     }
 }
 
@@ -177,7 +168,7 @@ mod tests {
     const HOUR: Duration = Duration::from_secs(3600);
 
     /// The search of an empty board, and how many reports it has sent.
-    fn running(task: Task, urgent: &Rc<Cell<i64>>) -> (Running, Arc<AtomicUsize>) {
+    fn running(task: Task, priorities: &Priorities) -> (Running, Arc<AtomicUsize>) {
         let config = Preset::Minigo.config();
         let settings = Settings::new(&config.search, &config.game);
         let options = AnalysisOptions { settings, leaves: 2, threads: 1, positions: 1, tree: LARGEST_TREE, seed: 1 };
@@ -187,7 +178,7 @@ mod tests {
             counted.fetch_add(1, Ordering::Relaxed);
         };
         queue.add(task, Box::new(listener));
-        (Running::new(queue.take(i64::MIN..=i64::MAX).unwrap(), options, Rc::clone(urgent)), reports)
+        (Running::new(queue.take(i64::MIN..=i64::MAX).unwrap(), options, priorities), reports)
     }
 
     /// A round of the scheduler; whether the search is over.
@@ -201,8 +192,8 @@ mod tests {
     fn only_stopped_and_late_searches_give_their_leaves_up() {
         let game = Arc::new(Game::new(Size::new(5).unwrap()));
         let task = Task { time: Some(HOUR), ..Task::new(game, 0, 7.5, 1000) };
-        let (urgent, mut model) = (Rc::new(Cell::new(0)), Uniform::new());
-        let (mut running, _) = running(task, &urgent);
+        let (priorities, mut model) = (Priorities::new(), Uniform::new());
+        let (mut running, _) = running(task, &priorities);
         assert!(!round(&mut running, &mut model) && !round(&mut running, &mut model));
         running.submit(&mut [&mut model]);
         running.largest = 0;
@@ -215,14 +206,14 @@ mod tests {
     fn search_that_is_paused_neither_ends_nor_reports_until_it_goes_on() {
         let game = Arc::new(Game::new(Size::new(5).unwrap()));
         let task = Task { time: Some(HOUR), progress: Some([Duration::ZERO; 2]), ..Task::new(game, 0, 7.5, 1000) };
-        let (urgent, mut model) = (Rc::new(Cell::new(0)), Uniform::new());
-        let (mut running, reports) = running(task, &urgent);
+        let (priorities, mut model) = (Priorities::new(), Uniform::new());
+        let (mut running, reports) = running(task, &priorities);
         // The root, and leaves below it.
         assert!(!round(&mut running, &mut model) && !round(&mut running, &mut model));
         let known = (running.visits(), reports.load(Ordering::Relaxed));
         assert!(known.0 > 0 && known.1 == 1, "{known:?}");
 
-        urgent.set(1);
+        let urgent = priorities.add(1);
         assert!(!round(&mut running, &mut model));
         // The pause takes two hours.
         running.began -= 2 * HOUR;
@@ -230,7 +221,7 @@ mod tests {
         assert!(!round(&mut running, &mut model), "a pause is no search");
         assert_eq!((running.visits(), reports.load(Ordering::Relaxed)), known);
 
-        urgent.set(0);
+        drop(urgent);
         assert!(!round(&mut running, &mut model), "most of its hour is still to come");
         assert!(running.visits() > known.0);
         running.began -= HOUR;
