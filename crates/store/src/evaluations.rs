@@ -168,7 +168,7 @@ impl Evaluations {
     }
 
     /// Deletes the copies of segments with other numbers than these.
-    pub fn keep_copies(&self, numbers: &[u32]) {
+    pub fn retain_copies(&self, numbers: &[u32]) {
         self.drop_copies(|number, _| numbers.contains(&number));
     }
 

@@ -114,7 +114,7 @@ impl Shared {
     /// Lists the segments, and opens those that are neither known nor opened by the list before.
     fn list(&self, known: &[u32], omitted: &mut Vec<u32>, listed: &mut Listed) -> Result<(), EvaluationCacheError> {
         let numbers = self.segments.numbers()?;
-        self.segments.keep_copies(&numbers);
+        self.segments.retain_copies(&numbers);
         omitted.retain(|number| numbers.contains(number));
         listed.found.retain(|one| numbers.contains(&one.number));
         listed.gone = false;

@@ -134,10 +134,10 @@ fn copies_belong_to_one_store_and_one_object() {
     first.delete(1).unwrap();
     first.publish(&others).unwrap();
     assert_eq!(read(&first), others);
-    first.keep_copies(&[1]);
+    first.retain_copies(&[1]);
     assert!(!copied(copies.path()).is_empty());
-    first.keep_copies(&[2]);
-    second.keep_copies(&[2]);
+    first.retain_copies(&[2]);
+    second.retain_copies(&[2]);
     assert!(copied(copies.path()).is_empty());
 }
 
