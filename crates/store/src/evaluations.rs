@@ -4,13 +4,8 @@
 //! <store>/evalcache/<set>/000001.segment     evaluations of one set: a model, a board, and how they are kept
 //! ```
 //!
-//! Parts of segments of a bucket are copied to a folder of this machine, if one is given:
-//!
-//! ```text
-//! <copies>/<digest of the store's URL>/<set>/000001-<digest of the object's version>/<number of the part>
-//! ```
-//!
-//! The format is that of crate `evalcache`; this module knows numbers and bytes.
+//! Parts of segments of a bucket are copied to a folder of this machine, if one is given: see [`Copies`]. The format is that of
+//! crate `evalcache`; this module knows numbers and bytes.
 
 use std::fs::{File, Metadata};
 use std::io;
@@ -23,24 +18,21 @@ use object_store::ObjectMeta;
 use object_store::path::Path;
 use sha2::{Digest, Sha256};
 
+use crate::copies::{Copies, SegmentCopies};
 use crate::error::StoreError;
 use crate::names::{number_name, parse_number};
 use crate::store::Store;
 
 const FOLDER: &str = "evalcache";
 const SEGMENT: &str = "segment";
-/// Bytes of a read from a bucket, where copies are kept.
-const CHUNK: u64 = 128 << 10;
-/// How the name of a copy ends while it is written.
-const PARTIAL: &str = "part";
 
 /// The segments of one set of evaluations.
 #[derive(Clone, Debug)]
 pub struct Evaluations {
     store: Store,
     set: String,
-    /// The folder of the copies of this set of this store.
-    copies: Option<PathBuf>,
+    /// The copies of this set of this store.
+    copies: Option<Copies>,
 }
 
 /// An open segment: on a folder the file itself, in a bucket its ranges.
@@ -53,7 +45,7 @@ pub struct SegmentFile {
 #[derive(Debug)]
 enum Place {
     File { file: File, path: PathBuf },
-    Bucket { store: Store, path: Path, version: String, copies: Option<PathBuf> },
+    Bucket { store: Store, path: Path, version: String, copies: Option<SegmentCopies> },
 }
 
 impl Store {
@@ -67,7 +59,7 @@ impl Store {
         }
         // Stores may have sets of the same name.
         let copies = copies.filter(|_| self.folder().is_none());
-        let copies = copies.map(|copies| copies.join(digest(&[self.root()])).join(set));
+        let copies = copies.map(|copies| Copies::new(copies.join(digest(&[self.root()])).join(set)));
         Ok(Evaluations { store: self.clone(), set: set.to_owned(), copies })
     }
 
@@ -159,32 +151,14 @@ impl Evaluations {
         }
         let object = self.store.object(&path)?;
         let version = version(&object);
-        let copies = self.copies.as_ref().map(|copies| {
-            let name = format!("{}-{version}", number_name(number));
-            self.drop_copies(|other, folder| other != number || folder == name);
-            copies.join(name)
-        });
+        let copies = self.copies.as_ref().map(|copies| copies.of_segment(number, &version));
         Ok(SegmentFile { len: object.size, place: Place::Bucket { store: self.store.clone(), path, version, copies } })
     }
 
     /// Deletes the copies of segments with other numbers than these.
     pub fn retain_copies(&self, numbers: &[u32]) {
-        self.drop_copies(|number, _| numbers.contains(&number));
-    }
-
-    /// Deletes the copies of segments but for those with such a number and such a folder.
-    fn drop_copies(&self, keep: impl Fn(u32, &str) -> bool) {
-        let Some(folders) = self.copies.as_ref().and_then(|copies| std::fs::read_dir(copies).ok()) else { return };
-        for folder in folders.filter_map(Result::ok) {
-            let name = folder.file_name();
-            let name = name.to_string_lossy();
-            let number = name.split_once('-').and_then(|(number, _)| parse_number(number));
-            if number.is_some_and(|number| !keep(number, &name))
-                && let Err(error) = std::fs::remove_dir_all(folder.path())
-            {
-                // Another process may delete them, too. Those that stay are deleted another time.
-                tracing::debug!(%error, "copies not deleted");
-            }
+        if let Some(copies) = &self.copies {
+            copies.retain(|number, _| numbers.contains(&number));
         }
     }
 
@@ -194,7 +168,9 @@ impl Evaluations {
     /// A store that cannot be reached.
     pub fn delete(&self, number: u32) -> Result<(), StoreError> {
         self.store.delete(&self.path(number))?;
-        self.drop_copies(|other, _| other != number);
+        if let Some(copies) = &self.copies {
+            copies.retain(|other, _| other != number);
+        }
         Ok(())
     }
 
@@ -224,7 +200,7 @@ impl Evaluations {
 
     /// The folder of the copies, if there are any.
     pub(crate) fn copies(&self) -> Option<&FilePath> {
-        self.copies.as_deref()
+        self.copies.as_ref().map(Copies::folder)
     }
 
     pub(crate) fn folder(&self) -> Path {
@@ -277,7 +253,10 @@ impl SegmentFile {
                 let mut done = 0;
                 while done < into.len() {
                     let (from, into) = (at + done as u64, &mut into[done..]);
-                    done += self.read_copied(store, path, copies, from, into)?;
+                    if from >= self.len {
+                        return Err(cut_short(store.name(path)));
+                    }
+                    done += copies.read_or_fetch(self.len, from, into, |at, part| fill(store, path, at, part))?;
                 }
                 Ok(())
             }
@@ -287,43 +266,7 @@ impl SegmentFile {
     /// Deletes the copies of these bytes, which proved wrong. Returns whether there were any: another read has the original.
     pub fn drop_copies(&self, bytes: Range<u64>) -> bool {
         let Place::Bucket { copies: Some(copies), .. } = &self.place else { return false };
-        let parts = bytes.start / CHUNK..bytes.end.min(self.len).div_ceil(CHUNK);
-        parts.filter(|part| std::fs::remove_file(copies.join(part.to_string())).is_ok()).count() > 0
-    }
-
-    /// Reads bytes up to the end of their part, from its copy if there is one of the right length. Returns how many.
-    fn read_copied(
-        &self,
-        store: &Store,
-        path: &Path,
-        copies: &FilePath,
-        at: u64,
-        into: &mut [u8],
-    ) -> Result<usize, StoreError> {
-        let (number, from) = (at / CHUNK, at % CHUNK);
-        let len = self.len.saturating_sub(at - from).min(CHUNK);
-        if from >= len {
-            return Err(StoreError::Damaged { path: store.name(path), reason: "it is cut short".to_owned() });
-        }
-        let count = into.len().min((len - from) as usize);
-        let into = &mut into[..count];
-        let copy = copies.join(number.to_string());
-        let mut copied = || {
-            let file = File::open(&copy)?;
-            let whole = file.metadata()?.len() == len;
-            if whole { file.read_exact_at(into, from) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
-        };
-        if copied().is_ok() {
-            return Ok(count);
-        }
-        let mut bytes = vec![0; len as usize];
-        fill(store, path, at - from, &mut bytes)?;
-        // Without its copy the part is read again another time.
-        if let Err(error) = keep(copies, &copy, &bytes) {
-            tracing::debug!(%error, "copy not kept");
-        }
-        into.copy_from_slice(&bytes[from as usize..][..count]);
-        Ok(count)
+        copies.invalidate(bytes, self.len)
     }
 }
 
@@ -331,34 +274,23 @@ fn file_error(path: &FilePath, error: &io::Error) -> StoreError {
     let name = path.display().to_string();
     match error.kind() {
         io::ErrorKind::NotFound => StoreError::NotFound { path: name },
-        io::ErrorKind::UnexpectedEof => StoreError::Damaged { path: name, reason: "it is cut short".to_owned() },
+        io::ErrorKind::UnexpectedEof => cut_short(name),
         _ => StoreError::Unreachable { doing: "read", path: name, reason: error.to_string() },
     }
+}
+
+fn cut_short(path: String) -> StoreError {
+    StoreError::Damaged { path, reason: "it is cut short".to_owned() }
 }
 
 /// Reads a range of a file in a bucket.
 fn fill(store: &Store, path: &Path, at: u64, into: &mut [u8]) -> Result<(), StoreError> {
     let bytes = store.range(path, at..at + into.len() as u64)?;
     if bytes.len() != into.len() {
-        return Err(StoreError::Damaged { path: store.name(path), reason: "it is cut short".to_owned() });
+        return Err(cut_short(store.name(path)));
     }
     into.copy_from_slice(&bytes);
     Ok(())
-}
-
-/// Writes a copy aside and renames it, so that it is whole where it is.
-fn keep(folder: &FilePath, copy: &FilePath, bytes: &[u8]) -> io::Result<()> {
-    std::fs::create_dir_all(folder)?;
-    let aside = copy.with_extension(format!("{}.{PARTIAL}", std::process::id()));
-    std::fs::write(&aside, bytes)?;
-    std::fs::rename(&aside, copy)
-}
-
-/// Whether a copy has such a name while it is written: the number of its part, and that of the process.
-pub(crate) fn is_partial_copy(name: &str) -> bool {
-    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let numbers = name.strip_suffix(PARTIAL).and_then(|name| name.strip_suffix('.')?.split_once('.'));
-    numbers.is_some_and(|(part, process)| is_number(part) && is_number(process))
 }
 
 #[cfg(test)]

@@ -61,6 +61,7 @@ mod claims;
 mod classify;
 mod compact;
 mod configuration;
+mod copies;
 mod data_table;
 mod error;
 mod evaluation_table;

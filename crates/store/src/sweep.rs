@@ -5,8 +5,9 @@ use std::io;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
+use crate::copies::is_partial_copy;
 use crate::error::{Doing, StoreError};
-use crate::evaluations::{Evaluations, is_partial_copy, is_set};
+use crate::evaluations::{Evaluations, is_set};
 use crate::pruning::Pruning;
 use crate::store::Store;
 
