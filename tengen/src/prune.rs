@@ -85,12 +85,12 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
         notes.print(&plan);
         // How many files there are of the games is not known before they are listed.
         let progress = Progress::new("deleted files", None);
-        let pause = |done: DeletedFiles| {
+        let report = |done: DeletedFiles| {
             progress.set(done.files as u64);
             progress.note(format::bytes(done.bytes));
             stop.requested()
         };
-        Ok(plan.delete(&run, &pause)?)
+        Ok(plan.delete(&run, &report)?)
     };
     // Two at once would do no harm, and count files twice.
     let lease = LeaseName { stage: PRUNE, name: PRUNE.to_owned(), remedy: "wait until it has finished" };

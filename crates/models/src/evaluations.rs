@@ -199,23 +199,23 @@ impl EvaluationCache {
 
     /// Merges segments into larger ones, and deletes those that another one stands for.
     ///
-    /// Before each merge, of which a large set takes many, `next` sees what was done, and ends the compaction where it returns
+    /// Before each merge, of which a large set takes many, `progress` sees what was done, and ends the compaction where it returns
     /// false.
     ///
     /// # Errors
     /// A store that cannot be reached.
-    pub fn compact(&self, next: &dyn Fn(&MergedSegments) -> bool) -> Result<MergedSegments, EvaluationCacheError> {
-        self.shared.merge_all(Mergeable::ALL, next)
+    pub fn compact(&self, progress: &dyn Fn(&MergedSegments) -> bool) -> Result<MergedSegments, EvaluationCacheError> {
+        self.shared.merge_all(Mergeable::ALL, progress)
     }
 
     /// Reads all segments and returns the damage, each with the name of its segment, and the segments of other sets than that of
-    /// which the folder has the name. `next` is called before each segment, and ends the check where it returns false.
+    /// which the folder has the name. `progress` is called before each segment, and ends the check where it returns false.
     ///
     /// # Errors
     /// A store that cannot be reached.
-    pub fn check(&self, next: &dyn Fn() -> bool) -> Result<Vec<EvaluationCacheError>, EvaluationCacheError> {
+    pub fn check(&self, progress: &dyn Fn() -> bool) -> Result<Vec<EvaluationCacheError>, EvaluationCacheError> {
         let mut found = Vec::new();
-        for number in self.shared.segments.numbers()?.into_iter().take_while(|_| next()) {
+        for number in self.shared.segments.numbers()?.into_iter().take_while(|_| progress()) {
             match open_segment(&self.shared.segments, number) {
                 // Not by the set of this cache: that may be one of a foreign segment, where the folder has no others.
                 Ok(Some(segment)) if name(&segment.head().set, &segment.head().tables) != self.name() => {

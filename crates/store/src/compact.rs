@@ -210,17 +210,17 @@ impl Archives {
     /// Problems of the archives: files that differ from the published ones, and files of games in two of them. Returns
     /// how many archives were read, too.
     ///
-    /// An archive may have more than a gigabyte, so `next` is called before each with the number of those that were read and
+    /// An archive may have more than a gigabyte, so `progress` is called before each with the number of those that were read and
     /// of all, and ends the check where it returns false.
     ///
     /// # Errors
     /// A store that cannot be reached; an archive that cannot be opened.
-    pub fn check(&self, next: &dyn Fn(usize, usize) -> bool) -> Result<(usize, Vec<StoreError>), StoreError> {
+    pub fn check(&self, progress: &dyn Fn(usize, usize) -> bool) -> Result<(usize, Vec<StoreError>), StoreError> {
         let archives = self.list()?;
         let (mut read, mut problems, mut seen) = (0, Vec::new(), BTreeSet::new());
         let sgf_from = self.marks.newest()?.sgf_from_archive;
         for archive in &archives {
-            if !next(read, archives.len()) {
+            if !progress(read, archives.len()) {
                 break;
             }
             read += 1;

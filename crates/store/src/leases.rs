@@ -83,7 +83,7 @@ pub struct Leases {
 }
 
 impl Leases {
-    /// Acquires the lease of a name. `wait` sleeps and returns whether the process is to stop: then there is none. `lost` is
+    /// Acquires the lease of a name. `sleep` sleeps and returns whether the process is to stop: then there is none. `lost` is
     /// called when another process has taken the lease over since this one was out of reach.
     ///
     /// # Errors
@@ -92,13 +92,13 @@ impl Leases {
     pub fn acquire(
         &self,
         name: LeaseName,
-        wait: &dyn Fn(Duration) -> bool,
+        sleep: &dyn Fn(Duration) -> bool,
         lost: impl Fn() + Send + 'static,
     ) -> Result<Option<Lease>, StoreError> {
         // Refuses names that cannot be those of files.
         Stem::new(&name.name, 0)?;
         let me = Holder::this(self.at.store.now());
-        let Some(number) = self.acquire_number(&name, &me, wait)? else { return Ok(None) };
+        let Some(number) = self.acquire_number(&name, &me, sleep)? else { return Ok(None) };
         let (watch, ended) = mpsc::channel();
         let lease = Lease { leases: self.clone(), name, number, lost: Arc::default(), _watch: watch };
         let watcher = Watcher {
@@ -130,11 +130,11 @@ impl Leases {
     pub fn hold<T, E: From<StoreError>>(
         &self,
         name: LeaseName,
-        wait: &dyn Fn(Duration) -> bool,
+        sleep: &dyn Fn(Duration) -> bool,
         lost: impl Fn() + Send + 'static,
         work: impl FnOnce() -> Result<T, E>,
     ) -> Result<Option<T>, E> {
-        let Some(lease) = self.acquire(name, wait, lost)? else { return Ok(None) };
+        let Some(lease) = self.acquire(name, sleep, lost)? else { return Ok(None) };
         match work() {
             Ok(done) => lease.release().map(|()| Some(done)).map_err(E::from),
             Err(error) if lease.lost.get().is_none() => {
@@ -151,7 +151,7 @@ impl Leases {
         &self,
         name: &LeaseName,
         me: &Holder,
-        wait: &dyn Fn(Duration) -> bool,
+        sleep: &dyn Fn(Duration) -> bool,
     ) -> Result<Option<u32>, StoreError> {
         let folder = self.folder(name);
         loop {
@@ -163,7 +163,7 @@ impl Leases {
             if let Some(held) = held {
                 let Some(holder) = self.holder(&folder, held)? else {
                     // Released since the listing. Where caches of a network file system differ, it is listed for a while.
-                    if wait(LOOK) {
+                    if sleep(LOOK) {
                         return Ok(None);
                     }
                     continue;
@@ -176,7 +176,7 @@ impl Leases {
                         process = holder.map(|holder| holder.process),
                         "the process that had this name is dead; taking over"
                     ),
-                    State::Unknown => match self.probe(&folder, held, name, holder.as_ref(), wait)? {
+                    State::Unknown => match self.probe(&folder, held, name, holder.as_ref(), sleep)? {
                         Probed::Stop => return Ok(None),
                         Probed::Released => continue,
                         Probed::Alive => return Err(self.held(name, holder.as_ref())),
@@ -188,7 +188,7 @@ impl Leases {
             match self.at.store.publish_toml(&lease_path(&folder, number), me) {
                 Err(StoreError::AlreadyExists { .. }) => {
                     // Another process was quicker. Where caches differ, its lease is not listed for a while.
-                    if wait(LOOK) {
+                    if sleep(LOOK) {
                         return Ok(None);
                     }
                     continue;
@@ -215,7 +215,7 @@ impl Leases {
         held: u32,
         name: &LeaseName,
         holder: Option<&Holder>,
-        wait: &dyn Fn(Duration) -> bool,
+        sleep: &dyn Fn(Duration) -> bool,
     ) -> Result<Probed, StoreError> {
         tracing::warn!(
             stage = name.stage,
@@ -227,17 +227,17 @@ impl Leases {
         );
         let (lease, probe) = (lease_path(folder, held), probe_path(folder, held));
         self.publish_probe(&probe)?;
-        match self.poll(&lease, Some(&probe), RESPONSE, wait)? {
+        match self.poll(&lease, Some(&probe), RESPONSE, sleep)? {
             Probed::Alive => {}
             probed => return Ok(probed),
         }
         // A holder that drains responds too.
-        match self.poll(&lease, None, DRAIN, wait)? {
+        match self.poll(&lease, None, DRAIN, sleep)? {
             Probed::None => {}
             probed => return Ok(probed),
         }
         self.publish_probe(&probe)?;
-        self.poll(&lease, Some(&probe), RESPONSE, wait)
+        self.poll(&lease, Some(&probe), RESPONSE, sleep)
     }
 
     fn publish_probe(&self, probe: &Path) -> Result<(), StoreError> {
@@ -253,11 +253,11 @@ impl Leases {
         lease: &Path,
         probe: Option<&Path>,
         time: Duration,
-        wait: &dyn Fn(Duration) -> bool,
+        sleep: &dyn Fn(Duration) -> bool,
     ) -> Result<Probed, StoreError> {
         let mut waited = Duration::ZERO;
         while waited < time {
-            if wait(LOOK) {
+            if sleep(LOOK) {
                 return Ok(Probed::Stop);
             }
             waited += LOOK;

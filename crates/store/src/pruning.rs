@@ -134,12 +134,16 @@ impl Pruning {
     }
 
     /// Deletes the games of models before `games_before`, with everything that was published with them, and continues what
-    /// an earlier call that was killed left. `pause` is called between files with what is deleted so far, and ends the
+    /// an earlier call that was killed left. `progress` is called between files with what is deleted so far, and ends the
     /// work early when it returns true.
     ///
     /// # Errors
     /// A store that cannot be used.
-    pub fn prune_games(&self, goal: &Pruned, pause: &dyn Fn(DeletedFiles) -> bool) -> Result<DeletedFiles, StoreError> {
+    pub fn prune_games(
+        &self,
+        goal: &Pruned,
+        progress: &dyn Fn(DeletedFiles) -> bool,
+    ) -> Result<DeletedFiles, StoreError> {
         let first_archive = match self.first_archive(goal.games_before)? {
             0 => goal.first_archive,
             first => first,
@@ -149,20 +153,20 @@ impl Pruning {
         let is_old = |found: &Listed| model_of(found).is_some_and(|model| model < pruned.games_before);
         let mut stems = BTreeSet::new();
         for found in self.at.store.files_below(&self.at.path([GAMES]))?.iter().filter(|found| is_old(found)) {
-            if pause(deleted) {
+            if progress(deleted) {
                 return Ok(deleted);
             }
             self.delete(found, &mut deleted)?;
             stems.extend(stem_of(found));
         }
-        self.prune_archives(&pruned, &mut deleted, pause)?;
+        self.prune_archives(&pruned, &mut deleted, progress)?;
         for folder in [EXAMPLES, HOLDOUT, SGF] {
             let files = self.at.store.files_below(&self.at.path([folder]))?;
             let newest =
                 files.iter().map(|found| found.written).max().unwrap_or_default().max(self.at.store.now() as i64);
             for found in files.iter().filter(|found| is_old(found)) {
                 let of_set = stem_of(found).is_some_and(|stem| stems.contains(&stem));
-                if pause(deleted) {
+                if progress(deleted) {
                     return Ok(deleted);
                 }
                 if of_set || newest - found.written > LEFT_OVER {
@@ -183,11 +187,11 @@ impl Pruning {
         &self,
         pruned: &Pruned,
         deleted: &mut DeletedFiles,
-        pause: &dyn Fn(DeletedFiles) -> bool,
+        progress: &dyn Fn(DeletedFiles) -> bool,
     ) -> Result<(), StoreError> {
         for folder in [GAMES, EXAMPLES, HOLDOUT, SGF] {
             for found in self.at.store.files_below(&self.at.path([folder, ARCHIVE]))? {
-                if pause(*deleted) {
+                if progress(*deleted) {
                     return Ok(());
                 }
                 if let Some(FileOwner::Archive(number)) = FileOwner::of(&path_in_run(&found))
@@ -200,7 +204,7 @@ impl Pruning {
         Ok(())
     }
 
-    /// Deletes SGF records, those of archives before `sgf_from_archive` included. `pause` is that of
+    /// Deletes SGF records, those of archives before `sgf_from_archive` included. `progress` is that of
     /// [`Pruning::prune_games`].
     ///
     /// # Errors
@@ -209,22 +213,22 @@ impl Pruning {
         &self,
         files: &[StoredFile],
         sgf_from_archive: u32,
-        pause: &dyn Fn(DeletedFiles) -> bool,
+        progress: &dyn Fn(DeletedFiles) -> bool,
     ) -> Result<DeletedFiles, StoreError> {
         self.archives.marks.raise(&Pruned { sgf_from_archive, ..Pruned::default() })?;
-        self.delete_below(SGF, files, pause)
+        self.delete_below(SGF, files, progress)
     }
 
-    /// Deletes files in quarantine. `pause` is that of [`Pruning::prune_games`].
+    /// Deletes files in quarantine. `progress` is that of [`Pruning::prune_games`].
     ///
     /// # Errors
     /// A store that cannot be used.
     pub fn prune_quarantine(
         &self,
         files: &[StoredFile],
-        pause: &dyn Fn(DeletedFiles) -> bool,
+        progress: &dyn Fn(DeletedFiles) -> bool,
     ) -> Result<DeletedFiles, StoreError> {
-        self.delete_below(QUARANTINE, files, pause)
+        self.delete_below(QUARANTINE, files, progress)
     }
 
     /// Deletes those of the files that are in a folder, for nothing else may be deleted one by one.
@@ -232,11 +236,11 @@ impl Pruning {
         &self,
         folder: &str,
         files: &[StoredFile],
-        pause: &dyn Fn(DeletedFiles) -> bool,
+        progress: &dyn Fn(DeletedFiles) -> bool,
     ) -> Result<DeletedFiles, StoreError> {
         let mut deleted = DeletedFiles::default();
         for file in files.iter().filter(|file| file.path.split('/').next() == Some(folder)) {
-            if pause(deleted) {
+            if progress(deleted) {
                 break;
             }
             let path: Path = self.at.path([]).parts().chain(Path::from(file.path.as_str()).parts()).collect();

@@ -122,29 +122,33 @@ impl Plan {
         self.rows.iter().all(|row| row.gone.count == 0)
     }
 
-    /// Deletes all of it, until `pause` says so. The rest is in the next plan. `pause` is called between files with what is
+    /// Deletes all of it, until `progress` says so. The rest is in the next plan. `progress` is called between files with what is
     /// deleted so far.
     ///
     /// # Errors
     /// A store that cannot be used.
-    pub(super) fn delete(&self, run: &Run, pause: &dyn Fn(DeletedFiles) -> bool) -> Result<DeletedFiles, StoreError> {
-        let mut work = Work { deleted: DeletedFiles::default(), pause };
+    pub(super) fn delete(
+        &self,
+        run: &Run,
+        progress: &dyn Fn(DeletedFiles) -> bool,
+    ) -> Result<DeletedFiles, StoreError> {
+        let mut work = Work { deleted: DeletedFiles::default(), progress };
         // A full store has no space for marks: what needs none is first, then SGF, which needs one for archives only.
         let quarantine: Vec<StoredFile> = self.quarantine.iter().map(|(file, _)| file.clone()).collect();
-        if !work.pauses() {
-            let done = run.pruning().prune_quarantine(&quarantine, &|done| work.pauses_after(done))?;
+        if !work.report() {
+            let done = run.pruning().prune_quarantine(&quarantine, &|done| work.report_after(done))?;
             work.add(done);
         }
-        if let Some((last, _)) = self.shards.last().filter(|_| !work.pauses()) {
+        if let Some((last, _)) = self.shards.last().filter(|_| !work.report()) {
             run.shards().prune(last + 1)?;
             work.add(DeletedFiles { files: self.shards.len(), bytes: bytes(&self.shards) });
         }
-        if !self.checkpoints.is_empty() && !work.pauses() {
+        if !self.checkpoints.is_empty() && !work.report() {
             run.checkpoints().prune(self.keep_checkpoints)?;
             work.add(DeletedFiles { files: self.checkpoints.len(), bytes: bytes(&self.checkpoints) });
         }
         for (sets, item) in &self.evaluations {
-            if work.pauses() {
+            if work.report() {
                 break;
             }
             let mut files = 0;
@@ -158,17 +162,17 @@ impl Plan {
         }
         let sgf: Vec<StoredFile> = self.sgf.iter().map(|((file, _), _)| file.clone()).collect();
         let archive = self.sgf.iter().filter_map(|((_, archive), _)| *archive).max();
-        if !work.pauses() && !sgf.is_empty() {
+        if !work.report() && !sgf.is_empty() {
             let first = archive.map_or(0, |number| number + 1);
-            let done = run.pruning().prune_sgf(&sgf, first, &|done| work.pauses_after(done))?;
+            let done = run.pruning().prune_sgf(&sgf, first, &|done| work.report_after(done))?;
             work.add(done);
         }
-        if self.games.games_before > 0 && !work.pauses() {
-            let done = run.pruning().prune_games(&self.games, &|done| work.pauses_after(done))?;
+        if self.games.games_before > 0 && !work.report() {
+            let done = run.pruning().prune_games(&self.games, &|done| work.report_after(done))?;
             work.add(done);
         }
         for (number, item) in &self.weights {
-            if work.pauses() {
+            if work.report() {
                 break;
             }
             run.models().delete_weights(*number)?;
@@ -182,7 +186,7 @@ impl Plan {
 struct Work<'a> {
     /// What is deleted of the kinds before.
     deleted: DeletedFiles,
-    pause: &'a dyn Fn(DeletedFiles) -> bool,
+    progress: &'a dyn Fn(DeletedFiles) -> bool,
 }
 
 impl Work<'_> {
@@ -194,13 +198,13 @@ impl Work<'_> {
         DeletedFiles { files: self.deleted.files + done.files, bytes: self.deleted.bytes + done.bytes }
     }
 
-    fn pauses(&self) -> bool {
-        (self.pause)(self.deleted)
+    fn report(&self) -> bool {
+        (self.progress)(self.deleted)
     }
 
     /// Whether to pause where so much of a kind is deleted.
-    fn pauses_after(&self, done: DeletedFiles) -> bool {
-        (self.pause)(self.with(done))
+    fn report_after(&self, done: DeletedFiles) -> bool {
+        (self.progress)(self.with(done))
     }
 }
 

@@ -43,15 +43,15 @@ impl Shared {
         self.closed.load(Ordering::Relaxed)
     }
 
-    /// Merges until nothing fits together, or `next` returns false. It sees what was done before each merge, of which a large set
+    /// Merges until nothing fits together, or `progress` returns false. It sees what was done before each merge, of which a large set
     /// takes many.
     pub(super) fn merge_all(
         &self,
         most: Mergeable,
-        next: &dyn Fn(&MergedSegments) -> bool,
+        progress: &dyn Fn(&MergedSegments) -> bool,
     ) -> Result<MergedSegments, EvaluationCacheError> {
         let mut all = MergedSegments::default();
-        while next(&all) {
+        while progress(&all) {
             let done = self.merge(most)?;
             all.merged += done.merged;
             all.evaluations += done.evaluations;
