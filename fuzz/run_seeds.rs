@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
+use std::ops::ControlFlow;
 use std::path::Path;
 
 use config::{Preset, RunConfig};
@@ -124,12 +125,12 @@ fn publish(run: &Run) -> Result<(), StoreError> {
 fn publish_metadata(run: &Run) -> Result<(), StoreError> {
     let [first, second] = ["seed-1", "random"].map(|name| name.parse().expect("the names are a model and a built-in one"));
     run.pairings().remember(1, 0, &Pairing { first, second, games: 16 })?;
-    run.pruning().prune_sgf(&[], 1, &|_| false)?;
+    run.pruning().prune_sgf(&[], 1, &|_| ControlFlow::Continue(()))?;
     let claim = Claim { first: "seed-1".to_owned(), second: "random".to_owned(), numbers: vec![4, 5] };
     assert!(run.claims().acquire("e", &claim)?);
     let name = LeaseName { stage: "selfplay", name: "0".to_owned(), remedy: "" };
     // Its file stays until it is released.
-    drop(run.leases().acquire(name, &|_| true, || ())?);
+    drop(run.leases().acquire(name, &|_| ControlFlow::Break(()), || ())?);
     let engine = Identity {
         program: "GNU Go".to_owned(),
         version: "3.8".to_owned(),

@@ -170,6 +170,7 @@ impl Listed {
 
 #[cfg(test)]
 mod tests {
+    use std::ops::ControlFlow;
     use std::sync::atomic::{AtomicBool, Ordering};
 
     use go::Size;
@@ -195,7 +196,7 @@ mod tests {
         let prune = move || {
             if !began.swap(true, Ordering::Relaxed) {
                 let run = other.run(&"r".parse().unwrap());
-                run.pruning().prune_games(&goal, &|_| false).unwrap();
+                run.pruning().prune_games(&goal, &|_| ControlFlow::Continue(())).unwrap();
             }
         };
         let beside = store.with_progress(prune).run(run.name());

@@ -74,7 +74,7 @@ fn compact(store: &Store, stop: &Stop) -> anyhow::Result<()> {
         let progress = Progress::new(format!("merged segments of {name}"), None);
         let done = cache.compact(&|done| {
             progress.set(done.merged as u64);
-            !stop.requested()
+            stop.flow()
         })?;
         drop(progress);
         let counts =
@@ -137,7 +137,7 @@ fn check(store: &Store, stop: &Stop) -> anyhow::Result<()> {
     let mut problems = 0;
     on_each(store, stop, |name, opened| {
         let (found, cache) = match opened {
-            Ok(cache) => (cache.check(&|| !stop.requested())?, Some(cache)),
+            Ok(cache) => (cache.check(&|| stop.flow())?, Some(cache)),
             Err(found) => (found, None),
         };
         problems += found.len();

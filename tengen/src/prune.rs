@@ -88,7 +88,7 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
         let report = |done: DeletedFiles| {
             progress.set(done.files as u64);
             progress.note(format::bytes(done.bytes));
-            stop.requested()
+            stop.flow()
         };
         Ok(plan.delete(&run, &report)?)
     };

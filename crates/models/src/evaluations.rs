@@ -12,6 +12,7 @@
 //! segment. Reads from a bucket do: a response each, or a copy of a part of the segment.
 
 use std::fmt;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -199,23 +200,29 @@ impl EvaluationCache {
 
     /// Merges segments into larger ones, and deletes those that another one stands for.
     ///
-    /// Before each merge, of which a large set takes many, `progress` sees what was done, and ends the compaction where it returns
-    /// false.
+    /// Before each merge, of which a large set takes many, `progress` sees what was done, and ends the compaction where it
+    /// breaks.
     ///
     /// # Errors
     /// A store that cannot be reached.
-    pub fn compact(&self, progress: &dyn Fn(&MergedSegments) -> bool) -> Result<MergedSegments, EvaluationCacheError> {
+    pub fn compact(
+        &self,
+        progress: &dyn Fn(&MergedSegments) -> ControlFlow<()>,
+    ) -> Result<MergedSegments, EvaluationCacheError> {
         self.shared.merge_all(Mergeable::ALL, progress)
     }
 
     /// Reads all segments and returns the damage, each with the name of its segment, and the segments of other sets than that of
-    /// which the folder has the name. `progress` is called before each segment, and ends the check where it returns false.
+    /// which the folder has the name. `progress` is called before each segment, and ends the check where it breaks.
     ///
     /// # Errors
     /// A store that cannot be reached.
-    pub fn check(&self, progress: &dyn Fn() -> bool) -> Result<Vec<EvaluationCacheError>, EvaluationCacheError> {
+    pub fn check(
+        &self,
+        progress: &dyn Fn() -> ControlFlow<()>,
+    ) -> Result<Vec<EvaluationCacheError>, EvaluationCacheError> {
         let mut found = Vec::new();
-        for number in self.shared.segments.numbers()?.into_iter().take_while(|_| progress()) {
+        for number in self.shared.segments.numbers()?.into_iter().take_while(|_| progress().is_continue()) {
             match open_segment(&self.shared.segments, number) {
                 // Not by the set of this cache: that may be one of a foreign segment, where the folder has no others.
                 Ok(Some(segment)) if name(&segment.head().set, &segment.head().tables) != self.name() => {

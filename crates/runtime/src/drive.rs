@@ -125,15 +125,16 @@ pub fn leased<T, E: From<StoreError>>(
     stop: &Stop,
     work: impl FnOnce() -> Result<T, E>,
 ) -> Result<Option<T>, E> {
-    let wait = |time| {
+    let sleep = |time| {
         stop.health().heartbeat();
-        stop.wait(time)
+        stop.wait(time);
+        stop.flow()
     };
     let lost = {
         let stop = stop.clone();
         move || stop.request()
     };
-    let done = run.leases().hold(name, &wait, lost, work)?;
+    let done = run.leases().hold(name, &sleep, lost, work)?;
     if done.is_none() {
         tracing::info!("stopped before another process had released the lease");
     }

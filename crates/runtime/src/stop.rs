@@ -1,5 +1,6 @@
 //! The wish that a process should end.
 
+use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
@@ -66,6 +67,11 @@ impl Stop {
         *self.lock()
     }
 
+    /// Breaks once a stop is requested: for work that calls back between its steps.
+    pub fn flow(&self) -> ControlFlow<()> {
+        if self.requested() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    }
+
     /// Sleeps for `time`, or until a stop is requested; returns [`Stop::requested`].
     pub fn wait(&self, time: Duration) -> bool {
         let waited = self.0.changed.wait_timeout_while(self.lock(), time, |requested| !*requested);
@@ -89,9 +95,9 @@ mod tests {
     fn clone_is_the_same_request() {
         let stop = Stop::never();
         let clone = stop.clone();
-        assert!(!clone.requested());
+        assert!(!clone.requested() && clone.flow().is_continue());
         stop.request();
-        assert!(clone.requested());
+        assert!(clone.requested() && clone.flow().is_break());
     }
 
     #[test]

@@ -12,6 +12,7 @@
 //! A file takes a dozen requests, most of the time waited for, so several files at a time are read and deleted.
 
 use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use arrow_array::RecordBatch;
@@ -211,16 +212,19 @@ impl Archives {
     /// how many archives were read, too.
     ///
     /// An archive may have more than a gigabyte, so `progress` is called before each with the number of those that were read and
-    /// of all, and ends the check where it returns false.
+    /// of all, and ends the check where it breaks.
     ///
     /// # Errors
     /// A store that cannot be reached; an archive that cannot be opened.
-    pub fn check(&self, progress: &dyn Fn(usize, usize) -> bool) -> Result<(usize, Vec<StoreError>), StoreError> {
+    pub fn check(
+        &self,
+        progress: &dyn Fn(usize, usize) -> ControlFlow<()>,
+    ) -> Result<(usize, Vec<StoreError>), StoreError> {
         let archives = self.list()?;
         let (mut read, mut problems, mut seen) = (0, Vec::new(), BTreeSet::new());
         let sgf_from = self.marks.newest()?.sgf_from_archive;
         for archive in &archives {
-            if !progress(read, archives.len()) {
+            if progress(read, archives.len()).is_break() {
                 break;
             }
             read += 1;

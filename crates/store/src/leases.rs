@@ -28,6 +28,7 @@ pub use observe::{HeldLease, LeaseHolder};
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, OnceLock};
 use std::thread;
@@ -83,8 +84,8 @@ pub struct Leases {
 }
 
 impl Leases {
-    /// Acquires the lease of a name. `sleep` sleeps and returns whether the process is to stop: then there is none. `lost` is
-    /// called when another process has taken the lease over since this one was out of reach.
+    /// Acquires the lease of a name. `sleep` breaks when the process is to stop: then there is none. `lost` is called when
+    /// another process has taken the lease over since this one was out of reach.
     ///
     /// # Errors
     /// [`StoreError::Held`] while another process works under the name, [`StoreError::OtherVersion`] while one of a later
@@ -92,7 +93,7 @@ impl Leases {
     pub fn acquire(
         &self,
         name: LeaseName,
-        sleep: &dyn Fn(Duration) -> bool,
+        sleep: &dyn Fn(Duration) -> ControlFlow<()>,
         lost: impl Fn() + Send + 'static,
     ) -> Result<Option<Lease>, StoreError> {
         // Refuses names that cannot be those of files.
@@ -130,7 +131,7 @@ impl Leases {
     pub fn hold<T, E: From<StoreError>>(
         &self,
         name: LeaseName,
-        sleep: &dyn Fn(Duration) -> bool,
+        sleep: &dyn Fn(Duration) -> ControlFlow<()>,
         lost: impl Fn() + Send + 'static,
         work: impl FnOnce() -> Result<T, E>,
     ) -> Result<Option<T>, E> {
@@ -151,7 +152,7 @@ impl Leases {
         &self,
         name: &LeaseName,
         me: &Holder,
-        sleep: &dyn Fn(Duration) -> bool,
+        sleep: &dyn Fn(Duration) -> ControlFlow<()>,
     ) -> Result<Option<u32>, StoreError> {
         let folder = self.folder(name);
         loop {
@@ -163,7 +164,7 @@ impl Leases {
             if let Some(held) = held {
                 let Some(holder) = self.holder(&folder, held)? else {
                     // Released since the listing. Where caches of a network file system differ, it is listed for a while.
-                    if sleep(LOOK) {
+                    if sleep(LOOK).is_break() {
                         return Ok(None);
                     }
                     continue;
@@ -188,7 +189,7 @@ impl Leases {
             match self.at.store.publish_toml(&lease_path(&folder, number), me) {
                 Err(StoreError::AlreadyExists { .. }) => {
                     // Another process was quicker. Where caches differ, its lease is not listed for a while.
-                    if sleep(LOOK) {
+                    if sleep(LOOK).is_break() {
                         return Ok(None);
                     }
                     continue;
@@ -215,7 +216,7 @@ impl Leases {
         held: u32,
         name: &LeaseName,
         holder: Option<&Holder>,
-        sleep: &dyn Fn(Duration) -> bool,
+        sleep: &dyn Fn(Duration) -> ControlFlow<()>,
     ) -> Result<Probed, StoreError> {
         tracing::warn!(
             stage = name.stage,
@@ -253,11 +254,11 @@ impl Leases {
         lease: &Path,
         probe: Option<&Path>,
         time: Duration,
-        sleep: &dyn Fn(Duration) -> bool,
+        sleep: &dyn Fn(Duration) -> ControlFlow<()>,
     ) -> Result<Probed, StoreError> {
         let mut waited = Duration::ZERO;
         while waited < time {
-            if sleep(LOOK) {
+            if sleep(LOOK).is_break() {
                 return Ok(Probed::Stop);
             }
             waited += LOOK;

@@ -15,6 +15,7 @@
 //! - Of compactions that read a file while it is deleted, none takes half of it: they read its games last.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
 
 use object_store::path::Path;
 
@@ -134,15 +135,15 @@ impl Pruning {
     }
 
     /// Deletes the games of models before `games_before`, with everything that was published with them, and continues what
-    /// an earlier call that was killed left. `progress` is called between files with what is deleted so far, and ends the
-    /// work early when it returns true.
+    /// an earlier call that was killed left. `progress` is called between files with what is deleted so far, and ends the work
+    /// early when it breaks.
     ///
     /// # Errors
     /// A store that cannot be used.
     pub fn prune_games(
         &self,
         goal: &Pruned,
-        progress: &dyn Fn(DeletedFiles) -> bool,
+        progress: &dyn Fn(DeletedFiles) -> ControlFlow<()>,
     ) -> Result<DeletedFiles, StoreError> {
         let first_archive = match self.first_archive(goal.games_before)? {
             0 => goal.first_archive,
@@ -153,7 +154,7 @@ impl Pruning {
         let is_old = |found: &Listed| model_of(found).is_some_and(|model| model < pruned.games_before);
         let mut stems = BTreeSet::new();
         for found in self.at.store.files_below(&self.at.path([GAMES]))?.iter().filter(|found| is_old(found)) {
-            if progress(deleted) {
+            if progress(deleted).is_break() {
                 return Ok(deleted);
             }
             self.delete(found, &mut deleted)?;
@@ -166,7 +167,7 @@ impl Pruning {
                 files.iter().map(|found| found.written).max().unwrap_or_default().max(self.at.store.now() as i64);
             for found in files.iter().filter(|found| is_old(found)) {
                 let of_set = stem_of(found).is_some_and(|stem| stems.contains(&stem));
-                if progress(deleted) {
+                if progress(deleted).is_break() {
                     return Ok(deleted);
                 }
                 if of_set || newest - found.written > LEFT_OVER {
@@ -187,11 +188,11 @@ impl Pruning {
         &self,
         pruned: &Pruned,
         deleted: &mut DeletedFiles,
-        progress: &dyn Fn(DeletedFiles) -> bool,
+        progress: &dyn Fn(DeletedFiles) -> ControlFlow<()>,
     ) -> Result<(), StoreError> {
         for folder in [GAMES, EXAMPLES, HOLDOUT, SGF] {
             for found in self.at.store.files_below(&self.at.path([folder, ARCHIVE]))? {
-                if progress(*deleted) {
+                if progress(*deleted).is_break() {
                     return Ok(());
                 }
                 if let Some(FileOwner::Archive(number)) = FileOwner::of(&path_in_run(&found))
@@ -213,7 +214,7 @@ impl Pruning {
         &self,
         files: &[StoredFile],
         sgf_from_archive: u32,
-        progress: &dyn Fn(DeletedFiles) -> bool,
+        progress: &dyn Fn(DeletedFiles) -> ControlFlow<()>,
     ) -> Result<DeletedFiles, StoreError> {
         self.archives.marks.raise(&Pruned { sgf_from_archive, ..Pruned::default() })?;
         self.delete_below(SGF, files, progress)
@@ -226,7 +227,7 @@ impl Pruning {
     pub fn prune_quarantine(
         &self,
         files: &[StoredFile],
-        progress: &dyn Fn(DeletedFiles) -> bool,
+        progress: &dyn Fn(DeletedFiles) -> ControlFlow<()>,
     ) -> Result<DeletedFiles, StoreError> {
         self.delete_below(QUARANTINE, files, progress)
     }
@@ -236,11 +237,11 @@ impl Pruning {
         &self,
         folder: &str,
         files: &[StoredFile],
-        progress: &dyn Fn(DeletedFiles) -> bool,
+        progress: &dyn Fn(DeletedFiles) -> ControlFlow<()>,
     ) -> Result<DeletedFiles, StoreError> {
         let mut deleted = DeletedFiles::default();
         for file in files.iter().filter(|file| file.path.split('/').next() == Some(folder)) {
-            if progress(deleted) {
+            if progress(deleted).is_break() {
                 break;
             }
             let path: Path = self.at.path([]).parts().chain(Path::from(file.path.as_str()).parts()).collect();

@@ -15,7 +15,7 @@ impl Audit<'_> {
         let progress = OnceCell::new();
         let read = self.run.archives().check(&|read, all| {
             progress.get_or_init(|| Progress::new("archives", Some(all as u64))).set(read as u64);
-            !stop.requested()
+            stop.flow()
         });
         let Some((archives, problems)) = self.note(read)? else { return Ok(()) };
         self.found.archives = archives;

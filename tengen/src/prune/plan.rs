@@ -1,6 +1,7 @@
 //! What the policy deletes, and its deletion.
 
 use std::fmt;
+use std::ops::ControlFlow;
 
 use config::{Keep, Retention, RunConfig};
 use runtime::format;
@@ -122,7 +123,7 @@ impl Plan {
         self.rows.iter().all(|row| row.gone.count == 0)
     }
 
-    /// Deletes all of it, until `progress` says so. The rest is in the next plan. `progress` is called between files with what is
+    /// Deletes all of it, until `progress` breaks. The rest is in the next plan. `progress` is called between files with what is
     /// deleted so far.
     ///
     /// # Errors
@@ -130,25 +131,25 @@ impl Plan {
     pub(super) fn delete(
         &self,
         run: &Run,
-        progress: &dyn Fn(DeletedFiles) -> bool,
+        progress: &dyn Fn(DeletedFiles) -> ControlFlow<()>,
     ) -> Result<DeletedFiles, StoreError> {
         let mut work = Work { deleted: DeletedFiles::default(), progress };
         // A full store has no space for marks: what needs none is first, then SGF, which needs one for archives only.
         let quarantine: Vec<StoredFile> = self.quarantine.iter().map(|(file, _)| file.clone()).collect();
-        if !work.report() {
+        if work.report().is_continue() {
             let done = run.pruning().prune_quarantine(&quarantine, &|done| work.report_after(done))?;
             work.add(done);
         }
-        if let Some((last, _)) = self.shards.last().filter(|_| !work.report()) {
+        if let Some((last, _)) = self.shards.last().filter(|_| work.report().is_continue()) {
             run.shards().prune(last + 1)?;
             work.add(DeletedFiles { files: self.shards.len(), bytes: bytes(&self.shards) });
         }
-        if !self.checkpoints.is_empty() && !work.report() {
+        if !self.checkpoints.is_empty() && work.report().is_continue() {
             run.checkpoints().prune(self.keep_checkpoints)?;
             work.add(DeletedFiles { files: self.checkpoints.len(), bytes: bytes(&self.checkpoints) });
         }
         for (sets, item) in &self.evaluations {
-            if work.report() {
+            if work.report().is_break() {
                 break;
             }
             let mut files = 0;
@@ -162,17 +163,17 @@ impl Plan {
         }
         let sgf: Vec<StoredFile> = self.sgf.iter().map(|((file, _), _)| file.clone()).collect();
         let archive = self.sgf.iter().filter_map(|((_, archive), _)| *archive).max();
-        if !work.report() && !sgf.is_empty() {
+        if work.report().is_continue() && !sgf.is_empty() {
             let first = archive.map_or(0, |number| number + 1);
             let done = run.pruning().prune_sgf(&sgf, first, &|done| work.report_after(done))?;
             work.add(done);
         }
-        if self.games.games_before > 0 && !work.report() {
+        if self.games.games_before > 0 && work.report().is_continue() {
             let done = run.pruning().prune_games(&self.games, &|done| work.report_after(done))?;
             work.add(done);
         }
         for (number, item) in &self.weights {
-            if work.report() {
+            if work.report().is_break() {
                 break;
             }
             run.models().delete_weights(*number)?;
@@ -186,7 +187,7 @@ impl Plan {
 struct Work<'a> {
     /// What is deleted of the kinds before.
     deleted: DeletedFiles,
-    progress: &'a dyn Fn(DeletedFiles) -> bool,
+    progress: &'a dyn Fn(DeletedFiles) -> ControlFlow<()>,
 }
 
 impl Work<'_> {
@@ -198,12 +199,13 @@ impl Work<'_> {
         DeletedFiles { files: self.deleted.files + done.files, bytes: self.deleted.bytes + done.bytes }
     }
 
-    fn report(&self) -> bool {
+    /// Reports what is deleted; breaks where the deletion is to end.
+    fn report(&self) -> ControlFlow<()> {
         (self.progress)(self.deleted)
     }
 
-    /// Whether to pause where so much of a kind is deleted.
-    fn report_after(&self, done: DeletedFiles) -> bool {
+    /// The same where so much of a kind is deleted.
+    fn report_after(&self, done: DeletedFiles) -> ControlFlow<()> {
         (self.progress)(self.with(done))
     }
 }
@@ -245,7 +247,7 @@ mod tests {
     const OTHER: &str = "ffffffffffffffff";
 
     #[test]
-    fn deletion_reports_each_file_and_pauses_between_them() {
+    fn deletion_reports_each_file_and_ends_between_them() {
         let folder = tempfile::tempdir().unwrap();
         let run = Store::open(&folder.path().to_string_lossy()).unwrap().run(&"r".parse().unwrap());
         let game = "games/000000/w-0000000000001.parquet";
@@ -267,11 +269,11 @@ mod tests {
                 quarantine: kinds::quarantine(&run).unwrap(),
             };
             let reported = RefCell::new(Vec::new());
-            let pause = |done: DeletedFiles| {
+            let progress = |done: DeletedFiles| {
                 reported.borrow_mut().push((done.files, done.bytes));
-                done.files >= most
+                if done.files >= most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             };
-            let done = plan.delete(&run, &pause).unwrap();
+            let done = plan.delete(&run, &progress).unwrap();
             let mut reported = reported.into_inner();
             reported.dedup();
             (reported, done.files)
@@ -320,7 +322,7 @@ mod tests {
         let run = trained_run(folder.path());
         let prune = |keep: Retention| {
             let plan = Plan::make(&run, &Preset::Tiny.config(), keep, 0).unwrap();
-            plan.delete(&run, &|_| false).unwrap().files
+            plan.delete(&run, &|_| ControlFlow::Continue(())).unwrap().files
         };
         let weights = || -> Vec<u32> { (1..=6).filter(|&number| run.models().has_weights(number).unwrap()).collect() };
         let segments = |set: &str| run.store().evaluations(set, None).unwrap().numbers().unwrap().len();

@@ -1,5 +1,6 @@
 //! Merges of segments.
 
+use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -32,7 +33,11 @@ impl Shared {
     pub(super) fn merge_or_log(&self, most: Mergeable) {
         let _one = MERGING.lock().unwrap_or_else(PoisonError::into_inner);
         // Of exact evaluations several merges are due at once. One that waited may not be due any more.
-        let merged = self.refresh().and_then(|()| self.merge_all(most, &|_| is_merge_due(&self.opened(), most)));
+        let while_due = |_: &MergedSegments| match is_merge_due(&self.opened(), most) {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(()),
+        };
+        let merged = self.refresh().and_then(|()| self.merge_all(most, &while_due));
         if let Err(error) = merged {
             self.metrics.errors.increment(1);
             tracing::warn!(%error, "segments of the evaluation cache cannot be merged; no evaluations are lost");
@@ -43,15 +48,15 @@ impl Shared {
         self.closed.load(Ordering::Relaxed)
     }
 
-    /// Merges until nothing fits together, or `progress` returns false. It sees what was done before each merge, of which a large set
+    /// Merges until nothing fits together, or `progress` breaks. It sees what was done before each merge, of which a large set
     /// takes many.
     pub(super) fn merge_all(
         &self,
         most: Mergeable,
-        progress: &dyn Fn(&MergedSegments) -> bool,
+        progress: &dyn Fn(&MergedSegments) -> ControlFlow<()>,
     ) -> Result<MergedSegments, EvaluationCacheError> {
         let mut all = MergedSegments::default();
-        while progress(&all) {
+        while progress(&all).is_continue() {
             let done = self.merge(most)?;
             all.merged += done.merged;
             all.evaluations += done.evaluations;

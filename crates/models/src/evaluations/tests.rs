@@ -225,7 +225,7 @@ fn segment_of_another_set_neither_names_the_folder_nor_passes_the_check() {
     assert_eq!(cache.shared.segments.publish(&bytes.into()).unwrap(), 1);
     let named = || EvaluationCache::open_named(&store, &folder).unwrap();
     let check = || {
-        let problems = named().check(&|| true).unwrap();
+        let problems = named().check(&|| ControlFlow::Continue(())).unwrap();
         let [EvaluationCacheError::OtherSet { path }] = &problems[..] else { panic!("{problems:?}") };
         assert!(path.ends_with("000001.segment"), "{path}");
     };
@@ -257,10 +257,10 @@ fn compaction_keeps_everything_and_deletes_what_it_merged() {
         }
         let (reader, cache) = (open(store), open(store));
         assert_eq!((cache.segments(), found(&cache, 0..260)), (5, 260));
-        let done = cache.compact(&|_| true).unwrap();
+        let done = cache.compact(&|_| ControlFlow::Continue(())).unwrap();
         assert_eq!(done, MergedSegments { merged: 5, evaluations: 260, deleted: 5, damaged: 0 });
         assert_eq!((cache.segments(), found(&cache, 0..260)), (1, 260));
-        assert_eq!(cache.compact(&|_| true).unwrap(), MergedSegments::default());
+        assert_eq!(cache.compact(&|_| ControlFlow::Continue(())).unwrap(), MergedSegments::default());
         // A reader that opened the segments before finds all of them still: in a bucket in the merged segment.
         assert_eq!(found(&reader, 0..260), 260);
         reader.refresh().unwrap();
@@ -277,7 +277,7 @@ fn compaction_deletes_what_a_killed_writer_abandoned() {
     let staged = folder.path().join("evalcache").join(cache.name()).join("000002.segment#1");
     let written = SystemTime::now() - Duration::from_secs(25 * 3600);
     File::create(&staged).unwrap().set_modified(written).unwrap();
-    assert_eq!(cache.compact(&|_| true).unwrap(), MergedSegments::default());
+    assert_eq!(cache.compact(&|_| ControlFlow::Continue(())).unwrap(), MergedSegments::default());
     assert!(!staged.exists());
 }
 
@@ -314,14 +314,14 @@ fn compactions_at_the_same_time_lose_nothing() {
         let caches: Vec<EvaluationCache> = (0..3).map(|_| open(store)).collect();
         thread::scope(|scope| {
             for cache in &caches {
-                scope.spawn(|| cache.compact(&|_| true).unwrap());
+                scope.spawn(|| cache.compact(&|_| ControlFlow::Continue(())).unwrap());
             }
         });
         let after = open(store);
         assert_eq!(found(&after, 0..310), 310);
-        after.compact(&|_| true).unwrap();
+        after.compact(&|_| ControlFlow::Continue(())).unwrap();
         assert_eq!((after.segments(), after.evaluations(), found(&after, 0..310)), (1, 310, 310));
-        assert!(after.check(&|| true).unwrap().is_empty());
+        assert!(after.check(&|| ControlFlow::Continue(())).unwrap().is_empty());
     });
 }
 
@@ -428,7 +428,7 @@ fn damaged_copies_are_replaced_from_the_bucket() {
     }
     for cache in [cache, EvaluationCache::open(&options, set()).unwrap()] {
         assert_eq!(found(&cache, 0..2000), 2000);
-        assert!(cache.check(&|| true).unwrap().is_empty());
+        assert!(cache.check(&|| ControlFlow::Continue(())).unwrap().is_empty());
     }
     // Copies go with their segments, also when another process deleted these.
     let other = open(&store);
@@ -452,7 +452,7 @@ fn merged_segments_stand_for_those_that_were_not_deleted() {
     cache.shared.segments.publish(&bytes.into()).unwrap();
     let after = open(&store);
     assert_eq!((after.segments(), found(&after, 0..3)), (1, 3));
-    assert_eq!(after.compact(&|_| true).unwrap().deleted, 3);
+    assert_eq!(after.compact(&|_| ControlFlow::Continue(())).unwrap().deleted, 3);
     assert_eq!((cache.shared.segments.numbers().unwrap(), found(&after, 0..3)), (vec![4], 3));
 }
 
@@ -475,8 +475,8 @@ fn flipped_bits_cost_one_block_and_give_no_wrong_evaluation() {
             let reader = EvaluationCache::open(&options, set()).unwrap();
             let missing = 1000 - found(&reader, 0..1000);
             assert!(missing <= 256, "bit {at}: {missing} evaluations");
-            assert_eq!(reader.check(&|| true).unwrap().len(), 1, "bit {at}");
-            assert_eq!(reader.check(&|| false).unwrap().len(), 0, "it ends before the first segment");
+            assert_eq!(reader.check(&|| ControlFlow::Continue(())).unwrap().len(), 1, "bit {at}");
+            assert_eq!(reader.check(&|| ControlFlow::Break(())).unwrap().len(), 0, "it ends before the first segment");
             lost += missing;
             reader.shared.segments.delete(number).unwrap();
         }
@@ -532,7 +532,7 @@ fn killed_writers_lose_nothing_that_was_published() {
             assert_eq!(found(&cache, 0..published * EACH), published * EACH, "after {} kills", kill + 1);
             // An evaluation on its way is there or not, and right if it is.
             found(&cache, published * EACH..(published + 2) * EACH);
-            assert!(cache.check(&|| true).unwrap().is_empty(), "after {} kills", kill + 1);
+            assert!(cache.check(&|| ControlFlow::Continue(())).unwrap().is_empty(), "after {} kills", kill + 1);
         }
         assert!(published >= 8, "{published} segments are too few for a compaction");
     });

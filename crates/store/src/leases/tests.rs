@@ -17,7 +17,7 @@ fn worker(name: &str) -> LeaseName {
     LeaseName { stage: "selfplay", name: name.to_owned(), remedy: "--worker NAME" }
 }
 
-fn never(_: Duration) -> bool {
+fn never(_: Duration) -> ControlFlow<()> {
     panic!("nothing is waited for")
 }
 
@@ -30,7 +30,7 @@ fn acquire_waiting(leases: &Leases) -> (Lease, Duration) {
     let waited = Cell::new(Duration::ZERO);
     let wait = |time| {
         waited.set(waited.get() + time);
-        false
+        ControlFlow::Continue(())
     };
     let lease = leases.acquire(worker("0"), &wait, || {}).unwrap().unwrap();
     (lease, waited.get())
@@ -163,7 +163,7 @@ fn lease_that_was_taken_over_is_lost_although_the_first_read_of_it_fails() {
     let store = crate::Store::open_with(&server.url(), &server.options()).unwrap();
     let leases = Leases { at: RunFolder { store, name: "run".parse().unwrap() } };
     let gone = leave(&leases, 1, elsewhere);
-    let lease = leases.acquire(worker("0"), &|_| false, || {}).unwrap().unwrap();
+    let lease = leases.acquire(worker("0"), &|_| ControlFlow::Continue(()), || {}).unwrap().unwrap();
     let back = watcher(&leases, 1, gone);
     server.refuse(Some(Refusal::WriteOnly));
     assert!(!back.is_lost(), "it cannot see it");
@@ -185,13 +185,16 @@ fn lease_of_a_living_process_elsewhere_is_refused_after_its_heartbeat() {
         if [3, second].contains(&looks.get()) {
             assert!(!alive.is_lost());
         }
-        false
+        ControlFlow::Continue(())
     };
     let error = leases.acquire(worker("0"), &wait, || {}).unwrap_err();
     assert!(error.to_string().contains("on far"), "{error}");
     assert_eq!(looks.get(), second, "it may be about to exit");
     assert!(!alive.is_lost(), "it goes on");
-    assert!(leases.acquire(worker("0"), &|_| true, || {}).unwrap().is_none(), "stopped while it waits");
+    assert!(
+        leases.acquire(worker("0"), &|_| ControlFlow::Break(()), || {}).unwrap().is_none(),
+        "stopped while it waits"
+    );
 }
 
 #[test]
@@ -204,7 +207,7 @@ fn lease_is_acquired_when_its_holder_exits_meanwhile() {
     let wait = |_| {
         looks.set(looks.get() + 1);
         leases.at.store.delete(&lease_path(&folder, 1)).unwrap();
-        false
+        ControlFlow::Continue(())
     };
     assert!(leases.acquire(worker("0"), &wait, || {}).unwrap().is_some());
     assert_eq!(looks.get(), 1, "the minute for a dead process is not waited for");
@@ -223,7 +226,7 @@ fn lease_is_acquired_when_its_holder_responds_and_then_exits() {
             3 => leases.at.store.delete(&lease_path(&folder, 1)).unwrap(),
             _ => {}
         }
-        false
+        ControlFlow::Continue(())
     };
     assert!(leases.acquire(worker("0"), &wait, || {}).unwrap().is_some());
     assert_eq!(looks.get(), 3);
@@ -240,7 +243,7 @@ fn lease_is_acquired_when_its_holder_responds_and_then_dies() {
         if waited.get() == LOOK {
             assert!(!dying.is_lost());
         }
-        false
+        ControlFlow::Continue(())
     };
     let lease = leases.acquire(worker("0"), &wait, || {}).unwrap().unwrap();
     assert_eq!((lease.number, waited.get()), (2, LOOK + DRAIN + RESPONSE));
@@ -270,7 +273,7 @@ fn probes_are_deleted_after_a_day() {
 fn lease_is_acquired_by_one_of_several() {
     let leases = leases();
     let taken: Vec<_> = thread::scope(|scope| {
-        let acquire = || leases.acquire(worker("0"), &|_| false, || {});
+        let acquire = || leases.acquire(worker("0"), &|_| ControlFlow::Continue(()), || {});
         let threads: Vec<_> = (0..8).map(|_| scope.spawn(acquire)).collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     });

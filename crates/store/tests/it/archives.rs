@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
 use std::fs;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::thread;
@@ -85,10 +86,14 @@ fn readers_see_the_same_before_and_after() {
         assert!((1..4).all(|model| run.games().files(model).unwrap().iter().all(|file| file.model == model)));
         publish(run, 10..12);
         assert_eq!(view(run).files.len(), 12);
-        assert_eq!(run.archives().check(&|_, _| true).unwrap().0, 3);
-        assert!(run.archives().check(&|_, _| true).unwrap().1.is_empty());
+        assert_eq!(run.archives().check(&|_, _| ControlFlow::Continue(())).unwrap().0, 3);
+        assert!(run.archives().check(&|_, _| ControlFlow::Continue(())).unwrap().1.is_empty());
         // It may be ended before an archive.
-        assert_eq!(run.archives().check(&|read, all| read < 2 && all == 3).unwrap().0, 2);
+        let first_two = |read: usize, all: usize| match (read, all) {
+            (0..2, 3) => ControlFlow::Continue(()),
+            _ => ControlFlow::Break(()),
+        };
+        assert_eq!(run.archives().check(&first_two).unwrap().0, 2);
     });
 }
 
@@ -287,7 +292,7 @@ fn damaged_archive_is_named() {
     let mut bytes = whole.clone();
     bytes[whole.len() / 3] ^= 1;
     fs::write(&path, bytes).unwrap();
-    let (_, problems) = run.archives().check(&|_, _| true).unwrap();
+    let (_, problems) = run.archives().check(&|_, _| ControlFlow::Continue(())).unwrap();
     assert_eq!(problems.len(), 1);
     let said = format!("{} is damaged: its SHA-256", path.display());
     assert!(problems[0].to_string().starts_with(&said), "{}", problems[0]);
@@ -376,7 +381,7 @@ fn kill(place: &str, options: &[(String, String)], run: &Run) {
     let mut seen = 0;
     let kills = env::var("TENGEN_TEST_KILLS").map_or(KILLS, |text| text.parse().unwrap());
     let archives = || {
-        let (archives, problems) = fresh(run).archives().check(&|_, _| true).unwrap();
+        let (archives, problems) = fresh(run).archives().check(&|_, _| ControlFlow::Continue(())).unwrap();
         assert!(problems.is_empty(), "{problems:?}");
         archives
     };

@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::fs;
+use std::ops::ControlFlow;
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -152,7 +153,7 @@ fn waits_once(run: &Run, stops: bool) {
     let waits = Cell::new(0);
     let wait = |_: Duration| {
         waits.set(waits.get() + 1);
-        stops
+        if stops { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
     };
     let acquired = run.leases().acquire(worker(), &wait, || {}).unwrap();
     assert_eq!((acquired.is_none(), waits.get()), (stops, 1));
@@ -201,7 +202,7 @@ fn lease_whose_holder_responds_at_the_last_moment_is_not_taken() {
         if is_back.load(Ordering::Relaxed) {
             drop(fs::remove_file(&probe));
         }
-        false
+        ControlFlow::Continue(())
     };
     let newcomer = with_guard(run.store(), guard).run(run.name());
     let error = newcomer.leases().acquire(worker(), &wait, || {}).unwrap_err();

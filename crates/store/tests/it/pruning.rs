@@ -3,6 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::fs::{self, File};
+use std::ops::ControlFlow;
 use std::time::{Duration, SystemTime};
 
 use record::GameRecord;
@@ -31,8 +32,8 @@ fn goal(games_before: u32) -> Pruned {
     Pruned { games_before, games: 7, positions: 70, ..Pruned::default() }
 }
 
-fn never(_: DeletedFiles) -> bool {
-    false
+fn never(_: DeletedFiles) -> ControlFlow<()> {
+    ControlFlow::Continue(())
 }
 
 /// Every game of these files can be read, with its examples, and no archive is damaged.
@@ -49,7 +50,7 @@ fn check_readers(run: &Run, from: u64, to: u64) {
         let found = rows(run.examples().read(&file)) + rows(run.holdout().read(&file));
         assert_eq!(found, games(number).iter().map(GameRecord::positions).sum::<usize>(), "{file}");
     }
-    let (_, problems) = run.archives().check(&|_, _| true).unwrap();
+    let (_, problems) = run.archives().check(&|_, _| ControlFlow::Continue(())).unwrap();
     assert!(problems.is_empty(), "{problems:?}");
 }
 
@@ -66,7 +67,7 @@ fn games_of_old_models_are_deleted_with_all_that_belongs_to_them() {
         let reported = RefCell::new(Vec::new());
         let report = |so_far: DeletedFiles| {
             reported.borrow_mut().push(so_far.files);
-            false
+            ControlFlow::Continue(())
         };
         let done = run.pruning().prune_games(&goal(2), &report).unwrap();
         assert!(done.files >= 3 * 2 * FILES as usize && done.bytes > 10_000, "{done:?}");
@@ -139,7 +140,7 @@ fn killed_deletion_is_continued_and_harms_no_reader() {
         let steps = Cell::new(0);
         let killed = |_: DeletedFiles| {
             steps.set(steps.get() + 1);
-            steps.get() > kill
+            if steps.get() > kill { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
         };
         run.pruning().prune_games(&goal(2), &killed).unwrap();
         for run in [&reader, &fresh(&run)] {

@@ -31,7 +31,7 @@ fn segments_that_are_merged_before_they_are_opened_are_found_in_the_merged_one()
     let store = Store::in_memory().unwrap();
     (0..3).for_each(|number| publish(&store, number..number + 1));
     let reader = open(&late(&store, Access::Get, |others| {
-        open(others).compact(&|_| true).unwrap();
+        open(others).compact(&|_| ControlFlow::Continue(())).unwrap();
     }));
     assert_eq!((reader.segments(), found(&reader, 0..3)), (1, 3));
 }
@@ -85,7 +85,7 @@ fn segment_that_gets_a_used_number_is_published_again() {
             publish(others, 0..1);
             for round in 1..=rounds {
                 publish(others, round..round + 1);
-                open(others).compact(&|_| true).unwrap();
+                open(others).compact(&|_| ControlFlow::Continue(())).unwrap();
             }
         }));
         put(&writer, 9);
@@ -98,7 +98,7 @@ fn segment_that_gets_a_used_number_is_published_again() {
         // As a compaction does that knew segment 3.
         writer.shared.segments.delete(1).unwrap();
         assert_eq!(all(), (rounds + 1, 1), "round {rounds}");
-        open(&store).compact(&|_| true).unwrap();
+        open(&store).compact(&|_| ControlFlow::Continue(())).unwrap();
         assert_eq!(all(), (rounds + 1, 1), "round {rounds}");
     }
 }
@@ -109,7 +109,7 @@ fn segment_that_is_merged_right_after_its_put_is_published_once() {
     // The writer opens its own segment as the first.
     let writer = open(&late(&store, Access::Get, |others| {
         publish(others, 0..1);
-        open(others).compact(&|_| true).unwrap();
+        open(others).compact(&|_| ControlFlow::Continue(())).unwrap();
     }));
     put(&writer, 9);
     writer.publish().unwrap();
@@ -159,10 +159,10 @@ fn merged_segment_that_gets_a_used_number_replaces_nothing_before_it_is_publishe
             }
             first || !killed || !put_done.load(Ordering::Relaxed)
         });
-        assert_eq!(open(&behind).compact(&|_| true).is_err(), killed);
+        assert_eq!(open(&behind).compact(&|_| ControlFlow::Continue(())).is_err(), killed);
         let reader = open(&store);
         assert_eq!(found(&reader, 0..102), 102, "killed: {killed}");
-        reader.compact(&|_| true).unwrap();
+        reader.compact(&|_| ControlFlow::Continue(())).unwrap();
         assert_eq!((reader.segments(), found(&reader, 0..102)), (1, 102), "killed: {killed}");
     }
 }
@@ -180,7 +180,7 @@ fn segment_that_names_higher_numbers_replaces_nothing() {
     cache.shared.segments.publish(&bytes.into()).unwrap();
     (1..3).for_each(|number| publish(&store, number..number + 1));
     let reader = open(&store);
-    let done = reader.compact(&|_| true).unwrap();
+    let done = reader.compact(&|_| ControlFlow::Continue(())).unwrap();
     assert_eq!(done, MergedSegments { merged: 3, evaluations: 3, deleted: 3, damaged: 0 });
     assert_eq!((cache.shared.segments.numbers().unwrap(), found(&reader, 0..3)), (vec![4], 3));
 }
@@ -189,7 +189,9 @@ fn segment_that_names_higher_numbers_replaces_nothing() {
 fn segment_that_is_gone_once_it_is_opened_delays_deletions() {
     let store = Store::in_memory().unwrap();
     (0..2).for_each(|number| publish(&store, number..number + 1));
-    assert!(open(&with_guard(&store, |access| access != Access::Delete)).compact(&|_| true).is_err());
+    assert!(
+        open(&with_guard(&store, |access| access != Access::Delete)).compact(&|_| ControlFlow::Continue(())).is_err()
+    );
     publish(&store, 2..3);
     let listed = Arc::new(AtomicBool::new(false));
     let (others, first) = (store.clone(), listed.clone());
@@ -200,7 +202,7 @@ fn segment_that_is_gone_once_it_is_opened_delays_deletions() {
         true
     }));
     listed.store(true, Ordering::Relaxed);
-    let deleted = [(); 2].map(|()| cache.compact(&|_| true).unwrap().deleted);
+    let deleted = [(); 2].map(|()| cache.compact(&|_| ControlFlow::Continue(())).unwrap().deleted);
     assert_eq!((deleted, found(&cache, 0..2)), ([0, 2], 2));
 }
 
@@ -226,10 +228,10 @@ fn open_segment_of_a_set_that_is_begun_anew_replaces_nothing() {
     let store = Store::in_memory().unwrap();
     (0..2).for_each(|number| publish(&store, number..number + 1));
     let cache = open(&store);
-    assert_eq!(cache.compact(&|_| true).unwrap().deleted, 2);
+    assert_eq!(cache.compact(&|_| ControlFlow::Continue(())).unwrap().deleted, 2);
     cache.shared.segments.delete(3).unwrap();
     (0..3).for_each(|number| publish(&store, number..number + 1));
-    assert_eq!(cache.compact(&|_| true).unwrap().deleted, 0);
+    assert_eq!(cache.compact(&|_| ControlFlow::Continue(())).unwrap().deleted, 0);
     assert_eq!((cache.shared.segments.numbers().unwrap(), found(&open(&store), 0..3)), (vec![1, 2, 3], 3));
 }
 
@@ -260,7 +262,7 @@ fn lookups_go_on_while_segments_are_merged() {
         cache.as_ref().is_none_or(|cache| cache.shared.open.try_write().is_ok())
     })));
     merging.set(Arc::downgrade(&cache)).unwrap();
-    assert_eq!(cache.compact(&|_| true).unwrap().merged, 3);
+    assert_eq!(cache.compact(&|_| ControlFlow::Continue(())).unwrap().merged, 3);
 }
 
 #[test]
@@ -361,7 +363,7 @@ fn merge_ends_where_its_process_needs_it_no_more() {
         true
     }));
     seen.set(Arc::downgrade(&cache.shared)).unwrap();
-    assert_eq!(cache.compact(&|_| true).unwrap(), MergedSegments::default());
+    assert_eq!(cache.compact(&|_| ControlFlow::Continue(())).unwrap(), MergedSegments::default());
     assert_eq!((cache.shared.segments.numbers().unwrap(), found(&cache, 0..3)), (vec![1, 2, 3], 3));
 }
 
@@ -426,11 +428,11 @@ fn compaction_that_is_killed_between_its_steps_leaves_every_evaluation() {
         let killed = with_guard(&store, move |access| {
             access != Access::Delete || deleted.fetch_add(1, Ordering::Relaxed) < deletions
         });
-        assert_eq!(open(&killed).compact(&|_| true).is_err(), deletions < 4);
+        assert_eq!(open(&killed).compact(&|_| ControlFlow::Continue(())).is_err(), deletions < 4);
         assert_eq!(early.shared.segments.numbers().unwrap().len(), 5 - deletions);
         let reader = open(&store);
         assert_eq!((reader.segments(), found(&reader, 0..4), found(&early, 0..4)), (1, 4, 4), "{deletions} deletions");
-        reader.compact(&|_| true).unwrap();
+        reader.compact(&|_| ControlFlow::Continue(())).unwrap();
         assert_eq!(
             (early.shared.segments.numbers().unwrap(), found(&reader, 0..4)),
             (vec![5], 4),

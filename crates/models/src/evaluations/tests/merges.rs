@@ -10,9 +10,13 @@ fn compaction_merges_until_nothing_fits_together() {
         (nth * 50..nth * 50 + 50).for_each(|number| drop(put(&cache, number)));
     }
     let (cache, most) = (open(&store), Mergeable { entries: 100, ..Mergeable::ALL });
-    let first = cache.shared.merge_all(most, &|done| done.merged == 0).unwrap();
+    let until_merged = |done: &MergedSegments| match done.merged {
+        0 => ControlFlow::Continue(()),
+        _ => ControlFlow::Break(()),
+    };
+    let first = cache.shared.merge_all(most, &until_merged).unwrap();
     assert_eq!((first.merged, cache.segments()), (2, 5));
-    let rest = cache.shared.merge_all(most, &|_| true).unwrap();
+    let rest = cache.shared.merge_all(most, &|_| ControlFlow::Continue(())).unwrap();
     assert_eq!(rest, MergedSegments { merged: 4, evaluations: 200, deleted: 4, damaged: 0 });
     assert_eq!((cache.segments(), found(&cache, 0..300)), (3, 300));
 }
