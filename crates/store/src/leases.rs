@@ -37,6 +37,7 @@ use std::time::Duration;
 use crate::backoff::jittered;
 use crate::error::StoreError;
 use crate::folder::RunFolder;
+use crate::lookup::Lookup;
 use crate::names::{Stem, TOML, number_name, parse_number};
 use holder::{Holder, State};
 use object_store::path::Path;
@@ -73,8 +74,15 @@ pub struct Lease {
     leases: Leases,
     name: LeaseName,
     number: u32,
-    lost: Arc<OnceLock<Option<Holder>>>,
+    lost: Arc<OnceLock<Lost>>,
     _watch: Sender<()>,
+}
+
+/// Another process has taken a lease over.
+#[derive(Debug)]
+struct Lost {
+    /// That process, if it is known.
+    by: Option<Holder>,
 }
 
 /// The leases of a run.
@@ -162,12 +170,15 @@ impl Leases {
             let (held, highest) = (numbers(TOML).max(), numbers(TOML).chain(numbers(ASKED)).max().unwrap_or(0));
             let mut probed = false;
             if let Some(held) = held {
-                let Some(holder) = self.holder(&folder, held)? else {
+                let holder = match self.holder(&folder, held)? {
                     // Released since the listing. Where caches of a network file system differ, it is listed for a while.
-                    if sleep(LOOK).is_break() {
-                        return Ok(None);
+                    Lookup::Gone => {
+                        if sleep(LOOK).is_break() {
+                            return Ok(None);
+                        }
+                        continue;
                     }
-                    continue;
+                    there => there.found(),
                 };
                 match holder.as_ref().map_or(State::Unknown, Holder::state) {
                     State::Alive => return Err(self.held(name, holder.as_ref())),
@@ -286,12 +297,11 @@ impl Leases {
         old.map(|(file, _)| folder.clone().join(file.as_str())).try_for_each(|path| self.at.store.delete(&path))
     }
 
-    /// The holder of a lease; `None` when it was released, and none within when the file is damaged.
-    fn holder(&self, folder: &Path, number: u32) -> Result<Option<Option<Holder>>, StoreError> {
+    /// The holder of a lease, which is gone when it was released.
+    fn holder(&self, folder: &Path, number: u32) -> Result<Lookup<Holder>, StoreError> {
         match self.at.store.find_toml::<Holder>(&lease_path(folder, number)) {
-            Ok(found) => Ok(found.map(Some)),
-            Err(StoreError::Damaged { .. }) => Ok(Some(None)),
-            Err(error) => Err(error),
+            Err(StoreError::Damaged { .. }) => Ok(Lookup::Unreadable),
+            found => Ok(found?.into()),
         }
     }
 
@@ -327,8 +337,8 @@ impl Lease {
     /// # Errors
     /// [`StoreError::Held`] when another process has taken it over; a store that cannot be used.
     pub fn release(self) -> Result<(), StoreError> {
-        if let Some(holder) = self.lost.get() {
-            return Err(self.leases.held(&self.name, holder.as_ref()));
+        if let Some(lost) = self.lost.get() {
+            return Err(self.leases.held(&self.name, lost.by.as_ref()));
         }
         self.leases.at.store.delete(&lease_path(&self.folder(), self.number))
     }
@@ -344,7 +354,7 @@ struct Watcher {
     folder: Path,
     number: u32,
     me: Holder,
-    lost: Arc<OnceLock<Option<Holder>>>,
+    lost: Arc<OnceLock<Lost>>,
     /// Whether it has responded to a probe and not seen yet who has the lease.
     unseen: Cell<bool>,
 }
@@ -353,10 +363,10 @@ impl Watcher {
     /// Responds to a probe, if there is one, and whether the lease is lost.
     fn is_lost(&self) -> bool {
         match self.respond() {
-            Ok(Some(by)) => {
-                let host = by.as_ref().map(|by| by.host.clone());
+            Ok(Some(lost)) => {
+                let host = lost.by.as_ref().map(|by| by.host.clone());
                 tracing::error!(host, "another process holds the lease of this name; stopping");
-                drop(self.lost.set(by));
+                drop(self.lost.set(lost));
                 true
             }
             Ok(None) => false,
@@ -368,8 +378,8 @@ impl Watcher {
         }
     }
 
-    /// The process that has taken the lease over.
-    fn respond(&self) -> Result<Option<Option<Holder>>, StoreError> {
+    /// Responds to a probe; whether another process has taken the lease over.
+    fn respond(&self) -> Result<Option<Lost>, StoreError> {
         let probe = probe_path(&self.folder, self.number);
         if self.leases.at.store.exists(&probe)? {
             // No later poll finds the probe: where the store fails from here on, the next one looks who has the lease.
@@ -380,14 +390,16 @@ impl Watcher {
             return Ok(None);
         }
         match self.leases.holder(&self.folder, self.number + 1) {
-            Ok(None) => {}
+            Ok(Lookup::Gone) => {}
+            Ok(next) => return Ok(Some(Lost { by: next.found() })),
             // Only the process that has the lease is of a later version.
-            Err(StoreError::OtherVersion { .. }) => return Ok(Some(None)),
-            next => return next,
+            Err(StoreError::OtherVersion { .. }) => return Ok(Some(Lost { by: None })),
+            Err(error) => return Err(error),
         }
-        let own = self.leases.holder(&self.folder, self.number)?;
+        // The next one may have released its lease again. This one is gone then.
+        let own = self.leases.holder(&self.folder, self.number)?.found();
         self.unseen.set(false);
-        Ok(if own == Some(Some(self.me.clone())) { None } else { Some(None) })
+        Ok(if own.as_ref() == Some(&self.me) { None } else { Some(Lost { by: None }) })
     }
 }
 

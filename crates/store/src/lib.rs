@@ -75,6 +75,7 @@ mod leases;
 mod list;
 mod live;
 mod logs;
+mod lookup;
 mod marks;
 mod matches;
 mod metadata;

@@ -25,6 +25,7 @@ use crate::error::StoreError;
 use crate::files::{FileRef, PARQUET};
 use crate::folder::RunFolder;
 use crate::games::Games;
+use crate::lookup::Lookup;
 use crate::names::{Stem, TOML, number_name, parse_number};
 use crate::quarantine::Quarantine;
 
@@ -142,10 +143,17 @@ impl UnfinishedGames {
             match self.intended(intent) {
                 // Of takers of one file all but one delete their intents at once: a claim that cannot be read is
                 // this taker's.
-                Ok(Some(file)) if self.taker(&file)?.is_some_and(|by| by.is_none_or(|by| by == taker)) => {
-                    acquired.push(file);
+                Ok(Some(file)) => {
+                    let is_own = match self.taker(&file)? {
+                        Lookup::Found(by) => by == taker,
+                        Lookup::Unreadable => true,
+                        Lookup::Gone => false,
+                    };
+                    if is_own {
+                        acquired.push(file);
+                    }
                 }
-                Ok(_) => {}
+                Ok(None) => {}
                 // A process of that version will find them by it.
                 Err(error @ StoreError::OtherVersion { .. }) => {
                     tracing::warn!(%error, "skipped games that a worker of another version had acquired");
@@ -154,7 +162,7 @@ impl UnfinishedGames {
                 Err(error @ StoreError::Damaged { .. }) => {
                     tracing::warn!(%error, "searching all claims for the games that this worker had acquired");
                     for file in &there.claimed {
-                        if self.taker(file)?.flatten().as_deref() == Some(taker) {
+                        if self.taker(file)?.found().as_deref() == Some(taker) {
                             acquired.push(file.clone());
                         }
                     }
@@ -223,7 +231,7 @@ impl UnfinishedGames {
     /// A store that cannot be reached.
     pub fn files(&self) -> Result<Vec<(FileRef, Option<String>)>, StoreError> {
         let there = self.listing()?;
-        there.files.into_iter().map(|file| Ok((file.clone(), self.taker(&file)?.flatten()))).collect()
+        there.files.into_iter().map(|file| Ok((file.clone(), self.taker(&file)?.found()))).collect()
     }
 
     /// When a file was claimed by the clock of the place, in milliseconds since 1970; `None` when it is not.
@@ -327,14 +335,14 @@ impl UnfinishedGames {
         Ok(Some(AcquiredGames { file: file.clone(), games }))
     }
 
-    /// The taker of a file; `None` when it is not claimed, and none within when its claim cannot be read.
-    fn taker(&self, file: &FileRef) -> Result<Option<Option<String>>, StoreError> {
+    /// The taker of a file, by its claim.
+    fn taker(&self, file: &FileRef) -> Result<Lookup<String>, StoreError> {
         match self.at.store.find_toml::<Claim>(&self.file(file, TAKEN)) {
             Err(error @ (StoreError::Damaged { .. } | StoreError::OtherVersion { .. })) => {
                 tracing::warn!(%error, "the claim on handed-off games cannot be read");
-                Ok(Some(None))
+                Ok(Lookup::Unreadable)
             }
-            found => Ok(found?.map(|claim| Some(claim.taker))),
+            found => Ok(found?.map(|claim| claim.taker).into()),
         }
     }
 

@@ -63,7 +63,7 @@ impl Leases {
     /// A store that cannot be reached.
     pub fn holder_of(&self, lease: &HeldLease) -> Result<Option<LeaseHolder>, StoreError> {
         let folder = self.at.path([LEASES, lease.stage.as_str()]).join(lease.name.as_str());
-        let found = self.holder(&folder, lease.number)?.flatten();
+        let found = self.holder(&folder, lease.number)?.found();
         let described = |holder: Holder| {
             let alive = match holder.state() {
                 State::Alive => Some(true),

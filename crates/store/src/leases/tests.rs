@@ -141,7 +141,7 @@ fn lease_of_a_silent_process_elsewhere_is_taken_after_a_minute() {
     // It comes back, and sees what has happened.
     let back = watcher(&leases, 4, gone);
     assert!(back.is_lost());
-    assert_eq!(back.lost.get().unwrap().as_ref().unwrap().process, std::process::id());
+    assert_eq!(back.lost.get().unwrap().by.as_ref().unwrap().process, std::process::id());
     lease.release().unwrap();
     // It has seen the question, so no number needs to be remembered.
     assert_eq!(acquire(&leases).unwrap().unwrap().number, 1);
