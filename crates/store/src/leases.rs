@@ -167,56 +167,83 @@ impl Leases {
             let files = self.at.store.dated_files(&folder)?;
             let numbers =
                 |suffix: &'static str| files.keys().filter_map(move |file| parse_number(file.strip_suffix(suffix)?));
-            let (held, highest) = (numbers(TOML).max(), numbers(TOML).chain(numbers(ASKED)).max().unwrap_or(0));
-            let mut probed = false;
-            if let Some(held) = held {
-                let holder = match self.holder(&folder, held)? {
-                    // Released since the listing. Where caches of a network file system differ, it is listed for a while.
-                    Lookup::Gone => {
-                        if sleep(LOOK).is_break() {
-                            return Ok(None);
-                        }
-                        continue;
-                    }
-                    there => there.found(),
-                };
-                match holder.as_ref().map_or(State::Unknown, Holder::state) {
-                    State::Alive => return Err(self.held(name, holder.as_ref())),
-                    State::Dead => tracing::info!(
-                        stage = name.stage,
-                        name = name.name,
-                        process = holder.map(|holder| holder.process),
-                        "the process that had this name is dead; taking over"
-                    ),
-                    State::Unknown => match self.probe(&folder, held, name, holder.as_ref(), sleep)? {
-                        Probed::Stop => return Ok(None),
-                        Probed::Released => continue,
-                        Probed::Alive => return Err(self.held(name, holder.as_ref())),
-                        Probed::None => probed = true,
-                    },
+            let highest = numbers(TOML).chain(numbers(ASKED)).max().unwrap_or(0);
+            let predecessor = match numbers(TOML).max() {
+                None => Predecessor::None,
+                Some(held) => match self.follow(&folder, held, name, sleep)? {
+                    Attempt::Done(predecessor) => predecessor,
+                    Attempt::Retry => continue,
+                    Attempt::Stop => return Ok(None),
+                },
+            };
+            match self.commit(&folder, highest + 1, predecessor, me, sleep)? {
+                Attempt::Done(number) => {
+                    self.delete_old_probes(&folder, &files, number)?;
+                    return Ok(Some(number));
                 }
+                Attempt::Retry => {}
+                Attempt::Stop => return Ok(None),
             }
-            let number = highest + 1;
-            match self.at.store.publish_toml(&lease_path(&folder, number), me) {
-                Err(StoreError::AlreadyExists { .. }) => {
-                    // Another process was quicker. Where caches differ, its lease is not listed for a while.
-                    if sleep(LOOK).is_break() {
-                        return Ok(None);
-                    }
-                    continue;
-                }
-                published => published?,
-            }
-            if let Some(held) = held {
-                if probed && !self.at.store.exists(&probe_path(&folder, held))? {
-                    self.at.store.delete(&lease_path(&folder, number))?;
-                    continue;
-                }
-                self.at.store.delete(&lease_path(&folder, held))?;
-            }
-            self.delete_old_probes(&folder, &files, number)?;
-            return Ok(Some(number));
         }
+    }
+
+    /// Finds whether a lease may be followed: its holder is dead, or silent.
+    fn follow(
+        &self,
+        folder: &Path,
+        held: u32,
+        name: &LeaseName,
+        sleep: &dyn Fn(Duration) -> ControlFlow<()>,
+    ) -> Result<Attempt<Predecessor>, StoreError> {
+        let holder = match self.holder(folder, held)? {
+            // Released since the listing. Where caches of a network file system differ, it is listed for a while.
+            Lookup::Gone => return Ok(Attempt::after(sleep(LOOK))),
+            there => there.found(),
+        };
+        match holder.as_ref().map_or(State::Unknown, Holder::state) {
+            State::Alive => Err(self.held(name, holder.as_ref())),
+            State::Dead => {
+                tracing::info!(
+                    stage = name.stage,
+                    name = name.name,
+                    process = holder.map(|holder| holder.process),
+                    "the process that had this name is dead; taking over"
+                );
+                Ok(Attempt::Done(Predecessor::Dead(held)))
+            }
+            State::Unknown => match self.probe(folder, held, name, holder.as_ref(), sleep)? {
+                Probed::Stop => Ok(Attempt::Stop),
+                Probed::Released => Ok(Attempt::Retry),
+                Probed::Alive => Err(self.held(name, holder.as_ref())),
+                Probed::None => Ok(Attempt::Done(Predecessor::Silent(held))),
+            },
+        }
+    }
+
+    /// Publishes the lease of a number, and deletes that of the predecessor, which may have responded at the last moment.
+    fn commit(
+        &self,
+        folder: &Path,
+        number: u32,
+        predecessor: Predecessor,
+        me: &Holder,
+        sleep: &dyn Fn(Duration) -> ControlFlow<()>,
+    ) -> Result<Attempt<u32>, StoreError> {
+        match self.at.store.publish_toml(&lease_path(folder, number), me) {
+            // Another process was quicker. Where caches differ, its lease is not listed for a while.
+            Err(StoreError::AlreadyExists { .. }) => return Ok(Attempt::after(sleep(LOOK))),
+            published => published?,
+        }
+        if let Predecessor::Silent(held) = predecessor
+            && !self.at.store.exists(&probe_path(folder, held))?
+        {
+            self.at.store.delete(&lease_path(folder, number))?;
+            return Ok(Attempt::Retry);
+        }
+        if let Predecessor::Dead(held) | Predecessor::Silent(held) = predecessor {
+            self.at.store.delete(&lease_path(folder, held))?;
+        }
+        Ok(Attempt::Done(number))
     }
 
     /// Probes whether a holder on another machine is alive. One that responds may be about to exit, or may die: it gets a
@@ -321,6 +348,32 @@ impl Leases {
     fn folder(&self, name: &LeaseName) -> Path {
         self.at.path([LEASES, name.stage]).join(name.name.as_str())
     }
+}
+
+/// A step towards a lease.
+enum Attempt<T> {
+    Done(T),
+    /// The leases may have changed: from the start.
+    Retry,
+    /// The process is to stop.
+    Stop,
+}
+
+impl<T> Attempt<T> {
+    /// Another attempt after a sleep, unless that was broken off.
+    fn after(slept: ControlFlow<()>) -> Attempt<T> {
+        if slept.is_break() { Attempt::Stop } else { Attempt::Retry }
+    }
+}
+
+/// Who had a lease before, and the number of it.
+#[derive(Clone, Copy)]
+enum Predecessor {
+    None,
+    /// A process of this machine that was killed.
+    Dead(u32),
+    /// A process elsewhere that did not respond to its probe.
+    Silent(u32),
 }
 
 /// The result of a probe.
