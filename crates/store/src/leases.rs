@@ -43,7 +43,7 @@ use holder::{Holder, State};
 use object_store::path::Path;
 
 const LEASES: &str = "leases";
-const ASKED: &str = ".asked.toml";
+const PROBE: &str = ".asked.toml";
 
 /// How often a holder polls for a probe, plus or minus a quarter.
 const POLL: Duration = Duration::from_secs(20);
@@ -167,7 +167,7 @@ impl Leases {
             let files = self.at.store.dated_files(&folder)?;
             let numbers =
                 |suffix: &'static str| files.keys().filter_map(move |file| parse_number(file.strip_suffix(suffix)?));
-            let highest = numbers(TOML).chain(numbers(ASKED)).max().unwrap_or(0);
+            let highest = numbers(TOML).chain(numbers(PROBE)).max().unwrap_or(0);
             let predecessor = match numbers(TOML).max() {
                 None => Predecessor::None,
                 Some(held) => match self.follow(&folder, held, name, sleep)? {
@@ -315,7 +315,7 @@ impl Leases {
     /// Deletes probes that no holder will see any more. The lease with this number was just written, which says how late it is
     /// at the place: by a wrong clock of this machine a holder that comes back could miss its probe.
     fn delete_old_probes(&self, folder: &Path, files: &BTreeMap<String, i64>, number: u32) -> Result<(), StoreError> {
-        let probes: Vec<(&String, &i64)> = files.iter().filter(|(file, _)| file.ends_with(ASKED)).collect();
+        let probes: Vec<(&String, &i64)> = files.iter().filter(|(file, _)| file.ends_with(PROBE)).collect();
         if probes.is_empty() {
             return Ok(());
         }
@@ -461,7 +461,7 @@ fn lease_path(folder: &Path, number: u32) -> Path {
 }
 
 fn probe_path(folder: &Path, number: u32) -> Path {
-    folder.clone().join(format!("{}{ASKED}", number_name(number)))
+    folder.clone().join(format!("{}{PROBE}", number_name(number)))
 }
 
 #[cfg(test)]

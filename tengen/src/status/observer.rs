@@ -264,7 +264,7 @@ impl Look<'_> {
         let mut processes = Vec::new();
         for (nth, lease) in leases.iter().filter(|lease| lease.stage == stage).enumerate() {
             let worker = &lease.name;
-            if lease.asked.is_some_and(|asked| self.now - asked > UNANSWERED) {
+            if lease.probed_since.is_some_and(|since| self.now - since > UNANSWERED) {
                 self.alarms.push(format!("{stage} {worker} does not respond to a process that wants its name"));
             }
             let mut process = None;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::holder::{Holder, State};
-use super::{ASKED, LEASES, Leases};
+use super::{LEASES, Leases, PROBE};
 use crate::error::StoreError;
 use crate::names::{TOML, parse_number};
 
@@ -17,7 +17,7 @@ pub struct HeldLease {
     /// When the process took it by the clock of the place, in milliseconds since 1970.
     pub since: i64,
     /// Since when another process has waited for a heartbeat, in the same way; the holder responds within half a minute.
-    pub asked: Option<i64>,
+    pub probed_since: Option<i64>,
     number: u32,
 }
 
@@ -37,24 +37,24 @@ impl Leases {
     /// A store that cannot be reached.
     pub fn observe(&self) -> Result<Vec<HeldLease>, StoreError> {
         let mut held: BTreeMap<(String, String), HeldLease> = BTreeMap::new();
-        let mut asked = BTreeMap::new();
+        let mut probes = BTreeMap::new();
         for found in self.at.store.files_below(&self.at.path([LEASES]))? {
             let parts: Vec<String> = found.path.parts().rev().take(3).map(|part| part.as_ref().to_owned()).collect();
             let [file, name, stage] = &parts[..] else { continue };
             let key = (stage.clone(), name.clone());
-            if let Some(number) = file.strip_suffix(ASKED).and_then(parse_number) {
-                asked.insert((key, number), found.written);
+            if let Some(number) = file.strip_suffix(PROBE).and_then(parse_number) {
+                probes.insert((key, number), found.written);
             } else if let Some(number) = file.strip_suffix(TOML).and_then(parse_number) {
                 let (stage, name) = key.clone();
                 // Paths come in order, so the last is the highest.
-                held.insert(key, HeldLease { stage, name, since: found.written, asked: None, number });
+                held.insert(key, HeldLease { stage, name, since: found.written, probed_since: None, number });
             }
         }
-        let with_question = |(key, lease): ((String, String), HeldLease)| HeldLease {
-            asked: asked.get(&(key, lease.number)).copied(),
+        let with_probe = |(key, lease): ((String, String), HeldLease)| HeldLease {
+            probed_since: probes.get(&(key, lease.number)).copied(),
             ..lease
         };
-        Ok(held.into_iter().map(with_question).collect())
+        Ok(held.into_iter().map(with_probe).collect())
     }
 
     /// The process that holds a lease; `None` when it was released since, or its file is damaged.

@@ -174,7 +174,7 @@ fn lease_that_was_taken_over_is_lost_although_the_first_read_of_it_fails() {
 }
 
 #[test]
-fn lease_of_a_living_process_elsewhere_is_refused_after_its_heartbeat() {
+fn lease_of_a_living_process_elsewhere_is_refused_after_its_response() {
     let leases = leases();
     let holder = leave(&leases, 1, elsewhere);
     let alive = watcher(&leases, 1, holder);
