@@ -43,6 +43,7 @@ use holder::{Holder, State};
 use object_store::path::Path;
 
 const LEASES: &str = "leases";
+/// How the name of a probe ends. Processes of earlier versions share it.
 const PROBE: &str = ".asked.toml";
 
 /// How often a holder polls for a probe, plus or minus a quarter.

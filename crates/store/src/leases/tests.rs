@@ -143,7 +143,7 @@ fn lease_of_a_silent_process_elsewhere_is_taken_after_a_minute() {
     assert!(back.is_lost());
     assert_eq!(back.lost.get().unwrap().by.as_ref().unwrap().process, std::process::id());
     lease.release().unwrap();
-    // It has seen the question, so no number needs to be remembered.
+    // It has seen the probe, so no number needs to be remembered.
     assert_eq!(acquire(&leases).unwrap().unwrap().number, 1);
 }
 
