@@ -17,7 +17,7 @@ use crate::{EvaluatorError, RatedRun};
 mod duration_estimate;
 mod scheduler;
 
-pub(crate) use scheduler::{Proposal, draw_free};
+pub(crate) use scheduler::Proposal;
 
 use duration_estimate::DurationEstimate;
 

@@ -3,10 +3,9 @@
 use std::collections::BTreeSet;
 
 use play::GameRng;
-use ratings::pairing::{InFlight, Knowledge, Objective, Reason, by_age};
+use ratings::pairing::{self, InFlight, Knowledge, Objective, Reason, by_age};
 use ratings::{PairResults, Ratings};
 
-use crate::arena::draw_free;
 use crate::table::compared;
 use crate::{EvaluatorError, RatedRun};
 
@@ -85,8 +84,8 @@ impl Ladder {
 
     /// The two models, by number, whose games tell most of all ratings and of the newest model minus the oldest.
     pub(crate) fn choose(&self, games: usize, rng: &mut GameRng) -> Option<(u32, u32, Reason)> {
-        let takes_part = |one: usize, other: usize| self.ages[one].is_some() && self.ages[other].is_some();
-        let cost = |one: usize, other: usize| if takes_part(one, other) { 1.0 } else { f64::INFINITY };
+        let takes_part = |player: usize| self.ages[player].is_some();
+        let cost = |one: usize, other: usize| (takes_part(one) && takes_part(other)).then_some(1.0);
         let knowledge = Knowledge {
             ratings: &self.ratings,
             ages: &self.ages,
@@ -94,10 +93,36 @@ impl Ladder {
             games: u32::try_from(games).unwrap_or(u32::MAX),
             cost: &cost,
         };
-        if self.models() < 2 {
-            return None;
-        }
-        let choice = draw_free(&knowledge, Objective::Ladder, &takes_part, rng)?;
+        let choice = pairing::pairs(&knowledge, Objective::Ladder, 1, rng).pop()?;
         Some((self.ages[choice.first]?, self.ages[choice.second]?, choice.reason))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::SeedableRng;
+    use record::Outcome::{Black, White};
+
+    use super::*;
+
+    #[test]
+    fn pair_is_random_once_in_ten_where_half_of_the_models_are_retired() {
+        let models: Vec<String> = (1..=10).map(|number| format!("tiny-{number}")).collect();
+        let mut results = PairResults::new(models.iter().map(String::as_str).chain(["random"]));
+        for (older, newer) in models.iter().zip(&models[1..]) {
+            for outcome in [Black, White] {
+                results.add(older, newer, outcome);
+                results.add(newer, older, outcome);
+            }
+        }
+        let (ratings, _) = Ratings::of_runs(&results, |prior| prior).expect("the pool can be rated");
+        let ages: Vec<Option<u32>> = (1..=11).map(|number| Some(number).filter(|number| *number <= 5)).collect();
+        let ladder = Ladder { ratings, ages, compared: (0..10).collect() };
+        let mut rng = GameRng::seed_from_u64(1);
+        let choose = || ladder.choose(4, &mut rng).map(|(_, _, reason)| reason);
+        let reasons: Vec<Reason> = std::iter::repeat_with(choose).take(2000).flatten().collect();
+        let random = reasons.iter().filter(|reason| matches!(reason, Reason::Random { .. })).count();
+        // Three standard deviations of a binomial count are 40.
+        assert!(reasons.len() == 2000 && (160..=240).contains(&random), "{random} of {}", reasons.len());
     }
 }

@@ -132,7 +132,8 @@ fn choose(how: Choose, ratings: &Ratings, rng: &mut impl Rng) -> Vec<(usize, usi
         Choose::Informed(objective) => {
             let ages: Vec<Option<u32>> = (1..=MODELS as u32).map(Some).collect();
             let in_flight = InFlight::default();
-            let knowledge = Knowledge { ratings, ages: &ages, in_flight: &in_flight, games: GAMES, cost: &|_, _| 1.0 };
+            let knowledge =
+                Knowledge { ratings, ages: &ages, in_flight: &in_flight, games: GAMES, cost: &|_, _| Some(1.0) };
             pairs(&knowledge, objective, BATCH, rng).iter().map(|choice| (choice.first, choice.second)).collect()
         }
         Choose::Random => (0..BATCH)

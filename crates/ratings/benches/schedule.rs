@@ -152,14 +152,10 @@ fn rate(results: &PairResults) -> Ratings {
 fn choose(results: &PairResults, objective: Objective, games: u32, rng: &mut impl Rng) -> [u32; 2] {
     let ages: Vec<Option<u32>> = results.players().iter().map(|player| age(player)).collect();
     let (ratings, in_flight) = (rate(results), InFlight::default());
-    let cost = |a: usize, b: usize| if ages[a].is_some() && ages[b].is_some() { 1.0 } else { f64::INFINITY };
+    let cost = |a: usize, b: usize| ages[a].and(ages[b]).map(|_| 1.0);
     let knowledge = Knowledge { ratings: &ratings, ages: &ages, in_flight: &in_flight, games, cost: &cost };
-    loop {
-        let choice = pairs(&knowledge, objective, 1, rng)[0];
-        if let (Some(a), Some(b)) = (ages[choice.first], ages[choice.second]) {
-            return [a, b];
-        }
-    }
+    let choice = pairs(&knowledge, objective, 1, rng)[0];
+    [choice.first, choice.second].map(|player| ages[player].expect("only models may play"))
 }
 
 fn models(results: &PairResults) -> Vec<usize> {

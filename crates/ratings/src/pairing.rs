@@ -23,7 +23,8 @@ const EQUAL_CLAIM: f64 = 0.95;
 /// player is wrong where A beats B beats C beats A, would never play there on its own.
 const RANDOM_SHARE: f64 = 0.1;
 
-/// Random pairs are drawn among players whose game is no foregone conclusion: within this many Elo, if there are any.
+/// Random pairs are drawn among players whose game is no foregone conclusion: within this many Elo, if any of those
+/// who may play are.
 const RANDOM_WITHIN: f64 = 400.0;
 
 /// Two players who should meet, the one that joined the pool first named first, and why.
@@ -37,7 +38,7 @@ pub struct Choice {
     pub reason: Reason,
 }
 
-/// Chooses `count` pairs that may play at the same time; fewer when there are fewer than two players.
+/// Chooses `count` pairs that may play at the same time; none where no two players may play.
 ///
 /// Each choice counts the ones before it as if they were played. Pairs about as informative as the best one share
 /// its claim, those of near rating and distant age more than others: workers with generators of their own then do not
@@ -48,7 +49,8 @@ pub struct Choice {
 /// When there is not one age or none for each player.
 pub fn pairs(knowledge: &Knowledge, objective: Objective, count: usize, rng: &mut impl Rng) -> Vec<Choice> {
     assert_eq!(knowledge.ages.len(), knowledge.ratings.players().len(), "every player has an age or none");
-    if knowledge.ages.len() < 2 {
+    let playable = playable(knowledge);
+    if playable.is_empty() {
         return Vec::new();
     }
     let mut expected =
@@ -56,9 +58,9 @@ pub fn pairs(knowledge: &Knowledge, objective: Objective, count: usize, rng: &mu
     let mut choices = Vec::new();
     for _ in 0..count {
         let choice = if rng.random_bool(RANDOM_SHARE) {
-            random(knowledge.ratings, rng)
+            random(knowledge.ratings, &playable, rng)
         } else {
-            most_instructive(knowledge, &expected, rng)
+            most_instructive(knowledge, &playable, &expected, rng)
         };
         expected.foresee(choice.first, choice.second, knowledge.games);
         choices.push(choice);
@@ -66,27 +68,34 @@ pub fn pairs(knowledge: &Knowledge, objective: Objective, count: usize, rng: &mu
     choices
 }
 
-/// Any two players who are near in rating, if a few draws find such.
-fn random(ratings: &Ratings, rng: &mut impl Rng) -> Choice {
-    const DRAWS: usize = 100;
-    let players = ratings.players().len();
-    let mut draw = || {
-        let one = rng.random_range(0..players);
-        (one, (one + rng.random_range(1..players)) % players)
-    };
-    let any = draw();
-    let close = |&(a, b): &(usize, usize)| ratings.difference(a, b).elo.abs() <= RANDOM_WITHIN;
-    let (a, b) = std::iter::once(any).chain((0..DRAWS).map(|_| draw())).find(close).unwrap_or(any);
-    let (first, second) = (a.min(b), a.max(b));
+/// Two players who may play, and what a game between them costs.
+type Playable = ((usize, usize), f64);
+
+/// All pairs that may play.
+fn playable(knowledge: &Knowledge) -> Vec<Playable> {
+    let all = (0..knowledge.ages.len()).flat_map(|second| (0..second).map(move |first| (first, second)));
+    all.filter_map(|(first, second)| Some(((first, second), (knowledge.cost)(first, second)?))).collect()
+}
+
+/// Any two players who may play and are near in rating, if there are such.
+fn random(ratings: &Ratings, playable: &[Playable], rng: &mut impl Rng) -> Choice {
+    let all = playable.iter().map(|&(pair, _)| pair);
+    let is_near = |&(a, b): &(usize, usize)| ratings.difference(a, b).elo.abs() <= RANDOM_WITHIN;
+    let near: Vec<(usize, usize)> = all.clone().filter(is_near).collect();
+    let drawn = if near.is_empty() { all.collect() } else { near };
+    let (first, second) = drawn[rng.random_range(0..drawn.len())];
     Choice { first, second, reason: Reason::Random { before: ratings.difference(first, second) } }
 }
 
 /// The pair whose games are expected to be most informative, or one of those about as informative.
-fn most_instructive(knowledge: &Knowledge, expected: &ExpectedCovariance, rng: &mut impl Rng) -> Choice {
-    let players = knowledge.ages.len();
-    let all = (0..players).flat_map(|second| (0..second).map(move |first| (first, second)));
-    let reduction = |(a, b)| expected.reduction(a, b, knowledge.games) / (knowledge.cost)(a, b);
-    let reductions: Vec<((usize, usize), f64)> = all.map(|pair| (pair, reduction(pair))).collect();
+fn most_instructive(
+    knowledge: &Knowledge,
+    playable: &[Playable],
+    expected: &ExpectedCovariance,
+    rng: &mut impl Rng,
+) -> Choice {
+    let reduction = |&((a, b), cost): &Playable| ((a, b), expected.reduction(a, b, knowledge.games) / cost);
+    let reductions: Vec<((usize, usize), f64)> = playable.iter().map(reduction).collect();
     let best = reductions.iter().map(|&(_, reduction)| reduction).fold(0.0, f64::max);
     let equals = reductions.into_iter().filter(|&(_, reduction)| reduction >= EQUAL_CLAIM * best);
     let apart = |a: usize, b: usize| knowledge.ages[a].unwrap_or(0).abs_diff(knowledge.ages[b].unwrap_or(0));

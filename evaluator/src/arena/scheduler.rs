@@ -8,7 +8,7 @@ use gtp::engines::Engine;
 use play::{GameRng, game_seed};
 use rand::SeedableRng;
 use ratings::PairResults;
-use ratings::pairing::{self, Choice, InFlight, Knowledge, Objective, Reason};
+use ratings::pairing::{self, InFlight, Knowledge, Objective, Reason};
 use runtime::Stop;
 use store::{CLAIM_LASTS, Claim, Run, StoreError};
 
@@ -17,10 +17,6 @@ use crate::{EvaluatorError, MatchProgress, RatedModel};
 
 /// Games that the claim of a match names, since others read it each time. Further ones count once, though two may play them.
 const MOST_CLAIMED: usize = 1000;
-
-/// Pairs that are drawn before it is believed that none is free: all have a player that cannot play here, or others are
-/// playing them.
-const DRAWS: usize = 1000;
 
 /// Two players who should meet, and why.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,7 +59,6 @@ impl Arena {
         let players: Vec<Option<PlayerId>> = results.players().iter().map(|name| name.parse().ok()).collect();
         let can_play = |player: &Option<PlayerId>| player.as_ref().map_or(Ok(false), |id| self.can_play(id, &paired));
         let can_play = players.iter().map(can_play).collect::<Result<Vec<bool>, _>>()?;
-        // The cost is not considered; random choices ignore the cost and are drawn again.
         let seconds = |player: usize| self.duration_estimate.of(players[player].as_ref());
         // Pairs of other evaluators are skipped, as long as there is another pair.
         let here: Vec<usize> = (0..players.len()).filter(|&player| can_play[player]).collect();
@@ -77,11 +72,10 @@ impl Arena {
             let pairs = [[Some(one), Some(other)], [Some(other), Some(one)]];
             can_play[one] && can_play[other] && !is_taken && !without_result.iter().any(|pair| pairs.contains(pair))
         };
-        let cost =
-            |one: usize, other: usize| if is_free(one, other) { seconds(one) + seconds(other) } else { f64::INFINITY };
+        let cost = |one: usize, other: usize| is_free(one, other).then(|| seconds(one) + seconds(other));
         let knowledge = Knowledge { ratings: &ratings, ages: &ages, in_flight: &in_flight, games, cost: &cost };
         let id = |player: usize| results.players()[player].parse().ok();
-        Ok(draw_free(&knowledge, objective, &is_free, &mut rng).and_then(|choice| {
+        Ok(pairing::pairs(&knowledge, objective, 1, &mut rng).pop().and_then(|choice| {
             let in_flight = in_flight.between(choice.first, choice.second);
             let (first, second) = id(choice.first).zip(id(choice.second))?;
             Some(Proposal { first, second, reason: choice.reason, in_flight })
@@ -247,16 +241,4 @@ impl HeldClaim {
     fn release(self) -> Result<(), StoreError> {
         if self.held { self.run.claims().release(&self.claim) } else { Ok(()) }
     }
-}
-
-/// A pair that is chosen and free; `None` where none is.
-pub(crate) fn draw_free(
-    knowledge: &Knowledge,
-    objective: Objective,
-    is_free: &dyn Fn(usize, usize) -> bool,
-    rng: &mut GameRng,
-) -> Option<Choice> {
-    (0..DRAWS)
-        .map_while(|_| pairing::pairs(knowledge, objective, 1, rng).pop())
-        .find(|choice| is_free(choice.first, choice.second))
 }

@@ -14,8 +14,8 @@ pub struct Knowledge<'a> {
     pub in_flight: &'a InFlight,
     /// Games that a pair plays.
     pub games: u32,
-    /// Seconds that a game between two players takes, or anything proportional to it.
-    pub cost: &'a dyn Fn(usize, usize) -> f64,
+    /// Seconds that a game between two players takes, or anything proportional to it; `None` where they may not play.
+    pub cost: &'a dyn Fn(usize, usize) -> Option<f64>,
 }
 
 /// Games that are being played and have no result yet, by pair.

@@ -57,7 +57,8 @@ fn chosen_pairs_reduce_error_more_than_random() {
     let ages: Vec<Option<u32>> = (1..=MODELS as u32).map(Some).collect();
     let chosen = |ratings: &Ratings, rng: &mut Xoshiro256PlusPlus| {
         let in_flight = InFlight::default();
-        let knowledge = Knowledge { ratings, ages: &ages, in_flight: &in_flight, games: GAMES, cost: &|_, _| 1.0 };
+        let knowledge =
+            Knowledge { ratings, ages: &ages, in_flight: &in_flight, games: GAMES, cost: &|_, _| Some(1.0) };
         let choice = pairs(&knowledge, Objective::Curve, 1, rng)[0];
         (choice.first, choice.second)
     };

@@ -1,4 +1,4 @@
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -38,7 +38,7 @@ fn choose(
     seed: u64,
 ) -> Vec<Choice> {
     let ages: Vec<Option<u32>> = ages.iter().map(|&age| (age > 0).then_some(age)).collect();
-    let knowledge = Knowledge { ratings, ages: &ages, in_flight, games: 2, cost: &|_, _| 1.0 };
+    let knowledge = Knowledge { ratings, ages: &ages, in_flight, games: 2, cost: &|_, _| Some(1.0) };
     pairs(&knowledge, objective, count, &mut rng(seed))
 }
 
@@ -167,7 +167,7 @@ fn each_kind_of_uncertainty_chooses_its_own_games() {
 #[test]
 fn dear_games_are_played_less() {
     let (ratings, ages) = (even(20, 20, 20), [Some(1), Some(2), Some(3)]);
-    let cost = |one, other| if (one, other) == (A, B) { 3.0 } else { 1.0 };
+    let cost = |one, other| Some(if (one, other) == (A, B) { 3.0 } else { 1.0 });
     let knowledge =
         Knowledge { ratings: &ratings, ages: &ages, in_flight: &InFlight::default(), games: 2, cost: &cost };
     let choices = pairs(&knowledge, Objective::Curve, 50, &mut rng(3));
@@ -194,6 +194,56 @@ fn informed_choice_is_random_once_in_ten() {
     assert!((160..=240).contains(&random), "{random} of 2000");
 }
 
+/// Ten players of whom all are about equal or far apart, and of whom three may play.
+#[test]
+fn choice_among_few_who_may_play_is_random_once_in_ten() {
+    let players = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j"];
+    let ages: Vec<Option<u32>> = (1..=10).map(Some).collect();
+    // The players at these places win all games against the others.
+    for strong in [vec![], vec![A], vec![3, 4, 5, 6, 7]] {
+        let mut results = PairResults::new(players);
+        for (one, other) in (0..players.len()).flat_map(|other| (0..other).map(move |one| (one, other))) {
+            for (black, white) in [(one, other), (other, one)] {
+                let black_wins = strong.contains(&black) || !strong.contains(&white);
+                results.add(players[black], players[white], if black_wins { Black } else { White });
+            }
+        }
+        let ratings = Ratings::fit(&results, &Prior::normal(&results, 1000.0)).expect("the pool can be rated");
+        let may_play = |player: usize| player <= C;
+        let cost = |one, other| (may_play(one) && may_play(other)).then_some(1.0);
+        let knowledge =
+            Knowledge { ratings: &ratings, ages: &ages, in_flight: &InFlight::default(), games: 2, cost: &cost };
+        let mut rng = rng(7);
+        let choices: Vec<Choice> = (0..2000).flat_map(|_| pairs(&knowledge, Objective::Curve, 1, &mut rng)).collect();
+        assert_eq!(choices.len(), 2000);
+        assert!(choices.iter().all(|choice| may_play(choice.first) && may_play(choice.second)));
+        let random = choices.iter().filter(|choice| matches!(choice.reason, Reason::Random { .. })).count();
+        assert!((160..=240).contains(&random), "{strong:?}: {random} of 2000");
+    }
+}
+
+#[test]
+fn random_pair_is_far_apart_where_no_near_one_may_play() {
+    let ratings = far_ahead();
+    let ages = [Some(1), Some(2), Some(3)];
+    let cost = |one, other| ((one, other) != (B, C)).then_some(1.0);
+    let knowledge =
+        Knowledge { ratings: &ratings, ages: &ages, in_flight: &InFlight::default(), games: 2, cost: &cost };
+    let mut rng = rng(1);
+    let choices: Vec<Choice> = (0..300).flat_map(|_| pairs(&knowledge, Objective::Curve, 1, &mut rng)).collect();
+    assert!(choices.iter().all(|&choice| pair(choice) != (B, C)));
+    let random = choices.into_iter().filter(|choice| matches!(choice.reason, Reason::Random { .. })).map(pair);
+    assert_eq!(random.collect::<BTreeSet<_>>(), BTreeSet::from([(A, B), (A, C)]));
+}
+
+#[test]
+fn players_who_may_not_play_make_no_pair() {
+    let (ratings, ages) = (even(4, 4, 4), [Some(1), Some(2), Some(3)]);
+    let knowledge =
+        Knowledge { ratings: &ratings, ages: &ages, in_flight: &InFlight::default(), games: 2, cost: &|_, _| None };
+    assert_eq!(pairs(&knowledge, Objective::Curve, 3, &mut rng(1)), []);
+}
+
 #[test]
 fn fewer_than_two_players_make_no_pair() {
     for players in [vec![], vec!["a"]] {
@@ -215,8 +265,13 @@ fn promised_error_is_the_error_after_the_games() {
         Prior { fixed: vec![(A, 0.0)], ties: vec![tie], first_move: Belief::Zero, ..Prior::normal(&results, 1.0) };
     let ratings = Ratings::fit(&results, &prior).expect("the pool can be rated");
     let ages = [Some(1), Some(2)];
-    let knowledge =
-        Knowledge { ratings: &ratings, ages: &ages, in_flight: &InFlight::default(), games: 100, cost: &|_, _| 1.0 };
+    let knowledge = Knowledge {
+        ratings: &ratings,
+        ages: &ages,
+        in_flight: &InFlight::default(),
+        games: 100,
+        cost: &|_, _| Some(1.0),
+    };
     let promised = (0..20).flat_map(|seed| pairs(&knowledge, Objective::Newest, 1, &mut rng(seed)));
     let (known, will_be) = promised
         .filter_map(|choice| match choice.reason {
@@ -239,7 +294,8 @@ fn foreseen_games_narrow_everything_alike() {
     let ratings = even(8, 6, 4);
     let ages = [Some(1), Some(2), Some(5)];
     let in_flight = InFlight::default();
-    let knowledge = Knowledge { ratings: &ratings, ages: &ages, in_flight: &in_flight, games: 2, cost: &|_, _| 1.0 };
+    let knowledge =
+        Knowledge { ratings: &ratings, ages: &ages, in_flight: &in_flight, games: 2, cost: &|_, _| Some(1.0) };
     for objective in [Objective::Best, Objective::Curve, Objective::Newest, Objective::Ladder] {
         let mut expected = ExpectedCovariance::new(&knowledge, objective::contrasts(&ratings, &ages, objective));
         for (a, b) in [(A, B), (B, C), (A, B), (A, C)] {
