@@ -91,37 +91,13 @@ impl Arena {
         &self.resources.engines
     }
 
-    /// Plays games between two players until there are `wanted`, those of earlier matches included, so that a match that was
-    /// interrupted can be repeated. Points are those of `one`. Other evaluators and observers know of it by its claim.
-    ///
-    /// # Errors
-    /// A player cannot be opened or fails, or the store refuses the results. Results that were published stay.
-    pub(crate) fn play_match(
-        &mut self,
-        [one, other]: [&PlayerId; 2],
-        wanted: u64,
-        stop: &Stop,
-        watch: &mut dyn FnMut(MatchProgress),
-    ) -> Result<MatchProgress, EvaluatorError> {
-        if one == other {
-            return Err(EvaluatorError::Itself(one.to_string()));
-        }
-        let missing = self.missing([one, other], wanted)?;
-        self.play_missing([one, other], missing, stop, watch)
-    }
-
-    /// How many games [`Arena::play_match`] would play now. That may be more than are wanted less those that were played, since
-    /// these may be of a longer match that was interrupted, and have later openings.
+    /// The numbers of the first `wanted` games of two players that were not played. They may be more than are wanted less those
+    /// that were played, since these may be of a longer match that was interrupted, and have later openings.
     ///
     /// # Errors
     /// The store cannot be read.
-    pub(crate) fn left(&self, pair: [&PlayerId; 2], wanted: u64) -> Result<u64, EvaluatorError> {
-        Ok(self.missing(pair, wanted)?.len() as u64)
-    }
-
-    /// The games of a match that were not played.
-    fn missing(&self, [one, other]: [&PlayerId; 2], wanted: u64) -> Result<Vec<u64>, EvaluatorError> {
-        Ok(match_runner::missing(&self.rated.pool()?.played(one.min(other), one.max(other)), wanted))
+    pub(crate) fn missing(&self, [one, other]: [&PlayerId; 2], wanted: u64) -> Result<Vec<u64>, EvaluatorError> {
+        Ok(match_runner::missing(&self.rated.pool()?.played(one, other), wanted))
     }
 
     /// Lets two players play these games of their series. Points are those of `one`.
@@ -147,7 +123,7 @@ impl Arena {
             first: player(first),
             second: player(second),
             games,
-            has_results: !self.rated.pool()?.played(first, second).is_empty(),
+            has_results: self.rated.score([first, second])?.games > 0,
             threads,
             gpu: place.is_gpu(),
             cache,

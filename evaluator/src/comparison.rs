@@ -103,7 +103,7 @@ impl Test {
         let (arena, players) = (&*session.arena, self.players.each_ref());
         let played = arena.rated().pool()?.played(players[0], players[1]);
         let begun = played.last().map_or(0, |last| (last + 1).next_multiple_of(arena.batch())).min(self.most);
-        if arena.left(players, begun)? == 0 {
+        if arena.missing(players, begun)?.is_empty() {
             return Ok(false);
         }
         session.play(players, begun)?;

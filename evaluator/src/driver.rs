@@ -130,12 +130,13 @@ impl Session<'_> {
         (self.report)(event);
     }
 
-    /// Lets two players meet until they have played so many games against each other.
+    /// Lets two players meet until they have played so many games against each other, those of earlier matches included, so that
+    /// a match that was interrupted can be repeated.
     pub(crate) fn play(&mut self, players: [&PlayerId; 2], wanted: u64) -> Result<(), EvaluatorError> {
-        let games = self.arena.left(players, wanted)?;
+        let missing = self.arena.missing(players, wanted)?;
         let report = &mut *self.report;
-        report(Event::Begun { players: players.map(PlayerId::clone), games });
-        self.arena.play_match(players, wanted, self.stop, &mut |progress| report(Event::Progress(progress)))?;
+        report(Event::Begun { players: players.map(PlayerId::clone), games: missing.len() as u64 });
+        self.arena.play_missing(players, missing, self.stop, &mut |progress| report(Event::Progress(progress)))?;
         self.end(players)
     }
 

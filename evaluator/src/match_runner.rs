@@ -286,7 +286,7 @@ fn share_processes(processes: usize, threads: usize, slots: usize, gpu: bool) ->
     (threads, slots.min(processes / threads))
 }
 
-/// The first `wanted` numbers of a series that are not played yet, if that many games are not there already.
+/// Those of the first `wanted` numbers of a series that were not played.
 pub(crate) fn missing(played: &BTreeSet<u64>, wanted: u64) -> Vec<u64> {
     (0..wanted).filter(|index| !played.contains(index)).collect()
 }

@@ -1,13 +1,14 @@
 //! A run as its matches show it: results, ratings, and the models that take part.
 
 use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use config::{ModelId, PlayerId, PlayerRef, RunConfig, RunName};
 use models::{ModelError, Models};
 use ratings::pairing;
 use ratings::{PairResults, PlayerScore, Prior, RatingError, Ratings};
 use record::GameSummary;
-use store::Run;
+use store::{Run, Stem};
 
 use crate::EvaluatorError;
 use crate::pool::Pool;
@@ -21,6 +22,8 @@ pub struct RatedRun {
     config: RunConfig,
     /// Whether retired models are shown, paired and tested.
     including_retired: bool,
+    /// The results of these files.
+    pool: Mutex<Option<(Vec<Stem>, Arc<Pool>)>>,
 }
 
 impl RatedRun {
@@ -31,7 +34,7 @@ impl RatedRun {
     pub fn open(models: Models, name: &RunName) -> Result<RatedRun, EvaluatorError> {
         let run = models.run(name)?;
         let config = run.config()?.ok_or_else(|| ModelError::no_run(&run))?;
-        Ok(RatedRun { models, run, config, including_retired: false })
+        Ok(RatedRun { models, run, config, including_retired: false, pool: Mutex::default() })
     }
 
     /// The same run with retired models in its tables, reports, pairings and promotion tests.
@@ -69,12 +72,21 @@ impl RatedRun {
         }
     }
 
-    /// The results of all matches of the run.
+    /// The results of all matches of the run. Where no file of them is new, the matches are only listed.
     ///
     /// # Errors
     /// The store cannot be read.
-    pub(crate) fn pool(&self) -> Result<Pool, EvaluatorError> {
-        Ok(Pool::new(self.run.matches().all()?))
+    pub(crate) fn pool(&self) -> Result<Arc<Pool>, EvaluatorError> {
+        let files = self.run.matches().files()?;
+        let mut known = self.pool.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((of, pool)) = &*known
+            && *of == files
+        {
+            return Ok(Arc::clone(pool));
+        }
+        let pool = Arc::new(Pool::new(self.run.matches().all()?));
+        *known = Some((files, Arc::clone(&pool)));
+        Ok(pool)
     }
 
     /// How the first of two players has done against the other so far.
@@ -82,9 +94,7 @@ impl RatedRun {
     /// # Errors
     /// The store cannot be read.
     pub(crate) fn score(&self, [one, other]: [&PlayerId; 2]) -> Result<PlayerScore, EvaluatorError> {
-        let results = self.pool()?.results([one.clone(), other.clone()]);
-        let place = |id: &PlayerId| results.place(&id.to_string()).expect("both are in the results");
-        Ok(results.between(place(one), place(other)))
+        Ok(self.pool()?.score(one, other))
     }
 
     /// The models of the run that play matches, oldest first.
@@ -331,8 +341,21 @@ fn measured_before(number: u32, every: u32) -> impl Iterator<Item = u32> {
 #[cfg(test)]
 mod tests {
     use config::Preset;
+    use runtime::Stop;
 
     use super::*;
+    use crate::Arena;
+    use crate::tests::fixture::{PAIR, arena, store};
+
+    #[test]
+    fn results_are_put_together_again_where_a_file_is_new() {
+        let mut arena = arena(&store(), 1);
+        let pool = |arena: &Arena| arena.rated.pool().expect("memory can be read");
+        let before = pool(&arena);
+        assert!(Arc::ptr_eq(&before, &pool(&arena)));
+        arena.play_match(PAIR, 2, &Stop::never(), &mut |_| {}).expect("the players can play");
+        assert_eq!((before.games(), pool(&arena).games()), (0, 2));
+    }
 
     #[test]
     fn runs_play_differently_by_rules_search_and_visits() {

@@ -112,7 +112,7 @@ impl Arena {
     /// begun with this pair since it was proposed, which changes its information gain.
     ///
     /// # Errors
-    /// As [`Arena::play_match`].
+    /// As [`Arena::play_missing`].
     pub(crate) fn play_proposed(
         &mut self,
         proposal: &Proposal,
@@ -126,18 +126,22 @@ impl Arena {
         self.play_claimed([first, second], numbers, claim, stop, watch).map(Some)
     }
 
-    /// Lets two players play these games of their series, which are claimed meanwhile. They are played without a claim where another
-    /// evaluator has one that begins with the same game: what both play counts once.
+    /// Lets two players play these games of their series, which are [missing](Arena::missing) and claimed meanwhile, so that other
+    /// evaluators and observers know of them. They are played without a claim where another evaluator has one that begins with
+    /// the same game: what both play counts once. Points are those of `one`.
     ///
     /// # Errors
-    /// As [`Arena::play_match`].
-    pub(super) fn play_missing(
+    /// A player cannot be opened or fails, or the store refuses the results. Results that were published stay.
+    pub(crate) fn play_missing(
         &mut self,
         [one, other]: [&PlayerId; 2],
         numbers: Vec<u64>,
         stop: &Stop,
         watch: &mut dyn FnMut(MatchProgress),
     ) -> Result<MatchProgress, EvaluatorError> {
+        if one == other {
+            return Err(EvaluatorError::Itself(one.to_string()));
+        }
         if numbers.is_empty() {
             return Ok(MatchProgress::default());
         }
@@ -190,7 +194,7 @@ impl Arena {
             claimed.extend(&refused);
             claimed.extend(exhausted.into_iter().flatten());
             // After the claims: the games of one that is released meanwhile are among the results.
-            let played = self.rated.pool()?.played(one.min(other), one.max(other));
+            let played = self.rated.pool()?.played(one, other);
             let free = |number: &u64| !played.contains(number) && !claimed.contains(number);
             let first_free = (0..).find(free).expect("the games of a pair are fewer than all numbers");
             let block = first_free / size * size..(first_free / size + 1) * size;
@@ -200,7 +204,7 @@ impl Arena {
                 continue;
             }
             // Another evaluator may have claimed, played and released them meanwhile.
-            let played = self.rated.pool()?.played(one.min(other), one.max(other));
+            let played = self.rated.pool()?.played(one, other);
             if claim.numbers.iter().all(|number| !played.contains(number)) {
                 return Ok(Some(claim));
             }
