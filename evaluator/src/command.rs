@@ -132,6 +132,7 @@ mod tests {
     fn args_ask_for_exactly_one_kind_of_work() {
         for text in [
             "--pair v1-1 v1-2 --games 40",
+            "--pair v1-1 v1-2 --games 1000000",
             "--pair 9x9-demo GnuGo-10",
             "--pair-uncertain --pairs 3 --run v1",
             "--pair-uncertain --run v1 --objective ladder --include-retired",
@@ -159,6 +160,8 @@ mod tests {
             "--pair v1-1",
             "--pair v1-1 v1-0",
             "--pair v1-1 v1-2 --games 7",
+            "--pair v1-1 v1-2 --games 1000002",
+            "sprt v1-1 v1-2 --elo0 -5 --elo1 5 --games 1000002",
             "--pair v1-1 v1-2 --round-robin",
             "--pair v1-1 v1-2 --pairs 3",
             "--pair v1-1 v1-2 --wait",

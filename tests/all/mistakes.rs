@@ -412,7 +412,7 @@ fn unknown_names_and_unsuitable_configurations_are_errors() {
         (
             "no such run to include",
             "evaluator",
-            &["--pair", "tiny-1", "random", "--games", "1000000000", "--with", "other"],
+            &["--pair", "tiny-1", "random", "--games", "1000000", "--with", "other"],
             &["there is no run other"],
         ),
         ("another run's", "selfplay", &["--model", "tiny", "--config", "configs/9x9.toml"], &["describes another run"]),

@@ -13,8 +13,11 @@ use crate::driver::{Schedule, pauses};
 use crate::schedule::{Pairs, Uncertain};
 use crate::{Arena, Console, EvaluatorError, Matches, RatedRun, RunSchedule};
 
-/// Games or pairs of games of a command at most.
-const MOST: u64 = 1_000_000_000;
+/// Pairs of a command at most.
+const MOST_PAIRS: u64 = 1_000_000_000;
+
+/// Games of a pair at most. The numbers of those that are missing are in memory, 8 MB of them.
+const MOST_GAMES: u64 = 1_000_000;
 
 /// Matches whose pairs are given, not chosen.
 const GIVEN: [&str; 4] = ["pair", "round_robin", "new_model", "against_anchors"];
@@ -59,7 +62,7 @@ pub(super) struct MatchArgs {
     #[arg(long, value_name = "N", conflicts_with_all = DECIDED, allow_negative_numbers = true, value_parser = even)]
     games: Option<u64>,
     /// With --pair-uncertain: number of pairs, chosen one after the other [default: 1]
-    #[arg(long, value_name = "N", requires = "pair_uncertain", conflicts_with_all = CERTAIN, allow_negative_numbers = true, value_parser = within(1..=MOST))]
+    #[arg(long, value_name = "N", requires = "pair_uncertain", conflicts_with_all = CERTAIN, allow_negative_numbers = true, value_parser = within(1..=MOST_PAIRS))]
     pairs: Option<u64>,
 }
 
@@ -81,7 +84,7 @@ enum Goal {
 
 /// Both colours play each opening, so a match has an even number of games.
 pub(super) fn even(text: &str) -> Result<u64, String> {
-    match within(2..=MOST)(text)? {
+    match within(2..=MOST_GAMES)(text)? {
         games if games % 2 == 0 => Ok(games),
         _ => Err("an even number is needed, because each opening is played with either colour".to_owned()),
     }
