@@ -1,7 +1,7 @@
 //! `tengen study positions`: positions of games with the results of a deep search by another engine, which speaks KataGo's
 //! analysis protocol (<https://github.com/lightvector/KataGo/blob/master/docs/Analysis_Engine.md>).
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::fs::{self, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
@@ -165,9 +165,19 @@ fn is_plain(game: &Game) -> bool {
 
 /// Positions of games where a move is left to play, evenly spread over all of them; each once.
 fn spread(games: &[Game], most: usize) -> Vec<Game> {
-    let mut seen = HashSet::new();
-    let turns = games.iter().flat_map(|game| (FIRST_TURN..game.turn()).map(move |turn| (game, turn)));
-    let all: Vec<(&Game, usize)> = turns.filter(|(game, turn)| seen.insert(game.moves()[..*turn].to_vec())).collect();
+    // By the number of a sequence of moves and the next move: the number of the longer sequence. The empty one is 0.
+    let mut sequences: HashMap<(usize, Move), usize> = HashMap::new();
+    let mut all: Vec<(&Game, usize)> = Vec::new();
+    for game in games {
+        let mut sequence = 0;
+        for (turn, &mv) in (1..game.turn()).zip(game.moves()) {
+            let next = sequences.len() + 1;
+            sequence = *sequences.entry((sequence, mv)).or_insert(next);
+            if sequence == next && turn >= FIRST_TURN {
+                all.push((game, turn));
+            }
+        }
+    }
     let count = all.len().min(most);
     // The first of each of so many stretches, or the one after it, so that either side is to move.
     let chosen = (0..count).map(|k| {
