@@ -48,7 +48,7 @@ impl Limits {
         streams: 64,
         message_bytes: 16 << 20,
         memory: 4 << 30,
-        stalled_after: Duration::from_secs(600),
+        stalled_after: Duration::from_secs(runtime::STALLED_AFTER),
     };
 
     /// Positions of the largest message that can be accepted: one above the credit or the queue would be refused for ever.

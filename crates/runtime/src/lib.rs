@@ -70,7 +70,7 @@ pub use output::{Notes, StdoutClosed, print, print_anew};
 pub use pem::{PemError, TlsIdentity, read_authorities, read_identity};
 pub use progress::Progress;
 pub use range::within;
-pub use service::ServiceArgs;
+pub use service::{STALLED_AFTER, ServiceArgs};
 pub use stop::Stop;
 pub use thread_time::thread_time;
 pub use token::{TokenError, is_token, read_token, reread_token, warn_of_readers};

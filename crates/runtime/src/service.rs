@@ -28,6 +28,9 @@ use crate::{Classify, Health, Stop, metrics, within};
 /// Seconds of a week, the longest that a stage waits for itself.
 const WEEK: u64 = 7 * 24 * 3600;
 
+/// The default of `--stalled-after`.
+pub const STALLED_AFTER: u64 = 600;
+
 /// Options of the HTTP service and of shutdown.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Service")]
@@ -40,7 +43,7 @@ pub struct ServiceArgs {
     pub metrics_addr: Option<String>,
 
     /// Seconds without progress after which /healthz returns 503
-    #[arg(long, env = "TENGEN_STALLED_AFTER", default_value = "600", value_name = "SECONDS", global = true, allow_negative_numbers = true, value_parser = within(1..=WEEK))]
+    #[arg(long, env = "TENGEN_STALLED_AFTER", default_value_t = STALLED_AFTER, value_name = "SECONDS", global = true, allow_negative_numbers = true, value_parser = within(1..=WEEK))]
     pub stalled_after: u64,
 
     /// Seconds to finish work after SIGTERM; then the process exits with code 4. Published objects stay whole

@@ -11,6 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail, ensure};
+use config::Preset;
 use go::{Color, Game, Move, Size, Stones};
 use record::DeepPosition;
 use runtime::{Classify, Notes, Progress, Stop};
@@ -27,8 +28,6 @@ const MOVES: usize = 8;
 const LONGEST_LINE: u64 = 16 << 20;
 /// How soon a request to stop is noticed.
 const PATIENCE: Duration = Duration::from_millis(100);
-/// Komi of the configurations for 9x9.
-const KOMI: f32 = 7.0;
 
 /// Arguments of `tengen study positions`.
 #[derive(clap::Args, Debug)]
@@ -98,9 +97,10 @@ pub(crate) fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
     runtime::check_output(&args.out)?;
     let journal = journal(&args.out)?;
     let size = Size::new(args.size.into()).misconfigured()?;
-    let Some(komi) = args.komi.or((args.size == 9).then_some(KOMI)) else {
-        return Err(anyhow!("runs on {size}x{size} have another komi than {KOMI}; name it with --komi"))
-            .misconfigured();
+    let shipped = Preset::NineByNine.config().game;
+    let Some(komi) = args.komi.or((shipped.size == size.side()).then_some(shipped.komi)) else {
+        let problem = format!("runs on {size}x{size} have another komi than {}; name it with --komi", shipped.komi);
+        return Err(anyhow!(problem)).misconfigured();
     };
     if !size.allows_komi(komi) {
         return Err(anyhow!("komi {komi} exceeds the area of a {size}x{size} board; use --komi")).misconfigured();

@@ -70,7 +70,7 @@ struct Row {
     squared_error: Estimate,
     /// Of the mean over all visits, which self-play records.
     squared_error_of_mean: Estimate,
-    /// The first of these before move 15, from 15 to 26, and from 27 on; none without such positions.
+    /// The first of these by the [`STAGES`] of a game; none without positions of a stage.
     squared_error_by_move: [Option<Estimate>; STAGES.len()],
     first: Share,
     among_three: Share,
@@ -82,6 +82,16 @@ struct Row {
 
 /// First moves of the stages of a game of 9x9.
 const STAGES: [usize; 3] = [0, 15, 27];
+
+/// The names of the columns of a [`Row`].
+fn heading() -> String {
+    let [_, middle, late] = STAGES;
+    let stages = [format!("before {middle}"), format!("{middle} to {}", late - 1), format!("from {late}")];
+    let mut text = format!("{:6} {:>15}", "visits", "value error");
+    stages.iter().for_each(|stage| text += &format!(" {stage:>15}"));
+    let [mean, top, three, entropy] = ["mean of visits", "top move, %", "among three, %", "cross-entropy"];
+    text + &format!(" {mean:>15} {top:>18} {three:>18} {entropy:>15}")
+}
 
 impl fmt::Display for Row {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -111,9 +121,7 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
             references.len(),
             args.positions.display()
         ))?;
-        runtime::print(
-            "visits     value error       before 15        15 to 26         from 27  mean of visits        top move, %     among three, %   cross-entropy",
-        )?;
+        runtime::print(heading())?;
     }
     let mut network = None;
     for &visits in &args.visits {
@@ -209,6 +217,13 @@ fn row(model: String, visits: u32, seen: &[Measurement]) -> Row {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn heading_names_the_stages() {
+        let stages = "       before 15        15 to 26         from 27";
+        let others = "  mean of visits        top move, %     among three, %   cross-entropy";
+        assert_eq!(heading(), format!("visits     value error{stages}{others}"));
+    }
 
     #[test]
     fn rows_are_means_by_stage() {
