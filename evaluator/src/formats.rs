@@ -3,7 +3,7 @@
 use record::statistics::margin;
 use serde_json::{Value, json};
 
-use crate::rate::{Numbers, Rated, Report};
+use crate::rate::{Numbers, Rated, RatingReport};
 use crate::table::Table;
 
 impl Table {
@@ -34,7 +34,7 @@ impl Table {
     }
 }
 
-impl Report {
+impl RatingReport {
     /// One line a player after a header, in the order of the report; cells without a number are empty.
     pub fn to_csv(&self) -> String {
         let header = ["player", "elo", "error", "at_least", "at_most", "group", "games", "points", "superiority"];

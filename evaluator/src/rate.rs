@@ -12,7 +12,7 @@ use ratings::{
 
 pub(crate) use options::MOST_ELO;
 pub use options::{AnchorChoice, PriorChoice};
-pub use report::{Fit, Numbers, Rated, Report};
+pub use report::{Fit, Numbers, Rated, RatingReport};
 pub use results::{Results, ResultsError, read};
 
 /// The probability below which a misfit is no accident.
@@ -56,7 +56,7 @@ impl Classified for RateError {
 ///
 /// # Errors
 /// A table that cannot be read, or an anchor that is not in it.
-pub fn rate(table: &str, wish: &Request) -> Result<Report, RateError> {
+pub fn rate(table: &str, wish: &Request) -> Result<RatingReport, RateError> {
     let Results { results, repeated } = read(table)?;
     let anchors = anchors(&results, &wish.anchors)?;
     let first_move = !wish.no_first_move;
@@ -92,7 +92,7 @@ pub fn rate(table: &str, wish: &Request) -> Result<Report, RateError> {
     let comparable = results.filtered(|black, white| of_group(black) == of_group(white));
     let goodness_of_fit = goodness_of_fit(&comparable, &leaderboard.ratings);
     warnings.extend(goodness_of_fit.as_ref().and_then(|goodness_of_fit| suspicion(&results, goodness_of_fit)));
-    let mut report = Report::new(&results, &leaderboard, wish, warnings);
+    let mut report = RatingReport::new(&results, &leaderboard, wish, warnings);
     report.step = step;
     report.goodness_of_fit = goodness_of_fit.as_ref().map(Fit::from);
     report.link = link(&leaderboard, &anchors);

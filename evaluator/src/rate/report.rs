@@ -9,7 +9,7 @@ use super::Request;
 
 /// Ratings with everything that belongs to them. It prints as JSON.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Report {
+pub struct RatingReport {
     /// What every `elo` and `error` is against.
     pub against: &'static str,
     /// The prior, as it can be requested.
@@ -79,13 +79,13 @@ pub struct Rated {
     pub superiority: Option<f64>,
 }
 
-impl Report {
+impl RatingReport {
     pub(super) fn new(
         results: &PairResults,
         leaderboard: &Leaderboard,
         wish: &Request,
         warnings: Vec<String>,
-    ) -> Report {
+    ) -> RatingReport {
         let against = match (wish.anchors.is_empty(), leaderboard.players.iter().any(|player| player.group > 0)) {
             (false, false) => "the anchors",
             (false, true) => "the anchors in group 0, the mean of the group in others",
@@ -93,7 +93,7 @@ impl Report {
             (true, true) => "the mean of the group",
         };
         let total = results.total();
-        Report {
+        RatingReport {
             against,
             prior: wish.prior.to_string(),
             step: None,
@@ -153,7 +153,7 @@ impl From<&GoodnessOfFit> for Fit {
     }
 }
 
-impl fmt::Display for Report {
+impl fmt::Display for RatingReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&serde_json::to_string_pretty(self).map_err(|_| fmt::Error)?)
     }

@@ -12,7 +12,7 @@ fn wish(prior: PriorChoice) -> Request {
     Request { prior, no_first_move: true, anchors: Vec::new() }
 }
 
-fn rated<'a>(report: &'a Report, player: &str) -> &'a Rated {
+fn rated<'a>(report: &'a RatingReport, player: &str) -> &'a Rated {
     report.ratings.iter().find(|rated| rated.player == player).expect("a player")
 }
 
@@ -49,7 +49,7 @@ fn rating_without_a_prior_reports_bounds_and_groups() {
 fn walk_is_along_the_numbers_of_a_run() {
     let games = ["r-1,r-2,W", "r-2,r-1,B", "r-3,x,B", "x,r-3,B"];
     let tight = rate(&table(&games), &wish(PriorChoice::Walk(Some(1.0)))).expect("a good table");
-    let elo = |report: &Report, player| rated(report, player).elo.expect("finite");
+    let elo = |report: &RatingReport, player| rated(report, player).elo.expect("finite");
     assert!((elo(&tight, "r-2") - elo(&tight, "r-1")).abs() < 0.1);
     let chosen = rate(&table(&games), &wish(PriorChoice::Walk(None))).expect("a good table");
     assert!(elo(&chosen, "r-2") - elo(&chosen, "r-1") > 10.0 && chosen.step.is_some());
