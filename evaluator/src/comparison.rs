@@ -30,7 +30,7 @@ pub(crate) struct Comparison {
 /// without a result ends the test without a verdict, where the match does not fail. Games of earlier matches count. The
 /// test is evaluated when a batch is over, all of its games included, so that short games do not count for more; one that was
 /// interrupted is played to its end first.
-pub(crate) struct Test {
+pub(crate) struct SequentialTest {
     players: [PlayerId; 2],
     test: Sprt,
     /// Games after which it ends without a verdict.
@@ -41,10 +41,10 @@ pub(crate) struct Test {
     finished: bool,
 }
 
-impl Test {
+impl SequentialTest {
     /// A test of two players.
-    pub(crate) fn new(players: [PlayerId; 2], test: Sprt, most: u64) -> Test {
-        Test { players, test, most, resumed: false, finished: false }
+    pub(crate) fn new(players: [PlayerId; 2], test: Sprt, most: u64) -> SequentialTest {
+        SequentialTest { players, test, most, resumed: false, finished: false }
     }
 
     /// What the games so far say.
@@ -62,7 +62,7 @@ impl Test {
     }
 }
 
-impl Test {
+impl SequentialTest {
     /// The result in words. The games of a batch that is interrupted are short ones, and no verdict follows from them.
     ///
     /// # Errors
@@ -111,7 +111,7 @@ impl Test {
     }
 }
 
-impl Schedule for Test {
+impl Schedule for SequentialTest {
     fn step(&mut self, session: &mut Session<'_>) -> Result<Step, EvaluatorError> {
         let step = self.play_batch(session)?;
         self.finished = step == Step::Finished;

@@ -5,7 +5,7 @@ use ratings::sprt::{Sprt, Verdict};
 use runtime::Step;
 use serde::Serialize;
 
-use crate::comparison::Test;
+use crate::comparison::SequentialTest;
 use crate::driver::{Schedule, Session};
 use crate::{Arena, EvaluatorError, RatedRun};
 
@@ -14,7 +14,7 @@ use crate::{Arena, EvaluatorError, RatedRun};
 pub(crate) struct Gate {
     candidate: u32,
     champion: PlayerId,
-    test: Test,
+    test: SequentialTest,
     promoted: bool,
 }
 
@@ -56,7 +56,7 @@ impl Gate {
             return Err(EvaluatorError::Retired(candidate.clone()));
         }
         let champion = PlayerId::from(champion);
-        let test = Test::new([candidate.clone().into(), champion.clone()], test, most);
+        let test = SequentialTest::new([candidate.clone().into(), champion.clone()], test, most);
         Ok(Gate { candidate: number, champion, test, promoted: false })
     }
 }

@@ -13,7 +13,7 @@ use store::{Claim, Store};
 
 use super::*;
 use crate::Matches;
-use crate::comparison::Test;
+use crate::comparison::SequentialTest;
 use crate::tests::fixture::{self, match_game, store};
 
 const RANDOM_MODEL: PlayerId = PlayerId::Model { id: ModelId::Random, settings: Overrides::NONE };
@@ -200,7 +200,11 @@ fn test_whose_last_batch_is_void_ends_without_a_verdict() {
     let mut arena = arena(&store, &script("Crash", &crash_with));
     play_match(&mut arena, [&player("Crash"), &player("Captures")], 2).expect("it can play");
     fs::write(&mark, "").expect("it can be written");
-    let test = Test::new([player("Crash"), player("Captures")], Sprt::new(0.0, 35.0, 0.05, 0.05).expect("a test"), 3);
+    let test = SequentialTest::new(
+        [player("Crash"), player("Captures")],
+        Sprt::new(0.0, 35.0, 0.05, 0.05).expect("a test"),
+        3,
+    );
     let stop = Stop::never();
     let mut matches = Matches::new(arena, test, Silent, &stop);
     drive(&mut matches, &stop).expect("the match does not fail");

@@ -6,7 +6,7 @@ use runtime::{Stop, drive, within};
 
 use super::args::{CommonArgs, arena, run_of_any};
 use super::matches::even;
-use crate::comparison::Test;
+use crate::comparison::SequentialTest;
 use crate::driver::Schedule;
 use crate::gate::Gate;
 use crate::rate::MOST_ELO;
@@ -73,7 +73,7 @@ pub(super) fn sprt(args: &CommonArgs, sprt: &SprtArgs, stop: &Stop) -> anyhow::R
     let resources = args.resources(stop)?;
     let rated = args.rated(run_of_any([first, second]), stop)?;
     let players = [rated.resolve(first)?, rated.resolve(second)?];
-    decide(arena(rated, resources, stop)?, Test::new(players, test, errors.games), stop)
+    decide(arena(rated, resources, stop)?, SequentialTest::new(players, test, errors.games), stop)
 }
 
 pub(super) fn gate(args: &CommonArgs, gate: &GateArgs, stop: &Stop) -> anyhow::Result<()> {

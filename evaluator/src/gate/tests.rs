@@ -19,7 +19,7 @@ fn conclusion(arena: &mut Arena, mut schedule: impl Schedule) -> String {
 fn gate_stops_at_a_verdict_or_its_maximum_of_games() {
     let store = store();
     let mut arena = arena(&store, 2);
-    let test = |sprt: &Sprt, most| Test::new(PAIR.map(PlayerId::clone), *sprt, most);
+    let test = |sprt: &Sprt, most| SequentialTest::new(PAIR.map(PlayerId::clone), *sprt, most);
     // Whatever the two are, they are not 2000 Elo apart.
     let wide = Sprt::new(-1000.0, 1000.0, 0.05, 0.05).expect("a good test");
     let text = conclusion(&mut arena, test(&wide, 400));
@@ -46,7 +46,7 @@ fn batch_that_was_interrupted_is_completed_before_a_verdict() {
     let games: Vec<_> = (0..198).map(|index| won_game("random", "uniform", index)).collect();
     arena.rated.run.matches().publish("test", &games).expect("memory can be written");
     let test = Sprt::new(0.0, 100.0, 0.05, 0.05).expect("a test");
-    let text = conclusion(&mut arena, Test::new(PAIR.map(PlayerId::clone), test, 400));
+    let text = conclusion(&mut arena, SequentialTest::new(PAIR.map(PlayerId::clone), test, 400));
     assert!(text.contains("elo1 rather than elo0") && text.contains("after 100 pairs"), "{text}");
 }
 
@@ -58,7 +58,7 @@ fn interrupted_batch_has_no_verdict() {
     let games: Vec<_> = (0..198).map(|index| won_game("random", "uniform", index)).collect();
     arena.rated.run.matches().publish("test", &games).expect("memory can be written");
     let sprt = Sprt::new(0.0, 100.0, 0.05, 0.05).expect("a test");
-    let mut test = Test::new(PAIR.map(PlayerId::clone), sprt, 400);
+    let mut test = SequentialTest::new(PAIR.map(PlayerId::clone), sprt, 400);
     let stop = Stop::never();
     let step = test.step(&mut Session { arena: &mut arena, stop: &stop, report: &mut |_| stop.request() });
     assert_eq!(step.expect("it can play"), Step::Worked);
