@@ -56,10 +56,10 @@ impl Classified for RateError {
 ///
 /// # Errors
 /// A table that cannot be read, or an anchor that is not in it.
-pub fn rate(table: &str, wish: &Request) -> Result<RatingReport, RateError> {
+pub fn rate(table: &str, request: &Request) -> Result<RatingReport, RateError> {
     let Results { results, repeated } = read(table)?;
-    let anchors = anchors(&results, &wish.anchors)?;
-    let first_move = !wish.no_first_move;
+    let anchors = anchors(&results, &request.anchors)?;
+    let first_move = !request.no_first_move;
     let mut warnings = Vec::new();
     if repeated > 0 {
         warnings.push(format!("{repeated} lines repeat a game; each game counts once"));
@@ -67,24 +67,24 @@ pub fn rate(table: &str, wish: &Request) -> Result<RatingReport, RateError> {
     let mut step = None;
     // With normal strengths only colours that decide every game leave the first move without a bound.
     let total = results.total();
-    let told = total.black + total.draws > 0 && total.white + total.draws > 0;
-    let belief = if first_move && told { Belief::Free } else { Belief::Zero };
-    let on_wish =
+    let is_bounded = total.black + total.draws > 0 && total.white + total.draws > 0;
+    let belief = if first_move && is_bounded { Belief::Free } else { Belief::Zero };
+    let requested =
         |prior: Prior| Prior { first_move: belief, draws: Prior::none(&results).draws, ..prior.anchored(&anchors) };
     let anchored = !anchors.is_empty();
-    let leaderboard = match wish.prior {
+    let leaderboard = match request.prior {
         PriorChoice::None => Leaderboard::without_prior(&results, &anchors, first_move)?,
-        PriorChoice::Gauss(sd) => Leaderboard::with_prior(&results, &on_wish(Prior::normal(&results, sd)), anchored)?,
+        PriorChoice::Gauss(sd) => Leaderboard::with_prior(&results, &requested(Prior::normal(&results, sd)), anchored)?,
         PriorChoice::Walk(Some(step)) => {
-            Leaderboard::with_prior(&results, &on_wish(Prior::walk(&results, step)), anchored)?
+            Leaderboard::with_prior(&results, &requested(Prior::walk(&results, step)), anchored)?
         }
         PriorChoice::Walk(None) => {
-            let (ratings, found) = Ratings::of_runs(&results, on_wish)?;
+            let (ratings, found) = Ratings::of_runs(&results, requested)?;
             step = Some(found);
             Leaderboard::on_one_scale(ratings, anchored, belief)
         }
     };
-    warnings.extend(diagnostics(&results).iter().map(|doubt| warning(doubt, wish.prior)));
+    warnings.extend(diagnostics(&results).iter().map(|doubt| warning(doubt, request.prior)));
     if first_move && leaderboard.first_move.is_none() && total.games() > 0 {
         warnings.push("first-move advantage is undetermined; 0 is assumed".to_owned());
     }
@@ -92,7 +92,7 @@ pub fn rate(table: &str, wish: &Request) -> Result<RatingReport, RateError> {
     let comparable = results.filtered(|black, white| of_group(black) == of_group(white));
     let goodness_of_fit = goodness_of_fit(&comparable, &leaderboard.ratings);
     warnings.extend(goodness_of_fit.as_ref().and_then(|goodness_of_fit| suspicion(&results, goodness_of_fit)));
-    let mut report = RatingReport::new(&results, &leaderboard, wish, warnings);
+    let mut report = RatingReport::new(&results, &leaderboard, request, warnings);
     report.step = step;
     report.goodness_of_fit = goodness_of_fit.as_ref().map(Fit::from);
     report.link = link(&leaderboard, &anchors);

@@ -40,8 +40,8 @@ pub(super) fn run(args: &RateArgs) -> anyhow::Result<()> {
     };
     let named = || format!("cannot rate {}", file.display());
     read.with_context(named).misconfigured()?;
-    let wish = Request { prior: *prior, no_first_move: *no_first_move, anchors: anchor.clone() };
-    let report = rate::rate(&text, &wish).with_context(named)?;
+    let request = Request { prior: *prior, no_first_move: *no_first_move, anchors: anchor.clone() };
+    let report = rate::rate(&text, &request).with_context(named)?;
     match format {
         Format::Json => runtime::print(report),
         Format::Csv => runtime::print(report.to_csv()),

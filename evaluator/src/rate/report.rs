@@ -83,10 +83,10 @@ impl RatingReport {
     pub(super) fn new(
         results: &PairResults,
         leaderboard: &Leaderboard,
-        wish: &Request,
+        request: &Request,
         warnings: Vec<String>,
     ) -> RatingReport {
-        let against = match (wish.anchors.is_empty(), leaderboard.players.iter().any(|player| player.group > 0)) {
+        let against = match (request.anchors.is_empty(), leaderboard.players.iter().any(|player| player.group > 0)) {
             (false, false) => "the anchors",
             (false, true) => "the anchors in group 0, the mean of the group in others",
             (true, false) => "the mean of the pool",
@@ -95,7 +95,7 @@ impl RatingReport {
         let total = results.total();
         RatingReport {
             against,
-            prior: wish.prior.to_string(),
+            prior: request.prior.to_string(),
             step: None,
             games: total.games(),
             draws: total.draws,

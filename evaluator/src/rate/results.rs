@@ -109,13 +109,13 @@ pub fn read(text: &str) -> Result<Results, ResultsError> {
         if black == white {
             return Err(ResultsError::Itself { line, player: black });
         }
-        let told = [black, white, result];
+        let row = [black, white, result];
         match known.get(&game) {
-            Some((_, before)) if *before == told => read.repeated += 1,
+            Some((_, before)) if *before == row => read.repeated += 1,
             Some(&(first, _)) => return Err(ResultsError::Twice { line, game, first }),
             None => {
-                read.results.add(&told[0], &told[1], outcome);
-                known.insert(game, (line, told));
+                read.results.add(&row[0], &row[1], outcome);
+                known.insert(game, (line, row));
             }
         }
     }
