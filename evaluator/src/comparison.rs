@@ -60,9 +60,7 @@ impl SequentialTest {
             outcomes,
         })
     }
-}
 
-impl SequentialTest {
     /// The result in words. The games of a batch that is interrupted are short ones, and no verdict follows from them.
     ///
     /// # Errors

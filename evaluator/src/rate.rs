@@ -92,11 +92,19 @@ pub fn rate(table: &str, request: &Request) -> Result<RatingReport, RateError> {
     let comparable = results.filtered(|black, white| of_group(black) == of_group(white));
     let goodness_of_fit = goodness_of_fit(&comparable, &leaderboard.ratings);
     warnings.extend(goodness_of_fit.as_ref().and_then(|goodness_of_fit| suspicion(&results, goodness_of_fit)));
-    let mut report = RatingReport::new(&results, &leaderboard, request, warnings);
-    report.step = step;
-    report.goodness_of_fit = goodness_of_fit.as_ref().map(Fit::from);
-    report.link = link(&leaderboard, &anchors);
-    Ok(report)
+    Ok(RatingReport {
+        against: report::against(request, &leaderboard),
+        prior: request.prior.to_string(),
+        step,
+        games: total.games(),
+        draws: total.draws,
+        ratings: report::rated(&results, &leaderboard),
+        first_move: leaderboard.first_move.map(Numbers::from),
+        ln_nu: leaderboard.ratings.draws(),
+        link: link(&leaderboard, &anchors),
+        goodness_of_fit: goodness_of_fit.as_ref().map(Fit::from),
+        warnings,
+    })
 }
 
 pub(crate) fn anchors(results: &PairResults, wanted: &[AnchorChoice]) -> Result<Vec<Anchor>, RateError> {

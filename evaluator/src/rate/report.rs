@@ -79,37 +79,18 @@ pub struct Rated {
     pub superiority: Option<f64>,
 }
 
-impl RatingReport {
-    pub(super) fn new(
-        results: &PairResults,
-        leaderboard: &Leaderboard,
-        request: &Request,
-        warnings: Vec<String>,
-    ) -> RatingReport {
-        let against = match (request.anchors.is_empty(), leaderboard.players.iter().any(|player| player.group > 0)) {
-            (false, false) => "the anchors",
-            (false, true) => "the anchors in group 0, the mean of the group in others",
-            (true, false) => "the mean of the pool",
-            (true, true) => "the mean of the group",
-        };
-        let total = results.total();
-        RatingReport {
-            against,
-            prior: request.prior.to_string(),
-            step: None,
-            games: total.games(),
-            draws: total.draws,
-            ratings: rated(results, leaderboard),
-            first_move: leaderboard.first_move.map(Numbers::from),
-            ln_nu: leaderboard.ratings.draws(),
-            link: None,
-            goodness_of_fit: None,
-            warnings,
-        }
+/// What ratings are against.
+pub(super) fn against(request: &Request, leaderboard: &Leaderboard) -> &'static str {
+    match (request.anchors.is_empty(), leaderboard.players.iter().any(|player| player.group > 0)) {
+        (false, false) => "the anchors",
+        (false, true) => "the anchors in group 0, the mean of the group in others",
+        (true, false) => "the mean of the pool",
+        (true, true) => "the mean of the group",
     }
 }
 
-fn rated(results: &PairResults, leaderboard: &Leaderboard) -> Vec<Rated> {
+/// The players, group by group, strongest first.
+pub(super) fn rated(results: &PairResults, leaderboard: &Leaderboard) -> Vec<Rated> {
     let elo = |player: usize| leaderboard.players[player].rating.map_or(f64::NEG_INFINITY, |rating| rating.elo);
     let mut order: Vec<usize> = (0..leaderboard.players.len()).collect();
     order.sort_by(|&a, &b| {
