@@ -1,9 +1,8 @@
 //! Ratings for programs: comma-separated values and JSON.
 
-use record::statistics::margin;
 use serde_json::{Value, json};
 
-use crate::rate::{Numbers, Rated, RatingReport};
+use crate::rate::{Rated, RatingReport};
 use crate::table::Table;
 
 impl Table {
@@ -70,9 +69,8 @@ impl RatingReport {
             format!("{:5}  {:width$} {rating}  {:6}  {score:4.0}%", rated.group, rated.player, rated.games)
         };
         let against = format!("Elo and ± (95 %) are against {}.", self.against);
-        let black = self
-            .first_move
-            .map(|Numbers { elo, error }| format!("Black's advantage: {elo:+.0} ±{:.0} Elo", margin(error)));
+        let black =
+            self.first_move.map(|black| format!("Black's advantage: {:+.0} ±{:.0} Elo", black.elo, black.margin()));
         let notes = self.warnings.iter().map(|warning| format!("note: {warning}"));
         let rows = self.ratings.iter().map(line);
         std::iter::once(header).chain(rows).chain([against]).chain(black).chain(notes).collect::<Vec<_>>().join("\n")
@@ -93,9 +91,9 @@ fn quoted(cell: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use crate::rate::{Numbers, Request, rate, read};
+    use crate::rate::{Request, rate, read};
     use crate::table::Table;
-    use ratings::{Prior, Ratings};
+    use ratings::{Estimate, Prior, Ratings};
 
     const GAMES: &str =
         "game_id,black,white,result\n1,\"a,b\",c,B\n2,c,\"a,b\",B\n3,d,c,B\n4,c,\"a,b\",W\n5,\"a,b\",c,W\n";
@@ -117,7 +115,7 @@ mod tests {
     #[test]
     fn errors_of_the_readable_report_are_those_of_95_percent() {
         let mut report = rate(GAMES, &Request { no_first_move: true, ..Request::default() }).expect("a good table");
-        report.first_move = Some(Numbers { elo: 50.0, error: 20.0 });
+        report.first_move = Some(Estimate { elo: 50.0, error: 20.0 });
         let table = report.to_table();
         assert!(table.contains("\nBlack's advantage: +50 ±39 Elo"), "{table}");
     }

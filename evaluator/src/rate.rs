@@ -6,13 +6,13 @@ mod results;
 
 use exit_class::{Classified, ExitClass};
 use ratings::{
-    Anchor, Belief, Diagnostic, GoodnessOfFit, Leaderboard, PairResults, Prior, RatingError, Ratings, Residual,
-    diagnostics, goodness_of_fit,
+    Anchor, Belief, Diagnostic, Estimate, GoodnessOfFit, Leaderboard, PairResults, Prior, RatingError, Ratings,
+    Residual, diagnostics, goodness_of_fit,
 };
 
 pub(crate) use options::MOST_ELO;
 pub use options::{AnchorChoice, PriorChoice};
-pub use report::{Fit, Numbers, Rated, RatingReport};
+pub use report::{Fit, Rated, RatingReport};
 pub use results::{Results, ResultsError, read};
 
 /// The probability below which a misfit is no accident.
@@ -99,7 +99,7 @@ pub fn rate(table: &str, request: &Request) -> Result<RatingReport, RateError> {
         games: total.games(),
         draws: total.draws,
         ratings: report::rated(&results, &leaderboard),
-        first_move: leaderboard.first_move.map(Numbers::from),
+        first_move: leaderboard.first_move,
         ln_nu: leaderboard.ratings.draws(),
         link: link(&leaderboard, &anchors),
         goodness_of_fit: goodness_of_fit.as_ref().map(Fit::from),
@@ -146,7 +146,7 @@ pub(crate) fn suspicion(results: &PairResults, goodness_of_fit: &GoodnessOfFit) 
 
 /// How well the anchors hold those whom they are to measure: the mean of the others on the anchors' scale, with its
 /// error.
-fn link(leaderboard: &Leaderboard, anchors: &[Anchor]) -> Option<Numbers> {
+fn link(leaderboard: &Leaderboard, anchors: &[Anchor]) -> Option<Estimate> {
     let measured: Vec<usize> = (0..leaderboard.players.len())
         .filter(|&player| {
             leaderboard.players[player].group == 0 && anchors.iter().all(|anchor| anchor.player != player)
@@ -154,7 +154,7 @@ fn link(leaderboard: &Leaderboard, anchors: &[Anchor]) -> Option<Numbers> {
         .collect();
     let share = 1.0 / measured.len() as f64;
     let weight = |player| if measured.contains(&player) { share } else { 0.0 };
-    (!anchors.is_empty() && !measured.is_empty()).then(|| leaderboard.ratings.contrast(weight).into())
+    (!anchors.is_empty() && !measured.is_empty()).then(|| leaderboard.ratings.contrast(weight))
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ pub use error::RatingError;
 pub use prior::{Anchor, Belief, Mark, Prior, Tie};
 
 use record::statistics::margin;
+use serde::Serialize;
 
 use crate::gamma;
 use crate::matrix::Matrix;
@@ -25,7 +26,7 @@ use crate::results::PairResults;
 use newton::{Layout, Optimum, Posterior};
 
 /// An estimate in Elo, normally distributed.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Estimate {
     /// The most probable value, in Elo.
     pub elo: f64,

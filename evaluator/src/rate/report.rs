@@ -23,11 +23,11 @@ pub struct RatingReport {
     /// The players, group by group, strongest first.
     pub ratings: Vec<Rated>,
     /// What playing Black is worth, in Elo.
-    pub first_move: Option<Numbers>,
+    pub first_move: Option<Estimate>,
     /// ln ν of Davidson's model: equal players draw ν/(2 + ν) of their games. `None` when no game was drawn.
     pub ln_nu: Option<f64>,
     /// The mean of the players beside the anchors, on the scale of these.
-    pub link: Option<Numbers>,
+    pub link: Option<Estimate>,
     /// Whether one number for each player is enough.
     pub goodness_of_fit: Option<Fit>,
     /// What the numbers do not say.
@@ -43,15 +43,6 @@ pub struct Fit {
     pub expected: f64,
     /// The probability that it would be at least as large then.
     pub p: f64,
-}
-
-/// A number in Elo, and one standard error of it.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-pub struct Numbers {
-    /// The number.
-    pub elo: f64,
-    /// One standard error.
-    pub error: f64,
 }
 
 /// One player.
@@ -120,12 +111,6 @@ pub(super) fn rated(results: &PairResults, leaderboard: &Leaderboard) -> Vec<Rat
         }
     });
     rated.collect()
-}
-
-impl From<Estimate> for Numbers {
-    fn from(estimate: Estimate) -> Numbers {
-        Numbers { elo: estimate.elo, error: estimate.error }
-    }
 }
 
 impl From<&GoodnessOfFit> for Fit {
