@@ -71,17 +71,14 @@ pub fn rate(table: &str, request: &Request) -> Result<RatingReport, RateError> {
     let belief = if first_move && is_bounded { Belief::Free } else { Belief::Zero };
     let requested =
         |prior: Prior| Prior { first_move: belief, draws: Prior::none(&results).draws, ..prior.anchored(&anchors) };
-    let anchored = !anchors.is_empty();
     let leaderboard = match request.prior {
         PriorChoice::None => Leaderboard::without_prior(&results, &anchors, first_move)?,
-        PriorChoice::Gauss(sd) => Leaderboard::with_prior(&results, &requested(Prior::normal(&results, sd)), anchored)?,
-        PriorChoice::Walk(Some(step)) => {
-            Leaderboard::with_prior(&results, &requested(Prior::walk(&results, step)), anchored)?
-        }
+        PriorChoice::Gauss(sd) => Leaderboard::with_prior(&results, &requested(Prior::normal(&results, sd)))?,
+        PriorChoice::Walk(Some(step)) => Leaderboard::with_prior(&results, &requested(Prior::walk(&results, step)))?,
         PriorChoice::Walk(None) => {
-            let (ratings, found) = Ratings::of_runs(&results, requested)?;
+            let (ratings, found) = Ratings::of_runs(&results, &requested)?;
             step = Some(found);
-            Leaderboard::on_one_scale(ratings, anchored, belief)
+            Leaderboard::on_one_scale(ratings, &requested(Prior::walk(&results, found)))
         }
     };
     warnings.extend(diagnostics(&results).iter().map(|doubt| warning(doubt, request.prior)));

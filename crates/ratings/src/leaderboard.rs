@@ -44,18 +44,21 @@ impl Leaderboard {
     ///
     /// # Errors
     /// As [`Ratings::fit`].
-    pub fn with_prior(results: &PairResults, prior: &Prior, anchored: bool) -> Result<Leaderboard, RatingError> {
-        Ratings::fit(results, prior).map(|ratings| Leaderboard::on_one_scale(ratings, anchored, prior.first_move))
+    pub fn with_prior(results: &PairResults, prior: &Prior) -> Result<Leaderboard, RatingError> {
+        Ratings::fit(results, prior).map(|ratings| Leaderboard::on_one_scale(ratings, prior))
     }
 
-    /// All players on one scale, from ratings that are on one.
-    pub fn on_one_scale(ratings: Ratings, anchored: bool, first_move: Belief) -> Leaderboard {
+    /// All players on one scale, from ratings under such a prior.
+    pub fn on_one_scale(ratings: Ratings, prior: &Prior) -> Leaderboard {
         let players = 0..ratings.players().len();
-        let rated =
-            if anchored { players.map(|player| ratings.rating(player)).collect() } else { ratings.above_pool() };
+        let rated = if prior.has_anchors {
+            players.map(|player| ratings.rating(player)).collect()
+        } else {
+            ratings.above_pool()
+        };
         let stand = |rating| Placing { group: 0, rating: Some(rating), bound: None };
         let players = rated.into_iter().map(stand).collect();
-        let first_move = (first_move != Belief::Zero).then(|| ratings.first_move());
+        let first_move = (prior.first_move != Belief::Zero).then(|| ratings.first_move());
         Leaderboard { ratings, players, first_move }
     }
 

@@ -86,20 +86,24 @@ pub struct Prior {
     pub first_move: Belief,
     /// ln ν, where ν says how often equal players draw, in natural units.
     pub draws: Belief,
+    /// Whether anchors hold the scale.
+    pub has_anchors: bool,
 }
 
 impl Prior {
     /// Nothing is believed; the first player is the zero of the scale.
     pub fn none(results: &PairResults) -> Prior {
         let fixed = (0..results.players().len().min(1)).map(|player| (player, 0.0)).collect();
-        Prior { fixed, ties: Vec::new(), first_move: Belief::Free, draws: Belief::Normal(DRAWS_FREE) }
+        let draws = Belief::Normal(DRAWS_FREE);
+        Prior { fixed, ties: Vec::new(), first_move: Belief::Free, draws, has_anchors: false }
     }
 
     /// Nothing is believed but that every player is within a normal distance of the middle of the pool.
     pub fn normal(results: &PairResults, sd: f64) -> Prior {
         let tie = |player| Tie { player, to: Mark::Middle, elo: 0.0, sd };
         let ties = (0..results.players().len()).map(tie).collect();
-        Prior { fixed: Vec::new(), ties, first_move: Belief::Normal(FIRST_MOVE), draws: Belief::Normal(DRAWS) }
+        let (first_move, draws) = (Belief::Normal(FIRST_MOVE), Belief::Normal(DRAWS));
+        Prior { fixed: Vec::new(), ties, first_move, draws, has_anchors: false }
     }
 
     /// For the models of runs: a random walk from each model to the next of its run, `step` Elo for each number
@@ -120,7 +124,8 @@ impl Prior {
             Some(Tie { player, to: Mark::Player(to), elo: 0.0, sd })
         });
         let fixed = zero.map(|player| (player, 0.0)).into_iter().collect();
-        Prior { ties: ties.collect(), fixed, first_move: Belief::Normal(FIRST_MOVE), draws: Belief::Normal(DRAWS) }
+        let (first_move, draws) = (Belief::Normal(FIRST_MOVE), Belief::Normal(DRAWS));
+        Prior { ties: ties.collect(), fixed, first_move, draws, has_anchors: false }
     }
 
     /// The same beliefs on the scale of these anchors. A player that was only called 0 to hold the scale is not held any more:
@@ -129,6 +134,7 @@ impl Prior {
     pub fn anchored(mut self, anchors: &[Anchor]) -> Prior {
         if !anchors.is_empty() {
             self.fixed.clear();
+            self.has_anchors = true;
         }
         for anchor in anchors {
             match anchor.sd {
@@ -215,6 +221,7 @@ mod tests {
         let expected =
             [tie(1, 0, UNKNOWN), tie(2, 0, UNKNOWN), Tie { player: 0, to: Mark::Zero, elo: 900.0, sd: 50.0 }];
         assert_eq!(prior.ties, expected);
+        assert!(prior.has_anchors);
         assert_eq!(walk(&["random", "v1-1"]).anchored(&[]), walk(&["random", "v1-1"]));
     }
 

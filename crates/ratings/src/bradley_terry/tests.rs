@@ -20,7 +20,13 @@ fn results(games: &[(&str, &str, u32, u32, u32)]) -> PairResults {
 fn no_prior(results: &PairResults) -> Prior {
     let ties =
         (1..results.players().len()).map(|player| Tie { player, to: Mark::Player(0), elo: 0.0, sd: 1e5 }).collect();
-    Prior { fixed: vec![(0, 0.0)], ties, first_move: Belief::Normal(1e5), draws: Belief::Normal(3.0) }
+    Prior {
+        fixed: vec![(0, 0.0)],
+        ties,
+        first_move: Belief::Normal(1e5),
+        draws: Belief::Normal(3.0),
+        has_anchors: false,
+    }
 }
 
 fn fit(results: &PairResults, prior: &Prior) -> Ratings {
@@ -136,6 +142,7 @@ fn prior_is_worth_its_weight() {
         ties: vec![Tie { player: 0, to: Mark::Player(1), elo: 0.0, sd: 200.0 }],
         first_move: Belief::Normal(100.0),
         draws: Belief::Normal(3.0),
+        has_anchors: false,
     };
     let difference = fit(&results, &prior).difference(0, 1);
     // At the optimum the pull of two wins is the pull of the prior: 2·(1 − p) = θ/σ².
@@ -207,7 +214,13 @@ fn differences_do_not_depend_on_the_anchor() {
         ];
         fit(
             &results,
-            &Prior { fixed: vec![(anchor, 0.0)], ties, first_move: Belief::Normal(200.0), draws: Belief::Normal(3.0) },
+            &Prior {
+                fixed: vec![(anchor, 0.0)],
+                ties,
+                first_move: Belief::Normal(200.0),
+                draws: Belief::Normal(3.0),
+                has_anchors: false,
+            },
         )
     };
     let (one, other) = (anchored_at(0), anchored_at(3));
@@ -288,8 +301,13 @@ fn extreme_tables_have_finite_and_sensible_ratings() {
 #[test]
 fn undetermined_ratings_are_an_error() {
     let results = results(&[("a", "b", 3, 2, 0), ("c", "d", 2, 3, 0)]);
-    let prior =
-        Prior { fixed: vec![(0, 0.0)], ties: vec![], first_move: Belief::Normal(100.0), draws: Belief::Normal(3.0) };
+    let prior = Prior {
+        fixed: vec![(0, 0.0)],
+        ties: vec![],
+        first_move: Belief::Normal(100.0),
+        draws: Belief::Normal(3.0),
+        has_anchors: false,
+    };
     assert_eq!(Ratings::fit(&results, &prior).unwrap_err(), RatingError::Undetermined);
     let nowhere =
         Prior { fixed: vec![], ties: vec![Tie { player: 0, to: Mark::Player(1), elo: 0.0, sd: 50.0 }], ..prior };
@@ -345,7 +363,7 @@ fn superiority_is_certain_between_known_ratings() {
     let results = results(&LEAGUE);
     let fixed = vec![(0, 100.0), (1, -20.0), (2, 100.0)];
     let ties = vec![Tie { player: 3, to: Mark::Zero, elo: 0.0, sd: 200.0 }];
-    let prior = Prior { fixed, ties, first_move: Belief::Zero, draws: Belief::Normal(3.0) };
+    let prior = Prior { fixed, ties, first_move: Belief::Zero, draws: Belief::Normal(3.0), has_anchors: false };
     let ratings = fit(&results, &prior);
     assert_eq!((ratings.superiority(0, 1), ratings.superiority(1, 0)), (1.0, 0.0));
     assert_eq!([ratings.superiority(0, 2), ratings.superiority(3, 3)], [0.5; 2]);
