@@ -39,7 +39,7 @@ impl RatedRun {
         results.extend(&results_of_all);
         let ratings = self.fit(&results, |prior| prior)?;
         let ages = self.ages(&results);
-        let compared = compared(&results, &ages);
+        let compared = compared(&results, &ages).players;
         let ages = ages.into_iter().map(|age| age.filter(|age| models.binary_search(age).is_ok()));
         Ok(Ladder { ages: ages.collect(), ratings, compared })
     }

@@ -5,6 +5,7 @@ use std::fmt;
 
 use ratings::{Diagnostic, Estimate, PairResults, PlayerScore, Ratings, diagnostics, goodness_of_fit};
 use record::RatingRow;
+use record::ratings::Compared;
 use record::statistics::margin;
 
 use crate::rate::suspicion;
@@ -51,7 +52,7 @@ impl RatedModel {
     pub(crate) fn newest(results: &PairResults, ratings: &Ratings, ages: &[Option<u32>]) -> Option<RatedModel> {
         let played = (0..).zip(results.player_scores()).filter(|(_, score)| score.games > 0);
         let (number, player) = played.filter_map(|(player, _)| Some((ages[player]?, player))).max()?;
-        let error = ratings.above(&compared(results, ages))[player].error;
+        let error = ratings.above(&compared(results, ages).players)[player].error;
         Some(RatedModel { number, rating: Estimate { error, ..ratings.rating(player) } })
     }
 }
@@ -64,11 +65,11 @@ impl Table {
     /// # Panics
     /// When the ratings are not those of the results, or there is not one age for each player.
     pub(crate) fn new(results: &PairResults, ratings: &Ratings, ages: &[Option<u32>], hidden: &[bool]) -> Table {
-        assert_eq!(results.players(), ratings.players(), "the ratings are of this results");
+        assert_eq!(results.players(), ratings.players(), "the ratings are of these results");
         assert_eq!(ages.len(), results.players().len(), "every player has an age or none");
         let total = results.total();
         let compared = compared(results, ages);
-        let places = (0..).zip(results.player_scores()).zip(ratings.above(&compared));
+        let places = (0..).zip(results.player_scores()).zip(ratings.above(&compared.players));
         let mut rows: Vec<RatingRow> =
             places.map(|((player, score), above_pool)| row(ratings, player, score, above_pool)).collect();
         rows.sort_by(|a, b| b.elo.total_cmp(&a.elo).then_with(|| a.player.cmp(&b.player)));
@@ -85,7 +86,7 @@ impl Table {
         Table {
             rows,
             hidden,
-            has_models: compared.iter().all(|&player| ages[player].is_some()),
+            has_models: compared.are_models,
             games: total.games(),
             draws: total.draws,
             first_move: ratings.first_move(),
@@ -148,13 +149,10 @@ fn is_perfect(row: &RatingRow) -> bool {
     row.games > 0 && (row.points == 0.0 || row.points == f64::from(row.games))
 }
 
-/// The players whose mean errors are against: the run's models that have played, or all who have where those are fewer
-/// than two. Of a player without games no more is known than the prior.
-pub(crate) fn compared(results: &PairResults, ages: &[Option<u32>]) -> Vec<usize> {
-    let scores = results.player_scores();
-    let played: Vec<usize> = (0..ages.len()).filter(|&player| scores[player].games > 0).collect();
-    let models: Vec<usize> = played.iter().copied().filter(|&player| ages[player].is_some()).collect();
-    if models.len() < 2 { played } else { models }
+/// The players against whose mean errors are.
+pub(crate) fn compared(results: &PairResults, ages: &[Option<u32>]) -> Compared {
+    let games = results.player_scores().into_iter().map(|score| score.games);
+    record::ratings::compared(games.zip(ages.iter().map(Option::is_some)))
 }
 
 fn row(ratings: &Ratings, player: usize, score: PlayerScore, above_pool: Estimate) -> RatingRow {

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use config::{RunConfig, split_settings};
+use record::ratings::compared;
 use record::statistics::margin;
 use store::RatingRow;
 
@@ -18,6 +19,13 @@ pub struct Player {
     pub model: Option<u32>,
     /// Settings that differ from those of the model, as `visits=100+q_init=loss`; mostly empty.
     pub settings: String,
+}
+
+impl Player {
+    /// Whether it is a model of the run as it was published, without other settings.
+    fn is_published(&self) -> bool {
+        self.model.is_some() && self.settings.is_empty()
+    }
 }
 
 /// All players, strongest first, and how their ratings read.
@@ -54,9 +62,8 @@ impl Strength {
         };
         let mut players: Vec<Player> = facts.ratings.iter().map(player).collect();
         players.sort_by(|one, other| other.rating.elo.total_cmp(&one.rating.elo));
-        let strength = Strength { players, scale: Vec::new(), has_models: false, effort: effort(facts) };
-        let has_models = strength.models().len() > 1;
-        Strength { has_models, ..strength }
+        let has_models = compared(players.iter().map(|player| (player.rating.games, player.is_published()))).are_models;
+        Strength { players, scale: Vec::new(), has_models, effort: effort(facts) }
     }
 
     /// Standard error of a rating: on its own scale, or on that of the given ratings.
@@ -71,8 +78,7 @@ impl Strength {
 
     /// Models of the run as they are, without other settings, oldest first.
     pub fn models(&self) -> Vec<&Player> {
-        let mut models: Vec<&Player> =
-            self.players.iter().filter(|player| player.model.is_some() && player.settings.is_empty()).collect();
+        let mut models: Vec<&Player> = self.players.iter().filter(|player| player.is_published()).collect();
         models.sort_by_key(|player| player.model);
         models
     }

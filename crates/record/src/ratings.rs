@@ -41,6 +41,26 @@ impl RatingRow {
     }
 }
 
+/// The players against whose mean errors are.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Compared {
+    /// Their places among all players.
+    pub players: Vec<usize>,
+    /// Whether they are the models of the run.
+    pub are_models: bool,
+}
+
+/// The players against whose mean errors are: the models of the run that have played, or all who have where those are
+/// fewer than two. Of a player without games no more is known than the prior. `players` are the games of each, and whether it
+/// is a model of the run.
+pub fn compared(players: impl IntoIterator<Item = (u32, bool)>) -> Compared {
+    let played = (0..).zip(players).filter(|&(_, (games, _))| games > 0);
+    let played: Vec<(usize, bool)> = played.map(|(place, (_, is_model))| (place, is_model)).collect();
+    let are_models = played.iter().filter(|(_, is_model)| *is_model).count() > 1;
+    let compared = played.into_iter().filter(|&(_, is_model)| is_model || !are_models);
+    Compared { players: compared.map(|(place, _)| place).collect(), are_models }
+}
+
 /// The columns, each with a `doc` in its metadata, and the version.
 pub fn schema() -> Arc<Schema> {
     to_batch(&[]).schema()
@@ -90,4 +110,22 @@ pub fn from_batch(batch: &RecordBatch) -> Result<Vec<RatingRow>, RecordError> {
         points: points[row],
     };
     Ok((0..table.rows()).map(rating).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_are_against_models_where_two_have_played() {
+        let check = |players: &[(u32, bool)], expected: &[usize], are_models| {
+            let found = compared(players.iter().copied());
+            assert_eq!(found, Compared { players: expected.to_vec(), are_models }, "{players:?}");
+        };
+        check(&[(9, false), (4, true), (0, true), (5, true)], &[1, 3], true);
+        check(&[(4, false), (4, true), (0, true), (0, false)], &[0, 1], false);
+        check(&[(4, false), (4, false)], &[0, 1], false);
+        check(&[(0, true), (0, true)], &[], false);
+        check(&[], &[], false);
+    }
 }
