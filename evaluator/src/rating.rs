@@ -140,7 +140,7 @@ impl RatedRun {
         Ok(unpaired)
     }
 
-    /// By player of a results: whether it is a hidden model of the run, with whatever settings.
+    /// By player of the results: whether it is a hidden model of the run, with whatever settings.
     pub(crate) fn hidden_players(&self, results: &PairResults) -> Result<Vec<bool>, EvaluatorError> {
         let hidden = self.hidden()?;
         let number = |player: &String| facts::players_model(self.run.name(), player);
@@ -151,7 +151,7 @@ impl RatedRun {
             .collect())
     }
 
-    /// By player of a results: the number of a model of the run.
+    /// By player of the results: the number of a model of the run.
     pub(crate) fn ages(&self, results: &PairResults) -> Vec<Option<u32>> {
         results.players().iter().map(|player| facts::own_model(self.run.name(), player)).collect()
     }

@@ -31,7 +31,7 @@ pub struct Class {
     pub met_before: bool,
 }
 
-/// Everything in a results that the prior alone decides.
+/// Everything in the results that the prior alone decides.
 ///
 /// Without a prior the ratings are finite exactly if every player can be reached from every other along games in which
 /// points were won (Ford, American Mathematical Monthly 64, 1957).

@@ -51,8 +51,8 @@ pub struct Compared {
 }
 
 /// The players against whose mean errors are: the models of the run that have played, or all who have where those are
-/// fewer than two. Of a player without games no more is known than the prior. `players` are the games of each, and whether it
-/// is a model of the run.
+/// fewer than two. Of a player without games no more is known than the prior. `players` are the games of each, and
+/// whether it is a model of the run.
 pub fn compared(players: impl IntoIterator<Item = (u32, bool)>) -> Compared {
     let played = (0..).zip(players).filter(|&(_, (games, _))| games > 0);
     let played: Vec<(usize, bool)> = played.map(|(place, (_, is_model))| (place, is_model)).collect();

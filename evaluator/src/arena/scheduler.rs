@@ -126,9 +126,9 @@ impl Arena {
         self.play_claimed([first, second], numbers, claim, stop, watch).map(Some)
     }
 
-    /// Lets two players play these games of their series, which are [missing](Arena::missing) and claimed meanwhile, so that other
-    /// evaluators and observers know of them. They are played without a claim where another evaluator has one that begins with
-    /// the same game: what both play counts once. Points are those of `one`.
+    /// Lets two players play these games of their series, which are [missing](Arena::missing) and claimed meanwhile, so
+    /// that other evaluators and observers know of them. They are played without a claim where another evaluator has one
+    /// that begins with the same game: what both play counts once. Points are those of `one`.
     ///
     /// # Errors
     /// A player cannot be opened or fails, or the store refuses the results. Results that were published stay.

@@ -7,11 +7,11 @@ use super::objective::{Contrast, Mean};
 use crate::bradley_terry::{Chances, ELO, Estimate, Ratings};
 use crate::matrix::Matrix;
 
-/// The covariance Σ as it will be, and what it says about a goal Σ_k ω_k·aᵀ_k·Σ·a_k.
+/// The covariance Σ as it will be, and what it says about an objective Σ_k ω_k·aᵀ_k·Σ·a_k.
 ///
 /// Games between i and j with information w, c = e_i − e_j and v = cᵀΣc take w·Σ_k ω_k·(aᵀ_kΣc)²/(1 + w·v) off the
-/// goal: the V-optimal design (Chaloner and Verdinelli, Statistical Science 10, 1995). With M = Σ_k ω_k·Σa_k·aᵀ_kΣ that
-/// is w·cᵀMc/(1 + w·v), a few operations for each pair.
+/// objective: the V-optimal design (Chaloner and Verdinelli, Statistical Science 10, 1995). With M =
+/// Σ_k ω_k·Σa_k·aᵀ_kΣ that is w·cᵀMc/(1 + w·v), a few operations for each pair.
 pub(super) struct ExpectedCovariance<'a> {
     ratings: &'a Ratings,
     covariance: Matrix,
@@ -55,14 +55,14 @@ impl<'a> ExpectedCovariance<'a> {
         self.covariance.subtract_outer(share, &column);
     }
 
-    /// What `games` games between `a` and `b` are expected to take off the variance of the goal, in natural
+    /// What `games` games between `a` and `b` are expected to take off the variance of the objective, in natural
     /// units.
     pub(super) fn reduction(&self, a: usize, b: usize, games: u32) -> f64 {
         let information = self.information(a, b, games);
         information * form(&self.relevance, a, b) / (1.0 + information * self.variance(a, b))
     }
 
-    /// The error of the goal, now and after `games` games between `a` and `b`: the root of the mean variance, in
+    /// The error of the objective, now and after `games` games between `a` and `b`: the root of the mean variance, in
     /// Elo.
     pub(super) fn uncertainty(&self, a: usize, b: usize, games: u32) -> [f64; 2] {
         let now: f64 =

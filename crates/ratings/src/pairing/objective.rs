@@ -23,7 +23,7 @@ pub enum Objective {
 /// Players with weights that add up to 1.
 pub(super) type Mean = Rc<[(usize, f64)]>;
 
-/// A difference, and how much its variance matters; the weights of a goal add up to 1.
+/// A difference, and how much its variance matters; the weights of an objective add up to 1.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Contrast {
     pub(super) weight: f64,
@@ -35,15 +35,16 @@ pub(super) struct Contrast {
 /// A candidate for the best model that is surely weaker than the one with the highest rating does not matter.
 const HOPELESS: f64 = 1e-3;
 
-/// Weight of the differences between neighbours, relative to the places in the pool, where the goal is all ratings.
-/// Larger weights left the same error of places and a smaller one of steps (`experiments/0008-pairing-rules`).
+/// Weight of the differences between neighbours, relative to the places in the pool, where the objective is all
+/// ratings. Larger weights left the same error of places and a smaller one of steps (`experiments/0008-pairing-rules`).
 const NEIGHBOURS: f64 = 1.5;
 
 /// Weight of the newest model minus the oldest, relative to the places of all models together. Larger weights hardly
 /// reduce the error of that difference and increase that of the worst place (`experiments/0059-match-schedule`).
 const SPAN: f64 = 0.5;
 
-/// The differences that a knowledge is about. A knowledge about players that are not in the pool becomes one about all.
+/// The differences that an objective is about. An objective about players that are not in the pool becomes one about
+/// all.
 pub(super) fn contrasts(ratings: &Ratings, ages: &[Option<u32>], objective: Objective) -> Vec<Contrast> {
     let by_age = by_age(ages);
     let mut contrasts = match objective {

@@ -9,11 +9,11 @@ use crate::bradley_terry::Estimate;
 /// Why two players should meet. It prints as a sentence.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Reason {
-    /// Their games are more informative about the knowledge than others.
+    /// Their games are more informative about the objective than others.
     Instructive {
         /// Posterior of the difference of the two, the games in flight counted as if they were over.
         before: Estimate,
-        /// The error of the goal: the root of its mean variance, in Elo.
+        /// The error of the objective: the root of its mean variance, in Elo.
         known: f64,
         /// The same after the games.
         will_be: f64,
@@ -34,7 +34,7 @@ impl fmt::Display for Reason {
             Reason::Instructive { before, known, will_be, equals } => {
                 write!(
                     f,
-                    "the error of the goal is ±{:.1} Elo and is expected to be ±{:.1}",
+                    "the error of the objective is ±{:.1} Elo and is expected to be ±{:.1}",
                     margin(known),
                     margin(will_be)
                 )?;

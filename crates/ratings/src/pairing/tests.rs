@@ -322,7 +322,7 @@ fn reasons_are_sentences() {
     let before = Estimate { elo: -38.4, error: 100.0 };
     assert_eq!(
         Reason::Instructive { before, known: 20.0, will_be: 15.0, equals: 3 }.to_string(),
-        "the error of the goal is ±39.2 Elo and is expected to be ±29.4; the difference is -38 ±196 Elo; one of 3 such pairs"
+        "the error of the objective is ±39.2 Elo and is expected to be ±29.4; the difference is -38 ±196 Elo; one of 3 such pairs"
     );
     assert_eq!(Reason::Random { before }.to_string(), "random pair, to test the ratings; expected -38 ±196 Elo");
 }
