@@ -90,7 +90,7 @@ pub fn rate(table: &str, request: &Request) -> Result<RatingReport, RateError> {
     let goodness_of_fit = goodness_of_fit(&comparable, &leaderboard.ratings);
     warnings.extend(goodness_of_fit.as_ref().and_then(|goodness_of_fit| suspicion(&results, goodness_of_fit)));
     Ok(RatingReport {
-        against: report::against(request, &leaderboard),
+        against: against(request, &leaderboard),
         prior: request.prior.to_string(),
         step,
         games: total.games(),
@@ -102,6 +102,16 @@ pub fn rate(table: &str, request: &Request) -> Result<RatingReport, RateError> {
         goodness_of_fit: goodness_of_fit.as_ref().map(Fit::from),
         warnings,
     })
+}
+
+/// What ratings are against.
+fn against(request: &Request, leaderboard: &Leaderboard) -> &'static str {
+    match (request.anchors.is_empty(), leaderboard.players.iter().any(|player| player.group > 0)) {
+        (false, false) => "the anchors",
+        (false, true) => "the anchors in group 0, the mean of the group in others",
+        (true, false) => "the mean of the pool",
+        (true, true) => "the mean of the group",
+    }
 }
 
 pub(crate) fn anchors(results: &PairResults, wanted: &[AnchorChoice]) -> Result<Vec<Anchor>, RateError> {

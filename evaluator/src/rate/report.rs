@@ -5,8 +5,6 @@ use std::fmt;
 use ratings::{Bound, Estimate, GoodnessOfFit, Leaderboard, PairResults};
 use serde::Serialize;
 
-use super::Request;
-
 /// Ratings with everything that belongs to them. It prints as JSON.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct RatingReport {
@@ -68,16 +66,6 @@ pub struct Rated {
     pub points: f64,
     /// The probability that it is stronger than the player below it in the same group.
     pub superiority: Option<f64>,
-}
-
-/// What ratings are against.
-pub(super) fn against(request: &Request, leaderboard: &Leaderboard) -> &'static str {
-    match (request.anchors.is_empty(), leaderboard.players.iter().any(|player| player.group > 0)) {
-        (false, false) => "the anchors",
-        (false, true) => "the anchors in group 0, the mean of the group in others",
-        (true, false) => "the mean of the pool",
-        (true, true) => "the mean of the group",
-    }
 }
 
 /// The players, group by group, strongest first.
