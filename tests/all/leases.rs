@@ -3,6 +3,8 @@
 use std::fs;
 use std::path::Path;
 
+use config::Preset;
+use net::{Shape, Weights};
 use tests::{Stage, TestStore, fail, repository, succeed};
 
 fn worker(store: &TestStore, args: &[&str]) -> Stage {
@@ -64,7 +66,17 @@ fn second_trainer_of_a_run_is_refused() {
     });
     let (code, said) = fail(&mut trainer());
     assert_eq!(code, 2, "{said}");
-    assert!(said.contains("trainer") && said.contains("is running already") && said.contains("one trainer"), "{said}");
+    let is_refused =
+        |said: &str| ["trainer", "is running already", "one trainer"].iter().all(|words| said.contains(words));
+    assert!(is_refused(&said), "{said}");
+    // Nor does the run begin with another model meanwhile.
+    let config = Preset::Tiny.config();
+    let (shape, file) = (Shape::new(&config.game, &config.network).unwrap(), store.path().join("net.safetensors"));
+    fs::write(&file, Weights::synthetic(shape, 1).to_bytes()).unwrap();
+    let (code, said) = fail(trainer().arg("import").arg(&file));
+    assert_eq!(code, 2, "{said}");
+    assert!(is_refused(&said), "{said}");
+    assert_eq!(store.run("tiny").models().newest().unwrap(), None);
 }
 
 fn change(path: &Path, from: &str, to: &str) {

@@ -80,7 +80,7 @@ impl<'a> Bootstrap<'a> {
             beginning.map(|b| b.source.clone()).into_iter().chain(human_games.sources.iter().cloned()).collect();
         let train_config = TrainConfig { ema_warm_up: beginning.is_none(), ..TrainConfig::new(config) };
         let (trainer, before) = match run.checkpoints().newest()? {
-            Some(checkpoint) => resume(&checkpoint, config, &origin, (train_config, train_device))?,
+            Some(checkpoint) => resume(run, &checkpoint, config, &origin, (train_config, train_device))?,
             None => (begin(config, beginning, (train_config, train_device))?, Duration::ZERO),
         };
         let holdout = human_games.holdout(reference::POSITIONS)?;
@@ -183,6 +183,7 @@ impl<'a> Bootstrap<'a> {
         let step = self.trainer.steps();
         let examples = self.order.batch(step, CALIBRATION_POSITIONS)?;
         let weights = self.trainer.published_with_scales(&examples).map_err(failed)?;
+        refuse_models(self.run)?;
         publish_first(self.run, self.config, &weights, step, self.origin.clone())?;
         self.reporter.report(TrainerEvent::Published { generation: 1, step });
         Ok(())
@@ -250,16 +251,14 @@ fn begin(
 
 /// Resumes from a checkpoint of the same bootstrap; returns how long it took so far, too.
 fn resume(
+    run: &Run,
     checkpoint: &Checkpoint,
     config: &RunConfig,
     origin: &[Source],
     training: (TrainConfig, TrainDevice),
 ) -> Result<(Trainer, Duration), TrainerError> {
     let fail = |problem: String| unusable(checkpoint, problem);
-    let text = checkpoint
-        .files
-        .get(BOOTSTRAP)
-        .ok_or_else(|| fail("model 1 is being trained on games of the run".to_owned()))?;
+    let text = checkpoint.files.get(BOOTSTRAP).ok_or_else(|| TrainerError::in_training(run, checkpoint))?;
     let state: State =
         toml::from_str(&String::from_utf8_lossy(text)).map_err(|e| fail(format!("{BOOTSTRAP}: {}", e.message())))?;
     if state.origin != origin {

@@ -11,7 +11,8 @@ use net::{Backend, NetError, Precision, TrainDevice};
 use runtime::{Classify, RunError, Stop};
 use store::{Run, Store};
 
-use crate::{Console, Driver, ReferenceArgs, TrainerError, bootstrap_command, files, lease};
+use crate::lease::lease;
+use crate::{Console, Driver, ReferenceArgs, TrainerError, bootstrap_command, files};
 
 /// Train the models of a run on its shards and publish them.
 ///
@@ -119,7 +120,7 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
     }
     match command {
         Command::Export(export) => files::export(&models, export),
-        Command::Import(import) => files::import(import, run, &args.config),
+        Command::Import(import) => files::import(import, run, &args.config, stop),
         Command::Bootstrap(bootstrap) => {
             let run = run()?;
             let beginning = bootstrap_command::beginning(&models, &args.config.peek(&run)?, bootstrap)?;

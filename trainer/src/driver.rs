@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use config::RunConfig;
 use net::TrainDevice;
 use runtime::{Reporter, Step, Stop, Waiting};
-use store::{Backoff, LeaseName, ModelMetadata, Run};
+use store::{Backoff, ModelMetadata, Run};
 
 use crate::dataset::{CALIBRATION_POSITIONS, Dataset};
 use crate::generation::GenerationTrainer;
@@ -34,15 +34,6 @@ pub struct Driver<'a> {
     work: Option<Work>,
     /// Since when its shards are waited for.
     waiting: Option<Instant>,
-}
-
-/// The right to train a run, which one process has at a time.
-pub fn lease() -> LeaseName {
-    LeaseName {
-        stage: "trainer",
-        name: "trainer".to_owned(),
-        remedy: "a run has one trainer at a time, so stop one of them",
-    }
 }
 
 impl<'a> Driver<'a> {

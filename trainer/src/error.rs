@@ -8,7 +8,7 @@ use exit_class::{Classified, ExitClass};
 use net::NetError;
 use onnx::OnnxError;
 use record::RecordError;
-use store::{Run, StoreError};
+use store::{Checkpoint, Run, StoreError};
 
 impl TrainerError {
     /// Converts an error of publishing: a refusal means that another trainer was faster.
@@ -17,6 +17,11 @@ impl TrainerError {
             StoreError::AlreadyExists { .. } => TrainerError::Rival { what: what(), run: run.name().clone() },
             error => error.into(),
         }
+    }
+
+    /// A run with this checkpoint of generation 1 cannot begin with another model.
+    pub(crate) fn in_training(run: &Run, checkpoint: &Checkpoint) -> TrainerError {
+        TrainerError::InTraining { model: run.name().model(1), step: checkpoint.step }
     }
 }
 
@@ -90,6 +95,14 @@ pub enum TrainerError {
         /// The newest model of the run.
         newest: ModelId,
     },
+    /// A run that is to begin with a model, and trains its first already.
+    #[error("{model} is in training (checkpoint {step}); only a run without checkpoints can start from another model")]
+    InTraining {
+        /// The model that is being trained.
+        model: ModelId,
+        /// The step of its checkpoint.
+        step: u64,
+    },
     /// A file that cannot be read.
     #[error("cannot read {}", path.display())]
     File {
@@ -136,6 +149,7 @@ impl Classified for TrainerError {
             | TrainerError::Weights { .. }
             | TrainerError::Onnx { .. }
             | TrainerError::HasModels { .. }
+            | TrainerError::InTraining { .. }
             | TrainerError::File { .. }
             | TrainerError::Collection { .. }
             | TrainerError::NoGames { .. } => ExitClass::Configuration,

@@ -15,9 +15,11 @@ use flate2::write::GzEncoder;
 use models::{ModelName, ModelSource, Models, NamedWeights};
 use net::{FileKind, Shape, UnknownName, Weights};
 use record::Example;
-use runtime::{Classify, ConfigArgs, RunError};
+use runtime::{Classify, ConfigArgs, RunError, Stop};
 use store::{Run, StoreError};
 
+use crate::init::refuse_begun;
+use crate::lease::lease;
 use crate::{InitialWeights, TrainerError};
 
 /// Positions of the run's own games that a file is tried on.
@@ -119,11 +121,13 @@ pub(crate) fn export(models: &Models, args: &Export) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Takes a network over: as a file of weights, or as the first model of `run`, which begins with `config` if it is new.
+/// Takes a network over: as a file of weights, or as the first model of `run`, which begins with `config` if it is new. No
+/// trainer may work on the run meanwhile.
 pub(crate) fn import(
     args: &Import,
     run: impl FnOnce() -> Result<Run, RunError>,
     config: &ConfigArgs,
+    stop: &Stop,
 ) -> anyhow::Result<()> {
     runtime::check_distinct(&args.out, [&args.file])?;
     let beginning = InitialWeights::new(NamedWeights::of_file(&args.file)?)?.calibrated()?;
@@ -139,7 +143,10 @@ pub(crate) fn import(
             let expected = config.peek(&run)?;
             let beginning = beginning.with_heads_of(&expected)?;
             beginning.check(&expected)?;
-            let metadata = beginning.publish(&run, &config.open(&run)?)?;
+            refuse_begun(&run)?;
+            let config = config.open(&run)?;
+            let published = runtime::leased(&run, lease(), stop, || beginning.publish(&run, &config))?;
+            let Some(metadata) = published else { return Ok(()) }; // It was stopped.
             let shape = beginning.weights.shape();
             runtime::print(format!("{} is now {}: {shape}", args.file.display(), metadata.id()))
         }

@@ -6,6 +6,7 @@ use net::{FileKind, NetError, Shape, Weights};
 use store::{ModelMetadata, Run, Source, SourceKind};
 
 use crate::TrainerError;
+use crate::resume::is_of_bootstrap;
 
 /// Weights that a run begins with, and where they come from.
 #[derive(Clone, Debug, PartialEq)]
@@ -79,9 +80,10 @@ impl InitialWeights {
     /// Publishes the weights as model 1, which has taken no steps in this run.
     ///
     /// # Errors
-    /// The run has models already, or a configuration of another shape.
+    /// The run has models already, or trains its first, or has a configuration of another shape.
     pub fn publish(&self, run: &Run, config: &RunConfig) -> Result<ModelMetadata, TrainerError> {
         self.check(config)?;
+        refuse_begun(run)?;
         publish_first(run, config, &self.weights, 0, vec![self.source.clone()])
     }
 
@@ -102,7 +104,7 @@ impl InitialWeights {
     }
 }
 
-/// Publishes the first model of a run, made of what `origin` says.
+/// Publishes the first model of a run, made of what `origin` says. To be called under the lease of the trainer.
 pub(crate) fn publish_first(
     run: &Run,
     config: &RunConfig,
@@ -110,10 +112,20 @@ pub(crate) fn publish_first(
     step: u64,
     origin: Vec<Source>,
 ) -> Result<ModelMetadata, TrainerError> {
-    refuse_models(run)?;
     let metadata = ModelMetadata { origin, ..ModelMetadata::new(run.name(), 1, step, config) };
-    run.models().publish(&metadata, weights.to_bytes().into())?;
+    let published = run.models().publish(&metadata, weights.to_bytes().into());
+    published.map_err(|error| TrainerError::of_publishing(run, || "model 1".to_owned(), error))?;
     Ok(metadata)
+}
+
+/// Only a run without models can begin with one, and only before a trainer has a checkpoint of generation 1: it would train
+/// on from that one and publish another model 1.
+pub(crate) fn refuse_begun(run: &Run) -> Result<(), TrainerError> {
+    refuse_models(run)?;
+    match run.checkpoints().newest()? {
+        Some(checkpoint) if !is_of_bootstrap(&checkpoint) => Err(TrainerError::in_training(run, &checkpoint)),
+        _ => Ok(()),
+    }
 }
 
 /// Only a run without models can begin with one.

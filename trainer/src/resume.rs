@@ -64,13 +64,12 @@ pub(crate) fn resume(
 ) -> Result<Work, TrainerError> {
     let begun = GenerationProgress { generation, batches: 0, finished: false };
     let train_config = TrainConfig { ema_warm_up: !began_with_weights(run)?, ..TrainConfig::new(config) };
-    let bootstrapped = |checkpoint: &Checkpoint| checkpoint.files.contains_key(BOOTSTRAP);
     let newest = run.checkpoints().newest()?;
-    if let Some(checkpoint) = newest.as_ref().filter(|newest| generation == 1 && bootstrapped(newest)) {
+    if let Some(checkpoint) = newest.as_ref().filter(|newest| generation == 1 && is_of_bootstrap(newest)) {
         return Err(unusable(checkpoint, "a bootstrap is in progress: resume it with `trainer bootstrap`".to_owned()));
     }
     // One of a bootstrap that has ended in model 1 is of no more use.
-    if let Some(checkpoint) = newest.filter(|newest| !bootstrapped(newest)) {
+    if let Some(checkpoint) = newest.filter(|newest| !is_of_bootstrap(newest)) {
         let progress = read_progress(&checkpoint)?;
         if progress.generation == generation {
             let trainer = restore(&checkpoint, config, (train_config, train_device), generation)?;
@@ -110,6 +109,11 @@ pub(crate) fn resume(
         }
     };
     Ok(Work { trainer: trainer.map_err(|source| TrainerError::Train { generation, source })?, progress: begun })
+}
+
+/// Whether a bootstrap saved this checkpoint.
+pub(crate) fn is_of_bootstrap(checkpoint: &Checkpoint) -> bool {
+    checkpoint.files.contains_key(BOOTSTRAP)
 }
 
 /// Whether the run began with the weights of a model or a file, as they were or trained on human games.

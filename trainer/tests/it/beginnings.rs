@@ -13,7 +13,7 @@ use testing::killed;
 use trainer::{Bootstrap, BootstrapOptions, HumanGames, InitialWeights, TrainerError, TrainerEvent};
 
 use crate::logs::{logged, newest};
-use crate::{TRAIN_DEVICE, config, examples, growing, publish, run, train, train_next};
+use crate::{TRAIN_DEVICE, config, examples, growing, publish, publish_two, run, train, train_next, train_some};
 
 fn shape() -> Shape {
     Shape::new(&config().game, &config().network).unwrap()
@@ -92,6 +92,22 @@ fn run_begins_with_a_file_and_continues_from_it() {
     assert_eq!((second.number, second.parent, second.step, second.origin.len()), (2, Some(1), 6, 0));
     let error = of_file(&before).publish(&run, &config()).unwrap_err();
     assert!(matches!(&error, TrainerError::HasModels { newest } if newest.to_string() == "r-2"), "{error}");
+}
+
+/// A trainer that resumes would train on from its own weights, and publish another model 1.
+#[test]
+fn run_that_trains_its_first_model_begins_with_no_other() {
+    let run = run();
+    publish_two(&run);
+    assert!(train_some(&run, 2).is_none());
+    let imported = of_file(&weights(1)).publish(&run, &config());
+    let bootstrapped = bootstrap(&run, (None, &human_games(100)), options(3), &Stop::never(), Silent);
+    for error in [imported.unwrap_err(), bootstrapped.unwrap_err()] {
+        let is_named = matches!(&error, TrainerError::InTraining { model, step: 2 } if model.to_string() == "r-1");
+        assert!(is_named, "{error}");
+    }
+    assert_eq!(run.models().newest().unwrap(), None);
+    assert_eq!(train(&run).unwrap().step, 6);
 }
 
 /// Two planes for whose turn it is are the network's own affair; training and its checkpoints keep them.
