@@ -257,7 +257,7 @@ fn resume(
     origin: &[Source],
     training: (TrainConfig, TrainDevice),
 ) -> Result<(Trainer, Duration), TrainerError> {
-    let fail = |problem: String| unusable(checkpoint, problem);
+    let fail = |problem: String| unusable(run, checkpoint, problem);
     let text = checkpoint.files.get(BOOTSTRAP).ok_or_else(|| TrainerError::in_training(run, checkpoint))?;
     let state: State =
         toml::from_str(&String::from_utf8_lossy(text)).map_err(|e| fail(format!("{BOOTSTRAP}: {}", e.message())))?;
@@ -266,7 +266,7 @@ fn resume(
         return Err(fail(format!("it belongs to a bootstrap from {names}, whose contents may have changed since")));
     }
     let time = Duration::try_from_secs_f64(state.seconds).map_err(|e| fail(format!("{BOOTSTRAP}: seconds: {e}")))?;
-    Ok((restore(checkpoint, config, training, 1)?, time))
+    Ok((restore(run, checkpoint, config, training, 1)?, time))
 }
 
 fn failed(source: NetError) -> TrainerError {

@@ -40,14 +40,24 @@ pub enum TrainerError {
         #[source]
         source: NetError,
     },
-    /// The state that training should resume from cannot be used. Once its folder is deleted, training continues from the
-    /// checkpoint before it.
-    #[error("the checkpoint of step {step} cannot be used: {problem}")]
+    /// The state that training should resume from cannot be used.
+    #[error(
+        "run {run}: checkpoint {step} cannot be used ({problem}); delete its folder to resume from the checkpoint or \
+         model before it"
+    )]
     Checkpoint {
+        /// The run.
+        run: RunName,
         /// Its step.
         step: u64,
         /// The problem.
         problem: String,
+    },
+    /// Model 1 is made by a bootstrap, which a trainer does not resume.
+    #[error("run {run}: a bootstrap is in progress; resume it with `trainer bootstrap`")]
+    Bootstrapping {
+        /// The run.
+        run: RunName,
     },
     /// The device or the precision that was requested cannot be used.
     #[error("the trainer cannot start")]
@@ -63,10 +73,10 @@ pub enum TrainerError {
         run: RunName,
     },
     /// The weights of the model to go on from cannot be used.
-    #[error("model {number} cannot be opened")]
+    #[error("{model} cannot be opened")]
     Parent {
-        /// Its number.
-        number: u32,
+        /// Its id.
+        model: ModelId,
         /// The problem.
         #[source]
         source: NetError,
@@ -131,8 +141,13 @@ pub enum TrainerError {
         holdout: usize,
     },
     /// Shards without a single example.
-    #[error("the shards of generation {generation} hold no examples")]
+    #[error(
+        "run {run}: the shards of generation {generation} hold no examples; delete their folder, and the shuffler \
+         samples them again"
+    )]
     NoExamples {
+        /// The run.
+        run: RunName,
         /// The number of the model that was to be trained on them.
         generation: u32,
     },
@@ -148,6 +163,7 @@ impl Classified for TrainerError {
             TrainerError::Rival { .. }
             | TrainerError::Weights { .. }
             | TrainerError::Onnx { .. }
+            | TrainerError::Bootstrapping { .. }
             | TrainerError::HasModels { .. }
             | TrainerError::InTraining { .. }
             | TrainerError::File { .. }

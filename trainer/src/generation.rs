@@ -96,7 +96,8 @@ impl<'a> GenerationTrainer<'a> {
     fn steps(&self) -> Result<usize, TrainerError> {
         let examples = dataset::examples(self.shards);
         if examples == 0 {
-            return Err(TrainerError::NoExamples { generation: self.shards.generation });
+            let (run, generation) = (self.run.name().clone(), self.shards.generation);
+            return Err(TrainerError::NoExamples { run, generation });
         }
         Ok((examples / self.config.train.batch).clamp(1, self.config.train.steps))
     }

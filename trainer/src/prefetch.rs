@@ -1,5 +1,7 @@
 //! Batches that are made ready while others are trained on.
 
+use std::cell::RefCell;
+use std::panic::resume_unwind;
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread::{self, JoinHandle};
 
@@ -11,7 +13,7 @@ const READY: usize = 4;
 pub struct Prefetch<T, E> {
     /// Until it is dropped.
     ready: Option<Receiver<Result<T, E>>>,
-    thread: Option<JoinHandle<()>>,
+    thread: RefCell<Option<JoinHandle<()>>>,
 }
 
 impl<T: Send + 'static, E: Send + 'static> Prefetch<T, E> {
@@ -26,15 +28,24 @@ impl<T: Send + 'static, E: Send + 'static> Prefetch<T, E> {
                 }
             }
         });
-        Prefetch { ready: Some(ready), thread: Some(thread) }
+        Prefetch { ready: Some(ready), thread: RefCell::new(Some(thread)) }
     }
 
     /// The next batch; `None` when there are no more.
     ///
     /// # Errors
     /// The error of the source; after it there are no more batches.
+    ///
+    /// # Panics
+    /// With the panic of the source.
     pub fn next(&self) -> Result<Option<T>, E> {
-        self.ready.as_ref().and_then(|ready| ready.recv().ok()).transpose()
+        let batch = self.ready.as_ref().and_then(|ready| ready.recv().ok());
+        // A thread that panics ends without a last batch, too.
+        let ended = if batch.is_none() { self.thread.take() } else { None };
+        if let Some(Err(panic)) = ended.map(JoinHandle::join) {
+            resume_unwind(panic);
+        }
+        batch.transpose()
     }
 }
 
@@ -43,7 +54,7 @@ impl<T, E> Drop for Prefetch<T, E> {
     fn drop(&mut self) {
         drop(self.ready.take());
         if let Some(thread) = self.thread.take() {
-            // A panic of the thread was seen as the end of its batches.
+            // Neither its batches are wanted now, nor a panic instead of them.
             let _ = thread.join();
         }
     }
@@ -74,6 +85,15 @@ mod tests {
         let mut left = Some(7);
         let ahead = Prefetch::<_, ()>::new(move || Ok(left.take()));
         assert_eq!([ahead.next(), ahead.next(), ahead.next()], [Ok(Some(7)), Ok(None), Ok(None)]);
+    }
+
+    #[test]
+    #[should_panic(expected = "the part is damaged")]
+    fn panic_of_the_source_is_not_the_end_of_its_batches() {
+        let mut left = Some(7);
+        let ahead = Prefetch::<_, ()>::new(move || Ok(Some(left.take().expect("the part is damaged"))));
+        assert_eq!(ahead.next(), Ok(Some(7)));
+        assert_eq!(ahead.next(), Ok(None));
     }
 
     #[test]

@@ -65,18 +65,18 @@ pub(crate) fn resume(
     let begun = GenerationProgress { generation, batches: 0, finished: false };
     let train_config = TrainConfig { ema_warm_up: !began_with_weights(run)?, ..TrainConfig::new(config) };
     let newest = run.checkpoints().newest()?;
-    if let Some(checkpoint) = newest.as_ref().filter(|newest| generation == 1 && is_of_bootstrap(newest)) {
-        return Err(unusable(checkpoint, "a bootstrap is in progress: resume it with `trainer bootstrap`".to_owned()));
+    if generation == 1 && newest.as_ref().is_some_and(is_of_bootstrap) {
+        return Err(TrainerError::Bootstrapping { run: run.name().clone() });
     }
     // One of a bootstrap that has ended in model 1 is of no more use.
     if let Some(checkpoint) = newest.filter(|newest| !is_of_bootstrap(newest)) {
-        let progress = read_progress(&checkpoint)?;
+        let progress = read_progress(run, &checkpoint)?;
         if progress.generation == generation {
-            let trainer = restore(&checkpoint, config, (train_config, train_device), generation)?;
+            let trainer = restore(run, &checkpoint, config, (train_config, train_device), generation)?;
             return Ok(Work { trainer, progress });
         }
         if progress.generation + 1 == generation && ended(run, &checkpoint, progress)? {
-            let trainer = restore(&checkpoint, config, (train_config.clone(), train_device), progress.generation)?;
+            let trainer = restore(run, &checkpoint, config, (train_config.clone(), train_device), progress.generation)?;
             let failed = |source| TrainerError::Train { generation, source };
             let weights = published(run, progress.generation)?.uncalibrated();
             // An unfinished one has no averaged network to compare.
@@ -143,35 +143,36 @@ fn ended(run: &Run, checkpoint: &Checkpoint, progress: GenerationProgress) -> Re
     Ok(progress.finished || run.models().metadata(progress.generation)?.step == checkpoint.step)
 }
 
-fn read_progress(checkpoint: &Checkpoint) -> Result<GenerationProgress, TrainerError> {
-    let text = String::from_utf8_lossy(file(checkpoint, PROGRESS)?);
-    toml::from_str(&text).map_err(|e| unusable(checkpoint, format!("{PROGRESS}: {}", e.message())))
+fn read_progress(run: &Run, checkpoint: &Checkpoint) -> Result<GenerationProgress, TrainerError> {
+    let text = String::from_utf8_lossy(file(run, checkpoint, PROGRESS)?);
+    toml::from_str(&text).map_err(|e| unusable(run, checkpoint, format!("{PROGRESS}: {}", e.message())))
 }
 
 /// The trainer of a checkpoint that was saved while this model was trained, or thereafter.
 pub(crate) fn restore(
+    run: &Run,
     checkpoint: &Checkpoint,
     config: &RunConfig,
     (train_config, train_device): (TrainConfig, TrainDevice),
     generation: u32,
 ) -> Result<Trainer, TrainerError> {
-    let state = file(checkpoint, WEIGHTS)?;
+    let state = file(run, checkpoint, WEIGHTS)?;
     let shape = Shape::new(&config.game, &config.network_of(generation));
     let restore = |shape| Trainer::restore(state, shape, &config.digest(), train_config, train_device);
     shape.map_err(NetError::from).and_then(restore).map_err(|error| match error {
         // It says nothing of the checkpoint, which another device can go on from.
         error if error.is_of_the_device() => TrainerError::Device(error),
-        error => unusable(checkpoint, error.to_string()),
+        error => unusable(run, checkpoint, error.to_string()),
     })
 }
 
-fn file<'a>(checkpoint: &'a Checkpoint, name: &str) -> Result<&'a [u8], TrainerError> {
+fn file<'a>(run: &Run, checkpoint: &'a Checkpoint, name: &str) -> Result<&'a [u8], TrainerError> {
     let found = checkpoint.files.get(name).map(|bytes| &bytes[..]);
-    found.ok_or_else(|| unusable(checkpoint, format!("it has no {name}")))
+    found.ok_or_else(|| unusable(run, checkpoint, format!("it has no {name}")))
 }
 
-pub(crate) fn unusable(checkpoint: &Checkpoint, problem: String) -> TrainerError {
-    TrainerError::Checkpoint { step: checkpoint.step, problem }
+pub(crate) fn unusable(run: &Run, checkpoint: &Checkpoint, problem: String) -> TrainerError {
+    TrainerError::Checkpoint { run: run.name().clone(), step: checkpoint.step, problem }
 }
 
 /// The weights of the last model in the network of this one: the same, but where the run says that it grows.
@@ -188,5 +189,5 @@ fn grown(weights: &Weights, config: &RunConfig, generation: u32) -> Result<Weigh
 /// The weights of a published model.
 fn published(run: &Run, number: u32) -> Result<Weights, TrainerError> {
     let (_, weights) = run.models().get(number)?;
-    Weights::from_bytes(&weights).map_err(|source| TrainerError::Parent { number, source })
+    Weights::from_bytes(&weights).map_err(|source| TrainerError::Parent { model: run.name().model(number), source })
 }

@@ -45,7 +45,7 @@ fn too_few_examples_make_fewer_steps() {
     let run = run();
     publish(&run, 1, &[], 30);
     let error = train(&run).unwrap_err();
-    assert!(matches!(error, TrainerError::NoExamples { generation: 1 }), "{error}");
+    assert!(matches!(error, TrainerError::NoExamples { generation: 1, .. }), "{error}");
 }
 
 #[test]

@@ -180,6 +180,8 @@ fn checkpoint_that_cannot_be_used_is_named() {
         run.checkpoints().publish(&Checkpoint { step: 2, files }).unwrap();
         let error = train(&run).unwrap_err();
         assert!(matches!(error, TrainerError::Checkpoint { step: 2, .. }), "{error}");
-        assert!(error.to_string().contains(problem), "{error}");
+        let said = error.to_string();
+        assert!(said.starts_with("run r: checkpoint 2 ") && said.contains(problem), "{said}");
+        assert!(said.contains("delete its folder"), "{said}");
     }
 }
