@@ -87,12 +87,8 @@ impl Reporter<TrainerEvent> for Console {
 }
 
 fn gauges(gauge: Gauge, losses: &Losses) {
-    for (part, value) in losses.named() {
+    for (part, value) in losses.losses() {
         gauge.set_for(part, value);
-        // The other numbers are no losses.
-        if part == "total" {
-            break;
-        }
     }
 }
 

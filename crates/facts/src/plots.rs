@@ -11,6 +11,7 @@ use games::{black_share, depth, ends, games, lengths};
 use resignation::{false_positives, resigned, thresholds, would_be_wrong};
 pub use strength::By;
 use strength::elo;
+pub use training::logged_numbers;
 use training::{calibration, curve};
 
 use crate::reader::Facts;

@@ -104,7 +104,12 @@ impl Losses {
     }
 
     /// Every number with its name, for logs and plots.
-    pub fn named(&self) -> [(&'static str, f32); 15] {
+    pub fn named(&self) -> Vec<(&'static str, f32)> {
+        [&self.losses()[..], &self.measures()].concat()
+    }
+
+    /// The parts of the loss, and their sum.
+    pub fn losses(&self) -> [(&'static str, f32); 7] {
         [
             ("policy", self.policy),
             ("value", self.value),
@@ -113,6 +118,12 @@ impl Losses {
             ("opponent_policy", self.opponent_policy),
             ("l2", self.l2),
             ("total", self.total),
+        ]
+    }
+
+    /// The numbers that training does not minimise.
+    pub fn measures(&self) -> [(&'static str, f32); 8] {
+        [
             ("accuracy", self.accuracy),
             ("top_three", self.top_three),
             ("target_entropy", self.target_entropy),

@@ -1,13 +1,21 @@
 //! What is written down.
 
-use config::LearningRate;
+use std::collections::BTreeSet;
+use std::fs;
+
+use config::{LearningRate, RunConfig};
+use facts::{Curves, plots};
 use record::{GameRecord, Turn};
 use runtime::Stop;
 use serde_json::Value;
 use store::Run;
-use trainer::TrainerEvent;
+use testing::repository;
+use trainer::{Reference, References, TrainerEvent};
 
-use crate::{TRAIN_DEVICE, config, examples, games, publish, publish_two, run, train, train_next, train_some};
+use crate::beginnings::collection;
+use crate::{
+    TRAIN_DEVICE, config, examples, games, publish, publish_two, run, train, train_measured, train_next, train_some,
+};
 
 #[test]
 fn every_stretch_of_training_leaves_lines_and_events() {
@@ -32,6 +40,34 @@ fn every_stretch_of_training_leaves_lines_and_events() {
             assert!(line[key].is_f64(), "{key} in {line}");
         }
     }
+}
+
+/// Plots, the pages of models and the package for Python find the numbers by these names.
+#[test]
+fn log_has_every_number_that_readers_know() {
+    let run = run();
+    publish(&run, 1, &examples(1, 6 * 16), 40);
+    let held: Vec<GameRecord> = games("w").map(|game| GameRecord { holdout: true, ..game }).take(4).collect();
+    run.games().publish(0, "w", &held).unwrap();
+    let heads = ["ownership", "score", "opponent_policy"];
+    let overrides = heads.map(|head| [format!("network.{head}=true"), format!("train.{head}_weight=0.5")]).concat();
+    let config = RunConfig::from_toml_with(&config().to_toml(), &overrides).unwrap();
+    let human = Reference::read(&config, "games.sgf", &collection(20)).unwrap();
+    let references = References { human: Some(human), deep: Some(examples(9, 16)) };
+    train_measured(&run, &config, (TRAIN_DEVICE, &references), &Stop::never(), &mut |_| ()).unwrap();
+    let mut curves = Curves::default();
+    lines(&run).iter().for_each(|line| curves.read(&line.to_string()));
+    for (set, number) in plots::logged_numbers() {
+        assert!(curves.values(set, number).next().is_some(), "{set}/{number}");
+    }
+    for head in heads {
+        assert!(curves.values("train", head).any(|(_, loss, _)| loss > 0.0), "{head}");
+    }
+    assert_eq!(curves.calibration.keys().collect::<Vec<_>>(), ["holdout", "human"]);
+    let logged: BTreeSet<&str> = curves.metrics().iter().map(String::as_str).collect();
+    let python = fs::read_to_string(repository().join("python/tengen/schemas.py")).unwrap();
+    let numbers = python.split("_NUMBERS = \"\"\"").nth(1).unwrap().split("\"\"\"").next().unwrap();
+    assert_eq!(logged, numbers.split_whitespace().collect::<BTreeSet<_>>());
 }
 
 #[test]

@@ -136,6 +136,15 @@ const SHOWN: &[Shown] = &[
 /// Losses of heads that a network may lack.
 const OF_HEADS: [&str; 3] = ["ownership", "score", "opponent_policy"];
 
+/// Between two numbers whose difference is shown.
+const DIFFERENCE: &str = " - ";
+
+/// The numbers of the training log that curves show, each with its set. The log of networks with all heads has them all.
+pub fn logged_numbers() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let lines = SHOWN.iter().flat_map(|shown| shown.lines);
+    lines.flat_map(|&(set, metric, _)| metric.split(DIFFERENCE).map(move |number| (set, number)))
+}
+
 /// A curve by its name; `None` for a name that is none.
 pub(super) fn curve(facts: &Facts, name: &str) -> Option<Plot> {
     let shown = SHOWN.iter().find(|shown| shown.id == name)?;
@@ -160,7 +169,7 @@ pub(super) fn curve(facts: &Facts, name: &str) -> Option<Plot> {
 
 /// The points of a number, or of the difference of two.
 fn points(curves: &Curves, set: &str, metric: &str) -> Vec<Point> {
-    let Some((one, other)) = metric.split_once(" - ") else {
+    let Some((one, other)) = metric.split_once(DIFFERENCE) else {
         return curves.values(set, metric).map(|(step, value, _)| Point::new(step as f64, value)).collect();
     };
     // A line of the logs may lack either number.
