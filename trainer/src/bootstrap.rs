@@ -54,6 +54,8 @@ pub struct Bootstrap<'a> {
     before: Duration,
     began: Instant,
     saved: Instant,
+    /// The step of its newest checkpoint.
+    saved_step: Option<u64>,
     journal: Journal,
     /// Losses since the last line of the journal.
     batches: Vec<(f64, Losses)>,
@@ -79,7 +81,9 @@ impl<'a> Bootstrap<'a> {
         let origin: Vec<Source> =
             beginning.map(|b| b.source.clone()).into_iter().chain(human_games.sources.iter().cloned()).collect();
         let train_config = TrainConfig { ema_warm_up: beginning.is_none(), ..TrainConfig::new(config) };
-        let (trainer, before) = match run.checkpoints().newest()? {
+        let newest = run.checkpoints().newest()?;
+        let saved_step = newest.as_ref().map(|checkpoint| checkpoint.step);
+        let (trainer, before) = match newest {
             Some(checkpoint) => resume(run, &checkpoint, config, &origin, (train_config, train_device))?,
             None => (begin(config, beginning, (train_config, train_device))?, Duration::ZERO),
         };
@@ -97,6 +101,7 @@ impl<'a> Bootstrap<'a> {
             before,
             began: now,
             saved: now,
+            saved_step,
             journal: Journal::new(1),
             batches: Vec::new(),
             measured: None,
@@ -165,18 +170,19 @@ impl<'a> Bootstrap<'a> {
 
     fn save(&mut self) -> Result<(), TrainerError> {
         self.saved = Instant::now();
+        let step = self.trainer.steps();
+        // Stopped before its first step, a process has trained nothing that is not saved.
+        if self.saved_step == Some(step) {
+            return Ok(());
+        }
         let weights = self.trainer.checkpoint(&self.config.digest()).map_err(failed)?;
         let state = State { seconds: self.time().as_secs_f64(), origin: self.origin.clone() };
         let state = toml::to_string(&state).expect("plain fields are TOML");
         let files =
             BTreeMap::from([(WEIGHTS.to_owned(), Bytes::from(weights)), (BOOTSTRAP.to_owned(), Bytes::from(state))]);
-        let checkpoint = Checkpoint { step: self.trainer.steps(), files };
-        // Stopped before its first step, a process has trained nothing that is not saved.
-        if self.run.checkpoints().get(checkpoint.step)?.is_some() {
-            Ok(())
-        } else {
-            Ok(self.run.checkpoints().publish(&checkpoint)?)
-        }
+        self.run.checkpoints().publish(&Checkpoint { step, files })?;
+        self.saved_step = Some(step);
+        Ok(())
     }
 
     fn publish(&mut self) -> Result<(), TrainerError> {
@@ -275,24 +281,50 @@ fn failed(source: NetError) -> TrainerError {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+
     use config::Preset;
     use net::{Device, Precision};
     use runtime::Silent;
     use store::Store;
+    use testing::with_guard;
 
     use super::*;
 
-    #[test]
-    fn long_bootstrap_is_saved_after_ten_minutes() {
+    fn run() -> (Run, RunConfig, HumanGames) {
         let config = Preset::Tiny.with(&["train.batch=16", "selfplay.holdout_fraction=0.0"]).unwrap();
         let run = Store::in_memory().unwrap().run(&"r".parse().unwrap());
         run.create(&config).unwrap();
         let game = b"(;SZ[5]KM[0.5]RE[B+R];B[cc];W[bb];B[dd])".to_vec();
         let human_games = HumanGames::read(&config, &[("games.sgf".to_owned(), game)]).unwrap();
+        (run, config, human_games)
+    }
+
+    fn bootstrap<'a>(run: &'a Run, config: &'a RunConfig, human_games: &'a HumanGames) -> Bootstrap<'a> {
         let options = BootstrapOptions { steps: Some(9), time: Duration::MAX, eval_interval: 10 };
         let train_device = TrainDevice { device: Device::Cpu, precision: Precision::F32, threads: 1 };
-        let work = (None, &human_games);
-        let mut bootstrap = Bootstrap::new(&run, &config, work, options, train_device, Silent).unwrap();
+        Bootstrap::new(run, config, (None, human_games), options, train_device, Silent).unwrap()
+    }
+
+    #[test]
+    fn resumed_bootstrap_that_stops_at_once_reads_no_checkpoint_again() {
+        let (run, config, human_games) = run();
+        let mut first = bootstrap(&run, &config, &human_games);
+        assert_eq!(first.step().unwrap(), Step::Worked);
+        first.shut_down().unwrap();
+        let closed = Arc::new(AtomicBool::new(false));
+        let is_closed = closed.clone();
+        let run = with_guard(run.store(), move |_| !is_closed.load(Ordering::SeqCst)).run(run.name());
+        let mut resumed = bootstrap(&run, &config, &human_games);
+        closed.store(true, Ordering::SeqCst);
+        resumed.shut_down().unwrap();
+    }
+
+    #[test]
+    fn long_bootstrap_is_saved_after_ten_minutes() {
+        let (run, config, human_games) = run();
+        let mut bootstrap = bootstrap(&run, &config, &human_games);
         assert_eq!(bootstrap.step().unwrap(), Step::Worked);
         assert!(run.checkpoints().steps().unwrap().is_empty());
         bootstrap.saved -= Duration::from_secs(600);
