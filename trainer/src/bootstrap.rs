@@ -137,7 +137,7 @@ impl<'a> Bootstrap<'a> {
         let step = self.trainer.steps();
         let is_resumed = self.measured.replace(step).is_none() && step > 0;
         if self.config.train.ema_decay > 0.0 {
-            let examples = self.order.batch(step, RECALIBRATION_POSITIONS)?;
+            let examples = self.order.recent(step, self.config.train.batch, RECALIBRATION_POSITIONS)?;
             self.trainer.recalibrate_batch_norm(&examples).map_err(failed)?;
         }
         if self.holdout.is_empty() {
@@ -187,7 +187,7 @@ impl<'a> Bootstrap<'a> {
 
     fn publish(&mut self) -> Result<(), TrainerError> {
         let step = self.trainer.steps();
-        let examples = self.order.batch(step, CALIBRATION_POSITIONS)?;
+        let examples = self.order.recent(step, self.config.train.batch, CALIBRATION_POSITIONS)?;
         let weights = self.trainer.published_with_scales(&examples).map_err(failed)?;
         refuse_models(self.run)?;
         publish_first(self.run, self.config, &weights, step, self.origin.clone())?;

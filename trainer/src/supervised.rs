@@ -153,8 +153,21 @@ impl<'a> Order<'a> {
 
     /// The batch that is trained on in this step, from 0: so many positions, which follow those of the step before.
     pub(crate) fn batch(&mut self, step: u64, size: usize) -> Result<Vec<Example>, RecordError> {
-        let first = step * size as u64;
-        (first..first + size as u64).map(|place| self.example(place)).collect()
+        self.examples(step * size as u64, size)
+    }
+
+    /// So many positions of the last steps before this one, those of an earlier epoch excepted: where the epoch in progress
+    /// has had fewer, its first ones.
+    pub(crate) fn recent(&mut self, step: u64, batch: usize, count: usize) -> Result<Vec<Example>, RecordError> {
+        let end = step * batch as u64;
+        let positions = self.order.len() as u64;
+        // The order of an earlier epoch would be drawn anew, and then that of this one again.
+        let epoch = end.saturating_sub(1) / positions * positions;
+        self.examples(epoch.max(end.saturating_sub(count as u64)), count)
+    }
+
+    fn examples(&mut self, first: u64, count: usize) -> Result<Vec<Example>, RecordError> {
+        (first..first + count as u64).map(|place| self.example(place)).collect()
     }
 
     fn example(&mut self, place: u64) -> Result<Example, RecordError> {
@@ -189,4 +202,30 @@ pub fn converter(config: &RunConfig, worker: &str) -> Result<Converter, SizeErro
         holdout: f64::from(config.selfplay.holdout_fraction),
         worker: worker.to_owned(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use config::Preset;
+
+    use super::*;
+
+    #[test]
+    fn recent_positions_are_those_of_the_last_steps_of_the_epoch() {
+        let config = Preset::Tiny.with(&["selfplay.holdout_fraction=0.0"]).unwrap();
+        let game = |komi: usize| format!("(;SZ[5]KM[{komi}.5]RE[B+R];B[aa];W[bb];B[cc])\n");
+        let collection: String = (0..20).map(game).collect();
+        let human_games = HumanGames::read(&config, &[("games.sgf".to_owned(), collection.into_bytes())]).unwrap();
+        assert_eq!(human_games.positions(), 60);
+        let mut order = Order::new(&human_games, 1);
+        let batches: Vec<Vec<Example>> = (0..3).map(|step| order.batch(step, 16).unwrap()).collect();
+        assert_eq!(order.recent(3, 16, 32).unwrap(), batches[1..].concat());
+        assert_eq!(order.recent(0, 16, 32).unwrap(), batches[..2].concat());
+        assert_eq!(order.recent(1, 16, 32).unwrap(), batches[..2].concat());
+        // Four positions of step 3 are of the second epoch, which begins with position 60.
+        order.batch(3, 16).unwrap();
+        let second = order.examples(60, 32).unwrap();
+        assert_eq!(order.recent(4, 16, 32).unwrap(), second);
+        assert_eq!(order.round, 1);
+    }
 }
