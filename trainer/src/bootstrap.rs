@@ -18,7 +18,7 @@ use store::{Backoff, Checkpoint, Run, Source};
 use crate::dataset::{CALIBRATION_POSITIONS, RECALIBRATION_POSITIONS};
 use crate::init::{publish_first, refuse_models};
 use crate::journal::{Journal, Set};
-use crate::resume::{BOOTSTRAP, SAVE_EVERY, WEIGHTS, restore, unusable};
+use crate::resume::{BOOTSTRAP, SAVE_EVERY, Trainers, WEIGHTS, unusable};
 use crate::supervised::{Order, squared_error};
 use crate::{HumanGames, InitialWeights, TrainerError, TrainerEvent, reference};
 
@@ -81,11 +81,12 @@ impl<'a> Bootstrap<'a> {
         let origin: Vec<Source> =
             beginning.map(|b| b.source.clone()).into_iter().chain(human_games.sources.iter().cloned()).collect();
         let train_config = TrainConfig { ema_warm_up: beginning.is_none(), ..TrainConfig::new(config) };
+        let trainers = Trainers { run, config, train_config, train_device };
         let newest = run.checkpoints().newest()?;
         let saved_step = newest.as_ref().map(|checkpoint| checkpoint.step);
         let (trainer, before) = match newest {
-            Some(checkpoint) => resume(run, &checkpoint, config, &origin, (train_config, train_device))?,
-            None => (begin(config, beginning, (train_config, train_device))?, Duration::ZERO),
+            Some(checkpoint) => resume(&trainers, &checkpoint, &origin)?,
+            None => (begin(&trainers, beginning)?, Duration::ZERO),
         };
         let holdout = human_games.holdout(reference::POSITIONS)?;
         let now = Instant::now();
@@ -237,11 +238,8 @@ impl Driver for Bootstrap<'_> {
     }
 }
 
-fn begin(
-    config: &RunConfig,
-    beginning: Option<&InitialWeights>,
-    (train_config, train_device): (TrainConfig, TrainDevice),
-) -> Result<Trainer, TrainerError> {
+fn begin(trainers: &Trainers<'_>, beginning: Option<&InitialWeights>) -> Result<Trainer, TrainerError> {
+    let config = trainers.config;
     let weights = match beginning {
         Some(beginning) => {
             beginning.check(config)?;
@@ -252,17 +250,16 @@ fn begin(
             config.seed,
         ),
     };
-    Trainer::new(&weights, 0, train_config, train_device).map_err(failed)
+    trainers.started(&weights, 0).map_err(failed)
 }
 
 /// Resumes from a checkpoint of the same bootstrap; returns how long it took so far, too.
 fn resume(
-    run: &Run,
+    trainers: &Trainers<'_>,
     checkpoint: &Checkpoint,
-    config: &RunConfig,
     origin: &[Source],
-    training: (TrainConfig, TrainDevice),
 ) -> Result<(Trainer, Duration), TrainerError> {
+    let run = trainers.run;
     let fail = |problem: String| unusable(run, checkpoint, problem);
     let text = checkpoint.files.get(BOOTSTRAP).ok_or_else(|| TrainerError::in_training(run, checkpoint))?;
     let state: State =
@@ -272,7 +269,7 @@ fn resume(
         return Err(fail(format!("it belongs to a bootstrap from {names}, whose contents may have changed since")));
     }
     let time = Duration::try_from_secs_f64(state.seconds).map_err(|e| fail(format!("{BOOTSTRAP}: seconds: {e}")))?;
-    Ok((restore(run, checkpoint, config, training, 1)?, time))
+    Ok((trainers.restored(checkpoint, 1)?, time))
 }
 
 fn failed(source: NetError) -> TrainerError {

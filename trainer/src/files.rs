@@ -121,8 +121,8 @@ pub(crate) fn export(models: &Models, args: &Export) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Takes a network over: as a file of weights, or as the first model of `run`, which begins with `config` if it is new. No
-/// trainer may work on the run meanwhile.
+/// Takes a network over: as a file of weights, or as the first model of `run`, which begins with `config` if it is new.
+/// No trainer may work on the run meanwhile.
 pub(crate) fn import(
     args: &Import,
     run: impl FnOnce() -> Result<Run, RunError>,

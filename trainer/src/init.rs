@@ -118,8 +118,8 @@ pub(crate) fn publish_first(
     Ok(metadata)
 }
 
-/// Only a run without models can begin with one, and only before a trainer has a checkpoint of generation 1: it would train
-/// on from that one and publish another model 1.
+/// Only a run without models can begin with one, and only before a trainer has a checkpoint of generation 1: it would
+/// train on from that one and publish another model 1.
 pub(crate) fn refuse_begun(run: &Run) -> Result<(), TrainerError> {
     refuse_models(run)?;
     match run.checkpoints().newest()? {

@@ -1,23 +1,18 @@
 //! Where training continues.
 //!
 //! A generation ends with two publications, the checkpoint first and then the model, and the checkpoint says how far
-//! its generation is. So there are three states to be found in, whenever the process was killed:
+//! its generation is. Whenever the process was killed, the newest checkpoint is one of these ([`Found`]):
 //!
-//! - the checkpoint is in the midst of the generation that is wanted: continue with its next batch;
-//! - the checkpoint has finished it, and the model is not there: publish the weights, without another step;
-//! - the checkpoint has finished the generation before, and its model is there: begin.
+//! - inside the generation of the model that is wanted: training continues with the next batch. Where all batches are
+//!   done and the model is not there, the weights are published without another step;
+//! - before it, the last one of the generation whose model is the newest: training begins with its momentum;
+//! - overtaken by others: training begins with the weights of the newest model, and with the momentum at rest.
 //!
-//! A generation whose shards were sampled again, with fewer batches than were trained on by then, ends at its last
-//! checkpoint. That one calls itself unfinished, and has the step of its model.
+//! Where the next model has a larger network than the last (`train.grow`), it begins with the weights of that, grown,
+//! and with the momentum at rest.
 //!
 //! No batch is trained on twice or omitted. Were the model published first, a kill between the two would leave a
 //! model without its momentum, and the generation would have to be trained again to get it.
-//!
-//! Where the next model has a larger network than the last (`train.grow`), it begins with the weights of that, grown, and with the
-//! momentum at rest.
-//!
-//! A checkpoint that fits none of these belongs to a past that others have overtaken: the weights of the newest model
-//! are what counts then, and training continues from them with the momentum at rest.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -55,6 +50,43 @@ pub(crate) struct Work {
     pub(crate) progress: GenerationProgress,
 }
 
+/// What the newest checkpoint is to the model that is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Found {
+    /// It is of the same generation.
+    Inside,
+    /// It is the last one of the generation before.
+    Before,
+    /// It is of another one.
+    Overtaken,
+}
+
+impl Found {
+    /// A checkpoint of so many steps, whose model has `model_step` steps. Shards that were sampled again may have fewer
+    /// batches than were trained on by then: the generation ended at its last checkpoint, which calls itself unfinished
+    /// and has the step of its model.
+    fn of<E>(
+        step: u64,
+        progress: GenerationProgress,
+        wanted: u32,
+        model_step: impl FnOnce() -> Result<u64, E>,
+    ) -> Result<Found, E> {
+        if progress.generation == wanted {
+            return Ok(Found::Inside);
+        }
+        let is_last = progress.generation + 1 == wanted && (progress.finished || model_step()? == step);
+        Ok(if is_last { Found::Before } else { Found::Overtaken })
+    }
+}
+
+/// Makes the trainers of a run.
+pub(crate) struct Trainers<'a> {
+    pub(crate) run: &'a Run,
+    pub(crate) config: &'a RunConfig,
+    pub(crate) train_config: TrainConfig,
+    pub(crate) train_device: TrainDevice,
+}
+
 /// Finds the state from which model `generation` is to be trained, its predecessor being published.
 pub(crate) fn resume(
     run: &Run,
@@ -62,53 +94,97 @@ pub(crate) fn resume(
     train_device: TrainDevice,
     generation: u32,
 ) -> Result<Work, TrainerError> {
-    let begun = GenerationProgress { generation, batches: 0, finished: false };
-    let train_config = TrainConfig { ema_warm_up: !began_with_weights(run)?, ..TrainConfig::new(config) };
     let newest = run.checkpoints().newest()?;
     if generation == 1 && newest.as_ref().is_some_and(is_of_bootstrap) {
         return Err(TrainerError::Bootstrapping { run: run.name().clone() });
     }
+    let train_config = TrainConfig { ema_warm_up: !began_with_weights(run)?, ..TrainConfig::new(config) };
+    let trainers = Trainers { run, config, train_config, train_device };
     // One of a bootstrap that has ended in model 1 is of no more use.
-    if let Some(checkpoint) = newest.filter(|newest| !is_of_bootstrap(newest)) {
-        let progress = read_progress(run, &checkpoint)?;
-        if progress.generation == generation {
-            let trainer = restore(run, &checkpoint, config, (train_config, train_device), generation)?;
-            return Ok(Work { trainer, progress });
-        }
-        if progress.generation + 1 == generation && ended(run, &checkpoint, progress)? {
-            let trainer = restore(run, &checkpoint, config, (train_config.clone(), train_device), progress.generation)?;
-            let failed = |source| TrainerError::Train { generation, source };
-            let weights = published(run, progress.generation)?.uncalibrated();
-            // An unfinished one has no averaged network to compare.
-            if !progress.finished || trainer.published().map_err(failed)? == weights {
-                if config.network_of(generation) == config.network_of(progress.generation) {
-                    return Ok(Work { trainer, progress: begun });
-                }
-                let grown = grown(&weights, config, generation).map_err(failed)?;
-                let trainer = Trainer::new(&grown, trainer.steps(), train_config, train_device).map_err(failed)?;
-                return Ok(Work { trainer, progress: begun });
-            }
-        }
-        tracing::warn!(
-            checkpoint = checkpoint.step,
-            of_model = progress.generation,
-            generation,
-            "the newest checkpoint is of another model; training starts from the weights of the last one"
-        );
+    if let Some(checkpoint) = newest.filter(|newest| !is_of_bootstrap(newest))
+        && let Some(work) = trainers.resumed(&checkpoint, generation)?
+    {
+        return Ok(work);
     }
-    let trainer = match generation.checked_sub(1).filter(|&parent| parent > 0) {
-        None => {
-            let shape = Shape::new(&config.game, &config.network_of(generation));
-            let weights = shape.map(|shape| Weights::random(shape, config.seed)).map_err(NetError::from);
-            weights.and_then(|weights| Trainer::new(&weights, 0, train_config, train_device))
+    Ok(Work { trainer: trainers.begun(generation)?, progress: GenerationProgress::begun(generation) })
+}
+
+impl GenerationProgress {
+    fn begun(generation: u32) -> GenerationProgress {
+        GenerationProgress { generation, batches: 0, finished: false }
+    }
+}
+
+impl Trainers<'_> {
+    /// The work that continues from the newest checkpoint; `None` of one that is overtaken.
+    fn resumed(&self, checkpoint: &Checkpoint, generation: u32) -> Result<Option<Work>, TrainerError> {
+        let progress = read_progress(self.run, checkpoint)?;
+        let model_step = || self.run.models().metadata(progress.generation).map(|metadata| metadata.step);
+        let work = match Found::of(checkpoint.step, progress, generation, model_step)? {
+            Found::Inside => Some(Work { trainer: self.restored(checkpoint, generation)?, progress }),
+            Found::Before => self.after(checkpoint, progress)?,
+            Found::Overtaken => None,
+        };
+        if work.is_none() {
+            tracing::warn!(
+                checkpoint = checkpoint.step,
+                of_model = progress.generation,
+                generation,
+                "the newest checkpoint is of another model; training starts from the weights of the last one"
+            );
         }
-        Some(parent) => {
-            let step = run.models().metadata(parent)?.step;
-            let grown = grown(&published(run, parent)?, config, generation);
-            grown.and_then(|weights| Trainer::new(&weights, step, train_config, train_device))
+        Ok(work)
+    }
+
+    /// The next generation after the last checkpoint of one; `None` where the model that was published has other
+    /// weights.
+    fn after(&self, checkpoint: &Checkpoint, progress: GenerationProgress) -> Result<Option<Work>, TrainerError> {
+        let (last, generation) = (progress.generation, progress.generation + 1);
+        let failed = |source| TrainerError::Train { generation, source };
+        let mut trainer = self.restored(checkpoint, last)?;
+        let weights = published(self.run, last)?.uncalibrated();
+        // An unfinished one has no averaged network to compare.
+        if progress.finished && trainer.published().map_err(failed)? != weights {
+            return Ok(None);
         }
-    };
-    Ok(Work { trainer: trainer.map_err(|source| TrainerError::Train { generation, source })?, progress: begun })
+        if self.config.network_of(generation) != self.config.network_of(last) {
+            let grown = grown(&weights, self.config, generation).map_err(failed)?;
+            trainer = self.started(&grown, trainer.steps()).map_err(failed)?;
+        }
+        Ok(Some(Work { trainer, progress: GenerationProgress::begun(generation) }))
+    }
+
+    /// The trainer of a model without a checkpoint: it begins with the weights of the model before, or with random
+    /// ones.
+    fn begun(&self, generation: u32) -> Result<Trainer, TrainerError> {
+        let failed = |source| TrainerError::Train { generation, source };
+        if generation == 1 {
+            let shape = Shape::new(&self.config.game, &self.config.network_of(1)).map_err(NetError::from);
+            let weights = shape.map(|shape| Weights::random(shape, self.config.seed));
+            return weights.and_then(|weights| self.started(&weights, 0)).map_err(failed);
+        }
+        let step = self.run.models().metadata(generation - 1)?.step;
+        let weights = published(self.run, generation - 1)?;
+        grown(&weights, self.config, generation).and_then(|weights| self.started(&weights, step)).map_err(failed)
+    }
+
+    /// A trainer of weights that have taken so many steps, with the momentum at rest.
+    pub(crate) fn started(&self, weights: &Weights, step: u64) -> Result<Trainer, NetError> {
+        Trainer::new(weights, step, self.train_config.clone(), self.train_device)
+    }
+
+    /// The trainer of a checkpoint that was saved while this model was trained, or thereafter.
+    pub(crate) fn restored(&self, checkpoint: &Checkpoint, generation: u32) -> Result<Trainer, TrainerError> {
+        let state = file(self.run, checkpoint, WEIGHTS)?;
+        let shape = Shape::new(&self.config.game, &self.config.network_of(generation));
+        let restore =
+            |shape| Trainer::restore(state, shape, &self.config.digest(), self.train_config.clone(), self.train_device);
+        shape.map_err(NetError::from).and_then(restore).map_err(|error| match error {
+            // It says nothing of the checkpoint, which another device can go on from.
+            error if error.is_of_the_device() => TrainerError::Device(error),
+            error => unusable(self.run, checkpoint, error.to_string()),
+        })
+    }
 }
 
 /// Whether a bootstrap saved this checkpoint.
@@ -138,32 +214,9 @@ pub(crate) fn save(run: &Run, config: &RunConfig, work: &Work) -> Result<(), Tra
     published.map_err(|error| TrainerError::of_publishing(run, || format!("the checkpoint of step {step}"), error))
 }
 
-/// Whether this checkpoint is the last one of its generation, whose model is there.
-fn ended(run: &Run, checkpoint: &Checkpoint, progress: GenerationProgress) -> Result<bool, TrainerError> {
-    Ok(progress.finished || run.models().metadata(progress.generation)?.step == checkpoint.step)
-}
-
 fn read_progress(run: &Run, checkpoint: &Checkpoint) -> Result<GenerationProgress, TrainerError> {
     let text = String::from_utf8_lossy(file(run, checkpoint, PROGRESS)?);
     toml::from_str(&text).map_err(|e| unusable(run, checkpoint, format!("{PROGRESS}: {}", e.message())))
-}
-
-/// The trainer of a checkpoint that was saved while this model was trained, or thereafter.
-pub(crate) fn restore(
-    run: &Run,
-    checkpoint: &Checkpoint,
-    config: &RunConfig,
-    (train_config, train_device): (TrainConfig, TrainDevice),
-    generation: u32,
-) -> Result<Trainer, TrainerError> {
-    let state = file(run, checkpoint, WEIGHTS)?;
-    let shape = Shape::new(&config.game, &config.network_of(generation));
-    let restore = |shape| Trainer::restore(state, shape, &config.digest(), train_config, train_device);
-    shape.map_err(NetError::from).and_then(restore).map_err(|error| match error {
-        // It says nothing of the checkpoint, which another device can go on from.
-        error if error.is_of_the_device() => TrainerError::Device(error),
-        error => unusable(run, checkpoint, error.to_string()),
-    })
 }
 
 fn file<'a>(run: &Run, checkpoint: &'a Checkpoint, name: &str) -> Result<&'a [u8], TrainerError> {
@@ -190,4 +243,22 @@ fn grown(weights: &Weights, config: &RunConfig, generation: u32) -> Result<Weigh
 fn published(run: &Run, number: u32) -> Result<Weights, TrainerError> {
     let (_, weights) = run.models().get(number)?;
     Weights::from_bytes(&weights).map_err(|source| TrainerError::Parent { model: run.name().model(number), source })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn checkpoint_is_of_the_generation_or_ends_the_one_before_or_is_overtaken() {
+        let found = |generation: u32, finished: bool, model_step: Option<u64>| {
+            let progress = GenerationProgress { generation, batches: 7, finished };
+            Found::of(100, progress, 3, || model_step.ok_or("the step of the model is read")).unwrap()
+        };
+        assert_eq!([false, true].map(|finished| found(3, finished, None)), [Found::Inside; 2]);
+        assert_eq!(found(2, true, None), Found::Before);
+        assert_eq!(found(2, false, Some(100)), Found::Before, "shards that were sampled again had fewer batches");
+        assert_eq!(found(2, false, Some(90)), Found::Overtaken);
+        assert_eq!([1, 4].map(|generation| found(generation, true, None)), [Found::Overtaken; 2]);
+    }
 }

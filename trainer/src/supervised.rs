@@ -156,8 +156,8 @@ impl<'a> Order<'a> {
         self.examples(step * size as u64, size)
     }
 
-    /// So many positions of the last steps before this one, those of an earlier epoch excepted: where the epoch in progress
-    /// has had fewer, its first ones.
+    /// So many positions of the last steps before this one, those of an earlier epoch excepted: where the epoch in
+    /// progress has had fewer, its first ones.
     pub(crate) fn recent(&mut self, step: u64, batch: usize, count: usize) -> Result<Vec<Example>, RecordError> {
         let end = step * batch as u64;
         let positions = self.order.len() as u64;
