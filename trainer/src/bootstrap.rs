@@ -134,7 +134,7 @@ impl<'a> Bootstrap<'a> {
     /// Measures it on holdout games, if there are any, and writes that down. What a resumed process measures first is not
     /// written down: the process before may have measured the same step.
     fn measure(&mut self) -> Result<(), TrainerError> {
-        self.line();
+        self.put_mean();
         let step = self.trainer.steps();
         let is_resumed = self.measured.replace(step).is_none() && step > 0;
         if self.config.train.ema_decay > 0.0 {
@@ -155,7 +155,7 @@ impl<'a> Bootstrap<'a> {
     }
 
     /// Logs the losses of the batches since the last line.
-    fn line(&mut self) {
+    fn put_mean(&mut self) {
         if let Some(losses) = Losses::mean(&self.config.train, &self.batches) {
             let step = self.trainer.steps();
             let rate = net::learning_rate(&self.config.train, step - self.batches.len() as u64);
@@ -230,7 +230,7 @@ impl Driver for Bootstrap<'_> {
 
     fn shut_down(&mut self) -> Result<(), TrainerError> {
         self.save()?;
-        self.line();
+        self.put_mean();
         if !self.journal.is_empty() {
             self.publish_journal()?;
         }

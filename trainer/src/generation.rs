@@ -25,7 +25,7 @@ const LEAST_HOLDOUT_POSITIONS: usize = 4_096;
 /// so between those bounds the validation set takes about a 24th of the time of the steps.
 const TRAINED_PER_MEASURED: usize = 8;
 /// Examples that are evaluated under all symmetries, at most: a quarter as many evaluations as `LEAST_HOLDOUT_POSITIONS`.
-const SPREAD: usize = 128;
+const SPREAD_EXAMPLES: usize = 128;
 
 /// The training of one model.
 pub(crate) struct GenerationTrainer<'a> {
@@ -59,7 +59,7 @@ impl<'a> GenerationTrainer<'a> {
     /// published after the model.
     pub(crate) fn train(&mut self, save_every: Duration, stop: &Stop) -> Result<Option<Journal>, TrainerError> {
         let train = &self.config.train;
-        let steps = self.steps()?;
+        let steps = self.batches_in_generation()?;
         let trainer = &self.work.trainer;
         let feed = Dataset::new(self.run, self.shards, self.work.progress.batches * train.batch);
         let feed = feed.ahead(train.batch, trainer.preparation(), trainer.steps());
@@ -69,7 +69,7 @@ impl<'a> GenerationTrainer<'a> {
             let saved = Instant::now();
             while self.work.progress.batches < steps && !stop.requested() {
                 let until = steps.min(self.work.progress.batches + STEPS_PER_LINE);
-                self.line(&feed, &mut journal, until, steps, stop)?;
+                self.train_stretch(&feed, &mut journal, until, steps, stop)?;
                 if saved.elapsed() >= save_every {
                     break;
                 }
@@ -93,7 +93,7 @@ impl<'a> GenerationTrainer<'a> {
 
     /// Whole batches there are for training, at most as many as the configuration has. The examples that are left
     /// over make no batch of their own: its statistics would be those of a few positions.
-    fn steps(&self) -> Result<usize, TrainerError> {
+    fn batches_in_generation(&self) -> Result<usize, TrainerError> {
         let examples = dataset::examples(self.shards);
         if examples == 0 {
             let (run, generation) = (self.run.name().clone(), self.shards.generation);
@@ -103,7 +103,7 @@ impl<'a> GenerationTrainer<'a> {
     }
 
     /// Trains on the batches up to `until`, or fewer after a request to stop, and logs their mean.
-    fn line(
+    fn train_stretch(
         &mut self,
         feed: &Feed,
         journal: &mut Journal,
@@ -112,7 +112,7 @@ impl<'a> GenerationTrainer<'a> {
         stop: &Stop,
     ) -> Result<(), TrainerError> {
         let generation = self.shards.generation;
-        let (began, rate) = (Instant::now(), self.work.trainer.rate());
+        let (began, first_rate) = (Instant::now(), self.work.trainer.rate());
         let (mut batches, mut read, mut waited) = (Vec::new(), 0, Duration::ZERO);
         while self.work.progress.batches < until && !stop.requested() {
             let asked = Instant::now();
@@ -134,7 +134,7 @@ impl<'a> GenerationTrainer<'a> {
         let Some(losses) = Losses::mean(&self.config.train, &batches) else { return Ok(()) };
         let speed = read as f32 / began.elapsed().as_secs_f32();
         let others = [
-            ("learning_rate", rate),
+            ("learning_rate", first_rate),
             ("gradient_norm", self.work.trainer.gradient_norm()),
             ("examples_per_second", speed),
             ("data_wait_share", waited.as_secs_f32() / began.elapsed().as_secs_f32()),
@@ -259,7 +259,7 @@ impl<'a> GenerationTrainer<'a> {
 
 /// The examples that are evaluated under all symmetries: from all games, since those of one are alike.
 fn spread_evenly(examples: &[Example]) -> Vec<Example> {
-    examples.iter().step_by(distance(examples.len(), SPREAD)).cloned().collect()
+    examples.iter().step_by(distance(examples.len(), SPREAD_EXAMPLES)).cloned().collect()
 }
 
 /// Whether a head of ownership or score is trained.
@@ -290,7 +290,7 @@ mod tests {
         let few = examples(3);
         assert_eq!(spread_evenly(&few), few);
         let many = spread_evenly(&examples(40));
-        assert!((SPREAD / 2..=SPREAD).contains(&many.len()), "{}", many.len());
+        assert!((SPREAD_EXAMPLES / 2..=SPREAD_EXAMPLES).contains(&many.len()), "{}", many.len());
         assert_eq!(many.iter().map(|example| example.game).collect::<BTreeSet<_>>().len(), 40);
         let black = many.iter().filter(|example| example.to_move == Color::Black).count();
         assert!((many.len() / 4..=many.len() * 3 / 4).contains(&black), "{black} of {}", many.len());

@@ -14,7 +14,7 @@ use crate::example_stats::SearchGain;
 /// Value error in training by that on the holdout, below which the network overfits.
 const OVERFITTING: f32 = 0.5;
 /// Spread of the values of one position between its symmetries, from 0 to 1, above which training on them fails.
-const SPREAD: f32 = 0.25;
+const MOST_SPREAD: f32 = 0.25;
 /// Part of its own length that a tensor may move in a step.
 const UPDATE: f32 = 0.1;
 /// Divergence of priors and search policies in nats, below which there is nothing to train: in two runs with little weight on
@@ -168,7 +168,7 @@ impl Validation {
         let found = [
             overfitted.map(|training| Alarm::Overfitting { training, holdout: error }),
             (error > constant).then_some(Alarm::WorseThanConstant { error, constant }),
-            (self.spread > SPREAD).then_some(Alarm::Spread { spread: self.spread }),
+            (self.spread > MOST_SPREAD).then_some(Alarm::Spread { spread: self.spread }),
             (entropy < target / 4.0).then_some(Alarm::Collapsed { entropy, target }),
             nothing_to_train.then_some(Alarm::NothingToTrain { distance, target }),
             unchanged.map(|gain| Alarm::SearchAddsNothing { surprise: gain.surprise, entropy: gain.prior_entropy }),
