@@ -4,7 +4,6 @@ use std::collections::HashSet;
 
 use config::RunConfig;
 use go::{Size, SizeError, Stones, sgf};
-use mcts::Settings;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use record::{Converter, Example, GameRecord, RecordError, unpacked_sgf};
@@ -197,7 +196,7 @@ fn order(count: usize, seed: u64, round: u64) -> Vec<u32> {
 pub fn converter(config: &RunConfig, worker: &str) -> Result<Converter, SizeError> {
     Ok(Converter {
         size: Size::new(config.game.size)?,
-        scoring: Settings::new(&config.search, &config.game).scoring,
+        scoring: config.game.scoring,
         config_digest: config.digest(),
         holdout: f64::from(config.selfplay.holdout_fraction),
         worker: worker.to_owned(),

@@ -57,10 +57,9 @@ impl MatchSpec {
         let series = format!("{} {}", first.name, second.name);
         let visits = [first, second].map(Side::visits).into_iter().max().unwrap_or(0);
         let seed = game_seed(config.seed, &series, "match", index);
-        let Settings { scoring, komi, .. } = Settings::new(&config.search, &config.game);
         MatchSpec {
             header: GameHeader::new(
-                (&config.game, &config.search),
+                &config.game,
                 config.digest.clone(),
                 [&black.name, &white.name],
                 ("match", index),
@@ -72,8 +71,8 @@ impl MatchSpec {
             opening: game_seed(config.seed, &series, "opening", index / 2),
             opening_moves: config.evaluate.opening_moves,
             move_limit: config.game.move_limit,
-            scoring,
-            komi,
+            scoring: config.game.scoring,
+            komi: config.game.komi,
         }
     }
 

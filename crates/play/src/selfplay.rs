@@ -40,7 +40,7 @@ impl SelfplaySpec {
         let selfplay = &config.selfplay;
         let randomization = GameRandomization::draw(&config.game, selfplay, seed);
         let mut header = GameHeader::new(
-            (&config.game, &config.search),
+            &config.game,
             config.digest.clone(),
             [model, model],
             (worker, index),

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use go::{Color, Game, Move, Scoring, Size};
-use mcts::{RootMove, Search, Settings};
+use mcts::{RootMove, Search};
 use record::calibration::winner_min_value;
 use record::{EndReason, GameId, GameRecord, Outcome, SearchAnnotations, SearchKind, TopMove, Turn};
 
@@ -23,7 +23,7 @@ impl GameHeader {
     /// The game of this number among those of a worker. `players` are the models of Black and White; the digest is the one of the
     /// run's configuration.
     pub(crate) fn new(
-        (game, search): (&config::Game, &config::Search),
+        game: &config::Game,
         config_digest: String,
         players: [&str; 2],
         (worker, index): (&str, u64),
@@ -45,7 +45,7 @@ impl GameHeader {
                 ended_at: None,
                 size: Size::new(game.size).expect("the configuration was checked"),
                 komi: game.komi,
-                scoring: Settings::new(search, game).scoring,
+                scoring: game.scoring,
                 visits_budget: visits,
                 calibration: false,
                 holdout: false,
