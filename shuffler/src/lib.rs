@@ -115,12 +115,12 @@ impl Shuffler {
         let ready = self.ready(generation);
         let size = ready.and_then(|_| Size::of(&self.config, generation, &window));
         let asked = f64::from(self.config.window.calibration_fraction);
-        let share = if asked > 0.0 { asked } else { window.summary().calibration_fraction };
+        let share = if asked > 0.0 { asked } else { window.summary.calibration_fraction };
         Ok(Plan {
             generation,
             published: self.run.shards().manifest(generation)?.is_some(),
-            window: window.summary(),
             sampled: size.map(|size| size.summary(&window, share)),
+            window: window.summary,
             rejected: window.rejected,
         })
     }
@@ -161,9 +161,9 @@ impl Shuffler {
             generation,
             seed: self.config.seed,
             config_digest: self.config.digest(),
-            window: window.summary(),
             sampled: size.summary(&window, sample.calibration_fraction()),
             ages: sample.ages(&window),
+            window: window.summary,
             rejected: window.rejected,
             parts: Vec::new(),
         };

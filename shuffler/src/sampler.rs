@@ -47,10 +47,10 @@ impl Size {
     pub(crate) fn of(config: &RunConfig, generation: u32, window: &Window) -> Result<Size, ShufflerError> {
         let (settings, batch) = (&config.window, config.train.batch);
         let wanted = config.train.steps * batch;
-        let new_positions = window.new_positions();
+        let new_positions = window.summary.new_positions;
         let bounded = |rate: f32, things: usize| (rate > 0.0).then(|| (f64::from(rate) * things as f64) as usize);
         let bounds =
-            [bounded(settings.reuse_limit, new_positions), bounded(settings.samples_per_game, window.games().count())];
+            [bounded(settings.reuse_limit, new_positions), bounded(settings.samples_per_game, window.summary.games)];
         let allowed = bounds.into_iter().flatten().min().unwrap_or(wanted);
         if wanted <= allowed {
             return Ok(Size { wanted, examples: wanted });
@@ -67,8 +67,8 @@ impl Size {
             wanted: self.wanted,
             examples: self.examples,
             bounded: self.examples < self.wanted,
-            mean_per_position: per(window.positions()),
-            reuse: per(window.new_positions()),
+            mean_per_position: per(window.summary.positions),
+            reuse: per(window.summary.new_positions),
             calibration_fraction,
         }
     }
@@ -134,7 +134,7 @@ impl Sample {
         for file in &window.files {
             let model = file.file.model;
             let age = ages.entry(model).or_insert(AgeSummary { model, games: 0, positions: 0, examples: 0 });
-            for game in file.games.iter().filter(|game| game.chosen) {
+            for game in file.chosen() {
                 age.games += 1;
                 age.positions += game.rows;
                 age.examples +=
@@ -162,7 +162,7 @@ fn is_even(settings: &config::Window) -> bool {
 
 /// Samples each position equally often, or one time more.
 fn even(window: &Window, examples: usize, random: &mut Random) -> Shares {
-    let positions = window.positions();
+    let positions = window.summary.positions;
     let often = (examples / positions) as u32;
     let once_more = random.choose(examples % positions, positions);
     of_games(window, once_more.into_iter().map(|more| often + u32::from(more)))

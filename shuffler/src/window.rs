@@ -11,20 +11,14 @@ use crate::index::GameIndex;
 use crate::window_size::WindowSize;
 
 /// The newest games, in the files they are in.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Window {
     /// Files with games of the window.
     pub(crate) files: Vec<WindowFile>,
-    /// Games that were published again.
-    pub(crate) duplicates: usize,
     /// Files that could not be read.
     pub(crate) rejected: Vec<Rejected>,
-    /// The model before the generation.
-    pub(crate) newest_model: u32,
-    /// What the window before had.
-    before: Option<Manifest>,
-    /// What it was to hold.
-    limit: Option<WindowSize>,
+    /// What it holds.
+    pub(crate) summary: WindowSummary,
 }
 
 /// A file with games of the window.
@@ -47,6 +41,14 @@ pub(crate) struct WindowGame {
     pub(crate) chosen: bool,
 }
 
+/// Reads which games there are.
+struct Reading<'a> {
+    bad: &'a BTreeMap<FileRef, Rejected>,
+    rejected: Vec<Rejected>,
+    /// Games that were published again.
+    duplicates: usize,
+}
+
 impl Window {
     /// The newest games of models before `generation`, as many as the settings say, without the validation set and the
     /// files in `bad`. The newest model comes first, and of a model the highest number. Of a game that was published
@@ -58,40 +60,52 @@ impl Window {
         bad: &BTreeMap<FileRef, Rejected>,
     ) -> Result<Window, StoreError> {
         let newest_model = generation - 1;
-        let mut limit = WindowSize::of(settings, generation, || index.played_before(generation))?;
-        let mut window = Window {
-            newest_model,
-            before: index.manifest_before(generation)?,
-            limit: Some(limit),
-            rejected: bad.values().cloned().collect(),
-            ..Window::default()
-        };
+        let mut size = WindowSize::of(settings, generation, || index.played_before(generation))?;
+        let before = index.manifest_before(generation)?;
+        let mut reading = Reading { bad, rejected: bad.values().cloned().collect(), duplicates: 0 };
+        let mut files: Vec<WindowFile> = Vec::new();
         let mut listed = index.list(generation)?;
         let mut oldest = newest_model;
         for model in (0..generation).rev() {
-            if limit.is_full() {
+            if size.is_full() {
                 break;
             }
             oldest = model;
-            let files = listed.of(index, model)?;
-            let mut files = window.readable(index, files, bad)?;
-            choose_newest(&mut files, &mut limit);
-            files.retain(|file| file.games.iter().any(|game| game.chosen));
-            window.files.extend(files.into_iter().rev());
+            let of_model = listed.of(index, model)?;
+            let mut of_model = reading.readable(index, of_model)?;
+            choose_newest(&mut of_model, &mut size);
+            of_model.retain(|file| file.chosen().next().is_some());
+            files.extend(of_model.into_iter().rev());
         }
         index.forget_before(oldest);
-        Ok(window)
+        let summary = WindowSummary {
+            duplicate_games: reading.duplicates,
+            limit: size.limit.size(),
+            in_positions: matches!(size.limit, WindowLimit::Positions(_)),
+            ..counted(&files, newest_model, before.as_ref())
+        };
+        Ok(Window { files, rejected: reading.rejected, summary })
     }
 
+    /// The games of the window.
+    pub(crate) fn games(&self) -> impl Iterator<Item = &WindowGame> {
+        self.files.iter().flat_map(WindowFile::chosen)
+    }
+}
+
+impl WindowFile {
+    /// Its games of the window.
+    pub(crate) fn chosen(&self) -> impl Iterator<Item = &WindowGame> {
+        self.games.iter().filter(|game| game.chosen)
+    }
+}
+
+impl Reading<'_> {
     /// The readable files among those of a model, oldest first, with no game chosen yet but none twice.
-    fn readable(
-        &mut self,
-        index: &mut GameIndex,
-        listed: Vec<FileRef>,
-        bad: &BTreeMap<FileRef, Rejected>,
-    ) -> Result<Vec<WindowFile>, StoreError> {
+    fn readable(&mut self, index: &mut GameIndex, listed: Vec<FileRef>) -> Result<Vec<WindowFile>, StoreError> {
         let mut files = Vec::new();
         let mut seen = HashSet::new();
+        let bad = self.bad;
         // A game of a bad file may be in another one, too.
         for file in listed.into_iter().filter(|file| !bad.contains_key(file)) {
             match index.summaries(&file) {
@@ -122,56 +136,43 @@ impl Window {
         }
         found
     }
+}
 
-    /// The games of the window.
-    pub(crate) fn games(&self) -> impl Iterator<Item = &WindowGame> {
-        self.files.iter().flat_map(|file| &file.games).filter(|game| game.chosen)
+/// What a window of these files holds. `before` is what the window before had.
+fn counted(files: &[WindowFile], newest_model: u32, before: Option<&Manifest>) -> WindowSummary {
+    let (mut games, mut calibration, mut by_model) = (0_usize, 0_usize, BTreeMap::<u32, usize>::new());
+    for (model, game) in files.iter().flat_map(|file| file.chosen().map(move |game| (file.file.model, game))) {
+        games += 1;
+        calibration += if game.calibration { game.rows } else { 0 };
+        *by_model.entry(model).or_default() += game.rows;
     }
-
-    /// The positions of the window.
-    pub(crate) fn positions(&self) -> usize {
-        self.games().map(|game| game.rows).sum()
+    let positions: usize = by_model.values().sum();
+    let new_of = |(&model, &positions): (&u32, &usize)| match model == newest_model {
+        true => positions,
+        false => new_of_older(before, model, positions),
+    };
+    WindowSummary {
+        games,
+        from_model: by_model.keys().next().copied().unwrap_or_default(),
+        to_model: by_model.keys().next_back().copied().unwrap_or_default(),
+        positions,
+        new_positions: by_model.iter().map(new_of).sum(),
+        calibration_fraction: calibration as f64 / positions.max(1) as f64,
+        ..WindowSummary::default()
     }
+}
 
-    /// The positions that no window had before: those of the newest model, and those of older ones that came after the
-    /// window before. Workers play on while a model is trained.
-    pub(crate) fn new_positions(&self) -> usize {
-        let mut positions: BTreeMap<u32, usize> = BTreeMap::new();
-        for file in &self.files {
-            let games = file.games.iter().filter(|game| game.chosen);
-            *positions.entry(file.file.model).or_default() += games.map(|game| game.rows).sum::<usize>();
+/// How many of the positions of a model no window had before, where a newer model has played: those that came after the
+/// window before. Workers play on while a model is trained.
+fn new_of_older(before: Option<&Manifest>, model: u32, positions: usize) -> usize {
+    match before {
+        Some(before) if had_all(&before.window, model) => {
+            let known = before.ages.iter().find(|age| age.model == model).map_or(0, |age| age.positions);
+            // Games that were in the window before may be too old for this one.
+            positions.saturating_sub(known)
         }
-        positions.into_iter().map(|(model, positions)| self.new_of(model, positions)).sum()
-    }
-
-    /// How many of the positions of a model are new.
-    fn new_of(&self, model: u32, positions: usize) -> usize {
-        match &self.before {
-            _ if model == self.newest_model => positions,
-            Some(before) if had_all(&before.window, model) => {
-                let known = before.ages.iter().find(|age| age.model == model).map_or(0, |age| age.positions);
-                // Games that were in the window before may be too old for this one.
-                positions.saturating_sub(known)
-            }
-            // What the window before did not have of a model may have been in an earlier one.
-            _ => 0,
-        }
-    }
-
-    pub(crate) fn summary(&self) -> WindowSummary {
-        let models = || self.files.iter().map(|file| file.file.model);
-        let calibration: usize = self.games().filter(|game| game.calibration).map(|game| game.rows).sum();
-        WindowSummary {
-            games: self.games().count(),
-            from_model: models().min().unwrap_or_default(),
-            to_model: models().max().unwrap_or_default(),
-            positions: self.positions(),
-            new_positions: self.new_positions(),
-            duplicate_games: self.duplicates,
-            limit: self.limit.map_or(0, |size| size.limit.size()),
-            in_positions: self.limit.is_some_and(|size| matches!(size.limit, WindowLimit::Positions(_))),
-            calibration_fraction: calibration as f64 / self.positions().max(1) as f64,
-        }
+        // What the window before did not have of a model may have been in an earlier one.
+        _ => 0,
     }
 }
 
