@@ -72,7 +72,8 @@ impl<'a> Bootstrap<'a> {
     pub fn new(
         run: &'a Run,
         config: &'a RunConfig,
-        (beginning, human_games): (Option<&InitialWeights>, &'a HumanGames),
+        beginning: Option<&InitialWeights>,
+        human_games: &'a HumanGames,
         options: BootstrapOptions,
         train_device: TrainDevice,
         reporter: impl Reporter<TrainerEvent> + 'a,
@@ -301,7 +302,7 @@ mod tests {
     fn bootstrap<'a>(run: &'a Run, config: &'a RunConfig, human_games: &'a HumanGames) -> Bootstrap<'a> {
         let options = BootstrapOptions { steps: Some(9), time: Duration::MAX, eval_interval: 10 };
         let train_device = TrainDevice { device: Device::Cpu, precision: Precision::F32, threads: 1 };
-        Bootstrap::new(run, config, (None, human_games), options, train_device, Silent).unwrap()
+        Bootstrap::new(run, config, None, human_games, options, train_device, Silent).unwrap()
     }
 
     #[test]

@@ -82,7 +82,8 @@ fn human_games(config: &RunConfig, args: &Args) -> anyhow::Result<HumanGames> {
 
 /// Begins a run as the arguments say.
 pub(crate) fn run(
-    (run, config): (&Run, &RunConfig),
+    run: &Run,
+    config: &RunConfig,
     beginning: &Beginning,
     args: &Args,
     train_device: TrainDevice,
@@ -91,7 +92,7 @@ pub(crate) fn run(
     match beginning {
         Beginning::Weights(weights) => drop(weights.publish(run, config)?),
         Beginning::Games(human_games, weights) => {
-            train((run, config), (weights.as_ref(), human_games), args, train_device, stop)?;
+            train(run, config, weights.as_ref(), human_games, args, train_device, stop)?;
         }
     }
     if !run.models().exists(1)? {
@@ -122,8 +123,10 @@ pub(crate) fn is_complete(run: &Run, beginning: &Beginning, args: &Args) -> Resu
 }
 
 fn train(
-    (run, config): (&Run, &RunConfig),
-    work: (Option<&InitialWeights>, &HumanGames),
+    run: &Run,
+    config: &RunConfig,
+    beginning: Option<&InitialWeights>,
+    human_games: &HumanGames,
     args: &Args,
     train_device: TrainDevice,
     stop: &Stop,
@@ -131,6 +134,6 @@ fn train(
     let time = args.minutes.map_or(Duration::MAX, |minutes| Duration::from_secs_f64(60.0 * minutes));
     let options = BootstrapOptions { steps: args.steps, time, eval_interval: args.eval_interval };
     let console = Console::new(run, config, stop.health().clone());
-    let mut bootstrap = Bootstrap::new(run, config, work, options, train_device, console)?;
+    let mut bootstrap = Bootstrap::new(run, config, beginning, human_games, options, train_device, console)?;
     Ok(runtime::drive(&mut bootstrap, stop)?)
 }

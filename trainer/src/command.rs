@@ -129,7 +129,7 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
                 tracing::info!(model = %run.name().model(1), "this bootstrap is complete");
                 return Ok(());
             }
-            leased(&run, stop, || bootstrap_command::run((&run, &config), &beginning, bootstrap, train_device, stop))
+            leased(&run, stop, || bootstrap_command::run(&run, &config, &beginning, bootstrap, train_device, stop))
         }
     }
 }

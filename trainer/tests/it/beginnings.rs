@@ -57,19 +57,20 @@ fn options(steps: u64) -> BootstrapOptions {
 /// Drives a bootstrap until it is done or stopped.
 fn bootstrap(
     run: &Run,
-    work: (Option<&InitialWeights>, &HumanGames),
+    beginning: Option<&InitialWeights>,
+    human_games: &HumanGames,
     options: BootstrapOptions,
     stop: &Stop,
     reporter: impl Reporter<TrainerEvent>,
 ) -> Result<Option<ModelMetadata>, TrainerError> {
-    drive(&mut Bootstrap::new(run, &config(), work, options, TRAIN_DEVICE, reporter)?, stop)?;
+    drive(&mut Bootstrap::new(run, &config(), beginning, human_games, options, TRAIN_DEVICE, reporter)?, stop)?;
     Ok(run.models().newest()?.map(|number| run.models().metadata(number).unwrap()))
 }
 
 /// Trains on games until so many steps are taken here, or it is done.
 fn bootstrap_until(run: &Run, steps: u64, stop_after: usize) -> (Option<ModelMetadata>, Vec<TrainerEvent>) {
     let (stop, mut events, mut taken) = (Stop::never(), Vec::new(), 0);
-    let metadata = bootstrap(run, (None, &human_games(100)), options(steps), &stop, |event| {
+    let metadata = bootstrap(run, None, &human_games(100), options(steps), &stop, |event| {
         taken += usize::from(matches!(event, TrainerEvent::Step { .. }));
         if taken == stop_after {
             stop.request();
@@ -101,7 +102,7 @@ fn run_that_trains_its_first_model_begins_with_no_other() {
     publish_two(&run);
     assert!(train_some(&run, 2).is_none());
     let imported = of_file(&weights(1)).publish(&run, &config());
-    let bootstrapped = bootstrap(&run, (None, &human_games(100)), options(3), &Stop::never(), Silent);
+    let bootstrapped = bootstrap(&run, None, &human_games(100), options(3), &Stop::never(), Silent);
     for error in [imported.unwrap_err(), bootstrapped.unwrap_err()] {
         let is_named = matches!(&error, TrainerError::InTraining { model, step: 2 } if model.to_string() == "r-1");
         assert!(is_named, "{error}");
@@ -227,7 +228,7 @@ fn bootstrap_trains_the_ownership_head() {
             ownership.push(losses.ownership);
         }
     };
-    let begun = Bootstrap::new(&run, &config, (None, &human_games), options(2), TRAIN_DEVICE, reporter);
+    let begun = Bootstrap::new(&run, &config, None, &human_games, options(2), TRAIN_DEVICE, reporter);
     drive(&mut begun.unwrap(), &Stop::never()).unwrap();
     assert!(ownership.len() == 2 && ownership.iter().all(|&loss| loss > 0.1), "{ownership:?}");
 }
@@ -240,7 +241,7 @@ fn stopped_bootstrap_resumes_to_the_same_model() {
     // What is under way is neither taken for a generation of training nor mixed with other games.
     let error = train_next(&parted, &config(), TRAIN_DEVICE, &Stop::never(), &mut |_| ()).unwrap_err();
     assert!(error.to_string().contains("a bootstrap is in progress"), "{error}");
-    let error = bootstrap(&parted, (None, &human_games(50)), options(25), &Stop::never(), Silent).unwrap_err();
+    let error = bootstrap(&parted, None, &human_games(50), options(25), &Stop::never(), Silent).unwrap_err();
     assert!(error.to_string().contains("it belongs to a bootstrap from games.sgf"), "{error}");
     assert_eq!(bootstrap_until(&parted, 25, 9).0, None);
     assert!(bootstrap_until(&parted, 25, usize::MAX).0.is_some());
@@ -250,7 +251,7 @@ fn stopped_bootstrap_resumes_to_the_same_model() {
 #[test]
 fn bootstrap_stopped_while_it_measures_logs_that_step_once() {
     let (run, stop) = (run(), Stop::never());
-    let stopped = bootstrap(&run, (None, &human_games(100)), options(25), &stop, |event: TrainerEvent| {
+    let stopped = bootstrap(&run, None, &human_games(100), options(25), &stop, |event: TrainerEvent| {
         if matches!(event, TrainerEvent::Human { step: 10, .. }) {
             stop.request();
         }
@@ -268,7 +269,7 @@ fn bootstrap_logs_the_rate_of_the_first_step_of_a_line() {
     let rates = [(0, 0.01), (5, 0.001)];
     config.train.learning_rate = rates.map(|(from_step, rate)| LearningRate { from_step, rate }).to_vec();
     let human_games = human_games(100);
-    let begun = Bootstrap::new(&run, &config, (None, &human_games), options(10), TRAIN_DEVICE, Silent);
+    let begun = Bootstrap::new(&run, &config, None, &human_games, options(10), TRAIN_DEVICE, Silent);
     drive(&mut begun.unwrap(), &Stop::never()).unwrap();
     let (line, _) = newest(&run, "train");
     assert_eq!((&line["step"], &line["learning_rate"]), (&Value::from(10), &Value::from(0.01)));
@@ -281,7 +282,7 @@ fn bootstrap_killed_at_any_write_logs_no_step_twice() {
     let human_games = human_games(100);
     let train = |run: &Run, stop_at: u64| {
         let stop = Stop::never();
-        bootstrap(run, (None, &human_games), options(3), &stop, |event: TrainerEvent| {
+        bootstrap(run, None, &human_games, options(3), &stop, |event: TrainerEvent| {
             if matches!(event, TrainerEvent::Step { step, .. } if step == stop_at) {
                 stop.request();
             }
@@ -308,11 +309,11 @@ fn bootstrap_killed_at_any_write_logs_no_step_twice() {
 fn bootstrap_may_begin_with_weights() {
     let run = run();
     let beginning = of_file(&weights(1));
-    let work = (Some(&beginning), &human_games(100));
-    let metadata = bootstrap(&run, work, options(3), &Stop::never(), Silent).unwrap().unwrap();
+    let (begun, human_games) = (Some(&beginning), human_games(100));
+    let metadata = bootstrap(&run, begun, &human_games, options(3), &Stop::never(), Silent).unwrap().unwrap();
     let kinds: Vec<SourceKind> = metadata.origin.iter().map(|source| source.kind).collect();
     assert_eq!((kinds, metadata.step), (vec![SourceKind::Weights, SourceKind::Games], 3));
-    let again = bootstrap(&run, work, options(3), &Stop::never(), Silent).unwrap_err();
+    let again = bootstrap(&run, begun, &human_games, options(3), &Stop::never(), Silent).unwrap_err();
     assert!(matches!(again, TrainerError::HasModels { .. }), "{again}");
 }
 
@@ -337,8 +338,9 @@ fn ema_of_a_run_that_begins_with_weights_keeps_them() {
         publish(&trained, 2, &examples(2, 6 * 16), 40);
         assert!(!growing::train(&trained, &config, 3) && growing::train(&trained, &config, usize::MAX));
         let bootstrapped = run();
-        let work = (Some(&beginning), &human_games);
-        let mut bootstrap = Bootstrap::new(&bootstrapped, &config, work, options(6), TRAIN_DEVICE, Silent).unwrap();
+        let (begun, options) = (Some(&beginning), options(6));
+        let mut bootstrap =
+            Bootstrap::new(&bootstrapped, &config, begun, &human_games, options, TRAIN_DEVICE, Silent).unwrap();
         drive(&mut bootstrap, &Stop::never()).unwrap();
         (moved(&trained, &beginning), moved(&bootstrapped, &beginning))
     });
@@ -355,7 +357,7 @@ fn bootstrap_stops_at_its_time_limit_after_one_step_at_least() {
     // The first measurement takes longer than that.
     let options = BootstrapOptions { steps: None, time: Duration::ZERO, eval_interval: u64::MAX };
     let mut looks = Vec::new();
-    let metadata = bootstrap(&run, (None, &human_games(100)), options, &Stop::never(), |event| {
+    let metadata = bootstrap(&run, None, &human_games(100), options, &Stop::never(), |event| {
         if let TrainerEvent::Human { step, .. } = event {
             looks.push(step);
         }
