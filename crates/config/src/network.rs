@@ -41,11 +41,14 @@ pub struct Network {
     pub inputs: Inputs,
     /// Last layer of the policy head.
     ///
-    /// "convolution" is worth it on 19x19, where the dense layer has most of the weights; on 9x9 it is slower on a CPU.
+    /// "convolution" has few weights; on 19x19 the dense layer of a small tower has most of them. Trained once on 9x9 games, it had
+    /// 42.4 instead of 42.0 % top-1 accuracy and was 18 % slower (`experiments/0045-plateau-440-elo`). Not measured in matches or
+    /// on 19x19.
     pub policy_head: PolicyHead,
     /// Output of the value head.
     ///
-    /// "win-draw-loss" is worth it where komi is a whole number and games end in draws; it costs no speed.
+    /// "win-draw-loss" has a probability for draws, which need a whole komi. It costs no speed in self-play
+    /// (`experiments/0030-network-variants-throughput`); its strength was not measured.
     pub value_head: ValueHead,
     /// Global average pooling in the value head.
     ///
@@ -54,13 +57,15 @@ pub struct Network {
     pub value_pooled: bool,
     /// Hidden width of squeeze-and-excitation in each block; 0: none.
     ///
-    /// Worth it for large towers on a GPU (Leela Chess Zero); on a CPU a small tower runs at a quarter of the speed.
+    /// Leela Chess Zero has it in large towers. On a CPU, inference of 6x64 with 16 is about as fast as without
+    /// (`experiments/0112-int16-on-more-networks`). Its strength was not measured.
     #[schemars(range(max = 1024))]
     pub se_channels: usize,
     /// Channels with global pooling in every second block; 0: none.
     ///
-    /// Worth it on 19x19, where 3x3 convolutions do not reach across the board: 1.6 times the training efficiency (Wu 2019). On a CPU a small
-    /// tower runs at half of the speed.
+    /// Worth it on 19x19, where 3x3 convolutions do not reach across the board: 1.6 times the training efficiency (Wu 2019). On a
+    /// CPU, inference of 6x64 with 16 is about as fast as without (`experiments/0112-int16-on-more-networks`). Its strength was not
+    /// measured here.
     #[schemars(range(max = 1024))]
     pub pooled_filters: usize,
 }

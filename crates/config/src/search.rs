@@ -34,14 +34,15 @@ pub struct Search {
     /// Keep `q_init` in the mean as one virtual visit (Minigo).
     ///
     /// True: Q = (init + W)/(1 + N). False, first-play urgency: Q = W/N, and `q_init` while unvisited.
-    /// False is worth it with `q_init = "parent"`, as in KataGo and Leela Chess Zero: a guess does not outweigh the first visits. Not
-    /// measured here.
+    /// False with `q_init = "parent"` is that of KataGo and Leela Chess Zero: a guess does not outweigh the first visits. PUCT with
+    /// both, and `fpu_reduction` 0.2, was no better than Gumbel search in matches (`experiments/0111-tuned-puct-in-matches`). Not
+    /// measured alone.
     pub q_init_stays: bool,
     /// First-play urgency reduction; KataGo: 0.2.
     ///
     /// An unvisited edge is worth this times the square root of the visited edges' prior less, but never less than a loss. 0 with
-    /// `q_init_stays`. Worth it with `q_init = "parent"` and hundreds of visits, which it keeps from spreading over all moves. Not
-    /// measured here.
+    /// `q_init_stays`. With `q_init = "parent"` it keeps hundreds of visits from spreading over all moves. `q_init_stays` says
+    /// what was measured.
     #[schemars(range(min = 0.0, max = 2.0))]
     pub fpu_reduction: f32,
     /// c_base of the exploration factor, in visits (PUCT).
@@ -53,8 +54,9 @@ pub struct Search {
     /// Moves considered at the root of a Gumbel search.
     ///
     /// Sampled without replacement from the prior in self-play. Elsewhere the most probable ones, at most half as many as there
-    /// are visits to spend, or two: moves with one visit each would be compared by the network's values alone. 16 visits for 4
-    /// moves are far stronger than for 16.
+    /// are visits to spend, or two: moves with one visit each would be compared by the network's values alone. In matches 16
+    /// visits for 4 moves are far stronger than for 16 (`experiments/0038-gumbel-moves-considered`). In self-play 8 moves are
+    /// better than 4 (`experiments/0120-considered-moves-after-growth`).
     #[schemars(range(min = 1, max = 362))]
     pub gumbel_moves: usize,
     /// c_visit of σ(q) = (c_visit + max N)·c_scale·q; paper: 50.

@@ -42,7 +42,8 @@ pub struct Train {
     /// Decay of the EMA of the weights; 0: off.
     ///
     /// The exponential moving average is published, with batch-norm statistics re-estimated. 0.999 halves in 700 steps.
-    /// Worth it with auxiliary heads and momentum; not measured alone (`experiments/0026-aux-heads-nesterov-ema`).
+    /// Worth it with auxiliary heads and momentum; not measured against 0 alone (`experiments/0026-aux-heads-nesterov-ema`).
+    /// 0.998 instead of 0.99 is not worth a change (`experiments/0117-mean-of-weights-and-root-values`).
     #[schemars(range(min = 0.0), extend("exclusiveMaximum" = 1.0))]
     pub ema_decay: f32,
     /// Policy target from visits.
@@ -66,8 +67,9 @@ pub struct Train {
     pub value_weight: f32,
     /// Value loss.
     ///
-    /// "cross-entropy" is worth it with `network.value_head = "win-draw-loss"`, as in Leela Chess Zero and KataGo: its gradient does not
-    /// vanish where the value is certain and wrong. "squared" is that of AlphaGo Zero, "power" that of Stockfish. Not measured here.
+    /// "cross-entropy" with `network.value_head = "win-draw-loss"` is that of Leela Chess Zero and KataGo: its gradient does not
+    /// vanish where the value is certain and wrong. "squared" is that of AlphaGo Zero, "power" that of Stockfish. Not compared
+    /// here.
     pub value_loss: ValueLoss,
     /// Exponent of the value loss "power"; Stockfish: 2.6.
     ///

@@ -50,13 +50,15 @@ pub struct Window {
     ///
     /// Share of a position's sampling weight in proportion to this surprise relative to the mean of its game. The rest, less
     /// `policy_surprise_weight`, is uniform.
-    /// Worth it in short runs (`experiments/0047-value-surprise`), not in long ones (`experiments/0056-48-visits-and-surprise`).
+    /// Worth it in short runs (`experiments/0047-value-surprise`). In a strong model both surprise weights together flattened the
+    /// priors, and had no significant effect in matches (`experiments/0056-48-visits-and-surprise`).
     #[schemars(range(min = 0.0, max = 1.0))]
     pub value_surprise_weight: f32,
     /// Policy surprise weighting: KL divergence of target and prior; KataGo: 0.5.
     ///
     /// As `value_surprise_weight`; both together at most 1.
-    /// Worth it in short runs (`experiments/0049-batch-size-policy-surprise`); most of the gain is gone at their end.
+    /// Worth it in the first minutes; whole runs with it made no more points against GNU Go than runs before
+    /// (`experiments/0049-batch-size-policy-surprise`). `value_surprise_weight` says what was measured in a strong model.
     #[schemars(range(min = 0.0, max = 1.0))]
     pub policy_surprise_weight: f32,
 }
