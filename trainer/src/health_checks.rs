@@ -38,8 +38,9 @@ const WORSE: f32 = 0.05;
 /// than resigned games, their share is above a tenth then, whatever the others do.
 const SCORED: f32 = 0.05;
 /// Learning rate by that of the step before, above which it undoes what smaller steps have trained. Warm-up doubles it at
-/// most, and the rates of all presets fall. The runs that went on with a tenfold rate, as in
-/// `experiments/0051-95-percent-in-75-minutes`, began with a larger network.
+/// most, and the rates of all presets fall. Runs that began from a model of another run had ten times its last rate, with a
+/// larger network (`experiments/0051-95-percent-in-75-minutes`) or the same (`experiments/0055-32-visits-six-hours`). That
+/// is no jump here: only the rates of one run are compared.
 const JUMP: f32 = 3.0;
 /// How often a new position may be sampled on average.
 const SAMPLES: f64 = 16.0;
