@@ -76,7 +76,7 @@ pub fn rate(table: &str, request: &Request) -> Result<RatingReport, RateError> {
         PriorChoice::Gauss(sd) => Leaderboard::with_prior(&results, &requested(Prior::normal(&results, sd)))?,
         PriorChoice::Walk(Some(step)) => Leaderboard::with_prior(&results, &requested(Prior::walk(&results, step)))?,
         PriorChoice::Walk(None) => {
-            let (ratings, found) = Ratings::of_runs(&results, &requested)?;
+            let (ratings, found) = Ratings::of_runs(&results, requested)?;
             step = Some(found);
             Leaderboard::on_one_scale(ratings, &requested(Prior::walk(&results, found)))
         }

@@ -35,7 +35,8 @@ fn main() {
     timed("all places in the pool", || ratings.above_pool());
     let ages: Vec<Option<u32>> = (1..=PLAYERS as u32).map(Some).collect();
     let in_flight = InFlight::default();
-    let knowledge = Knowledge { ratings: &ratings, ages: &ages, in_flight: &in_flight, games: 8, cost: &|_, _| 1.0 };
+    let knowledge =
+        Knowledge { ratings: &ratings, ages: &ages, in_flight: &in_flight, games: 8, cost: &|_, _| Some(1.0) };
     for objective in [Objective::Best, Objective::Newest, Objective::Curve] {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
         timed(&format!("10 pairs by {objective:?}"), || pairs(&knowledge, objective, 10, &mut rng));
