@@ -5,7 +5,6 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use config::PlayConfig;
 use record::{GameRecord, SearchKind, Totals};
 use store::Run;
 
@@ -93,13 +92,13 @@ impl<'a> Collector<'a> {
 
     fn put(&mut self, record: GameRecord) {
         let JobProgress { games, finished, moves, visits, .. } = &mut self.progress;
-        if record.black == self.shared.job.model.to_string() && record.worker == self.shared.series {
+        if record.black == self.shared.name && record.worker == self.shared.series {
             *games += 1;
             self.totals.add(&record);
         }
         *finished += 1;
         *moves += record.turns.len() as u64;
-        *visits += self::visits(&record, self.shared.config);
+        *visits += self::visits(&record, self.shared.config.selfplay.fast_visits);
         self.writer.put(record);
     }
 
@@ -111,11 +110,12 @@ impl<'a> Collector<'a> {
     }
 }
 
-/// Visits by which the moves of a game were chosen: each search ends at its budget, which counts what it has inherited.
-fn visits(game: &GameRecord, config: &PlayConfig) -> u64 {
+/// Visits by which the moves of a game were chosen: each search ends at its budget, which counts what it has inherited. Full
+/// searches have the budget that was in force when the game began, whichever model finishes it.
+fn visits(game: &GameRecord, fast_visits: u32) -> u64 {
     let budget = |kind| match kind {
-        SearchKind::Full => u64::from(config.search.visits),
-        SearchKind::Fast => u64::from(config.selfplay.fast_visits),
+        SearchKind::Full => u64::from(game.visits_budget),
+        SearchKind::Fast => u64::from(fast_visits),
         SearchKind::Given | SearchKind::Policy => 0,
     };
     game.turns.iter().map(|turn| budget(turn.kind)).sum()

@@ -39,12 +39,13 @@ pub fn play(
     watch: &mut dyn FnMut(JobProgress) -> Result<ControlFlow<()>, SelfplayError>,
 ) -> Result<JobProgress, SelfplayError> {
     let (number, series) = series::of(&job.model, &job.worker);
-    let config = job.config.at(number);
+    let (config, name) = (job.config.at(number), job.model.to_string());
     let resumed = in_progress.begin(run, job)?;
     let (begun, here) = handoff::begun(run, job, in_progress)?;
     let done = begun.range(..job.games).filter(|index| !here.contains(index)).count() as u64;
     let shared = Shared {
         job,
+        name: &name,
         config: &config,
         series: &series,
         shares: Shares::new(job, &config, &series, begun),

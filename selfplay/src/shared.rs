@@ -14,6 +14,8 @@ use crate::shares::Shares;
 /// What all threads of a job share.
 pub(crate) struct Shared<'a> {
     pub(crate) job: &'a Job,
+    /// Id of the job's model, as records have it.
+    pub(crate) name: &'a str,
     /// As the model plays by it.
     pub(crate) config: &'a PlayConfig,
     /// Name of the series the games belong to.

@@ -24,11 +24,11 @@ pub(crate) fn play(
     finished: &SyncSender<GameRecord>,
 ) -> Result<(), SelfplayError> {
     let job = shared.job;
-    let (name, config) = (job.model.to_string(), shared.config);
+    let (name, config) = (shared.name, shared.config);
     let slots = config.selfplay_slots();
     let mut evaluator =
         Instrumented::new(model.evaluator_keeping(job.cache, job.evaluations.clone()), Arc::clone(&shared.stats));
-    games.iter_mut().for_each(|game| game.take_over(&name));
+    games.iter_mut().for_each(|game| game.take_over(name));
     // A worker with more threads handed off more games than fit; they come before new ones.
     let mut later = games.split_off(games.len().min(slots));
     // Not before a game is finished: at the start of a job this thread would take the games of threads that are about to begin.
@@ -46,7 +46,7 @@ pub(crate) fn play(
                 return None;
             }
             let index = shared.shares.next(thread, helps.get())?;
-            let spec = SelfplaySpec::new(config, &name, shared.series, index, job.threshold.get());
+            let spec = SelfplaySpec::new(config, name, shared.series, index, job.threshold.get());
             Some(Selfplay::new(spec.timed(job.times)))
         },
         &mut |record| {

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use config::ModelId;
 use models::Model;
 use net::{Device, Shape, Weights};
-use record::GameRecord;
+use record::{GameRecord, SearchKind};
 use runtime::Stop;
 use selfplay::{InProgressGames, Job, JobProgress, play};
 use store::{ModelMetadata, Run};
@@ -183,6 +183,28 @@ fn newer_model_takes_over_games_in_progress_where_the_run_follows_within_games()
     let taken: Vec<_> = games.iter().filter(|game| !game.handoffs.is_empty()).collect();
     assert!(!taken.is_empty() && games.len() == before + taken.len(), "{before} before, {} resumed", taken.len());
     assert!(taken.iter().all(|game| game.black == "random" && game.handoffs[0].model == "tiny-1"));
+}
+
+#[test]
+fn visits_of_a_game_are_those_of_the_model_that_began_it() {
+    let (_folder, run) = a_run();
+    let phases = "search.phases=[{from_model=1,visits=12,gumbel_moves=8,gumbel_c_scale=0.5}]";
+    let config = config(&["selfplay.follow_within_games=true", "selfplay.full_search_fraction=1.0", phases]);
+    let mut in_progress = InProgressGames::default();
+    let mut until = |progress: JobProgress| {
+        if progress.finished < 5 { Ok(ControlFlow::Continue(())) } else { Ok(ControlFlow::Break(())) }
+    };
+    let job = Job { follow_latest: true, ..job(config, u64::MAX) };
+    play(&run, &job, &Model::Random, &mut in_progress, &Stop::never(), &mut until).unwrap();
+    let model = trained(&run, 1);
+    // It begins no game of its own.
+    let job = Job { model: id(1), games: 0, ..job };
+    let watch = &mut |_| Ok(ControlFlow::Continue(()));
+    let done = play(&run, &job, &model, &mut in_progress, &Stop::never(), watch).unwrap();
+    let games = published(&run).into_iter().filter(|game| !game.handoffs.is_empty());
+    let turns: Vec<_> = games.flat_map(|game| game.turns).filter(|turn| turn.kind == SearchKind::Full).collect();
+    assert!(!turns.is_empty());
+    assert_eq!(done.visits, 4 * turns.len() as u64, "model 1 would search with 12 visits");
 }
 
 #[test]
