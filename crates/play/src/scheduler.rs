@@ -40,22 +40,11 @@ pub trait BatchedGame {
     fn take(&mut self, models: &[&mut dyn Evaluator]) -> Option<Self::Finished>;
 }
 
-/// The state of a game in the scheduler.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Waits {
-    /// For a slot in the batch of its model.
-    Slot,
-    /// For the evaluations of what it submitted to this model.
-    Evaluations(usize),
-    /// For nothing: it may move.
-    Nothing,
-}
-
 /// Plays `games`, and those that `start` adds, until there are none, or `watch` breaks; unfinished games are left in `games`
 /// then, none of them waiting for an evaluation.
 ///
-/// `start` is called when fewer than `slots` games are in progress. `finish` gets what every game leaves behind; `watch` gets
-/// the games in progress once in each round.
+/// Each round begins with `watch`, which gets the games in progress. `start` is called when fewer than `slots` games are in
+/// progress, and never after a break. `finish` gets what every game leaves behind.
 ///
 /// A round evaluates the batches that are full, or the fullest one when no game can go on without: with two models and
 /// twice as many games as a batch has places, every batch is full. Where evaluations are ready at once, it also flushes
@@ -72,60 +61,156 @@ pub fn run<G: BatchedGame>(
     finish: &mut dyn FnMut(G::Finished),
     watch: &mut dyn FnMut(&[G]) -> ControlFlow<()>,
 ) -> Result<(), EvaluateError> {
-    let mut waits: Vec<Waits> = vec![Waits::Nothing; games.len()];
-    let mut due = vec![false; models.len()];
-    // Searches without an evaluation since the last flush of each model.
-    let mut ready_at_once = vec![0_usize; models.len()];
+    let mut scheduler = Scheduler::new(games, models.len());
+    let mut broken = false;
     loop {
-        while games.len() < slots {
-            let Some(game) = start() else { break };
-            games.push(game);
+        broken = broken || watch(scheduler.games).is_break();
+        if !broken {
+            scheduler.begin_games(slots, start);
         }
-        waits.resize(games.len(), Waits::Nothing);
-        let leaving = games.is_empty() || watch(games).is_break();
+        let leaving = broken || scheduler.games.is_empty();
         if leaving && models.iter().all(|model| model.pending() == 0) {
             return Ok(());
         }
+        let moves = !leaving && scheduler.submit_all(models);
+        scheduler.choose_due(models, leaving, moves);
+        if !leaving && scheduler.waits_outside() {
+            std::thread::sleep(NAP);
+        }
+        scheduler.flush_due(models)?;
+        scheduler.take_ready(models, leaving, finish);
+    }
+}
+
+/// The state of a game in the scheduler.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Waits {
+    /// For a slot in the batch of its model.
+    Slot,
+    /// For the evaluations of what it submitted to this model.
+    Evaluations(usize),
+    /// For nothing: it may move.
+    Nothing,
+    /// For its removal: it is over.
+    Removal,
+}
+
+/// The games in progress, and the models as far as they concern them.
+struct Scheduler<'a, G> {
+    games: &'a mut Vec<G>,
+    /// What each game waits for.
+    waits: Vec<Waits>,
+    /// The models that are to evaluate in this round.
+    due: Vec<bool>,
+    /// Searches without an evaluation since the last flush of each model.
+    ready_at_once: Vec<usize>,
+}
+
+impl<'a, G: BatchedGame> Scheduler<'a, G> {
+    fn new(games: &'a mut Vec<G>, models: usize) -> Scheduler<'a, G> {
+        let waits = vec![Waits::Nothing; games.len()];
+        Scheduler { games, waits, due: vec![false; models], ready_at_once: vec![0; models] }
+    }
+
+    /// Fills the free slots, as far as there are games to begin.
+    fn begin_games(&mut self, slots: usize, start: &mut dyn FnMut() -> Option<G>) {
+        while self.games.len() < slots {
+            let Some(game) = start() else { break };
+            self.games.push(game);
+            self.waits.push(Waits::Nothing);
+        }
+    }
+
+    /// Lets all games submit that wait for no evaluation. Returns whether one of them continues without any.
+    fn submit_all(&mut self, models: &mut [&mut dyn Evaluator]) -> bool {
         let mut moves = false;
-        for (game, waits) in games.iter_mut().zip(&mut waits) {
-            if leaving || matches!(waits, Waits::Evaluations(_)) {
+        for (game, waits) in self.games.iter_mut().zip(&mut self.waits) {
+            if matches!(waits, Waits::Evaluations(_)) {
                 continue;
             }
             let model = game.model();
             *waits = submit(game, models);
             if *waits == Waits::Nothing {
+                // A search that is over by now waits for no model any more.
                 moves |= game.model().is_some();
-                model.into_iter().for_each(|model| ready_at_once[model] += 1);
+                model.into_iter().for_each(|model| self.ready_at_once[model] += 1);
             }
         }
-        choose(models, leaving, &ready_at_once, SEARCHES * games.len(), &mut due);
-        if !moves && !due.contains(&true) {
-            choose_fullest(models, &mut due);
-        }
-        if !leaving && !due.contains(&true) && games.iter().all(|game| game.model().is_none()) {
-            std::thread::sleep(NAP);
-        }
-        for (number, model) in models.iter_mut().enumerate().filter(|(number, _)| due[*number]) {
-            flush(&mut **model, number, games, &waits)?;
-        }
-        ready_at_once.iter_mut().zip(&due).filter(|(_, due)| **due).for_each(|(count, _)| *count = 0);
-        let mut place = 0;
-        games.retain_mut(|game| {
-            let ready = match waits[place] {
-                Waits::Evaluations(model) => due[model],
-                Waits::Nothing => !leaving,
-                Waits::Slot => false,
+        moves
+    }
+
+    /// Chooses the models that are to evaluate now: those whose batch is full, or that had too many searches without an
+    /// evaluation, and the fullest one when there is none of these and no game `moves`. When no position may wait, all
+    /// that have any positions. A flush of none costs nothing.
+    fn choose_due(&mut self, models: &[&mut dyn Evaluator], all: bool, moves: bool) {
+        let most = SEARCHES * self.games.len();
+        for ((model, &searches), due) in models.iter().zip(&self.ready_at_once).zip(&mut self.due) {
+            *due = match model.pending() {
+                0 => searches > 0,
+                pending => all || pending >= model.capacity() || searches >= most,
             };
-            let finished = if ready { game.take(models).map(&mut *finish) } else { None };
-            if ready {
-                waits[place] = Waits::Nothing;
+        }
+        if !moves && !self.due.contains(&true) {
+            let waiting = (0..models.len()).filter(|&model| models[model].pending() > 0);
+            if let Some(fullest) = waiting.max_by_key(|&model| models[model].pending()) {
+                self.due[fullest] = true;
             }
-            match finished {
-                None => place += 1,
-                Some(()) => drop(waits.remove(place)),
+        }
+    }
+
+    /// Whether nothing can be evaluated, and every game waits for a player outside.
+    fn waits_outside(&self) -> bool {
+        !self.due.contains(&true) && self.games.iter().all(|game| game.model().is_none())
+    }
+
+    /// Evaluates the batches that are due.
+    fn flush_due(&mut self, models: &mut [&mut dyn Evaluator]) -> Result<(), EvaluateError> {
+        for (number, model) in models.iter_mut().enumerate() {
+            if self.due[number] {
+                self.flush(&mut **model, number)?;
+                self.ready_at_once[number] = 0;
             }
-            finished.is_none()
+        }
+        Ok(())
+    }
+
+    /// Evaluates the batch of a model, unless its games give up meanwhile.
+    fn flush(&mut self, model: &mut dyn Evaluator, number: usize) -> Result<(), EvaluateError> {
+        let (games, waits) = (&mut *self.games, &self.waits);
+        let own = Waits::Evaluations(number);
+        let mut is_unwanted = false;
+        let flushed = model.flush_until(&mut || {
+            is_unwanted = true;
+            for (game, waits) in games.iter_mut().zip(waits) {
+                let gives_up = game.poll();
+                is_unwanted &= gives_up || *waits != own;
+            }
+            is_unwanted
         });
+        if flushed.is_ok() || !is_unwanted {
+            return flushed;
+        }
+        games.iter_mut().zip(waits).filter(|(_, waits)| **waits == own).for_each(|(game, _)| game.take_back());
+        Ok(())
+    }
+
+    /// Lets the games take that wait no more, and removes those that are over. A game without evaluations makes no move when
+    /// the run is `leaving`.
+    fn take_ready(&mut self, models: &[&mut dyn Evaluator], leaving: bool, finish: &mut dyn FnMut(G::Finished)) {
+        for (game, waits) in self.games.iter_mut().zip(&mut self.waits) {
+            let ready = match *waits {
+                Waits::Evaluations(model) => self.due[model],
+                Waits::Nothing => !leaving,
+                Waits::Slot | Waits::Removal => false,
+            };
+            if ready {
+                let finished = game.take(models).map(&mut *finish);
+                *waits = if finished.is_some() { Waits::Removal } else { Waits::Nothing };
+            }
+        }
+        let mut places = self.waits.iter();
+        self.games.retain(|_| places.next() != Some(&Waits::Removal));
+        self.waits.retain(|waits| *waits != Waits::Removal);
     }
 }
 
@@ -141,46 +226,4 @@ fn submit<G: BatchedGame>(game: &mut G, models: &mut [&mut dyn Evaluator]) -> Wa
     }
     game.submit(models);
     if models[model].pending() > before { Waits::Evaluations(model) } else { Waits::Nothing }
-}
-
-/// Evaluates the batch of a model, unless its games give up meanwhile.
-fn flush<G: BatchedGame>(
-    model: &mut dyn Evaluator,
-    number: usize,
-    games: &mut [G],
-    waits: &[Waits],
-) -> Result<(), EvaluateError> {
-    let own = Waits::Evaluations(number);
-    let mut is_unwanted = false;
-    let flushed = model.flush_until(&mut || {
-        is_unwanted = true;
-        for (game, waits) in games.iter_mut().zip(waits) {
-            let gives_up = game.poll();
-            is_unwanted &= gives_up || *waits != own;
-        }
-        is_unwanted
-    });
-    if flushed.is_ok() || !is_unwanted {
-        return flushed;
-    }
-    games.iter_mut().zip(waits).filter(|(_, waits)| **waits == own).for_each(|(game, _)| game.take_back());
-    Ok(())
-}
-
-/// The models that are to evaluate now: those whose batch is full, or that had `most` searches without an evaluation. When
-/// no position may wait, all that have any positions. A flush of none costs nothing.
-fn choose(models: &[&mut dyn Evaluator], all: bool, ready_at_once: &[usize], most: usize, due: &mut [bool]) {
-    for ((model, &searches), due) in models.iter().zip(ready_at_once).zip(due) {
-        *due = match model.pending() {
-            0 => searches > 0,
-            pending => all || pending >= model.capacity() || searches >= most,
-        };
-    }
-}
-
-fn choose_fullest(models: &[&mut dyn Evaluator], due: &mut [bool]) {
-    let waiting = (0..models.len()).filter(|&model| models[model].pending() > 0);
-    if let Some(fullest) = waiting.max_by_key(|&model| models[model].pending()) {
-        due[fullest] = true;
-    }
 }

@@ -72,6 +72,16 @@ fn play_break_finishes_games_in_progress_and_begins_none() {
 }
 
 #[test]
+fn play_begins_no_game_after_a_stop() {
+    let (_folder, run) = a_run();
+    let stop = Stop::never();
+    stop.request();
+    let watch = &mut |_| Ok(ControlFlow::Continue(()));
+    let done = play(&run, &endless(), &Model::Random, &mut InProgressGames::default(), &stop, watch).unwrap();
+    assert_eq!((done.finished, done.discarded), (0, 0));
+}
+
+#[test]
 fn play_new_threshold_holds_for_games_that_begin_later() {
     let (_folder, run) = a_run();
     let job = Job { threshold: Threshold::new(None), ..job(config(&[]), 200) };

@@ -1,10 +1,11 @@
-//! When batches are flushed.
+//! When batches are flushed, and games begin.
 
 use std::cell::RefCell;
+use std::ops::ControlFlow;
 
 use go::{Game, Size};
 use mcts::{Draw, Evaluator, Request};
-use play::{BatchedGame, Selfplay, SelfplaySpec};
+use play::{BatchedGame, Selfplay, SelfplaySpec, run};
 use testing::Known;
 
 use crate::{batched, config, play};
@@ -63,4 +64,25 @@ fn batch_waits_for_games_that_need_no_evaluation_but_not_for_ever() {
     };
     assert_eq!(batches(3), [2], "a few moves that are in the tree make no batch smaller");
     assert_eq!(batches(1000), [1, 1], "and a game that replays from a cache does not hold up the others");
+}
+
+#[test]
+fn run_begins_no_game_after_a_break() {
+    // In the second round the second game is over, too, or the first one waits alone in its batch.
+    for (searches, in_progress) in [(0, 0), (3, 1)] {
+        let game = Game::new(Size::new(3).expect("a size"));
+        let (mut begun, mut finished, mut rounds, mut games) = (0, 0, 0, Vec::new());
+        let mut start = || {
+            begun += 1;
+            Some(Scripted { game: game.clone(), searches: (begun - 1) * searches, is_last: false })
+        };
+        let mut watch = |_: &[Scripted]| {
+            rounds += 1;
+            if rounds < 2 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        };
+        let batches = RefCell::default();
+        run(&mut [&mut batched(2, &batches)], &mut games, 2, &mut start, &mut |()| finished += 1, &mut watch)
+            .expect("the model works");
+        assert_eq!((begun, finished, games.len()), (2, 2 - in_progress, in_progress));
+    }
 }
