@@ -9,6 +9,7 @@ use evalcache::{Key, segment};
 
 use super::error::EvaluationCacheError;
 use super::mergeable::{Mergeable, replaced_by};
+use super::recent::Codes;
 use super::segments::OpenSegment;
 use super::shared::{MOST_IN_MEMORY, Shared};
 
@@ -57,17 +58,36 @@ impl Shared {
         })
     }
 
+    /// Publishes what a publication that failed has kept, and then what was added since that began.
     fn publish_recent(&self) -> Result<Option<u32>, EvaluationCacheError> {
-        // A copy: a search that adds an evaluation waits while others are read.
-        let recent = self.recent.read().unwrap_or_else(PoisonError::into_inner).clone();
-        if recent.len() == 0 {
-            return Ok(None);
+        let mut number = None;
+        let failed = self.recent.read().unwrap_or_else(PoisonError::into_inner).publishing();
+        if let Some(codes) = failed {
+            number = Some(self.publish_codes(&codes)?);
         }
-        let bytes = segment::write(self.set, &self.tables, &[], &recent.sorted())?;
+        if let Some(codes) = self.begin_publication() {
+            number = Some(self.publish_codes(&codes)?);
+        }
+        Ok(number)
+    }
+
+    /// The evaluations that were added, if there are any. The thread that publishes allocates the buffers of the next ones, and not
+    /// while it has the lock: searches wait for that.
+    fn begin_publication(&self) -> Option<Arc<Codes>> {
+        let capacity = {
+            let recent = self.recent.read().unwrap_or_else(PoisonError::into_inner);
+            (recent.added.len() > 0).then(|| recent.added.capacity())?
+        };
+        let empty = Codes::with_capacity(capacity);
+        Some(self.recent.write().unwrap_or_else(PoisonError::into_inner).begin_publication(empty))
+    }
+
+    fn publish_codes(&self, codes: &Codes) -> Result<u32, EvaluationCacheError> {
+        let bytes = segment::write(self.set, &self.tables, &[], &codes.sorted())?;
         let number = self.publish_segment(&bytes.into())?;
-        self.recent.write().unwrap_or_else(PoisonError::into_inner).forget(recent.bytes());
+        self.recent.write().unwrap_or_else(PoisonError::into_inner).end_publication();
         tracing::debug!(segment = number, "published evaluations");
-        Ok(Some(number))
+        Ok(number)
     }
 
     /// Publishes a segment under a number that none has had before, opens it, and returns the number.

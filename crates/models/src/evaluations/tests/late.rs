@@ -175,7 +175,7 @@ fn segment_that_names_higher_numbers_replaces_nothing() {
     put(&cache, 0);
     let bytes = {
         let recent = cache.shared.recent.read().unwrap();
-        segment::write(set(), &cache.shared.tables, &[2, 47, u32::MAX], &recent.sorted()).unwrap()
+        segment::write(set(), &cache.shared.tables, &[2, 47, u32::MAX], &recent.added.sorted()).unwrap()
     };
     cache.shared.segments.publish(&bytes.into()).unwrap();
     (1..3).for_each(|number| publish(&store, number..number + 1));
