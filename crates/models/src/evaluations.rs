@@ -35,7 +35,7 @@ mod segments;
 mod shared;
 
 pub use error::EvaluationCacheError;
-use measured::Held;
+use measured::{Held, Metrics};
 use mergeable::Mergeable;
 pub use mergeable::MergedSegments;
 pub use options::EvaluationCacheOptions;
@@ -174,8 +174,8 @@ impl EvaluationCache {
 
     /// Lookups since it was opened.
     pub fn lookups(&self) -> Lookups {
-        let Shared { hits, misses, .. } = &*self.shared;
-        Lookups { hits: hits.load(Ordering::Relaxed), misses: misses.load(Ordering::Relaxed) }
+        let Metrics { hits, misses, .. } = &self.shared.metrics;
+        Lookups { hits: hits.count(), misses: misses.count() }
     }
 
     /// The name of the set in its store.
@@ -262,12 +262,10 @@ impl EvaluationStore for EvaluationCache {
             found = shared.find(key, buffer);
         }
         let Some(code) = found else {
-            shared.metrics.misses.increment(1);
-            shared.misses.fetch_add(1, Ordering::Relaxed);
+            shared.metrics.misses.note();
             return None;
         };
-        shared.metrics.hits.increment(1);
-        shared.hits.fetch_add(1, Ordering::Relaxed);
+        shared.metrics.hits.note();
         Some(shared.tables.decode(view, &buffer[code], policy))
     }
 
@@ -292,6 +290,9 @@ impl fmt::Debug for EvaluationCache {
 impl Drop for EvaluationCache {
     fn drop(&mut self) {
         self.shared.closed.store(true, Ordering::Relaxed);
+        let Metrics { hits, misses, .. } = &self.shared.metrics;
+        hits.close();
+        misses.close();
         // Every program that has one says at its end what it was good for.
         let lookups = self.lookups();
         if lookups.all() > 0 {

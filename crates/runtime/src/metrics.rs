@@ -23,6 +23,11 @@ pub(crate) struct About {
 }
 
 impl Counter {
+    /// What notes are made with where they are frequent: to find a metric by its name allocates.
+    pub fn handle(self) -> metrics::Counter {
+        metrics::counter!(self.0.name)
+    }
+
     /// So many more.
     pub fn add(self, more: u64) {
         metrics::counter!(self.0.name).increment(more);
@@ -45,6 +50,11 @@ impl About {
 }
 
 impl Gauge {
+    /// What notes are made with where they are frequent, or say how much more it is.
+    pub fn handle(self) -> metrics::Gauge {
+        metrics::gauge!(self.0.name)
+    }
+
     /// Sets the gauge.
     pub fn set(self, value: impl Into<f64>) {
         metrics::gauge!(self.0.name).set(value.into());

@@ -1,16 +1,23 @@
 //! What a monitor knows of a cache.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use evalcache::SegmentBytes;
-use metrics::{Counter, Gauge, counter, gauge};
+use metrics::{Counter, Gauge};
+use runtime::metrics::{
+    EVALCACHE_BYTES, EVALCACHE_ERRORS, EVALCACHE_EVALUATIONS, EVALCACHE_HITS, EVALCACHE_MISSES, EVALCACHE_WRITTEN,
+};
 
 use super::segments::OpenSegment;
 
-/// The metrics. To find one by its name allocates.
+/// Lookups that a metric gets at once. A number of all threads is written with each lookup already.
+const AT_ONCE: u64 = 256;
+
+/// The metrics.
 pub(super) struct Metrics {
-    pub(super) hits: Counter,
-    pub(super) misses: Counter,
+    pub(super) hits: CountedLookups,
+    pub(super) misses: CountedLookups,
     pub(super) errors: Counter,
     /// Bytes of published segments.
     pub(super) written: Counter,
@@ -22,12 +29,12 @@ pub(super) struct Metrics {
 impl Metrics {
     pub(super) fn new() -> Metrics {
         Metrics {
-            hits: counter!("tengen_evalcache_hits_total"),
-            misses: counter!("tengen_evalcache_misses_total"),
-            errors: counter!("tengen_evalcache_errors_total"),
-            written: counter!("tengen_evalcache_written_bytes_total"),
-            evaluations: gauge!("tengen_evalcache_evaluations"),
-            bytes: gauge!("tengen_evalcache_bytes"),
+            hits: CountedLookups::new(EVALCACHE_HITS.handle()),
+            misses: CountedLookups::new(EVALCACHE_MISSES.handle()),
+            errors: EVALCACHE_ERRORS.handle(),
+            written: EVALCACHE_WRITTEN.handle(),
+            evaluations: EVALCACHE_EVALUATIONS.handle(),
+            bytes: EVALCACHE_BYTES.handle(),
         }
     }
 
@@ -35,6 +42,34 @@ impl Metrics {
     pub(super) fn hold(&self, before: Held, after: Held) {
         self.evaluations.increment(after.evaluations as f64 - before.evaluations as f64);
         self.bytes.increment(after.bytes as f64 - before.bytes as f64);
+    }
+}
+
+/// Lookups of one result, all of which a metric has once the cache is closed.
+pub(super) struct CountedLookups {
+    count: AtomicU64,
+    metric: Counter,
+}
+
+impl CountedLookups {
+    fn new(metric: Counter) -> CountedLookups {
+        CountedLookups { count: AtomicU64::new(0), metric }
+    }
+
+    /// One more.
+    pub(super) fn note(&self) {
+        if (self.count.fetch_add(1, Ordering::Relaxed) + 1).is_multiple_of(AT_ONCE) {
+            self.metric.increment(AT_ONCE);
+        }
+    }
+
+    pub(super) fn count(&self) -> u64 {
+        self.count.load(Ordering::Relaxed)
+    }
+
+    /// The metric gets the rest. It was the last lookup.
+    pub(super) fn close(&self) {
+        self.metric.increment(self.count() % AT_ONCE);
     }
 }
 

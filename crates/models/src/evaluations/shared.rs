@@ -1,7 +1,7 @@
 //! What the threads of a process know of one set: those that search, and those in the background.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Instant;
 
@@ -43,8 +43,6 @@ pub(super) struct Shared {
     /// Publications and refreshes.
     pub(super) upkeep: Background,
     pub(super) merges: Background,
-    pub(super) hits: AtomicU64,
-    pub(super) misses: AtomicU64,
     pub(super) metrics: Metrics,
 }
 
@@ -74,8 +72,6 @@ impl Shared {
             closed: AtomicBool::new(false),
             upkeep: Background::default(),
             merges: Background::default(),
-            hits: AtomicU64::new(0),
-            misses: AtomicU64::new(0),
             metrics: Metrics::new(),
         }
     }
