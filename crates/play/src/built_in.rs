@@ -1,5 +1,7 @@
 //! The two models that need no weights.
 
+use std::ops::Range;
+
 use mcts::{EvaluateError, Evaluation, Evaluator, Request, Ticket, Tickets, Value, math, sample};
 
 use crate::seed::{finish, generator};
@@ -56,14 +58,17 @@ impl Evaluator for Uniform {
 #[derive(Clone, Debug, Default)]
 pub struct RandomModel {
     tickets: Tickets,
-    open: Vec<Output>,
-    ready: Vec<Output>,
+    open: Outputs,
+    ready: Outputs,
 }
 
-#[derive(Clone, Debug)]
-struct Output {
-    policy: Vec<f32>,
-    value: Value,
+/// The outputs of a batch.
+#[derive(Clone, Debug, Default)]
+struct Outputs {
+    /// Policies, one after the other.
+    policies: Vec<f32>,
+    /// The place of each policy, and the value.
+    places: Vec<(Range<usize>, Value)>,
 }
 
 impl RandomModel {
@@ -78,17 +83,21 @@ impl Evaluator for RandomModel {
         let Request { game, draw, .. } = request;
         let mut rng = generator(finish(draw.bits() ^ game.position().hash()));
         let mut logit = || 0.5 + 0.4 * sample::normal(&mut rng) as f32;
-        let mut policy: Vec<f32> = (0..game.size().moves()).map(|_| math::exp(logit())).collect();
+        let Outputs { policies, places } = &mut self.open;
+        let start = policies.len();
+        policies.extend((0..game.size().moves()).map(|_| math::exp(logit())));
+        let policy = &mut policies[start..];
         let sum: f32 = policy.iter().sum();
         policy.iter_mut().for_each(|p| *p /= sum);
         let value = 0.4 * sample::normal(&mut rng) as f32;
-        self.open.push(Output { policy, value: Value::for_black(value) });
+        places.push((start..policies.len(), Value::for_black(value)));
         self.tickets.issue()
     }
 
     fn flush(&mut self) -> Result<(), EvaluateError> {
         std::mem::swap(&mut self.open, &mut self.ready);
-        self.open.clear();
+        self.open.policies.clear();
+        self.open.places.clear();
         self.tickets.flush();
         Ok(())
     }
@@ -98,8 +107,8 @@ impl Evaluator for RandomModel {
     }
 
     fn get(&self, ticket: Ticket) -> Evaluation<'_> {
-        let output = &self.ready[self.tickets.index(ticket)];
-        Evaluation { policy: &output.policy, value: output.value }
+        let (place, value) = &self.ready.places[self.tickets.index(ticket)];
+        Evaluation { policy: &self.ready.policies[place.clone()], value: *value }
     }
 
     fn pending(&self) -> usize {

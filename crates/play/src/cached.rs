@@ -33,7 +33,7 @@ enum Entry {
     Miss { ticket: Ticket, key: u128, size: Size, to_move: Color, symmetry: Symmetry },
 }
 
-/// The cache: a table of slots, each for the keys that are equal modulo the number of slots.
+/// The cache: a table of slots, each for a range of keys.
 #[derive(Debug)]
 struct Slots {
     moves: usize,
@@ -126,8 +126,9 @@ impl Slots {
         })
     }
 
+    /// The share of all keys that are smaller, in slots. A remainder takes a division of 128 bits.
     fn slot(&self, key: u128) -> usize {
-        (key % self.keys.len() as u128) as usize
+        (((key >> 64) * self.keys.len() as u128) >> 64) as usize
     }
 
     /// The policy as the network gave it, and the value for the player to move.
@@ -279,12 +280,13 @@ mod tests {
             let evaluation = Evaluation { policy: &policy, value: Value::for_black(black) };
             slots.put(key, evaluation, Size::MIN, Color::White, Symmetry::Identity);
         };
-        put(&mut slots, 8, 0.25);
-        put(&mut slots, 9, 0.5);
-        assert_eq!(slots.get(8), Some((&policy[..], -0.25)));
-        assert_eq!(slots.get(10), None, "the slot of 8, another key");
-        put(&mut slots, 10, 0.75);
-        assert_eq!((slots.get(8), slots.get(10).is_some(), slots.get(9).is_some()), (None, true, true));
+        let (small, other, large) = (8, 1 << 126, 1 << 127);
+        put(&mut slots, small, 0.25);
+        put(&mut slots, large, 0.5);
+        assert_eq!(slots.get(small), Some((&policy[..], -0.25)));
+        assert_eq!(slots.get(other), None, "the slot of the small one, another key");
+        put(&mut slots, other, 0.75);
+        assert_eq!((slots.get(small), slots.get(other).is_some(), slots.get(large).is_some()), (None, true, true));
     }
 
     #[test]

@@ -58,26 +58,38 @@ impl EvaluatorCounts {
 }
 
 /// Counts what an evaluator does. The clock is read twice a batch; the wait includes batches of other threads that the
-/// device evaluates first.
+/// device evaluates first. Counters of all threads are written with each batch, and not with each position.
 #[derive(Debug)]
 pub struct Instrumented<E> {
     inner: E,
     stats: Arc<EvaluatorStats>,
+    /// Cache hits since the last flush.
+    hits: u64,
 }
 
 impl<E: Evaluator> Instrumented<E> {
     /// An evaluator that adds to these counters.
     pub fn new(inner: E, stats: Arc<EvaluatorStats>) -> Instrumented<E> {
-        Instrumented { inner, stats }
+        Instrumented { inner, stats, hits: 0 }
+    }
+}
+
+impl<E> Instrumented<E> {
+    fn add_hits(&mut self) {
+        self.stats.cache_hits.fetch_add(std::mem::take(&mut self.hits), Ordering::Relaxed);
+    }
+}
+
+impl<E> Drop for Instrumented<E> {
+    fn drop(&mut self) {
+        self.add_hits();
     }
 }
 
 impl<E: Evaluator> Evaluator for Instrumented<E> {
     fn submit(&mut self, request: Request<'_>) -> Ticket {
         let ticket = self.inner.submit(request);
-        if self.inner.is_ready(ticket) {
-            self.stats.cache_hits.fetch_add(1, Ordering::Relaxed);
-        }
+        self.hits += u64::from(self.inner.is_ready(ticket));
         ticket
     }
 
@@ -86,6 +98,7 @@ impl<E: Evaluator> Evaluator for Instrumented<E> {
     }
 
     fn flush_until(&mut self, stop: &mut dyn FnMut() -> bool) -> Result<(), EvaluateError> {
+        self.add_hits();
         let (pending, capacity) = (self.inner.pending(), self.inner.capacity());
         let began = Instant::now();
         let flushed = self.inner.flush_until(stop);
@@ -143,5 +156,8 @@ mod tests {
         evaluator.flush().expect("uniform cannot fail");
         let EvaluatorCounts { evaluations, cache_hits, batches, slots, .. } = stats.counts();
         assert_eq!((evaluations, cache_hits, batches, slots), (2, 1, 1, 2));
+        let _unread = evaluator.submit(request(&moved));
+        drop(evaluator);
+        assert_eq!(stats.counts().cache_hits, 2);
     }
 }
