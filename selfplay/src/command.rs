@@ -35,7 +35,7 @@ pub struct Args {
     #[arg(long, env = "TENGEN_MAX_GAMES_PER_MODEL", value_name = "N", allow_negative_numbers = true, value_parser = within(0..=1_000_000_000_u64))]
     max_games_per_model: Option<u64>,
     /// Name of this worker: unique in its run, and the same after a restart
-    #[arg(long, env = "JOB_COMPLETION_INDEX", default_value = "0", value_name = "NAME")]
+    #[arg(long, env = "JOB_COMPLETION_INDEX", default_value = play::FIRST_WORKER, value_name = "NAME")]
     worker: String,
     #[command(flatten)]
     config: runtime::ConfigArgs,

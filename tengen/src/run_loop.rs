@@ -10,14 +10,12 @@ use evaluator::{Arena, Matches, RatedRun, RunSchedule};
 use gtp::engines::EngineSpecs;
 use models::{Models, Place, Priority};
 use net::{Precision, TrainDevice};
+use play::FIRST_WORKER;
 use runtime::{Driver, Step, Stop};
 use selfplay::{Games, Options};
 use store::{Backoff, LeaseName, Run, Store};
 use tracing::info;
 use trainer::References;
-
-/// The one worker of a run on one machine.
-const WORKER: &str = "0";
 
 /// The resources of this machine for a run.
 #[derive(Clone, Debug)]
@@ -59,8 +57,10 @@ pub(crate) fn run(
     info!(run = %name, digest, store = store.root(), models, threads = resources.threads, "run");
     let work = || runtime::drive(&mut RunLoop::new(store, run, config, resources, stop)?, stop);
     // Unlike `selfplay` this command has no `--worker`.
-    let worker =
-        LeaseName { remedy: "stop that process, or begin another run with --run NAME", ..selfplay::lease(WORKER) };
+    let worker = LeaseName {
+        remedy: "stop that process, or begin another run with --run NAME",
+        ..selfplay::lease(FIRST_WORKER)
+    };
     runtime::leased(run, worker, stop, || runtime::leased(run, trainer::lease(), stop, work))?;
     Ok(())
 }
@@ -76,7 +76,7 @@ impl<'a> RunLoop<'a> {
         let Resources { place, search_threads, threads, cache, times, live, references } = resources;
         let options = Options {
             model: ModelRef::Newest(run.name().clone()),
-            worker: WORKER.to_owned(),
+            worker: FIRST_WORKER.to_owned(),
             games: Games::Wanted,
             handoff_on_shutdown: false,
             place: place.clone(),
@@ -94,7 +94,7 @@ impl<'a> RunLoop<'a> {
             cache,
             times,
             engines: EngineSpecs::default(),
-            worker: WORKER.to_owned(),
+            worker: FIRST_WORKER.to_owned(),
             evaluations: None,
         };
         let arena = Arena::open(RatedRun::open(Models::new(store.clone()), run.name())?, here)?;

@@ -7,8 +7,9 @@ use crate::seed::game_seed;
 /// The share of a series is counted in whole millionths, so that no rounding adds or drops a game.
 const UNIT: u64 = 1_000_000;
 
-/// The worker whose first game is a calibration game: the one of `tengen run`, and the first of several.
-const FIRST_WORKER: &str = "0";
+/// The worker whose first game is a calibration game: the one of `tengen run`, and the first of several. With another name all
+/// games of its runs are other ones.
+pub const FIRST_WORKER: &str = "0";
 
 /// The calibration games of a series: the games that a worker plays with a model.
 ///
@@ -68,7 +69,7 @@ mod tests {
 
     #[test]
     fn first_worker_calibrates_at_once_and_keeps_its_share() {
-        let calibration = CalibrationGames::of(&config(0.1), "v15-3", "0");
+        let calibration = CalibrationGames::of(&config(0.1), "v15-3", FIRST_WORKER);
         let first: Vec<u64> = (0..31).filter(|&index| calibration.contains(index)).collect();
         assert_eq!(first, [0, 10, 20, 30]);
         for games in [10, 100, 1000] {

@@ -24,7 +24,7 @@ mod termination;
 
 pub use built_in::{RandomModel, Uniform};
 pub use cached::Cached;
-pub use calibration_games::CalibrationGames;
+pub use calibration_games::{CalibrationGames, FIRST_WORKER};
 pub use external_player::{ExternalPlayer, ExternalPlayerError, Response};
 pub use instrumented::{EvaluatorCounts, EvaluatorStats, Instrumented};
 pub use matches::{By, Finish, Match, MatchSpec, Side, Void};

@@ -23,7 +23,7 @@ pub(crate) struct CommonArgs {
     #[arg(long, env = "TENGEN_ENGINES", value_name = "FILE", global = true)]
     engines: Option<PathBuf>,
     /// Name of this worker, unique in its run
-    #[arg(long, env = "JOB_COMPLETION_INDEX", default_value = "0", value_name = "NAME", global = true)]
+    #[arg(long, env = "JOB_COMPLETION_INDEX", default_value = play::FIRST_WORKER, value_name = "NAME", global = true)]
     worker: String,
     #[command(flatten)]
     resources: runtime::ResourceArgs,
