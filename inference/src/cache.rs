@@ -9,7 +9,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use config::RunName;
-use net::{NetError, check_output};
+use net::{Fault, check_output};
 use remote::proto::v1::Status;
 use remote::{Digest, ModelKey, Refusal};
 use runtime::{format, metrics};
@@ -311,14 +311,15 @@ impl Cache {
         Ok(network)
     }
 
-    /// Notes whether the device works. Memory may suffice for the next model, and other failures are those of weights.
+    /// Notes whether the device works. Memory may suffice for the next model.
     fn note(&self, opened: &Result<Network, ProviderError>) {
         match opened {
             Ok(_) => self.works(),
-            Err(ProviderError::Net(NetError::Torch(_) | NetError::NoGpu { .. } | NetError::BadAnswer { .. })) => {
-                self.is_failing.store(true, Ordering::Relaxed);
-            }
-            Err(_) => {}
+            Err(ProviderError::Net(error)) => match error.fault() {
+                Fault::Device | Fault::Place => self.is_failing.store(true, Ordering::Relaxed),
+                Fault::Memory | Fault::Weights | Fault::Input => {}
+            },
+            Err(ProviderError::Missing(_) | ProviderError::Store(_)) => {}
         }
     }
 
@@ -509,12 +510,12 @@ impl State {
 fn refusal(error: ProviderError) -> Refusal {
     match error {
         ProviderError::Missing(message) => Refusal::new(Status::NotFound, message),
-        ProviderError::Net(error)
-            if error.is_of_the_device() || matches!(error, NetError::Torch(_) | NetError::BadAnswer { .. }) =>
-        {
-            Refusal::new(Status::Internal, error.to_string())
-        }
-        ProviderError::Net(error) => Refusal::new(Status::NotFound, format!("the weights cannot be used: {error}")),
+        ProviderError::Net(error) => match error.fault() {
+            Fault::Device | Fault::Place | Fault::Memory => Refusal::new(Status::Internal, error.to_string()),
+            Fault::Weights | Fault::Input => {
+                Refusal::new(Status::NotFound, format!("the weights cannot be used: {error}"))
+            }
+        },
         ProviderError::Store(message) => Refusal::new(Status::Unavailable, message).retry_after(FAILED),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use net::{NetError, check_output};
+use net::{Fault, NetError, check_output};
 use remote::proto::v1::Status;
 use remote::{Priority, Refusal};
 use runtime::{Health, metrics};
@@ -54,7 +54,7 @@ pub(crate) fn work(scheduler: &Scheduler, cache: &Cache, batch: usize, health: &
                 metrics::INFERENCE_ERRORS.add(1);
                 tracing::error!(%error, positions, "batch failed on the device");
                 // The thread of its device may have ended, or the weights in its memory may have changed.
-                if let (NetError::Torch(_) | NetError::BadAnswer { .. }, Some((job, _))) = (&error, rows.first()) {
+                if let (Fault::Device, Some((job, _))) = (error.fault(), rows.first()) {
                     cache.forget(&job.network);
                 }
                 let message = format!("the device failed: {error}");

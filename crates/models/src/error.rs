@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use config::{ConfigError, ModelId, RunName};
 use exit_class::{Classified, ExitClass};
-use net::{NetError, UnknownName};
+use net::{Fault, NetError, UnknownName};
 use remote::RemoteError;
 use runtime::RunError;
 use store::{Run, StoreError};
@@ -214,9 +214,7 @@ impl Classified for ModelError {
             ModelError::Store(error) => error.class(),
             ModelError::Run(error) => error.class(),
             // The name of the file was typed, and a restart reads the same bytes.
-            ModelError::OpenFile { source, .. }
-                if !source.is_of_the_device() && !matches!(**source, NetError::Torch(_)) =>
-            {
+            ModelError::OpenFile { source, .. } if matches!(source.fault(), Fault::Weights | Fault::Input) => {
                 ExitClass::Configuration
             }
             ModelError::Open { source, .. } | ModelError::OpenFile { source, .. } | ModelError::Device(source) => {

@@ -233,23 +233,64 @@ pub enum NetError {
     Torch(String),
 }
 
+/// What is to blame for an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The device: it failed, or computed what is no number.
+    Device,
+    /// The device or the precision that was requested, which cannot be used here.
+    Place,
+    /// The memory of the device; it may suffice for other networks and batches.
+    Memory,
+    /// Weights, or the file that they are in.
+    Weights,
+    /// What the network was to evaluate or to be trained on.
+    Input,
+}
+
 impl NetError {
+    /// What is to blame.
+    pub fn fault(&self) -> Fault {
+        match self {
+            NetError::Torch(_) | NetError::BadAnswer { .. } | NetError::Evaluator(_) => Fault::Device,
+            NetError::NoCudaLibrary { .. }
+            | NetError::NoGpu { .. }
+            | NetError::NoBf16 { .. }
+            | NetError::NoPrecision { .. }
+            | NetError::NoTorch => Fault::Place,
+            #[cfg(feature = "torch")]
+            NetError::Cuda(_) => Fault::Place,
+            NetError::OutOfMemory { .. } => Fault::Memory,
+            NetError::NotSafetensors(_)
+            | NetError::NoHeader
+            | NetError::Header { .. }
+            | NetError::Version { .. }
+            | NetError::OtherShape { .. }
+            | NetError::NotGrown { .. }
+            | NetError::MissingTensor { .. }
+            | NetError::UnknownTensor { .. }
+            | NetError::TensorType { .. }
+            | NetError::Dimensions { .. }
+            | NetError::BadNumber { .. }
+            | NetError::OtherConfig { .. }
+            | NetError::Size(_)
+            | NetError::Diverged { .. }
+            | NetError::Cpu(_)
+            | NetError::LeelaZero { .. }
+            | NetError::UnknownFile
+            | NetError::Onnx
+            | NetError::NotGzip(_)
+            | NetError::NoPlace { .. }
+            | NetError::OtherDigest { .. }
+            | NetError::Differs { .. } => Fault::Weights,
+            NetError::OtherBoard { .. } | NetError::Example(_) | NetError::NoExamples => Fault::Input,
+        }
+    }
+
     /// Whether the device or the precision that was requested cannot be used, which the operator can mend; files are not to
     /// blame.
     pub fn is_of_the_device(&self) -> bool {
-        #[cfg(feature = "torch")]
-        if matches!(self, NetError::Cuda(_)) {
-            return true;
-        }
-        matches!(
-            self,
-            NetError::NoCudaLibrary { .. }
-                | NetError::NoGpu { .. }
-                | NetError::NoBf16 { .. }
-                | NetError::NoPrecision { .. }
-                | NetError::NoTorch
-                | NetError::OutOfMemory { .. }
-        )
+        matches!(self.fault(), Fault::Place | Fault::Memory)
     }
 }
 

@@ -128,7 +128,7 @@ pub use device::{Device, Devices, Precision, UnknownName};
 pub use diagnostics::TensorDiagnostics;
 pub use difference::Difference;
 pub use engine::Session;
-pub use error::NetError;
+pub use error::{Fault, NetError};
 pub use evaluator::{PlaneEvaluator, check_output};
 pub use inputs::Inputs;
 #[cfg(feature = "torch")]

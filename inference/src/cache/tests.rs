@@ -2,7 +2,7 @@
 
 use std::sync::atomic::AtomicUsize;
 
-use net::{PlaneEvaluator, Shape};
+use net::{NetError, PlaneEvaluator, Shape};
 
 use super::*;
 
