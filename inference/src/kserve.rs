@@ -111,7 +111,7 @@ impl GrpcInferenceService for KserveService {
         if self.0.cache.ready(&model).is_none() {
             detach(&mut request);
         }
-        let mut call = Call::begin(Arc::clone(&self.0), origin, positions, schedule.deadline, arrived);
+        let mut call = Call::begin(Arc::clone(&self.0), origin, positions, schedule.timeout, arrived);
         let network = call.network(&model).await.map_err(status)?;
         let Network { shape, packing, .. } = &*network;
         let input = KserveInput::read(&request, shape.size, packing, limits.largest()).map_err(wrong)?;
@@ -123,7 +123,7 @@ impl GrpcInferenceService for KserveService {
             // The network by which the input was read, whatever the name means when the batch is evaluated.
             model: ModelKey { digest: Some(network.digest), ..model },
             positions,
-            deadline: schedule.deadline,
+            deadline: schedule.timeout,
             bits: input.bits.into(),
             scalars: input.scalars.into(),
             answers: Encoding::F32,

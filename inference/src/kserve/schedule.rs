@@ -17,7 +17,7 @@ pub(super) const DEFAULT_LEVEL: u64 = 2;
 pub(super) struct Schedule {
     pub(super) priority: Priority,
     /// Time from arrival after which the response is of no use.
-    pub(super) deadline: Option<Duration>,
+    pub(super) timeout: Option<Duration>,
 }
 
 impl Schedule {
@@ -32,7 +32,7 @@ impl Schedule {
         let micros = parameter(request.get_ref(), "timeout")?.filter(|&micros| micros > 0);
         let header = request.metadata().get("grpc-timeout").and_then(|value| value.to_str().ok());
         let times = micros.map(Duration::from_micros).into_iter().chain(header.and_then(grpc_timeout));
-        Ok(Schedule { priority, deadline: times.min() })
+        Ok(Schedule { priority, timeout: times.min() })
     }
 }
 
@@ -86,9 +86,9 @@ mod tests {
     #[test]
     fn schedule_is_read_from_parameters_and_the_shorter_timeout() {
         use ParameterChoice::{Int64Param, StringParam, Uint64Param};
-        let selfplay = Schedule { priority: Priority::Selfplay, deadline: None };
-        let people = Schedule { priority: Priority::Interactive, deadline: None };
-        let within = |micros| Schedule { deadline: Some(Duration::from_micros(micros)), ..selfplay };
+        let selfplay = Schedule { priority: Priority::Selfplay, timeout: None };
+        let people = Schedule { priority: Priority::Interactive, timeout: None };
+        let within = |micros| Schedule { timeout: Some(Duration::from_micros(micros)), ..selfplay };
         for (parameters, timeout, expected) in [
             (&[][..], None, selfplay),
             (&[("priority", Uint64Param(0)), ("timeout", Int64Param(0))], None, selfplay),
