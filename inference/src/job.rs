@@ -1,10 +1,10 @@
 //! A batch of a client on its way through the device, and its response.
 
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
 
 use remote::{Batch, Encoding, Refusal};
 
+use crate::arrival::Arrival;
 use crate::network::Network;
 
 /// Policies and values as bytes, or why there are none.
@@ -38,7 +38,7 @@ pub(crate) trait Caller: Send + 'static {
 pub(crate) struct Job {
     pub(crate) network: Arc<Network>,
     pub(crate) batch: Batch,
-    pub(crate) arrived: Instant,
+    pub(crate) arrival: Arrival,
     /// A lock, because a large batch is evaluated by several threads in parts.
     state: Mutex<State>,
 }
@@ -51,9 +51,9 @@ struct State {
 }
 
 impl Job {
-    pub(crate) fn new(network: Arc<Network>, batch: Batch, arrived: Instant, reply: Reply) -> Job {
+    pub(crate) fn new(network: Arc<Network>, batch: Batch, arrival: Arrival, reply: Reply) -> Job {
         let state = State { output: [Vec::new(), Vec::new()], missing: batch.positions, reply: Some(reply) };
-        Job { network, batch, arrived, state: Mutex::new(state) }
+        Job { network, batch, arrival, state: Mutex::new(state) }
     }
 
     pub(crate) fn encoding(&self) -> Encoding {

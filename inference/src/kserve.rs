@@ -26,11 +26,12 @@ use remote::{Batch, Encoding, KserveInput, KserveInputError, ModelKey, Refusal};
 use tokio::sync::oneshot;
 use tonic::{Code, Request, Response, Status, async_trait};
 
+use crate::arrival::Arrival;
 use crate::job::{Caller, Outcome};
 use crate::network::Network;
 use crate::queue::Origin;
-use crate::scheduler::{Loading, expired, is_over, rejected};
-use crate::shared::{Active, Shared, peer, until};
+use crate::scheduler::{Loading, expired, rejected};
+use crate::shared::{Active, Shared, peer};
 use description::{NUMBERS, PLATFORM, VERSION};
 use schedule::Schedule;
 
@@ -111,7 +112,8 @@ impl GrpcInferenceService for KserveService {
         if self.0.cache.ready(&model).is_none() {
             detach(&mut request);
         }
-        let mut call = Call::begin(Arc::clone(&self.0), origin, positions, schedule.timeout, arrived);
+        let arrival = Arrival::new(arrived, schedule.timeout);
+        let mut call = Call::begin(Arc::clone(&self.0), origin, positions, arrival);
         let network = call.network(&model).await.map_err(status)?;
         let Network { shape, packing, .. } = &*network;
         let input = KserveInput::read(&request, shape.size, packing, limits.largest()).map_err(wrong)?;
@@ -149,17 +151,15 @@ struct Call {
     shared: Arc<Shared>,
     origin: Origin,
     positions: usize,
-    arrived: Instant,
-    deadline: Option<Instant>,
+    arrival: Arrival,
     /// Whether its positions are not in the queue yet.
     is_new: bool,
     _active: Active,
 }
 
 impl Call {
-    fn begin(shared: Arc<Shared>, origin: Origin, positions: usize, time: Option<Duration>, arrived: Instant) -> Call {
-        let deadline = time.and_then(|time| arrived.checked_add(time));
-        Call { origin, positions, arrived, deadline, is_new: true, _active: shared.enter(), shared }
+    fn begin(shared: Arc<Shared>, origin: Origin, positions: usize, arrival: Arrival) -> Call {
+        Call { origin, positions, arrival, is_new: true, _active: shared.enter(), shared }
     }
 
     /// The network, which is loaded first if it is not in memory. Positions that wait for it have their place in the queue.
@@ -170,7 +170,7 @@ impl Call {
         let _loading: Loading = self.shared.scheduler.wait_for_network(self.positions)?;
         tokio::select! {
             loaded = self.shared.cache.get(key) => loaded,
-            () = until(self.deadline) => {
+            () = self.arrival.over() => {
                 self.is_new = false;
                 Err(expired(self.positions))
             }
@@ -180,7 +180,7 @@ impl Call {
     async fn evaluate(&mut self, batch: Batch) -> Result<Outcome, Status> {
         let (sender, receiver) = oneshot::channel();
         self.is_new = false;
-        self.shared.evaluate(self.origin, batch, self.arrived, OfCall(sender));
+        self.shared.evaluate(self.origin, batch, self.arrival, OfCall(sender));
         receiver.await.map_err(|_| Status::internal("no outcome"))
     }
 }
@@ -188,7 +188,7 @@ impl Call {
 impl Drop for Call {
     fn drop(&mut self) {
         // The transport drops a call whose time is up.
-        if self.is_new && is_over(self.deadline) {
+        if self.is_new && self.arrival.is_over() {
             drop(expired(self.positions));
         }
         self.shared.scheduler.forget(self.origin);

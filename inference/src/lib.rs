@@ -6,6 +6,7 @@
 //! (`worker`) and hand the output to the batches (`job`), whose responses go out in the order in which they are done.
 //! [`Server`] puts it together.
 
+mod arrival;
 mod cache;
 pub mod command;
 mod error;

@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 
 use remote::Priority;
 
+use crate::arrival::Arrival;
+
 /// Clients that wait for nothing and are remembered, at most. More are connections of a call each, of which many are gone.
 const IDLE: usize = 1024;
 
@@ -39,8 +41,7 @@ pub(crate) struct Entry<T> {
     pub(crate) priority: Priority,
     pub(crate) network: NetworkId,
     pub(crate) positions: usize,
-    pub(crate) arrived: Instant,
-    pub(crate) deadline: Option<Instant>,
+    pub(crate) arrival: Arrival,
     pub(crate) value: T,
 }
 
@@ -101,7 +102,7 @@ impl<T: Clone> Queue<T> {
 
     /// When the oldest batch arrived.
     pub(crate) fn oldest(&self) -> Option<Instant> {
-        self.waiting().map(|waiting| waiting.entry.arrived).min()
+        self.waiting().map(|waiting| waiting.entry.arrival.at).min()
     }
 
     /// Takes out batches past their deadline of which nothing is evaluated yet.
@@ -109,7 +110,7 @@ impl<T: Clone> Queue<T> {
         let mut expired = Vec::new();
         for client in self.lanes.iter_mut().flat_map(|lane| lane.clients.values_mut()) {
             let late = |waiting: &Waiting<T>| {
-                waiting.taken == 0 && waiting.entry.deadline.is_some_and(|deadline| deadline <= now)
+                waiting.taken == 0 && waiting.entry.arrival.deadline.is_some_and(|deadline| deadline <= now)
             };
             while let Some(place) = client.waiting.iter().position(late) {
                 expired.extend(client.waiting.remove(place).map(|waiting| waiting.entry));
@@ -174,7 +175,7 @@ impl<T: Clone> Queue<T> {
     fn of_network(&self, network: NetworkId) -> (usize, Option<Instant>) {
         let of = || self.waiting().filter(|waiting| waiting.entry.network == network);
         let positions = of().map(|waiting| waiting.entry.positions - waiting.taken).sum();
-        (positions, of().map(|waiting| waiting.entry.arrived).min())
+        (positions, of().map(|waiting| waiting.entry.arrival.at).min())
     }
 
     fn waiting(&self) -> impl Iterator<Item = &Waiting<T>> {
@@ -255,8 +256,7 @@ mod tests {
                 priority: Priority::Selfplay,
                 network: NetworkId(1),
                 positions,
-                arrived: self.now,
-                deadline: None,
+                arrival: Arrival::new(self.now, None),
                 value,
             }
         }
@@ -410,16 +410,17 @@ mod tests {
     #[test]
     fn queue_drops_expired_batches_unevaluated() {
         let mut test = Test::new();
+        let arrival = Arrival::new(test.now, Some(Duration::from_millis(5)));
         let deadline = test.now + Duration::from_millis(5);
-        test.queue.push(Entry { deadline: Some(deadline), ..test.entry(1, 4, "late") });
-        test.queue.push(Entry { deadline: Some(deadline), ..test.entry(2, 8, "begun") });
+        test.queue.push(Entry { arrival, ..test.entry(1, 4, "late") });
+        test.queue.push(Entry { arrival, ..test.entry(2, 8, "begun") });
         test.push(1, 4, "patient");
         assert!(test.queue.expire(test.now).is_empty());
         test.queue.next(test.now, 2, NO_WAIT);
         test.queue.next(test.now, 2, NO_WAIT);
         let expired: Vec<_> = test.queue.expire(deadline).into_iter().map(|entry| entry.value).collect();
         assert!(expired.is_empty(), "both are begun");
-        test.queue.push(Entry { deadline: Some(deadline), ..test.entry(3, 5, "late") });
+        test.queue.push(Entry { arrival, ..test.entry(3, 5, "late") });
         let expired: Vec<_> = test.queue.expire(deadline).into_iter().map(|entry| entry.value).collect();
         assert_eq!((expired, test.queue.positions()), (vec!["late"], 2 + 6 + 4));
         assert_eq!(test.queue.oldest(), Some(test.now));

@@ -17,9 +17,6 @@ const LEAST_RETRY: Duration = Duration::from_millis(5);
 /// A retry hint at most.
 const MOST_RETRY: Duration = Duration::from_secs(5);
 
-/// The transport and the client measure the time of a call, too, and begin a bit earlier.
-const TOLERANCE: Duration = Duration::from_millis(20);
-
 /// Rows of jobs that are evaluated together.
 pub(crate) type Rows = Vec<(Arc<Job>, Range<usize>)>;
 
@@ -90,10 +87,8 @@ impl Scheduler {
             drop(state);
             return job.refuse(refusal);
         }
-        let (arrived, network, priority) = (job.arrived, job.network.id, job.batch.priority);
-        let deadline = job.batch.deadline.and_then(|deadline| arrived.checked_add(deadline));
-        let value = Arc::new(job);
-        state.queue.push(Entry { origin, priority, network, positions, arrived, deadline, value });
+        let (arrival, network, priority) = (job.arrival, job.network.id, job.batch.priority);
+        state.queue.push(Entry { origin, priority, network, positions, arrival, value: Arc::new(job) });
         drop(state);
         self.changed.notify_one();
     }
@@ -154,7 +149,7 @@ impl Scheduler {
     /// Drops what a stream or a call waits for, when it is gone. A client goes when its time is up, too.
     pub(crate) fn forget(&self, origin: Origin) {
         let forgotten = self.lock().queue.forget(origin);
-        expire(forgotten.into_iter().filter(|entry| is_over(entry.deadline)));
+        expire(forgotten.into_iter().filter(|entry| entry.arrival.is_over()));
     }
 
     /// Takes no more jobs. What waits is evaluated.
@@ -231,11 +226,6 @@ pub(crate) fn expired(positions: usize) -> Refusal {
 pub(crate) fn rejected(positions: usize, reason: String, retry_after: Duration) -> Refusal {
     metrics::INFERENCE_REJECTED.add(positions as u64);
     Refusal::new(Status::ResourceExhausted, reason).retry_after(retry_after)
-}
-
-/// Whether a client that is gone went because its time was up.
-pub(crate) fn is_over(deadline: Option<Instant>) -> bool {
-    deadline.is_some_and(|deadline| deadline <= Instant::now() + TOLERANCE)
 }
 
 #[cfg(test)]

@@ -2,20 +2,21 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use remote::proto::v1::Status;
 use remote::{Batch, Refusal};
 use tokio::sync::watch;
 use tonic::Request;
 
+use crate::arrival::Arrival;
 use crate::cache::Cache;
 use crate::job::{Caller, Job};
 use crate::limits::Limits;
 use crate::network::Network;
 use crate::peer::Peer;
 use crate::queue::{CallId, Origin};
-use crate::scheduler::{Loading, Scheduler, expired, is_over};
+use crate::scheduler::{Loading, Scheduler, expired};
 
 /// Half of the time that clients of self-play wait by default before they ask another server.
 const LATE: Duration = Duration::from_millis(runtime::INFERENCE_DEADLINE_MS / 2);
@@ -74,11 +75,11 @@ impl Shared {
     }
 
     /// Evaluates a batch and sends the outcome. A network that is not in memory is loaded first.
-    pub(crate) fn evaluate(self: &Arc<Self>, origin: Origin, batch: Batch, arrived: Instant, caller: impl Caller) {
+    pub(crate) fn evaluate(self: &Arc<Self>, origin: Origin, batch: Batch, arrival: Arrival, caller: impl Caller) {
         match self.cache.ready(&batch.model) {
-            Some(network) => self.submit(origin, network, batch, arrived, caller),
+            Some(network) => self.submit(origin, network, batch, arrival, caller),
             None => match self.scheduler.wait_for_network(batch.positions) {
-                Ok(loading) => drop(tokio::spawn(Arc::clone(self).load(origin, batch, arrived, caller, loading))),
+                Ok(loading) => drop(tokio::spawn(Arc::clone(self).load(origin, batch, arrival, caller, loading))),
                 Err(refusal) => caller.reply(Err(refusal)),
             },
         }
@@ -89,33 +90,32 @@ impl Shared {
         self: Arc<Self>,
         origin: Origin,
         batch: Batch,
-        arrived: Instant,
+        arrival: Arrival,
         mut caller: impl Caller,
         loading: Loading,
     ) {
-        let deadline = batch.deadline.and_then(|time| arrived.checked_add(time));
         let key = batch.model.clone();
         tokio::select! {
             biased;
             () = caller.gone() => {
-                if is_over(deadline) {
+                if arrival.is_over() {
                     drop(expired(batch.positions));
                 }
             }
             loaded = self.cache.get(&key) => {
                 drop(loading);
                 match loaded {
-                    Ok(network) => self.submit(origin, network, batch, arrived, caller),
+                    Ok(network) => self.submit(origin, network, batch, arrival, caller),
                     Err(refusal) => caller.reply(Err(refusal)),
                 }
             }
-            () = until(deadline) => caller.reply(Err(expired(batch.positions))),
+            () = arrival.over() => caller.reply(Err(expired(batch.positions))),
         }
     }
 
-    fn submit(&self, origin: Origin, network: Arc<Network>, batch: Batch, arrived: Instant, caller: impl Caller) {
+    fn submit(&self, origin: Origin, network: Arc<Network>, batch: Batch, arrival: Arrival, caller: impl Caller) {
         let fits = batch.check(&network.packing);
-        let job = Job::new(network, batch, arrived, Box::new(|outcome| caller.reply(outcome)));
+        let job = Job::new(network, batch, arrival, Box::new(|outcome| caller.reply(outcome)));
         match fits {
             Ok(()) => self.scheduler.submit(origin, job),
             Err(error) => {
@@ -129,14 +129,6 @@ impl Shared {
 /// The other end of the connection of a request.
 pub(crate) fn peer<T>(request: &Request<T>) -> Result<Peer, tonic::Status> {
     request.extensions().get().cloned().ok_or_else(|| tonic::Status::internal("the connection of the call is unknown"))
-}
-
-/// Returns at a time, or never.
-pub(crate) async fn until(deadline: Option<Instant>) {
-    match deadline {
-        Some(deadline) => tokio::time::sleep_until(deadline.into()).await,
-        None => std::future::pending().await,
-    }
 }
 
 impl Drop for Active {

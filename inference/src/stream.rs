@@ -16,6 +16,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::time::{MissedTickBehavior, interval};
 use tonic::{Request, Response, Status, Streaming, async_trait};
 
+use crate::arrival::Arrival;
 use crate::job::{Caller, Outcome};
 use crate::peer::Peer;
 use crate::queue::Origin;
@@ -161,8 +162,9 @@ impl ClientStream {
                 let positions = batch.positions;
                 self.flow.outstanding.fetch_add(positions, Ordering::Relaxed);
                 let caller = OfStream { sender: self.sender.clone(), id, positions };
+                let arrival = Arrival::new(Instant::now(), batch.deadline);
                 // What waits is counted by its positions, and its message may be larger.
-                self.shared.evaluate(self.origin, batch.detached(), Instant::now(), caller);
+                self.shared.evaluate(self.origin, batch.detached(), arrival, caller);
                 Ok(())
             }
         }

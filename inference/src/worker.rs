@@ -30,7 +30,7 @@ pub(crate) fn work(scheduler: &Scheduler, cache: &Cache, batch: usize, health: &
         let evaluated = buffers.evaluate(&rows, positions, &mut responses);
         scheduler.done(positions, began.elapsed(), &evaluated);
         let micros = |duration: std::time::Duration| duration.as_micros() as u64;
-        let waited = rows.iter().map(|(job, _)| micros(began.saturating_duration_since(job.arrived))).sum();
+        let waited = rows.iter().map(|(job, _)| micros(began.saturating_duration_since(job.arrival.at))).sum();
         metrics::INFERENCE_BATCHES.add(1);
         metrics::INFERENCE_SLOTS.add(batch.max(positions) as u64);
         metrics::INFERENCE_BATCH_REQUESTS.add(rows.len() as u64);
@@ -130,6 +130,7 @@ mod tests {
     use testing::PATIENCE;
 
     use super::*;
+    use crate::arrival::Arrival;
     use crate::job::{Job, Outcome};
     use crate::network::Opened;
     use crate::provider::{Found, ModelProvider, ProviderError};
@@ -184,7 +185,7 @@ mod tests {
             assert!(outcome.is_err() || weak.strong_count() == 1, "the network is in use");
             sender.send(outcome).expect("the test waits");
         };
-        let job = Job::new(network, batch, Instant::now(), Box::new(reply));
+        let job = Job::new(network, batch, Arrival::new(Instant::now(), None), Box::new(reply));
         scheduler.submit(Origin { client: ClientId(1), call: CallId(1) }, job);
         outcome.recv_timeout(PATIENCE).expect("an outcome")
     }
