@@ -30,7 +30,7 @@ use crate::arrival::Arrival;
 use crate::job::{Caller, Outcome};
 use crate::network::Network;
 use crate::queue::Origin;
-use crate::scheduler::{Loading, expired, rejected};
+use crate::scheduler::{Loading, refuse_excess, refuse_expired};
 use crate::shared::{Active, Shared, peer};
 use description::{NUMBERS, PLATFORM, VERSION};
 use schedule::Schedule;
@@ -172,7 +172,7 @@ impl Call {
             loaded = self.shared.cache.get(key) => loaded,
             () = self.arrival.over() => {
                 self.is_new = false;
-                Err(expired(self.positions))
+                Err(refuse_expired(self.positions))
             }
         }
     }
@@ -189,7 +189,7 @@ impl Drop for Call {
     fn drop(&mut self) {
         // The transport drops a call whose time is up.
         if self.is_new && self.arrival.is_over() {
-            drop(expired(self.positions));
+            drop(refuse_expired(self.positions));
         }
         self.shared.scheduler.forget(self.origin);
     }
@@ -222,7 +222,7 @@ fn detach(request: &mut ModelInferRequest) {
 }
 
 fn beyond(credit: usize, positions: usize) -> Refusal {
-    rejected(positions, format!("more than {credit} positions of the connection outstanding"), OWN_CREDIT)
+    refuse_excess(positions, format!("more than {credit} positions of the connection outstanding"), OWN_CREDIT)
 }
 
 /// The names of the requested outputs; without any, all.

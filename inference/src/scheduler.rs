@@ -199,7 +199,7 @@ impl State {
             return Ok(());
         }
         let full = format!("{most} positions wait already; ask another server, or later");
-        Err(rejected(positions, full, self.retry_after(threads)))
+        Err(refuse_excess(positions, full, self.retry_after(threads)))
     }
 
     /// When so many threads will have evaluated half of what waits now.
@@ -212,18 +212,18 @@ impl State {
 
 fn expire(late: impl IntoIterator<Item = Entry<Arc<Job>>>) {
     for Entry { value: job, .. } in late {
-        job.refuse(expired(job.batch.positions));
+        job.refuse(refuse_expired(job.batch.positions));
     }
 }
 
 /// Counts positions that waited longer than their client does, and says so.
-pub(crate) fn expired(positions: usize) -> Refusal {
+pub(crate) fn refuse_expired(positions: usize) -> Refusal {
     metrics::INFERENCE_EXPIRED.add(positions as u64);
     Refusal::new(Status::DeadlineExceeded, "the batch waited longer than its deadline")
 }
 
 /// Counts positions beyond the capacity, and says so.
-pub(crate) fn rejected(positions: usize, reason: String, retry_after: Duration) -> Refusal {
+pub(crate) fn refuse_excess(positions: usize, reason: String, retry_after: Duration) -> Refusal {
     metrics::INFERENCE_REJECTED.add(positions as u64);
     Refusal::new(Status::ResourceExhausted, reason).retry_after(retry_after)
 }

@@ -20,7 +20,7 @@ use crate::arrival::Arrival;
 use crate::job::{Caller, Outcome};
 use crate::peer::Peer;
 use crate::queue::Origin;
-use crate::scheduler::rejected;
+use crate::scheduler::refuse_excess;
 use crate::shared::{Active, Shared, peer};
 
 /// A client says hello within this time.
@@ -156,7 +156,7 @@ impl ClientStream {
             Err(error) => self.refuse(id, Refusal::new(v1::Status::Invalid, error.to_string())),
             Ok(Batch { positions, .. }) if self.flow.outstanding.load(Ordering::Relaxed) + positions > most => {
                 let reason = format!("more than {most} positions outstanding");
-                self.refuse(id, rejected(positions, reason, Duration::from_millis(5)))
+                self.refuse(id, refuse_excess(positions, reason, Duration::from_millis(5)))
             }
             Ok(batch) => {
                 let positions = batch.positions;
