@@ -30,7 +30,7 @@ use crate::arrival::Arrival;
 use crate::job::{Caller, Outcome};
 use crate::network::Network;
 use crate::queue::Origin;
-use crate::scheduler::{Loading, refuse_excess, refuse_expired};
+use crate::scheduler::{Loading, count_expired, refuse_excess, refuse_expired};
 use crate::shared::{Active, Shared, peer};
 use description::{NUMBERS, PLATFORM, VERSION};
 use schedule::Schedule;
@@ -189,7 +189,7 @@ impl Drop for Call {
     fn drop(&mut self) {
         // The transport drops a call whose time is up.
         if self.is_new && self.arrival.is_over() {
-            drop(refuse_expired(self.positions));
+            count_expired(self.positions);
         }
         self.shared.scheduler.forget(self.origin);
     }

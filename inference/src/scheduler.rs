@@ -216,9 +216,14 @@ fn expire(late: impl IntoIterator<Item = Entry<Arc<Job>>>) {
     }
 }
 
+/// Counts positions that waited longer than their client does, for a client that waits for no refusal any more.
+pub(crate) fn count_expired(positions: usize) {
+    metrics::INFERENCE_EXPIRED.add(positions as u64);
+}
+
 /// Counts positions that waited longer than their client does, and says so.
 pub(crate) fn refuse_expired(positions: usize) -> Refusal {
-    metrics::INFERENCE_EXPIRED.add(positions as u64);
+    count_expired(positions);
     Refusal::new(Status::DeadlineExceeded, "the batch waited longer than its deadline")
 }
 

@@ -16,7 +16,7 @@ use crate::limits::Limits;
 use crate::network::Network;
 use crate::peer::Peer;
 use crate::queue::{CallId, Origin};
-use crate::scheduler::{Loading, Scheduler, refuse_expired};
+use crate::scheduler::{Loading, Scheduler, count_expired, refuse_expired};
 
 /// Half of the time that clients of self-play wait by default before they ask another server.
 const LATE: Duration = Duration::from_millis(runtime::INFERENCE_DEADLINE_MS / 2);
@@ -99,7 +99,7 @@ impl Shared {
             biased;
             () = caller.gone() => {
                 if arrival.is_over() {
-                    drop(refuse_expired(batch.positions));
+                    count_expired(batch.positions);
                 }
             }
             loaded = self.cache.get(&key) => {
