@@ -10,7 +10,7 @@ use runtime::{Reporter, Step, Stop, Waiting};
 use store::{Backoff, LeaseName, Run};
 
 use crate::game_limit::Bound;
-use crate::{InProgressGames, Job, JobProgress, SelfplayError, Threshold, play};
+use crate::{Extent, Follow, InProgressGames, Job, JobProgress, SelfplayError, Threshold, play};
 
 /// How often a worker polls for a newer model and a newer resign threshold.
 const LOOK: Duration = Duration::from_secs(10);
@@ -154,33 +154,37 @@ impl<'a> Driver<'a> {
 
     /// Plays one job.
     fn play(&mut self, model: &ModelId, bound: &mut Option<Bound>) -> Result<(), SelfplayError> {
-        let games = match self.options.games {
-            Games::Wanted => Some(self.config.selfplay.games_of(model.number()) as u64),
-            Games::Share { own, .. } => own,
+        let follow = match self.options.model {
+            ModelRef::Exact(_) => Follow::One,
+            ModelRef::Newest(_) => Follow::Newest,
         };
-        let follow_latest = matches!(self.options.model, ModelRef::Newest(_));
+        // Where a run is followed, a newer model or the games of other workers end the job earlier.
+        let extent = match (self.options.games, follow) {
+            (Games::Wanted, _) => Extent::Whole(self.config.selfplay.games_of(model.number()) as u64),
+            (Games::Share { own: Some(own), .. }, Follow::One) => Extent::Whole(own),
+            (Games::Share { own: Some(own), .. }, Follow::Newest) => Extent::AtMost(own),
+            (Games::Share { own: None, .. }, _) => Extent::Open,
+        };
         let opened = Model::open(&self.run, model, &self.options.place, self.config.selfplay.batch)?;
         let kept = self.options.evaluations.as_ref().map(|options| opened.kept(&model.to_string(), options));
         let job = Job {
             config: (&self.config).into(),
             model: model.clone(),
             worker: self.options.worker.clone(),
-            games: games.unwrap_or(u64::MAX),
-            // Where a run is followed, a newer model or the games of other workers end the job earlier.
-            whole: self.options.games == Games::Wanted || (games.is_some() && !follow_latest),
+            extent,
             threads: self.options.threads,
             cache: self.options.cache,
             evaluations: kept.transpose()?.flatten(),
             times: self.options.times,
             live: self.options.live,
             handoff_on_shutdown: self.hands_off(),
-            follow_latest,
+            follow,
             threshold: Threshold::new(threshold(&self.run, model)?),
         };
         tracing::info!(%model, threshold = job.threshold.get(), threads = job.threads, "playing");
         let reporter = &mut *self.reporter;
-        reporter.report(Event::Playing { model: model.clone(), games });
-        let next = follow_latest.then(|| model.number() + 1);
+        reporter.report(Event::Playing { model: model.clone(), games: extent.games() });
+        let next = (follow == Follow::Newest).then(|| model.number() + 1);
         let mut polls = Polls::new(&self.run, &job, bound, next);
         let done = play(&self.run, &job, &opened, &mut self.in_progress, &self.stop, &mut |progress| {
             reporter.report(Event::Progress(progress));
@@ -353,7 +357,7 @@ mod tests {
         fs::create_dir(folder.path().join("tiny")).expect("the folder of the run");
         fs::write(&obstacle, "").expect("the file");
         let config = Preset::Tiny.config();
-        let (job, mut bound) = (job(&config, u64::MAX, false), None);
+        let (job, mut bound) = (job(&config, Extent::Open), None);
         let mut polls = Polls::new(&run, &job, &mut bound, Some(1));
         let mut poll = || {
             polls.patience = Duration::ZERO;

@@ -10,7 +10,7 @@ use play::Selfplay;
 use record::{GameId, GameRecord};
 use store::{AcquiredGames, FileRef, Run, StoreError};
 
-use crate::job::Job;
+use crate::job::{Follow, Job};
 use crate::{SelfplayError, series};
 
 /// Games in progress that a job hands off to the next one.
@@ -37,7 +37,7 @@ impl InProgressGames {
             return Ok(0);
         }
         // A worker of one model has nothing to do with games of another.
-        let wanted = |number: u32| job.follow_latest || number == job.model.number();
+        let wanted = |number: u32| job.follow == Follow::Newest || number == job.model.number();
         let slots = job.threads * job.config.selfplay_slots();
         let mut resumed = 0;
         while self.count() < slots as u64 {

@@ -18,10 +18,8 @@ pub struct Job {
     pub model: ModelId,
     /// Name of this worker; games of different workers differ.
     pub worker: String,
-    /// Games this worker shall have published with this model when the job is done.
-    pub games: u64,
-    /// Whether nothing but a stop ends the job before all of them are played. Its calibration games come first then.
-    pub whole: bool,
+    /// How many games it plays.
+    pub extent: Extent,
     /// Worker threads.
     pub threads: usize,
     /// Bytes for evaluations that are needed again, for each thread.
@@ -34,10 +32,45 @@ pub struct Job {
     pub handoff_on_shutdown: bool,
     /// How often a state of one of its games is published for viewers at most; `None`: never.
     pub live: Option<Duration>,
-    /// Whether other models play next, so that games of any model may be continued.
-    pub follow_latest: bool,
+    /// Which models play next.
+    pub follow: Follow,
     /// Root value for the mover below which it resigns, if resignation is on, in the games that are still to be started.
     pub threshold: Threshold,
+}
+
+/// How many games a worker shall have published with the model of a job when the job is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extent {
+    /// So many, before which nothing but a stop ends the job. Its calibration games come first.
+    Whole(u64),
+    /// So many, unless something ends the job before: a newer model, or the games of other workers.
+    AtMost(u64),
+    /// As many as it plays until something ends the job.
+    Open,
+}
+
+impl Extent {
+    /// The number of games, if there is a bound.
+    pub(crate) fn games(self) -> Option<u64> {
+        match self {
+            Extent::Whole(games) | Extent::AtMost(games) => Some(games),
+            Extent::Open => None,
+        }
+    }
+
+    /// A number that no game of the job has, nor any after it.
+    pub(crate) fn end(self) -> u64 {
+        self.games().unwrap_or(u64::MAX)
+    }
+}
+
+/// Which models a worker plays with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Follow {
+    /// One; games of others are none of its business.
+    One,
+    /// The newest of its run at any time, so that it may continue games of any model.
+    Newest,
 }
 
 /// How far a job is.

@@ -42,7 +42,7 @@ pub fn play(
     let (config, name) = (job.config.at(number), job.model.to_string());
     let resumed = in_progress.begin(run, job)?;
     let (begun, here) = handoff::begun(run, job, in_progress)?;
-    let done = begun.range(..job.games).filter(|index| !here.contains(index)).count() as u64;
+    let done = begun.range(..job.extent.end()).filter(|index| !here.contains(index)).count() as u64;
     let shared = Shared {
         job,
         name: &name,

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use config::PlayConfig;
 use play::CalibrationGames;
 
-use crate::job::Job;
+use crate::job::{Extent, Job};
 
 /// The games of a job that are still to be begun, dealt to its threads.
 ///
@@ -45,8 +45,8 @@ impl Shares {
 /// Calibration games come first where all games are sure to be played: they are the longest. Where the job may end at
 /// any of its games they come between the others, so that their share is right whenever that is.
 fn order(job: &Job, config: &PlayConfig, calibration: CalibrationGames) -> impl Iterator<Item = u64> + use<> {
-    let sorts = job.whole && !calibration.is_empty();
-    calibration_first(calibration, if sorts { config.selfplay.games as u64 } else { 1 }, job.games)
+    let sorts = matches!(job.extent, Extent::Whole(_)) && !calibration.is_empty();
+    calibration_first(calibration, if sorts { config.selfplay.games as u64 } else { 1 }, job.extent.end())
 }
 
 /// The games 0 to `games`, in each `block` of them the calibration games first.
@@ -83,27 +83,26 @@ pub(crate) mod tests {
     use config::{ModelId, RunConfig};
 
     use super::*;
-    use crate::Threshold;
+    use crate::{Follow, Threshold};
 
     fn config(overrides: &[&str]) -> RunConfig {
         config::Preset::Tiny.with(overrides).expect("the overrides are good")
     }
 
     /// A job of worker 0 with `random`, in one thread.
-    pub(crate) fn job(config: &RunConfig, games: u64, whole: bool) -> Job {
+    pub(crate) fn job(config: &RunConfig, extent: Extent) -> Job {
         Job {
             config: config.into(),
             model: ModelId::Random,
             worker: "0".to_owned(),
-            games,
-            whole,
+            extent,
             threads: 1,
             cache: 0,
             evaluations: None,
             times: false,
             live: None,
             handoff_on_shutdown: false,
-            follow_latest: false,
+            follow: Follow::One,
             threshold: Threshold::new(None),
         }
     }
@@ -117,16 +116,16 @@ pub(crate) mod tests {
     #[test]
     fn every_game_of_a_whole_job_is_played_once_and_calibration_games_come_first() {
         let config = config(&["resign.calibration_fraction=0.2", "selfplay.games=10"]);
-        let games: Vec<u64> = of(&job(&config, 25, true)).1.collect();
+        let games: Vec<u64> = of(&job(&config, Extent::Whole(25))).1.collect();
         assert_eq!(games, [0, 5, 1, 2, 3, 4, 6, 7, 8, 9, 10, 15, 11, 12, 13, 14, 16, 17, 18, 19, 20, 21, 22, 23, 24]);
-        assert_eq!(of(&job(&config, 0, true)).1.count(), 0);
+        assert_eq!(of(&job(&config, Extent::Whole(0))).1.count(), 0);
     }
 
     #[test]
     fn job_that_may_end_at_any_game_has_its_share_of_calibration_games_by_then() {
         let config = config(&["resign.calibration_fraction=0.1", "selfplay.games=20000"]);
-        for games in [25_000, u64::MAX] {
-            let job = job(&config, games, false);
+        for extent in [Extent::AtMost(25_000), Extent::Open] {
+            let job = job(&config, extent);
             let begun = |most: usize| of(&job).1.take(most);
             for most in [10, 40, 320, 2500] {
                 let found = begun(most).filter(|&index| of(&job).0.contains(index)).count();
@@ -139,7 +138,7 @@ pub(crate) mod tests {
     #[test]
     fn thread_that_helps_takes_the_games_of_others_once_its_own_are_begun() {
         let config = config(&["resign.calibration_fraction=0"]);
-        let job = Job { threads: 3, ..job(&config, 9, true) };
+        let job = Job { threads: 3, ..job(&config, Extent::Whole(9)) };
         let shares = Shares::new(&job, &job.config, "0", BTreeSet::from([4]));
         let all = |thread, helps| std::iter::from_fn(|| shares.next(thread, helps)).collect::<Vec<u64>>();
         assert_eq!(all(1, false), [1, 5, 8]);
@@ -151,14 +150,14 @@ pub(crate) mod tests {
     #[test]
     fn order_of_a_huge_job_without_calibration_games_is_known_at_once() {
         let config = config(&["resign.calibration_fraction=0", "selfplay.games=1000000000000"]);
-        assert!(of(&job(&config, 1_000_000_000_000, true)).1.take(3).eq(0..3));
+        assert!(of(&job(&config, Extent::Whole(1_000_000_000_000))).1.take(3).eq(0..3));
     }
 
     #[test]
     fn threads_share_the_games_and_the_calibration_games_evenly() {
         let config = config(&["resign.calibration_fraction=0.1"]);
         for threads in [1, 2, 9, 10, 11, 20] {
-            let job = job(&config, 1003, false);
+            let job = job(&config, Extent::AtMost(1003));
             let (calibration, _) = of(&job);
             let share = |thread| dealt(of(&job).1, calibration, thread, threads).collect::<Vec<u64>>();
             let shares: Vec<Vec<u64>> = (0..threads).map(share).collect();

@@ -7,7 +7,7 @@ use models::Model;
 use net::Device;
 use record::GameRecord;
 use runtime::Stop;
-use selfplay::{InProgressGames, Job, Threshold};
+use selfplay::{Extent, Follow, InProgressGames, Job, Threshold};
 use store::{Run, Store};
 use tests::{TestStore, games_of};
 
@@ -20,15 +20,14 @@ fn play(run: &Run, config: &RunConfig, model: ModelId, in_progress: &mut InProgr
         config: config.into(),
         model,
         worker: "0".to_owned(),
-        games: 40,
-        whole: false,
+        extent: Extent::AtMost(40),
         threads: THREADS,
         cache: 0,
         evaluations: None,
         times: true,
         live: None,
         handoff_on_shutdown: false,
-        follow_latest: true,
+        follow: Follow::Newest,
         threshold: Threshold::new(None),
     };
     let mut watch = |progress: selfplay::JobProgress| {
@@ -94,15 +93,14 @@ impl Worker<'_> {
             config: self.config.into(),
             model,
             worker: self.name.to_owned(),
-            games,
-            whole: false,
+            extent: Extent::AtMost(games),
             threads: self.threads,
             cache: 0,
             evaluations: None,
             times: false,
             live: None,
             handoff_on_shutdown: true,
-            follow_latest: true,
+            follow: Follow::Newest,
             threshold: Threshold::new(None),
         };
         let stop = Stop::never();

@@ -8,7 +8,7 @@ use models::Model;
 use net::{Device, Shape, Weights};
 use record::{GameRecord, SearchKind};
 use runtime::Stop;
-use selfplay::{InProgressGames, Job, JobProgress, play};
+use selfplay::{Extent, Follow, InProgressGames, Job, JobProgress, play};
 use store::{ModelMetadata, Run};
 
 use crate::{a_run, config, endless, finish, indices, job, published, stop_after};
@@ -88,7 +88,7 @@ fn worker_resumes_games_of_several_others() {
 fn worker_with_games_in_progress_resumes_those_of_others_once() {
     let (_folder, run) = a_run();
     let config = config(&["selfplay.follow_within_games=true"]);
-    let job = Job { follow_latest: true, handoff_on_shutdown: true, ..job(config, u64::MAX) };
+    let job = Job { follow: Follow::Newest, handoff_on_shutdown: true, ..job(config, u64::MAX) };
     let stop = Stop::never();
     let mut until = |progress: JobProgress| {
         if progress.finished >= 8 {
@@ -105,7 +105,7 @@ fn worker_with_games_in_progress_resumes_those_of_others_once() {
     let mut in_progress = InProgressGames::default();
     // A job of more threads has more slots.
     let mut resumed = |threads: usize, games: u64, finished: u64| {
-        let job = Job { threads, games, ..job.clone() };
+        let job = Job { threads, extent: Extent::AtMost(games), ..job.clone() };
         let watch = &mut |progress: JobProgress| {
             if progress.finished < finished { Ok(ControlFlow::Continue(())) } else { Ok(ControlFlow::Break(())) }
         };
@@ -173,11 +173,11 @@ fn newer_model_takes_over_games_in_progress_where_the_run_follows_within_games()
     let mut until = |progress: JobProgress| {
         if progress.finished < 5 { Ok(ControlFlow::Continue(())) } else { Ok(ControlFlow::Break(())) }
     };
-    let job = Job { follow_latest: true, ..job(config, u64::MAX) };
+    let job = Job { follow: Follow::Newest, ..job(config, u64::MAX) };
     play(&run, &job, &Model::Random, &mut in_progress, &Stop::never(), &mut until).unwrap();
     let before = published(&run).len();
     let model = trained(&run, 1);
-    let job = Job { model: id(1), games: 1, ..job };
+    let job = Job { model: id(1), extent: Extent::AtMost(1), ..job };
     play(&run, &job, &model, &mut in_progress, &Stop::never(), &mut |_| Ok(ControlFlow::Continue(()))).unwrap();
     let games = published(&run);
     let taken: Vec<_> = games.iter().filter(|game| !game.handoffs.is_empty()).collect();
@@ -194,11 +194,11 @@ fn visits_of_a_game_are_those_of_the_model_that_began_it() {
     let mut until = |progress: JobProgress| {
         if progress.finished < 5 { Ok(ControlFlow::Continue(())) } else { Ok(ControlFlow::Break(())) }
     };
-    let job = Job { follow_latest: true, ..job(config, u64::MAX) };
+    let job = Job { follow: Follow::Newest, ..job(config, u64::MAX) };
     play(&run, &job, &Model::Random, &mut in_progress, &Stop::never(), &mut until).unwrap();
     let model = trained(&run, 1);
     // It begins no game of its own.
-    let job = Job { model: id(1), games: 0, ..job };
+    let job = Job { model: id(1), extent: Extent::AtMost(0), ..job };
     let watch = &mut |_| Ok(ControlFlow::Continue(()));
     let done = play(&run, &job, &model, &mut in_progress, &Stop::never(), watch).unwrap();
     let games = published(&run).into_iter().filter(|game| !game.handoffs.is_empty());
@@ -214,10 +214,10 @@ fn model_that_plays_again_continues_its_games_in_progress() {
     let mut until = |progress: JobProgress| {
         if progress.finished < 5 { Ok(ControlFlow::Continue(())) } else { Ok(ControlFlow::Break(())) }
     };
-    let job = Job { follow_latest: true, ..job(config(&["selfplay.follow_within_games=true"]), u64::MAX) };
+    let job = Job { follow: Follow::Newest, ..job(config(&["selfplay.follow_within_games=true"]), u64::MAX) };
     play(&run, &job, &Model::Random, &mut in_progress, &Stop::never(), &mut until).unwrap();
     let before = published(&run).len();
-    let job = Job { games: 80, ..job };
+    let job = Job { extent: Extent::AtMost(80), ..job };
     let watch = &mut |_| Ok(ControlFlow::Continue(()));
     let done = play(&run, &job, &Model::Random, &mut in_progress, &Stop::never(), watch).unwrap();
     let games = published(&run);

@@ -15,7 +15,7 @@ use config::{ModelId, Preset, RunConfig};
 use models::Model;
 use record::GameRecord;
 use runtime::Stop;
-use selfplay::{InProgressGames, Job, JobProgress, SelfplayError, Threshold, play};
+use selfplay::{Extent, Follow, InProgressGames, Job, JobProgress, SelfplayError, Threshold, play};
 use store::{Run, Store};
 use tempfile::TempDir;
 
@@ -38,22 +38,21 @@ fn job(config: RunConfig, games: u64) -> Job {
         config: (&config).into(),
         model: ModelId::Random,
         worker: "w".to_owned(),
-        games,
-        whole: false,
+        extent: Extent::AtMost(games),
         threads: 2,
         cache: 1 << 16,
         evaluations: None,
         times: false,
         live: None,
         handoff_on_shutdown: false,
-        follow_latest: false,
+        follow: Follow::One,
         threshold: Threshold::new(None),
     }
 }
 
 /// A job that never ends by itself.
 fn endless() -> Job {
-    job(config(&[]), u64::MAX)
+    Job { extent: Extent::Open, ..job(config(&[]), 0) }
 }
 
 /// Plays a job of a built-in model to its end.
