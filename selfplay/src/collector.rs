@@ -92,7 +92,7 @@ impl<'a> Collector<'a> {
 
     fn put(&mut self, record: GameRecord) {
         let JobProgress { games, finished, moves, visits, .. } = &mut self.progress;
-        if record.black == self.shared.name && record.worker == self.shared.series {
+        if record.black == self.shared.name && record.worker == self.shared.series.as_str() {
             *games += 1;
             self.totals.add(&record);
         }

@@ -174,15 +174,15 @@ pub(crate) fn begun(
     let (number, series) = series::of(&job.model, &job.worker);
     let mut handed_off = BTreeSet::new();
     if job.handoff_on_shutdown {
-        handed_off = run.unfinished().indices(number, &series)?;
-        let of_series = |file: &FileRef| file.model == number && file.stem.worker() == series;
+        handed_off = run.unfinished().indices(number, series.as_str())?;
+        let of_series = |file: &FileRef| file.model == number && file.stem.worker() == series.as_str();
         for (_, refused) in in_progress.refused.iter().filter(|(file, _)| of_series(file)) {
             handed_off.retain(|index| !refused.contains(index));
         }
     }
-    let published = run.games().indices(number, &series)?;
+    let published = run.games().indices(number, series.as_str())?;
     let name = job.model.to_string();
-    let games = in_progress.games.iter().flatten().filter(|game| game.is_of(&name, &series));
+    let games = in_progress.games.iter().flatten().filter(|game| game.is_of(&name, series.as_str()));
     let here: BTreeSet<u64> = games.map(Selfplay::index).collect();
     // Those here are in no file when an earlier job of this process has begun them.
     let begun = published.into_iter().chain(handed_off).chain(here.iter().copied());

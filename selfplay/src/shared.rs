@@ -9,6 +9,7 @@ use runtime::Stop;
 
 use crate::job::Job;
 use crate::live::LiveGame;
+use crate::series::Series;
 use crate::shares::Shares;
 
 /// What all threads of a job share.
@@ -18,8 +19,8 @@ pub(crate) struct Shared<'a> {
     pub(crate) name: &'a str,
     /// As the model plays by it.
     pub(crate) config: &'a PlayConfig,
-    /// Name of the series the games belong to.
-    pub(crate) series: &'a str,
+    /// The series that the games belong to.
+    pub(crate) series: &'a Series,
     /// The games that are to be begun.
     pub(crate) shares: Shares,
     /// The game that viewers see.

@@ -7,6 +7,7 @@ use config::PlayConfig;
 use play::CalibrationGames;
 
 use crate::job::{Extent, Job};
+use crate::series::Series;
 
 /// The games of a job that are still to be begun, dealt to its threads.
 ///
@@ -21,8 +22,8 @@ type Share = Box<dyn Iterator<Item = u64> + Send>;
 
 impl Shares {
     /// The games of the series that are wanted and not `begun`.
-    pub(crate) fn new(job: &Job, config: &PlayConfig, series: &str, begun: BTreeSet<u64>) -> Shares {
-        let calibration = CalibrationGames::of(config, &job.model.to_string(), series);
+    pub(crate) fn new(job: &Job, config: &PlayConfig, series: &Series, begun: BTreeSet<u64>) -> Shares {
+        let calibration = CalibrationGames::of(config, &job.model.to_string(), series.as_str());
         let begun = Arc::new(begun);
         let share = |thread| -> Share {
             let begun = Arc::clone(&begun);
@@ -83,7 +84,7 @@ pub(crate) mod tests {
     use config::{ModelId, RunConfig};
 
     use super::*;
-    use crate::{Follow, Threshold};
+    use crate::{Follow, Threshold, series};
 
     fn config(overrides: &[&str]) -> RunConfig {
         config::Preset::Tiny.with(overrides).expect("the overrides are good")
@@ -139,7 +140,7 @@ pub(crate) mod tests {
     fn thread_that_helps_takes_the_games_of_others_once_its_own_are_begun() {
         let config = config(&["resign.calibration_fraction=0"]);
         let job = Job { threads: 3, ..job(&config, Extent::Whole(9)) };
-        let shares = Shares::new(&job, &job.config, "0", BTreeSet::from([4]));
+        let shares = Shares::new(&job, &job.config, &series::of(&job.model, "0").1, BTreeSet::from([4]));
         let all = |thread, helps| std::iter::from_fn(|| shares.next(thread, helps)).collect::<Vec<u64>>();
         assert_eq!(all(1, false), [1, 5, 8]);
         assert_eq!(shares.next(2, true), Some(2));

@@ -46,7 +46,7 @@ pub(crate) fn play(
                 return None;
             }
             let index = shared.shares.next(thread, helps.get())?;
-            let spec = SelfplaySpec::new(config, name, shared.series, index, job.threshold.get());
+            let spec = SelfplaySpec::new(config, name, shared.series.as_str(), index, job.threshold.get());
             Some(Selfplay::new(spec.timed(job.times)))
         },
         &mut |record| {
