@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use go::Game;
-use mcts::{Evaluator, Settings};
+use mcts::{Evaluator, Purpose, Settings};
 use play::{BatchedGame, Budget, GameRng, SearchDriver, generator};
 
 use crate::analysis_options::AnalysisOptions;
@@ -37,7 +37,7 @@ impl Running {
         let Task { game, turn, komi, avoid, progress, priority, .. } = &job.task;
         let budget = Budget { visits: 0, leaves };
         let settings = Settings { komi: *komi, ..settings };
-        let driver = SearchDriver::new(position(game, *turn), settings, budget, None).seeing_images_alike();
+        let driver = SearchDriver::new(position(game, *turn), settings, budget, Purpose::Win).seeing_images_alike();
         let mut driver = driver.avoiding(avoid.clone());
         driver.set_endless(true);
         let began = Instant::now();

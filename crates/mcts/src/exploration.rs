@@ -1,21 +1,22 @@
-//! Root exploration, in searches for training only.
+//! What a search is for, which decides how its root is explored.
 
 use crate::Noise;
 use crate::formula::noise_alpha;
 
-/// Exploration at the root. For PUCT.
-///
-/// Gumbel search explores by its own sampling: it asks only whether there is an exploration at all.
+/// What a search is for.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Exploration {
-    /// Noise in the root's priors.
-    pub noise: Option<Noise>,
+pub enum Purpose {
+    /// To find the best move.
+    Win,
+    /// To make training examples in self-play. PUCT mixes the noise, if there is any, into the root's priors; Gumbel search
+    /// explores by its own sampling instead.
+    Explore(Option<Noise>),
 }
 
-impl Exploration {
-    /// The exploration of self-play, on a board of `area` points.
-    pub fn new(selfplay: &config::Selfplay, area: usize) -> Exploration {
+impl Purpose {
+    /// The purpose of self-play, on a board of `area` points.
+    pub fn selfplay(selfplay: &config::Selfplay, area: usize) -> Purpose {
         let noise = Noise { weight: selfplay.noise_weight, alpha: noise_alpha(selfplay.noise_alpha, area) };
-        Exploration { noise: (noise.weight > 0.0).then_some(noise) }
+        Purpose::Explore((noise.weight > 0.0).then_some(noise))
     }
 }

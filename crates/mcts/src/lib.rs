@@ -30,7 +30,7 @@ mod winrate;
 pub use avoid::Avoid;
 pub use depth::Depth;
 pub use evaluator::{Draw, EvaluateError, Evaluation, Evaluator, Request, Ticket, Tickets};
-pub use exploration::Exploration;
+pub use exploration::Purpose;
 pub use noise::Noise;
 pub use results::{LARGEST_TREE, MOST_VISITS, RootMove};
 pub use search::{Leaf, Search, Selected};

@@ -3,7 +3,7 @@
 use go::{Color, Game, Illegal, Mark, Move, PointSet, Scoring};
 use rand::Rng;
 
-use crate::exploration::Exploration;
+use crate::exploration::Purpose;
 use crate::formula::q_init;
 use crate::halving::Halving;
 use crate::puct::Puct;
@@ -308,32 +308,35 @@ impl Search {
 
     /// Begins the search of one move: call it once for each, when the root is expanded and before more is selected.
     ///
-    /// PUCT: an exploration mixes noise into the root's priors; without one there is nothing to begin.
-    /// Gumbel: samples the moves to consider, for a search until [`Search::visits`] is `visits`; without an exploration
-    /// they are those with the highest priors. A Gumbel search that was not begun, or has these visits already, chooses
+    /// PUCT: exploration mixes noise into the root's priors; to win there is nothing to begin.
+    /// Gumbel: samples the moves to consider, for a search until [`Search::visits`] is `visits`; to win they are fewer, those
+    /// with the highest priors. A Gumbel search that was not begun, or has these visits already, chooses
     /// at its root as below it.
     ///
     /// # Panics
     /// When the root is not expanded.
-    pub fn begin_move(&mut self, visits: u32, exploration: Option<Exploration>, rng: &mut impl Rng) {
+    pub fn begin_move(&mut self, visits: u32, purpose: Purpose, rng: &mut impl Rng) {
         let root = self.expanded_root();
         let budget = visits.saturating_sub(self.visits());
-        match (&self.settings.algorithm, exploration) {
-            (Algorithm::Puct, exploration) => {
-                if let Some(noise) = exploration.and_then(|exploration| exploration.noise) {
-                    self.tree.set_priors(root, |_, priors| noise.mix(priors, rng));
-                }
+        match (&self.settings.algorithm, purpose) {
+            (Algorithm::Puct, Purpose::Explore(Some(noise))) => {
+                self.tree.set_priors(root, |_, priors| noise.mix(priors, rng));
             }
+            (Algorithm::Puct, Purpose::Explore(None) | Purpose::Win) => {}
             // What was inherited is enough: nothing is to be sampled, and the move is the most visited one.
             (Algorithm::Gumbel(_), _) if budget == 0 => {}
-            (Algorithm::Gumbel(gumbel), exploration) => {
+            (Algorithm::Gumbel(gumbel), purpose) => {
                 let view = self.tree.view(root, self.game.to_move());
-                self.halving.start(&view, gumbel, budget, exploration.map(|_| rng));
+                let rng = match purpose {
+                    Purpose::Win => None,
+                    Purpose::Explore(_) => Some(rng),
+                };
+                self.halving.start(&view, gumbel, budget, rng);
             }
         }
     }
 
-    /// Begins the search of one move as [`Search::begin_move`] does without an exploration, but for no number of visits: the
+    /// Begins the search of one move as [`Search::begin_move`] does to win, but for no number of visits: the
     /// search may be stopped after any of them, and its best move is as good as they allow.
     ///
     /// # Panics

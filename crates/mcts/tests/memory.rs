@@ -2,7 +2,7 @@
 
 use config::QInit;
 use go::{Game, Move, Scoring, Size};
-use mcts::{Algorithm, Evaluation, FirstPlay, Gumbel, Search, Selected, Settings, Value};
+use mcts::{Algorithm, Evaluation, FirstPlay, Gumbel, Purpose, Search, Selected, Settings, Value};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use testing::CountingAllocator;
@@ -33,7 +33,7 @@ fn searched(search: &mut Search, policy: &[f32]) {
             search.expand(leaf, Evaluation { policy, value: Value::for_black(0.1) });
         }
         if search.visits() == 0 {
-            search.begin_move(VISITS, None, &mut Xoshiro256PlusPlus::seed_from_u64(1));
+            search.begin_move(VISITS, Purpose::Win, &mut Xoshiro256PlusPlus::seed_from_u64(1));
         }
     }
 }

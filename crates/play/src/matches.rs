@@ -2,7 +2,7 @@
 
 use config::PlayConfig;
 use go::{Color, Game, Move, Scoring};
-use mcts::{Evaluator, Settings};
+use mcts::{Evaluator, Purpose, Settings};
 use record::{GameRecord, SearchKind, Turn};
 
 use crate::external_player::{ExternalPlayer, ExternalPlayerError, Response};
@@ -164,7 +164,7 @@ impl Match {
         let game = opening(Game::new(spec.header.record.size), spec.opening_moves, &mut generator(spec.opening));
         let mut seat = |color: Color, side: &Side| match side.by {
             By::Model { model, settings, budget } => {
-                Seat::Model { model, driver: Box::new(SearchDriver::new(game.clone(), settings, budget, None)) }
+                Seat::Model { model, driver: Box::new(SearchDriver::new(game.clone(), settings, budget, Purpose::Win)) }
             }
             By::ExternalPlayer => Seat::ExternalPlayer { external: externals(&spec, color), asked: Asked::Nothing },
         };

@@ -2,7 +2,7 @@
 
 use go::{Game, Illegal, Move, Position, Symmetry};
 use half::bf16;
-use mcts::{Avoid, Draw, Evaluator, Exploration, Leaf, Request, Search, Selected, Settings, Ticket, math};
+use mcts::{Avoid, Draw, Evaluator, Leaf, Purpose, Request, Search, Selected, Settings, Ticket, math};
 use rand::RngExt;
 
 use crate::GameRng;
@@ -24,7 +24,7 @@ pub struct Budget {
 pub struct SearchDriver {
     search: Search,
     budget: Budget,
-    exploration: Option<Exploration>,
+    purpose: Purpose,
     /// Whether the network sees the images of a position under the symmetries alike, or each in a symmetry drawn anew.
     sees_images_alike: bool,
     /// Whether the budget says only the extent of the search before it is extended.
@@ -38,13 +38,13 @@ pub struct SearchDriver {
 }
 
 impl SearchDriver {
-    /// A driver for the position that `game` is in. With an `exploration` it searches for self-play, without one to win.
-    pub fn new(game: Game, settings: Settings, budget: Budget, exploration: Option<Exploration>) -> SearchDriver {
+    /// A driver for the position that `game` is in.
+    pub fn new(game: Game, settings: Settings, budget: Budget, purpose: Purpose) -> SearchDriver {
         let search = Search::new(game, settings);
         SearchDriver {
             search,
             budget,
-            exploration,
+            purpose,
             sees_images_alike: false,
             endless: false,
             prior_entropy: None,
@@ -172,7 +172,7 @@ impl SearchDriver {
             self.search.priors().iter().for_each(|&(mv, prior)| self.priors[mv.index(size)] = prior);
             match self.endless {
                 true => self.search.begin_endless(),
-                false => self.search.begin_move(self.budget.visits, self.exploration, rng),
+                false => self.search.begin_move(self.budget.visits, self.purpose, rng),
             }
         }
     }
@@ -189,12 +189,12 @@ impl SearchDriver {
         self.waiting.drain(..).for_each(|(leaf, _)| leaf.take_back(&mut self.search));
     }
 
-    /// Searches the present position with so many visits, counting those inherited, and in this way, instead of as the
+    /// Searches the present position with so many visits, counting those inherited, and for this purpose, instead of as the
     /// last one. Call it before a leaf of the position is submitted.
-    pub fn begin(&mut self, visits: u32, exploration: Option<Exploration>) {
+    pub fn begin(&mut self, visits: u32, purpose: Purpose) {
         debug_assert!(self.prior_entropy.is_none() && self.waiting.is_empty(), "the search of this move has not begun");
         self.budget.visits = visits;
-        self.exploration = exploration;
+        self.purpose = purpose;
     }
 
     /// Forgets all that was searched of the present position, so that it is searched from the beginning. Leaves must not be
@@ -286,7 +286,7 @@ mod tests {
         let seen = |alike: bool| -> BTreeSet<Symmetry> {
             let root = |seed: u64| {
                 let budget = Budget { visits: 2, leaves: 1 };
-                let driver = SearchDriver::new(game.clone(), settings, budget, None);
+                let driver = SearchDriver::new(game.clone(), settings, budget, Purpose::Win);
                 let mut driver = if alike { driver.seeing_images_alike() } else { driver };
                 // The root alone is submitted.
                 let seen = Cell::new(None);

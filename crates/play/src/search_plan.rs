@@ -1,7 +1,7 @@
 //! How each move of a self-play game is to be found.
 
 use config::PlayConfig;
-use mcts::Exploration;
+use mcts::Purpose;
 use rand::RngExt;
 use record::SearchKind;
 
@@ -13,7 +13,7 @@ pub(crate) struct SearchPlan {
     pub(crate) kind: SearchKind,
     /// Visits below the root, inherited ones included.
     pub(crate) visits: u32,
-    pub(crate) exploration: Option<Exploration>,
+    pub(crate) purpose: Purpose,
     /// Weight of the example; 0 for none.
     pub(crate) weight: f32,
 }
@@ -33,17 +33,17 @@ impl SearchPlanner {
     /// For a game whose first `opening` moves are drawn from the network's policy.
     pub(crate) fn new(config: &PlayConfig, opening: usize) -> SearchPlanner {
         let selfplay = &config.selfplay;
-        let exploration = Exploration::new(selfplay, config.game.size * config.game.size);
+        let purpose = Purpose::selfplay(selfplay, config.game.size * config.game.size);
         SearchPlanner {
             opening,
-            drawn: SearchPlan { kind: SearchKind::Policy, visits: 0, exploration: None, weight: 0.0 },
-            full: SearchPlan {
-                kind: SearchKind::Full,
-                visits: config.search.visits,
-                exploration: Some(exploration),
-                weight: 1.0,
+            drawn: SearchPlan { kind: SearchKind::Policy, visits: 0, purpose: Purpose::Win, weight: 0.0 },
+            full: SearchPlan { kind: SearchKind::Full, visits: config.search.visits, purpose, weight: 1.0 },
+            fast: SearchPlan {
+                kind: SearchKind::Fast,
+                visits: selfplay.fast_visits,
+                purpose: Purpose::Win,
+                weight: 0.0,
             },
-            fast: SearchPlan { kind: SearchKind::Fast, visits: selfplay.fast_visits, exploration: None, weight: 0.0 },
             full_search_fraction: selfplay.full_search_fraction,
         }
     }
@@ -80,7 +80,7 @@ mod tests {
         assert!((full as f64 / 20_000.0 - 0.25).abs() < 0.0092, "{full}");
         for plan in plans {
             let full = plan.kind == SearchKind::Full;
-            assert_eq!((plan.visits, plan.exploration.is_some()), (if full { 16 } else { 3 }, full));
+            assert_eq!((plan.visits, plan.purpose != Purpose::Win), (if full { 16 } else { 3 }, full));
             assert_eq!(plan.weight, if full { 1.0 } else { 0.0 });
         }
     }

@@ -103,7 +103,7 @@ impl Selfplay {
     fn set_up(spec: SelfplaySpec, board: Game, turns: Vec<Turn>, mut rng: GameRng) -> Selfplay {
         let plan = spec.planner.next(turns.len(), &mut rng);
         let budget = Budget { visits: plan.visits, leaves: spec.leaves };
-        let driver = SearchDriver::new(board, spec.settings, budget, plan.exploration).seeing_images_alike();
+        let driver = SearchDriver::new(board, spec.settings, budget, plan.purpose).seeing_images_alike();
         Selfplay { rng, driver, plan, turns, handoffs: Vec::new(), would_resign: None, spec }
     }
 
@@ -115,7 +115,7 @@ impl Selfplay {
         self.rng = generator(seed_from(self.spec.header.record.seed, turn));
         self.plan = self.spec.planner.next(self.turns.len(), &mut self.rng);
         self.driver.reset();
-        self.driver.begin(self.plan.visits, self.plan.exploration);
+        self.driver.begin(self.plan.visits, self.plan.purpose);
         self.handoffs.retain(|handoff| handoff.turn < turn);
         self.handoffs.push(Handoff { turn, model: model.to_owned() });
     }
@@ -192,7 +192,7 @@ impl Selfplay {
         self.driver.advance(turn.mv).expect("the search holds legal moves only");
         self.turns.push(turn);
         self.plan = self.spec.planner.next(self.turns.len(), &mut self.rng);
-        self.driver.begin(self.plan.visits, self.plan.exploration);
+        self.driver.begin(self.plan.visits, self.plan.purpose);
         let Settings { scoring, komi, .. } = self.spec.settings;
         Ending::of_board(self.driver.search().game(), scoring, komi, self.spec.move_limit)
     }

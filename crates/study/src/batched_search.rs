@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use anyhow::anyhow;
 use go::Game;
-use mcts::{Evaluator, Exploration, LARGEST_TREE, Search, Settings};
+use mcts::{Evaluator, LARGEST_TREE, Purpose, Search, Settings};
 use play::{BatchedGame, Budget, GameRng, SearchDriver, game_seed, generator};
 use runtime::{Classify, Progress, Stop};
 
@@ -16,8 +16,7 @@ pub(crate) struct BatchedSearch<'a> {
     pub(crate) model: &'a mut dyn Evaluator,
     pub(crate) settings: Settings,
     pub(crate) budget: Budget,
-    /// How self-play explores; without it, searches are for the best move.
-    pub(crate) exploration: Option<Exploration>,
+    pub(crate) purpose: Purpose,
     pub(crate) seed: u64,
     /// The searches end early when it is requested.
     pub(crate) stop: &'a Stop,
@@ -35,13 +34,13 @@ impl BatchedSearch<'_> {
 
     /// The same with another bound of trees, in bytes.
     fn up_to(self, largest: usize, games: &[Game], finish: &mut dyn FnMut(usize, &SearchDriver)) -> anyhow::Result<()> {
-        let BatchedSearch { model, settings, budget, exploration, seed, stop } = self;
+        let BatchedSearch { model, settings, budget, purpose, seed, stop } = self;
         let slots = (BATCH / budget.leaves).max(1);
         let mut next = games.iter().enumerate();
         let mut start = || {
             let (index, game) = next.next()?;
             let rng = generator(game_seed(seed, "", "thoughts", index as u64));
-            let driver = SearchDriver::new(game.clone(), settings, budget, exploration);
+            let driver = SearchDriver::new(game.clone(), settings, budget, purpose);
             Some(Position { index, driver: Some(driver), rng, stop, largest })
         };
         let (progress, mut done) = (Progress::new("positions", Some(games.len() as u64)), 0);
@@ -117,7 +116,7 @@ mod tests {
             settings: Settings::new(&config.search, &config.game),
             // One position after the other.
             budget: Budget { visits: 100, leaves: BATCH },
-            exploration: None,
+            purpose: Purpose::Win,
             seed: 1,
             stop: &stop,
         };

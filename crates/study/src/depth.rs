@@ -7,7 +7,7 @@ use std::fmt;
 
 use config::{QInit, RunConfig};
 use go::Game;
-use mcts::{Evaluator, Search, Settings};
+use mcts::{Evaluator, Purpose, Search, Settings};
 use play::Budget;
 use runtime::Stop;
 use serde::Serialize;
@@ -110,7 +110,7 @@ fn searched(
     let settings = Settings::new(&search, &config.game);
     let budget = Budget { visits, leaves: search.leaves };
     let mut seen = vec![None; games.len()];
-    BatchedSearch { model, settings, budget, exploration: None, seed: config.seed, stop }.on(
+    BatchedSearch { model, settings, budget, purpose: Purpose::Win, seed: config.seed, stop }.on(
         games,
         &mut |index, driver| {
             seen[index] = Some(measure(driver.search()));

@@ -11,7 +11,7 @@ use std::fmt;
 
 use config::{QInit, RunConfig};
 use go::{Game, Size};
-use mcts::Settings;
+use mcts::{Purpose, Settings};
 use models::{ModelSource, Models, Searcher};
 use play::Budget;
 use record::statistics::wilson;
@@ -170,7 +170,7 @@ impl<'a> Board<'a> {
         let mut evaluator = self.player.evaluator(self.args.of.resources.cache());
         let mut right = [0; Kind::ALL.len()];
         let (model, seed) = (&mut *evaluator, self.config.seed);
-        let searches = BatchedSearch { model, settings, budget, exploration: None, seed, stop };
+        let searches = BatchedSearch { model, settings, budget, purpose: Purpose::Win, seed, stop };
         let mut done = 0;
         searches.on(&self.games, &mut |index, driver| {
             let ladder = &self.ladders[index];

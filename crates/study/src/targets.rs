@@ -10,7 +10,7 @@ use std::iter;
 
 use config::{ModelId, RunConfig};
 use go::{Game, Size};
-use mcts::{Evaluator, Exploration, Settings};
+use mcts::{Evaluator, Purpose, Settings};
 use models::{ModelSource, Models};
 use play::{Budget, SearchDriver, game_seed};
 use runtime::{Classify, Stop};
@@ -172,9 +172,9 @@ fn searched(
     let settings = Settings::new(&config.search, &config.game);
     let budget = Budget { visits: config.search.visits, leaves: config.search.leaves };
     let area = Size::new(config.game.size)?.area();
-    let exploration = Some(Exploration::new(&config.selfplay, area));
+    let purpose = Purpose::selfplay(&config.selfplay, area);
     let seed = game_seed(config.seed, "", "targets", nth.into());
-    BatchedSearch { model, settings, budget, exploration, seed, stop }.on(games, &mut |index, driver| {
+    BatchedSearch { model, settings, budget, purpose, seed, stop }.on(games, &mut |index, driver| {
         let seen = &mut seen[index];
         if seen.targets.is_empty() {
             seen.prior = driver.priors().iter().copied().map(f64::from).collect();

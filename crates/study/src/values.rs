@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context;
 use config::RunConfig;
 use go::{Game, Move, Size};
-use mcts::{Evaluator, Search, Settings, Value};
+use mcts::{Evaluator, Purpose, Search, Settings, Value};
 use play::Budget;
 use record::DeepPosition;
 use runtime::{Classify, Stop};
@@ -166,7 +166,7 @@ fn searched(
     let budget = Budget { visits, leaves: config.search.leaves };
     let games: Vec<Game> = references.iter().map(|reference| reference.game.clone()).collect();
     let mut seen = vec![None; games.len()];
-    BatchedSearch { model, settings, budget, exploration: None, seed: config.seed, stop }.on(
+    BatchedSearch { model, settings, budget, purpose: Purpose::Win, seed: config.seed, stop }.on(
         &games,
         &mut |index, driver| {
             seen[index] = Some(measure(&references[index], driver.search()));

@@ -5,7 +5,7 @@ use std::fmt;
 use anyhow::anyhow;
 use config::{Preset, RunConfig};
 use go::{Game, Move, Size};
-use mcts::{Evaluator, LARGEST_TREE, Settings, choice};
+use mcts::{Evaluator, LARGEST_TREE, Purpose, Settings, choice};
 use play::{Budget, GameRng, SearchDriver, Uniform, generator};
 use runtime::{Classify, Stop};
 use serde::Serialize;
@@ -86,7 +86,7 @@ impl UniformGame {
         let settings = Settings::new(&config.search, &config.game);
         let board = Size::new(config.game.size).misconfigured()?;
         let budget = Budget { visits, leaves: config.search.leaves };
-        let driver = SearchDriver::new(Game::new(board), settings, budget, None);
+        let driver = SearchDriver::new(Game::new(board), settings, budget, Purpose::Win);
         Ok(UniformGame { settings, board, budget, driver, model: Uniform::new(), rng: generator(1) })
     }
 
@@ -115,7 +115,7 @@ impl UniformGame {
         let mv = choice::draw(&visits, 1.0, &mut self.rng).map_or(Move::Pass, |index| moves[index].mv);
         self.driver.advance(mv)?;
         if self.driver.search().game().is_over(self.settings.scoring) {
-            self.driver = SearchDriver::new(Game::new(self.board), self.settings, self.budget, None);
+            self.driver = SearchDriver::new(Game::new(self.board), self.settings, self.budget, Purpose::Win);
         }
         Ok(made.into())
     }

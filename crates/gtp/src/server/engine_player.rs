@@ -4,7 +4,7 @@ use std::thread;
 use std::time::Duration;
 
 use go::{Game, Move, Scoring};
-use mcts::{Algorithm, Avoid, EvaluateError, Evaluator, LARGEST_TREE, Search, Settings};
+use mcts::{Algorithm, Avoid, EvaluateError, Evaluator, LARGEST_TREE, Purpose, Search, Settings};
 use play::{Budget, GameRng, SearchDriver, generator};
 
 use super::player::{Decision, Player, PlayerError, Task, Watch};
@@ -188,7 +188,7 @@ impl Open {
         let Wanted { game, komi, visits, avoid } = wanted;
         let settings = Settings { komi, pass_from: 0, ..options.settings };
         let budget = Budget { visits: visits.unwrap_or(0), leaves: options.leaves };
-        let mut driver = SearchDriver::new(game.clone(), settings, budget, None).avoiding(avoid.to_vec());
+        let mut driver = SearchDriver::new(game.clone(), settings, budget, Purpose::Win).avoiding(avoid.to_vec());
         driver.set_endless(visits.is_none());
         Open { driver, komi, visits, avoid: avoid.to_vec() }
     }
@@ -224,7 +224,7 @@ impl Open {
         match rest.is_empty() {
             true => self.driver.extend(visits.unwrap_or(0)),
             false => {
-                self.driver.begin(visits.unwrap_or(0), None);
+                self.driver.begin(visits.unwrap_or(0), Purpose::Win);
                 self.driver.set_endless(visits.is_none());
             }
         }

@@ -2,7 +2,7 @@
 
 use config::QInit;
 use go::{Game, Scoring, Size};
-use mcts::{Algorithm, Evaluation, Exploration, FirstPlay, Gumbel, Leaf, Noise, Search, Selected, Settings, Value};
+use mcts::{Algorithm, Evaluation, FirstPlay, Gumbel, Leaf, Noise, Purpose, Search, Selected, Settings, Value};
 use testing::Dice;
 
 pub(crate) const PARENT: Settings = Settings {
@@ -19,11 +19,11 @@ pub(crate) const PARENT: Settings = Settings {
     komi: 7.5,
 };
 
-/// Nothing is explored, and yet it is an exploration.
-pub(crate) const CALM: Exploration = Exploration { noise: None };
+/// Self-play without noise.
+pub(crate) const CALM: Purpose = Purpose::Explore(None);
 
-pub(crate) fn noisy(alpha: f32) -> Exploration {
-    Exploration { noise: Some(Noise { weight: 0.25, alpha }) }
+pub(crate) fn noisy(alpha: f32) -> Purpose {
+    Purpose::Explore(Some(Noise { weight: 0.25, alpha }))
 }
 
 pub(crate) fn gumbel(moves: usize) -> Settings {

@@ -50,7 +50,7 @@ fn trees() -> String {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
     for _ in 0..12 {
         run(&mut search, 1, 1);
-        search.begin_move(120, Some(noisy(0.2)), &mut rng);
+        search.begin_move(120, noisy(0.2), &mut rng);
         run(&mut search, 120, 2);
         let best = search.best_move().map_or(Move::Pass, |best| best.mv);
         search.advance(best).expect("a legal move");
@@ -78,7 +78,7 @@ fn options() -> String {
     for (settings, visits) in [(gumbel(16), 400), (gumbel(4), 9)] {
         let mut search = empty(9, settings);
         run(&mut search, 0, 1);
-        search.begin_move(visits, Some(CALM), &mut Xoshiro256PlusPlus::seed_from_u64(1));
+        search.begin_move(visits, CALM, &mut Xoshiro256PlusPlus::seed_from_u64(1));
         spend(&mut search, visits, 4, &hashed);
         text += &describe(&format!("hashed 9x9, gumbel, {visits} visits, 4 leaves"), &search);
         text += &target(&search);

@@ -2,7 +2,7 @@
 
 use go::{Color, Game, Move};
 use mcts::math::double::{exp, ln};
-use mcts::{Algorithm, Exploration, RootMove, Search, Selected, Settings};
+use mcts::{Algorithm, Purpose, RootMove, Search, Selected, Settings};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -19,20 +19,20 @@ fn even(game: &Game) -> (Vec<f32>, f32) {
 
 /// A search of `budget` visits in self-play with `moves` considered, leaves evaluated by `judge`.
 fn searched(moves: usize, budget: u32, width: usize, judge: &dyn Fn(&Game) -> (Vec<f32>, f32)) -> Search {
-    explored(moves, budget, width, Some(CALM), judge)
+    explored(moves, budget, width, CALM, judge)
 }
 
 fn explored(
     moves: usize,
     budget: u32,
     width: usize,
-    exploration: Option<Exploration>,
+    purpose: Purpose,
     judge: &dyn Fn(&Game) -> (Vec<f32>, f32),
 ) -> Search {
     let mut search = empty(9, gumbel(moves));
     let (policy, value) = judge(search.game());
     expand_root(&mut search, &policy, value);
-    search.begin_move(budget, exploration, &mut rng(1));
+    search.begin_move(budget, purpose, &mut rng(1));
     spend(&mut search, budget, width, judge);
     search
 }
@@ -60,14 +60,14 @@ fn visits_follow_sequential_halving_exactly() {
         (3, 5, &[3, 2]),
         (4, 1, &[1]),
     ];
-    let all = all.map(|case| (Some(CALM), case)).into_iter();
-    for (exploration, (moves, budget, expected)) in all.chain(half.map(|case| (None, case))) {
+    let all = all.map(|case| (CALM, case)).into_iter();
+    for (purpose, (moves, budget, expected)) in all.chain(half.map(|case| (Purpose::Win, case))) {
         for width in [1, 2, 5, 16] {
             for judge in [&even as &dyn Fn(&Game) -> _, &hashed] {
-                let search = explored(moves, budget, width, exploration, judge);
+                let search = explored(moves, budget, width, purpose, judge);
                 let mut visits: Vec<u32> = search.root_moves().iter().map(|root| root.visits).collect();
                 visits.sort_unstable_by(|a, b| b.cmp(a));
-                assert_eq!(visits, expected, "{budget} visits to {moves} moves, {width} leaves, {exploration:?}");
+                assert_eq!(visits, expected, "{budget} visits to {moves} moves, {width} leaves, {purpose:?}");
             }
         }
     }
@@ -77,7 +77,7 @@ fn visits_follow_sequential_halving_exactly() {
 fn phase_is_judged_when_all_its_leaves_are_back() {
     let mut search = empty(9, gumbel(4));
     run(&mut search, 0, 1);
-    search.begin_move(8, None, &mut rng(1));
+    search.begin_move(8, Purpose::Win, &mut rng(1));
     let mut leaves: Vec<_> = (0..4).map(|_| leaf(&mut search).0).collect();
     let last = leaves.pop().unwrap();
     leaves.into_iter().for_each(|leaf| flat(&mut search, leaf, 0.0));
@@ -99,7 +99,7 @@ fn moves_are_sampled_from_the_prior_without_replacement() {
         for _ in 0..rounds {
             let mut search = empty(9, gumbel(moves));
             expand_root(&mut search, &policy, 0.0);
-            search.begin_move(moves as u32, Some(CALM), &mut rng);
+            search.begin_move(moves as u32, CALM, &mut rng);
             spend(&mut search, moves as u32, 1, &even);
             let visited = search.root_moves();
             assert_eq!(visited.len(), moves);
@@ -121,7 +121,7 @@ fn search_that_inherits_its_budget_plays_the_most_visited_move() {
     let played = search.best_move().expect("a move was visited").mv;
     search.advance(played).expect("a legal move");
     let inherited = search.root_moves();
-    search.begin_move(search.visits(), Some(CALM), &mut rng(1));
+    search.begin_move(search.visits(), CALM, &mut rng(1));
     let most = inherited.iter().map(|root| root.visits).max();
     assert!(most.is_some() && search.best_move().map(|best| best.visits) == most, "{most:?}");
 }
@@ -131,7 +131,7 @@ fn without_an_exploration_the_most_probable_moves_are_considered() {
     let tree = |seed| {
         let mut search = empty(9, gumbel(4));
         run(&mut search, 0, 1);
-        search.begin_move(32, None, &mut rng(seed));
+        search.begin_move(32, Purpose::Win, &mut rng(seed));
         spend(&mut search, 32, 2, &hashed);
         let mut moves: Vec<usize> = search.root_moves().iter().map(|r| r.mv.index(search.game().size())).collect();
         moves.sort_unstable();
@@ -176,7 +176,7 @@ fn last_visit_without_a_pair_can_refute_its_move() {
     let mut search = empty(9, gumbel(2));
     let (policy, value) = judge(search.game());
     expand_root(&mut search, &policy, value);
-    search.begin_move(3, None, &mut rng(1));
+    search.begin_move(3, Purpose::Win, &mut rng(1));
     spend(&mut search, 3, 1, &judge);
     let best = search.best_move().unwrap();
     assert_eq!((best.mv.index(search.game().size()), best.visits), (other, 1));
@@ -187,7 +187,7 @@ fn most_visited_move_is_played_in_self_play() {
     for seed in 0..20 {
         let mut search = empty(9, gumbel(2));
         run(&mut search, 0, 1);
-        search.begin_move(3, Some(CALM), &mut rng(seed));
+        search.begin_move(3, CALM, &mut rng(seed));
         spend(&mut search, 3, 1, &hashed);
         assert_eq!(search.best_move().unwrap().visits, 2, "seed {seed}");
     }
@@ -207,7 +207,7 @@ fn target_is_the_improved_policy() {
         }
         let (policy, value) = narrow(search.game());
         expand_root(&mut search, &policy, value);
-        search.begin_move(budget, Some(CALM), &mut rng(1));
+        search.begin_move(budget, CALM, &mut rng(1));
         spend(&mut search, budget, 3, &narrow);
         let size = search.game().size();
         let visited = search.root_moves();
@@ -265,7 +265,7 @@ fn unvisited_moves_are_worth_the_mixed_value() {
     let judge = |game: &Game| (even(game).0, 0.5);
     let mut search = empty(9, settings);
     expand_root(&mut search, &policy, -0.25);
-    search.begin_move(3, None, &mut rng(1));
+    search.begin_move(3, Purpose::Win, &mut rng(1));
     spend(&mut search, 3, 1, &judge);
     assert_eq!(search.root_moves().iter().map(|root| root.visits).collect::<Vec<_>>(), [3]);
     // 0.5·e^(1.06·0.5) : 0.25·e^(1.06·0.3125), twice: a share of 1/(1 + e^(−1.06·0.1875)) = 0.549525 for the first move.
@@ -311,7 +311,7 @@ fn new_move_has_no_visits_of_the_one_before() {
         let mut search = empty(9, Settings { reuse, ..gumbel(4) });
         let (policy, value) = even(search.game());
         expand_root(&mut search, &policy, value);
-        search.begin_move(64, None, &mut rng(1));
+        search.begin_move(64, Purpose::Win, &mut rng(1));
         spend(&mut search, 64, 2, &even);
         let best = search.best_move().unwrap().mv;
         search.advance(best).unwrap();
@@ -332,7 +332,7 @@ fn kept_visits_count_towards_the_budget_and_not_towards_the_phases() {
     let before = search.root_moves();
     let inherited = search.visits();
     assert!(inherited >= 20, "{inherited}");
-    search.begin_move(inherited + 24, Some(CALM), &mut rng(3));
+    search.begin_move(inherited + 24, CALM, &mut rng(3));
     spend(&mut search, inherited + 24, 4, &hashed);
     let visits = |moves: &[RootMove], mv| moves.iter().find(|root| root.mv == mv).map_or(0, |root| root.visits);
     let after = search.root_moves();
@@ -394,7 +394,7 @@ fn endless_search_follows_another_and_is_followed() {
     let best = search.best_move().expect("a move was visited");
     search.advance(best.mv).expect("a legal move");
     assert_eq!(search.visits(), best.visits - 1);
-    search.begin_move(best.visits + 40, None, &mut rng(1));
+    search.begin_move(best.visits + 40, Purpose::Win, &mut rng(1));
     spend(&mut search, best.visits + 40, 2, &hashed);
     let best = search.best_move().expect("a move was visited");
     search.advance(best.mv).expect("a legal move");

@@ -2,7 +2,7 @@
 
 use crate::common::{PARENT, empty, gumbel, hashed, noisy, run, spend};
 use config::QInit;
-use mcts::{FirstPlay, Search, Settings};
+use mcts::{FirstPlay, Purpose, Search, Settings};
 use proptest::prelude::*;
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -34,7 +34,7 @@ proptest! {
             let moves = search.root_moves();
             prop_assert_eq!(moves.iter().map(|mv| mv.visits).sum::<u32>(), search.visits());
             prop_assert!(moves.iter().all(|mv| mv.value.black().abs() <= 1.0));
-            search.begin_move(40, Some(noisy(0.3)), &mut rng);
+            search.begin_move(40, noisy(0.3), &mut rng);
             run(&mut search, 40, width);
             prop_assert!(search.visits() >= 40);
             let best = search.best_move().unwrap();
@@ -64,7 +64,7 @@ proptest! {
             }
             run(&mut search, 0, 1);
             let (inherited, before) = (search.visits(), search.root_moves());
-            search.begin_move(budget, explores.then(|| noisy(0.3)), &mut rng);
+            search.begin_move(budget, if explores { noisy(0.3) } else { Purpose::Win }, &mut rng);
             spend(&mut search, budget, width, &hashed);
             prop_assert_eq!(search.visits(), budget.max(inherited));
             let best = search.best_move().unwrap();

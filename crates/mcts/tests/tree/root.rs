@@ -1,7 +1,7 @@
-//! What an exploration does at the root.
+//! What exploration does at the root.
 
 use go::{Game, Move};
-use mcts::{Depth, Exploration, Leaf, RootMove, Search, Selected, Settings};
+use mcts::{Depth, Leaf, Purpose, RootMove, Search, Selected, Settings};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -11,10 +11,10 @@ fn rng() -> Xoshiro256PlusPlus {
     Xoshiro256PlusPlus::seed_from_u64(1)
 }
 
-fn searched(exploration: Exploration, visits: u32) -> Search {
+fn searched(purpose: Purpose, visits: u32) -> Search {
     let mut search = empty(9, PARENT);
     run(&mut search, 0, 1);
-    search.begin_move(visits, Some(exploration), &mut rng());
+    search.begin_move(visits, purpose, &mut rng());
     spend(&mut search, visits, 1, &hashed);
     search
 }
@@ -45,7 +45,7 @@ fn kept_tree_has_the_networks_priors_until_its_move_begins() {
     run(&mut fresh, 0, 1);
     assert_eq!(search.prior_entropy(), fresh.prior_entropy());
     let before = priors(&search);
-    search.begin_move(400, Some(noisy(0.13)), &mut rng());
+    search.begin_move(400, noisy(0.13), &mut rng());
     let begun = priors(&search);
     assert_ne!(before, begun);
     spend(&mut search, 400, 1, &hashed);
@@ -58,7 +58,7 @@ fn move_that_was_not_begun_is_not_explored() {
     let best = search.best_move().unwrap().mv;
     search.advance(best).unwrap();
     let mut plain = search.clone();
-    plain.begin_move(200, Some(CALM), &mut rng());
+    plain.begin_move(200, CALM, &mut rng());
     for search in [&mut search, &mut plain] {
         spend(search, 200, 1, &hashed);
     }

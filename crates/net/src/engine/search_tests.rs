@@ -1,7 +1,7 @@
 //! Searches with libtorch and with crate `cpu`, both in f32: the same decisions, or ones that tolerated errors change, too.
 
 use go::{Game, Move, Scoring};
-use mcts::{Algorithm, Draw, Evaluator, FirstPlay, Gumbel, Request, Search, Selected, Settings};
+use mcts::{Algorithm, Draw, Evaluator, FirstPlay, Gumbel, Purpose, Request, Search, Selected, Settings};
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use tch::Kind;
@@ -70,7 +70,7 @@ fn decide<E: PlaneEvaluator>(search: &mut Search, network: &mut Network<E>, visi
     if !search.is_expanded() {
         expand_leaves(search, network, 1, 1);
     }
-    search.begin_move(visits, None, &mut Xoshiro256PlusPlus::seed_from_u64(0));
+    search.begin_move(visits, Purpose::Win, &mut Xoshiro256PlusPlus::seed_from_u64(0));
     while search.visits() < visits {
         expand_leaves(search, network, LEAVES, visits);
     }

@@ -9,7 +9,7 @@
 use config::QInit;
 use expect_test::expect_file;
 use go::{Game, Scoring, Size};
-use mcts::{Algorithm, Draw, Evaluator, Exploration, FirstPlay, Gumbel, Noise, Request, Search, Selected, Settings};
+use mcts::{Algorithm, Draw, Evaluator, FirstPlay, Gumbel, Noise, Purpose, Request, Search, Selected, Settings};
 use net::{Device, Network, Precision};
 use rand::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -72,24 +72,24 @@ fn describe(name: &str, search: &Search) -> String {
 
 fn trees() -> String {
     let mut network = Network::open(WEIGHTS, Device::Cpu, Precision::F32, LEAVES).unwrap();
-    let explored = Exploration { noise: Some(Noise { weight: 0.25, alpha: 0.4 }) };
+    let explored = Purpose::Explore(Some(Noise { weight: 0.25, alpha: 0.4 }));
     let gumbel = Algorithm::Gumbel(Gumbel { moves: 8, c_visit: 50.0, c_scale: 0.2 });
     let urgency = FirstPlay::Urgency { reduction: 0.2 };
     let cases = [
-        ("parent", PUCT, None),
-        ("loss", Settings { q_init: QInit::LOSS, ..PUCT }, None),
-        ("zero", Settings { q_init: QInit::Zero, ..PUCT }, None),
-        ("urgency", Settings { first_play: urgency, ..PUCT }, None),
-        ("explored", PUCT, Some(explored)),
-        ("gumbel", Settings { algorithm: gumbel, ..PUCT }, Some(explored)),
+        ("parent", PUCT, Purpose::Win),
+        ("loss", Settings { q_init: QInit::LOSS, ..PUCT }, Purpose::Win),
+        ("zero", Settings { q_init: QInit::Zero, ..PUCT }, Purpose::Win),
+        ("urgency", Settings { first_play: urgency, ..PUCT }, Purpose::Win),
+        ("explored", PUCT, explored),
+        ("gumbel", Settings { algorithm: gumbel, ..PUCT }, explored),
     ];
     let mut text = String::new();
-    for (name, settings, exploration) in cases {
+    for (name, settings, purpose) in cases {
         let mut search = Search::new(Game::new(Size::new(5).unwrap()), settings);
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
         for turn in 0..=8 {
             self::search(&mut network, &mut search, 0);
-            search.begin_move(VISITS, exploration, &mut rng);
+            search.begin_move(VISITS, purpose, &mut rng);
             self::search(&mut network, &mut search, VISITS);
             if turn % 4 == 0 {
                 text += &describe(&format!("{name}, move {turn}"), &search);

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use config::RunConfig;
 use go::{Color, Game, Move, Size};
-use mcts::{Evaluator, Exploration, Request, Settings, Value};
+use mcts::{Evaluator, Purpose, Request, Settings, Value};
 use play::{
     Budget, By, EvaluatorStats, GameRng, Instrumented, Match, MatchSpec, RandomModel, SearchDriver, Selfplay,
     SelfplaySpec, Side, Uniform, run,
@@ -55,9 +55,9 @@ fn game_depends_on_nothing_beside_it() {
 fn noise_is_mixed_into_the_priors_once_per_move_and_also_in_a_reused_tree() {
     let config = config(&["selfplay.noise_weight=0.5", "search.pass_from=0"]);
     let settings = Settings::new(&config.search, &config.game);
-    let exploration = Exploration::new(&config.selfplay, 25);
+    let purpose = Purpose::selfplay(&config.selfplay, 25);
     let game = Game::new(Size::new(5).expect("a size"));
-    let mut driver = SearchDriver::new(game, settings, Budget { visits: 30, leaves: 1 }, Some(exploration));
+    let mut driver = SearchDriver::new(game, settings, Budget { visits: 30, leaves: 1 }, purpose);
     let (mut model, mut rng) = (Uniform::new(), GameRng::seed_from_u64(1));
     for turn in 0..4 {
         let mut seen: Vec<f32> = Vec::new();
@@ -166,13 +166,13 @@ fn full_and_fast_searches_spend_their_budgets_exactly() {
 fn fast_searches_have_no_noise_whatever_came_before() {
     let config = config(&["selfplay.noise_weight=0.5"]);
     let settings = Settings::new(&config.search, &config.game);
-    let exploration = Exploration::new(&config.selfplay, 25);
+    let purpose = Purpose::selfplay(&config.selfplay, 25);
     let game = Game::new(Size::new(5).expect("a size"));
-    let mut driver = SearchDriver::new(game, settings, Budget { visits: 30, leaves: 2 }, Some(exploration));
+    let mut driver = SearchDriver::new(game, settings, Budget { visits: 30, leaves: 2 }, purpose);
     let (mut model, mut rng) = (Uniform::new(), GameRng::seed_from_u64(1));
     for turn in 0..6 {
         let noisy = turn % 2 == 0;
-        driver.begin(30, noisy.then_some(exploration));
+        driver.begin(30, if noisy { purpose } else { Purpose::Win });
         while !driver.is_done() {
             driver.submit(&mut model, &mut rng);
             model.flush().expect("it cannot fail");

@@ -6,7 +6,7 @@ use std::fmt;
 
 use config::RunConfig;
 use go::{Game, Move};
-use mcts::{Draw, Evaluator, Request, Settings, Value};
+use mcts::{Draw, Evaluator, Purpose, Request, Settings, Value};
 use play::{Budget, GameRng, game_seed, generator};
 use rand::RngExt;
 use record::DeepPosition;
@@ -47,7 +47,7 @@ impl OnePly {
         let budget = Budget { visits: 0, leaves: 1 };
         let games: Vec<Game> = references.iter().map(|reference| reference.game.clone()).collect();
         let mut likely: Vec<Vec<Move>> = vec![Vec::new(); games.len()];
-        BatchedSearch { model: &mut *model, settings, budget, exploration: None, seed: config.seed, stop }.on(
+        BatchedSearch { model: &mut *model, settings, budget, purpose: Purpose::Win, seed: config.seed, stop }.on(
             &games,
             &mut |index, driver| {
                 likely[index] = outputs::priors(driver.search()).iter().take(MOVES).map(|&(mv, _)| mv).collect();
