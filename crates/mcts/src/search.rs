@@ -3,10 +3,10 @@
 use go::{Color, Game, Illegal, Mark, Move, PointSet, Scoring};
 use rand::Rng;
 
-use crate::exploration::Purpose;
 use crate::formula::q_init;
 use crate::halving::Halving;
 use crate::puct::Puct;
+use crate::purpose::Purpose;
 use crate::settings::{Algorithm, Settings};
 use crate::tree::{NodeId, State, Tree, View};
 use crate::{Avoid, Depth, Evaluation, Value, gumbel};
