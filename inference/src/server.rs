@@ -36,7 +36,7 @@ const WINDOWS: [u32; 2] = [4 << 20, 16 << 20];
 /// Time of a TLS handshake, as for pages. [`Limits::first_call`] bounds it, too.
 const HANDSHAKE: Duration = Duration::from_secs(20);
 /// Time between two looks at a drain.
-const LOOK: Duration = Duration::from_millis(5);
+const POLL: Duration = Duration::from_millis(5);
 
 /// How a server serves.
 #[derive(Clone, Debug)]
@@ -200,7 +200,7 @@ impl Server {
         stop.send_replace(true);
         let is_idle = || shared.active.load(Ordering::Relaxed) == 0;
         while !is_idle() && Instant::now() < until {
-            thread::sleep(LOOK);
+            thread::sleep(POLL);
         }
         let is_answered = is_idle();
         drop(closing);

@@ -13,9 +13,9 @@ use crate::game_limit::Bound;
 use crate::{Extent, Follow, InProgressGames, Job, JobProgress, SelfplayError, Threshold, play};
 
 /// How often a worker polls for a newer model and a newer resign threshold.
-const LOOK: Duration = Duration::from_secs(10);
+const POLL: Duration = Duration::from_secs(10);
 /// … at most, when there has long been nothing new.
-const LOOK_LATE: Duration = Duration::from_secs(30);
+const LONGEST_POLL: Duration = Duration::from_secs(30);
 
 /// What a worker plays, and with what.
 #[derive(Clone, Debug)]
@@ -230,7 +230,7 @@ impl runtime::Driver for Driver<'_> {
     }
 
     fn pause(&self) -> Backoff {
-        Backoff::new(LOOK, LOOK_LATE)
+        Backoff::new(POLL, LONGEST_POLL)
     }
 
     /// Between two jobs, games are in progress where a newer model continues them.
@@ -290,7 +290,7 @@ struct Polls<'a> {
 
 impl<'a> Polls<'a> {
     fn new(run: &'a Run, job: &'a Job, bound: &'a mut Option<Bound>, next: Option<u32>) -> Polls<'a> {
-        let mut pause = Backoff::new(LOOK, LOOK_LATE);
+        let mut pause = Backoff::new(POLL, LONGEST_POLL);
         let patience = pause.pause();
         Polls { run, job, bound, next, pause, last: Instant::now(), patience }
     }

@@ -16,8 +16,8 @@ use store::{FileRef, Run, StoreError};
 use crate::JobProgress;
 
 /// Between two listings.
-const SOON: Duration = Duration::from_secs(10);
-const LATE: Duration = Duration::from_secs(300);
+const POLL: Duration = Duration::from_secs(10);
+const LONGEST_POLL: Duration = Duration::from_secs(300);
 /// Files that one listing has read, at most.
 const READ: usize = 64;
 
@@ -62,7 +62,7 @@ impl Bound {
             games_per_file: config.selfplay.games_per_file as u64,
             known: BTreeMap::new(),
             began: Instant::now(),
-            next: Instant::now() + SOON,
+            next: Instant::now() + POLL,
             counted: Size::default(),
         })
     }
@@ -79,7 +79,7 @@ impl Bound {
                 true
             }
             WindowLimit::Positions(_) => {
-                self.next = self.next.min(Instant::now() + SOON);
+                self.next = self.next.min(Instant::now() + POLL);
                 false
             }
         }
@@ -155,11 +155,11 @@ impl Bound {
     /// Half of the time until there are enough at the rate seen so far.
     fn pause(&self, games: u64) -> Duration {
         if games == 0 {
-            return LATE / 5;
+            return LONGEST_POLL / 5;
         }
         let left = (self.least() as f64 / games as f64 - 1.0).max(0.0) / 2.0;
         Duration::from_secs_f64(
-            (self.began.elapsed().as_secs_f64() * left).clamp(SOON.as_secs_f64(), LATE.as_secs_f64()),
+            (self.began.elapsed().as_secs_f64() * left).clamp(POLL.as_secs_f64(), LONGEST_POLL.as_secs_f64()),
         )
     }
 }

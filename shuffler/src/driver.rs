@@ -13,9 +13,9 @@ use crate::event::Event;
 use crate::{Shuffler, ShufflerError};
 
 /// The shortest interval between two polls of the store.
-const SOON: Duration = Duration::from_secs(1);
+const POLL: Duration = Duration::from_secs(1);
 /// The longest.
-const LATE: Duration = Duration::from_secs(30);
+const LONGEST_POLL: Duration = Duration::from_secs(30);
 /// Files of a writer that began longer ago than this are not being written any more, although the clocks of this machine and of
 /// a file server may be hours apart.
 const ABANDONED: Duration = Duration::from_secs(24 * 3600);
@@ -106,7 +106,7 @@ impl runtime::Driver for Driver<'_> {
     }
 
     fn pause(&self) -> Backoff {
-        Backoff::new(SOON, LATE)
+        Backoff::new(POLL, LONGEST_POLL)
     }
 }
 
