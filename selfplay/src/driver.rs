@@ -297,7 +297,7 @@ impl<'a> Polls<'a> {
 
     /// Whether to go on.
     fn poll(&mut self, progress: JobProgress) -> Result<ControlFlow<()>, SelfplayError> {
-        if self.bound.as_mut().is_some_and(|bound| bound.is_reached_by(progress)) {
+        if self.bound.as_mut().is_some_and(|bound| bound.note_own(progress)) {
             return Ok(ControlFlow::Break(()));
         }
         if self.last.elapsed() < self.patience {

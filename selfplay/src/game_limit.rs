@@ -35,12 +35,12 @@ pub(crate) struct Bound {
     began: Instant,
     next: Instant,
     /// What was counted at last.
-    counted: Size,
+    counted: Count,
 }
 
 /// What some games hold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Size {
+struct Count {
     games: u64,
     positions: u64,
 }
@@ -63,15 +63,15 @@ impl Bound {
             known: BTreeMap::new(),
             began: Instant::now(),
             next: Instant::now() + POLL,
-            counted: Size::default(),
+            counted: Count::default(),
         })
     }
 
     /// Whether the games of this process alone are enough.
-    pub(crate) fn is_reached_by(&mut self, progress: JobProgress) -> bool {
+    pub(crate) fn note_own(&mut self, progress: JobProgress) -> bool {
         // A position is a move, and not every move is a position for training.
         let positions = progress.moves / progress.finished.max(1) * progress.games;
-        let own = Size { games: progress.games, positions };
+        let own = Count { games: progress.games, positions };
         match self.limit {
             _ if !self.is_enough(own) => false,
             WindowLimit::Games(_) => {
@@ -123,7 +123,7 @@ impl Bound {
             }
         }
         let mut seen = HashSet::new();
-        self.counted = Size::default();
+        self.counted = Count::default();
         for &(id, positions) in files.iter().filter_map(|file| self.known.get(file)).flatten() {
             if seen.insert(id) {
                 self.counted.games += 1;
@@ -139,7 +139,7 @@ impl Bound {
         self.counted.games
     }
 
-    fn is_enough(&self, there: Size) -> bool {
+    fn is_enough(&self, there: Count) -> bool {
         let size = self.limit.of(there.games, there.positions);
         there.games >= self.wanted && size >= self.limit.size() as u64
     }
@@ -166,7 +166,7 @@ impl Bound {
 
 #[cfg(test)]
 mod tests {
-    use go::Size as Board;
+    use go::Size;
     use record::synthetic;
     use store::Store;
 
@@ -196,8 +196,8 @@ mod tests {
     fn bound_is_never_below_what_the_next_model_waits_for() {
         let mut bound = Bound::new(&config(&[]), 3, Some(1)).expect("there is one");
         let own = |games| JobProgress { games, ..JobProgress::default() };
-        assert!(!bound.is_reached_by(own(39)));
-        assert!(bound.is_reached_by(own(40)));
+        assert!(!bound.note_own(own(39)));
+        assert!(bound.note_own(own(40)));
         assert_eq!(bound.games(), 40);
     }
 
@@ -205,7 +205,7 @@ mod tests {
     fn bound_counts_the_games_of_all_workers_and_no_damaged_ones() {
         let run = Store::in_memory().expect("memory").run(&"r".parse().expect("a name"));
         let mut bound = Bound::new(&config(&["window.games=45"]), 1, None).expect("there is one");
-        let board = Board::new(5).expect("a size");
+        let board = Size::new(5).expect("a size");
         let publish = |worker: &str, games: u64| {
             let games: Vec<_> = (0..games).map(|index| synthetic::game("r-1", worker, index, board, 8)).collect();
             run.games().publish(1, worker, &games).expect("memory can be written");
@@ -225,7 +225,7 @@ mod tests {
     #[test]
     fn bound_in_positions_counts_those_of_all_workers() {
         let run = Store::in_memory().expect("memory").run(&"r".parse().expect("a name"));
-        let (board, mut positions) = (Board::new(5).expect("a size"), 0);
+        let (board, mut positions) = (Size::new(5).expect("a size"), 0);
         for worker in ["a", "b", "c", "d"] {
             let games: Vec<_> = (0..10).map(|index| synthetic::game("r-1", worker, index, board, 8)).collect();
             positions += games.iter().map(|game| game.positions()).sum::<usize>();
@@ -243,7 +243,7 @@ mod tests {
         let run = Store::in_memory().expect("memory").run(&"r".parse().expect("a name"));
         let per_file = format!("selfplay.games_per_file={}", i64::MAX);
         let mut bound = Bound::new(&config(&[&per_file]), 1, Some(40)).expect("there is one");
-        let board = Board::new(5).expect("a size");
+        let board = Size::new(5).expect("a size");
         for worker in ["a", "b", "c"] {
             let games: Vec<_> = (0..10).map(|index| synthetic::game("r-1", worker, index, board, 8)).collect();
             run.games().publish(1, worker, &games).expect("memory can be written");
@@ -256,7 +256,7 @@ mod tests {
     fn bound_counts_a_game_of_two_files_once() {
         let run = Store::in_memory().expect("memory").run(&"r".parse().expect("a name"));
         let mut bound = Bound::new(&config(&[]), 1, Some(40)).expect("there is one");
-        let board = Board::new(5).expect("a size");
+        let board = Size::new(5).expect("a size");
         for indices in [0..10, 0..10, 10..20, 20..30, 30..39, 39..40] {
             assert!(!bound.count(&run).expect("memory can be read"), "{} games", bound.games());
             let games: Vec<_> = indices.map(|index| synthetic::game("r-1", "w", index, board, 8)).collect();
@@ -269,7 +269,7 @@ mod tests {
     #[test]
     fn count_of_all_files_reads_more_than_one_count() {
         let run = Store::in_memory().expect("memory").run(&"r".parse().expect("a name"));
-        let board = Board::new(5).expect("a size");
+        let board = Size::new(5).expect("a size");
         let files = READ as u64 + 6;
         for worker in 0..files {
             let worker = format!("w{worker}");
