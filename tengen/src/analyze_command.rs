@@ -66,7 +66,7 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let visits = args.visits.unwrap_or(config.search.visits);
     let analyst = Analyst {
         model: searcher.name().to_owned(),
-        weights: searcher.weights(),
+        weights: searcher.weights_digest(),
         evaluations: rounding(&searcher),
         size: if any_size { None } else { Some(Size::new(config.game.size).misconfigured()?) },
         komi: config.game.komi,

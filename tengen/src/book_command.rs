@@ -94,7 +94,7 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     if !size.allows_komi(komi) {
         return Err(anyhow!("komi {komi} exceeds the area of a {size}x{size} board; use --komi")).misconfigured();
     }
-    let weights = searcher.weights();
+    let weights = searcher.weights_digest();
     let evaluations = rounding(&searcher);
     let origin = Origin { model: searcher.name(), weights: weights.as_deref(), evaluations: evaluations.as_deref() };
     let header = BookHeader::new(origin, size, komi).with_settings(&searcher.settings());

@@ -91,11 +91,11 @@ impl Model {
     }
 
     /// The digest of its weights, as they were opened; `None` for built-in models, which have none.
-    pub(crate) fn weights(&self) -> Option<Digest> {
+    pub(crate) fn weights_digest(&self) -> Option<Digest> {
         match self {
             Model::Uniform | Model::Random => None,
             Model::Trained(trained) => Some(trained.weights),
-            Model::Remote(remote) => remote.weights(),
+            Model::Remote(remote) => remote.weights_digest(),
         }
     }
 

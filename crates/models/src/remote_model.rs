@@ -67,7 +67,7 @@ impl RemoteModel {
     }
 
     /// The digest of its weights, as the store had it.
-    pub(crate) fn weights(&self) -> Option<Digest> {
+    pub(crate) fn weights_digest(&self) -> Option<Digest> {
         self.key.digest
     }
 

@@ -119,8 +119,8 @@ impl Searcher {
     }
 
     /// The SHA-256 of the weights that were opened, in hexadecimal digits; `None` for a built-in model, which has none.
-    pub fn weights(&self) -> Option<String> {
-        Some(self.model.weights()?.to_string())
+    pub fn weights_digest(&self) -> Option<String> {
+        Some(self.model.weights_digest()?.to_string())
     }
 
     /// Its search settings.
@@ -252,13 +252,13 @@ mod tests {
         assert_ne!(write(2), first);
         let opened = open(&found);
         write(3);
-        assert_eq!(opened.weights(), Some(first));
+        assert_eq!(opened.weights_digest(), Some(first));
 
         let demo = "9x9-demo".parse().unwrap();
         let bytes = models.weights(&demo).unwrap().bytes;
         let expected = format!("{:x}", Sha256::digest(&bytes));
-        assert_eq!(open(&models.find(&demo).unwrap()).weights(), Some(expected));
-        assert_eq!(open(&models.find(&"uniform".parse().unwrap()).unwrap()).weights(), None);
+        assert_eq!(open(&models.find(&demo).unwrap()).weights_digest(), Some(expected));
+        assert_eq!(open(&models.find(&"uniform".parse().unwrap()).unwrap()).weights_digest(), None);
     }
 
     #[test]
