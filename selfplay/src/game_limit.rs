@@ -67,7 +67,7 @@ impl Bound {
         })
     }
 
-    /// Whether the games of this process alone are enough.
+    /// Notes the games of this process. Returns whether they alone are enough.
     pub(crate) fn note_own(&mut self, progress: JobProgress) -> bool {
         // A position is a move, and not every move is a position for training.
         let positions = progress.moves / progress.finished.max(1) * progress.games;

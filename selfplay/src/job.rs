@@ -92,7 +92,7 @@ pub struct JobProgress {
     pub resumed: u64,
     /// Games in progress that were discarded at shutdown.
     pub discarded: u64,
-    /// Games in progress that were handed off for that reason.
+    /// Games in progress that were handed off at shutdown.
     pub handed_off: u64,
     /// The resign threshold in force.
     pub threshold: Option<f32>,

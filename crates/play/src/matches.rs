@@ -32,7 +32,7 @@ pub enum By {
         /// Visits for each move, and leaves that may wait for the same batch.
         budget: Budget,
     },
-    /// A [`ExternalPlayer`].
+    /// An [`ExternalPlayer`].
     ExternalPlayer,
 }
 
@@ -106,8 +106,8 @@ impl Side {
 /// each evaluation draws.
 ///
 /// The match keeps the board and decides legality, the end of the game and the score. An external player that breaks
-/// the rules has lost; a game whose external player breaks down is void, and so is one that ends by two passes after which an external player
-/// names another winner.
+/// the rules has lost; a game whose external player breaks down is void, and so is one that ends by two passes after which an
+/// external player names another winner.
 #[derive(Debug)]
 pub struct Match {
     spec: MatchSpec,
@@ -116,7 +116,7 @@ pub struct Match {
     /// Black's and White's.
     seats: [Seat; 2],
     turns: Vec<Turn>,
-    /// The game is over, and external players are requested to score it.
+    /// The game is over, and external players are asked for the score.
     ending: Option<Ending>,
     /// How the loser broke the rules.
     breach: Option<String>,

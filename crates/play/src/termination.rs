@@ -156,7 +156,8 @@ pub(crate) fn finished(
     }
 }
 
-/// The turn that plays `mv` after a search, whose example has so much weight. Its visits are the policy target: see [`mcts::Search::policy_target`].
+/// The turn that plays `mv` after a search, whose example has so much weight. Its visits are the policy target: see
+/// [`mcts::Search::policy_target`].
 pub(crate) fn searched(driver: &SearchDriver, kind: SearchKind, weight: f32, mv: Move) -> Turn {
     let search = driver.search();
     let size = search.game().size();
