@@ -11,7 +11,7 @@ use net::NetError;
 use runtime::{Classify, Stop, within};
 use store::{Run, Store};
 
-use crate::{Console, Driver, Games, Options, SelfplayError, lease};
+use crate::{Console, Driver, Games, OnShutdown, Options, SelfplayError, lease};
 
 /// Play games with a model against itself and publish them in the store of the run.
 ///
@@ -62,15 +62,6 @@ pub struct Args {
     pub log: runtime::LogArgs,
 }
 
-/// Games in progress at shutdown.
-#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
-enum OnShutdown {
-    /// Lost and counted; a worker plays the same games at every restart
-    Discard,
-    /// Stored for the next worker; resumed games name both models
-    Handoff,
-}
-
 /// The program: reads its arguments, and runs until it has finished or is stopped.
 pub fn main() -> ExitCode {
     let args = Args::parse();
@@ -97,7 +88,7 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
         model: args.model.clone(),
         worker: args.worker.clone(),
         games: Games::Share { own: args.games, all: args.max_games_per_model },
-        handoff_on_shutdown: args.on_shutdown == OnShutdown::Handoff,
+        on_shutdown: args.on_shutdown,
         threads: place.search_threads(&args.resources),
         place,
         cache: args.resources.cache(),

@@ -10,7 +10,7 @@ use runtime::{Reporter, Step, Stop, Waiting};
 use store::{Backoff, LeaseName, Run};
 
 use crate::game_limit::Bound;
-use crate::{Extent, Follow, InProgressGames, Job, JobProgress, SelfplayError, Threshold, play};
+use crate::{Extent, Follow, InProgressGames, Job, JobProgress, OnShutdown, SelfplayError, Threshold, play};
 
 /// How often a worker polls for a newer model and a newer resign threshold.
 const POLL: Duration = Duration::from_secs(10);
@@ -26,8 +26,8 @@ pub struct Options {
     pub worker: String,
     /// How many games it plays with each model.
     pub games: Games,
-    /// Whether games in progress are handed off at a stop, and such games are resumed.
-    pub handoff_on_shutdown: bool,
+    /// Games in progress at shutdown. With a hand-off it also resumes such games.
+    pub on_shutdown: OnShutdown,
     /// Where the network runs.
     pub place: Place,
     /// Worker threads.
@@ -177,7 +177,7 @@ impl<'a> Driver<'a> {
             evaluations: kept.transpose()?.flatten(),
             times: self.options.times,
             live: self.options.live,
-            handoff_on_shutdown: self.hands_off(),
+            on_shutdown: self.on_shutdown(),
             follow,
             threshold: Threshold::new(threshold(&self.run, model)?),
         };
@@ -194,17 +194,17 @@ impl<'a> Driver<'a> {
         Ok(())
     }
 
-    /// Whether games in progress are handed off. A built-in model alone plays so fast that nothing is worth keeping.
-    fn hands_off(&self) -> bool {
+    /// Games in progress at shutdown. A built-in model alone plays so fast that nothing is worth keeping.
+    fn on_shutdown(&self) -> OnShutdown {
         let alone = matches!(&self.options.model, ModelRef::Exact(model) if model.number() == 0);
-        self.options.handoff_on_shutdown && !alone
+        if alone { OnShutdown::Discard } else { self.options.on_shutdown }
     }
 
     /// Hands off or discards the games in progress, if there are any, and releases the files of others.
     fn stop_games(&mut self) -> Result<(), SelfplayError> {
         if !self.in_progress.is_empty() {
-            let hands_off = self.hands_off();
-            let (handed_off, discarded) = self.in_progress.stop(&self.run, &self.options.worker, hands_off)?;
+            let on_shutdown = self.on_shutdown();
+            let (handed_off, discarded) = self.in_progress.stop(&self.run, &self.options.worker, on_shutdown)?;
             self.reporter.report(Event::GamesStopped { handed_off, discarded });
         }
         Ok(())

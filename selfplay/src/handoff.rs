@@ -10,7 +10,7 @@ use play::Selfplay;
 use record::{GameId, GameRecord};
 use store::{AcquiredGames, FileRef, Run, StoreError};
 
-use crate::job::{Follow, Job};
+use crate::job::{Follow, Job, OnShutdown};
 use crate::{SelfplayError, series};
 
 /// Games in progress that a job hands off to the next one.
@@ -33,7 +33,7 @@ impl InProgressGames {
     /// Returns how many it acquired.
     pub(crate) fn begin(&mut self, run: &Run, job: &Job) -> Result<u64, SelfplayError> {
         self.games.resize_with(job.threads, Vec::new);
-        if !job.handoff_on_shutdown {
+        if job.on_shutdown == OnShutdown::Discard {
             return Ok(0);
         }
         // A worker of one model has nothing to do with games of another.
@@ -93,10 +93,13 @@ impl InProgressGames {
         &mut self,
         run: &Run,
         worker: &str,
-        handoff_on_shutdown: bool,
+        on_shutdown: OnShutdown,
     ) -> Result<(u64, u64), SelfplayError> {
         let games = self.count();
-        let handed_off = if handoff_on_shutdown { self.hand_off(run, worker)? } else { 0 };
+        let handed_off = match on_shutdown {
+            OnShutdown::Discard => 0,
+            OnShutdown::Handoff => self.hand_off(run, worker)?,
+        };
         // A driver calls this again when it shuts down.
         self.games.iter_mut().for_each(Vec::clear);
         if handed_off > 0 {
@@ -173,7 +176,7 @@ pub(crate) fn begun(
 ) -> Result<(BTreeSet<u64>, BTreeSet<u64>), SelfplayError> {
     let (number, series) = series::of(&job.model, &job.worker);
     let mut handed_off = BTreeSet::new();
-    if job.handoff_on_shutdown {
+    if job.on_shutdown == OnShutdown::Handoff {
         handed_off = run.unfinished().indices(number, series.as_str())?;
         let of_series = |file: &FileRef| file.model == number && file.stem.worker() == series.as_str();
         for (_, refused) in in_progress.refused.iter().filter(|(file, _)| of_series(file)) {

@@ -28,8 +28,8 @@ pub struct Job {
     pub evaluations: Option<Arc<EvaluationCache>>,
     /// Whether games say when they were played.
     pub times: bool,
-    /// Whether to hand off games in progress on shutdown, and to continue games that others handed off.
-    pub handoff_on_shutdown: bool,
+    /// Games in progress at shutdown. With a hand-off it also continues games that others handed off.
+    pub on_shutdown: OnShutdown,
     /// How often a state of one of its games is published for viewers at most; `None`: never.
     pub live: Option<Duration>,
     /// Which models play next.
@@ -71,6 +71,15 @@ pub enum Follow {
     One,
     /// The newest of its run at any time, so that it may continue games of any model.
     Newest,
+}
+
+/// Games in progress at shutdown.
+#[derive(clap::ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnShutdown {
+    /// Lost and counted; a worker plays the same games at every restart
+    Discard,
+    /// Stored for the next worker; resumed games name both models
+    Handoff,
 }
 
 /// How far a job is.

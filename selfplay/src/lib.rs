@@ -30,7 +30,7 @@ mod writer;
 pub use driver::{Driver, Event, Games, Options, lease};
 pub use error::SelfplayError;
 pub use handoff::InProgressGames;
-pub use job::{Extent, Follow, Job, JobProgress};
+pub use job::{Extent, Follow, Job, JobProgress, OnShutdown};
 pub use pool::play;
 pub use report::Console;
 pub use threshold::Threshold;

@@ -21,7 +21,7 @@ use crate::{SelfplayError, series, worker};
 const MOST_WAITING: usize = 1024;
 
 /// Plays until the wanted games are published, or `stop` is requested; then games in progress are discarded or handed off
-/// ([`Job::handoff_on_shutdown`]), and finished games are published all the same.
+/// ([`Job::on_shutdown`]), and finished games are published all the same.
 ///
 /// `watch` receives the progress several times a second. When it breaks or fails no more games are started, and those in
 /// progress are finished, or left in `in_progress` if the configuration says so. Games in `in_progress` are continued first;
@@ -75,7 +75,7 @@ pub fn play(
         collected.and_then(|progress| played.map(|()| progress))
     })?;
     if stop.requested() {
-        (progress.handed_off, progress.discarded) = in_progress.stop(run, &job.worker, job.handoff_on_shutdown)?;
+        (progress.handed_off, progress.discarded) = in_progress.stop(run, &job.worker, job.on_shutdown)?;
     }
     Ok(progress)
 }

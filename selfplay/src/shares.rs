@@ -84,7 +84,7 @@ pub(crate) mod tests {
     use config::{ModelId, RunConfig};
 
     use super::*;
-    use crate::{Follow, Threshold, series};
+    use crate::{Follow, OnShutdown, Threshold, series};
 
     fn config(overrides: &[&str]) -> RunConfig {
         config::Preset::Tiny.with(overrides).expect("the overrides are good")
@@ -102,7 +102,7 @@ pub(crate) mod tests {
             evaluations: None,
             times: false,
             live: None,
-            handoff_on_shutdown: false,
+            on_shutdown: OnShutdown::Discard,
             follow: Follow::One,
             threshold: Threshold::new(None),
         }

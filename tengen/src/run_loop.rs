@@ -12,7 +12,7 @@ use models::{Models, Place, Priority};
 use net::{Precision, TrainDevice};
 use play::FIRST_WORKER;
 use runtime::{Driver, Step, Stop};
-use selfplay::{Games, Options};
+use selfplay::{Games, OnShutdown, Options};
 use store::{Backoff, LeaseName, Run, Store};
 use tracing::info;
 use trainer::References;
@@ -78,7 +78,7 @@ impl<'a> RunLoop<'a> {
             model: ModelRef::Newest(run.name().clone()),
             worker: FIRST_WORKER.to_owned(),
             games: Games::Wanted,
-            handoff_on_shutdown: false,
+            on_shutdown: OnShutdown::Discard,
             place: place.clone(),
             threads: search_threads,
             cache,

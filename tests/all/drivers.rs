@@ -9,7 +9,7 @@ use config::{ModelRef, Preset};
 use net::{Device, Precision, TrainDevice};
 use record::GameRecord;
 use runtime::{Driver, Silent, Step, Stop};
-use selfplay::{Games, Options};
+use selfplay::{Games, OnShutdown, Options};
 use store::{ResignThreshold, Run};
 use tests::{TestStore, repository, succeed, whole_games};
 use trainer::References;
@@ -148,7 +148,7 @@ fn drivers_of_three_stages_work_side_by_side_in_one_process() {
             model: ModelRef::Newest(name),
             worker: "0".to_owned(),
             games: Games::Share { own: Some(20), all: Some(0) },
-            handoff_on_shutdown: false,
+            on_shutdown: OnShutdown::Discard,
             place: Device::Cpu.into(),
             threads: 1,
             cache: 0,

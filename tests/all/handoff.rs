@@ -7,7 +7,7 @@ use models::Model;
 use net::Device;
 use record::GameRecord;
 use runtime::Stop;
-use selfplay::{Extent, Follow, InProgressGames, Job, Threshold};
+use selfplay::{Extent, Follow, InProgressGames, Job, OnShutdown, Threshold};
 use store::{Run, Store};
 use tests::{TestStore, games_of};
 
@@ -26,7 +26,7 @@ fn play(run: &Run, config: &RunConfig, model: ModelId, in_progress: &mut InProgr
         evaluations: None,
         times: true,
         live: None,
-        handoff_on_shutdown: false,
+        on_shutdown: OnShutdown::Discard,
         follow: Follow::Newest,
         threshold: Threshold::new(None),
     };
@@ -99,7 +99,7 @@ impl Worker<'_> {
             evaluations: None,
             times: false,
             live: None,
-            handoff_on_shutdown: true,
+            on_shutdown: OnShutdown::Handoff,
             follow: Follow::Newest,
             threshold: Threshold::new(None),
         };

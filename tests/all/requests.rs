@@ -8,7 +8,7 @@ use go::Size;
 use net::{Device, Precision, TrainDevice};
 use record::{GameRecord, synthetic};
 use runtime::{Driver, Silent, Step, Stop};
-use selfplay::{Games, Options};
+use selfplay::{Games, OnShutdown, Options};
 use tests::{Stage, TestStore, repository};
 use trainer::References;
 
@@ -89,7 +89,7 @@ fn polls_of_waiting_drivers_make_few_requests() {
         model: ModelRef::Newest("tiny".parse().unwrap()),
         worker: "0".to_owned(),
         games: Games::Share { own: Some(20), all: Some(0) },
-        handoff_on_shutdown: false,
+        on_shutdown: OnShutdown::Discard,
         place: Device::Cpu.into(),
         threads: 1,
         cache: 0,

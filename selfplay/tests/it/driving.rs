@@ -8,7 +8,7 @@ use evalcache::{Steps, Symmetries};
 use models::{EvaluationCacheOptions, Place, Priority};
 use net::Device;
 use runtime::{Driver as _, EvalcacheStoreArgs, InferenceArgs, ResourceArgs, Silent, Step, Stop, drive};
-use selfplay::{Driver, Event, Games, Options, SelfplayError};
+use selfplay::{Driver, Event, Games, OnShutdown, Options, SelfplayError};
 use store::Run;
 use tempfile::TempDir;
 
@@ -27,7 +27,7 @@ fn options(model: &str, games: Games) -> Options {
         model,
         worker,
         games,
-        handoff_on_shutdown: false,
+        on_shutdown: OnShutdown::Discard,
         place: Device::Cpu.into(),
         threads: 2,
         cache: 0,
@@ -142,7 +142,7 @@ fn error_after_hand_off(run: &Run, options: Options) -> SelfplayError {
             stopped.push((handed_off, discarded));
         }
     };
-    let options = Options { handoff_on_shutdown: true, ..options };
+    let options = Options { on_shutdown: OnShutdown::Handoff, ..options };
     let mut driver = Driver::new(run, &short(), options, &Stop::never(), reporter);
     let error = driver.step().unwrap_err();
     drop(driver);
@@ -187,7 +187,7 @@ fn resumed_games_that_cannot_be_published_are_left_for_other_workers() {
     fs::remove_dir_all(&readable).unwrap();
     fs::write(&readable, "").unwrap();
     let none = options("tiny", Games::Share { own: Some(0), all: Some(0) });
-    let options = Options { handoff_on_shutdown: true, ..none };
+    let options = Options { on_shutdown: OnShutdown::Handoff, ..none };
     let error = Driver::new(&run, &config(&[]), options, &Stop::never(), Silent).step().unwrap_err();
     assert!(matches!(error, SelfplayError::Store(_)), "{error:?}");
     assert_eq!(indices(&run.unfinished().read(&file).unwrap()), indices(&games));

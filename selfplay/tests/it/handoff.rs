@@ -8,7 +8,7 @@ use models::Model;
 use net::{Device, Shape, Weights};
 use record::{GameRecord, SearchKind};
 use runtime::Stop;
-use selfplay::{Extent, Follow, InProgressGames, Job, JobProgress, play};
+use selfplay::{Extent, Follow, InProgressGames, Job, JobProgress, OnShutdown, play};
 use store::{ModelMetadata, Run};
 
 use crate::{a_run, config, endless, finish, indices, job, published, stop_after};
@@ -21,7 +21,7 @@ fn handed_off(run: &Run) -> usize {
 #[test]
 fn stop_leaves_games_in_progress_for_other_workers() {
     let (_folder, run) = a_run();
-    let done = stop_after(&run, &Job { handoff_on_shutdown: true, ..endless() }, 8).unwrap();
+    let done = stop_after(&run, &Job { on_shutdown: OnShutdown::Handoff, ..endless() }, 8).unwrap();
     assert!(done.handed_off > 0 && done.discarded == 0, "{done:?}");
     let files = run.unfinished().files().unwrap();
     let games: Vec<_> = files.iter().flat_map(|(file, _)| run.unfinished().read(file).unwrap()).collect();
@@ -32,8 +32,8 @@ fn stop_leaves_games_in_progress_for_other_workers() {
 #[test]
 fn another_worker_finishes_handed_off_games() {
     let (_folder, run) = a_run();
-    let stopped = stop_after(&run, &Job { handoff_on_shutdown: true, ..endless() }, 8).unwrap();
-    let other = Job { worker: "other".to_owned(), handoff_on_shutdown: true, ..job(config(&[]), 3) };
+    let stopped = stop_after(&run, &Job { on_shutdown: OnShutdown::Handoff, ..endless() }, 8).unwrap();
+    let other = Job { worker: "other".to_owned(), on_shutdown: OnShutdown::Handoff, ..job(config(&[]), 3) };
     let done = finish(&run, &other);
     assert_eq!((done.games, done.finished), (3, 3 + stopped.handed_off), "its own games, and handed-off ones");
     assert_eq!(handed_off(&run), 0);
@@ -46,9 +46,9 @@ fn another_worker_finishes_handed_off_games() {
 #[test]
 fn worker_does_not_restart_its_handed_off_games() {
     let (_folder, run) = a_run();
-    let stopped = stop_after(&run, &Job { handoff_on_shutdown: true, ..endless() }, 8).unwrap();
+    let stopped = stop_after(&run, &Job { on_shutdown: OnShutdown::Handoff, ..endless() }, 8).unwrap();
     let wanted = stopped.finished + stopped.handed_off;
-    finish(&run, &Job { handoff_on_shutdown: true, ..job(config(&[]), wanted) });
+    finish(&run, &Job { on_shutdown: OnShutdown::Handoff, ..job(config(&[]), wanted) });
     let games = indices(&published(&run));
     let once: std::collections::BTreeSet<u64> = games.iter().copied().collect();
     assert_eq!(games.len(), once.len(), "{games:?}");
@@ -57,7 +57,7 @@ fn worker_does_not_restart_its_handed_off_games() {
 
 /// The games that a worker has in progress when it stops, which are in no file then.
 pub(crate) fn in_progress(run: &Run, worker: &str) -> Vec<GameRecord> {
-    stop_after(run, &Job { worker: worker.to_owned(), handoff_on_shutdown: true, ..endless() }, 8).unwrap();
+    stop_after(run, &Job { worker: worker.to_owned(), on_shutdown: OnShutdown::Handoff, ..endless() }, 8).unwrap();
     let (file, _) = run.unfinished().files().unwrap().remove(0);
     let games = run.unfinished().read(&file).unwrap();
     run.unfinished().complete(worker, &file).unwrap();
@@ -78,7 +78,7 @@ fn worker_resumes_games_of_several_others() {
     for games in &games {
         run.unfinished().hand_off(0, &games[0].worker, games).unwrap();
     }
-    let other = Job { worker: "other".to_owned(), handoff_on_shutdown: true, ..job(config(&[]), 3) };
+    let other = Job { worker: "other".to_owned(), on_shutdown: OnShutdown::Handoff, ..job(config(&[]), 3) };
     let done = finish(&run, &other);
     assert_eq!((done.resumed, handed_off(&run)), (6, 0));
     assert_eq!([resumed_of(&run, "v"), resumed_of(&run, "w")], games.map(|games| indices(&games)));
@@ -88,7 +88,7 @@ fn worker_resumes_games_of_several_others() {
 fn worker_with_games_in_progress_resumes_those_of_others_once() {
     let (_folder, run) = a_run();
     let config = config(&["selfplay.follow_within_games=true"]);
-    let job = Job { follow: Follow::Newest, handoff_on_shutdown: true, ..job(config, u64::MAX) };
+    let job = Job { follow: Follow::Newest, on_shutdown: OnShutdown::Handoff, ..job(config, u64::MAX) };
     let stop = Stop::never();
     let mut until = |progress: JobProgress| {
         if progress.finished >= 8 {
@@ -135,7 +135,7 @@ fn hand_off_altered(run: &Run, altered: impl Fn(usize) -> bool) -> (Vec<u64>, us
 fn game_that_cannot_be_resumed_is_played_anew_and_the_others_of_its_file_are_resumed() {
     let (_folder, run) = a_run();
     let (bad, others) = hand_off_altered(&run, |place| place == 1);
-    let done = finish(&run, &Job { handoff_on_shutdown: true, ..job(config(&[]), 80) });
+    let done = finish(&run, &Job { on_shutdown: OnShutdown::Handoff, ..job(config(&[]), 80) });
     assert_eq!((bad.len(), done.resumed), (1, others as u64));
     let games = published(&run);
     assert_eq!(indices(&games), (0..80).collect::<Vec<u64>>(), "each is played once");
@@ -148,7 +148,7 @@ fn game_that_cannot_be_resumed_is_played_anew_and_the_others_of_its_file_are_res
 fn file_without_a_game_that_can_be_resumed_is_moved_to_quarantine() {
     let (_folder, run) = a_run();
     hand_off_altered(&run, |_| true);
-    let done = finish(&run, &Job { handoff_on_shutdown: true, ..job(config(&[]), 80) });
+    let done = finish(&run, &Job { on_shutdown: OnShutdown::Handoff, ..job(config(&[]), 80) });
     assert_eq!((done.resumed, handed_off(&run), run.quarantine().files().unwrap().len()), (0, 0, 1));
     assert_eq!(indices(&published(&run)), (0..80).collect::<Vec<u64>>());
 }
@@ -156,9 +156,9 @@ fn file_without_a_game_that_can_be_resumed_is_moved_to_quarantine() {
 #[test]
 fn worker_of_one_model_leaves_games_of_another_alone() {
     let (_folder, run) = a_run();
-    stop_after(&run, &Job { handoff_on_shutdown: true, ..endless() }, 8).unwrap();
+    stop_after(&run, &Job { on_shutdown: OnShutdown::Handoff, ..endless() }, 8).unwrap();
     let model = trained(&run, 1);
-    let job = Job { worker: "other".to_owned(), model: id(1), handoff_on_shutdown: true, ..job(config(&[]), 2) };
+    let job = Job { worker: "other".to_owned(), model: id(1), on_shutdown: OnShutdown::Handoff, ..job(config(&[]), 2) };
     let watch = &mut |_| Ok(ControlFlow::Continue(()));
     play(&run, &job, &model, &mut InProgressGames::default(), &Stop::never(), watch).unwrap();
     assert_eq!(handed_off(&run), 1);

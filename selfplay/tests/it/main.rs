@@ -15,7 +15,7 @@ use config::{ModelId, Preset, RunConfig};
 use models::Model;
 use record::GameRecord;
 use runtime::Stop;
-use selfplay::{Extent, Follow, InProgressGames, Job, JobProgress, SelfplayError, Threshold, play};
+use selfplay::{Extent, Follow, InProgressGames, Job, JobProgress, OnShutdown, SelfplayError, Threshold, play};
 use store::{Run, Store};
 use tempfile::TempDir;
 
@@ -44,7 +44,7 @@ fn job(config: RunConfig, games: u64) -> Job {
         evaluations: None,
         times: false,
         live: None,
-        handoff_on_shutdown: false,
+        on_shutdown: OnShutdown::Discard,
         follow: Follow::One,
         threshold: Threshold::new(None),
     }
