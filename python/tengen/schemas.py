@@ -100,7 +100,8 @@ FILES = {
 
 _NUMBERS = """
     policy value ownership score opponent_policy l2 total accuracy top_three target_entropy output_entropy
-    mean_value value_confidence value_error constant_error learning_rate gradient_norm examples_per_second
+    mean_value value_confidence value_error constant_error value_error_early value_error_middle value_error_late
+    learning_rate gradient_norm examples_per_second
     data_wait_share examples reuse samples_per_position symmetry_spread largest_update_ratio constant_value
     calibration_error
 """

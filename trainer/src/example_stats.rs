@@ -1,8 +1,8 @@
-//! What examples tell of the searches and the games that they come from, for the alarms.
+//! What examples tell of the searches and the games that they come from, for the alarms, and of values in each stage of a game.
 
 use std::collections::HashSet;
 
-use record::{Example, GameId};
+use record::{Example, GameId, Stage};
 
 /// Games of the examples, at least. Where there are fewer, one or two of them decide the means.
 const LEAST_GAMES: usize = 16;
@@ -58,6 +58,18 @@ impl Scored {
     }
 }
 
+/// Squared error of values for the side to move against the root values of the examples, by stage of the game; `None` of a
+/// stage without examples.
+pub(crate) fn errors_by_stage(examples: &[Example], values: &[f32]) -> [Option<f32>; Stage::ALL.len()] {
+    Stage::ALL.map(|stage| {
+        let of_stage = examples.iter().zip(values).filter(|(example, _)| Stage::of(example.turn.into()) == stage);
+        let squared =
+            |(example, value): (&Example, &f32)| (example.to_move.sign() * value - example.root_value).powi(2);
+        let errors: Vec<f32> = of_stage.map(squared).collect();
+        (!errors.is_empty()).then(|| mean(errors.into_iter()))
+    })
+}
+
 fn mean(numbers: impl ExactSizeIterator<Item = f32>) -> f32 {
     let count = numbers.len();
     (numbers.map(f64::from).sum::<f64>() / count as f64) as f32
@@ -65,6 +77,7 @@ fn mean(numbers: impl ExactSizeIterator<Item = f32>) -> f32 {
 
 #[cfg(test)]
 mod tests {
+    use go::Color;
     use record::{Outcome, synthetic};
 
     use super::*;
@@ -95,6 +108,20 @@ mod tests {
         let game = synthetic::game("a-1", "w", 0, go::Size::MIN, 4).examples().unwrap();
         assert_eq!(SearchGain::of(&vec![game; 100].concat()), None);
         assert_eq!(SearchGain::of(&[]), None);
+    }
+
+    #[test]
+    fn errors_are_means_by_stage_for_either_side_to_move() {
+        let example = examples(1).swap_remove(0);
+        let after = |turn, to_move, root_value| Example { turn, to_move, root_value, ..example.clone() };
+        let examples = [
+            after(0, Color::Black, 0.5),
+            after(26, Color::White, 0.5),
+            after(14, Color::White, -0.25),
+            after(15, Color::Black, -0.5),
+        ];
+        let values = [0.0, -0.5, -0.5, 0.5];
+        assert_eq!(errors_by_stage(&examples, &values), [Some(0.40625), Some(0.5), None]);
     }
 
     #[test]

@@ -4,12 +4,12 @@ use std::time::{Duration, Instant};
 
 use config::RunConfig;
 use net::{Losses, NetError, TensorDiagnostics};
-use record::Example;
+use record::{Example, Stage};
 use runtime::{Reporter, Stop};
 use store::{Manifest, Run};
 
 use crate::dataset::{self, Dataset, Feed, RECALIBRATION_POSITIONS};
-use crate::example_stats::{Scored, SearchGain};
+use crate::example_stats::{Scored, SearchGain, errors_by_stage};
 use crate::health_checks::{HealthChecks, Validation, largest_update};
 use crate::holdout::{MOST_HOLDOUT_POSITIONS, holdout};
 use crate::journal::{Journal, Set};
@@ -26,6 +26,8 @@ const LEAST_HOLDOUT_POSITIONS: usize = 4_096;
 const TRAINED_PER_MEASURED: usize = 8;
 /// Examples that are evaluated under all symmetries, at most: a quarter as many evaluations as `LEAST_HOLDOUT_POSITIONS`.
 const SPREAD_EXAMPLES: usize = 128;
+/// What the log calls the value errors of deep searches by stage of the game.
+const STAGE_ERRORS: [&str; Stage::ALL.len()] = ["value_error_early", "value_error_middle", "value_error_late"];
 
 /// The training of one model.
 pub(crate) struct GenerationTrainer<'a> {
@@ -235,11 +237,14 @@ impl<'a> GenerationTrainer<'a> {
         }
         if let Some(deep) = deep {
             let generation = self.shards.generation;
-            let losses =
+            let measured =
                 self.work.trainer.measure_against_searches(deep).map_err(|source| failed(generation, source))?;
-            let step = self.work.trainer.steps();
-            journal.put(step, Set::Deep, &losses, &[("examples", deep.len() as f32)]);
-            self.reporter.report(TrainerEvent::Deep { generation, step, examples: deep.len(), losses });
+            let (step, examples, losses) = (self.work.trainer.steps(), deep.len(), measured.losses);
+            let by_stage = errors_by_stage(deep, &measured.values);
+            let mut others = vec![("examples", examples as f32)];
+            others.extend(STAGE_ERRORS.into_iter().zip(by_stage).filter_map(|(name, error)| Some((name, error?))));
+            journal.put(step, Set::Deep, &losses, &others);
+            self.reporter.report(TrainerEvent::Deep { generation, step, examples, losses, by_stage });
         }
         Ok(())
     }

@@ -64,7 +64,7 @@ impl Journal {
     /// Writes down what positions cost that were not trained on, how well the values are calibrated, and other numbers.
     /// The bins of the calibration are in the lines of JSON only: `calibration`.
     pub(crate) fn put_measured(&mut self, step: u64, set: Set, measured: &Measured, others: &[(&str, f32)]) {
-        let Measured { losses, calibration } = measured;
+        let Measured { losses, calibration, .. } = measured;
         let error = ("calibration_error", calibration.error() as f32);
         let mut line = self.line(step, set, losses, &[others, &[error]].concat());
         line["calibration"] = calibration.bins.iter().map(said).collect();

@@ -34,6 +34,7 @@ mod supervised;
 use std::time::Duration;
 
 use net::Losses;
+use record::Stage;
 
 pub use bootstrap::{Bootstrap, BootstrapOptions};
 pub use driver::Driver;
@@ -107,6 +108,8 @@ pub enum TrainerEvent {
         /// What they cost. `accuracy` is how often the most probable move is the most visited one, and `value_error` is
         /// against the value of the search.
         losses: Losses,
+        /// The value error of these by [`Stage`] of the game; `None` of a stage without positions.
+        by_stage: [Option<f32>; Stage::ALL.len()],
     },
     /// It has published the model.
     Published {

@@ -71,11 +71,22 @@ impl Reporter<TrainerEvent> for Console {
                 metrics::HUMAN_TOP_THREE.set(losses.top_three);
                 tracing::info!(step, examples, losses = of_human_games(&losses, constant), "human games");
             }
-            TrainerEvent::Deep { step, examples, losses, .. } => {
+            TrainerEvent::Deep { step, examples, losses, by_stage: [early, middle, late], .. } => {
                 let Losses { policy, accuracy, top_three, value_error, .. } = losses;
                 metrics::DEEP_VALUE_ERROR.set(value_error);
                 metrics::DEEP_ACCURACY.set(accuracy);
-                tracing::info!(step, examples, value_error, accuracy, top_three, policy, "positions of deep searches");
+                tracing::info!(
+                    step,
+                    examples,
+                    value_error,
+                    value_error_early = early,
+                    value_error_middle = middle,
+                    value_error_late = late,
+                    accuracy,
+                    top_three,
+                    policy,
+                    "positions of deep searches"
+                );
             }
             TrainerEvent::Published { generation, .. } => {
                 metrics::NEWEST_MODEL.set(generation);

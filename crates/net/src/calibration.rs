@@ -15,6 +15,8 @@ pub struct Measured {
     pub losses: Losses,
     /// How often the side to move won, by how sure the network was of that.
     pub calibration: Calibration,
+    /// Their values, for the side to move.
+    pub values: Vec<f32>,
 }
 
 /// Predicted and actual results of the side to move, every position counting the same. A value v predicts a share of

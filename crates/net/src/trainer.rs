@@ -212,14 +212,14 @@ impl Trainer {
         self.measured(examples, &self.train_config)
     }
 
-    /// What examples cost, as [`Trainer::measure`] has it, when the value target is the root value of their search.
+    /// What examples cost, as [`Trainer::examine`] has it, when the value target is the root value of their search.
     ///
     /// # Errors
     /// Examples that make no batch.
-    pub fn measure_against_searches(&self, examples: &[Example]) -> Result<Losses, NetError> {
+    pub fn measure_against_searches(&self, examples: &[Example]) -> Result<Measured, NetError> {
         let mut train_config = self.train_config.clone();
         train_config.train.outcome_fraction = 0.0;
-        Ok(self.measured(examples, &train_config)?.losses)
+        self.measured(examples, &train_config)
     }
 
     fn measured(&self, examples: &[Example], train_config: &TrainConfig) -> Result<Measured, NetError> {
@@ -245,7 +245,7 @@ impl Trainer {
         let losses = Losses::mean(train, &losses).ok_or(NetError::NoExamples)?;
         let losses = losses.with_l2(penalty(network, train.l2)?.f_double_value(&[])? as f32);
         let values: Vec<f32> = evaluated.into_iter().flat_map(|part| part.values).collect();
-        Ok(Measured { losses, calibration: Calibration::new(examples, &values) })
+        Ok(Measured { losses, calibration: Calibration::new(examples, &values), values })
     }
 
     /// Threads that encode each of so many parts: more than one where there are fewer parts than threads.

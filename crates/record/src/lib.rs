@@ -8,7 +8,8 @@
 //! which unit and from whose point of view; a schema has a version, and a reader refuses what it does not understand,
 //! naming column and row. Columns that it does not know are allowed.
 //!
-//! A [`Converter`] converts SGF of human games to records. A [`DeepPosition`] has the result of a deep search, to measure models by.
+//! A [`Converter`] converts SGF of human games to records. A [`DeepPosition`] has the result of a deep search, to measure models by,
+//! as a mean or by [`Stage`] of the game.
 //! [`statistics`] has the arithmetic of intervals and of Elo, for all that print either.
 //!
 //! Values are for Black everywhere: +1 is a sure win for Black, -1 for White. Raw facts are recorded (visits, not
@@ -32,6 +33,7 @@ pub mod ratings;
 mod replay;
 mod sgf;
 mod sgf_import;
+mod stage;
 pub mod statistics;
 mod summary;
 pub mod synthetic;
@@ -52,6 +54,7 @@ pub use outline::GameOutline;
 pub use ratings::RatingRow;
 pub use replay::Replay;
 pub use sgf_import::Converter;
+pub use stage::Stage;
 pub use summary::GameSummary;
 pub use table::VERSION_KEY;
 pub use totals::Totals;

@@ -12,7 +12,7 @@ use config::RunConfig;
 use go::{Game, Move, Size};
 use mcts::{Evaluator, Purpose, Search, Settings, Value};
 use play::Budget;
-use record::DeepPosition;
+use record::{DeepPosition, Stage};
 use runtime::{Classify, Stop};
 use serde::Serialize;
 
@@ -70,8 +70,8 @@ struct Row {
     squared_error: Estimate,
     /// Of the mean over all visits, which self-play records.
     squared_error_of_mean: Estimate,
-    /// The first of these by the [`STAGES`] of a game; none without positions of a stage.
-    squared_error_by_move: [Option<Estimate>; STAGES.len()],
+    /// The first of these by the [`Stage`] of a game; none without positions of a stage.
+    squared_error_by_move: [Option<Estimate>; Stage::ALL.len()],
     first: Share,
     among_three: Share,
     cross_entropy: Estimate,
@@ -80,15 +80,10 @@ struct Row {
     network: Option<NetworkReport>,
 }
 
-/// First moves of the stages of a game of 9x9.
-const STAGES: [usize; 3] = [0, 15, 27];
-
 /// The names of the columns of a [`Row`].
 fn heading() -> String {
-    let [_, middle, late] = STAGES;
-    let stages = [format!("before {middle}"), format!("{middle} to {}", late - 1), format!("from {late}")];
     let mut text = format!("{:6} {:>15}", "visits", "value error");
-    stages.iter().for_each(|stage| text += &format!(" {stage:>15}"));
+    Stage::ALL.iter().for_each(|stage| text += &format!(" {:>15}", stage.moves()));
     let [mean, top, three, entropy] = ["mean of visits", "top move, %", "among three, %", "cross-entropy"];
     text + &format!(" {mean:>15} {top:>18} {three:>18} {entropy:>15}")
 }
@@ -194,11 +189,8 @@ fn measure(reference: &DeepPosition, search: &Search) -> Measurement {
 fn row(model: String, visits: u32, seen: &[Measurement]) -> Row {
     let estimate = |of: fn(&Measurement) -> f64| Estimate::of(seen.iter().map(of));
     let share = |of: fn(&Measurement) -> bool| Share::new(seen.iter().filter(|seen| of(seen)).count(), seen.len());
-    let stage = |nth: usize| {
-        let end = STAGES.get(nth + 1).copied().unwrap_or(usize::MAX);
-        Estimate::of_any(
-            seen.iter().filter(|seen| (STAGES[nth]..end).contains(&seen.turn)).map(|seen| seen.squared_error),
-        )
+    let of_stage = |stage: Stage| {
+        Estimate::of_any(seen.iter().filter(|seen| Stage::of(seen.turn) == stage).map(|seen| seen.squared_error))
     };
     Row {
         model,
@@ -206,7 +198,7 @@ fn row(model: String, visits: u32, seen: &[Measurement]) -> Row {
         positions: seen.len(),
         squared_error: estimate(|seen| seen.squared_error),
         squared_error_of_mean: estimate(|seen| seen.squared_error_of_mean),
-        squared_error_by_move: std::array::from_fn(stage),
+        squared_error_by_move: Stage::ALL.map(of_stage),
         first: share(|seen| seen.first),
         among_three: share(|seen| seen.among_three),
         cross_entropy: estimate(|seen| seen.cross_entropy),

@@ -5,7 +5,7 @@ use std::fs;
 
 use config::{LearningRate, RunConfig};
 use facts::{Curves, plots};
-use record::{GameRecord, Turn};
+use record::{Example, GameRecord, Turn};
 use runtime::Stop;
 use serde_json::Value;
 use store::Run;
@@ -53,7 +53,9 @@ fn log_has_every_number_that_readers_know() {
     let overrides = heads.map(|head| [format!("network.{head}=true"), format!("train.{head}_weight=0.5")]).concat();
     let config = RunConfig::from_toml_with(&config().to_toml(), &overrides).unwrap();
     let human = Reference::read(&config, "games.sgf", &collection(20)).unwrap();
-    let references = References { human: Some(human), deep: Some(examples(9, 16)) };
+    // Of all stages of a game.
+    let deep = examples(9, 16).into_iter().zip(0..).map(|(example, nth)| Example { turn: 2 * nth, ..example });
+    let references = References { human: Some(human), deep: Some(deep.collect()) };
     train_measured(&run, &config, (TRAIN_DEVICE, &references), &Stop::never(), &mut |_| ()).unwrap();
     let mut curves = Curves::default();
     lines(&run).iter().for_each(|line| curves.read(&line.to_string()));

@@ -108,12 +108,12 @@ fn every_model_is_measured_against_deep_searches() {
     let references = References { human: None, deep: Some(examples.collect()) };
     let mut seen = Vec::new();
     train_measured(&run, &config(), (TRAIN_DEVICE, &references), &Stop::never(), &mut |progress| {
-        if let TrainerEvent::Deep { generation, examples, losses, .. } = progress {
-            seen.push((generation, examples, losses));
+        if let TrainerEvent::Deep { generation, examples, losses, by_stage, .. } = progress {
+            seen.push((generation, examples, losses, by_stage));
         }
     })
     .unwrap();
-    let [(1, 2, losses)] = seen[..] else { panic!("{seen:?}") };
+    let [(1, 2, losses, [Some(early), None, None])] = seen[..] else { panic!("{seen:?}") };
     // One position, two values: the error is least for their mean, where it is the square of half their distance.
     let least = 0.375_f32.powi(2);
     let expected = least + (losses.mean_value - 0.125).powi(2);
@@ -121,4 +121,6 @@ fn every_model_is_measured_against_deep_searches() {
     let (line, _) = newest(&run, "deep");
     let logged = line["value_error"].as_f64().unwrap();
     assert!((logged - f64::from(losses.value_error)).abs() < 1e-6 && line["examples"] == 2.0, "{line}");
+    assert!((early - losses.value_error).abs() < 1e-6 && line["value_error_early"].is_f64(), "{early} in {line}");
+    assert!(line["value_error_middle"].is_null() && line["value_error_late"].is_null(), "{line}");
 }

@@ -88,14 +88,17 @@ const SHOWN: &[Shown] = &[
     },
     Shown {
         id: "value-error",
-        caption: "Squared error of the predicted outcome, or of the value of a deep search, (v − t)². A constant has the error of \
-                  the dashed lines.",
+        caption: "Squared error of the predicted outcome, or of the value of a deep search, (v − t)²; there also by stage of the \
+                  game: after 0 to 14 moves, 15 to 26, and more. A constant has the error of the dashed lines.",
         label: "value MSE",
         lines: &[
             ("train", "value_error", "training"),
             ("holdout", "value_error", "validation"),
             ("human", "value_error", "human games"),
             ("deep", "value_error", "deep searches"),
+            ("deep", "value_error_early", "deep, early"),
+            ("deep", "value_error_middle", "deep, middle"),
+            ("deep", "value_error_late", "deep, late"),
             ("holdout", "constant_error", "constant, validation"),
             ("human", "constant_error", "constant, human games"),
         ],
