@@ -107,7 +107,10 @@ fn run_with_the_model_of_another_run_continues_alone() {
 fn run_begins_with_the_model_that_comes_with_the_program_or_with_the_newest_of_a_run() {
     let store = with_model();
     let further = repository().join("configs/9x9-further.toml").to_string_lossy().into_owned();
-    succeed(&mut trainer(&store, &["bootstrap", "--from", "9x9-demo", "--run", "on", "--config", &further]));
+    let on =
+        trainer(&store, &["bootstrap", "--from", "9x9-demo", "--run", "on", "--config", &further]).output().unwrap();
+    let said = String::from_utf8_lossy(&on.stderr);
+    assert!(on.status.success() && said.contains("the learning rate rises from 0.002 to 0.02 in one step"), "{said}");
     let words = ["bootstrap", "--from", "old", "--run", "new", "--config", &config()];
     succeed(&mut trainer(&store, &words));
     let again = trainer(&store, &words).output().unwrap();

@@ -8,8 +8,9 @@ use config::RunConfig;
 use models::{ModelName, Models};
 use net::TrainDevice;
 use runtime::{Classify, Stop};
-use store::{Run, Source};
+use store::{ModelMetadata, Run, Source};
 
+use crate::health_checks::Alarm;
 use crate::{Bootstrap, BootstrapOptions, Console, HumanGames, InitialWeights, TrainerError, files};
 
 /// Arguments of `trainer bootstrap`.
@@ -48,23 +49,50 @@ pub(crate) enum Beginning {
     Games(HumanGames, Option<InitialWeights>),
 }
 
-/// What the arguments name, if it fits the configuration. To be called before the run begins, which would keep its
-/// configuration.
+/// What the arguments name, if it fits the configuration. Warns of a learning rate that is far above the last one of a model.
+/// To be called before the run begins, which would keep its configuration.
 pub(crate) fn beginning(models: &Models, config: &RunConfig, args: &Args) -> anyhow::Result<Beginning> {
     if !args.sgf.is_empty() && args.steps.is_none() && args.minutes.is_none() {
         return Err(anyhow!("for how long? --steps N or --minutes N")).misconfigured();
     }
-    let initial = |from: &ModelName| -> anyhow::Result<InitialWeights> {
-        let weights = InitialWeights::new(models.weights(from)?)?;
-        let weights = if args.grow { weights.grown(config)? } else { weights.with_heads_of(config)? };
-        weights.check(config)?;
-        Ok(weights)
-    };
-    let weights = args.from.as_ref().map(initial).transpose()?;
+    let initial = args.from.as_ref().map(|from| initial(models, config, from, args.grow)).transpose()?;
+    let weights = initial.map(|(weights, jump)| {
+        if let Some(alarm) = jump {
+            tracing::warn!(model = weights.source.name.as_str(), %alarm, "health check");
+        }
+        weights
+    });
     match (weights, args.sgf.is_empty()) {
         (Some(weights), true) => Ok(Beginning::Weights(weights.calibrated()?)),
         (weights, _) => Ok(Beginning::Games(human_games(config, args)?, weights)),
     }
+}
+
+/// The weights that a run begins with, and the alarm where they are those of a model with the same network that had a far lower
+/// learning rate in the end.
+fn initial(
+    models: &Models,
+    config: &RunConfig,
+    from: &ModelName,
+    grow: bool,
+) -> anyhow::Result<(InitialWeights, Option<Alarm>)> {
+    let named = models.weights(from)?;
+    let parent = named.metadata.clone();
+    let weights = InitialWeights::new(named)?;
+    let before = weights.weights.shape();
+    let weights = if grow { weights.grown(config)? } else { weights.with_heads_of(config)? };
+    weights.check(config)?;
+    let is_same = weights.weights.shape().in_play() == before.in_play();
+    let jump = parent.filter(|_| is_same).and_then(|parent| rate_jump(models, config, &parent));
+    Ok((weights, jump))
+}
+
+/// The alarm of a run whose first learning rate is far above that of the last step of a model. No alarm where that is not known:
+/// the model has taken no step, or another version wrote the configuration of its run, which is no error here.
+fn rate_jump(models: &Models, config: &RunConfig, parent: &ModelMetadata) -> Option<Alarm> {
+    let last = parent.step.checked_sub(1)?;
+    let theirs = models.run(&parent.run).ok()?.config().ok().flatten()?;
+    Alarm::of_rates(&[net::learning_rate(&theirs.train, last), net::learning_rate(&config.train, 0)])
 }
 
 /// The games of the collections. Logs how many there are.
@@ -136,4 +164,47 @@ fn train(
     let console = Console::new(run, config, stop.health().clone());
     let mut bootstrap = Bootstrap::new(run, config, beginning, human_games, options, train_device, console)?;
     Ok(runtime::drive(&mut bootstrap, stop)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use config::{LearningRate, Preset};
+    use net::{Shape, Weights};
+    use store::Store;
+
+    use super::*;
+
+    fn config(first_rate: f32, overrides: &[&str]) -> RunConfig {
+        let mut config = Preset::Tiny.with(overrides).unwrap();
+        let rates = [(0, first_rate), (10, 0.002)];
+        config.train.learning_rate = rates.map(|(from_step, rate)| LearningRate { from_step, rate }).to_vec();
+        config
+    }
+
+    #[test]
+    fn run_that_begins_far_above_the_last_rate_of_a_model_raises_an_alarm() {
+        let models = Models::new(Store::in_memory().unwrap());
+        let theirs = config(0.02, &[]);
+        let weights = Weights::synthetic(Shape::new(&theirs.game, &theirs.network).unwrap(), 1).to_bytes();
+        let [old, unknown] = ["old", "unknown"].map(|name| models.store().run(&name.parse().unwrap()));
+        old.create(&theirs).unwrap();
+        for run in [&old, &unknown] {
+            for (number, step) in [(1, 0), (2, 10), (3, 11)] {
+                let metadata = ModelMetadata::new(run.name(), number, step, &theirs);
+                run.models().publish(&metadata, weights.clone().into()).unwrap();
+            }
+        }
+        let alarm = |from: &str, first_rate: f32, overrides: &[&str]| {
+            let config = config(first_rate, overrides);
+            initial(&models, &config, &from.parse().unwrap(), !overrides.is_empty()).unwrap().1
+        };
+        let jump = Alarm::RateJump { before: 0.002, rate: 0.02 };
+        assert_eq!(alarm("old", 0.02, &[]), Some(jump.clone()));
+        assert_eq!(alarm("old", 0.02, &["network.score=true"]), Some(jump), "the same network in play");
+        assert_eq!(alarm("old", 0.02, &["network.filters=12"]), None, "a larger network");
+        assert_eq!(alarm("old", 0.005, &[]), None, "within the bound");
+        assert_eq!(alarm("old-2", 0.02, &[]), None, "its last step had the first rate");
+        assert_eq!(alarm("old-1", 0.02, &[]), None, "it has taken no step");
+        assert_eq!(alarm("unknown-3", 0.02, &[]), None, "its run has no configuration");
+    }
 }

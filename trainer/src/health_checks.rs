@@ -39,8 +39,8 @@ const WORSE: f32 = 0.05;
 const SCORED: f32 = 0.05;
 /// Learning rate by that of the step before, above which it undoes what smaller steps have trained. Warm-up doubles it at
 /// most, and the rates of all presets fall. Runs that began from a model of another run had ten times its last rate, with a
-/// larger network (`experiments/0051-95-percent-in-75-minutes`) or the same (`experiments/0055-32-visits-six-hours`). That
-/// is no jump here: only the rates of one run are compared.
+/// larger network (`experiments/0051-95-percent-in-75-minutes`) or the same (`experiments/0055-32-visits-six-hours`). With
+/// the same one, `trainer bootstrap` compares the two.
 const JUMP: f32 = 3.0;
 /// How often a new position may be sampled on average.
 const SAMPLES: f64 = 16.0;
@@ -104,12 +104,11 @@ impl HealthChecks<'_> {
     /// The problem, if there is one.
     pub(crate) fn alarms(&self) -> Vec<Alarm> {
         let samples = self.sampled.reuse;
-        let jump = self.rates.windows(2).find(|pair| pair[1] > JUMP * pair[0]);
         let found = [
             (!self.train.augment_symmetries).then_some(Alarm::RotationOff),
             (samples > SAMPLES).then_some(Alarm::Stale { samples }),
             self.scored.filter(|&share| share < SCORED).map(|share| Alarm::FewScores { share }),
-            jump.map(|pair| Alarm::RateJump { before: pair[0], rate: pair[1] }),
+            Alarm::of_rates(&self.rates),
         ];
         let validation = self.validation.iter().flat_map(|validation| validation.alarms(self.training));
         found.into_iter().flatten().chain(validation).chain(self.of_tensors()).collect()
@@ -180,6 +179,12 @@ impl Validation {
 }
 
 impl Alarm {
+    /// The first steep rise of the learning rates of steps, which follow each other.
+    pub(crate) fn of_rates(rates: &[f32]) -> Option<Alarm> {
+        let jump = rates.windows(2).find(|pair| pair[1] > JUMP * pair[0])?;
+        Some(Alarm::RateJump { before: jump[0], rate: jump[1] })
+    }
+
     /// A name for programs.
     pub(crate) fn name(&self) -> &'static str {
         match self {
