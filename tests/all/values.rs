@@ -43,6 +43,19 @@ fn values_of_a_model_are_compared_with_a_file() {
     let spread = &network["symmetries"];
     assert_eq!((spread["median"].as_f64(), spread["all"]["positions"].as_u64()), (Some(0.0), Some(3)), "{text}");
     assert_eq!(network["one_ply"]["differs"]["positions"], 0, "of equals the first: {text}");
+    assert!(rows.iter().all(|row| row["difference"].is_null()), "{text}");
+    let against = ["--against", "uniform"];
+    let beside = succeed(&mut command(&[&against[..], &["--json"]].concat()));
+    for line in beside.lines() {
+        let row: Value = serde_json::from_str(line).unwrap();
+        let (less, error) = (&row["difference"]["less"], &row["difference"]["squared_error"]);
+        assert_eq!(
+            (less.as_str(), error["mean"].as_f64(), error["half"].as_f64()),
+            (Some("uniform"), Some(0.0), Some(0.0))
+        );
+    }
+    let beside = succeed(&mut command(&against));
+    assert!(beside.contains("\nvalue error less that of uniform\nvisits      difference"), "{beside}");
     let table = succeed(&mut command(&[]));
     assert!(table.contains("uniform on 3 positions") && table.contains("values in 8 symmetries"), "{table}");
     assert!(table.contains("one-ply search"), "{table}");

@@ -11,6 +11,7 @@ use anyhow::Context;
 use config::RunConfig;
 use go::{Game, Move, Size};
 use mcts::{Evaluator, Purpose, Search, Settings, Value};
+use models::{ModelName, ModelSource, Models, Searcher};
 use play::Budget;
 use record::{DeepPosition, Stage};
 use runtime::{Classify, Stop};
@@ -20,6 +21,7 @@ use crate::batched_search::BatchedSearch;
 use crate::model::ModelArgs;
 use crate::statistics::{Estimate, Share, three_places};
 
+mod difference;
 #[cfg(test)]
 mod made_up;
 mod network;
@@ -27,6 +29,7 @@ mod one_ply;
 mod outputs;
 mod spread;
 
+use difference::Difference;
 use network::NetworkReport;
 
 /// Arguments of `tengen study values`.
@@ -41,6 +44,17 @@ pub struct Args {
     /// Visits below the root per position; may be repeated. 0: the network alone, without a search
     #[arg(long, default_values = ["0", "1", "4", "16", "100"], value_name = "N", value_delimiter = ',', allow_negative_numbers = true, value_parser = runtime::within(0..=mcts::MOST_VISITS))]
     visits: Vec<u32>,
+    /// Also print the squared error less that of this model on the same positions [default: none]
+    #[arg(long, value_name = "MODEL|FILE")]
+    against: Option<ModelName>,
+}
+
+/// A model, and the positions that it searches.
+struct Subject {
+    model: ModelSource,
+    config: RunConfig,
+    references: Vec<DeepPosition>,
+    player: Searcher,
 }
 
 /// A model on one position.
@@ -78,14 +92,21 @@ struct Row {
     /// Of the network alone; none where it is searched with.
     #[serde(skip_serializing_if = "Option::is_none")]
     network: Option<NetworkReport>,
+    /// From the model of `--against`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    difference: Option<Difference>,
 }
 
 /// The names of the columns of a [`Row`].
 fn heading() -> String {
-    let mut text = format!("{:6} {:>15}", "visits", "value error");
-    Stage::ALL.iter().for_each(|stage| text += &format!(" {:>15}", stage.moves()));
     let [mean, top, three, entropy] = ["mean of visits", "top move, %", "among three, %", "cross-entropy"];
-    text + &format!(" {mean:>15} {top:>18} {three:>18} {entropy:>15}")
+    errors_heading("value error") + &format!(" {mean:>15} {top:>18} {three:>18} {entropy:>15}")
+}
+
+/// The names of the columns of errors, with the first one's.
+fn errors_heading(errors: &str) -> String {
+    let stages: String = Stage::ALL.iter().map(|stage| format!(" {:>15}", stage.moves())).collect();
+    format!("{:6} {errors:>15}{stages}", "visits")
 }
 
 impl fmt::Display for Row {
@@ -100,16 +121,20 @@ impl fmt::Display for Row {
     }
 }
 
-/// Searches the positions with each number of visits, and prints the table; below it what is measured of the network alone.
+/// Searches the positions with each number of visits, and prints the table; below it the difference from another model, and what
+/// is measured of the network alone.
 ///
 /// # Errors
 /// A model, a configuration or a file that cannot be used, or a device that fails.
 pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let (models, model) = args.of.find(store)?;
-    let config = args.of.configuration(&models, &model, &[], &["search.visits"])?;
-    let references = read(&args.positions, &config).misconfigured()?;
-    let player = args.of.open(&models, &config, &model)?;
-    let mut evaluator = player.evaluator(args.of.resources.cache());
+    let subject = Subject::open(args, &models, model)?;
+    let other = args.against.as_ref().map(|other| models.find(other)).transpose()?;
+    let other = other.map(|other| Subject::open(args, &models, other)).transpose()?;
+    let cache = args.of.resources.cache();
+    let mut evaluator = subject.player.evaluator(cache);
+    let mut against = other.as_ref().map(|other| (other, other.player.evaluator(cache)));
+    let Subject { model, config, references, .. } = &subject;
     if !args.of.json {
         runtime::print(format!(
             "{model} on {} positions of {}; means with 95 % intervals",
@@ -118,25 +143,34 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
         ))?;
         runtime::print(heading())?;
     }
-    let mut network = None;
+    let (mut network, mut differences) = (None, Vec::new());
     for &visits in &args.visits {
         if stop.requested() {
             return Ok(());
         }
-        let Some(seen) = searched(&config, visits, &references, &mut *evaluator, stop)? else { return Ok(()) };
+        let Some(seen) = subject.searched(visits, &mut *evaluator, stop)? else { return Ok(()) };
         let mut row = row(model.to_string(), visits, &seen);
         if visits == 0 {
-            row.network = NetworkReport::measure(&config, &references, &mut *evaluator, stop)?;
+            row.network = NetworkReport::measure(config, references, &mut *evaluator, stop)?;
             if row.network.is_none() {
                 return Ok(());
             }
+        }
+        if let Some((other, evaluator)) = &mut against {
+            let Some(theirs) = other.searched(visits, &mut **evaluator, stop)? else { return Ok(()) };
+            row.difference = Some(difference(other.model.to_string(), &seen, &theirs));
         }
         if args.of.json {
             runtime::print(serde_json::to_string(&row)?)?;
         } else {
             runtime::print(&row)?;
             network = row.network.or(network);
+            differences.extend(row.difference.map(|difference| format!("\n{visits:>6} {difference}")));
         }
+    }
+    if let Some((other, _)) = against.filter(|_| !differences.is_empty()) {
+        let heading = errors_heading("difference");
+        runtime::print(format!("\nvalue error less that of {}\n{heading}{}", other.model, differences.concat()))?;
     }
     network.map_or(Ok(()), runtime::print)
 }
@@ -149,25 +183,34 @@ fn read(path: &Path, config: &RunConfig) -> anyhow::Result<Vec<DeepPosition>> {
     Ok(positions)
 }
 
-/// What the searches of all positions found; none when the program is to stop.
-fn searched(
-    config: &RunConfig,
-    visits: u32,
-    references: &[DeepPosition],
-    model: &mut dyn Evaluator,
-    stop: &Stop,
-) -> anyhow::Result<Option<Vec<Measurement>>> {
-    let settings = Settings::new(&config.search, &config.game);
-    let budget = Budget { visits, leaves: config.search.leaves };
-    let games: Vec<Game> = references.iter().map(|reference| reference.game.clone()).collect();
-    let mut seen = vec![None; games.len()];
-    BatchedSearch { model, settings, budget, purpose: Purpose::Win, seed: config.seed, stop }.on(
-        &games,
-        &mut |index, driver| {
-            seen[index] = Some(measure(&references[index], driver.search()));
-        },
-    )?;
-    Ok(seen.into_iter().collect())
+impl Subject {
+    fn open(args: &Args, models: &Models, model: ModelSource) -> anyhow::Result<Subject> {
+        let config = args.of.configuration(models, &model, &[], &["search.visits"])?;
+        let references = read(&args.positions, &config).misconfigured()?;
+        let player = args.of.open(models, &config, &model)?;
+        Ok(Subject { model, config, references, player })
+    }
+
+    /// What the searches of all positions found; none when the program is to stop.
+    fn searched(
+        &self,
+        visits: u32,
+        model: &mut dyn Evaluator,
+        stop: &Stop,
+    ) -> anyhow::Result<Option<Vec<Measurement>>> {
+        let Subject { config, references, .. } = self;
+        let settings = Settings::new(&config.search, &config.game);
+        let budget = Budget { visits, leaves: config.search.leaves };
+        let games: Vec<Game> = references.iter().map(|reference| reference.game.clone()).collect();
+        let mut seen = vec![None; games.len()];
+        BatchedSearch { model, settings, budget, purpose: Purpose::Win, seed: config.seed, stop }.on(
+            &games,
+            &mut |index, driver| {
+                seen[index] = Some(measure(&references[index], driver.search()));
+            },
+        )?;
+        Ok(seen.into_iter().collect())
+    }
 }
 
 fn measure(reference: &DeepPosition, search: &Search) -> Measurement {
@@ -203,7 +246,14 @@ fn row(model: String, visits: u32, seen: &[Measurement]) -> Row {
         among_three: share(|seen| seen.among_three),
         cross_entropy: estimate(|seen| seen.cross_entropy),
         network: None,
+        difference: None,
     }
+}
+
+/// The errors less those of another model on the same positions.
+fn difference(less: String, seen: &[Measurement], theirs: &[Measurement]) -> Difference {
+    let less_theirs = |(own, other): (&Measurement, &Measurement)| (own.turn, own.squared_error - other.squared_error);
+    Difference::of(less, &seen.iter().zip(theirs).map(less_theirs).collect::<Vec<_>>())
 }
 
 #[cfg(test)]
@@ -217,16 +267,27 @@ mod tests {
         assert_eq!(heading(), format!("visits     value error{stages}{others}"));
     }
 
-    #[test]
-    fn rows_are_means_by_stage() {
-        let seen = |turn, squared_error| Measurement {
+    fn seen(turn: usize, squared_error: f64) -> Measurement {
+        Measurement {
             turn,
             squared_error,
             squared_error_of_mean: 1.0,
             first: turn < 15,
             among_three: true,
             cross_entropy: 2.0,
-        };
+        }
+    }
+
+    #[test]
+    fn errors_are_subtracted_position_by_position() {
+        let own = [seen(3, 0.1), seen(14, 0.9), seen(27, 0.5)];
+        let theirs = [seen(3, 0.2), seen(14, 1.0), seen(27, 0.6)];
+        let text = difference("m".to_owned(), &own, &theirs).to_string();
+        assert_eq!(text, " -0.100 ± 0.000  -0.100 ± 0.000               –               –");
+    }
+
+    #[test]
+    fn rows_are_means_by_stage() {
         let row = row("m".to_owned(), 4, &[seen(3, 0.1), seen(14, 0.3), seen(27, 0.5), seen(40, 0.7)]);
         let mean = |of: &Option<Estimate>| of.as_ref().map(|of| (of.mean * 1e6).round() / 1e6);
         assert_eq!(row.squared_error_by_move.each_ref().map(mean), [Some(0.2), None, Some(0.6)]);
