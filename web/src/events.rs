@@ -15,11 +15,9 @@ use tokio::time::Instant;
 use crate::compare::Choice;
 use crate::error::Page;
 use crate::query::Query;
-use crate::watch::{OpenRun, Snapshot};
+use crate::watch::{OpenRun, SHORTEST, Snapshot};
 use crate::{App, PageError};
 
-/// Shortest time between two events: a page that is being read changes many times a second.
-pub(crate) const SHORTEST: Duration = Duration::from_millis(500);
 /// Where nothing happens, an event says so: proxies do not close the connection, and a page sees that it has one.
 const ALIVE: Duration = Duration::from_secs(20);
 

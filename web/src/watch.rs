@@ -13,8 +13,9 @@ use store::{Backoff, Run, StoreError};
 use tokio::sync::watch;
 
 use crate::PageError;
-use crate::events::SHORTEST;
 
+/// Shortest time between two events of a page: one that is being read changes many times a second.
+pub(crate) const SHORTEST: Duration = Duration::from_millis(500);
 /// How often a run is polled that has been read. A page shows what is new after this time and that of the requests.
 const POLL: Duration = Duration::from_secs(3);
 /// Longest pause after errors.

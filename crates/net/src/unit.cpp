@@ -98,6 +98,7 @@ void run(Work work, const TengenUnit& unit) {
     case Done::kPanicked:
       throw std::runtime_error("a panic in crate cpu, whose message was printed before");
   }
+  throw std::runtime_error("an unknown return code of crate cpu");
 }
 
 class Unit : public torch::autograd::Function<Unit> {

@@ -288,10 +288,9 @@ mod tests {
                 let budget = Budget { visits: 2, leaves: 1 };
                 let driver = SearchDriver::new(game.clone(), settings, budget, Purpose::Win);
                 let mut driver = if alike { driver.seeing_images_alike() } else { driver };
-                // The root alone is submitted.
                 let seen = Cell::new(None);
                 let mut network = Stub::new(|request| {
-                    seen.set(Some(request.draw.symmetry()));
+                    assert!(seen.replace(Some(request.draw.symmetry())).is_none(), "the root alone is submitted");
                     (Vec::new(), Value::ZERO)
                 });
                 driver.submit(&mut network, &mut GameRng::seed_from_u64(seed));

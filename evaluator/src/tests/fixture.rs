@@ -55,7 +55,7 @@ pub(crate) fn publish_models(arena: &Arena, count: u32) {
     }
 }
 
-/// A made-up game of two players. Its id is that of their series, whoever plays Black; who wins is made up, too.
+/// A made-up game of two players. Its id is that of their series with either colour; who wins is made up, too.
 pub(crate) fn match_game(black: &str, white: &str, index: u64) -> GameRecord {
     let made_up = synthetic::game("made", "up", index, Size::new(5).expect("a size"), 1);
     let id = GameId::of(black.min(white), black.max(white), "", index);

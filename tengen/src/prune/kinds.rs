@@ -59,7 +59,6 @@ pub(super) fn games(run: &Run) -> Result<Games, StoreError> {
             Err(error) if error.is_damage() => games.damaged += 1,
             Err(error) => return Err(error),
         }
-        of.time = of.time.max(file.stem.time() as i64);
     }
     // By the store's clock, as of all other files: the clock of a worker, which is in the name, may be far behind.
     let mut written: BTreeMap<u32, i64> = BTreeMap::new();
