@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::process::{Nothing, Process, quoted};
+use super::process::{Process, ReadError, quoted};
 use super::responses::{Answers, Flood};
 
 /// A program that speaks GTP. After an error other than [`ClientError::Refused`] it is of no use any more.
@@ -98,11 +98,11 @@ impl Client {
         loop {
             let line = match self.process.line(until) {
                 Ok(line) => line,
-                Err(Nothing::InTime) => {
+                Err(ReadError::Timeout) => {
                     let (seconds, words) = (patience.as_secs_f64(), self.process.last_words());
                     return Err(ClientError::Silent { command: command.to_owned(), seconds, words });
                 }
-                Err(Nothing::Evermore) => return Err(self.ended(command)),
+                Err(ReadError::Closed) => return Err(self.ended(command)),
             };
             let answer = match self.answers.line(&line) {
                 // The number of the command makes it one that no chatter has by chance.

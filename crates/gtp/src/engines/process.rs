@@ -31,13 +31,13 @@ pub(crate) struct Process {
     error_reader: JoinHandle<()>,
 }
 
-/// Nothing came.
+/// Why no line came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Nothing {
-    /// In the given time.
-    InTime,
-    /// And nothing will: the program has closed its output.
-    Evermore,
+pub(crate) enum ReadError {
+    /// The time was up.
+    Timeout,
+    /// None will: the program has closed its output.
+    Closed,
 }
 
 impl Process {
@@ -71,10 +71,10 @@ impl Process {
     }
 
     /// The next line without its end.
-    pub(crate) fn line(&mut self, until: Instant) -> Result<Vec<u8>, Nothing> {
+    pub(crate) fn line(&mut self, until: Instant) -> Result<Vec<u8>, ReadError> {
         self.lines.recv_timeout(until.saturating_duration_since(Instant::now())).map_err(|error| match error {
-            RecvTimeoutError::Timeout => Nothing::InTime,
-            RecvTimeoutError::Disconnected => Nothing::Evermore,
+            RecvTimeoutError::Timeout => ReadError::Timeout,
+            RecvTimeoutError::Disconnected => ReadError::Closed,
         })
     }
 
