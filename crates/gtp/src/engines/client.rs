@@ -25,12 +25,12 @@ pub enum ClientError {
         source: std::io::Error,
     },
     /// It ended.
-    #[error("the process exited at \"{command}\": {obituary}")]
+    #[error("the process exited at \"{command}\": {exit_report}")]
     Ended {
         /// The command.
         command: String,
         /// How it ended, and its last words.
-        obituary: String,
+        exit_report: String,
     },
     /// It did not respond in time.
     #[error("no response to \"{command}\" in {seconds} s{}", quoted(words))]
@@ -124,6 +124,6 @@ impl Client {
     }
 
     fn ended(&mut self, command: &str) -> ClientError {
-        ClientError::Ended { command: command.to_owned(), obituary: self.process.obituary() }
+        ClientError::Ended { command: command.to_owned(), exit_report: self.process.exit_report() }
     }
 }

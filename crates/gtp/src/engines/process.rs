@@ -79,7 +79,7 @@ impl Process {
     }
 
     /// How it ended, and what it last said on its standard error, in one line.
-    pub(crate) fn obituary(&mut self) -> String {
+    pub(crate) fn exit_report(&mut self) -> String {
         let until = Instant::now() + EXITING;
         let mut status = self.child.try_wait();
         // That it has ended may be known before its last words are read. What it has started may hold its standard
