@@ -3,13 +3,13 @@
 use go::{Move, Size};
 
 use super::player::margin;
-use super::responses::Answers;
+use super::responses::ResponseParser;
 
 /// The move and Black's margin that are read in each response of a program's output, until a response is too long.
 pub fn read_output(output: &[u8], size: Size) -> Vec<(Option<Move>, Option<f32>)> {
-    let mut answers = Answers::default();
-    let lines = output.split(|byte| *byte == b'\n').map_while(|line| answers.line(line).ok());
-    let texts = lines.flatten().filter_map(|answer| answer.text.ok());
+    let mut parser = ResponseParser::default();
+    let lines = output.split(|byte| *byte == b'\n').map_while(|line| parser.line(line).ok());
+    let texts = lines.flatten().filter_map(|response| response.text.ok());
     texts.map(|text| (Move::from_gtp(size, text.trim()), margin(text.trim()))).collect()
 }
 

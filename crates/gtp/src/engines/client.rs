@@ -3,13 +3,13 @@
 use std::time::{Duration, Instant};
 
 use super::process::{Process, ReadError, quoted};
-use super::responses::{Answers, Flood};
+use super::responses::{Flood, ResponseParser};
 
 /// A program that speaks GTP. After an error other than [`ClientError::Refused`] it is of no use any more.
 #[derive(Debug)]
 pub struct Client {
     process: Process,
-    answers: Answers,
+    parser: ResponseParser,
     commands: u32,
 }
 
@@ -81,7 +81,7 @@ impl Client {
     /// It cannot be started.
     pub fn start(command: &[String]) -> Result<Client, ClientError> {
         let fail = |source| ClientError::Start { program: command.first().cloned().unwrap_or_default(), source };
-        Ok(Client { process: Process::start(command).map_err(fail)?, answers: Answers::default(), commands: 0 })
+        Ok(Client { process: Process::start(command).map_err(fail)?, parser: ResponseParser::default(), commands: 0 })
     }
 
     /// Sends a command and waits for the response, for so long at most.
@@ -104,21 +104,21 @@ impl Client {
                 }
                 Err(ReadError::Closed) => return Err(self.ended(command)),
             };
-            let answer = match self.answers.line(&line) {
+            let response = match self.parser.line(&line) {
                 // The number of the command makes it one that no chatter has by chance.
-                Ok(None) if !self.answers.begun() && line.trim_ascii() == sent.trim().as_bytes() => {
+                Ok(None) if !self.parser.begun() && line.trim_ascii() == sent.trim().as_bytes() => {
                     return Err(ClientError::Echo { line: sent });
                 }
                 Ok(None) => continue,
-                Ok(Some(answer)) => answer,
+                Ok(Some(response)) => response,
                 Err(Flood) => return Err(ClientError::Flood { command: command.to_owned() }),
             };
-            return match answer.id {
+            return match response.id {
                 // Some programs leave the number out.
                 Some(found) if found != self.commands => {
                     Err(ClientError::OutOfStep { command: command.to_owned(), expected: self.commands, found })
                 }
-                _ => answer.text.map_err(|said| ClientError::Refused { command: command.to_owned(), said }),
+                _ => response.text.map_err(|said| ClientError::Refused { command: command.to_owned(), said }),
             };
         }
     }

@@ -5,7 +5,7 @@ const MOST_BYTES: usize = 1 << 20;
 
 /// A response to a GTP command.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Answer {
+pub(crate) struct GtpResponse {
     /// The number of the command, where the program repeats it.
     pub(crate) id: Option<u32>,
     /// The text, or what the program says of a command that failed.
@@ -17,8 +17,8 @@ pub(crate) struct Answer {
 /// A response begins with a line that starts with `=` or `?`, and ends before an empty line. What comes before its first line
 /// is chatter, which some programs write where they should not.
 #[derive(Debug, Default)]
-pub(crate) struct Answers {
-    begun: Option<Answer>,
+pub(crate) struct ResponseParser {
+    begun: Option<GtpResponse>,
     bytes: usize,
 }
 
@@ -26,14 +26,14 @@ pub(crate) struct Answers {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Flood;
 
-impl Answers {
+impl ResponseParser {
     /// Whether a response has begun and not ended: what comes before one is chatter.
     pub(crate) fn begun(&self) -> bool {
         self.begun.is_some()
     }
 
     /// Takes a line without its end; returns the response that it completes.
-    pub(crate) fn line(&mut self, line: &[u8]) -> Result<Option<Answer>, Flood> {
+    pub(crate) fn line(&mut self, line: &[u8]) -> Result<Option<GtpResponse>, Flood> {
         self.bytes += line.len() + 1;
         if self.bytes > MOST_BYTES {
             return Err(Flood);
@@ -45,7 +45,7 @@ impl Answers {
                 self.bytes = 0;
                 return Ok(self.begun.take());
             }
-            Some(Answer { text: Ok(text) | Err(text), .. }) => {
+            Some(GtpResponse { text: Ok(text) | Err(text), .. }) => {
                 text.push('\n');
                 text.push_str(&line);
             }
@@ -61,12 +61,12 @@ fn clean(line: &[u8]) -> String {
 }
 
 /// The first line of a response.
-fn begin(line: &str) -> Option<Answer> {
+fn begin(line: &str) -> Option<GtpResponse> {
     let good = line.starts_with('=');
     let rest = line.strip_prefix(['=', '?'])?;
     let digits = rest.bytes().take_while(u8::is_ascii_digit).count();
     let text = rest[digits..].trim().to_owned();
-    Some(Answer { id: rest[..digits].parse().ok(), text: if good { Ok(text) } else { Err(text) } })
+    Some(GtpResponse { id: rest[..digits].parse().ok(), text: if good { Ok(text) } else { Err(text) } })
 }
 
 #[cfg(test)]
@@ -75,20 +75,23 @@ mod tests {
 
     use super::*;
 
-    fn all(output: &str) -> Vec<Answer> {
-        let mut answers = Answers::default();
-        output.split('\n').filter_map(|line| answers.line(line.as_bytes()).unwrap()).collect()
+    fn all(output: &str) -> Vec<GtpResponse> {
+        let mut parser = ResponseParser::default();
+        output.split('\n').filter_map(|line| parser.line(line.as_bytes()).unwrap()).collect()
     }
 
-    fn good(id: Option<u32>, text: &str) -> Answer {
-        Answer { id, text: Ok(text.to_owned()) }
+    fn good(id: Option<u32>, text: &str) -> GtpResponse {
+        GtpResponse { id, text: Ok(text.to_owned()) }
     }
 
     #[test]
     fn gtp_responses_parse_with_ids_whitespace_and_chatter() {
         assert_eq!(all("=1 D4\n\n=2\n\n"), [good(Some(1), "D4"), good(Some(2), "")]);
         assert_eq!(all("= D4\r\n\r\n=  \n\n"), [good(None, "D4"), good(None, "")]);
-        assert_eq!(all("?7 unknown\tcommand\n\n"), [Answer { id: Some(7), text: Err("unknown command".to_owned()) }]);
+        assert_eq!(
+            all("?7 unknown\tcommand\n\n"),
+            [GtpResponse { id: Some(7), text: Err("unknown command".to_owned()) }]
+        );
         assert_eq!(all("=3\nA B\n C\n\n"), [good(Some(3), "\nA B\n C")]);
         assert_eq!(all("GNU Go\nhello\n\n=4 ok\n\n\n\n=5 x\n\n"), [good(Some(4), "ok"), good(Some(5), "x")]);
         assert_eq!(all("=99999999999 x\n\n"), [good(None, "x")]);
@@ -97,9 +100,9 @@ mod tests {
 
     #[test]
     fn endless_output_is_no_response() {
-        let mut answers = Answers::default();
+        let mut parser = ResponseParser::default();
         let line = [b'x'; 1000];
-        let taken = (0..2000).take_while(|_| answers.line(&line).is_ok()).count();
+        let taken = (0..2000).take_while(|_| parser.line(&line).is_ok()).count();
         assert_eq!(taken, MOST_BYTES / 1001);
     }
 
@@ -108,9 +111,9 @@ mod tests {
         fn responses_of_any_bytes_are_read_or_refused(
             lines in prop::collection::vec(prop::collection::vec(any::<u8>(), 0..30), 0..30)
         ) {
-            let mut answers = Answers::default();
+            let mut parser = ResponseParser::default();
             for line in lines {
-                prop_assert!(answers.line(&line).is_ok());
+                prop_assert!(parser.line(&line).is_ok());
             }
         }
     }
