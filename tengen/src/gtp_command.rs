@@ -84,7 +84,7 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
         settings: opened.settings(),
         leaves: opened.budget().leaves.min(WIDTH),
         visits,
-        no_more: args.visits.is_some(),
+        visits_are_maximum: args.visits.is_some(),
         resign: args.resign,
     };
     let rng = generator(game_seed(config.seed, opened.name(), "gtp", 0));

@@ -51,7 +51,8 @@ impl Player for WithoutPlayouts {
 
 /// Serves lines that have all arrived, on a board of 9x9 at first; returns the responses.
 pub fn converse(input: &[u8]) -> String {
-    let options = EngineOptions { settings: *SETTINGS, leaves: 1, visits: VISITS, no_more: true, resign: None };
+    let options =
+        EngineOptions { settings: *SETTINGS, leaves: 1, visits: VISITS, visits_are_maximum: true, resign: None };
     let mut player = WithoutPlayouts(EnginePlayer::new(Box::new(Uniform::new()), options, generator(1)));
     let setup = Setup {
         size: Size::new(9).expect("9 is a size"),

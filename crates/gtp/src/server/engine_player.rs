@@ -27,7 +27,7 @@ pub struct EngineOptions {
     /// Visits for each move when there is no clock.
     pub visits: u32,
     /// Whether a clock is not a reason for more visits.
-    pub no_more: bool,
+    pub visits_are_maximum: bool,
     /// It resigns when its expected outcome is below this.
     pub resign: Option<f32>,
 }
@@ -148,7 +148,7 @@ impl Player for EnginePlayer {
         if let Some(mv) = known.filter(|&mv| task.game.is_legal(mv) && !is_avoided(mv)) {
             return Ok(Decision::Move(mv));
         }
-        let visits = (!task.timed || self.options.no_more).then_some(self.options.visits);
+        let visits = (!task.timed || self.options.visits_are_maximum).then_some(self.options.visits);
         let resign = self.options.resign;
         let wanted = Wanted { game: task.game, komi: task.komi, visits, avoid: task.avoid };
         let search = self.search(wanted, 1, watch)?;

@@ -21,7 +21,7 @@ pub(in crate::server) fn engine_player_with(model: Box<dyn Evaluator>, algorithm
     let config =
         config::Preset::NineByNine.with(&[format!("search.algorithm={algorithm}")]).expect("the configuration is good");
     let settings = Settings::new(&config.search, &config.game);
-    let options = EngineOptions { settings, leaves: 2, visits, no_more: false, resign: None };
+    let options = EngineOptions { settings, leaves: 2, visits, visits_are_maximum: false, resign: None };
     EnginePlayer::new(model, options, generator(1))
 }
 
@@ -155,7 +155,7 @@ fn watched(player: &mut EnginePlayer, game: &Game, most: usize) -> (Vec<RootMove
 /// With a number of visits, whatever the clock.
 fn fixed(model: Box<dyn Evaluator>, algorithm: &str) -> EnginePlayer {
     let EnginePlayer { model, mut options, rng, .. } = engine_player_with(model, algorithm, 2000);
-    options.no_more = true;
+    options.visits_are_maximum = true;
     EnginePlayer::new(model, options, rng)
 }
 
