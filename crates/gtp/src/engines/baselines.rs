@@ -68,7 +68,7 @@ impl ExternalPlayer for BaselinePlayer {
 
 /// A legal point that is no one-point eye of the player to move, all alike; a pass when there is none.
 pub(crate) fn random_move(game: &Game, rng: &mut GameRng) -> Move {
-    drawn(sensible(game), rng)
+    sample_move(sensible(game), rng)
 }
 
 fn capturing_move(game: &Game, rng: &mut GameRng) -> Move {
@@ -90,7 +90,7 @@ fn capturing_move(game: &Game, rng: &mut GameRng) -> Move {
         }
     }
     let choices = [best.1, saving, safe, sensible(game)];
-    drawn(choices.into_iter().find(|points| !points.is_empty()).unwrap_or_default(), rng)
+    sample_move(choices.into_iter().find(|points| !points.is_empty()).unwrap_or_default(), rng)
 }
 
 /// The stones of a player whose chains have one liberty.
@@ -105,7 +105,7 @@ fn sensible(game: &Game) -> PointSet {
     game.legal_points().iter().filter(|&point| !eye(point)).collect()
 }
 
-fn drawn(points: PointSet, rng: &mut GameRng) -> Move {
+fn sample_move(points: PointSet, rng: &mut GameRng) -> Move {
     let points: Vec<Point> = points.iter().collect();
     if points.is_empty() { Move::Pass } else { Move::Play(points[rng.random_range(0..points.len())]) }
 }
