@@ -45,7 +45,7 @@ pub(super) fn policy(session: &mut Session<'_>, arguments: &[&str], controller: 
 pub(super) fn visits(session: &mut Session<'_>, arguments: &[&str], controller: &mut dyn Controller) -> Answer {
     none(arguments)?;
     let mut moves = Vec::new();
-    searched(session, controller, &mut |search| moves = search.root_moves())?;
+    search(session, controller, &mut |search| moves = search.root_moves())?;
     moves.sort_by_key(|root| std::cmp::Reverse(root.visits));
     Ok(pairs(&session.game, moves.iter().map(|root| (root.mv, root.visits))))
 }
@@ -54,7 +54,7 @@ pub(super) fn visits(session: &mut Session<'_>, arguments: &[&str], controller: 
 pub(super) fn variation(session: &mut Session<'_>, arguments: &[&str], controller: &mut dyn Controller) -> Answer {
     none(arguments)?;
     let mut path = Vec::new();
-    searched(session, controller, &mut |search| {
+    search(session, controller, &mut |search| {
         path = search.best_move().map_or_else(Vec::new, |best| search.variation(best.mv));
     })?;
     let mut color = session.game.to_move();
@@ -70,7 +70,7 @@ pub(super) fn variation(session: &mut Session<'_>, arguments: &[&str], controlle
 pub(super) fn value(session: &mut Session<'_>, arguments: &[&str], controller: &mut dyn Controller) -> Answer {
     none(arguments)?;
     let mut text = String::new();
-    searched(session, controller, &mut |search| {
+    search(session, controller, &mut |search| {
         let (root, network) = (search.policy_value().black(), search.network_value().black());
         text = format!("{root:+.3} for Black after {} visits; network value {network:+.3}", search.visits());
     })?;
@@ -96,7 +96,7 @@ pub(super) fn status(session: &mut Session<'_>, arguments: &[&str]) -> Answer {
 }
 
 /// Shows `see` a search with the visits of a move, or with fewer where its tree is full.
-fn searched(
+fn search(
     session: &mut Session<'_>,
     controller: &mut dyn Controller,
     see: &mut dyn FnMut(&Search),
