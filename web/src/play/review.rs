@@ -12,7 +12,7 @@ use super::message::{AnalysisMessage, Content, GameMessage, LossMessage};
 use super::position::Played;
 use super::reports::ReportKey;
 use super::state::FULL;
-use super::visitor::{Happening, RequestId, Visitor};
+use super::visitor::{RequestId, SessionEvent, Visitor};
 
 /// Positions of a game that wait or are searched at a time.
 const AHEAD: usize = 8;
@@ -80,7 +80,7 @@ impl Review {
             let events = visitor.events.clone();
             let listener = move |event| {
                 // The page is gone.
-                let _ = events.send(Happening::Searched(id, turn, event));
+                let _ = events.send(SessionEvent::Searched(id, turn, event));
             };
             match visitor.play.desk.put(visitor.id, &self.model, task, listener) {
                 Ok(ticket) => _ = self.tickets.insert(turn, ticket),

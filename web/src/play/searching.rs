@@ -14,7 +14,7 @@ use super::message::{AnalysisMessage, Content, GameMessage, Genmove, MoveMessage
 use super::position::Played;
 use super::reports::ReportKey;
 use super::state::FULL;
-use super::visitor::{Happening, RequestId, Visitor};
+use super::visitor::{RequestId, SessionEvent, Visitor};
 
 /// When the first partial report is due, and the others after each other.
 const PROGRESS: [Duration; 2] = [Duration::from_millis(30), Duration::from_millis(100)];
@@ -91,7 +91,7 @@ fn begin(
     let (events, turn) = (visitor.events.clone(), task.turn);
     let listener = move |event| {
         // The page is gone.
-        let _ = events.send(Happening::Searched(id, turn, event));
+        let _ = events.send(SessionEvent::Searched(id, turn, event));
     };
     let ticket = visitor.play.desk.put(visitor.id, model, task, listener);
     let ticket = ticket.map_err(|_| FULL.to_owned())?;

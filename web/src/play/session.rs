@@ -1,8 +1,8 @@
 //! What a visitor's page requested, and its state.
 //!
-//! A [`Session`] takes [`Request`]s and [`Happening`]s one by one and adds replies to its outbox; it never waits. Work that takes
-//! longer than a moment is done elsewhere, and comes back as a happening: models are opened, files read and dead stones estimated
-//! by threads of [`Offload`], and positions searched on the [`Desk`](super::desk::Desk).
+//! A [`Session`] takes [`Request`]s and [`SessionEvent`]s one by one and adds replies to its outbox; it never waits.
+//! Work that takes longer than a moment is done elsewhere, and comes back as an event: models are opened, files read
+//! and dead stones estimated by threads of [`Offload`], and positions searched on the [`Desk`](super::desk::Desk).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use super::position::Played;
 use super::review::Review;
 use super::searching::{self, Searching};
 use super::state::{FULL, Play};
-use super::visitor::{Happening, RequestId, Visitor};
+use super::visitor::{RequestId, SessionEvent, Visitor};
 use super::{prediction, results, save, tree};
 
 /// Requests of a visitor at a time.
@@ -68,7 +68,7 @@ enum Wanted {
 
 impl Session {
     /// A visitor without requests.
-    pub(super) fn new(play: Arc<Play>, visitor: VisitorId, events: UnboundedSender<Happening>) -> Session {
+    pub(super) fn new(play: Arc<Play>, visitor: VisitorId, events: UnboundedSender<SessionEvent>) -> Session {
         Session { visitor: Visitor::new(play, visitor, events), active: BTreeMap::new(), told: BTreeMap::new() }
     }
 
@@ -191,7 +191,7 @@ impl Session {
             let engines = &play.engines;
             let opened = if needs_heads { engines.open_with_heads(&model, size) } else { engines.open(&model, size) };
             // An error means that the page is gone.
-            let _ = events.send(Happening::Opened(id, opened));
+            let _ = events.send(SessionEvent::Opened(id, opened));
         };
         let ticket = self.hand_over(&self.visitor.play.openers, id, work)?;
         self.active.insert(id, Active::Opening(Opening { wanted, ticket: Some(ticket), is_postponed: false }));
@@ -217,7 +217,7 @@ impl Session {
         let work = move || {
             let content = work(&play).unwrap_or_else(Content::Error);
             // The page is gone.
-            let _ = events.send(Happening::Replied(id, Box::new(content)));
+            let _ = events.send(SessionEvent::Replied(id, Box::new(content)));
         };
         let ticket = self.hand_over(&self.visitor.play.offload, id, work)?;
         self.active.insert(id, Active::Elsewhere(ticket));
@@ -233,21 +233,21 @@ impl Session {
         let events = self.visitor.events.clone();
         let displaced = move || {
             // An error means that the page is gone.
-            let _ = events.send(Happening::Replied(id, Box::new(Content::Error(FULL.to_owned()))));
+            let _ = events.send(SessionEvent::Replied(id, Box::new(Content::Error(FULL.to_owned()))));
         };
         threads.run(self.visitor.id, work, displaced).map_err(|_| FULL.to_owned())
     }
 
     /// Takes something that happened.
-    pub(super) fn happened(&mut self, happening: Happening) {
-        match happening {
-            Happening::Replied(id, content) => {
+    pub(super) fn handle_event(&mut self, event: SessionEvent) {
+        match event {
+            SessionEvent::Replied(id, content) => {
                 if self.active.remove(&id).is_some() {
                     self.reply(id, *content);
                 }
             }
-            Happening::Opened(id, opened) => self.opened(id, opened),
-            Happening::Searched(id, turn, event) => self.searched_event(id, turn, event),
+            SessionEvent::Opened(id, opened) => self.opened(id, opened),
+            SessionEvent::Searched(id, turn, event) => self.searched_event(id, turn, event),
         }
     }
 

@@ -43,8 +43,8 @@ pub(super) async fn serve(play: Arc<Play>, app: App, visitor: VisitorId, mut soc
                 }
                 waits = true;
             }
-            Some(happening) = events.recv() => {
-                session.happened(happening);
+            Some(event) = events.recv() => {
+                session.handle_event(event);
                 // What was opened, or follows a search, may wait in its turn.
                 waits = true;
             }

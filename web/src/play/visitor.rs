@@ -14,7 +14,7 @@ use super::state::Play;
 pub(super) struct Visitor {
     pub(super) play: Arc<Play>,
     pub(super) id: VisitorId,
-    pub(super) events: UnboundedSender<Happening>,
+    pub(super) events: UnboundedSender<SessionEvent>,
     outbox: Vec<Reply>,
     /// Requests until now.
     requests: u64,
@@ -29,7 +29,7 @@ pub(super) struct RequestId {
 }
 
 /// Something that happened elsewhere.
-pub(super) enum Happening {
+pub(super) enum SessionEvent {
     /// A model is open, or cannot be.
     Opened(RequestId, Result<Arc<OpenModel>, EnginesError>),
     /// A search of a turn has an event.
@@ -39,7 +39,7 @@ pub(super) enum Happening {
 }
 
 impl Visitor {
-    pub(super) fn new(play: Arc<Play>, id: VisitorId, events: UnboundedSender<Happening>) -> Visitor {
+    pub(super) fn new(play: Arc<Play>, id: VisitorId, events: UnboundedSender<SessionEvent>) -> Visitor {
         Visitor { play, id, events, outbox: Vec::new(), requests: 0 }
     }
 

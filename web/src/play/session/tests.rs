@@ -25,7 +25,7 @@ fn play(arguments: &[&str]) -> Arc<Play> {
 /// A page, and what has happened elsewhere.
 struct Page {
     session: Session,
-    events: UnboundedReceiver<Happening>,
+    events: UnboundedReceiver<SessionEvent>,
 }
 
 impl Page {
@@ -46,8 +46,8 @@ impl Page {
 
     /// Takes one thing that happens elsewhere.
     fn happen(&mut self) {
-        let happening = self.events.blocking_recv().expect("the session has a sender");
-        self.session.happened(happening);
+        let event = self.events.blocking_recv().expect("the session has a sender");
+        self.session.handle_event(event);
     }
 
     /// Sends a request and returns its replies, to the first that has one of these.
@@ -72,8 +72,8 @@ impl Page {
         let mut replied = 0;
         testing::wait_until(name, || {
             self.session.tell_places();
-            while let Ok(happening) = self.events.try_recv() {
-                self.session.happened(happening);
+            while let Ok(event) = self.events.try_recv() {
+                self.session.handle_event(event);
             }
             replied += self.replies().iter().filter(|reply| reply.get(name).is_some()).count();
             replied == count
@@ -272,8 +272,8 @@ fn models_that_are_open_are_bounded_and_requests_wait_for_one_that_is_idle() {
         if page.replies().iter().any(|reply| reply["analysis"]["report"]["isDuringSearch"] == false) {
             break;
         }
-        while let Ok(happening) = page.events.try_recv() {
-            page.session.happened(happening);
+        while let Ok(event) = page.events.try_recv() {
+            page.session.handle_event(event);
         }
     }
 }
