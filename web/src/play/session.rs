@@ -36,7 +36,7 @@ pub(super) struct Session {
 /// A request that is not over.
 enum Active {
     /// It is done elsewhere and becomes one reply.
-    Elsewhere(OffloadTicket),
+    Offloaded(OffloadTicket),
     /// Its model is being opened.
     Opening(Opening),
     /// A position is searched.
@@ -142,7 +142,7 @@ impl Session {
                     let work: ModelWork = Box::new(move |model| results::score(Some(model), &score, &played));
                     self.open(id, Wanted::Work(model, size, work))?;
                 } else {
-                    self.elsewhere(id, move |_| results::score(None, &score, &played))?;
+                    self.offload(id, move |_| results::score(None, &score, &played))?;
                 }
             }
             Action::Planes(Seen { game, model }) => {
@@ -155,8 +155,8 @@ impl Session {
                 let played = game.replay()?;
                 self.open(id, Wanted::Predict(Box::new(played), model))?;
             }
-            Action::Open { sgf } => self.elsewhere(id, move |_| tree::read(&sgf).map(Content::Tree))?,
-            Action::Save(save) => self.elsewhere(id, move |play| save::save(play, &save))?,
+            Action::Open { sgf } => self.offload(id, move |_| tree::read(&sgf).map(Content::Tree))?,
+            Action::Save(save) => self.offload(id, move |play| save::save(play, &save))?,
             Action::Stop { .. } => {}
         }
         Ok(())
@@ -208,7 +208,7 @@ impl Session {
     }
 
     /// Does work elsewhere that ends in one reply.
-    fn elsewhere(
+    fn offload(
         &mut self,
         id: RequestId,
         work: impl FnOnce(&Play) -> Result<Content, String> + Send + 'static,
@@ -220,7 +220,7 @@ impl Session {
             let _ = events.send(SessionEvent::Replied(id, Box::new(content)));
         };
         let ticket = self.hand_over(&self.visitor.play.offload, id, work)?;
-        self.active.insert(id, Active::Elsewhere(ticket));
+        self.active.insert(id, Active::Offloaded(ticket));
         Ok(())
     }
 
@@ -275,9 +275,9 @@ impl Session {
             Wanted::Review(played, search) => Review::begin(visitor, id, model, *played, search.game, search.visits)
                 .map(|review| review.map(Active::Reviewing)),
             Wanted::Predict(played, _) => {
-                self.elsewhere(id, move |_| Ok(prediction::predict(&model, &played))).map(|()| None)
+                self.offload(id, move |_| Ok(prediction::predict(&model, &played))).map(|()| None)
             }
-            Wanted::Work(_, _, work) => self.elsewhere(id, move |_| work(&model)).map(|()| None),
+            Wanted::Work(_, _, work) => self.offload(id, move |_| work(&model)).map(|()| None),
         };
         match begun {
             Ok(Some(active)) => _ = self.active.insert(id, active),
@@ -326,7 +326,7 @@ impl Active {
     /// How much begins before the request; `None` once it has begun.
     fn place(&self) -> Option<usize> {
         match self {
-            Active::Elsewhere(ticket) => ticket.place(),
+            Active::Offloaded(ticket) => ticket.place(),
             // It is next as soon as a model is idle.
             Active::Opening(Opening { is_postponed: true, .. }) => Some(0),
             Active::Opening(Opening { ticket, .. }) => ticket.as_ref()?.place(),
