@@ -47,7 +47,7 @@ enum Active {
 
 /// A request whose model is not open yet.
 struct Opening {
-    wanted: Wanted,
+    pending: Pending,
     /// Nothing until it is tried again.
     ticket: Option<OffloadTicket>,
     /// Whether it could not be opened before another model is idle.
@@ -58,7 +58,7 @@ struct Opening {
 type ModelWork = Box<dyn FnOnce(&OpenModel) -> Result<Content, String> + Send>;
 
 /// What begins once the model is open.
-enum Wanted {
+enum Pending {
     Analyze(Box<Played>, Search),
     Genmove(Box<Played>, Genmove),
     Review(Box<Played>, Search),
@@ -123,24 +123,24 @@ impl Session {
             Action::Analyze(search) => {
                 let played = self.searched(&search)?;
                 self.position(id, &played);
-                self.open(id, Wanted::Analyze(Box::new(played), search))?;
+                self.open(id, Pending::Analyze(Box::new(played), search))?;
             }
             Action::Review(search) => {
                 let played = self.searched(&search)?;
-                self.open(id, Wanted::Review(Box::new(played), search))?;
+                self.open(id, Pending::Review(Box::new(played), search))?;
             }
             Action::Genmove(genmove) => {
                 let played = genmove.game.replay()?;
                 self.check_visits(genmove.visits)?;
                 self.position(id, &played);
-                self.open(id, Wanted::Genmove(Box::new(played), genmove))?;
+                self.open(id, Pending::Genmove(Box::new(played), genmove))?;
             }
             Action::Score(score) => {
                 let played = score.game.replay()?;
                 if results::needs_model(&score, &played) {
                     let (model, size) = (score.model.clone(), played.game.size());
                     let work: ModelWork = Box::new(move |model| results::score(Some(model), &score, &played));
-                    self.open(id, Wanted::Work(model, size, work))?;
+                    self.open(id, Pending::Work(model, size, work))?;
                 } else {
                     self.offload(id, move |_| results::score(None, &score, &played))?;
                 }
@@ -149,11 +149,11 @@ impl Session {
                 let played = game.replay()?;
                 let size = played.game.size();
                 let work: ModelWork = Box::new(move |model| Ok(results::planes(model, &played)));
-                self.open(id, Wanted::Work(model, size, work))?;
+                self.open(id, Pending::Work(model, size, work))?;
             }
             Action::Predict(Seen { game, model }) => {
                 let played = game.replay()?;
-                self.open(id, Wanted::Predict(Box::new(played), model))?;
+                self.open(id, Pending::Predict(Box::new(played), model))?;
             }
             Action::Open { sgf } => self.offload(id, move |_| tree::read(&sgf).map(Content::Tree))?,
             Action::Save(save) => self.offload(id, move |play| save::save(play, &save))?,
@@ -178,12 +178,12 @@ impl Session {
     }
 
     /// Opens a model elsewhere, unless it is open.
-    fn open(&mut self, id: RequestId, wanted: Wanted) -> Result<(), String> {
-        let (model, size) = (wanted.model().to_owned(), wanted.size());
-        let needs_heads = matches!(wanted, Wanted::Predict(..));
+    fn open(&mut self, id: RequestId, pending: Pending) -> Result<(), String> {
+        let (model, size) = (pending.model().to_owned(), pending.size());
+        let needs_heads = matches!(pending, Pending::Predict(..));
         let open = self.visitor.play.engines.already_open(&model, size);
         if let Some(open) = open.filter(|open| !needs_heads || open.has_heads_read()) {
-            self.begin_with(id, wanted, open);
+            self.begin_with(id, pending, open);
             return Ok(());
         }
         let (play, events) = (Arc::clone(&self.visitor.play), self.visitor.events.clone());
@@ -194,13 +194,13 @@ impl Session {
             let _ = events.send(SessionEvent::Opened(id, opened));
         };
         let ticket = self.hand_over(&self.visitor.play.openers, id, work)?;
-        self.active.insert(id, Active::Opening(Opening { wanted, ticket: Some(ticket), is_postponed: false }));
+        self.active.insert(id, Active::Opening(Opening { pending, ticket: Some(ticket), is_postponed: false }));
         Ok(())
     }
 
     /// The same for a request that waited for others.
-    fn reopen(&mut self, id: RequestId, wanted: Wanted) -> Result<(), String> {
-        self.open(id, wanted)?;
+    fn reopen(&mut self, id: RequestId, pending: Pending) -> Result<(), String> {
+        self.open(id, pending)?;
         if let Some(Active::Opening(opening)) = self.active.get_mut(&id) {
             opening.is_postponed = true;
         }
@@ -253,31 +253,31 @@ impl Session {
 
     fn opened(&mut self, id: RequestId, opened: Result<Arc<OpenModel>, EnginesError>) {
         // It may have been stopped in the meantime.
-        let Some(Active::Opening(Opening { wanted, .. })) = self.active.remove(&id) else { return };
+        let Some(Active::Opening(Opening { pending, .. })) = self.active.remove(&id) else { return };
         match opened {
-            Ok(model) => self.begin_with(id, wanted, model),
+            Ok(model) => self.begin_with(id, pending, model),
             Err(EnginesError::Busy { .. } | EnginesError::Opening { .. }) => {
-                self.active.insert(id, Active::Opening(Opening { wanted, ticket: None, is_postponed: true }));
+                self.active.insert(id, Active::Opening(Opening { pending, ticket: None, is_postponed: true }));
             }
             Err(error) => self.reply(id, Content::Error(error.to_string())),
         }
     }
 
     /// Begins what waited for a model.
-    fn begin_with(&mut self, id: RequestId, wanted: Wanted, model: Arc<OpenModel>) {
+    fn begin_with(&mut self, id: RequestId, pending: Pending, model: Arc<OpenModel>) {
         let visitor = &mut self.visitor;
-        let begun = match wanted {
-            Wanted::Analyze(played, search) => searching::analyze(visitor, id, &model, *played, search.visits)
+        let begun = match pending {
+            Pending::Analyze(played, search) => searching::analyze(visitor, id, &model, *played, search.visits)
                 .map(|search| search.map(Active::Searching)),
-            Wanted::Genmove(played, genmove) => {
+            Pending::Genmove(played, genmove) => {
                 searching::genmove(visitor, id, &model, *played, genmove).map(|search| search.map(Active::Searching))
             }
-            Wanted::Review(played, search) => Review::begin(visitor, id, model, *played, search.game, search.visits)
+            Pending::Review(played, search) => Review::begin(visitor, id, model, *played, search.game, search.visits)
                 .map(|review| review.map(Active::Reviewing)),
-            Wanted::Predict(played, _) => {
+            Pending::Predict(played, _) => {
                 self.offload(id, move |_| Ok(prediction::predict(&model, &played))).map(|()| None)
             }
-            Wanted::Work(_, _, work) => self.offload(id, move |_| work(&model)).map(|()| None),
+            Pending::Work(_, _, work) => self.offload(id, move |_| work(&model)).map(|()| None),
         };
         match begun {
             Ok(Some(active)) => _ = self.active.insert(id, active),
@@ -305,8 +305,8 @@ impl Session {
         let again: Vec<RequestId> =
             self.active.iter().filter(|(_, active)| untried(active)).map(|(id, _)| *id).collect();
         for id in again {
-            let Some(Active::Opening(Opening { wanted, .. })) = self.active.remove(&id) else { continue };
-            if let Err(reason) = self.reopen(id, wanted) {
+            let Some(Active::Opening(Opening { pending, .. })) = self.active.remove(&id) else { continue };
+            if let Err(reason) = self.reopen(id, pending) {
                 self.reply(id, Content::Error(reason));
             }
         }
@@ -336,22 +336,22 @@ impl Active {
     }
 }
 
-impl Wanted {
+impl Pending {
     fn model(&self) -> &str {
         match self {
-            Wanted::Analyze(_, search) | Wanted::Review(_, search) => &search.model,
-            Wanted::Genmove(_, genmove) => &genmove.model,
-            Wanted::Predict(_, model) | Wanted::Work(model, ..) => model,
+            Pending::Analyze(_, search) | Pending::Review(_, search) => &search.model,
+            Pending::Genmove(_, genmove) => &genmove.model,
+            Pending::Predict(_, model) | Pending::Work(model, ..) => model,
         }
     }
 
     fn size(&self) -> Size {
         match self {
-            Wanted::Analyze(played, _)
-            | Wanted::Genmove(played, _)
-            | Wanted::Review(played, _)
-            | Wanted::Predict(played, _) => played.game.size(),
-            Wanted::Work(_, size, _) => *size,
+            Pending::Analyze(played, _)
+            | Pending::Genmove(played, _)
+            | Pending::Review(played, _)
+            | Pending::Predict(played, _) => played.game.size(),
+            Pending::Work(_, size, _) => *size,
         }
     }
 }
