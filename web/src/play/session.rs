@@ -121,12 +121,12 @@ impl Session {
             }
             Action::Position { game } => self.position(id, &game.replay()?),
             Action::Analyze(search) => {
-                let played = self.searched(&search)?;
+                let played = self.replay_checked(&search)?;
                 self.position(id, &played);
                 self.open(id, Pending::Analyze(Box::new(played), search))?;
             }
             Action::Review(search) => {
-                let played = self.searched(&search)?;
+                let played = self.replay_checked(&search)?;
                 self.open(id, Pending::Review(Box::new(played), search))?;
             }
             Action::Genmove(genmove) => {
@@ -162,7 +162,7 @@ impl Session {
         Ok(())
     }
 
-    fn searched(&self, search: &Search) -> Result<Played, String> {
+    fn replay_checked(&self, search: &Search) -> Result<Played, String> {
         self.check_visits(search.visits)?;
         search.game.replay()
     }
