@@ -117,12 +117,12 @@ impl Session {
                 let game = start.game()?;
                 let played = game.replay()?;
                 self.reply(id, Content::Game(game));
-                self.position(id, &played);
+                self.send_position(id, &played);
             }
-            Action::Position { game } => self.position(id, &game.replay()?),
+            Action::Position { game } => self.send_position(id, &game.replay()?),
             Action::Analyze(search) => {
                 let played = self.replay_checked(&search)?;
-                self.position(id, &played);
+                self.send_position(id, &played);
                 self.open(id, Pending::Analyze(Box::new(played), search))?;
             }
             Action::Review(search) => {
@@ -132,7 +132,7 @@ impl Session {
             Action::Genmove(genmove) => {
                 let played = genmove.game.replay()?;
                 self.check_visits(genmove.visits)?;
-                self.position(id, &played);
+                self.send_position(id, &played);
                 self.open(id, Pending::Genmove(Box::new(played), genmove))?;
             }
             Action::Score(score) => {
@@ -173,7 +173,7 @@ impl Session {
         if fits { Ok(()) } else { Err(format!("{visits} visits: a search here has 1 to {most}")) }
     }
 
-    fn position(&mut self, id: RequestId, played: &Played) {
+    fn send_position(&mut self, id: RequestId, played: &Played) {
         self.reply(id, Content::Position(PositionMessage::of(&played.game)));
     }
 
