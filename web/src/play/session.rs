@@ -246,12 +246,12 @@ impl Session {
                     self.reply(id, *content);
                 }
             }
-            SessionEvent::Opened(id, opened) => self.opened(id, opened),
-            SessionEvent::Searched(id, turn, event) => self.searched_event(id, turn, event),
+            SessionEvent::Opened(id, opened) => self.on_opened(id, opened),
+            SessionEvent::Searched(id, turn, event) => self.on_searched(id, turn, event),
         }
     }
 
-    fn opened(&mut self, id: RequestId, opened: Result<Arc<OpenModel>, EnginesError>) {
+    fn on_opened(&mut self, id: RequestId, opened: Result<Arc<OpenModel>, EnginesError>) {
         // It may have been stopped in the meantime.
         let Some(Active::Opening(Opening { pending, .. })) = self.active.remove(&id) else { return };
         match opened {
@@ -286,7 +286,7 @@ impl Session {
         }
     }
 
-    fn searched_event(&mut self, id: RequestId, turn: usize, event: Event) {
+    fn on_searched(&mut self, id: RequestId, turn: usize, event: Event) {
         let Some(active) = self.active.remove(&id) else { return };
         let left = match active {
             Active::Searching(searching) => searching.event(&mut self.visitor, id, event).map(Active::Searching),
