@@ -251,7 +251,7 @@ impl Engines {
         let found = match model.clone().filter(|model| !model.comparison.is_replaced()) {
             Some(found) => found,
             None => {
-                let opened = self.opened(&models, &name, &model_name);
+                let opened = self.load(&models, &name, &model_name);
                 if let (Err(_), Some(known)) = (&opened, &*model) {
                     known.comparison.stays(self.comparisons.away);
                 }
@@ -345,7 +345,7 @@ impl Engines {
         }
     }
 
-    fn opened(&self, models: &Models, name: &str, model_name: &ModelName) -> Result<OpenModel, EnginesError> {
+    fn load(&self, models: &Models, name: &str, model_name: &ModelName) -> Result<OpenModel, EnginesError> {
         // Before the weights, so that others that come meanwhile are noticed.
         let version = models.version(model_name)?;
         let comparison = Arc::new(Comparison::new(self.comparisons.every));
