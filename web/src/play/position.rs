@@ -73,7 +73,7 @@ impl PositionMessage {
         let size = game.size();
         let forbidden = game.position().empty_points() - game.legal_points();
         PositionMessage {
-            board: drawn(size, game.position().stones()),
+            board: diagram(size, game.position().stones()),
             to_move: game.to_move().into(),
             captures: Color::BOTH.map(|color| game.captures(color)),
             forbidden: vertices(size, forbidden),
@@ -83,7 +83,7 @@ impl PositionMessage {
 }
 
 /// A character a point.
-pub(super) fn drawn(size: Size, stones: &Stones) -> String {
+pub(super) fn diagram(size: Size, stones: &Stones) -> String {
     let letter = |point| match stones.at(point) {
         Some(Color::Black) => 'X',
         Some(Color::White) => 'O',

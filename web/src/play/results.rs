@@ -8,7 +8,7 @@ use play::generator;
 
 use super::engines::OpenModel;
 use super::message::{Content, PlaneMessage, PlanesMessage, Score, ScoreMessage};
-use super::position::{Played, drawn, vertices};
+use super::position::{Played, diagram, vertices};
 
 /// The score of a game. A model estimates which stones are dead unless the request says it.
 pub(super) fn score(model: Option<&OpenModel>, request: &Score, played: &Played) -> Result<Content, String> {
@@ -67,7 +67,7 @@ fn scored(game: &Game, komi: f32, dead: PointSet) -> Result<ScoreMessage, String
         margin if margin > 0.0 => Outcome::Win(Color::Black, Margin::Points(margin)),
         margin => Outcome::Win(Color::White, Margin::Points(-margin)),
     };
-    Ok(ScoreMessage { dead: vertices(size, dead), area: drawn(size, &area), points, result: outcome.to_string() })
+    Ok(ScoreMessage { dead: vertices(size, dead), area: diagram(size, &area), points, result: outcome.to_string() })
 }
 
 /// The input planes of a position.
