@@ -146,8 +146,9 @@ fn chosen(game: &Game, genmove: &Genmove, seed: u64, analysis: &Analysis, report
         return Ok(Content::Move(MoveMessage { vertex: "resign".to_owned(), winrate, position }));
     }
     let best = analysis.moves.first().map_or(Move::Pass, |best| best.mv);
-    let drawn = genmove.draw.filter(|_| game.turn() < drawn_turns(game)).and_then(|draw| drawn(analysis, seed, draw));
-    decided(&mut game.clone(), drawn.unwrap_or(best), winrate)
+    let sampled =
+        genmove.draw.filter(|_| game.turn() < sampled_turns(game)).and_then(|draw| sample_move(analysis, seed, draw));
+    decided(&mut game.clone(), sampled.unwrap_or(best), winrate)
 }
 
 /// Whether enough was played for a resignation: a fifth of the points, or 60 % of them where the opponent has a handicap, against which
@@ -161,12 +162,12 @@ fn may_resign(genmove: &Genmove, mover: Player, area: usize) -> bool {
 }
 
 /// Turns with drawn moves: Minigo's number in self-play, whatever `selfplay.choice_moves` of the run is.
-fn drawn_turns(game: &Game) -> usize {
+fn sampled_turns(game: &Game) -> usize {
     game.size().area() / 12 / 2 * 2
 }
 
 /// A move in proportion to visits, among those that are not much worse than the best.
-fn drawn(analysis: &Analysis, seed: u64, draw: u32) -> Option<Move> {
+fn sample_move(analysis: &Analysis, seed: u64, draw: u32) -> Option<Move> {
     let most = analysis.moves.iter().map(|candidate| candidate.visits).max()?;
     let enough = |visits: u32| if visits as f32 >= DRAWN * most as f32 { visits } else { 0 };
     let visits: Vec<u32> = analysis.moves.iter().map(|candidate| enough(candidate.visits)).collect();
