@@ -44,7 +44,7 @@ pub struct AcquiredGames {
 
 /// The taker of a file.
 #[derive(Serialize, Deserialize)]
-struct Claim {
+struct TakerClaim {
     taker: String,
 }
 
@@ -294,7 +294,7 @@ impl UnfinishedGames {
     fn claim(&self, file: &FileRef, taker: &str) -> Result<bool, StoreError> {
         let intent = self.intent_path(&Stem::new(taker, self.at.store.now())?);
         self.at.store.publish_toml(&intent, &Intent { file: file.to_string() })?;
-        match self.at.store.publish_toml(&self.file(file, TAKEN), &Claim { taker: taker.to_owned() }) {
+        match self.at.store.publish_toml(&self.file(file, TAKEN), &TakerClaim { taker: taker.to_owned() }) {
             Err(StoreError::AlreadyExists { .. }) => {
                 self.at.store.delete(&intent)?;
                 Ok(false)
@@ -337,7 +337,7 @@ impl UnfinishedGames {
 
     /// The taker of a file, by its claim.
     fn taker(&self, file: &FileRef) -> Result<Lookup<String>, StoreError> {
-        match self.at.store.find_toml::<Claim>(&self.file(file, TAKEN)) {
+        match self.at.store.find_toml::<TakerClaim>(&self.file(file, TAKEN)) {
             Err(error @ (StoreError::Damaged { .. } | StoreError::OtherVersion { .. })) => {
                 tracing::warn!(%error, "the claim on handed-off games cannot be read");
                 Ok(Lookup::Unreadable)
