@@ -29,7 +29,7 @@ pub struct Checkpoint {
 }
 
 #[derive(Serialize, Deserialize)]
-struct Manifest {
+struct CheckpointManifest {
     step: u64,
     files: BTreeMap<String, Part>,
 }
@@ -48,7 +48,7 @@ impl Checkpoints {
     /// [`StoreError::AlreadyExists`] when there is another checkpoint of this step; the same one is no error.
     pub fn publish(&self, checkpoint: &Checkpoint) -> Result<(), StoreError> {
         let folder = self.folder(checkpoint.step);
-        let mut manifest = Manifest { step: checkpoint.step, files: BTreeMap::new() };
+        let mut manifest = CheckpointManifest { step: checkpoint.step, files: BTreeMap::new() };
         for (name, bytes) in &checkpoint.files {
             let expected = "the name of a file of a checkpoint: a stem and an extension, each of 1 to 64 letters, digits, '_' \
                             and '-'";
@@ -78,7 +78,7 @@ impl Checkpoints {
     /// [`StoreError::Damaged`] when it is not as it was published.
     pub fn get(&self, step: u64) -> Result<Option<Checkpoint>, StoreError> {
         let folder = self.folder(step);
-        let Some(manifest) = self.at.store.find_toml::<Manifest>(&folder.clone().join(MANIFEST))? else {
+        let Some(manifest) = self.at.store.find_toml::<CheckpointManifest>(&folder.clone().join(MANIFEST))? else {
             return Ok(None);
         };
         let read = |(name, part): (String, Part)| {
