@@ -23,7 +23,7 @@ use std::time::Duration;
 use rand::{RngExt, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-use batch::{Attempt, Batch};
+use batch::{Attempt, PendingBatch};
 pub(crate) use event::{Action, Connection, Event, Failure, Outcome, Reply, State, Time};
 pub(crate) use server::{Counts, Server};
 pub(crate) use settings::Settings;
@@ -34,7 +34,7 @@ pub(crate) struct Pool {
     /// The latest time that was reported.
     now: Time,
     servers: Vec<Server>,
-    batches: BTreeMap<u64, Batch>,
+    batches: BTreeMap<u64, PendingBatch>,
     /// The batches that want a server, or another one.
     waiting: BTreeSet<u64>,
     /// What was sent over connections that exist and has no response, batches that are done included.
@@ -76,7 +76,7 @@ impl Pool {
     pub(crate) fn submit(&mut self, now: Time, model: u64, positions: u32) -> u64 {
         let number = self.next_batch;
         self.next_batch += 1;
-        self.batches.insert(number, Batch::new(now, model, positions));
+        self.batches.insert(number, PendingBatch::new(now, model, positions));
         self.waiting.insert(number);
         self.advance(now);
         number
@@ -371,7 +371,7 @@ impl Pool {
         if let Some(last) = batch.last.replace(index) {
             self.servers[last].counts.resent += 1;
         }
-        let Batch { model, positions, .. } = *batch;
+        let PendingBatch { model, positions, .. } = *batch;
         let others = self.servers.iter().enumerate().any(|(other, server)| other != index && server.is_up());
         let server = &mut self.servers[index];
         server.outstanding += positions;
@@ -420,7 +420,7 @@ impl Pool {
     }
 
     /// The servers of a tier that may evaluate a batch: they have not refused it, and do not have it already.
-    fn able(&self, number: u64, batch: &Batch, tier: usize) -> impl Iterator<Item = (usize, &Server)> {
+    fn able(&self, number: u64, batch: &PendingBatch, tier: usize) -> impl Iterator<Item = (usize, &Server)> {
         let has = move |index| self.attempts.values().any(|it| it.batch == number && it.server == index);
         let of_tier = self.servers.iter().enumerate().filter(move |(_, server)| server.tier == tier);
         of_tier.filter(move |&(index, _)| batch.may_go_to(self.now, index) && !has(index))

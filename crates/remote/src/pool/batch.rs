@@ -7,7 +7,7 @@ use super::event::Time;
 
 /// A batch that is not done.
 #[derive(Clone, Debug)]
-pub(crate) struct Batch {
+pub(crate) struct PendingBatch {
     /// The model that evaluates it.
     pub(crate) model: u64,
     pub(crate) positions: u32,
@@ -45,9 +45,9 @@ pub(crate) struct Attempt {
     pub(crate) overdue: bool,
 }
 
-impl Batch {
-    pub(crate) fn new(now: Time, model: u64, positions: u32) -> Batch {
-        Batch {
+impl PendingBatch {
+    pub(crate) fn new(now: Time, model: u64, positions: u32) -> PendingBatch {
+        PendingBatch {
             model,
             positions,
             submitted: now,
