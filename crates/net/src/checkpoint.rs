@@ -63,7 +63,7 @@ impl Trainer {
         if let Some(averaged) = &averaged {
             tensors.extend(averaged.named(&specs).into_iter().map(|tensor| tensor.under(AVERAGED)));
         }
-        let (step, warmth, samples, averaged) = (self.step, self.warmth, self.samples, averaged.is_some());
+        let (step, warmth, samples, averaged) = (self.step, self.steps_since_reset, self.samples, averaged.is_some());
         let config_digest = config_digest.to_owned();
         let header = Header { shape: shape.into(), step, warmth, samples, averaged, config_digest };
         Ok(file::write(VERSION, &header, tensors))
@@ -107,7 +107,7 @@ impl Trainer {
             optimizer: Optimizer { momentum: kept(MOMENTUM)?, squares },
             ema: if averages { Some(Ema { tensors: kept(EMA)? }) } else { None },
             averaged: header.averaged.then(averaged).transpose()?,
-            warmth: header.warmth,
+            steps_since_reset: header.warmth,
             gradient_norm: 0.0,
             uploads: Uploads::new(tower.options()),
             tower,

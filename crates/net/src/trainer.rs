@@ -36,7 +36,7 @@ pub struct Trainer {
     /// The mean with statistics of its own, after [`Trainer::recalibrate_batch_norm`] and until the next step.
     pub(crate) averaged: Option<Tower>,
     /// Steps since the optimiser was at rest.
-    pub(crate) warmth: u64,
+    pub(crate) steps_since_reset: u64,
     /// How long the gradient of the last step was.
     pub(crate) gradient_norm: f32,
     pub(crate) train_config: TrainConfig,
@@ -76,7 +76,7 @@ impl Trainer {
             optimizer,
             ema,
             averaged: None,
-            warmth: 0,
+            steps_since_reset: 0,
             gradient_norm: 0.0,
             train_config,
             train_device,
@@ -160,7 +160,7 @@ impl Trainer {
             return Err(NetError::Diverged { step: self.step, loss: losses.total });
         }
         self.averaged = None;
-        self.warmth += 1;
+        self.steps_since_reset += 1;
         self.step += 1;
         self.samples += examples.len() as u64;
         Ok(losses)
@@ -305,7 +305,7 @@ impl Trainer {
 
     /// The constants of the next step.
     pub(crate) fn step_size(&self) -> StepSize {
-        StepSize::new(&self.train_config.train, self.rate(), self.warmth)
+        StepSize::new(&self.train_config.train, self.rate(), self.steps_since_reset)
     }
 
     /// The symmetries through which the next batch is seen.
