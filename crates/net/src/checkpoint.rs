@@ -63,7 +63,8 @@ impl Trainer {
         if let Some(averaged) = &averaged {
             tensors.extend(averaged.named(&specs).into_iter().map(|tensor| tensor.under(AVERAGED)));
         }
-        let (step, warmth, samples, averaged) = (self.step, self.steps_since_reset, self.samples, averaged.is_some());
+        let (step, warmth, samples, averaged) =
+            (self.step, self.steps_since_reset, self.examples_seen, averaged.is_some());
         let config_digest = config_digest.to_owned();
         let header = Header { shape: shape.into(), step, warmth, samples, averaged, config_digest };
         Ok(file::write(VERSION, &header, tensors))
@@ -114,7 +115,7 @@ impl Trainer {
             train_config,
             train_device,
             step: header.step,
-            samples: header.samples,
+            examples_seen: header.samples,
         })
     }
 }

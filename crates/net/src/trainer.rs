@@ -45,7 +45,7 @@ pub struct Trainer {
     /// Optimiser steps taken since the run began.
     pub(crate) step: u64,
     /// Examples trained on since the start, counting repetitions.
-    pub(crate) samples: u64,
+    pub(crate) examples_seen: u64,
 }
 
 impl Drop for Trainer {
@@ -81,7 +81,7 @@ impl Trainer {
             train_config,
             train_device,
             step,
-            samples: 0,
+            examples_seen: 0,
         })
     }
 
@@ -162,7 +162,7 @@ impl Trainer {
         self.averaged = None;
         self.steps_since_reset += 1;
         self.step += 1;
-        self.samples += examples.len() as u64;
+        self.examples_seen += examples.len() as u64;
         Ok(losses)
     }
 
@@ -294,8 +294,8 @@ impl Trainer {
     }
 
     /// Examples trained on since [`Trainer::new`], by restored trainers too; repetitions count.
-    pub fn samples(&self) -> u64 {
-        self.samples
+    pub fn examples_seen(&self) -> u64 {
+        self.examples_seen
     }
 
     /// The learning rate of the next step.

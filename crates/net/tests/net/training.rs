@@ -42,7 +42,7 @@ fn overfits_one_batch() {
     assert!(first.policy - first.target_entropy > 0.5, "{first:?}");
     assert!(last.policy - last.target_entropy < 0.02, "{last:?}");
     assert!(first.value > 0.5 && last.value < 0.01, "{last:?}");
-    assert_eq!((trainer.steps(), trainer.samples()), (301, 301 * 16));
+    assert_eq!((trainer.steps(), trainer.examples_seen()), (301, 301 * 16));
 }
 
 /// Examples whose policy is the opponent's last point, and whose value is a loss after a move in the upper half.
@@ -182,7 +182,7 @@ fn restored_trainer_continues_bit_for_bit() {
         losses.extend(batches[4..].iter().map(|batch| whole.step(batch).unwrap()));
 
         let mut resumed = Trainer::restore(&checkpoint, tiny(), "digest", lively(), train_device).unwrap();
-        assert_eq!((resumed.steps(), resumed.samples()), (4, 128));
+        assert_eq!((resumed.steps(), resumed.examples_seen()), (4, 128));
         assert_eq!(resumed.checkpoint("digest").unwrap(), checkpoint);
         let again: Vec<_> = batches[4..].iter().map(|batch| resumed.step(batch).unwrap()).collect();
         assert_eq!(again, losses[4..]);
