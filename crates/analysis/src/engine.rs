@@ -46,7 +46,7 @@ struct State {
 }
 
 /// Opens an evaluator for one thread.
-type Open = dyn Fn() -> Box<dyn Evaluator> + Send + Sync;
+type EvaluatorFactory = dyn Fn() -> Box<dyn Evaluator> + Send + Sync;
 
 impl Engine {
     /// Starts the threads. `open` makes an evaluator for each.
@@ -63,7 +63,7 @@ impl Engine {
             finished: Condvar::new(),
             generation: AtomicU64::new(0),
         });
-        let open: Arc<Open> = Arc::new(open);
+        let open: Arc<EvaluatorFactory> = Arc::new(open);
         let mut engine = Engine { shared, workers: Vec::new() };
         for number in 0..options.threads {
             let (shared, open) = (Arc::clone(&engine.shared), Arc::clone(&open));
@@ -141,7 +141,7 @@ struct Worker {
 }
 
 impl Worker {
-    fn work(&self, open: &Open) {
+    fn work(&self, open: &EvaluatorFactory) {
         let (mut games, priorities) = (Vec::new(), Priorities::new());
         loop {
             let generation = self.shared.generation();
