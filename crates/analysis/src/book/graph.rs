@@ -74,7 +74,7 @@ pub struct Graph {
 }
 
 /// A line that waits for its turn: the cheapest first, of equals the first.
-type Open = (Reverse<u64>, Reverse<usize>);
+type OpenLine = (Reverse<u64>, Reverse<usize>);
 
 impl Spot {
     /// The best move, if it leads to a position of the book.
@@ -116,7 +116,7 @@ impl Graph {
         let mut graph = Graph { size, spots: Vec::new(), places: BTreeMap::new() };
         // Lines by the position before their last move, and the place of that move; none for the empty board.
         let mut waiting: Vec<Option<(usize, usize)>> = vec![None];
-        let mut open: BinaryHeap<Open> = BinaryHeap::from([(Reverse(0), Reverse(0))]);
+        let mut open: BinaryHeap<OpenLine> = BinaryHeap::from([(Reverse(0), Reverse(0))]);
         while let Some((Reverse(cost), Reverse(number))) = open.pop() {
             let Some(game) = graph.waiting_game(waiting[number], &entries) else { continue };
             let (symmetry, key) = BookKey::new(&game);
