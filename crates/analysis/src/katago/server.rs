@@ -25,12 +25,12 @@ struct Shared<W> {
     /// Why the output takes no more.
     failed: Mutex<Option<io::Error>>,
     /// The tasks of each id that are not over, by their numbers, with their turns.
-    open: Mutex<Open>,
+    open: Mutex<OpenQueries>,
     /// The number of the next task. Queries may have the same id, and be for the same turn.
     next: AtomicU64,
 }
 
-type Open = BTreeMap<String, BTreeMap<u64, (usize, TaskId)>>;
+type OpenQueries = BTreeMap<String, BTreeMap<u64, (usize, TaskId)>>;
 
 impl<W: Write + Send + 'static> Server<W> {
     /// A server that writes its responses to `output`.
@@ -141,7 +141,7 @@ impl<W: Write + Send + 'static> Server<W> {
 }
 
 impl<W: Write> Shared<W> {
-    fn open(&self) -> MutexGuard<'_, Open> {
+    fn open(&self) -> MutexGuard<'_, OpenQueries> {
         self.open.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
