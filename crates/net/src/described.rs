@@ -6,7 +6,7 @@ use config::{PolicyHead, ValueHead};
 use cpu::{Convolution, Dense, Description};
 use go::Size;
 
-use crate::layout::Unit;
+use crate::layout::UnitSpec;
 use crate::shape::Shape;
 use crate::weights::without_norm;
 use crate::{Inputs, NetError, Weights};
@@ -79,7 +79,7 @@ fn shape(network: &Description) -> Result<Shape, NetError> {
 }
 
 /// The convolution of a unit of the shape of this network.
-pub(crate) fn convolution<'a>(network: &'a Description, unit: &Unit) -> &'a Convolution {
+pub(crate) fn convolution<'a>(network: &'a Description, unit: &UnitSpec) -> &'a Convolution {
     let mut parts = unit.name.split('.');
     match (parts.next(), parts.next().and_then(|index| index.parse::<usize>().ok()), parts.next()) {
         (Some("stem"), ..) => &network.stem,

@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 
 use crate::described::convolution;
 use crate::file::{self, File};
-use crate::layout::{Role, TensorSpec, Unit, unit_of};
+use crate::layout::{Role, TensorSpec, UnitSpec, unit_of};
 use crate::weights::{checked, named, read_tensors, without_norm};
 use crate::{NetError, Shape, Weights};
 
@@ -81,7 +81,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Weights, NetError> {
 }
 
 /// Puts back what was folded.
-fn unfold(unit: &Unit, tensors: &mut BTreeMap<String, Vec<f32>>) {
+fn unfold(unit: &UnitSpec, tensors: &mut BTreeMap<String, Vec<f32>>) {
     let mut take = |part: &str| tensors.remove(&format!("{}.{part}", unit.name));
     let [weight, bias] = ["weight", "bias"].map(|part| take(part).expect("every unit was read with both"));
     without_norm(unit, weight, bias, tensors);
@@ -90,7 +90,7 @@ fn unfold(unit: &Unit, tensors: &mut BTreeMap<String, Vec<f32>>) {
 /// Every tensor of the file.
 fn specs(shape: &Shape) -> Vec<TensorSpec> {
     let mut specs = Vec::new();
-    for Unit { name, inputs, outputs, kernel } in shape.units() {
+    for UnitSpec { name, inputs, outputs, kernel } in shape.units() {
         let weight = vec![outputs, inputs, kernel, kernel];
         specs.push(TensorSpec { name: format!("{name}.weight"), dimensions: weight, role: Role::Weight });
         specs.push(TensorSpec { name: format!("{name}.bias"), dimensions: vec![outputs], role: Role::Bias });
@@ -131,7 +131,7 @@ mod tests {
     fn tensors_of_no_unit_stay_as_they_were() {
         for shape in Shape::samples(size()) {
             let units = shape.units();
-            let is_of = |name: &str, unit: &Unit| {
+            let is_of = |name: &str, unit: &UnitSpec| {
                 [".conv.", ".norm."].iter().any(|part| name.starts_with(&format!("{}{part}", unit.name)))
             };
             let names = shape.tensors().into_iter().map(|spec| spec.name);

@@ -6,7 +6,7 @@ pub(crate) use cpu::EPSILON;
 use crate::Shape;
 
 /// A convolution and the batch norm after it.
-pub(crate) struct Unit {
+pub(crate) struct UnitSpec {
     pub(crate) name: String,
     pub(crate) inputs: usize,
     pub(crate) outputs: usize,
@@ -68,9 +68,9 @@ impl Shape {
     }
 
     /// Every convolution with its batch norm, from the input on.
-    pub(crate) fn units(&self) -> Vec<Unit> {
+    pub(crate) fn units(&self) -> Vec<UnitSpec> {
         let f = self.filters;
-        let unit = |name: String, inputs, outputs| Unit { name, inputs, outputs, kernel: 3 };
+        let unit = |name: String, inputs, outputs| UnitSpec { name, inputs, outputs, kernel: 3 };
         let mut units = vec![unit("stem".to_owned(), self.inputs.count(), f)];
         for block in 0..self.blocks {
             units.push(unit(format!("blocks.{block}.first"), f, f));
@@ -79,7 +79,7 @@ impl Shape {
             }
             units.push(unit(format!("blocks.{block}.second"), f, f));
         }
-        let head = |name: &str, outputs| Unit { name: name.to_owned(), inputs: f, outputs, kernel: 1 };
+        let head = |name: &str, outputs| UnitSpec { name: name.to_owned(), inputs: f, outputs, kernel: 1 };
         units.extend([head("policy", self.policy_planes), head("value", self.value_planes)]);
         units
     }
@@ -152,8 +152,8 @@ fn dense(name: String, inputs: usize, outputs: usize) -> DenseSpec {
     DenseSpec { name, inputs, outputs, at_every_point: false }
 }
 
-fn add_unit(unit: &Unit, add: &mut impl FnMut(String, Vec<usize>, Role)) {
-    let Unit { name, inputs, outputs, kernel, .. } = unit;
+fn add_unit(unit: &UnitSpec, add: &mut impl FnMut(String, Vec<usize>, Role)) {
+    let UnitSpec { name, inputs, outputs, kernel, .. } = unit;
     add(format!("{name}.conv.weight"), vec![*outputs, *inputs, *kernel, *kernel], Role::Weight);
     let mut norm = |part: &str, role| add(format!("{name}.norm.{part}"), vec![*outputs], role);
     if unit.has_scale() {
@@ -164,7 +164,7 @@ fn add_unit(unit: &Unit, add: &mut impl FnMut(String, Vec<usize>, Role)) {
     norm("running_var", Role::Variance);
 }
 
-impl Unit {
+impl UnitSpec {
     /// Whether the batch norm has a scale and a shift. Those of the heads do not, as in Minigo: a head is one or two
     /// planes, whose first values are noise to the layers behind, and training would sooner shift the whole plane below
     /// the ReLU, where all gradients are 0, than fit it.

@@ -9,7 +9,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use serde::{Deserialize, Serialize};
 
 use crate::file::{self, File, Named};
-use crate::layout::{EPSILON, Role, TensorSpec, Unit};
+use crate::layout::{EPSILON, Role, TensorSpec, UnitSpec};
 use crate::{NetError, Shape};
 
 /// The kind of a weights file.
@@ -196,7 +196,12 @@ pub(crate) fn checked(scales: Option<Scales>, shape: Shape) -> Result<Option<Sca
 
 /// Adds a convolution with a bias as one with a batch norm that changes nothing but for the bias: a variance of 1 − ε is one
 /// that divides by 1.
-pub(crate) fn without_norm(unit: &Unit, weight: Vec<f32>, bias: Vec<f32>, tensors: &mut BTreeMap<String, Vec<f32>>) {
+pub(crate) fn without_norm(
+    unit: &UnitSpec,
+    weight: Vec<f32>,
+    bias: Vec<f32>,
+    tensors: &mut BTreeMap<String, Vec<f32>>,
+) {
     let mut put = |part: &str, numbers| _ = tensors.insert(format!("{}.{part}", unit.name), numbers);
     put("conv.weight", weight);
     put("norm.running_var", vec![(1.0 - EPSILON) as f32; unit.outputs]);

@@ -7,7 +7,7 @@
 use config::{PolicyHead, ValueHead};
 
 use super::numbers::{Convolution, DENSE, Dense, Zero, to_leela_zero};
-use crate::layout::{EPSILON, Unit};
+use crate::layout::{EPSILON, UnitSpec};
 use crate::{Inputs, NetError, Shape, Weights};
 
 /// Weights of ours in Leela Zero's way.
@@ -39,7 +39,7 @@ pub(crate) fn unsupported(shape: Shape) -> Vec<&'static str> {
     keys.into_iter().filter(|(_, is_chosen)| *is_chosen).map(|(key, _)| key).collect()
 }
 
-fn convolution(weights: &Weights, unit: &Unit) -> Convolution {
+fn convolution(weights: &Weights, unit: &UnitSpec) -> Convolution {
     let tensor = |part: &str| tensor(weights, &format!("{}.{part}", unit.name));
     let (ones, zeros) = (vec![1.0; unit.outputs], vec![0.0; unit.outputs]);
     let (scales, shifts) =

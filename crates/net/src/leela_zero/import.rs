@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::numbers::{Convolution, DENSE, Zero, from_leela_zero};
-use crate::layout::{EPSILON, Unit};
+use crate::layout::{EPSILON, UnitSpec};
 use crate::{Inputs, NetError, Shape, Weights};
 
 /// The same network as weights of ours.
@@ -35,7 +35,7 @@ fn inputs(zero: &Zero) -> Inputs {
     if is_blind { Inputs::History } else { Inputs::LeelaZero }
 }
 
-fn add_convolution(unit: &Unit, from: &Convolution, tensors: &mut BTreeMap<String, Vec<f32>>) {
+fn add_convolution(unit: &UnitSpec, from: &Convolution, tensors: &mut BTreeMap<String, Vec<f32>>) {
     let mut add = |part: &str, numbers| _ = tensors.insert(format!("{}.{part}", unit.name), numbers);
     let inputs = from.weights.len() / unit.outputs;
     add("conv.weight", from.weights.chunks_exact(inputs).flat_map(|kernel| from_leela_zero(unit, kernel)).collect());

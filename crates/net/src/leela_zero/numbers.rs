@@ -2,7 +2,7 @@
 
 use go::Size;
 
-use crate::layout::Unit;
+use crate::layout::UnitSpec;
 use crate::{Inputs, Shape};
 
 /// The dense layers of a network that fits, by their names here.
@@ -59,7 +59,7 @@ pub(super) fn other_order(size: Size, index: usize) -> usize {
 }
 
 /// The weights of one output, inputs and rows in Leela Zero's order.
-pub(super) fn to_leela_zero(unit: &Unit, kernel: &[f32]) -> Vec<f32> {
+pub(super) fn to_leela_zero(unit: &UnitSpec, kernel: &[f32]) -> Vec<f32> {
     let turned: Vec<f32> = turn_over(kernel, unit.kernel).collect();
     if unit.name != "stem" {
         return turned;
@@ -71,7 +71,7 @@ pub(super) fn to_leela_zero(unit: &Unit, kernel: &[f32]) -> Vec<f32> {
 }
 
 /// The weights of one output, inputs and rows in our order: the opposite of [`to_leela_zero`].
-pub(super) fn from_leela_zero(unit: &Unit, kernel: &[f32]) -> Vec<f32> {
+pub(super) fn from_leela_zero(unit: &UnitSpec, kernel: &[f32]) -> Vec<f32> {
     let turned: Vec<f32> = turn_over(kernel, unit.kernel).collect();
     if unit.name != "stem" {
         return turned;
@@ -108,7 +108,7 @@ mod tests {
     fn kernels_come_back_from_the_order_of_leela_zero() {
         let stems = [Inputs::History, Inputs::LeelaZero].map(|inputs| ("stem", inputs.count(), 3));
         for (name, inputs, kernel) in stems.into_iter().chain([("tower", 4, 3), ("head", 4, 1)]) {
-            let unit = Unit { name: name.to_owned(), inputs, outputs: 1, kernel };
+            let unit = UnitSpec { name: name.to_owned(), inputs, outputs: 1, kernel };
             let ours: Vec<f32> = (0..inputs * kernel * kernel).map(|n| n as f32).collect();
             let theirs = to_leela_zero(&unit, &ours);
             assert_eq!(theirs == ours, kernel == 1, "{name}: rows are in another order");
