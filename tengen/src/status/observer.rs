@@ -77,7 +77,7 @@ struct Look<'a> {
 }
 
 /// Games of the newest model and of the one before it.
-struct Played {
+struct RecentGames {
     /// Games of the newest model.
     of_newest: u64,
     /// Games per hour over the last hour, without imported ones.
@@ -157,7 +157,12 @@ impl Look<'_> {
     }
 
     /// When games, a model or a checkpoint were published last, or games of matches were claimed.
-    fn last_published(&self, model: u32, played: &Played, claims: &[(i64, Claim)]) -> Result<Option<i64>, StoreError> {
+    fn last_published(
+        &self,
+        model: u32,
+        played: &RecentGames,
+        claims: &[(i64, Claim)],
+    ) -> Result<Option<i64>, StoreError> {
         let published = self.run.models().published_at(model)?;
         let claimed = claims.iter().map(|(made, _)| *made).max();
         let checkpointed = self.run.checkpoints().last_written()?;
@@ -165,7 +170,7 @@ impl Look<'_> {
     }
 
     /// What is played. Files that cannot be used are not counted.
-    fn played(&mut self, model: u32) -> Result<Played, StoreError> {
+    fn played(&mut self, model: u32) -> Result<RecentGames, StoreError> {
         let now = self.now;
         let files = self.run.games().files_since(model.saturating_sub(1))?;
         self.counts.retain(|file, _| file.model + 1 >= model);
@@ -199,7 +204,7 @@ impl Look<'_> {
         dated.retain(|(time, ..)| *time <= now + AHEAD);
         let played: Vec<(i64, usize)> =
             dated.iter().filter(|(.., imported)| !imported).map(|&(time, _, count, _)| (time, count)).collect();
-        Ok(Played { of_newest, per_hour: per_hour(&played, now), last: dated.last().map(|&(time, ..)| time) })
+        Ok(RecentGames { of_newest, per_hour: per_hour(&played, now), last: dated.last().map(|&(time, ..)| time) })
     }
 
     /// The games of a file, and whether they were imported in the last hour.
