@@ -79,7 +79,7 @@ impl fmt::Display for Bare {
 /// Self-play.
 #[derive(Serialize)]
 #[serde(tag = "bench", rename = "selfplay on gpu")]
-struct Played {
+struct SelfplayOnGpu {
     #[serde(flatten)]
     tower: Tower,
     visits: u32,
@@ -109,9 +109,9 @@ struct Played {
     gb_per_s: f64,
 }
 
-impl fmt::Display for Played {
+impl fmt::Display for SelfplayOnGpu {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Played { tower, visits, threads, batch, .. } = self;
+        let SelfplayOnGpu { tower, visits, threads, batch, .. } = self;
         write!(f, "selfplay {tower}, {visits} visits, {threads} threads with batches of {batch}: ")?;
         write!(f, "{:.0} evaluations/s, {:.0} positions/s, ", self.evaluations_per_s, self.positions_per_s)?;
         writeln!(f, "{:.1} % of the bare network", 100.0 * self.share)?;
@@ -188,7 +188,7 @@ fn played(
     device: Device,
     subject: &Subject,
     bare: f64,
-) -> anyhow::Result<Played> {
+) -> anyhow::Result<SelfplayOnGpu> {
     let config = &subject.config;
     let batch = config.selfplay.batch;
     let model: Model = model(&subject.weights, device, Precision::Auto, batch)?;
@@ -208,7 +208,7 @@ fn played(
     let evaluations: f64 = played.iter().map(|thread| evaluated(&thread.counts)).sum();
     let evaluations_per_s = per_second(&played, |thread| evaluated(&thread.counts));
     let (up, down) = (since(|counts| counts.bytes_up), since(|counts| counts.bytes_down));
-    Ok(Played {
+    Ok(SelfplayOnGpu {
         tower: subject.tower(),
         visits: config.at(0).search.visits,
         threads,
@@ -330,7 +330,7 @@ mod tests {
 
     #[test]
     fn selfplay_is_four_lines_and_tells_that_utilisation_is_unknown() {
-        let played = |utilisation| Played {
+        let played = |utilisation| SelfplayOnGpu {
             tower: tower(),
             visits: 64,
             threads: 32,
