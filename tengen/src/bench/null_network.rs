@@ -52,7 +52,7 @@ impl fmt::Display for Case {
 }
 
 /// What one thread did.
-struct Measured {
+struct ThreadMeasurement {
     played: Played,
     /// Shares of the time that writing planes took, and submitting positions, which includes it.
     planes: f64,
@@ -65,7 +65,8 @@ pub(super) fn measure(bench: &Bench<'_>, place: &ResourceArgs, subject: &Subject
     let measured = on_threads(threads, |thread| of_thread(bench, config, shape, place.cache(), thread))?;
     let rate = total(&measured.iter().map(|thread| evaluations(&thread.played)).collect::<Vec<_>>());
     let evaluation_us = 1e6 / rate.per_core();
-    let part = |of: fn(&Measured) -> f64| evaluation_us * measured.iter().map(of).sum::<f64>() / threads as f64;
+    let part =
+        |of: fn(&ThreadMeasurement) -> f64| evaluation_us * measured.iter().map(of).sum::<f64>() / threads as f64;
     let [planes_us, submitting_us] = [part(|thread| thread.planes), part(|thread| thread.submitting)];
     Ok(Case {
         board: shape.size.side(),
@@ -87,7 +88,7 @@ fn of_thread(
     shape: Shape,
     cache: usize,
     thread: usize,
-) -> anyhow::Result<Measured> {
+) -> anyhow::Result<ThreadMeasurement> {
     let stats = Arc::new(EvaluatorStats::default());
     let [planes, submitting] = [(); 2].map(|()| Rc::new(Cell::new(Duration::ZERO)));
     let network = SubmitClock { inner: NullNetwork::new(shape, config.selfplay.batch), spent: Rc::clone(&planes) };
@@ -97,7 +98,7 @@ fn of_thread(
     let played = selfplay(&mut evaluator, &stats, config, thread, bench.time, bench.stop)?;
     let all = began.elapsed();
     let [planes, submitting] = [planes, submitting].map(|spent| spent.get().div_duration_f64(all));
-    Ok(Measured { played, planes, submitting })
+    Ok(ThreadMeasurement { played, planes, submitting })
 }
 
 /// Writes the planes of positions as a network does, and gives each one of a few synthetic outputs.
