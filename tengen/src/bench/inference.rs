@@ -187,9 +187,9 @@ fn bytes(size: Size, inputs: Inputs) -> Bytes {
 }
 
 /// Says the same of every position.
-struct NullNetwork;
+struct NullPlaneEvaluator;
 
-impl PlaneEvaluator for NullNetwork {
+impl PlaneEvaluator for NullPlaneEvaluator {
     fn evaluate(&mut self, _: &[u8], policies: &mut [f32], values: &mut [f32]) -> Result<(), NetError> {
         policies.fill(values.len() as f32 / policies.len() as f32);
         values.fill(0.0);
@@ -296,7 +296,7 @@ impl<E: PlaneEvaluator> Asker<E> {
 
 fn throughput(bench: &Bench<'_>, args: &Args, size: Size, transport: &'static str) -> anyhow::Result<Throughput> {
     let shape = Shape::plain(size);
-    let source = OneNetwork { shape, open: Arc::new(|| Box::new(NullNetwork)) };
+    let source = OneNetwork { shape, open: Arc::new(|| Box::new(NullPlaneEvaluator)) };
     let pair = Pair::start(source, transport, 1, args.client_batch, bench)?;
     pair.session().and_then(|session| Asker::new(session, shape, args.client_batch).ask())?;
     let rates = on_threads(args.clients, |_| Asker::new(pair.session()?, shape, args.client_batch).rate(bench.time))?;
