@@ -133,23 +133,23 @@ impl Plan {
         run: &Run,
         progress: &dyn Fn(DeletedFiles) -> ControlFlow<()>,
     ) -> Result<DeletedFiles, StoreError> {
-        let mut work = Work { deleted: DeletedFiles::default(), progress };
+        let mut deletion = Deletion { deleted: DeletedFiles::default(), progress };
         // A full store has no space for marks: what needs none is first, then SGF, which needs one for archives only.
         let quarantine: Vec<StoredFile> = self.quarantine.iter().map(|(file, _)| file.clone()).collect();
-        if work.report().is_continue() {
-            let done = run.pruning().prune_quarantine(&quarantine, &|done| work.report_after(done))?;
-            work.add(done);
+        if deletion.report().is_continue() {
+            let done = run.pruning().prune_quarantine(&quarantine, &|done| deletion.report_after(done))?;
+            deletion.add(done);
         }
-        if let Some((last, _)) = self.shards.last().filter(|_| work.report().is_continue()) {
+        if let Some((last, _)) = self.shards.last().filter(|_| deletion.report().is_continue()) {
             run.shards().prune(last + 1)?;
-            work.add(DeletedFiles { files: self.shards.len(), bytes: bytes(&self.shards) });
+            deletion.add(DeletedFiles { files: self.shards.len(), bytes: bytes(&self.shards) });
         }
-        if !self.checkpoints.is_empty() && work.report().is_continue() {
+        if !self.checkpoints.is_empty() && deletion.report().is_continue() {
             run.checkpoints().prune(self.keep_checkpoints)?;
-            work.add(DeletedFiles { files: self.checkpoints.len(), bytes: bytes(&self.checkpoints) });
+            deletion.add(DeletedFiles { files: self.checkpoints.len(), bytes: bytes(&self.checkpoints) });
         }
         for (sets, item) in &self.evaluations {
-            if work.report().is_break() {
+            if deletion.report().is_break() {
                 break;
             }
             let mut files = 0;
@@ -159,38 +159,38 @@ impl Plan {
                 numbers.iter().try_for_each(|&number| segments.delete(number))?;
                 files += numbers.len();
             }
-            work.add(DeletedFiles { files, bytes: item.bytes });
+            deletion.add(DeletedFiles { files, bytes: item.bytes });
         }
         let sgf: Vec<StoredFile> = self.sgf.iter().map(|((file, _), _)| file.clone()).collect();
         let archive = self.sgf.iter().filter_map(|((_, archive), _)| *archive).max();
-        if work.report().is_continue() && !sgf.is_empty() {
+        if deletion.report().is_continue() && !sgf.is_empty() {
             let first = archive.map_or(0, |number| number + 1);
-            let done = run.pruning().prune_sgf(&sgf, first, &|done| work.report_after(done))?;
-            work.add(done);
+            let done = run.pruning().prune_sgf(&sgf, first, &|done| deletion.report_after(done))?;
+            deletion.add(done);
         }
-        if self.games.games_before > 0 && work.report().is_continue() {
-            let done = run.pruning().prune_games(&self.games, &|done| work.report_after(done))?;
-            work.add(done);
+        if self.games.games_before > 0 && deletion.report().is_continue() {
+            let done = run.pruning().prune_games(&self.games, &|done| deletion.report_after(done))?;
+            deletion.add(done);
         }
         for (number, item) in &self.weights {
-            if work.report().is_break() {
+            if deletion.report().is_break() {
                 break;
             }
             run.models().delete_weights(*number)?;
-            work.add(DeletedFiles { files: 1, bytes: item.bytes });
+            deletion.add(DeletedFiles { files: 1, bytes: item.bytes });
         }
-        Ok(work.deleted)
+        Ok(deletion.deleted)
     }
 }
 
 /// A deletion, kind after kind.
-struct Work<'a> {
+struct Deletion<'a> {
     /// What is deleted of the kinds before.
     deleted: DeletedFiles,
     progress: &'a dyn Fn(DeletedFiles) -> ControlFlow<()>,
 }
 
-impl Work<'_> {
+impl Deletion<'_> {
     fn add(&mut self, done: DeletedFiles) {
         self.deleted = self.with(done);
     }
