@@ -181,8 +181,8 @@ fn export(store: &Store, args: &ExportArgs) -> anyhow::Result<()> {
 
 /// A game of the board of a set.
 struct Listed {
-    /// Its place among all games of the files, from 0.
-    place: u32,
+    /// Its index among all games of the files, from 0.
+    index: u32,
     game: Game,
     /// Its komi, where the network sees that.
     komi: Option<f32>,
@@ -190,13 +190,13 @@ struct Listed {
 
 /// The games of the board of a set. Those that are omitted are logged.
 fn games(args: &ExportArgs, set: &Set) -> anyhow::Result<Vec<Listed>> {
-    let (mut games, mut places) = (Vec::new(), 0_u32..);
+    let (mut games, mut indices) = (Vec::new(), 0_u32..);
     for path in &args.sgf {
         let name = path.display();
         let file = std::fs::read(path).with_context(|| name.to_string())?;
         let unpacked = record::unpacked_sgf(&file).map_err(|reason| anyhow!("{name}: {reason}"))?;
         let before = games.len();
-        for ((number, found), place) in (1_u32..).zip(sgf::games(&unpacked, set.size)).zip(&mut places) {
+        for ((number, found), index) in (1_u32..).zip(sgf::games(&unpacked, set.size)).zip(&mut indices) {
             let (game, komi) = match found {
                 Ok(game) => game,
                 Err(reason) => {
@@ -213,7 +213,7 @@ fn games(args: &ExportArgs, set: &Set) -> anyhow::Result<Vec<Listed>> {
                     Some(komi.with_context(|| format!("{name}: game {number} has no komi; use --komi"))?)
                 }
             };
-            games.push(Listed { place, game, komi });
+            games.push(Listed { index, game, komi });
         }
         if games.len() == before {
             return Err(anyhow!("{name}: no legal game on {0}x{0}", set.size.side()));
@@ -224,7 +224,7 @@ fn games(args: &ExportArgs, set: &Set) -> anyhow::Result<Vec<Listed>> {
 
 /// The evaluations of the positions of a game, the last first.
 fn of_game(cache: &EvaluationCache, listed: Listed) -> Vec<EvaluationRow> {
-    let Listed { place, mut game, komi } = listed;
+    let Listed { index, mut game, komi } = listed;
     let (mut rows, mut buffer, size) = (Vec::new(), Vec::new(), game.size());
     loop {
         let (symmetry, key) = Key::canonical(&game, komi);
@@ -235,7 +235,7 @@ fn of_game(cache: &EvaluationCache, listed: Listed) -> Vec<EvaluationRow> {
             let mut bytes = [0; 10];
             bytes.copy_from_slice(&key.bits().to_be_bytes()[6..]);
             let value = Value::for_mover(game.to_move(), value).black();
-            rows.push(EvaluationRow { game: place, turn: game.turn() as u32, key: bytes, value, policy });
+            rows.push(EvaluationRow { game: index, turn: game.turn() as u32, key: bytes, value, policy });
         }
         if game.undo().is_none() {
             rows.reverse();
@@ -265,7 +265,7 @@ mod tests {
         let (size, komi) = (Size::new(9).unwrap(), KomiCoding::Unseen);
         let set = Set { model: [0; 32], size, komi, symmetries: Symmetries::Canonical, steps: Steps::S2048 };
         let found = games(&args, &set).unwrap();
-        assert_eq!(found.iter().map(|listed| listed.place).collect::<Vec<_>>(), [3, 4, 6]);
+        assert_eq!(found.iter().map(|listed| listed.index).collect::<Vec<_>>(), [3, 4, 6]);
         let set = Set { komi: KomiCoding::Seen, ..set };
         let refused = games(&args, &set).err().unwrap().to_string();
         assert!(refused.ends_with("a.sgf: game 5 has no komi; use --komi"), "{refused}");
