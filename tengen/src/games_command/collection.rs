@@ -17,7 +17,7 @@ use zip::write::SimpleFileOptions;
 pub(super) struct Collection {
     path: PathBuf,
     /// Where the file appears; none where a device or a pipe gets what is written aside.
-    place: Option<PathBuf>,
+    target: Option<PathBuf>,
     aside: NamedTempFile,
     writer: Writer,
 }
@@ -53,10 +53,10 @@ impl Collection {
         } else {
             return Err(anyhow!("{}: the name must end in .zip, .sgf or .sgf.gz", of()));
         };
-        let place = runtime::renamed_place(path).with_context(of)?;
+        let target = runtime::renamed_place(path).with_context(of)?;
         let mut builder = tempfile::Builder::new();
         builder.prefix(".tengen-games-");
-        let aside = match place.as_deref().and_then(Path::parent) {
+        let aside = match target.as_deref().and_then(Path::parent) {
             // Temporary files are for their owner alone, and this one becomes a file as all others: the umask bounds its mode.
             Some(folder) => builder.permissions(Permissions::from_mode(0o666)).tempfile_in(folder),
             None => builder.tempfile(),
@@ -64,7 +64,7 @@ impl Collection {
         // Its message has the name of the temporary file.
         let aside = aside.map_err(|error| io::Error::from(error.kind())).with_context(of)?;
         let file = aside.reopen().with_context(of)?;
-        Ok(Collection { path: path.to_owned(), place, writer: new(BufWriter::new(file)), aside })
+        Ok(Collection { path: path.to_owned(), target, writer: new(BufWriter::new(file)), aside })
     }
 
     /// Adds a game; in an archive it is `folder/<id>.sgf`.
@@ -88,7 +88,7 @@ impl Collection {
 
     /// Puts the file in its place.
     pub(super) fn finish(self) -> anyhow::Result<PathBuf> {
-        let Collection { path, place, aside, writer } = self;
+        let Collection { path, target, aside, writer } = self;
         let put = || -> anyhow::Result<()> {
             let file = match writer {
                 Writer::Zip(zip) => zip.finish()?,
@@ -96,8 +96,8 @@ impl Collection {
                 Writer::SgfGz(file) => file.finish()?,
             };
             file.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
-            match place {
-                Some(place) => aside.persist(place).map(drop)?,
+            match target {
+                Some(target) => aside.persist(target).map(drop)?,
                 None => {
                     let mut open = OpenOptions::new().append(true).open(&path)?;
                     io::copy(&mut aside.reopen()?, &mut open)?;
