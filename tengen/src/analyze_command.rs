@@ -1,8 +1,9 @@
 //! `tengen analyze`: all positions of games, as SGF with the analysis and as JSON.
 //!
-//! The cast: `Work` is a game, its positions and the file to which they are added; `Searches` hands positions of a few games at
-//! a time to an `Engine`, adds what it finds, and then hands it the positions after other candidate moves, of which only the
-//! evaluation cache keeps anything. A process that is killed loses the positions that it searched at the time.
+//! The cast: `AnalyzedGame` is a game, its positions and the file to which they are added; `Searches` hands positions
+//! of a few games at a time to an `Engine`, adds what it finds, and then hands it the positions after other candidate
+//! moves, of which only the evaluation cache keeps anything. A process that is killed loses the positions that it
+//! searched at the time.
 
 mod searches;
 mod work;

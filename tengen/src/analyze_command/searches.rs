@@ -11,7 +11,7 @@ use runtime::{Classify, Notes, Progress, Stop};
 
 use crate::player::receive;
 
-use super::work::{Analyst, Work};
+use super::work::{Analyst, AnalyzedGame};
 
 /// What was done.
 #[derive(Default)]
@@ -40,7 +40,7 @@ type Finished = (usize, Subject, Event);
 
 /// All searches of a command.
 struct Searches<'a> {
-    games: &'a mut [Work],
+    games: &'a mut [AnalyzedGame],
     analyst: &'a Analyst,
     engine: &'a Engine,
     sender: Sender<Finished>,
@@ -61,7 +61,7 @@ struct Searches<'a> {
 /// Nothing says whether the position after a candidate was searched: it is searched again by a process that resumes. Its
 /// evaluations are in the cache then, except those that the earlier process had not published.
 pub(super) fn run(
-    games: &mut [Work],
+    games: &mut [AnalyzedGame],
     analyst: &Analyst,
     engine: &Engine,
     ahead: usize,
@@ -90,8 +90,13 @@ pub(super) fn run(
 }
 
 impl<'a> Searches<'a> {
-    fn new(games: &'a mut [Work], analyst: &'a Analyst, engine: &'a Engine, sender: Sender<Finished>) -> Searches<'a> {
-        let positions: usize = games.iter().map(Work::positions).sum();
+    fn new(
+        games: &'a mut [AnalyzedGame],
+        analyst: &'a Analyst,
+        engine: &'a Engine,
+        sender: Sender<Finished>,
+    ) -> Searches<'a> {
+        let positions: usize = games.iter().map(AnalyzedGame::positions).sum();
         let most = positions * (1 + analyst.candidates);
         Searches {
             games,

@@ -39,7 +39,7 @@ pub(super) struct Analyst {
 }
 
 /// A game, and the results of its positions.
-pub(super) struct Work {
+pub(super) struct AnalyzedGame {
     /// The file, and the number of the game in it where there are several.
     name: String,
     record: Record,
@@ -59,7 +59,7 @@ struct Open {
     known: usize,
 }
 
-impl Work {
+impl AnalyzedGame {
     pub(super) fn name(&self) -> &str {
         &self.name
     }
@@ -139,7 +139,11 @@ impl Work {
 }
 
 /// Opens the games of files, and prints why others cannot be analysed. Returns how many these are, too.
-pub(super) fn open(files: &[PathBuf], out: Option<&Path>, analyst: &Analyst) -> anyhow::Result<(Vec<Work>, usize)> {
+pub(super) fn open(
+    files: &[PathBuf],
+    out: Option<&Path>,
+    analyst: &Analyst,
+) -> anyhow::Result<(Vec<AnalyzedGame>, usize)> {
     if let Some(out) = out {
         fs::create_dir_all(out).with_context(|| out.display().to_string()).misconfigured()?;
     }
@@ -194,7 +198,7 @@ fn distinct(games: impl IntoIterator<Item = (PathBuf, String)>) -> anyhow::Resul
     Ok(())
 }
 
-fn of_file(path: &Path, out: Option<&Path>, analyst: &Analyst) -> Vec<anyhow::Result<Work>> {
+fn of_file(path: &Path, out: Option<&Path>, analyst: &Analyst) -> Vec<anyhow::Result<AnalyzedGame>> {
     let file = path.display();
     let bytes = match fs::read(path) {
         Ok(bytes) => bytes,
@@ -237,7 +241,7 @@ fn trees(text: &[u8]) -> Vec<Result<Tree, String>> {
     }
 }
 
-fn of_tree(tree: &Tree, name: String, place: &Path, analyst: &Analyst) -> anyhow::Result<Work> {
+fn of_tree(tree: &Tree, name: String, place: &Path, analyst: &Analyst) -> anyhow::Result<AnalyzedGame> {
     let record = Record::from_tree(tree).map_err(|error| anyhow!("{name}: {error}; correct the file"))?;
     if let Some(size) = analyst.size.filter(|size| *size != record.size) {
         let (found, model) = (record.size, &analyst.model);
@@ -263,7 +267,7 @@ fn of_tree(tree: &Tree, name: String, place: &Path, analyst: &Analyst) -> anyhow
         }
     }
     let komi = record.usable_komi().unwrap_or(analyst.komi);
-    Ok(Work { name, record, game: Arc::new(game), komi, place: place.to_owned(), open: None })
+    Ok(AnalyzedGame { name, record, game: Arc::new(game), komi, place: place.to_owned(), open: None })
 }
 
 #[cfg(test)]
