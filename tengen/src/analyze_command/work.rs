@@ -46,7 +46,7 @@ pub(super) struct AnalyzedGame {
     game: Arc<Game>,
     komi: f32,
     /// The results, without the end of their names.
-    place: PathBuf,
+    stem: PathBuf,
     /// While it is analysed.
     open: Option<Open>,
 }
@@ -85,7 +85,7 @@ impl AnalyzedGame {
         let Analyst { model, weights, evaluations, visits, style, .. } = analyst;
         let origin = Origin { model, weights: weights.as_deref(), evaluations: evaluations.as_deref() };
         let header = Header::new(&self.record, origin, *visits, style.points, self.komi);
-        let (file, reports) = AnalysisFile::open(&self.place.with_added_extension("analysis.jsonl"), &header)?;
+        let (file, reports) = AnalysisFile::open(&self.stem.with_added_extension("analysis.jsonl"), &header)?;
         let left: Vec<usize> = (0..reports.len()).filter(|turn| reports[*turn].is_none()).collect();
         self.open = Some(Open { file, known: reports.len() - left.len(), reports });
         Ok(left)
@@ -117,7 +117,7 @@ impl AnalyzedGame {
         let is_whole = |open: &mut Open| open.reports.iter().all(Option::is_some);
         let Some(Open { reports, known, .. }) = self.open.take_if(is_whole) else { return Ok(()) };
         let text = annotated(&self.record, &Annotation { model: &analyst.model, reports: &reports });
-        let sgf = self.place.with_added_extension("analysis.sgf");
+        let sgf = self.stem.with_added_extension("analysis.sgf");
         runtime::write_whole(&sgf, text.as_bytes()).with_context(|| sgf.display().to_string())?;
         let known = if known > 0 { format!(", {known} of them known") } else { String::new() };
         notes.print(format!("{}: {} positions{known}; {}", self.name, reports.len(), sgf.display()));
@@ -165,7 +165,7 @@ pub(super) fn open(
         }
     }
     // The first game of the collection `a.sgf` has the results of the file `a-1.sgf`.
-    distinct(games.iter().map(|game| (game.place.clone(), game.name.clone())))?;
+    distinct(games.iter().map(|game| (game.stem.clone(), game.name.clone())))?;
     Ok((games, failed))
 }
 
@@ -189,8 +189,8 @@ fn is_result(path: &Path) -> bool {
 /// Two games whose results have the same names would overwrite each other. Each comes with the path of its results.
 fn distinct(games: impl IntoIterator<Item = (PathBuf, String)>) -> anyhow::Result<()> {
     let mut seen = BTreeMap::new();
-    for (place, one) in games {
-        if let Some(other) = seen.insert(place, one.clone()) {
+    for (stem, one) in games {
+        if let Some(other) = seen.insert(stem, one.clone()) {
             let remedy = "analyse them one after the other with different --out";
             return Err(anyhow!("the results of {other} and of {one} have the same name; {remedy}")).misconfigured();
         }
@@ -215,17 +215,17 @@ fn of_file(path: &Path, out: Option<&Path>, analyst: &Analyst) -> Vec<anyhow::Re
     };
     let several = trees.len() > 1;
     let name = |number: usize| if several { format!("{file}, game {number}") } else { file.to_string() };
-    let place = |number: usize| {
-        let mut place = results(path, out).into_os_string();
+    let stem = |number: usize| {
+        let mut stem = results(path, out).into_os_string();
         if several {
-            place.push(format!("-{number}"));
+            stem.push(format!("-{number}"));
         }
-        PathBuf::from(place)
+        PathBuf::from(stem)
     };
     let one = |(index, tree): (usize, Result<Tree, String>)| {
         let number = index + 1;
         tree.map_err(|reason| anyhow!("{}: {reason}; correct the file", name(number)))
-            .and_then(|tree| of_tree(&tree, name(number), &place(number), analyst))
+            .and_then(|tree| of_tree(&tree, name(number), &stem(number), analyst))
     };
     trees.into_iter().enumerate().map(one).collect()
 }
@@ -241,7 +241,7 @@ fn trees(text: &[u8]) -> Vec<Result<Tree, String>> {
     }
 }
 
-fn of_tree(tree: &Tree, name: String, place: &Path, analyst: &Analyst) -> anyhow::Result<AnalyzedGame> {
+fn of_tree(tree: &Tree, name: String, stem: &Path, analyst: &Analyst) -> anyhow::Result<AnalyzedGame> {
     let record = Record::from_tree(tree).map_err(|error| anyhow!("{name}: {error}; correct the file"))?;
     if let Some(size) = analyst.size.filter(|size| *size != record.size) {
         let (found, model) = (record.size, &analyst.model);
@@ -267,7 +267,7 @@ fn of_tree(tree: &Tree, name: String, place: &Path, analyst: &Analyst) -> anyhow
         }
     }
     let komi = record.usable_komi().unwrap_or(analyst.komi);
-    Ok(AnalyzedGame { name, record, game: Arc::new(game), komi, place: place.to_owned(), open: None })
+    Ok(AnalyzedGame { name, record, game: Arc::new(game), komi, stem: stem.to_owned(), open: None })
 }
 
 #[cfg(test)]
