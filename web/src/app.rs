@@ -221,9 +221,9 @@ impl App {
     /// # Errors
     /// As [`App::read`].
     pub(crate) async fn export(&self, work: impl FnOnce(&App) -> Page + Send + 'static) -> Page {
-        let place = turn(&self.0.files).await?;
+        let permit = turn(&self.0.files).await?;
         let file = self.take_turn(&self.0.exporters, work).await?;
-        keeping(file, place).await.map_err(|error| PageError::Failed(format!("cannot send the file: {error}")))
+        keeping(file, permit).await.map_err(|error| PageError::Failed(format!("cannot send the file: {error}")))
     }
 
     /// As [`App::read`], for what takes memory while it is made and little afterwards: one is made at a time.

@@ -39,16 +39,16 @@ pub(crate) fn parquet(content: impl Into<Body>, name: &str) -> Response {
 ///
 /// # Errors
 /// The body cannot be read.
-pub(crate) async fn keeping(response: Response, place: OwnedSemaphorePermit) -> Result<Response, axum::Error> {
+pub(crate) async fn keeping(response: Response, permit: OwnedSemaphorePermit) -> Result<Response, axum::Error> {
     let (head, body) = response.into_parts();
     let rest = body.collect().await?.to_bytes();
-    Ok(Response::from_parts(head, Body::new(Kept { rest, _place: place })))
+    Ok(Response::from_parts(head, Body::new(Kept { rest, _permit: permit })))
 }
 
 /// A body in memory, with a place among those.
 struct Kept {
     rest: Bytes,
-    _place: OwnedSemaphorePermit,
+    _permit: OwnedSemaphorePermit,
 }
 
 impl HttpBody for Kept {

@@ -72,14 +72,14 @@ async fn stream(app: App, runs: Vec<String>, shown: Shown) -> Page {
     if runs.is_empty() {
         return Err(PageError::Bad("events: name a run".to_owned()));
     }
-    let place = app.stream()?;
+    let permit = app.stream()?;
     let states = watched(&app, &runs).await?;
     let Shown { version, pause, age, of } = shown;
     let pause = Duration::from_millis(pause);
     let age = age.map(|age| Duration::from_millis(age).min(LONGEST));
     // The page was made a moment ago, which counts as an event.
-    let begin = (app, states, version, Instant::now(), place);
-    let events = unfold(begin, move |(app, mut states, shown, last, place)| async move {
+    let begin = (app, states, version, Instant::now(), permit);
+    let events = unfold(begin, move |(app, mut states, shown, last, permit)| async move {
         let version = tokio::select! {
             () = app.stopped() => return None,
             version = newer(&mut states, of, shown) => version?,
@@ -90,7 +90,7 @@ async fn stream(app: App, runs: Vec<String>, shown: Shown) -> Page {
             () = app.stopped() => return None,
             () = tokio::time::sleep_until(next) => {}
         }
-        Some((changed(version), (app, states, version, Instant::now(), place)))
+        Some((changed(version), (app, states, version, Instant::now(), permit)))
     });
     Ok(response(events, ALIVE))
 }
@@ -111,12 +111,12 @@ fn between(pause: Duration, open: usize) -> Duration {
 /// The versions after the one that a page shows, of something that is looked at every so often.
 pub(crate) fn polled(
     app: App,
-    place: OwnedSemaphorePermit,
+    permit: OwnedSemaphorePermit,
     shown: u64,
     every: Duration,
     version: impl Fn(&App) -> Result<u64, PageError> + Clone + Send + 'static,
 ) -> Response {
-    let events = unfold((app, version, shown, place), move |(app, look, shown, place)| async move {
+    let events = unfold((app, version, shown, permit), move |(app, look, shown, permit)| async move {
         loop {
             tokio::select! {
                 () = app.stopped() => return None,
@@ -125,7 +125,7 @@ pub(crate) fn polled(
             // Where the store cannot be read the stream ends, and the page tries again.
             let version = app.read(look.clone()).await.ok()?;
             if version != shown {
-                return Some((changed(version), (app, look, version, place)));
+                return Some((changed(version), (app, look, version, permit)));
             }
         }
     });

@@ -62,19 +62,19 @@ pub(crate) fn acceptor(cert: &Path, key: &Path) -> Result<TlsAcceptor, WebError>
 /// Serves connections until the server stops; returns when the last has ended.
 pub(crate) async fn listen(listener: TcpListener, front: Front) {
     let front = Arc::new(front);
-    let places = Arc::new(Semaphore::new(front.connections));
+    let permits = Arc::new(Semaphore::new(front.connections));
     let mut stopped = front.stopped.clone();
     let mut fails = false;
     loop {
         let accepted = tokio::select! {
             _ = stopped.wait_for(|&stopped| stopped) => break,
-            accepted = accept(&listener, &places) => accepted,
+            accepted = accept(&listener, &permits) => accepted,
         };
         match accepted {
-            Ok((stream, place)) => {
+            Ok((stream, permit)) => {
                 fails = false;
                 let front = Arc::clone(&front);
-                let connection = Connection(Arc::new(place));
+                let connection = Connection(Arc::new(permit));
                 tokio::spawn(async move { front.welcome(stream, connection).await });
             }
             Err(error) => {
@@ -87,38 +87,38 @@ pub(crate) async fn listen(listener: TcpListener, front: Front) {
         }
     }
     // All places are free when all connections have ended.
-    drop(places.acquire_many(front.connections as u32).await);
+    drop(permits.acquire_many(front.connections as u32).await);
 }
 
-async fn accept(listener: &TcpListener, places: &Arc<Semaphore>) -> io::Result<(TcpStream, OwnedSemaphorePermit)> {
-    let place = Arc::clone(places).acquire_owned().await.map_err(io::Error::other)?;
+async fn accept(listener: &TcpListener, permits: &Arc<Semaphore>) -> io::Result<(TcpStream, OwnedSemaphorePermit)> {
+    let permit = Arc::clone(permits).acquire_owned().await.map_err(io::Error::other)?;
     let (stream, _) = listener.accept().await?;
     // Without it small responses wait for others; where it cannot be set the client is gone.
     drop(stream.set_nodelay(true));
-    Ok((stream, place))
+    Ok((stream, permit))
 }
 
 impl Front {
-    async fn welcome(&self, stream: TcpStream, place: Connection) {
+    async fn welcome(&self, stream: TcpStream, permit: Connection) {
         // A client that does not read what it requested would keep its place for ever.
         let mut stream = Box::pin(TimeoutStream::new(stream));
         stream.as_mut().set_write_timeout_pinned(Some(self.patience));
         match &self.tls {
-            None => self.converse(stream, place).await,
+            None => self.converse(stream, permit).await,
             // A handshake that fails is the client's business.
             Some(tls) => {
                 if let Ok(Ok(stream)) = tokio::time::timeout(self.patience, tls.accept(stream)).await {
-                    self.converse(stream, place).await;
+                    self.converse(stream, permit).await;
                 }
             }
         }
     }
 
     /// Serves the requests of a connection. That it breaks is the client's business.
-    async fn converse(&self, stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static, place: Connection) {
+    async fn converse(&self, stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static, permit: Connection) {
         let service = service_fn(|request: Request<Incoming>| {
             let mut request = request.map(|body| Body::new(TimeoutBody::new(self.patience, body)));
-            request.extensions_mut().insert(place.clone());
+            request.extensions_mut().insert(permit.clone());
             let response = self.router.clone().oneshot(request);
             async { Ok::<_, Infallible>(response.await.unwrap_or_else(|never| match never {})) }
         });
