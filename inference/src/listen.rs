@@ -176,16 +176,16 @@ pub(crate) type Incoming = Pin<Box<dyn Stream<Item = io::Result<Connection>> + S
 
 /// The connections to an address, no more than [`Limits::connections`] at a time; others wait.
 pub(crate) fn connections(bound: Bound, limits: &Limits) -> Incoming {
-    let places = Arc::new(Semaphore::new(limits.connections));
+    let permits = Arc::new(Semaphore::new(limits.connections));
     let ids = AtomicU64::default();
     let time = limits.first_call;
-    let state = Arc::new((bound, places, ids));
+    let state = Arc::new((bound, permits, ids));
     Box::pin(unfold(state, move |state| async move {
-        let (bound, places, ids) = &*state;
-        let place = Arc::clone(places).acquire_owned().await.ok()?;
+        let (bound, permits, ids) = &*state;
+        let permit = Arc::clone(permits).acquire_owned().await.ok()?;
         let io = accept(bound).await;
         let peer = Peer::new(ClientId(ids.fetch_add(1, Ordering::Relaxed)));
-        Some((Ok(Connection::new(io, peer, time, place)), state))
+        Some((Ok(Connection::new(io, peer, time, permit)), state))
     }))
 }
 
@@ -222,15 +222,15 @@ pub(crate) struct Connection {
     /// The first call has to come before.
     first_call: Instant,
     timer: Pin<Box<Sleep>>,
-    _place: OwnedSemaphorePermit,
+    _permit: OwnedSemaphorePermit,
 }
 
 impl Connection {
-    fn new(inner: Box<dyn Io>, peer: Peer, first_call: Duration, place: OwnedSemaphorePermit) -> Connection {
+    fn new(inner: Box<dyn Io>, peer: Peer, first_call: Duration, permit: OwnedSemaphorePermit) -> Connection {
         metrics::INFERENCE_CONNECTIONS.add(1);
         let now = Instant::now();
         let timer = Box::pin(tokio::time::sleep(first_call.min(IDLE)));
-        Connection { inner, peer, last: now, first_call: now + first_call, timer, _place: place }
+        Connection { inner, peer, last: now, first_call: now + first_call, timer, _permit: permit }
     }
 
     /// When it is to be closed.
