@@ -74,18 +74,18 @@ struct Rest {
     /// Games that it found.
     games: usize,
     /// The file that it would read next.
-    place: GamesFile,
+    file: GamesFile,
 }
 
 impl fmt::Display for Rest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Rest { games, place } = self;
+        let Rest { games, file } = self;
         writeln!(
             f,
             "These {games} games are the newest that fit, and perhaps not all: a search stops after {} s or {MOST_OF_FILE} games.",
             PATIENCE.as_secs()
         )?;
-        writeln!(f, "Games of {place} and of older files may be missing. Narrow the search, such as to a model.")
+        writeln!(f, "Games of {file} and of older files may be missing. Narrow the search, such as to a model.")
     }
 }
 
@@ -96,8 +96,8 @@ fn games_name(run: &RunName, rest: Option<&Rest>) -> String {
 
 /// A file that says in a header whether games are missing.
 fn marked(mut response: Response, rest: Option<&Rest>) -> Response {
-    if let Some(place) = rest.and_then(|rest| HeaderValue::from_str(&rest.place.to_string()).ok()) {
-        response.headers_mut().insert(INCOMPLETE, place);
+    if let Some(file) = rest.and_then(|rest| HeaderValue::from_str(&rest.file.to_string()).ok()) {
+        response.headers_mut().insert(INCOMPLETE, file);
     }
     response
 }
@@ -114,14 +114,14 @@ fn each_file(
     let found = search(run, &query.search(size)?, None, MOST_OF_FILE, &|| begin.elapsed() < patience)?;
     let mut rest = found.games.as_slice();
     while let Some(first) = rest.first() {
-        let place: &GamesFile = &first.place;
-        let (these, others) = rest.split_at(rest.iter().take_while(|game| game.place == *place).count());
-        let mut games: Vec<Option<GameRecord>> = place.games(run)?.into_iter().map(Some).collect();
+        let file: &GamesFile = &first.file;
+        let (these, others) = rest.split_at(rest.iter().take_while(|game| game.file == *file).count());
+        let mut games: Vec<Option<GameRecord>> = file.games(run)?.into_iter().map(Some).collect();
         take(these.iter().filter_map(|game| games.get_mut(game.row)?.take()).collect())?;
         rest = others;
     }
     let games = found.games.len();
-    Ok(found.next.map(|(place, _)| Rest { games, place }))
+    Ok(found.next.map(|(file, _)| Rest { games, file }))
 }
 
 fn failed(error: impl ToString) -> PageError {
@@ -185,7 +185,7 @@ mod tests {
     #[test]
     fn incomplete_file_says_so_in_its_name_a_header_and_a_text() {
         let run: RunName = "r".parse().unwrap();
-        let rest = Rest { games: 7, place: GamesFile::parse("games/3/w-0000000000005").unwrap() };
+        let rest = Rest { games: 7, file: GamesFile::parse("games/3/w-0000000000005").unwrap() };
         let of =
             |rest: Option<&Rest>| marked(packed_file(Vec::new(), "application/zip", &games_name(&run, rest)), rest);
         let incomplete = of(Some(&rest));

@@ -204,7 +204,7 @@ fn table(run: &str, games: &[Found]) -> Markup {
                         @let summary = &game.outline.summary;
                         @let id = summary.id.to_string();
                         tr {
-                            th.text scope="row" { a data-game href=(format!("/runs/{run}/{}/{}", game.place, game.row)) { code { (id[..8]) } } }
+                            th.text scope="row" { a data-game href=(format!("/runs/{run}/{}/{}", game.file, game.row)) { code { (id[..8]) } } }
                             td.text { (summary.black) }
                             td.text { (summary.white) }
                             td.text { (summary.outcome.sgf_result(summary.score, summary.end)) }
@@ -239,7 +239,7 @@ mod tests {
         run.games().publish_as(&file, &[synthetic::game("r-1", "w", 0, size, 8)]).unwrap();
         let found = search(&run, &Wanted::default().search(size).unwrap(), None, MOST, &|| true).unwrap();
         let page = table("r", &found.games).into_string();
-        assert!(page.contains(&format!("<a data-game href=\"/runs/r/{}/0\">", found.games[0].place)), "{page}");
+        assert!(page.contains(&format!("<a data-game href=\"/runs/r/{}/0\">", found.games[0].file)), "{page}");
         assert!(text("watch.js").contains("querySelectorAll('[data-game]')"));
     }
 

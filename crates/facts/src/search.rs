@@ -103,14 +103,14 @@ impl GamesFile {
     /// Reads what is written; `None` for a text that names no file of games.
     pub fn parse(text: &str) -> Option<GamesFile> {
         let mut parts = text.split('/');
-        let place = match (parts.next()?, parts.next()?, parts.next()) {
+        let file = match (parts.next()?, parts.next()?, parts.next()) {
             ("games", model, Some(stem)) => {
                 GamesFile::SelfPlay(FileRef { model: model.parse().ok()?, stem: stem.parse().ok()? })
             }
             ("matches", stem, None) => GamesFile::Match(stem.parse().ok()?),
             _ => return None,
         };
-        parts.next().is_none().then_some(place)
+        parts.next().is_none().then_some(file)
     }
 
     fn outlines(&self, run: &Run) -> Result<Vec<GameOutline>, StoreError> {
@@ -145,7 +145,7 @@ impl fmt::Display for GamesFile {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Found {
     /// Its file.
-    pub place: GamesFile,
+    pub file: GamesFile,
     /// Its row in the file.
     pub row: usize,
     /// What is known of it.
@@ -180,30 +180,30 @@ pub fn search(
     let mut known: HashSet<GameId> = HashSet::new();
     let mut has_read = false;
     for model in models(run, search, from)? {
-        for place in places(run, search.kind, model)? {
-            let is_first = from.is_some_and(|(first, _)| *first == place);
-            if from.is_some_and(|(first, _)| is_newer(&place, first)) {
+        for file in files(run, search.kind, model)? {
+            let is_first = from.is_some_and(|(first, _)| *first == file);
+            if from.is_some_and(|(first, _)| is_newer(&file, first)) {
                 continue;
             }
             let rows = from.filter(|_| is_first).map_or(usize::MAX, |(_, rows)| *rows);
             if found.games.len() >= most || (has_read && !may_continue()) {
-                found.next = Some((place, rows));
+                found.next = Some((file, rows));
                 return Ok(found);
             }
             has_read = true;
-            let outlines = match place.outlines(run) {
+            let outlines = match file.outlines(run) {
                 Err(error) if error.is_skippable() => continue,
                 outlines => outlines?,
             };
             for row in (0..rows.min(outlines.len())).rev() {
                 if found.games.len() >= most {
-                    found.next = Some((place, row + 1));
+                    found.next = Some((file, row + 1));
                     return Ok(found);
                 }
                 found.searched += 1;
                 let outline = &outlines[row];
                 if search.fits(run.name(), outline) && known.insert(outline.summary.id) {
-                    found.games.push(Found { place: place.clone(), row, outline: outline.clone() });
+                    found.games.push(Found { file: file.clone(), row, outline: outline.clone() });
                 }
             }
         }
@@ -228,7 +228,7 @@ fn models(run: &Run, search: &Search, from: Option<&(GamesFile, usize)>) -> Resu
 }
 
 /// The files to search, newest first.
-fn places(run: &Run, kind: Kind, model: u32) -> Result<Vec<GamesFile>, StoreError> {
+fn files(run: &Run, kind: Kind, model: u32) -> Result<Vec<GamesFile>, StoreError> {
     Ok(match kind {
         Kind::Match => run.matches().files()?.into_iter().rev().map(GamesFile::Match).collect(),
         Kind::SelfPlay => run.games().files(model)?.into_iter().rev().map(GamesFile::SelfPlay).collect(),
@@ -308,7 +308,7 @@ mod tests {
         assert_eq!(all(&run, &any(), usize::MAX, false), (whole.clone(), 6), "a file a page");
         let models: Vec<u32> = whole
             .iter()
-            .map(|game| match &game.place {
+            .map(|game| match &game.file {
                 GamesFile::SelfPlay(file) => file.model,
                 GamesFile::Match(_) => panic!("there are no matches"),
             })
@@ -356,7 +356,7 @@ mod tests {
         let found = search(&run, &any(), None, usize::MAX, &|| true).unwrap();
         let ids: HashSet<_> = found.games.iter().map(|game| game.outline.summary.id).collect();
         assert_eq!((found.games.len(), ids.len(), found.searched), (60, 60, 67));
-        let of_newest = found.games.iter().filter(|game| game.place == GamesFile::SelfPlay(newest.clone()));
+        let of_newest = found.games.iter().filter(|game| game.file == GamesFile::SelfPlay(newest.clone()));
         assert_eq!(of_newest.count(), 7);
     }
 
