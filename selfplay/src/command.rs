@@ -97,7 +97,7 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
         live: args.live.interval(0),
     };
     let mut driver = Driver::new(&run, &config, options, stop, Console::new(stop.health().clone()));
-    runtime::leased(&run, lease(&args.worker), stop, || runtime::drive(&mut driver, stop))?;
+    runtime::with_lease(&run, lease(&args.worker), stop, || runtime::drive(&mut driver, stop))?;
     Ok(())
 }
 

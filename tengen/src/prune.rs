@@ -95,7 +95,7 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     // Two at once would do no harm, and count files twice.
     let lease = LeaseName { stage: PRUNE, name: PRUNE.to_owned(), remedy: "wait until it has finished" };
     let mut refusal = None;
-    let deleted = match runtime::leased(&run, lease, stop, || prune(clock_ahead(&run)?)) {
+    let deleted = match runtime::with_lease(&run, lease, stop, || prune(clock_ahead(&run)?)) {
         // A full store has no space for a lease.
         Err(error) if error.downcast_ref::<StoreError>().is_some_and(StoreError::is_refused) && !began.get() => {
             tracing::warn!(%error, "pruning without a lease");

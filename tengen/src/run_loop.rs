@@ -61,7 +61,7 @@ pub(crate) fn run(
         remedy: "stop that process, or begin another run with --run NAME",
         ..selfplay::lease(FIRST_WORKER)
     };
-    runtime::leased(run, worker, stop, || runtime::leased(run, trainer::lease(), stop, work))?;
+    runtime::with_lease(run, worker, stop, || runtime::with_lease(run, trainer::lease(), stop, work))?;
     Ok(())
 }
 

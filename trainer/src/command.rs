@@ -102,7 +102,7 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
         // Before the run begins: it would keep its configuration.
         let references = args.references.open(&run, &args.config.peek(&run)?)?;
         let config = args.config.open(&run)?;
-        return leased(&run, stop, || {
+        return with_lease(&run, stop, || {
             let console = Console::new(&run, &config, stop.health().clone());
             let driver = Driver::new(&run, &config, train_device, &references, stop, console);
             Ok(runtime::drive(&mut if args.once { driver.once() } else { driver }, stop)?)
@@ -129,7 +129,7 @@ pub fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
                 tracing::info!(model = %run.name().model(1), "this bootstrap is complete");
                 return Ok(());
             }
-            leased(&run, stop, || bootstrap_command::run(&run, &config, &beginning, bootstrap, train_device, stop))
+            with_lease(&run, stop, || bootstrap_command::run(&run, &config, &beginning, bootstrap, train_device, stop))
         }
     }
 }
@@ -149,6 +149,6 @@ fn begins_no_run(command: Option<&Command>) -> bool {
 }
 
 /// Does the work of the one trainer of a run.
-fn leased(run: &Run, stop: &Stop, work: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<()> {
-    runtime::leased(run, lease(), stop, work).map(Option::unwrap_or_default)
+fn with_lease(run: &Run, stop: &Stop, work: impl FnOnce() -> anyhow::Result<()>) -> anyhow::Result<()> {
+    runtime::with_lease(run, lease(), stop, work).map(Option::unwrap_or_default)
 }

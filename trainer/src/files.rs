@@ -145,7 +145,7 @@ pub(crate) fn import(
             beginning.check(&expected)?;
             refuse_begun(&run)?;
             let config = config.open(&run)?;
-            let published = runtime::leased(&run, lease(), stop, || beginning.publish(&run, &config))?;
+            let published = runtime::with_lease(&run, lease(), stop, || beginning.publish(&run, &config))?;
             let Some(metadata) = published else { return Ok(()) }; // It was stopped.
             let shape = beginning.weights.shape();
             runtime::print(format!("{} is now {}: {shape}", args.file.display(), metadata.id()))

@@ -119,7 +119,7 @@ pub fn drive<D: Driver>(driver: &mut D, stop: &Stop) -> Result<(), D::Error> {
 ///
 /// # Errors
 /// As [`Leases::hold`](store::Leases::hold), and those of the work.
-pub fn leased<T, E: From<StoreError>>(
+pub fn with_lease<T, E: From<StoreError>>(
     run: &Run,
     name: LeaseName,
     stop: &Stop,

@@ -60,7 +60,7 @@ pub use args::{
 pub use classify::{Classify, class_of};
 pub use configuration::{ConfigArgs, RunError, begin, configuration, named_run, run_config};
 pub use console::LogFormat;
-pub use drive::{Driver, Reporter, Silent, Step, Waiting, drive, leased};
+pub use drive::{Driver, Reporter, Silent, Step, Waiting, drive, with_lease};
 pub use exit::main;
 pub use exit_class::exit_codes;
 pub use health::Health;
