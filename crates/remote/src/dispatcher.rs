@@ -148,19 +148,19 @@ impl<T: Transport> Dispatcher<T> {
     fn take(&mut self, incoming: Incoming) {
         let Incoming { connection, mut event, mut output } = incoming;
         match &mut event {
-            Event::Welcome { server, .. } => self.reporter.greeted(connection.server, server.clone()),
-            Event::Gone { problem } => self.reporter.failed(connection.server, problem.clone()),
+            Event::Welcome { server, .. } => self.reporter.on_greeting(connection.server, server.clone()),
+            Event::Gone { problem } => self.reporter.on_failure(connection.server, problem.clone()),
             Event::Answer { attempt, reply } if *reply == Reply::Evaluated => {
                 if let Some(reason) = self.problem(*attempt, output.as_ref()) {
                     *reply = Reply::Refused { reason };
                 } else {
-                    self.reporter.evaluated(connection.server);
+                    self.reporter.on_evaluation(connection.server);
                 }
             }
             Event::Answer {
                 reply: Reply::Exhausted { reason, .. } | Reply::Later { reason, .. } | Reply::Refused { reason },
                 ..
-            } => self.reporter.refused(connection.server, reason.clone()),
+            } => self.reporter.on_refusal(connection.server, reason.clone()),
             Event::Answer { .. } | Event::Credit { .. } => {}
         }
         self.pool.handle(self.now(), connection, event);

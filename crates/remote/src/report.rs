@@ -43,7 +43,7 @@ impl Reporter {
     }
 
     /// A server has greeted.
-    pub(crate) fn greeted(&mut self, server: usize, greeting: String) {
+    pub(crate) fn on_greeting(&mut self, server: usize, greeting: String) {
         let reported = &mut self.servers[server];
         reported.is_known = true;
         // What was wrong before does not explain what this connection may come to.
@@ -51,7 +51,7 @@ impl Reporter {
     }
 
     /// A connection has ended.
-    pub(crate) fn failed(&mut self, server: usize, mut problem: String) {
+    pub(crate) fn on_failure(&mut self, server: usize, mut problem: String) {
         let reported = &mut self.servers[server];
         // One that has greeted is no server of another kind.
         if !reported.is_known {
@@ -62,12 +62,12 @@ impl Reporter {
     }
 
     /// A server has refused a batch: it is full, lacks the model, cannot load it for now, or its device failed.
-    pub(crate) fn refused(&mut self, server: usize, reason: String) {
+    pub(crate) fn on_refusal(&mut self, server: usize, reason: String) {
         self.servers[server].refusal = Some(reason);
     }
 
     /// A server has evaluated a batch, so that an earlier refusal explains nothing.
-    pub(crate) fn evaluated(&mut self, server: usize) {
+    pub(crate) fn on_evaluation(&mut self, server: usize) {
         self.servers[server].refusal = None;
     }
 
@@ -144,13 +144,13 @@ mod tests {
     #[test]
     fn greeting_ends_the_problems_of_the_connection_before() {
         let mut reporter = Reporter::new(&[(0, "a".to_owned())]);
-        reporter.failed(0, "connection refused".to_owned());
+        reporter.on_failure(0, "connection refused".to_owned());
         assert_eq!(reporter.problems(), "a: connection refused");
-        reporter.greeted(0, "1.0".to_owned());
+        reporter.on_greeting(0, "1.0".to_owned());
         assert_eq!(reporter.problems(), "a: no response");
-        reporter.refused(0, "full".to_owned());
+        reporter.on_refusal(0, "full".to_owned());
         assert_eq!(reporter.problems(), "a: full");
-        reporter.greeted(0, "1.0".to_owned());
+        reporter.on_greeting(0, "1.0".to_owned());
         assert_eq!(reporter.problems(), "a: no response");
     }
 
@@ -158,22 +158,22 @@ mod tests {
     fn advice_is_given_until_a_server_has_greeted() {
         let mut reporter = Reporter::new(&[(0, "http://a:1".to_owned()), (0, "https://b:1".to_owned())]);
         let broken = "Internal: h2 protocol error: http2 error";
-        reporter.failed(0, broken.to_owned());
-        reporter.failed(1, "transport error: received corrupt message of type InvalidContentType".to_owned());
+        reporter.on_failure(0, broken.to_owned());
+        reporter.on_failure(1, "transport error: received corrupt message of type InvalidContentType".to_owned());
         let problems = reporter.problems();
         assert!(problems.contains("; the server may want https://; https://b:1: "), "{problems}");
         assert!(problems.ends_with("; the server may have no TLS: http://"), "{problems}");
         // One that does not say who it is has greeted, too.
-        reporter.greeted(0, String::new());
-        reporter.failed(0, broken.to_owned());
+        reporter.on_greeting(0, String::new());
+        reporter.on_failure(0, broken.to_owned());
         assert!(reporter.problems().starts_with(&format!("http://a:1: {broken}; https://b:1: ")));
     }
 
     #[test]
     fn evaluated_batch_ends_the_refusals_before() {
         let mut reporter = Reporter::new(&[(0, "a".to_owned())]);
-        reporter.refused(0, "full".to_owned());
-        reporter.evaluated(0);
+        reporter.on_refusal(0, "full".to_owned());
+        reporter.on_evaluation(0);
         assert_eq!(reporter.problems(), "a: no response");
     }
 }
