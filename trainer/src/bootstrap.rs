@@ -251,7 +251,7 @@ fn begin(trainers: &Trainers<'_>, beginning: Option<&InitialWeights>) -> Result<
             config.seed,
         ),
     };
-    trainers.started(&weights, 0).map_err(failed)
+    trainers.start(&weights, 0).map_err(failed)
 }
 
 /// Resumes from a checkpoint of the same bootstrap; returns how long it took so far, too.
@@ -270,7 +270,7 @@ fn resume(
         return Err(fail(format!("it belongs to a bootstrap from {names}, whose contents may have changed since")));
     }
     let time = Duration::try_from_secs_f64(state.seconds).map_err(|e| fail(format!("{BOOTSTRAP}: seconds: {e}")))?;
-    Ok((trainers.restored(checkpoint, 1)?, time))
+    Ok((trainers.restore(checkpoint, 1)?, time))
 }
 
 fn failed(source: NetError) -> TrainerError {

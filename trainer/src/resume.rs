@@ -102,11 +102,11 @@ pub(crate) fn resume(
     let trainers = Trainers { run, config, train_config, train_device };
     // One of a bootstrap that has ended in model 1 is of no more use.
     if let Some(checkpoint) = newest.filter(|newest| !is_of_bootstrap(newest))
-        && let Some(work) = trainers.resumed(&checkpoint, generation)?
+        && let Some(work) = trainers.resume_from(&checkpoint, generation)?
     {
         return Ok(work);
     }
-    Ok(Work { trainer: trainers.begun(generation)?, progress: GenerationProgress::begun(generation) })
+    Ok(Work { trainer: trainers.begin(generation)?, progress: GenerationProgress::begun(generation) })
 }
 
 impl GenerationProgress {
@@ -117,11 +117,11 @@ impl GenerationProgress {
 
 impl Trainers<'_> {
     /// The work that continues from the newest checkpoint; `None` of one that is overtaken.
-    fn resumed(&self, checkpoint: &Checkpoint, generation: u32) -> Result<Option<Work>, TrainerError> {
+    fn resume_from(&self, checkpoint: &Checkpoint, generation: u32) -> Result<Option<Work>, TrainerError> {
         let progress = read_progress(self.run, checkpoint)?;
         let model_step = || self.run.models().metadata(progress.generation).map(|metadata| metadata.step);
         let work = match Found::of(checkpoint.step, progress, generation, model_step)? {
-            Found::Inside => Some(Work { trainer: self.restored(checkpoint, generation)?, progress }),
+            Found::Inside => Some(Work { trainer: self.restore(checkpoint, generation)?, progress }),
             Found::Before => self.after(checkpoint, progress)?,
             Found::Overtaken => None,
         };
@@ -141,7 +141,7 @@ impl Trainers<'_> {
     fn after(&self, checkpoint: &Checkpoint, progress: GenerationProgress) -> Result<Option<Work>, TrainerError> {
         let (last, generation) = (progress.generation, progress.generation + 1);
         let failed = |source| TrainerError::Train { generation, source };
-        let mut trainer = self.restored(checkpoint, last)?;
+        let mut trainer = self.restore(checkpoint, last)?;
         let weights = published(self.run, last)?.uncalibrated();
         // An unfinished one has no averaged network to compare.
         if progress.finished && trainer.published().map_err(failed)? != weights {
@@ -149,32 +149,32 @@ impl Trainers<'_> {
         }
         if self.config.network_of(generation) != self.config.network_of(last) {
             let grown = grown(&weights, self.config, generation).map_err(failed)?;
-            trainer = self.started(&grown, trainer.steps()).map_err(failed)?;
+            trainer = self.start(&grown, trainer.steps()).map_err(failed)?;
         }
         Ok(Some(Work { trainer, progress: GenerationProgress::begun(generation) }))
     }
 
     /// The trainer of a model without a checkpoint: it begins with the weights of the model before, or with random
     /// ones.
-    fn begun(&self, generation: u32) -> Result<Trainer, TrainerError> {
+    fn begin(&self, generation: u32) -> Result<Trainer, TrainerError> {
         let failed = |source| TrainerError::Train { generation, source };
         if generation == 1 {
             let shape = Shape::new(&self.config.game, &self.config.network_of(1)).map_err(NetError::from);
             let weights = shape.map(|shape| Weights::random(shape, self.config.seed));
-            return weights.and_then(|weights| self.started(&weights, 0)).map_err(failed);
+            return weights.and_then(|weights| self.start(&weights, 0)).map_err(failed);
         }
         let step = self.run.models().metadata(generation - 1)?.step;
         let weights = published(self.run, generation - 1)?;
-        grown(&weights, self.config, generation).and_then(|weights| self.started(&weights, step)).map_err(failed)
+        grown(&weights, self.config, generation).and_then(|weights| self.start(&weights, step)).map_err(failed)
     }
 
     /// A trainer of weights that have taken so many steps, with the momentum at rest.
-    pub(crate) fn started(&self, weights: &Weights, step: u64) -> Result<Trainer, NetError> {
+    pub(crate) fn start(&self, weights: &Weights, step: u64) -> Result<Trainer, NetError> {
         Trainer::new(weights, step, self.train_config.clone(), self.train_device)
     }
 
     /// The trainer of a checkpoint that was saved while this model was trained, or thereafter.
-    pub(crate) fn restored(&self, checkpoint: &Checkpoint, generation: u32) -> Result<Trainer, TrainerError> {
+    pub(crate) fn restore(&self, checkpoint: &Checkpoint, generation: u32) -> Result<Trainer, TrainerError> {
         let state = file(self.run, checkpoint, WEIGHTS)?;
         let shape = Shape::new(&self.config.game, &self.config.network_of(generation));
         let restore =
