@@ -73,7 +73,7 @@ async fn stream(app: App, runs: Vec<String>, shown: Shown) -> Page {
         return Err(PageError::Bad("events: name a run".to_owned()));
     }
     let permit = app.stream()?;
-    let states = watched(&app, &runs).await?;
+    let states = watch_all(&app, &runs).await?;
     let Shown { version, pause, age, of } = shown;
     let pause = Duration::from_millis(pause);
     let age = age.map(|age| Duration::from_millis(age).min(LONGEST));
@@ -143,7 +143,7 @@ fn changed(version: u64) -> Result<Event, Infallible> {
     Ok(Event::default().event("changed").data(version.to_string()))
 }
 
-async fn watched(app: &App, runs: &[String]) -> Result<Vec<OpenRun>, PageError> {
+async fn watch_all(app: &App, runs: &[String]) -> Result<Vec<OpenRun>, PageError> {
     let mut states = Vec::new();
     for run in runs {
         states.push(app.watch(run).await?);
