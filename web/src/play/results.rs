@@ -15,7 +15,7 @@ pub(super) fn score(model: Option<&OpenModel>, request: &Score, played: &Played)
     let Played { game, komi } = played;
     let mut dead = match &request.dead {
         Some(dead) => dead_chains(game, dead)?,
-        None => estimated(model, game, *komi)?,
+        None => estimate_dead(model, game, *komi)?,
     };
     if let Some(vertex) = &request.toggle {
         let chain = dead_chains(game, std::slice::from_ref(vertex))?;
@@ -41,7 +41,7 @@ fn dead_chains(game: &Game, dead: &[String]) -> Result<PointSet, String> {
 }
 
 /// Without a model nothing is played on: the position is certain.
-fn estimated(model: Option<&OpenModel>, game: &Game, komi: f32) -> Result<PointSet, String> {
+fn estimate_dead(model: Option<&OpenModel>, game: &Game, komi: f32) -> Result<PointSet, String> {
     let ends = match model {
         None => Vec::new(),
         Some(model) => {
