@@ -226,9 +226,9 @@ fn agreements(bench: &Bench<'_>, args: &Args, subject: &Subject) -> anyhow::Resu
         if bench.stop.requested() {
             return Ok(Vec::new());
         }
-        let exact_tickets = games.evaluated(&mut exact)?;
+        let exact_tickets = games.evaluate_all(&mut exact)?;
         for (_, network, differences) in &mut others {
-            let tickets = games.evaluated(network)?;
+            let tickets = games.evaluate_all(network)?;
             for ((game, &exact_ticket), &ticket) in games.games.iter().zip(&exact_tickets).zip(&tickets) {
                 differences.add(game, exact.get(exact_ticket), network.get(ticket));
             }
@@ -299,7 +299,7 @@ impl Games {
     }
 
     /// Lets a network evaluate the positions of all games.
-    fn evaluated(&self, network: &mut Network) -> anyhow::Result<Vec<Ticket>> {
+    fn evaluate_all(&self, network: &mut Network) -> anyhow::Result<Vec<Ticket>> {
         let submit = |game| network.submit(Request { game, komi: 7.0, draw: Draw::PLAIN });
         let tickets = self.games.iter().map(submit).collect();
         network.flush().map_err(|error| anyhow::anyhow!(error))?;
