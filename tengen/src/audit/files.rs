@@ -57,15 +57,15 @@ impl Audit<'_> {
     }
 
     /// A set of files of games is damaged, or its parts are not of each other.
-    fn damaged(&mut self, file: &FileRef, why: impl Into<String>) {
+    fn note_damage(&mut self, file: &FileRef, why: impl Into<String>) {
         self.found.damaged.entry(file.clone()).or_insert_with(|| why.into());
     }
 
     /// A file of a set cannot be read. One that another version wrote is not damaged.
-    fn unreadable(&mut self, file: &FileRef, error: &StoreError) -> Result<(), StoreError> {
+    fn note_unreadable(&mut self, file: &FileRef, error: &StoreError) -> Result<(), StoreError> {
         let missing = matches!(error, StoreError::NotFound { .. });
         if missing || (error.is_damage() && self.run.games().is_altered(file)?) {
-            self.damaged(file, error.to_string());
+            self.note_damage(file, error.to_string());
         }
         Ok(())
     }
@@ -86,7 +86,7 @@ impl Audit<'_> {
         self.found.files += 1;
         let read = self.run.games().read(file);
         if let Err(error) = &read {
-            self.unreadable(file, error)?;
+            self.note_unreadable(file, error)?;
         }
         let Some(games) = self.note(read)? else { return Ok(()) };
         let (holdout, training): (Vec<GameRecord>, Vec<GameRecord>) = games.into_iter().partition(|game| game.holdout);
@@ -118,7 +118,7 @@ impl Audit<'_> {
                     // Whether they are what was sampled cannot be said.
                     self.trained.forget(game.id);
                     if own.is_some() {
-                        self.damaged(file, format!("{name}: rows of other turns"));
+                        self.note_damage(file, format!("{name}: rows of other turns"));
                         self.problem(name, format!("game {}: its rows are of other turns", game.id));
                     }
                 }
@@ -140,7 +140,7 @@ impl Audit<'_> {
             Err(StoreError::NotFound { .. }) if expected == 0 => return Ok(Some(Vec::new())),
             read => {
                 if let Err(error) = &read {
-                    self.unreadable(file, error)?;
+                    self.note_unreadable(file, error)?;
                 }
                 self.note(read)?
             }
@@ -150,7 +150,7 @@ impl Audit<'_> {
             return Ok(Some(found.to_examples()));
         }
         let problem = format!("{} rows, and its games have {expected}", found.len());
-        self.damaged(file, format!("{name}: {problem}"));
+        self.note_damage(file, format!("{name}: {problem}"));
         self.problem(name, problem);
         Ok(None)
     }
@@ -162,7 +162,7 @@ impl Audit<'_> {
         let Ok(expected) = game.examples() else { return };
         self.trained_on(file, &game, &expected);
         if let Some((example, _)) = expected.iter().zip(rows).find(|(expected, found)| expected != found) {
-            self.damaged(file, format!("{name}: differs from the games"));
+            self.note_damage(file, format!("{name}: differs from the games"));
             self.problem(name, format!("game {}, turn {}: differs from the game", example.game, example.turn));
         }
     }
