@@ -209,7 +209,7 @@ impl Trainer {
     /// # Errors
     /// Examples that make no batch.
     pub fn examine(&self, examples: &[Example]) -> Result<Measured, NetError> {
-        self.measured(examples, &self.train_config)
+        self.measure_by(examples, &self.train_config)
     }
 
     /// What examples cost, as [`Trainer::examine`] has it, when the value target is the root value of their search.
@@ -219,14 +219,14 @@ impl Trainer {
     pub fn measure_against_searches(&self, examples: &[Example]) -> Result<Measured, NetError> {
         let mut train_config = self.train_config.clone();
         train_config.train.outcome_fraction = 0.0;
-        self.measured(examples, &train_config)
+        self.measure_by(examples, &train_config)
     }
 
-    fn measured(&self, examples: &[Example], train_config: &TrainConfig) -> Result<Measured, NetError> {
-        unpanicked_on(self.tower.device(), || self.measured_in_parts(examples, train_config))
+    fn measure_by(&self, examples: &[Example], train_config: &TrainConfig) -> Result<Measured, NetError> {
+        unpanicked_on(self.tower.device(), || self.measure_in_parts(examples, train_config))
     }
 
-    fn measured_in_parts(&self, examples: &[Example], train_config: &TrainConfig) -> Result<Measured, NetError> {
+    fn measure_in_parts(&self, examples: &[Example], train_config: &TrainConfig) -> Result<Measured, NetError> {
         single();
         let train = &train_config.train;
         let network = self.averaged.as_ref().unwrap_or(&self.tower);
