@@ -26,12 +26,14 @@ pub(crate) fn verify(
     let batches = batches(found.shape(), examples)?;
     let trained = Tower::new(original.unwrap_or(found), CPU, Format::Planes)?;
     let mut difference = match zero {
-        Some(zero) => compare(&batches, |planes| played(&trained, planes), |planes| leela_zero::answers(zero, planes))?,
+        Some(zero) => {
+            compare(&batches, |planes| evaluate(&trained, planes), |planes| leela_zero::answers(zero, planes))?
+        }
         None => Difference::default(),
     };
     if original.is_some() {
         let read = Tower::new(found, CPU, Format::Planes)?;
-        let more = compare(&batches, |planes| played(&trained, planes), |planes| played(&read, planes))?;
+        let more = compare(&batches, |planes| evaluate(&trained, planes), |planes| evaluate(&read, planes))?;
         difference = difference.or(more);
     }
     if difference.is_rounding() { Ok(difference) } else { Err(NetError::Differs { difference }) }
@@ -65,7 +67,7 @@ fn batches(shape: Shape, examples: &[Example]) -> Result<Vec<Vec<u8>>, NetError>
 /// Policies and values.
 type Answers = (Vec<f32>, Vec<f32>);
 
-fn played(tower: &Tower, planes: &[u8]) -> Result<Answers, NetError> {
+fn evaluate(tower: &Tower, planes: &[u8]) -> Result<Answers, NetError> {
     let _no_gradients = tch::no_grad_guard();
     let answers = tower.forward(planes, Mode::Playing)?;
     Ok((numbers(&answers.logits.f_softmax(-1, Kind::Float)?)?, numbers(&answers.values)?))
