@@ -229,7 +229,7 @@ impl Match {
 
     /// Whether every external player has sent the score of a finished game; an error if a player has another
     /// winner.
-    fn agreed(&mut self, margin: f32) -> Option<Result<(), String>> {
+    fn poll_scores(&mut self, margin: f32) -> Option<Result<(), String>> {
         for (seat, side) in self.seats.iter_mut().zip([&self.spec.black, &self.spec.white]) {
             let Seat::ExternalPlayer { external, asked } = seat else { continue };
             if *asked == Asked::Nothing {
@@ -256,7 +256,7 @@ impl Match {
     fn close(&mut self) -> Option<Result<Finish, Void>> {
         let ending = self.ending?;
         if let Some(margin) = ending.passed_out()
-            && let Err(reason) = self.agreed(margin)?
+            && let Err(reason) = self.poll_scores(margin)?
         {
             return Some(Err(self.void(reason)));
         }
