@@ -89,7 +89,7 @@ struct RecentGames {
 impl Look<'_> {
     fn state(mut self) -> Result<State, StoreError> {
         let model = self.run.models().newest()?.unwrap_or(0);
-        let played = self.played(model)?;
+        let played = self.count_recent(model)?;
         let ratings = self.ratings()?;
         let claims = self.run.claims().observe()?;
         let next = self.or_alarm(self.run.shards().manifest(model + 1))?;
@@ -170,7 +170,7 @@ impl Look<'_> {
     }
 
     /// What is played. Files that cannot be used are not counted.
-    fn played(&mut self, model: u32) -> Result<RecentGames, StoreError> {
+    fn count_recent(&mut self, model: u32) -> Result<RecentGames, StoreError> {
         let now = self.now;
         let files = self.run.games().files_since(model.saturating_sub(1))?;
         self.counts.retain(|file, _| file.model + 1 >= model);
