@@ -144,7 +144,7 @@ pub(super) fn run(bench: &Bench<'_>, args: &Args) -> anyhow::Result<()> {
             bench.report(&bare)?;
         }
         if !bench.stop.requested() {
-            bench.report(&played(bench, &args.resources, device, &subject, best)?)?;
+            bench.report(&measure_selfplay(bench, &args.resources, device, &subject, best)?)?;
         }
     }
     Ok(())
@@ -182,7 +182,7 @@ fn bare(bench: &Bench<'_>, device: Device, subject: &Subject, batch: u32, matrix
     Ok(Bare { tower: subject.tower(), batch, evaluations_per_s, tflop_per_s, share: tflop_per_s / matrix })
 }
 
-fn played(
+fn measure_selfplay(
     bench: &Bench<'_>,
     place: &ResourceArgs,
     device: Device,
