@@ -11,7 +11,7 @@ use models::ModelError;
 const SLOW: Duration = Duration::from_secs(1);
 
 /// The reading of a version.
-pub(super) type Work = Box<dyn FnOnce() + Send>;
+pub(super) type VersionRead = Box<dyn FnOnce() + Send>;
 
 /// When the versions of open models are compared with what is stored, and where.
 #[derive(Clone, Copy)]
@@ -21,7 +21,7 @@ pub(super) struct Comparisons {
     /// The same after a comparison that failed or was slow.
     pub(super) away: Duration,
     /// Does the work behind the caller.
-    pub(super) spawn: fn(Work) -> io::Result<()>,
+    pub(super) spawn: fn(VersionRead) -> io::Result<()>,
 }
 
 impl Comparisons {
@@ -29,7 +29,7 @@ impl Comparisons {
         Comparisons { every: Duration::from_secs(1), away: Duration::from_secs(60), spawn: in_a_thread };
 }
 
-fn in_a_thread(work: Work) -> io::Result<()> {
+fn in_a_thread(work: VersionRead) -> io::Result<()> {
     thread::Builder::new().name("compare-model".to_owned()).spawn(work).map(drop)
 }
 

@@ -11,7 +11,7 @@ use mcts::{Draw, Request};
 use net::Weights;
 use store::{ModelMetadata, Store};
 
-use super::comparison::Work;
+use super::comparison::VersionRead;
 use super::*;
 use crate::WebError;
 use crate::play::PlayArgs;
@@ -26,7 +26,7 @@ const NEVER: Comparisons = Comparisons { every: Duration::MAX, ..Comparisons::DE
 /// At each use of a model, and over when it is handed out.
 const ALWAYS: Comparisons = Comparisons { every: Duration::ZERO, away: Duration::ZERO, spawn: at_once };
 
-fn at_once(work: Work) -> io::Result<()> {
+fn at_once(work: VersionRead) -> io::Result<()> {
     work();
     Ok(())
 }
