@@ -37,7 +37,7 @@ pub(crate) struct Request {
 /// A message that is no request.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
-pub(crate) struct Refusal {
+pub(crate) struct RequestError {
     /// The id of the request, as far as it has one; else 0.
     pub(crate) id: u32,
     /// Why, for the person at the page.
@@ -255,8 +255,8 @@ impl Request {
     ///
     /// # Errors
     /// The message is no request.
-    pub(crate) fn parse(text: &str) -> Result<Request, Refusal> {
-        let refuse = |id, reason: String| Err(Refusal { id, reason });
+    pub(crate) fn parse(text: &str) -> Result<Request, RequestError> {
+        let refuse = |id, reason: String| Err(RequestError { id, reason });
         if text.len() > LONGEST_MESSAGE {
             return refuse(0, format!("a message has more than {LONGEST_MESSAGE} bytes"));
         }
@@ -326,7 +326,7 @@ mod tests {
     use super::*;
 
     fn error(text: &str) -> String {
-        let Refusal { id, reason } = Request::parse(text).expect_err("no request");
+        let RequestError { id, reason } = Request::parse(text).expect_err("no request");
         Content::Error(reason).to(id).text()
     }
 

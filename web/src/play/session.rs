@@ -13,7 +13,7 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use super::engines::{EnginesError, OpenModel};
 use super::fair_queue::VisitorId;
-use super::message::{Action, Content, Genmove, PositionMessage, Refusal, Reply, Request, Search, Seen};
+use super::message::{Action, Content, Genmove, PositionMessage, Reply, Request, RequestError, Search, Seen};
 use super::offload::{Offload, OffloadTicket};
 use super::position::Played;
 use super::review::Review;
@@ -85,7 +85,7 @@ impl Session {
     pub(super) fn message(&mut self, text: &str) {
         match Request::parse(text) {
             Ok(request) => self.request(request),
-            Err(Refusal { id, reason }) => {
+            Err(RequestError { id, reason }) => {
                 let id = self.visitor.request(id);
                 self.reply(id, Content::Error(reason));
             }
