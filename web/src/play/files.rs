@@ -6,7 +6,7 @@ use config::Preset;
 use models::{ModelError, WeightsFile};
 use net::Shape;
 
-use super::model_list::Choice;
+use super::model_list::ModelChoice;
 use crate::WebError;
 
 /// A file of weights that visitors can choose.
@@ -43,9 +43,9 @@ impl OfferedFile {
     }
 
     /// Its place in the lists of pages.
-    pub(super) fn choice(&self) -> Choice {
+    pub(super) fn choice(&self) -> ModelChoice {
         let plain = Preset::NineByNine.config();
-        Choice {
+        ModelChoice {
             run: self.name.clone(),
             models: None,
             size: Some(self.shape.size.side()),

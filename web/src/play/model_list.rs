@@ -9,7 +9,7 @@ use crate::run_list::Entry;
 /// A run with models, for the lists of pages.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Choice {
+pub(super) struct ModelChoice {
     /// Its name.
     pub(super) run: String,
     /// The range of the numbers of its models, of which some may have no weights any more; `None` for a built-in model, whose name is
@@ -30,7 +30,7 @@ pub(super) struct Choice {
 ///
 /// # Errors
 /// The store cannot be reached.
-pub(super) fn choices(models: &Models, runs: &[Entry]) -> Result<Vec<Choice>, ModelError> {
+pub(super) fn choices(models: &Models, runs: &[Entry]) -> Result<Vec<ModelChoice>, ModelError> {
     let mut choices = Vec::new();
     for Entry { name, facts } in runs {
         match facts {
@@ -46,7 +46,7 @@ pub(super) fn choices(models: &Models, runs: &[Entry]) -> Result<Vec<Choice>, Mo
         choices.push(choice(demo.name(), &config, newest));
     }
     let plain = Preset::NineByNine.config();
-    choices.extend(ModelId::BUILT_IN.map(|model| Choice {
+    choices.extend(ModelId::BUILT_IN.map(|model| ModelChoice {
         run: model.to_string(),
         models: None,
         size: None,
@@ -63,9 +63,9 @@ pub(super) fn watchable(runs: &[Entry]) -> Vec<RunName> {
 }
 
 /// A run as visitors choose it.
-fn choice(run: &RunName, config: &RunConfig, newest: u32) -> Choice {
+fn choice(run: &RunName, config: &RunConfig, newest: u32) -> ModelChoice {
     let config = config.of_model(newest);
-    Choice {
+    ModelChoice {
         run: run.to_string(),
         models: Some([1, newest]),
         size: Some(config.game.size),
@@ -86,12 +86,12 @@ mod tests {
     use crate::run_list::RunList;
 
     /// What visitors of a store can choose.
-    fn offered(store: Store) -> Vec<Choice> {
+    fn offered(store: Store) -> Vec<ModelChoice> {
         let (runs, _) = RunList::default().list(&store).expect("a store");
         choices(&Models::new(store), &runs).expect("a store")
     }
 
-    fn names(choices: &[Choice]) -> Vec<&str> {
+    fn names(choices: &[ModelChoice]) -> Vec<&str> {
         choices.iter().map(|choice| &*choice.run).collect()
     }
 
