@@ -70,21 +70,21 @@ pub(crate) fn pause(took: Duration) -> u128 {
 }
 
 /// The newest snapshot, or why there is none; nothing before the first.
-pub(crate) type State = Option<Result<Arc<Snapshot>, Arc<StoreError>>>;
+pub(crate) type WatchState = Option<Result<Arc<Snapshot>, Arc<StoreError>>>;
 
 /// All runs that are watched.
 #[derive(Default)]
 pub(crate) struct Watches(Mutex<BTreeMap<RunName, Watch>>);
 
 struct Watch {
-    state: watch::Receiver<State>,
+    state: watch::Receiver<WatchState>,
     opened: Opened,
     followers: Followers,
 }
 
 /// A run that is watched, at least as long as this is held.
 pub(crate) struct OpenRun {
-    pub(crate) state: watch::Receiver<State>,
+    pub(crate) state: watch::Receiver<WatchState>,
     _follower: Follower,
 }
 
@@ -163,7 +163,7 @@ pub(crate) async fn snapshot(run: OpenRun) -> Result<Arc<Snapshot>, PageError> {
     let mut state = run.state;
     let first = state.wait_for(Option::is_some).await.map(|state| state.clone());
     let _first = first.map_err(|_| PageError::Busy)?;
-    let is_complete = |state: &State| matches!(state, Some(Ok(snapshot)) if !snapshot.is_incomplete());
+    let is_complete = |state: &WatchState| matches!(state, Some(Ok(snapshot)) if !snapshot.is_incomplete());
     drop(tokio::time::timeout(PATIENCE, state.wait_for(is_complete)).await);
     let now = state.borrow().clone();
     match now {
@@ -176,7 +176,7 @@ pub(crate) async fn snapshot(run: OpenRun) -> Result<Arc<Snapshot>, PageError> {
 /// The work of a thread.
 struct Watched {
     run: Run,
-    sender: watch::Sender<State>,
+    sender: watch::Sender<WatchState>,
     opened: Opened,
     followers: Followers,
     version: u64,
@@ -290,7 +290,7 @@ mod tests {
             let file = FileRef { model, stem: Stem::new("w", 1).unwrap() };
             run.games().publish_as(&file, &games).unwrap();
         }
-        let (sender, state) = watch::channel::<State>(None);
+        let (sender, state) = watch::channel::<WatchState>(None);
         let (is_out, fewest) = (Arc::new(AtomicBool::new(true)), Arc::new(AtomicU64::new(u64::MAX)));
         let (seen, during, least) = (state.clone(), Arc::clone(&is_out), Arc::clone(&fewest));
         // The outage begins when some games are read. After it, requests see what pages have meanwhile.
