@@ -70,7 +70,7 @@ pub struct Segment<S> {
 }
 
 /// What is in memory of an open segment.
-struct Parts {
+struct SegmentParts {
     head: Head,
     filters: Vec<u8>,
     filter_at: Vec<u32>,
@@ -81,8 +81,8 @@ struct Parts {
     filters_are_right: bool,
 }
 
-impl Parts {
-    fn read(source: &impl SegmentBytes) -> Result<Parts, ReadError> {
+impl SegmentParts {
+    fn read(source: &impl SegmentBytes) -> Result<SegmentParts, ReadError> {
         let (first, second) = (head::read_first(source), head::read_second(source));
         let has_first = first.is_ok();
         let head_copies = u8::from(has_first) + u8::from(second.is_ok());
@@ -108,7 +108,7 @@ impl Parts {
         let mut filters = vec![0; filters_len as usize];
         source.read(filters_at, &mut filters).map_err(ReadError::Source)?;
         let filters_are_right = xxh3_64(&filters) == head.filters_sum;
-        Ok(Parts { head, filters, filter_at, blocks_at, head_copies, len, filters_are_right })
+        Ok(SegmentParts { head, filters, filter_at, blocks_at, head_copies, len, filters_are_right })
     }
 
     /// Whether all of it was read, of a file of this size. One of another length has no second head, however often it is read.
@@ -128,7 +128,7 @@ impl<S: SegmentBytes> Segment<S> {
     /// # Errors
     /// The bytes cannot be read, or are no segment: damage in both copies of the head included, and a missing block.
     pub fn open(source: S) -> Result<Segment<S>, ReadError> {
-        let (mut opened, size) = (Parts::read(&source), source.size());
+        let (mut opened, size) = (SegmentParts::read(&source), source.size());
         let blocks = match &opened {
             Ok(parts) if parts.is_whole(size) => None,
             Ok(parts) => Some(parts.blocks()),
@@ -138,13 +138,13 @@ impl<S: SegmentBytes> Segment<S> {
         if let Some(blocks) = blocks {
             let dropped = [0..blocks.start, blocks.end..size].map(|bytes| source.drop_copies(bytes)).contains(&true);
             if dropped || !matches!(opened, Err(ReadError::Source(_))) {
-                let again = Parts::read(&source);
+                let again = SegmentParts::read(&source);
                 if again.is_ok() || opened.is_err() {
                     opened = again;
                 }
             }
         }
-        let Parts { head, filters, filter_at, blocks_at, head_copies, len, filters_are_right } = opened?;
+        let SegmentParts { head, filters, filter_at, blocks_at, head_copies, len, filters_are_right } = opened?;
         let damaged = (0..head.blocks.len().div_ceil(64)).map(|_| AtomicU64::new(0)).collect();
         let segment = Segment { source, head, filters, filter_at, blocks_at, head_copies, len, damaged };
         if !filters_are_right {
