@@ -58,8 +58,8 @@ fn tower_and_batch(shape: Shape, train: &Train, kind: Kind, format: Format) -> (
 fn error(shape: Shape, train: &Train, mode: Mode) -> f64 {
     let (tower, batch) = tower_and_batch(shape, train, Kind::Double, Format::Planes);
     let loss_config = LossConfig::new(train);
-    let answers = || tower.forward_there(&batch.planes, mode).unwrap();
-    let cost = || loss(&answers(), &batch.targets, &loss_config).unwrap().tensor;
+    let output = || tower.forward_there(&batch.planes, mode).unwrap();
+    let cost = || loss(&output(), &batch.targets, &loss_config).unwrap().tensor;
     let trainable: Vec<&Tensor> = tower.trainable().map(|(_, tensor)| tensor).collect();
     let gradients = Tensor::run_backward(&[cost()], &trainable, false, false);
     let _no_gradients = tch::no_grad_guard();
@@ -124,8 +124,8 @@ fn gradients_in_f32_are_those_in_f64() {
         let [found, expected] =
             [(Kind::Float, Format::Points), (Kind::Double, Format::Planes)].map(|(kind, format)| {
                 let (tower, batch) = tower_and_batch(shape, &train, kind, format);
-                let answers = tower.forward_there(&batch.planes, Mode::Training).unwrap();
-                let cost = loss(&answers, &batch.targets, &LossConfig::new(&train)).unwrap().tensor;
+                let output = tower.forward_there(&batch.planes, Mode::Training).unwrap();
+                let cost = loss(&output, &batch.targets, &LossConfig::new(&train)).unwrap().tensor;
                 let trainable: Vec<&Tensor> = tower.trainable().map(|(_, tensor)| tensor).collect();
                 Tensor::run_backward(&[cost], &trainable, false, false)
             });

@@ -5,7 +5,7 @@ use tch::Tensor;
 
 use crate::batch::Batch;
 use crate::tensor_options::TensorOptions;
-use crate::tower::{Answers, numbers};
+use crate::tower::{TowerOutput, numbers};
 use crate::{Losses, NetError};
 
 /// How the parts of a loss are taken and weighed.
@@ -74,12 +74,12 @@ impl LossConfig {
     }
 
     /// The value loss, one number a position: 0 for the target itself.
-    fn answered(&self, answers: &Answers, outcomes: &Tensor, searches: &Tensor) -> Result<Tensor, NetError> {
-        match &answers.value_logits {
+    fn answered(&self, output: &TowerOutput, outcomes: &Tensor, searches: &Tensor) -> Result<Tensor, NetError> {
+        match &output.value_logits {
             Some(logits) if self.value_loss == ValueLoss::CrossEntropy => {
                 chances_cost(logits, &self.mixed(&three_ways(outcomes)?, &two_ways(searches)?))
             }
-            _ => self.value(&answers.values, outcomes, searches),
+            _ => self.value(&output.values, outcomes, searches),
         }
     }
 
@@ -164,28 +164,28 @@ impl TargetTensors {
 }
 
 /// The loss of network outputs against targets. The probabilities of a target sum to 1.
-pub(crate) fn loss(answers: &Answers, targets: &TargetTensors, loss_config: &LossConfig) -> Result<Loss, NetError> {
-    let kind = answers.logits.kind();
+pub(crate) fn loss(output: &TowerOutput, targets: &TargetTensors, loss_config: &LossConfig) -> Result<Loss, NetError> {
+    let kind = output.logits.kind();
     let TargetTensors { outcomes, searches, weights, .. } = targets;
     let mean = |x: &Tensor| mean(x, weights);
-    let target = targets.policies.f_view_as(&answers.logits)?;
-    let logs = masked(&answers.logits, &targets.mask)?.f_log_softmax(-1, kind)?;
+    let target = targets.policies.f_view_as(&output.logits)?;
+    let logs = masked(&output.logits, &targets.mask)?.f_log_softmax(-1, kind)?;
     let policy = mean(&cross(&target, &logs)?)?;
-    let value = mean(&loss_config.answered(answers, outcomes, searches)?)?;
+    let value = mean(&loss_config.answered(output, outcomes, searches)?)?;
     let zero = policy.f_detach()?.f_zeros_like()?;
     let nothing = || (zero.shallow_clone(), zero.shallow_clone());
-    let (ownership, ownership_known) = match &answers.ownership {
+    let (ownership, ownership_known) = match &output.ownership {
         Some(logits) if targets.ownership.numel() > 0 => {
             let owners = targets.ownership.f_view_as(logits)?;
             known_mean(&wrong_owners(logits, &owners)?, &targets.ownership_known, weights)?
         }
         _ => nothing(),
     };
-    let (score, score_known) = match &answers.scores {
+    let (score, score_known) = match &output.scores {
         Some(scores) => known_mean(&huber(&(scores - &targets.scores))?, &targets.scores_known, weights)?,
         None => nothing(),
     };
-    let (opponent_policy, opponent_policy_known) = match &answers.opponent_policy {
+    let (opponent_policy, opponent_policy_known) = match &output.opponent_policy {
         Some(logits) if targets.opponent_moves.numel() > 0 => {
             let moves = targets.opponent_moves.f_view_as(logits)?;
             let cost = cross(&moves, &logits.f_log_softmax(-1, kind)?)?;
@@ -212,7 +212,7 @@ pub(crate) fn loss(answers: &Answers, targets: &TargetTensors, loss_config: &Los
         opponent_policy_known,
         logs,
         target,
-        values: answers.values.shallow_clone(),
+        values: output.values.shallow_clone(),
         mixed: loss_config.mixed(outcomes, searches),
         weights: weights.shallow_clone(),
     })

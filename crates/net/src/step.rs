@@ -82,8 +82,8 @@ pub(crate) fn gradients(
     batch: &BatchTensors,
     share: f64,
 ) -> Result<MicroBatchGradients, NetError> {
-    let answers = tower.forward_there(&batch.planes, Mode::Training)?;
-    let loss = loss(&answers, &batch.targets, &LossConfig::new(&train_config.train))?;
+    let output = tower.forward_there(&batch.planes, Mode::Training)?;
+    let loss = loss(&output, &batch.targets, &LossConfig::new(&train_config.train))?;
     let trainable: Vec<&Tensor> = tower.trainable().map(|(_, tensor)| tensor).collect();
     let gradients = Tensor::f_run_backward(&[&loss.tensor * share], &trainable, false, false)?;
     // A head whose loss has the weight 0 is no part of the graph, and libtorch has no gradient for it.
@@ -91,7 +91,7 @@ pub(crate) fn gradients(
         if gradient.defined() { Ok(gradient) } else { tensor.f_zeros_like() }
     };
     let gradients: Vec<Tensor> = gradients.into_iter().zip(trainable).map(or_zeros).collect::<Result<_, _>>()?;
-    Ok(MicroBatchGradients { loss, gradients, statistics: answers.statistics })
+    Ok(MicroBatchGradients { loss, gradients, statistics: output.statistics })
 }
 
 /// Batch-norm statistics of some examples under their symmetries, which so many threads encode.
@@ -127,9 +127,9 @@ pub(crate) fn measure(
     let symmetries = vec![Symmetry::Identity; examples.len()];
     let batch = Batch::encode_on(threads, tower.shape(), examples, &train_config.targets, &symmetries)?;
     let batch = BatchTensors::new(tower.options(), &batch)?;
-    let answers = tower.forward_there(&batch.planes, Mode::Playing)?;
-    let losses = loss(&answers, &batch.targets, &LossConfig::new(&train_config.train))?.read()?;
-    Ok(Evaluated { weight: Example::total_weight(examples), losses, values: numbers(&answers.values)? })
+    let output = tower.forward_there(&batch.planes, Mode::Playing)?;
+    let losses = loss(&output, &batch.targets, &LossConfig::new(&train_config.train))?.read()?;
+    Ok(Evaluated { weight: Example::total_weight(examples), losses, values: numbers(&output.values)? })
 }
 
 /// The values of some examples under a symmetry, the network being as in play. So many threads encode them.

@@ -37,7 +37,7 @@ pub(crate) struct Tower {
 }
 
 /// Output of the tower for a batch.
-pub(crate) struct Answers {
+pub(crate) struct TowerOutput {
     /// Logarithms of probabilities up to a constant, one row a position.
     pub(crate) logits: Tensor,
     /// Values for the side to move, one a position.
@@ -141,12 +141,12 @@ impl Tower {
     }
 
     /// Evaluates a batch, given as the planes of its positions one after the other.
-    pub(crate) fn forward(&self, planes: &[u8], mode: Mode) -> Result<Answers, NetError> {
+    pub(crate) fn forward(&self, planes: &[u8], mode: Mode) -> Result<TowerOutput, NetError> {
         self.forward_there(&self.options.upload(planes)?, mode)
     }
 
     /// Evaluates a batch whose planes are on the device, by [`TensorOptions::upload`].
-    pub(crate) fn forward_there(&self, planes: &Tensor, mode: Mode) -> Result<Answers, NetError> {
+    pub(crate) fn forward_there(&self, planes: &Tensor, mode: Mode) -> Result<TowerOutput, NetError> {
         let mut pass = Pass::new(mode, self.options);
         let mut x = self.stem.forward(&self.input(planes)?, After::Relu, &mut pass)?;
         for block in &self.blocks {
@@ -161,7 +161,7 @@ impl Tower {
         let opponent_policy = |head: &Policy| head.forward(&policy, &pass);
         let ownership = |layer: &Dense| layer.at_every_point(&x, &pass);
         let score = |layer: &Dense| -> Result<Tensor, NetError> { Ok(layer.forward(&hidden)?.f_flatten(0, -1)?) };
-        Ok(Answers {
+        Ok(TowerOutput {
             logits: self.policy.forward(&policy, &pass)?,
             values,
             value_logits,

@@ -69,8 +69,8 @@ type Answers = (Vec<f32>, Vec<f32>);
 
 fn evaluate(tower: &Tower, planes: &[u8]) -> Result<Answers, NetError> {
     let _no_gradients = tch::no_grad_guard();
-    let answers = tower.forward(planes, Mode::Playing)?;
-    Ok((numbers(&answers.logits.f_softmax(-1, Kind::Float)?)?, numbers(&answers.values)?))
+    let output = tower.forward(planes, Mode::Playing)?;
+    Ok((numbers(&output.logits.f_softmax(-1, Kind::Float)?)?, numbers(&output.values)?))
 }
 
 fn compare(

@@ -20,9 +20,9 @@ fn loss_config(value_weight: f32) -> LossConfig {
 const LN2: f32 = std::f32::consts::LN_2;
 
 /// The loss of outputs on a CPU.
-fn loss(answers: &Answers, batch: &Batch, loss_config: &LossConfig) -> Result<Loss, NetError> {
+fn loss(output: &TowerOutput, batch: &Batch, loss_config: &LossConfig) -> Result<Loss, NetError> {
     let options = TensorOptions { device: tch::Device::Cpu, kind: Kind::Float };
-    super::loss(answers, &TargetTensors::new(batch, options)?, loss_config)
+    super::loss(output, &TargetTensors::new(batch, options)?, loss_config)
 }
 
 /// Two positions with three moves.
@@ -38,16 +38,16 @@ fn batch(policies: [f32; 6], values: [f32; 2]) -> Batch {
     }
 }
 
-fn answers(logits: [f32; 6], values: [f32; 2]) -> Answers {
+fn output(logits: [f32; 6], values: [f32; 2]) -> TowerOutput {
     let leaf = |numbers: &[f32]| Tensor::from_slice(numbers).set_requires_grad(true);
     let logits = leaf(&logits).view([2, 3]).detach().set_requires_grad(true);
     plain(logits, leaf(&values))
 }
 
 /// Outputs of a network that has no other heads.
-fn plain(logits: Tensor, values: Tensor) -> Answers {
+fn plain(logits: Tensor, values: Tensor) -> TowerOutput {
     let (value_logits, opponent_policy, ownership, scores) = (None, None, None, None);
-    Answers { logits, values, value_logits, opponent_policy, ownership, scores, statistics: Vec::new() }
+    TowerOutput { logits, values, value_logits, opponent_policy, ownership, scores, statistics: Vec::new() }
 }
 
 fn close(a: f32, b: f32) -> bool {
@@ -57,9 +57,9 @@ fn close(a: f32, b: f32) -> bool {
 #[test]
 fn loss_of_known_outputs_has_known_parts() {
     // Probabilities 1/2, 1/4, 1/4 and 1/4, 1/4, 1/2.
-    let answers = answers([LN2, 0.0, 0.0, 3.0, 3.0, 3.0 + LN2], [0.5, -0.25]);
+    let output = output([LN2, 0.0, 0.0, 3.0, 3.0, 3.0 + LN2], [0.5, -0.25]);
     let batch = batch([1.0, 0.0, 0.0, 0.5, 0.5, 0.0], [1.0, -1.0]);
-    let losses = loss(&answers, &batch, &loss_config(2.0)).unwrap().read().unwrap().with_l2(0.125);
+    let losses = loss(&output, &batch, &loss_config(2.0)).unwrap().read().unwrap().with_l2(0.125);
     assert!(close(losses.policy, (LN2 + 2.0 * LN2) / 2.0), "{losses:?}");
     assert!(close(losses.value, (0.25 + 0.5625) / 2.0), "{losses:?}");
     assert!(close(losses.total, 1.5 * LN2 + 2.0 * 0.40625 + 0.125), "{losses:?}");
@@ -72,11 +72,11 @@ fn loss_of_known_outputs_has_known_parts() {
 #[test]
 fn gradients_are_those_of_the_formulas() {
     let (target, values) = ([0.2, 0.3, 0.5, 1.0, 0.0, 0.0], [1.0, -1.0]);
-    let answers = answers([0.3, -1.0, 0.7, 0.0, 2.0, -2.0], [0.5, -0.25]);
-    let loss = loss(&answers, &batch(target, values), &loss_config(0.5)).unwrap();
-    let gradients = Tensor::run_backward(&[&loss.tensor], &[&answers.logits, &answers.values], false, false);
+    let output = output([0.3, -1.0, 0.7, 0.0, 2.0, -2.0], [0.5, -0.25]);
+    let loss = loss(&output, &batch(target, values), &loss_config(0.5)).unwrap();
+    let gradients = Tensor::run_backward(&[&loss.tensor], &[&output.logits, &output.values], false, false);
     // Mean over two rows: (p − π)/2 for the logits, 2·c·(v − t)/2 for the values.
-    let probabilities = numbers(&answers.logits.softmax(-1, Kind::Float)).unwrap();
+    let probabilities = numbers(&output.logits.softmax(-1, Kind::Float)).unwrap();
     let found = numbers(&gradients[0]).unwrap();
     assert!(found.iter().zip(probabilities).zip(target).all(|((g, p), t)| close(*g, (p - t) / 2.0)), "{found:?}");
     let found = numbers(&gradients[1]).unwrap();
@@ -94,12 +94,12 @@ fn weights_count_as_repetitions() {
         };
         let logits = Tensor::from_slice(&pick(&logits, 3)).view([-1, 3]).set_requires_grad(true);
         let answered = Tensor::from_slice(&pick(&answered, 1)).set_requires_grad(true);
-        let answers = plain(logits, answered);
+        let output = plain(logits, answered);
         let (policies, values) = (pick(&target, 3), pick(&values, 1));
         let weights = weights.to_vec();
         let batch = Batch { policies, outcomes: values.clone(), searches: values, weights, ..Batch::default() };
-        let loss = loss(&answers, &batch, &loss_config(0.5)).unwrap();
-        let gradients = Tensor::run_backward(&[&loss.tensor], &[&answers.logits], false, false);
+        let loss = loss(&output, &batch, &loss_config(0.5)).unwrap();
+        let gradients = Tensor::run_backward(&[&loss.tensor], &[&output.logits], false, false);
         let gradient = numbers(&gradients[0].sum_dim_intlist(0, false, Kind::Float)).unwrap();
         (loss.read().unwrap(), gradient)
     };
@@ -117,8 +117,8 @@ fn weights_count_as_repetitions() {
 #[test]
 fn least_loss_is_the_entropy_of_the_target() {
     let target = [0.25, 0.25, 0.5, 0.7, 0.2, 0.1];
-    let answers = answers(target.map(f32::ln), [1.0, -1.0]);
-    let losses = loss(&answers, &batch(target, [1.0, -1.0]), &loss_config(1.0)).unwrap().read().unwrap();
+    let output = output(target.map(f32::ln), [1.0, -1.0]);
+    let losses = loss(&output, &batch(target, [1.0, -1.0]), &loss_config(1.0)).unwrap().read().unwrap();
     assert!(close(losses.policy, losses.target_entropy) && close(losses.policy, losses.output_entropy));
     assert_eq!((losses.value, losses.accuracy), (0.0, 1.0));
 }
@@ -184,18 +184,18 @@ fn owners_and_scores_by_hand() {
     batch.ownership_known = vec![1.0, 0.0];
     batch.scores = vec![0.5, 9.0];
     batch.scores_known = vec![1.0, 0.0];
-    let mut answers = answers([0.0; 6], [0.0; 2]);
-    answers.ownership = Some(Tensor::from_slice(&[0.0f32, 0.0, 5.0, 5.0]).view([2, 2]));
-    answers.scores = Some(Tensor::from_slice(&[0.0f32, 0.0]));
-    let losses = loss(&answers, &batch, &loss_config(0.0)).unwrap().read().unwrap();
+    let mut output = output([0.0; 6], [0.0; 2]);
+    output.ownership = Some(Tensor::from_slice(&[0.0f32, 0.0, 5.0, 5.0]).view([2, 2]));
+    output.scores = Some(Tensor::from_slice(&[0.0f32, 0.0]));
+    let losses = loss(&output, &batch, &loss_config(0.0)).unwrap().read().unwrap();
     // ln 2 for a point of the mover at probability ½, 0 for a neutral one.
     assert!(close(losses.ownership, LN2 / 2.0) && close(losses.score, 0.125), "{losses:?}");
     assert_eq!((losses.ownership_known, losses.score_known, losses.opponent_policy_known), (1.0, 1.0, 0.0));
     assert!(close(losses.total, losses.policy + 0.5 * LN2 / 2.0 + 0.25 * 0.125), "{losses:?}");
-    answers.scores = Some(Tensor::from_slice(&[-2.5f32, 0.0]));
-    assert!(close(loss(&answers, &batch, &loss_config(0.0)).unwrap().read().unwrap().score, 2.5), "|3| − ½");
+    output.scores = Some(Tensor::from_slice(&[-2.5f32, 0.0]));
+    assert!(close(loss(&output, &batch, &loss_config(0.0)).unwrap().read().unwrap().score, 2.5), "|3| − ½");
     batch.ownership_known = vec![0.0; 2];
-    assert_eq!(loss(&answers, &batch, &loss_config(0.0)).unwrap().read().unwrap().ownership, 0.0);
+    assert_eq!(loss(&output, &batch, &loss_config(0.0)).unwrap().read().unwrap().ownership, 0.0);
 }
 
 #[test]
@@ -203,12 +203,12 @@ fn chances_by_hand() {
     let chances = |numbers: [f32; 6]| Tensor::from_slice(&numbers).view([2, 3]);
     // Chances of ½, ¼, ¼ and of ¼, ½, ¼.
     let logits = chances([LN2, 0.0, 0.0, 0.0, LN2, 0.0]).set_requires_grad(true);
-    let mut answers = answers([0.0; 6], [0.25, 0.0]);
-    answers.value_logits = Some(logits.shallow_clone());
+    let mut output = output([0.0; 6], [0.25, 0.0]);
+    output.value_logits = Some(logits.shallow_clone());
     let loss_config = LossConfig { value_loss: ValueLoss::CrossEntropy, outcome_fraction: 1.0, ..loss_config(1.0) };
     // A win, and a draw.
     let batch = batch([1.0, 0.0, 0.0, 1.0, 0.0, 0.0], [1.0, 0.0]);
-    let loss = loss(&answers, &batch, &loss_config).unwrap();
+    let loss = loss(&output, &batch, &loss_config).unwrap();
     assert!(close(loss.read().unwrap().value, LN2), "{:?}", loss.read());
     let gradients = Tensor::run_backward(&[&loss.tensor], &[&logits], false, false);
     let expected = [-0.25, 0.125, 0.125, 0.125, -0.25, 0.125];
@@ -225,33 +225,33 @@ fn opponent_policy_by_hand() {
     // The first output is the second move; of the second position it is not known.
     let mut batch = batch([1.0, 0.0, 0.0, 1.0, 0.0, 0.0], [0.0; 2]);
     batch.opponent_moves = vec![0.0, 1.0, 0.0, 0.0, 0.0, 0.0];
-    let mut answers = answers([0.0; 6], [0.0; 2]);
-    answers.opponent_policy = Some(Tensor::from_slice(&[0.0f32, LN2, 0.0, 9.0, 0.0, 0.0]).view([2, 3]));
-    let losses = loss(&answers, &batch, &loss_config(0.0)).unwrap().read().unwrap();
+    let mut output = output([0.0; 6], [0.0; 2]);
+    output.opponent_policy = Some(Tensor::from_slice(&[0.0f32, LN2, 0.0, 9.0, 0.0, 0.0]).view([2, 3]));
+    let losses = loss(&output, &batch, &loss_config(0.0)).unwrap().read().unwrap();
     assert!(close(losses.opponent_policy, LN2) && close(losses.total, losses.policy + 0.5 * LN2), "{losses:?}");
     batch.opponent_moves = Vec::new();
-    assert_eq!(loss(&answers, &batch, &loss_config(0.0)).unwrap().read().unwrap().opponent_policy, 0.0);
+    assert_eq!(loss(&output, &batch, &loss_config(0.0)).unwrap().read().unwrap().opponent_policy, 0.0);
 }
 
 #[test]
 fn illegal_moves_take_no_part() {
     let mut batch = batch([0.5, 0.5, 0.0, 1.0, 0.0, 0.0], [0.0; 2]);
-    let answers = answers([0.0, 0.0, 7.0, 0.0, 0.0, 0.0], [0.0; 2]);
-    let open = loss(&answers, &batch, &loss_config(0.0)).unwrap().read().unwrap();
+    let output = output([0.0, 0.0, 7.0, 0.0, 0.0, 0.0], [0.0; 2]);
+    let open = loss(&output, &batch, &loss_config(0.0)).unwrap().read().unwrap();
     batch.mask = vec![0.0, 0.0, -1e9, 0.0, 0.0, 0.0];
-    let loss = loss(&answers, &batch, &loss_config(0.0)).unwrap();
+    let loss = loss(&output, &batch, &loss_config(0.0)).unwrap();
     let losses = loss.read().unwrap();
     assert!(close(losses.policy, (LN2 + 3f32.ln()) / 2.0), "{losses:?}");
     assert!(open.policy > losses.policy + 1.0 && losses.output_entropy.is_finite(), "{open:?} {losses:?}");
-    let gradients = Tensor::run_backward(&[&loss.tensor], &[&answers.logits], false, false);
+    let gradients = Tensor::run_backward(&[&loss.tensor], &[&output.logits], false, false);
     assert_eq!(numbers(&gradients[0]).unwrap()[2], 0.0);
 }
 
 #[test]
 fn confidence_and_errors_of_values() {
-    let answers = answers([0.0; 6], [0.5, -0.25]);
+    let output = output([0.0; 6], [0.5, -0.25]);
     let batch = batch([1.0, 0.0, 0.0, 1.0, 0.0, 0.0], [1.0, 0.0]);
-    let losses = loss(&answers, &batch, &loss_config(1.0)).unwrap().read().unwrap();
+    let losses = loss(&output, &batch, &loss_config(1.0)).unwrap().read().unwrap();
     assert!(close(losses.value_confidence, 0.375) && close(losses.value_error, (0.25 + 0.0625) / 2.0), "{losses:?}");
     assert!(close(losses.constant_error, 0.25), "½ is the best constant: {losses:?}");
     assert_eq!(losses.top_three, 1.0, "of three moves");
