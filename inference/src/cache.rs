@@ -4,6 +4,7 @@
 mod tests;
 
 use std::collections::HashMap;
+use std::mem;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -20,52 +21,19 @@ use crate::network::{Lent, Network, Opened};
 use crate::provider::{Found, ModelProvider, ProviderError};
 use crate::queue::NetworkId;
 
-/// Models that are read and made ready at the same time. A store that hangs holds up this many of them before it holds up others.
+/// Models that are read and made ready at the same time. A store that hangs holds up this many of them before it holds up
+/// others.
 const LOADS: usize = 8;
 /// How long a failure is the response to all requests for the same model, before the store is read again.
 const FAILED: Duration = Duration::from_secs(1);
-/// How long no other check of a name begins after one that was late.
-const AWAY: Duration = Duration::from_secs(60);
 const MIB: u64 = 1 << 20;
-
-/// How models that do not fit into memory together share it.
-#[derive(Clone, Copy)]
-struct Turns {
-    /// A model in use is kept for so long at least.
-    kept: Duration,
-    /// Batches of a model that is to make space are refused for so long, so that those under way end. The model that needs the
-    /// space is requested again after [`FAILED`].
-    closing: Duration,
-}
-
-impl Turns {
-    /// Much longer than a load, so that the device evaluates most of the time; much shorter than the patience of clients.
-    const DEFAULT: Turns = Turns { kept: Duration::from_secs(30), closing: Duration::from_secs(2) };
-}
-
-/// When the store is read for what a name means, of a client that names no digest.
-#[derive(Clone, Copy)]
-struct Checks {
-    /// A name means the same model for so long.
-    every: Duration,
-    /// A check that takes longer is late. The model in memory serves until it finds another one, and no other check begins for
-    /// [`AWAY`].
-    patience: Duration,
-}
-
-impl Checks {
-    const DEFAULT: Checks = Checks { every: Duration::from_secs(1), patience: Duration::from_secs(1) };
-}
 
 type Loaded = Result<Arc<Network>, Refusal>;
 
-/// Batches of the models in memory are under way, so that there is no space for another.
-#[derive(Debug)]
-struct InUse;
-
 /// Why a model is not made ready.
 enum Unready {
-    /// It has to wait for space, which is no failure.
+    /// Batches of the models in memory are under way, so that there is no space for another. It has to wait, which is no
+    /// failure.
     InUse,
     Failed(Refusal),
 }
@@ -73,14 +41,10 @@ enum Unready {
 /// The networks in memory.
 pub(crate) struct Cache {
     provider: Arc<dyn ModelProvider>,
-    /// Bytes of all networks.
-    bound: u64,
     /// Positions of the batch that warms a network up.
     batch: usize,
-    turns: Turns,
     /// A device that makes a model ready for longer hangs.
     stalled_after: Duration,
-    checks: Checks,
     state: Mutex<State>,
     ids: AtomicU64,
     lent: Arc<Lent>,
@@ -91,45 +55,25 @@ pub(crate) struct Cache {
     is_failing: AtomicBool,
 }
 
-#[derive(Default)]
 struct State {
-    ready: HashMap<Digest, Ready>,
+    names: Names,
+    memory: Memory,
     /// By name and digest, so that a client with a wrong name fails alone.
     loads: HashMap<ModelKey, watch::Receiver<Option<Loaded>>>,
     failed: HashMap<ModelKey, (Instant, Refusal)>,
-    /// Models that are made ready, and the bytes that they will take.
-    opening: HashMap<Digest, u64>,
-    /// Since when the device has made some of them ready, whose weights are read.
+    /// Of models that are made ready and whose weights are read: since when the device has been at it.
     on_device: HashMap<Digest, Instant>,
-    /// What was found under the names of models.
-    names: HashMap<(RunName, u32), Named>,
-    /// The bytes of models that were found and fit into memory.
-    sizes: HashMap<Digest, u64>,
-    uses: u64,
-}
-
-/// What a name means.
-struct Named {
-    digest: Digest,
-    /// When the store said so last, or [`AWAY`] after a check that was late.
-    checked: Instant,
-}
-
-struct Ready {
-    network: Arc<Network>,
-    used: u64,
-    loaded: Instant,
-    /// Until when it takes no batches, because it is to make space for another.
-    closing: Option<Instant>,
 }
 
 impl Cache {
     pub(crate) fn new(provider: Arc<dyn ModelProvider>, bound: u64, batch: usize) -> Cache {
-        let (ids, turns, checks) = (AtomicU64::default(), Turns::DEFAULT, Checks::DEFAULT);
-        let (state, opened, loading) = (Mutex::default(), Condvar::new(), Semaphore::new(LOADS));
+        let (names, memory) = (Names::new(Checks::DEFAULT), Memory::new(bound, Turns::DEFAULT));
+        let (loads, failed, on_device) = (HashMap::new(), HashMap::new(), HashMap::new());
+        let state = Mutex::new(State { names, memory, loads, failed, on_device });
+        let (ids, opened, loading) = (AtomicU64::default(), Condvar::new(), Semaphore::new(LOADS));
         let (stalled_after, is_failing) = (Limits::DEFAULT.stalled_after, AtomicBool::default());
         let lent = Arc::default();
-        Cache { provider, bound, batch, turns, stalled_after, checks, state, ids, lent, opened, loading, is_failing }
+        Cache { provider, batch, stalled_after, state, ids, lent, opened, loading, is_failing }
     }
 
     /// The same with another time after which the device hangs.
@@ -139,7 +83,7 @@ impl Cache {
 
     /// Networks in memory.
     pub(crate) fn len(&self) -> usize {
-        self.lock().ready.len()
+        self.lock().memory.len()
     }
 
     /// Whether the device failed at the last load. No batch says so where none comes as far as the device.
@@ -153,8 +97,8 @@ impl Cache {
     }
 
     /// The network, if it is in memory and takes batches. Without a digest, its name has to have been checked lately.
-    pub(crate) fn ready(&self, key: &ModelKey) -> Option<Arc<Network>> {
-        self.lock().ready(key, self.checks.every)?.ok()
+    pub(crate) fn in_memory(&self, key: &ModelKey) -> Option<Arc<Network>> {
+        self.lock().known(key)?.ok()
     }
 
     /// The network, which is loaded if it is not in memory. All requests for it meanwhile wait for the same load.
@@ -172,16 +116,14 @@ impl Cache {
     /// Lets go of a network that failed on the device. The next request opens it anew.
     pub(crate) fn forget(&self, network: &Network) {
         let mut state = self.lock();
-        if state.ready.get(&network.digest).is_some_and(|ready| ready.network.id == network.id) {
-            state.ready.remove(&network.digest);
-            state.show();
-        }
+        state.memory.forget(network);
+        state.show();
     }
 
     /// What is known of a model, or its load.
     fn find_or_load(self: &Arc<Self>, key: &ModelKey) -> Result<Loaded, watch::Receiver<Option<Loaded>>> {
         let mut state = self.lock();
-        if let Some(known) = state.ready(key, self.checks.every) {
+        if let Some(known) = state.known(key) {
             return Ok(known.map_err(Refusal::from));
         }
         state.failed.retain(|_, (failed, _)| failed.elapsed() < FAILED);
@@ -235,49 +177,44 @@ impl Cache {
 
     /// The network in memory that a name meant when it was checked last, unless the store has another model under it now.
     async fn unchanged(self: &Arc<Self>, key: &ModelKey) -> Option<Arc<Network>> {
-        let name = (key.run.clone(), key.number);
-        let serves =
-            |state: &State| state.names.get(&name).is_some_and(|named| state.ready.contains_key(&named.digest));
+        let serves = |state: &State| state.names.last(key).is_some_and(|digest| state.memory.has(digest));
         if key.digest.is_some() || !serves(&self.lock()) {
             return None;
         }
+        let patience = self.lock().names.checks.patience;
         let (cache, wanted) = (Arc::clone(self), key.clone());
         let checked = tokio::task::spawn_blocking(move || cache.check(&wanted));
         // What a late one finds counts at the next use of the name.
-        let is_late = tokio::time::timeout(self.checks.patience, checked).await.is_err();
+        let is_late = tokio::time::timeout(patience, checked).await.is_err();
         let mut state = self.lock();
-        let named = state.names.get_mut(&name)?;
-        named.checked = Instant::now() + if is_late { AWAY } else { Duration::ZERO };
-        let digest = named.digest;
-        state.of(digest)?.ok()
+        let now = Instant::now();
+        let digest = state.names.note_check(key, if is_late { now + AWAY } else { now })?;
+        state.memory.for_batch(digest, now)?.ok()
     }
 
     /// Forgets what a name meant if the store has another model under it. While the store cannot be read it means the same.
     fn check(&self, key: &ModelKey) {
         let Ok(_turn) = self.loading.try_acquire() else { return };
         let Ok(Some(stored)) = self.provider.digest(&key.run, key.number) else { return };
-        let name = (key.run.clone(), key.number);
-        let mut state = self.lock();
-        if state.names.get(&name).is_some_and(|named| named.digest != stored) {
-            state.names.remove(&name);
+        if self.lock().names.forget_replaced(key, stored) {
             tracing::info!(model = %key, digest = %stored, "model replaced in the store");
         }
     }
 
     fn load_blocking(&self, key: &ModelKey) -> Result<Arc<Network>, Unready> {
         // Without space the weights are not read, which take a download of many MiB for each attempt.
-        let begun = self.size(key).map(|(digest, bytes)| self.begin(digest, bytes)).transpose()?;
-        let early = match begun {
-            Some(Begun::Ready(network)) => return Ok(network),
-            Some(Begun::Opening(opening)) => Some(opening),
+        let reserved = self.known_size(key).map(|(digest, bytes)| self.reserve(digest, bytes)).transpose()?;
+        let early = match reserved {
+            Some(Reserved::Ready(network)) => return Ok(network),
+            Some(Reserved::Opening(opening)) => Some(opening),
             None => None,
         };
-        let Found { digest, bytes, open } = self.find(key)?;
+        let Found { digest, bytes, open } = self.find_in_store(key)?;
         let mut opening = match early.filter(|opening| opening.digest == digest) {
             Some(opening) => opening,
-            None => match self.begin(digest, bytes)? {
-                Begun::Ready(network) => return Ok(network),
-                Begun::Opening(opening) => opening,
+            None => match self.reserve(digest, bytes)? {
+                Reserved::Ready(network) => return Ok(network),
+                Reserved::Opening(opening) => opening,
             },
         };
         opening.evict();
@@ -286,11 +223,7 @@ impl Cache {
         self.note(&opened);
         let network = Arc::new(opened.map_err(refusal)?);
         let mut state = self.lock();
-        state.uses += 1;
-        let used = state.uses;
-        state.opening.remove(&digest);
-        let ready = Ready { network: Arc::clone(&network), used, loaded: Instant::now(), closing: None };
-        state.ready.insert(digest, ready);
+        state.memory.add(Arc::clone(&network), Instant::now());
         state.show();
         drop(state);
         drop(opening);
@@ -329,44 +262,46 @@ impl Cache {
     }
 
     /// Finds a model that fits into memory, and remembers what it is.
-    fn find(&self, key: &ModelKey) -> Result<Found, Refusal> {
+    fn find_in_store(&self, key: &ModelKey) -> Result<Found, Refusal> {
         let found = self.provider.find(&key.run, key.number).map_err(refusal)?;
         let Found { digest, bytes, .. } = found;
         if let Some(wanted) = key.digest.filter(|wanted| *wanted != digest) {
             let other = format!("{key} has the digest {digest} in this server's store, and the client wants {wanted}");
             return Err(Refusal::new(Status::NotFound, other));
         }
-        if bytes > self.bound {
-            let [takes, most] = [bytes.div_ceil(MIB), self.bound / MIB];
+        let mut state = self.lock();
+        let bound = state.memory.bound();
+        if bytes > bound {
+            let [takes, most] = [bytes.div_ceil(MIB), bound / MIB];
             let large = format!("{key} takes {takes} MiB, and --model-mib of this server is {most}");
             return Err(Refusal::new(Status::NotFound, large));
         }
-        let mut state = self.lock();
-        state.names.insert((key.run.clone(), key.number), Named { digest, checked: Instant::now() });
-        state.sizes.insert(digest, bytes);
+        state.names.note(key, digest, Instant::now());
+        state.memory.note_size(digest, bytes);
         drop(state);
         Ok(found)
     }
 
     /// The digest of a model and its bytes, if it was found before.
-    fn size(&self, key: &ModelKey) -> Option<(Digest, u64)> {
+    fn known_size(&self, key: &ModelKey) -> Option<(Digest, u64)> {
         let state = self.lock();
-        let digest = state.digest(key, self.checks.every)?;
-        Some((digest, *state.sizes.get(&digest)?))
+        let digest = state.names.resolve(key, Instant::now())?;
+        Some((digest, state.memory.size(digest)?))
     }
 
-    /// Evicts models for one, unless it is in memory. One that is being opened under another name is waited for.
-    fn begin(&self, digest: Digest, bytes: u64) -> Result<Begun<'_>, InUse> {
+    /// Reserves memory for a model, unless it is there. One that is being opened under another name is waited for.
+    fn reserve(&self, digest: Digest, bytes: u64) -> Result<Reserved<'_>, Unready> {
         let mut state = self.lock();
-        while state.opening.contains_key(&digest) {
+        while state.memory.is_opening(digest) {
             state = self.opened.wait(state).unwrap_or_else(PoisonError::into_inner);
         }
-        if let Some(known) = state.of(digest) {
-            return known.map(Begun::Ready);
+        let now = Instant::now();
+        if let Some(known) = state.memory.for_batch(digest, now) {
+            return known.map(Reserved::Ready);
         }
-        let evicted = state.make_room(self.bound - bytes, self.turns)?;
-        state.opening.insert(digest, bytes);
-        Ok(Begun::Opening(Opening { cache: self, digest, evicted }))
+        let evicted = state.memory.reserve(digest, bytes, now)?;
+        state.show();
+        Ok(Reserved::Opening(Opening { cache: self, digest, evicted }))
     }
 
     /// A map has no broken states between calls, so a panic elsewhere does not matter.
@@ -375,8 +310,8 @@ impl Cache {
     }
 }
 
-/// What a load has to do.
-enum Begun<'a> {
+/// A model in memory, or what a load has to do.
+enum Reserved<'a> {
     Ready(Arc<Network>),
     Opening(Opening<'a>),
 }
@@ -402,108 +337,24 @@ impl Opening<'_> {
 impl Drop for Opening<'_> {
     fn drop(&mut self) {
         let mut state = self.cache.lock();
-        state.opening.remove(&self.digest);
+        state.memory.give_up(self.digest, mem::take(&mut self.evicted));
         state.on_device.remove(&self.digest);
-        for (digest, ready) in self.evicted.drain(..) {
-            // Others may have taken the space meanwhile.
-            if state.taken() + ready.network.bytes <= self.cache.bound {
-                state.ready.entry(digest).or_insert(ready);
-            }
-        }
         state.show();
         drop(state);
         self.cache.opened.notify_all();
     }
 }
 
-impl Ready {
-    fn is_closing(&self) -> bool {
-        self.closing.is_some_and(|until| Instant::now() < until)
-    }
-}
-
 impl State {
-    /// The digest that the client names, or that the model of this name had within this time.
-    fn digest(&self, key: &ModelKey, every: Duration) -> Option<Digest> {
-        key.digest.or_else(|| {
-            let named = self.names.get(&(key.run.clone(), key.number))?;
-            (named.checked.elapsed() < every).then_some(named.digest)
-        })
-    }
-
-    fn ready(&mut self, key: &ModelKey, every: Duration) -> Option<Result<Arc<Network>, InUse>> {
-        self.of(self.digest(key, every)?)
-    }
-
-    /// The network, if it is in memory, or a refusal while it is to make space for another.
-    fn of(&mut self, digest: Digest) -> Option<Result<Arc<Network>, InUse>> {
-        let ready = self.ready.get_mut(&digest)?;
-        if ready.is_closing() {
-            return Some(Err(InUse));
-        }
-        self.uses += 1;
-        ready.used = self.uses;
-        Some(Ok(Arc::clone(&ready.network)))
-    }
-
-    /// The bytes of the models in memory and of those that are made ready.
-    fn taken(&self) -> u64 {
-        let opening: u64 = self.opening.values().sum();
-        opening + self.ready.values().map(|ready| ready.network.bytes).sum::<u64>()
-    }
-
-    /// Takes out the networks that were used least recently and of which no batch is under way, until the rest and those that are
-    /// being opened take at most so many bytes. Where that cannot be, takes out none, and has others make space.
-    fn make_room(&mut self, bytes: u64, turns: Turns) -> Result<Vec<(Digest, Ready)>, InUse> {
-        let mut taken = self.taken();
-        let idle = self.ready.iter().filter(|(_, ready)| Arc::strong_count(&ready.network) == 1);
-        let mut idle: Vec<_> = idle.map(|(&digest, ready)| (ready.used, digest, ready.network.bytes)).collect();
-        let needed = taken - idle.iter().map(|(_, _, bytes)| bytes).sum::<u64>();
-        if needed > bytes {
-            self.close(needed - bytes, turns);
-            return Err(InUse);
-        }
-        idle.sort_unstable_by_key(|&(used, ..)| used);
-        let mut evicted = Vec::new();
-        for (_, digest, freed) in idle {
-            if taken <= bytes {
-                break;
-            }
-            evicted.extend(self.ready.remove(&digest).map(|ready| (digest, ready)));
-            taken -= freed;
-        }
-        self.show();
-        Ok(evicted)
-    }
-
-    /// Lets models in use take no batches until they have made space for so many bytes, those first that were loaded first.
-    /// Without this a model of which there are always batches would keep all others out for ever.
-    fn close(&mut self, mut bytes: u64, Turns { kept, closing }: Turns) {
-        let had_turn = |ready: &Ready| Arc::strong_count(&ready.network) > 1 && ready.loaded.elapsed() >= kept;
-        let in_use = self.ready.values().filter(|ready| had_turn(ready));
-        if in_use.map(|ready| ready.network.bytes).sum::<u64>() < bytes {
-            return;
-        }
-        let until = Instant::now() + closing;
-        // The batches of one may end before those of another, and a large model needs the space of both.
-        for ready in self.ready.values_mut().filter(|ready| ready.is_closing()) {
-            ready.closing = Some(until);
-        }
-        let mut in_use: Vec<&mut Ready> = self.ready.values_mut().filter(|ready| had_turn(ready)).collect();
-        in_use.sort_unstable_by_key(|ready| ready.network.id);
-        for ready in in_use {
-            if bytes == 0 {
-                break;
-            }
-            bytes = bytes.saturating_sub(ready.network.bytes);
-            ready.closing = Some(until);
-            tracing::info!(digest = %ready.network.digest, "model in use makes space for another");
-        }
+    /// The network of a model in memory, or that it is to make space for another.
+    fn known(&mut self, key: &ModelKey) -> Option<Result<Arc<Network>, Unready>> {
+        let now = Instant::now();
+        self.memory.for_batch(self.names.resolve(key, now)?, now)
     }
 
     fn show(&self) {
-        metrics::INFERENCE_MODELS.set(self.ready.len() as f64);
-        metrics::INFERENCE_MODEL_BYTES.set(self.ready.values().map(|ready| ready.network.bytes).sum::<u64>() as f64);
+        metrics::INFERENCE_MODELS.set(self.memory.len() as f64);
+        metrics::INFERENCE_MODEL_BYTES.set(self.memory.bytes() as f64);
     }
 }
 
@@ -520,19 +371,6 @@ fn refusal(error: ProviderError) -> Refusal {
     }
 }
 
-impl From<InUse> for Refusal {
-    fn from(_: InUse) -> Refusal {
-        let busy = "the models in memory are in use; raise --model-mib, ask another server, or try later";
-        Refusal::new(Status::Unavailable, busy).retry_after(FAILED)
-    }
-}
-
-impl From<InUse> for Unready {
-    fn from(_: InUse) -> Unready {
-        Unready::InUse
-    }
-}
-
 impl From<Refusal> for Unready {
     fn from(refusal: Refusal) -> Unready {
         Unready::Failed(refusal)
@@ -542,7 +380,10 @@ impl From<Refusal> for Unready {
 impl From<Unready> for Refusal {
     fn from(unready: Unready) -> Refusal {
         match unready {
-            Unready::InUse => InUse.into(),
+            Unready::InUse => {
+                let busy = "the models in memory are in use; raise --model-mib, ask another server, or try later";
+                Refusal::new(Status::Unavailable, busy).retry_after(FAILED)
+            }
             Unready::Failed(refusal) => refusal,
         }
     }
@@ -550,4 +391,261 @@ impl From<Unready> for Refusal {
 
 fn lost() -> Refusal {
     Refusal::new(Status::Internal, "loading the model ended without a result")
+}
+
+/// How long no other check of a name begins after one that was late.
+const AWAY: Duration = Duration::from_secs(60);
+
+/// When the store is read for what a name means, of a client that names no digest.
+#[derive(Clone, Copy)]
+struct Checks {
+    /// A name means the same model for so long.
+    every: Duration,
+    /// A check that takes longer is late. The model in memory serves until it finds another one, and no other check
+    /// begins for [`AWAY`].
+    patience: Duration,
+}
+
+impl Checks {
+    const DEFAULT: Checks = Checks { every: Duration::from_secs(1), patience: Duration::from_secs(1) };
+}
+
+/// What was found under the names of models.
+struct Names {
+    checks: Checks,
+    found: HashMap<(RunName, u32), Named>,
+}
+
+/// What a name means.
+struct Named {
+    digest: Digest,
+    /// When the store said so last, or [`AWAY`] after a check that was late.
+    checked: Instant,
+}
+
+impl Names {
+    fn new(checks: Checks) -> Names {
+        Names { checks, found: HashMap::new() }
+    }
+
+    /// The digest that the client names, or that the model of this name had when that was checked, if that was lately.
+    fn resolve(&self, key: &ModelKey, now: Instant) -> Option<Digest> {
+        key.digest.or_else(|| {
+            let named = self.found.get(&name(key))?;
+            (now.saturating_duration_since(named.checked) < self.checks.every).then_some(named.digest)
+        })
+    }
+
+    /// The digest that the model of this name had when that was checked last.
+    fn last(&self, key: &ModelKey) -> Option<Digest> {
+        self.found.get(&name(key)).map(|named| named.digest)
+    }
+
+    /// Notes what the store has under a name now.
+    fn note(&mut self, key: &ModelKey, digest: Digest, now: Instant) {
+        self.found.insert(name(key), Named { digest, checked: now });
+    }
+
+    /// Notes when a name was checked, and returns the digest that it means.
+    fn note_check(&mut self, key: &ModelKey, checked: Instant) -> Option<Digest> {
+        let named = self.found.get_mut(&name(key))?;
+        named.checked = checked;
+        Some(named.digest)
+    }
+
+    /// Forgets a name if the store has another model under it; whether it has.
+    fn forget_replaced(&mut self, key: &ModelKey, stored: Digest) -> bool {
+        let is_replaced = self.last(key).is_some_and(|digest| digest != stored);
+        if is_replaced {
+            self.found.remove(&name(key));
+        }
+        is_replaced
+    }
+}
+
+fn name(key: &ModelKey) -> (RunName, u32) {
+    (key.run.clone(), key.number)
+}
+
+/// How models that do not fit into memory together share it.
+#[derive(Clone, Copy)]
+struct Turns {
+    /// A model in use is kept for so long at least.
+    kept: Duration,
+    /// Batches of a model that is to make space are refused for so long, so that those under way end. The model that
+    /// needs the space is requested again after [`FAILED`].
+    closing: Duration,
+}
+
+impl Turns {
+    /// Much longer than a load, so that the device evaluates most of the time; much shorter than the patience of clients.
+    const DEFAULT: Turns = Turns { kept: Duration::from_secs(30), closing: Duration::from_secs(2) };
+}
+
+/// The models in memory, and those that are being opened. Nothing here waits, and the time is an argument.
+struct Memory {
+    /// Bytes of all models.
+    bound: u64,
+    turns: Turns,
+    ready: HashMap<Digest, Ready>,
+    /// Models that are made ready, and the bytes that they will take.
+    opening: HashMap<Digest, u64>,
+    /// The bytes of models that were found and fit into memory.
+    sizes: HashMap<Digest, u64>,
+    uses: u64,
+}
+
+/// A model in memory.
+struct Ready {
+    network: Arc<Network>,
+    used: u64,
+    loaded: Instant,
+    /// Until when it takes no batches, because it is to make space for another.
+    closing: Option<Instant>,
+}
+
+impl Ready {
+    fn is_closing(&self, now: Instant) -> bool {
+        self.closing.is_some_and(|until| now < until)
+    }
+}
+
+impl Memory {
+    fn new(bound: u64, turns: Turns) -> Memory {
+        let (ready, opening, sizes) = (HashMap::new(), HashMap::new(), HashMap::new());
+        Memory { bound, turns, ready, opening, sizes, uses: 0 }
+    }
+
+    /// Bytes of all models, at most.
+    fn bound(&self) -> u64 {
+        self.bound
+    }
+
+    /// Models that are ready.
+    fn len(&self) -> usize {
+        self.ready.len()
+    }
+
+    /// The bytes of the models that are ready.
+    fn bytes(&self) -> u64 {
+        self.ready.values().map(|ready| ready.network.bytes).sum()
+    }
+
+    fn has(&self, digest: Digest) -> bool {
+        self.ready.contains_key(&digest)
+    }
+
+    fn is_opening(&self, digest: Digest) -> bool {
+        self.opening.contains_key(&digest)
+    }
+
+    /// The bytes of a model, if it was found before.
+    fn size(&self, digest: Digest) -> Option<u64> {
+        self.sizes.get(&digest).copied()
+    }
+
+    /// Notes the bytes of a model that was found and fits.
+    fn note_size(&mut self, digest: Digest, bytes: u64) {
+        self.sizes.insert(digest, bytes);
+    }
+
+    /// The network for a batch, if it is in memory. It takes none while it is to make space for another.
+    fn for_batch(&mut self, digest: Digest, now: Instant) -> Option<Result<Arc<Network>, Unready>> {
+        let ready = self.ready.get_mut(&digest)?;
+        if ready.is_closing(now) {
+            return Some(Err(Unready::InUse));
+        }
+        self.uses += 1;
+        ready.used = self.uses;
+        Some(Ok(Arc::clone(&ready.network)))
+    }
+
+    /// Takes space into account for a model that fits and is opened now, and takes out those that make the space.
+    fn reserve(&mut self, digest: Digest, bytes: u64, now: Instant) -> Result<Vec<(Digest, Ready)>, Unready> {
+        let evicted = self.make_room(self.bound - bytes, now)?;
+        self.opening.insert(digest, bytes);
+        Ok(evicted)
+    }
+
+    /// Adds a model, which was opened.
+    fn add(&mut self, network: Arc<Network>, now: Instant) {
+        self.uses += 1;
+        self.opening.remove(&network.digest);
+        self.ready.insert(network.digest, Ready { network, used: self.uses, loaded: now, closing: None });
+    }
+
+    /// Frees the space of a model that was not opened, and takes back those that made it, where they fit.
+    fn give_up(&mut self, digest: Digest, evicted: Vec<(Digest, Ready)>) {
+        self.opening.remove(&digest);
+        for (digest, ready) in evicted {
+            // Others may have taken the space meanwhile.
+            if self.taken() + ready.network.bytes <= self.bound {
+                self.ready.entry(digest).or_insert(ready);
+            }
+        }
+    }
+
+    /// Lets go of a network, unless its model was opened anew.
+    fn forget(&mut self, network: &Network) {
+        if self.ready.get(&network.digest).is_some_and(|ready| ready.network.id == network.id) {
+            self.ready.remove(&network.digest);
+        }
+    }
+
+    /// The bytes of the models in memory and of those that are made ready.
+    fn taken(&self) -> u64 {
+        self.opening.values().sum::<u64>() + self.bytes()
+    }
+
+    /// Takes out the networks that were used least recently and of which no batch is under way, until the rest and
+    /// those that are being opened take at most so many bytes. Where that cannot be, takes out none, and has others
+    /// make space.
+    fn make_room(&mut self, bytes: u64, now: Instant) -> Result<Vec<(Digest, Ready)>, Unready> {
+        let mut taken = self.taken();
+        let idle = self.ready.iter().filter(|(_, ready)| Arc::strong_count(&ready.network) == 1);
+        let mut idle: Vec<_> = idle.map(|(&digest, ready)| (ready.used, digest, ready.network.bytes)).collect();
+        let needed = taken - idle.iter().map(|(_, _, bytes)| bytes).sum::<u64>();
+        if needed > bytes {
+            self.close(needed - bytes, now);
+            return Err(Unready::InUse);
+        }
+        idle.sort_unstable_by_key(|&(used, ..)| used);
+        let mut evicted = Vec::new();
+        for (_, digest, freed) in idle {
+            if taken <= bytes {
+                break;
+            }
+            evicted.extend(self.ready.remove(&digest).map(|ready| (digest, ready)));
+            taken -= freed;
+        }
+        Ok(evicted)
+    }
+
+    /// Lets models in use take no batches until they have made space for so many bytes, those first that were loaded
+    /// first. Without this a model of which there are always batches would keep all others out for ever.
+    fn close(&mut self, mut bytes: u64, now: Instant) {
+        let Turns { kept, closing } = self.turns;
+        let had_turn = |ready: &Ready| {
+            Arc::strong_count(&ready.network) > 1 && now.saturating_duration_since(ready.loaded) >= kept
+        };
+        let in_use = self.ready.values().filter(|ready| had_turn(ready));
+        if in_use.map(|ready| ready.network.bytes).sum::<u64>() < bytes {
+            return;
+        }
+        let until = now + closing;
+        // The batches of one may end before those of another, and a large model needs the space of both.
+        for ready in self.ready.values_mut().filter(|ready| ready.is_closing(now)) {
+            ready.closing = Some(until);
+        }
+        let mut in_use: Vec<&mut Ready> = self.ready.values_mut().filter(|ready| had_turn(ready)).collect();
+        in_use.sort_unstable_by_key(|ready| ready.network.id);
+        for ready in in_use {
+            if bytes == 0 {
+                break;
+            }
+            bytes = bytes.saturating_sub(ready.network.bytes);
+            ready.closing = Some(until);
+            tracing::info!(digest = %ready.network.digest, "model in use makes space for another");
+        }
+    }
 }

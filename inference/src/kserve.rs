@@ -109,7 +109,7 @@ impl GrpcInferenceService for KserveService {
         let _outstanding =
             peer.admit(positions, limits.credit).ok_or_else(|| status(beyond(limits.credit, positions)))?;
         let origin = self.0.origin(&peer);
-        if self.0.cache.ready(&model).is_none() {
+        if self.0.cache.in_memory(&model).is_none() {
             detach(&mut request);
         }
         let arrival = Arrival::new(arrived, schedule.timeout);
@@ -164,7 +164,7 @@ impl Call {
 
     /// The network, which is loaded first if it is not in memory. Positions that wait for it have their place in the queue.
     async fn network(&mut self, key: &ModelKey) -> Result<Arc<Network>, Refusal> {
-        if let Some(network) = self.shared.cache.ready(key) {
+        if let Some(network) = self.shared.cache.in_memory(key) {
             return Ok(network);
         }
         let _loading: Loading = self.shared.scheduler.wait_for_network(self.positions)?;

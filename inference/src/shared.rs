@@ -76,7 +76,7 @@ impl Shared {
 
     /// Evaluates a batch and sends the outcome. A network that is not in memory is loaded first.
     pub(crate) fn evaluate(self: &Arc<Self>, origin: Origin, batch: Batch, arrival: Arrival, caller: impl Caller) {
-        match self.cache.ready(&batch.model) {
+        match self.cache.in_memory(&batch.model) {
             Some(network) => self.submit(origin, network, batch, arrival, caller),
             None => match self.scheduler.wait_for_network(batch.positions) {
                 Ok(loading) => drop(tokio::spawn(Arc::clone(self).load(origin, batch, arrival, caller, loading))),

@@ -75,8 +75,9 @@ fn with_digest(number: u32) -> ModelKey {
 
 /// A cache in which names mean the same for ever.
 fn made(provider: Made, bound: u64) -> Cache {
-    let checks = Checks { every: Duration::MAX, patience: Duration::from_secs(3600) };
-    Cache { checks, ..Cache::new(Arc::new(provider), bound, 4) }
+    let cache = Cache::new(Arc::new(provider), bound, 4);
+    cache.lock().names.checks = Checks { every: Duration::MAX, patience: Duration::from_secs(3600) };
+    cache
 }
 
 fn cache(bound: u64) -> (Arc<Cache>, Arc<AtomicUsize>) {
@@ -112,8 +113,8 @@ async fn cache_loads_other_models_while_one_takes_long() {
     cache.get(&key(1)).await.unwrap();
     // The memory of both is taken.
     cache.get(&key(2)).await.unwrap();
-    assert!(cache.ready(&key(1)).is_none() && cache.ready(&key(2)).is_some());
-    let held = cache.ready(&key(2));
+    assert!(cache.in_memory(&key(1)).is_none() && cache.in_memory(&key(2)).is_some());
+    let held = cache.in_memory(&key(2));
     assert_eq!(cache.get(&key(3)).await.err().unwrap().status, Status::Unavailable);
     drop(held);
     // By its name it is the same model, which is opened once.
@@ -156,7 +157,7 @@ async fn cache_loads_a_model_once_for_all_that_ask() {
     let asked = futures::future::join_all((0..8).map(|nth| cache.get(if nth % 2 == 0 { &key } else { &same }))).await;
     let ids: Vec<_> = asked.into_iter().map(|loaded| loaded.unwrap().id).collect();
     assert!(ids.iter().all(|id| *id == ids[0]) && opened.load(Ordering::Relaxed) == 1, "{ids:?}");
-    assert!(cache.ready(&key).is_some() && cache.ready(&same).is_some());
+    assert!(cache.in_memory(&key).is_some() && cache.in_memory(&same).is_some());
 }
 
 #[tokio::test]
@@ -165,7 +166,9 @@ async fn cache_evicts_the_model_that_was_used_least_recently() {
     for number in [1, 2, 1, 3] {
         cache.get(&key(number)).await.unwrap();
     }
-    assert!(cache.ready(&key(1)).is_some() && cache.ready(&key(2)).is_none() && cache.ready(&key(3)).is_some());
+    assert!(
+        cache.in_memory(&key(1)).is_some() && cache.in_memory(&key(2)).is_none() && cache.in_memory(&key(3)).is_some()
+    );
     cache.get(&key(2)).await.unwrap();
     assert_eq!(opened.load(Ordering::Relaxed), 4);
 }
@@ -181,7 +184,7 @@ async fn cache_keeps_models_of_which_batches_are_under_way() {
     assert!(matches!(cache.load_blocking(&key(11)), Err(Unready::Failed(_))));
     drop(one);
     cache.get(&key(4)).await.unwrap();
-    assert!(cache.ready(&key(1)).is_none() && cache.ready(&key(2)).is_some());
+    assert!(cache.in_memory(&key(1)).is_none() && cache.in_memory(&key(2)).is_some());
     drop(two);
 }
 
@@ -190,8 +193,8 @@ async fn cache_keeps_models_of_which_batches_are_under_way() {
 async fn model_in_use_makes_space_after_its_turn() {
     let (found, opened) = (Arc::<AtomicUsize>::default(), Arc::<AtomicUsize>::default());
     let provider = Made { found: Arc::clone(&found), opened: Arc::clone(&opened), ..Made::default() };
-    let turns = Turns { kept: Duration::ZERO, closing: Duration::from_secs(3600) };
-    let cache = Arc::new(Cache { turns, ..made(provider, 100) });
+    let cache = Arc::new(made(provider, 100));
+    cache.lock().memory.turns = Turns { kept: Duration::ZERO, closing: Duration::from_secs(3600) };
     let [one, two] = [cache.get(&key(1)).await.unwrap(), cache.get(&key(2)).await.unwrap()];
     let refused = |key: ModelKey| {
         let cache = Arc::clone(&cache);
@@ -203,44 +206,60 @@ async fn model_in_use_makes_space_after_its_turn() {
     assert_eq!(refused(key(3)).await.status, Status::Unavailable);
     assert_eq!(found.load(Ordering::Relaxed), 3);
     // What was loaded first takes no batches, so that those under way come to an end.
-    assert!(cache.ready(&key(1)).is_none() && cache.ready(&key(2)).is_some());
+    assert!(cache.in_memory(&key(1)).is_none() && cache.in_memory(&key(2)).is_some());
     let refusal = refused(with_digest(1)).await;
     assert_eq!((refusal.status, refusal.retry_after), (Status::Unavailable, Some(FAILED)));
     drop(one);
     // By its digest, because the failure of its name is remembered for a second.
     cache.get(&with_digest(3)).await.unwrap();
-    assert!(cache.ready(&key(1)).is_none() && cache.ready(&key(2)).is_some() && cache.ready(&key(3)).is_some());
+    assert!(
+        cache.in_memory(&key(1)).is_none() && cache.in_memory(&key(2)).is_some() && cache.in_memory(&key(3)).is_some()
+    );
     assert_eq!((opened.load(Ordering::Relaxed), cache.len()), (3, 2));
     drop(two);
 }
 
-/// Else the first would take batches again as soon as its own have ended, and the second after it, for ever.
-#[tokio::test]
-async fn models_that_make_space_together_are_closed_until_both_have() {
-    let (cache, _) = cache(100);
-    let turns = |hours: u64| Turns { kept: Duration::ZERO, closing: Duration::from_secs(3600 * hours) };
-    let [one, two] = [cache.get(&key(1)).await.unwrap(), cache.get(&key(2)).await.unwrap()];
-    let digests = [one.digest, two.digest];
-    let closing = || digests.map(|digest| cache.lock().ready[&digest].closing);
-    assert!(cache.lock().make_room(20, turns(1)).is_err());
-    let before = closing();
-    assert!(before.iter().all(Option::is_some), "both have to make space");
-    drop(one);
-    assert!(cache.lock().make_room(20, turns(2)).is_err(), "the second is in use");
-    assert!(closing()[0] > before[0]);
-    drop(two);
-    assert!(cache.lock().make_room(20, turns(2)).is_ok());
-    assert_eq!(cache.len(), 0);
+/// A network of 40 bytes, which nothing evaluates.
+fn network(number: u64) -> Arc<Network> {
+    let shape = Shape::plain(go::Size::new(5).unwrap());
+    let opened = Opened { shape, devices: 1, open: Box::new(|_| unreachable!("nothing is evaluated")) };
+    Arc::new(Network::new(NetworkId(number), Digest::of(&number.to_le_bytes()), opened, 40, Arc::default()))
 }
 
-#[tokio::test]
-async fn cache_evicts_nothing_for_a_model_that_does_not_fit_then() {
-    let (cache, _) = cache(120);
-    let [one, two] = [cache.get(&key(1)).await.unwrap(), cache.get(&key(2)).await.unwrap()];
-    cache.get(&key(3)).await.unwrap();
-    assert!(cache.lock().make_room(30, Turns::DEFAULT).is_err());
-    assert!(cache.ready(&key(3)).is_some());
-    drop((one, two));
+/// Else the first would take batches again as soon as its own have ended, and the second after it, for ever.
+#[test]
+fn models_that_make_space_together_are_closed_until_both_have() {
+    let turns = Turns { kept: Duration::ZERO, closing: Duration::from_secs(3600) };
+    let (mut memory, now) = (Memory::new(100, turns), Instant::now());
+    let [one, two] = [network(1), network(2)];
+    let digests = [one.digest, two.digest];
+    for network in [&one, &two] {
+        memory.add(Arc::clone(network), now);
+    }
+    let closing = |memory: &Memory| digests.map(|digest| memory.ready[&digest].closing);
+    assert!(memory.make_room(20, now).is_err());
+    let before = closing(&memory);
+    assert!(before.iter().all(Option::is_some), "both have to make space");
+    drop(one);
+    assert!(memory.make_room(20, now + Duration::from_secs(1)).is_err(), "the second is in use");
+    assert!(closing(&memory)[0] > before[0]);
+    drop(two);
+    assert!(memory.make_room(20, now + Duration::from_secs(1)).is_ok());
+    assert_eq!(memory.len(), 0);
+}
+
+#[test]
+fn memory_evicts_nothing_for_a_model_that_does_not_fit_then() {
+    let (mut memory, now) = (Memory::new(120, Turns::DEFAULT), Instant::now());
+    let in_use = [network(1), network(2)];
+    for network in &in_use {
+        memory.add(Arc::clone(network), now);
+    }
+    let idle = network(3);
+    let digest = idle.digest;
+    memory.add(idle, now);
+    assert!(memory.make_room(30, now).is_err());
+    assert!(memory.has(digest));
 }
 
 /// It could not be read again either, and the server would serve nothing.
@@ -254,12 +273,12 @@ async fn model_is_kept_when_the_one_that_needs_its_space_cannot_be_read() {
     }
     is_away.store(true, Ordering::Relaxed);
     assert_eq!(cache.get(&with_digest(2)).await.err().unwrap().status, Status::Unavailable);
-    assert!(cache.ready(&key(1)).is_some() && cache.ready(&key(2)).is_none());
+    assert!(cache.in_memory(&key(1)).is_some() && cache.in_memory(&key(2)).is_none());
     // Its space is free for the next attempt.
     is_away.store(false, Ordering::Relaxed);
     cache.lock().failed.clear();
     cache.get(&with_digest(2)).await.unwrap();
-    assert!(cache.ready(&key(1)).is_none() && cache.len() == 1);
+    assert!(cache.in_memory(&key(1)).is_none() && cache.len() == 1);
 }
 
 #[tokio::test]
@@ -277,11 +296,11 @@ async fn name_means_the_model_that_the_store_has_now() {
     let opened = Arc::<AtomicUsize>::default();
     let (away, replaced) = (Arc::clone(&is_away), Arc::clone(&is_replaced));
     let provider = Made { opened: Arc::clone(&opened), is_away: away, is_replaced: replaced, ..Made::default() };
-    let cache = made(provider, 100);
-    let cache = Arc::new(Cache { checks: Checks { every: Duration::ZERO, ..cache.checks }, ..cache });
+    let cache = Arc::new(made(provider, 100));
+    cache.lock().names.checks.every = Duration::ZERO;
     let found = || async { cache.get(&key(1)).await.unwrap().digest };
     let first = found().await;
-    assert!(cache.ready(&key(1)).is_none(), "the name is to be checked");
+    assert!(cache.in_memory(&key(1)).is_none(), "the name is to be checked");
     assert_eq!((found().await, opened.load(Ordering::Relaxed)), (first, 1));
     is_replaced.store(true, Ordering::Relaxed);
     is_away.store(true, Ordering::Relaxed);
@@ -296,23 +315,22 @@ async fn name_means_the_model_that_the_store_has_now() {
 async fn store_that_is_late_is_not_read_again_for_a_minute() {
     let (may_open, is_replaced) = (Arc::new((Mutex::new(true), Condvar::new())), Arc::<AtomicBool>::default());
     let (gate, replaced) = (Arc::clone(&may_open), Arc::clone(&is_replaced));
-    let cache = made(Made { may_open: gate, is_replaced: replaced, ..Made::default() }, 100);
-    let checks = Checks { every: Duration::from_secs(3600), patience: Duration::ZERO };
-    let cache = Arc::new(Cache { checks, ..cache });
-    let name: (RunName, u32) = ("v1".parse().unwrap(), 5);
+    let cache = Arc::new(made(Made { may_open: gate, is_replaced: replaced, ..Made::default() }, 100));
+    let every = Duration::from_secs(3600);
+    cache.lock().names.checks = Checks { every, patience: Duration::ZERO };
     let first = cache.get(&key(5)).await.unwrap().digest;
     *may_open.0.lock().unwrap() = false;
     is_replaced.store(true, Ordering::Relaxed);
-    cache.lock().names.get_mut(&name).unwrap().checked -= 2 * checks.every;
-    assert!(cache.ready(&key(5)).is_none(), "the name is to be checked");
+    cache.lock().names.note(&key(5), first, Instant::now() - 2 * every);
+    assert!(cache.in_memory(&key(5)).is_none(), "the name is to be checked");
     let before = Instant::now();
     let late = cache.get(&key(5)).await.unwrap().digest;
-    let checked = cache.lock().names[&name].checked;
+    let known = cache.lock().names.resolve(&key(5), before + AWAY + every - Duration::from_nanos(1));
     // First, since the test cannot end before the check does.
     allow(&may_open);
     assert_eq!(late, first, "the store is not waited for");
-    assert!(checked >= before + AWAY);
-    let is_known = || cache.lock().names.contains_key(&name);
+    assert_eq!(known, Some(first), "its check counts from a minute later");
+    let is_known = || cache.lock().names.last(&key(5)).is_some();
     while is_known() {
         tokio::task::yield_now().await;
     }
