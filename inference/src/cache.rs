@@ -1,5 +1,7 @@
 //! The networks in memory: loaded once for all that ask, and evicted when others need the memory.
 
+mod memory;
+mod names;
 #[cfg(test)]
 mod tests;
 
@@ -9,7 +11,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use config::RunName;
 use net::{Fault, check_output};
 use remote::proto::v1::Status;
 use remote::{Digest, ModelKey, Refusal};
@@ -20,6 +21,8 @@ use crate::limits::Limits;
 use crate::network::{Lent, Network, Opened};
 use crate::provider::{Found, ModelProvider, ProviderError};
 use crate::queue::NetworkId;
+use memory::{Memory, Ready, Turns};
+use names::{AWAY, Checks, Names};
 
 /// Models that are read and made ready at the same time. A store that hangs holds up this many of them before it holds up
 /// others.
@@ -391,261 +394,4 @@ impl From<Unready> for Refusal {
 
 fn lost() -> Refusal {
     Refusal::new(Status::Internal, "loading the model ended without a result")
-}
-
-/// How long no other check of a name begins after one that was late.
-const AWAY: Duration = Duration::from_secs(60);
-
-/// When the store is read for what a name means, of a client that names no digest.
-#[derive(Clone, Copy)]
-struct Checks {
-    /// A name means the same model for so long.
-    every: Duration,
-    /// A check that takes longer is late. The model in memory serves until it finds another one, and no other check
-    /// begins for [`AWAY`].
-    patience: Duration,
-}
-
-impl Checks {
-    const DEFAULT: Checks = Checks { every: Duration::from_secs(1), patience: Duration::from_secs(1) };
-}
-
-/// What was found under the names of models.
-struct Names {
-    checks: Checks,
-    found: HashMap<(RunName, u32), Named>,
-}
-
-/// What a name means.
-struct Named {
-    digest: Digest,
-    /// When the store said so last, or [`AWAY`] after a check that was late.
-    checked: Instant,
-}
-
-impl Names {
-    fn new(checks: Checks) -> Names {
-        Names { checks, found: HashMap::new() }
-    }
-
-    /// The digest that the client names, or that the model of this name had when that was checked, if that was lately.
-    fn resolve(&self, key: &ModelKey, now: Instant) -> Option<Digest> {
-        key.digest.or_else(|| {
-            let named = self.found.get(&name(key))?;
-            (now.saturating_duration_since(named.checked) < self.checks.every).then_some(named.digest)
-        })
-    }
-
-    /// The digest that the model of this name had when that was checked last.
-    fn last(&self, key: &ModelKey) -> Option<Digest> {
-        self.found.get(&name(key)).map(|named| named.digest)
-    }
-
-    /// Notes what the store has under a name now.
-    fn note(&mut self, key: &ModelKey, digest: Digest, now: Instant) {
-        self.found.insert(name(key), Named { digest, checked: now });
-    }
-
-    /// Notes when a name was checked, and returns the digest that it means.
-    fn note_check(&mut self, key: &ModelKey, checked: Instant) -> Option<Digest> {
-        let named = self.found.get_mut(&name(key))?;
-        named.checked = checked;
-        Some(named.digest)
-    }
-
-    /// Forgets a name if the store has another model under it; whether it has.
-    fn forget_replaced(&mut self, key: &ModelKey, stored: Digest) -> bool {
-        let is_replaced = self.last(key).is_some_and(|digest| digest != stored);
-        if is_replaced {
-            self.found.remove(&name(key));
-        }
-        is_replaced
-    }
-}
-
-fn name(key: &ModelKey) -> (RunName, u32) {
-    (key.run.clone(), key.number)
-}
-
-/// How models that do not fit into memory together share it.
-#[derive(Clone, Copy)]
-struct Turns {
-    /// A model in use is kept for so long at least.
-    kept: Duration,
-    /// Batches of a model that is to make space are refused for so long, so that those under way end. The model that
-    /// needs the space is requested again after [`FAILED`].
-    closing: Duration,
-}
-
-impl Turns {
-    /// Much longer than a load, so that the device evaluates most of the time; much shorter than the patience of clients.
-    const DEFAULT: Turns = Turns { kept: Duration::from_secs(30), closing: Duration::from_secs(2) };
-}
-
-/// The models in memory, and those that are being opened. Nothing here waits, and the time is an argument.
-struct Memory {
-    /// Bytes of all models.
-    bound: u64,
-    turns: Turns,
-    ready: HashMap<Digest, Ready>,
-    /// Models that are made ready, and the bytes that they will take.
-    opening: HashMap<Digest, u64>,
-    /// The bytes of models that were found and fit into memory.
-    sizes: HashMap<Digest, u64>,
-    uses: u64,
-}
-
-/// A model in memory.
-struct Ready {
-    network: Arc<Network>,
-    used: u64,
-    loaded: Instant,
-    /// Until when it takes no batches, because it is to make space for another.
-    closing: Option<Instant>,
-}
-
-impl Ready {
-    fn is_closing(&self, now: Instant) -> bool {
-        self.closing.is_some_and(|until| now < until)
-    }
-}
-
-impl Memory {
-    fn new(bound: u64, turns: Turns) -> Memory {
-        let (ready, opening, sizes) = (HashMap::new(), HashMap::new(), HashMap::new());
-        Memory { bound, turns, ready, opening, sizes, uses: 0 }
-    }
-
-    /// Bytes of all models, at most.
-    fn bound(&self) -> u64 {
-        self.bound
-    }
-
-    /// Models that are ready.
-    fn len(&self) -> usize {
-        self.ready.len()
-    }
-
-    /// The bytes of the models that are ready.
-    fn bytes(&self) -> u64 {
-        self.ready.values().map(|ready| ready.network.bytes).sum()
-    }
-
-    fn has(&self, digest: Digest) -> bool {
-        self.ready.contains_key(&digest)
-    }
-
-    fn is_opening(&self, digest: Digest) -> bool {
-        self.opening.contains_key(&digest)
-    }
-
-    /// The bytes of a model, if it was found before.
-    fn size(&self, digest: Digest) -> Option<u64> {
-        self.sizes.get(&digest).copied()
-    }
-
-    /// Notes the bytes of a model that was found and fits.
-    fn note_size(&mut self, digest: Digest, bytes: u64) {
-        self.sizes.insert(digest, bytes);
-    }
-
-    /// The network for a batch, if it is in memory. It takes none while it is to make space for another.
-    fn for_batch(&mut self, digest: Digest, now: Instant) -> Option<Result<Arc<Network>, Unready>> {
-        let ready = self.ready.get_mut(&digest)?;
-        if ready.is_closing(now) {
-            return Some(Err(Unready::InUse));
-        }
-        self.uses += 1;
-        ready.used = self.uses;
-        Some(Ok(Arc::clone(&ready.network)))
-    }
-
-    /// Takes space into account for a model that fits and is opened now, and takes out those that make the space.
-    fn reserve(&mut self, digest: Digest, bytes: u64, now: Instant) -> Result<Vec<(Digest, Ready)>, Unready> {
-        let evicted = self.make_room(self.bound - bytes, now)?;
-        self.opening.insert(digest, bytes);
-        Ok(evicted)
-    }
-
-    /// Adds a model, which was opened.
-    fn add(&mut self, network: Arc<Network>, now: Instant) {
-        self.uses += 1;
-        self.opening.remove(&network.digest);
-        self.ready.insert(network.digest, Ready { network, used: self.uses, loaded: now, closing: None });
-    }
-
-    /// Frees the space of a model that was not opened, and takes back those that made it, where they fit.
-    fn give_up(&mut self, digest: Digest, evicted: Vec<(Digest, Ready)>) {
-        self.opening.remove(&digest);
-        for (digest, ready) in evicted {
-            // Others may have taken the space meanwhile.
-            if self.taken() + ready.network.bytes <= self.bound {
-                self.ready.entry(digest).or_insert(ready);
-            }
-        }
-    }
-
-    /// Lets go of a network, unless its model was opened anew.
-    fn forget(&mut self, network: &Network) {
-        if self.ready.get(&network.digest).is_some_and(|ready| ready.network.id == network.id) {
-            self.ready.remove(&network.digest);
-        }
-    }
-
-    /// The bytes of the models in memory and of those that are made ready.
-    fn taken(&self) -> u64 {
-        self.opening.values().sum::<u64>() + self.bytes()
-    }
-
-    /// Takes out the networks that were used least recently and of which no batch is under way, until the rest and
-    /// those that are being opened take at most so many bytes. Where that cannot be, takes out none, and has others
-    /// make space.
-    fn make_room(&mut self, bytes: u64, now: Instant) -> Result<Vec<(Digest, Ready)>, Unready> {
-        let mut taken = self.taken();
-        let idle = self.ready.iter().filter(|(_, ready)| Arc::strong_count(&ready.network) == 1);
-        let mut idle: Vec<_> = idle.map(|(&digest, ready)| (ready.used, digest, ready.network.bytes)).collect();
-        let needed = taken - idle.iter().map(|(_, _, bytes)| bytes).sum::<u64>();
-        if needed > bytes {
-            self.close(needed - bytes, now);
-            return Err(Unready::InUse);
-        }
-        idle.sort_unstable_by_key(|&(used, ..)| used);
-        let mut evicted = Vec::new();
-        for (_, digest, freed) in idle {
-            if taken <= bytes {
-                break;
-            }
-            evicted.extend(self.ready.remove(&digest).map(|ready| (digest, ready)));
-            taken -= freed;
-        }
-        Ok(evicted)
-    }
-
-    /// Lets models in use take no batches until they have made space for so many bytes, those first that were loaded
-    /// first. Without this a model of which there are always batches would keep all others out for ever.
-    fn close(&mut self, mut bytes: u64, now: Instant) {
-        let Turns { kept, closing } = self.turns;
-        let had_turn = |ready: &Ready| {
-            Arc::strong_count(&ready.network) > 1 && now.saturating_duration_since(ready.loaded) >= kept
-        };
-        let in_use = self.ready.values().filter(|ready| had_turn(ready));
-        if in_use.map(|ready| ready.network.bytes).sum::<u64>() < bytes {
-            return;
-        }
-        let until = now + closing;
-        // The batches of one may end before those of another, and a large model needs the space of both.
-        for ready in self.ready.values_mut().filter(|ready| ready.is_closing(now)) {
-            ready.closing = Some(until);
-        }
-        let mut in_use: Vec<&mut Ready> = self.ready.values_mut().filter(|ready| had_turn(ready)).collect();
-        in_use.sort_unstable_by_key(|ready| ready.network.id);
-        for ready in in_use {
-            if bytes == 0 {
-                break;
-            }
-            bytes = bytes.saturating_sub(ready.network.bytes);
-            ready.closing = Some(until);
-            tracing::info!(digest = %ready.network.digest, "model in use makes space for another");
-        }
-    }
 }

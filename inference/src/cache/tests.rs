@@ -2,6 +2,7 @@
 
 use std::sync::atomic::AtomicUsize;
 
+use config::RunName;
 use net::{NetError, PlaneEvaluator, Shape};
 
 use super::*;
@@ -217,49 +218,6 @@ async fn model_in_use_makes_space_after_its_turn() {
     );
     assert_eq!((opened.load(Ordering::Relaxed), cache.len()), (3, 2));
     drop(two);
-}
-
-/// A network of 40 bytes, which nothing evaluates.
-fn network(number: u64) -> Arc<Network> {
-    let shape = Shape::plain(go::Size::new(5).unwrap());
-    let opened = Opened { shape, devices: 1, open: Box::new(|_| unreachable!("nothing is evaluated")) };
-    Arc::new(Network::new(NetworkId(number), Digest::of(&number.to_le_bytes()), opened, 40, Arc::default()))
-}
-
-/// Else the first would take batches again as soon as its own have ended, and the second after it, for ever.
-#[test]
-fn models_that_make_space_together_are_closed_until_both_have() {
-    let turns = Turns { kept: Duration::ZERO, closing: Duration::from_secs(3600) };
-    let (mut memory, now) = (Memory::new(100, turns), Instant::now());
-    let [one, two] = [network(1), network(2)];
-    let digests = [one.digest, two.digest];
-    for network in [&one, &two] {
-        memory.add(Arc::clone(network), now);
-    }
-    let closing = |memory: &Memory| digests.map(|digest| memory.ready[&digest].closing);
-    assert!(memory.make_room(20, now).is_err());
-    let before = closing(&memory);
-    assert!(before.iter().all(Option::is_some), "both have to make space");
-    drop(one);
-    assert!(memory.make_room(20, now + Duration::from_secs(1)).is_err(), "the second is in use");
-    assert!(closing(&memory)[0] > before[0]);
-    drop(two);
-    assert!(memory.make_room(20, now + Duration::from_secs(1)).is_ok());
-    assert_eq!(memory.len(), 0);
-}
-
-#[test]
-fn memory_evicts_nothing_for_a_model_that_does_not_fit_then() {
-    let (mut memory, now) = (Memory::new(120, Turns::DEFAULT), Instant::now());
-    let in_use = [network(1), network(2)];
-    for network in &in_use {
-        memory.add(Arc::clone(network), now);
-    }
-    let idle = network(3);
-    let digest = idle.digest;
-    memory.add(idle, now);
-    assert!(memory.make_room(30, now).is_err());
-    assert!(memory.has(digest));
 }
 
 /// It could not be read again either, and the server would serve nothing.
