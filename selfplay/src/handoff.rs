@@ -64,10 +64,10 @@ impl InProgressGames {
         let (mut ids, mut refused) = (BTreeSet::new(), BTreeSet::new());
         for game in games {
             let (id, index) = (game.id, game.index);
-            match Selfplay::resume(&job.config, game, &model, job.times) {
+            match Selfplay::resume(&job.config, game, &model) {
                 Ok(game) => {
                     let thread = self.games.iter_mut().min_by_key(|games| games.len());
-                    thread.expect("a job has a thread").push(game);
+                    thread.expect("a job has a thread").push(game.timed(job.times));
                     ids.insert(id);
                 }
                 Err(why) => {

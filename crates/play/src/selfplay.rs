@@ -136,10 +136,9 @@ impl Selfplay {
     ///
     /// # Errors
     /// Moves that are not legal, or a game that no worker of this run can have begun.
-    pub fn resume(config: &PlayConfig, left: GameRecord, model: &str, timed: bool) -> Result<Selfplay, String> {
+    pub fn resume(config: &PlayConfig, left: GameRecord, model: &str) -> Result<Selfplay, String> {
         let begun_by: ModelId = left.black.parse().map_err(|e| format!("game {}: {e}", left.id))?;
-        let spec = SelfplaySpec::new(&config.at(begun_by.number()), &left.black, &left.worker, left.index, None);
-        let mut spec = spec.timed(timed);
+        let mut spec = SelfplaySpec::new(&config.at(begun_by.number()), &left.black, &left.worker, left.index, None);
         if !spec.header.is_of(&left) {
             return Err(format!("game {} was not begun in this run", left.id));
         }
@@ -156,6 +155,12 @@ impl Selfplay {
         (game.handoffs, game.would_resign) = (left.handoffs, left.would_resign_turn);
         game.take_over(model);
         Ok(game)
+    }
+
+    /// Whether its record says when it ended, as [`SelfplaySpec::timed`] says of a new game.
+    pub fn timed(mut self, timed: bool) -> Selfplay {
+        self.spec.header.timed = timed;
+        self
     }
 
     /// Its number among those that its worker plays with the model that began it.

@@ -516,7 +516,7 @@ fn handed_off_game_continues_elsewhere_unchanged() {
         let turns: Vec<usize> = left.iter().map(|game| game.turns.len()).collect();
         assert!(turns.len() > 2 && turns.iter().all(|&turns| turns > 1), "{turns:?}");
         assert!(left.iter().any(|game| game.would_resign_turn.is_some()), "{overrides:?}");
-        let elsewhere = |game: &GameRecord| Selfplay::resume(&(&config).into(), game.clone(), "uniform", false);
+        let elsewhere = |game: &GameRecord| Selfplay::resume(&(&config).into(), game.clone(), "uniform");
         let mut elsewhere: Vec<Selfplay> =
             left.iter().map(|game| elsewhere(game).expect("a game of the run")).collect();
         games.iter_mut().for_each(|game| game.take_over("uniform"));
@@ -541,8 +541,7 @@ fn games_of_other_runs_and_finished_games_are_not_resumed() {
     let config_of = |seed: &str| config(&[seed]);
     let own = config_of("seed=1");
     let over = selfplay(&own, 1, 0..1, None).remove(0);
-    let refused =
-        |config: &RunConfig, game: GameRecord| Selfplay::resume(&config.into(), game, "random", false).unwrap_err();
+    let refused = |config: &RunConfig, game: GameRecord| Selfplay::resume(&config.into(), game, "random").unwrap_err();
     assert!(refused(&own, over.clone()).contains("is over"));
     let begun = GameRecord { turns: over.turns[..2].to_vec(), ..over };
     assert!(refused(&config_of("seed=2"), begun.clone()).contains("was not begun in this run"));
