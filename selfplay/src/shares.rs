@@ -33,12 +33,20 @@ impl Shares {
         Shares { threads: (0..job.threads).map(|thread| Mutex::new(share(thread))).collect() }
     }
 
-    /// The next game of a thread; with `helps` one of another thread when its own are begun.
-    pub(crate) fn next(&self, thread: usize, helps: bool) -> Option<u64> {
-        let (before, own) = self.threads.split_at(thread);
-        let others = own[1..].iter().chain(before).filter(|_| helps);
-        own[..1].iter().chain(others).find_map(|share| share.lock().unwrap_or_else(PoisonError::into_inner).next())
+    /// The next game of a thread's own.
+    pub(crate) fn next(&self, thread: usize) -> Option<u64> {
+        next_of(&self.threads[thread])
     }
+
+    /// The next game of a thread's own, or one of another thread when these are begun.
+    pub(crate) fn next_or_help(&self, thread: usize) -> Option<u64> {
+        let (before, own) = self.threads.split_at(thread);
+        own.iter().chain(before).find_map(next_of)
+    }
+}
+
+fn next_of(share: &Mutex<Share>) -> Option<u64> {
+    share.lock().unwrap_or_else(PoisonError::into_inner).next()
 }
 
 /// The games of the job in the order in which they begin.
@@ -141,11 +149,12 @@ pub(crate) mod tests {
         let config = config(&["resign.calibration_fraction=0"]);
         let job = Job { threads: 3, ..job(&config, Extent::Whole(9)) };
         let shares = Shares::new(&job, &job.config, &series::of(&job.model, "0").1, BTreeSet::from([4]));
-        let all = |thread, helps| std::iter::from_fn(|| shares.next(thread, helps)).collect::<Vec<u64>>();
-        assert_eq!(all(1, false), [1, 5, 8]);
-        assert_eq!(shares.next(2, true), Some(2));
-        assert_eq!(all(1, true), [6, 0, 3, 7]);
-        assert_eq!((all(0, true), all(2, true)), (Vec::new(), Vec::new()));
+        let own = |thread| std::iter::from_fn(|| shares.next(thread)).collect::<Vec<u64>>();
+        let all = |thread| std::iter::from_fn(|| shares.next_or_help(thread)).collect::<Vec<u64>>();
+        assert_eq!(own(1), [1, 5, 8]);
+        assert_eq!(shares.next_or_help(2), Some(2));
+        assert_eq!(all(1), [6, 0, 3, 7]);
+        assert_eq!((all(0), all(2)), (Vec::new(), Vec::new()));
     }
 
     #[test]

@@ -45,7 +45,9 @@ pub(crate) fn play(
             if shared.enough.load(Ordering::Relaxed) {
                 return None;
             }
-            let index = shared.shares.next(thread, helps.get())?;
+            let shares = &shared.shares;
+            let next = if helps.get() { shares.next_or_help(thread) } else { shares.next(thread) };
+            let index = next?;
             let spec = SelfplaySpec::new(config, name, shared.series.as_str(), index, job.threshold.get());
             Some(Selfplay::new(spec.timed(job.times)))
         },
