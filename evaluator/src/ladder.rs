@@ -51,8 +51,8 @@ impl Ladder {
         self.ages.iter().flatten().count()
     }
 
-    /// The largest half-width of the 95 % intervals that the table of a run prints, in Elo: of all ratings, against the mean of the
-    /// other models, and of the newest model minus the oldest (`experiments/0065-end-of-final-pairs`).
+    /// The largest half-width of the 95 % intervals that the table of a run prints, in Elo: of all ratings, against the
+    /// mean of the other models, and of the newest model minus the oldest (`experiments/0065-end-of-final-pairs`).
     pub(crate) fn margin(&self) -> f64 {
         let gain = match by_age(&self.ages)[..] {
             [oldest, .., newest] => self.ratings.difference(newest, oldest).margin(),

@@ -1,13 +1,12 @@
 //! The evaluator stage: decides who plays whom, and rates every model.
 //!
-//! The cast: a [`RatedRun`] is a run with its results, a `Pool` everything that was ever played; `ratings` turns it into strengths
-//! with errors and into the pair that should meet next, a `Table` prints it, a `Report` is a page with everything else
-//! that the store has of the run. An [`Arena`] opens `Player`s, models or other programs, and lets two of them meet over
-//! openings that both play with either colour. A [`Schedule`] decides which two: given pairs (`Pairs`), those whose games are most
-//! informative (`Uncertain`), a sequential test (`SequentialTest`, `Gate`), or the models of a run as they appear
-//! ([`RunSchedule`]).
-//! [`Matches`] is the driver of the stage: it plays a schedule, match by match, and reports [`Event`]s, to a [`Console`] for example.
-//! [`rate`] rates any table of results.
+//! The cast: a [`RatedRun`] is a run with its results, a `Pool` everything that was ever played; `ratings` turns it
+//! into strengths with errors and into the pair that should meet next, a `Table` prints it, a `Report` is a page with
+//! everything else that the store has of the run. An [`Arena`] opens `Player`s, models or other programs, and lets two
+//! of them meet over openings that both play with either colour. A [`Schedule`] decides which two: given pairs
+//! (`Pairs`), those whose games are most informative (`Uncertain`), a sequential test (`SequentialTest`, `Gate`), or
+//! the models of a run as they appear ([`RunSchedule`]). [`Matches`] is the driver of the stage: it plays a schedule,
+//! match by match, and reports [`Event`]s, to a [`Console`] for example. [`rate`] rates any table of results.
 
 mod arena;
 pub mod command;

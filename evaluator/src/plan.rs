@@ -1,8 +1,8 @@
 //! The schedule of a run (`tengen run`, `evaluator --schedule`): how its models become rated.
 //!
-//! A [`MatchPlan`] has the matches of a new model, or those of the finished run. Pairs that are chosen by what their games tell are kept
-//! in the store before they play, so that a run that is killed anywhere continues with the same games. [`RunSchedule`] follows the
-//! models of a run from plan to plan.
+//! A [`MatchPlan`] has the matches of a new model, or those of the finished run. Pairs that are chosen by what their
+//! games tell are kept in the store before they play, so that a run that is killed anywhere continues with the same
+//! games. [`RunSchedule`] follows the models of a run from plan to plan.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -61,8 +61,8 @@ impl MatchPlan {
         })
     }
 
-    /// What the configuration wants when the run has all its models: the last one against `random` and the model half its age, and
-    /// then the final pairs.
+    /// What the configuration wants when the run has all its models: the last one against `random` and the model half
+    /// its age, and then the final pairs.
     fn last(rated: &RatedRun, newest: u32) -> MatchPlan {
         let (evaluate, run_loop) = (&rated.config().evaluate, &rated.config().run_loop);
         let margin = Some(f64::from(run_loop.final_margin));

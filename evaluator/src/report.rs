@@ -20,8 +20,8 @@ use crate::{EvaluatorError, RatedRun};
 use contents::Report;
 use page::page;
 
-/// Reads all that the page shows, with ratings on the scale of the anchors, if there are any. Ratings that are new are published, on the
-/// run's own scale.
+/// Reads all that the page shows, with ratings on the scale of the anchors, if there are any. Ratings that are new are
+/// published, on the run's own scale.
 ///
 /// # Errors
 /// The store cannot be read, an anchor has not played, or the results cannot be rated.

@@ -19,8 +19,8 @@ pub(crate) struct Network {
     /// Memory that it is counted with.
     pub(crate) bytes: u64,
     open: OpenSession,
-    /// Of each device the sessions that no thread uses at the moment. A lock, because threads that evaluate batches of one network
-    /// at the same time are few.
+    /// Of each device the sessions that no thread uses at the moment. A lock, because threads that evaluate batches of
+    /// one network at the same time are few.
     free: Mutex<Vec<Vec<Box<dyn PlaneEvaluator>>>>,
     lent: Arc<Lent>,
 }

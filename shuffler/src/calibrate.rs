@@ -15,8 +15,8 @@ use crate::event::Event;
 /// How many models back held-out games are searched.
 const BACK: u32 = 3;
 
-/// How long a threshold from games of a model holds at least, unless there are games of a newer model: as long as workers may take
-/// to see it.
+/// How long a threshold from games of a model holds at least, unless there are games of a newer model: as long as
+/// workers may take to see it.
 const HOLDS: Duration = Duration::from_secs(30);
 
 /// Keeps the resign threshold of a run up to date.
@@ -65,8 +65,8 @@ impl Calibrator {
         Calibrator { run: run.clone(), settings: settings.clone(), seen: None, known: BTreeMap::new(), published: None }
     }
 
-    /// Updates the threshold if there are games that the last call has not seen, and it has held for a while. Games that cannot be
-    /// read leave it as it is, and are logged once.
+    /// Updates the threshold if there are games that the last call has not seen, and it has held for a while. Games
+    /// that cannot be read leave it as it is, and are logged once.
     pub(crate) fn poll(&mut self, reporter: &mut dyn Reporter<Event>) -> Result<(), StoreError> {
         let files = self.run.games().newest_files()?;
         let newest = files.last().map(|newest| (newest.clone(), files.len()));

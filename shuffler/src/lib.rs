@@ -1,9 +1,10 @@
 //! The shuffler stage: turns the newest games into the examples that the next model is trained on.
 //!
-//! The cast: the `window` is chosen from the summaries of the games (`index`), newest first, up to its `window_size`; the `sampler` decides how
-//! often each of its positions is taken, all alike or by weight (`weighted_sampler`); it reads those rows and mixes them; the store publishes
-//! them in parts with a manifest that says where they come from. The `driver` does that for one model after the other, and has the
-//! resign threshold computed (`calibrate`) when games arrive, for the workers that play.
+//! The cast: the `window` is chosen from the summaries of the games (`index`), newest first, up to its `window_size`;
+//! the `sampler` decides how often each of its positions is taken, all alike or by weight (`weighted_sampler`); it
+//! reads those rows and mixes them; the store publishes them in parts with a manifest that says where they come from.
+//! The `driver` does that for one model after the other, and has the resign threshold computed (`calibrate`) when games
+//! arrive, for the workers that play.
 //!
 //! Generation g is what model g is trained on. It is made when all games of model g − 1 are there (model 0 is `random`),
 //! and from games of models before g only. The sample depends on nothing but the games in the store, the run's
@@ -54,9 +55,9 @@ const ROWS_PER_PART: usize = 16 * 1024;
 /// Generations whose shards are kept: the newest, and the one before it, which a trainer may still be reading.
 const KEPT_GENERATIONS: u32 = 2;
 
-/// The most memory that [`Shuffler::publish`] needs for a window, in bytes: twice the columns of the rows that are sampled, each
-/// once; 16 bytes for each position of the window; 400 bytes for each of its games; and 96 MiB for the files that are read, several
-/// at once, and the part that is written. `tengen bench data` compares.
+/// The most memory that [`Shuffler::publish`] needs for a window, in bytes: twice the columns of the rows that are
+/// sampled, each once; 16 bytes for each position of the window; 400 bytes for each of its games; and 96 MiB for the
+/// files that are read, several at once, and the part that is written. `tengen bench data` compares.
 pub fn memory_bound(columns: usize, window: &WindowSummary) -> usize {
     2 * columns + 16 * window.positions + 400 * window.games + (96 << 20)
 }

@@ -1,9 +1,9 @@
 //! `tengen audit`: reads all objects of a run once, and lists damage and contradictions.
 //!
 //! The cast: `Audit` holds what the parts need to know of each other; `shards` notes which examples were trained on;
-//! `files` reads every archive and every file of games and compares the games with their examples and with those notes; `rules` replays a
-//! single game; `lineage` checks models, checkpoints, thresholds and results. Shards come before games and games before
-//! models, since each is made from the next: so a run may be audited while it runs.
+//! `files` reads every archive and every file of games and compares the games with their examples and with those notes;
+//! `rules` replays a single game; `lineage` checks models, checkpoints, thresholds and results. Shards come before
+//! games and games before models, since each is made from the next: so a run may be audited while it runs.
 
 mod files;
 mod findings;

@@ -48,7 +48,8 @@ struct ExportArgs {
 /// Runs the command of the arguments.
 ///
 /// # Errors
-/// A store that cannot be reached, a set or games that are not there, a file that cannot be read or written; damage that was found.
+/// A store that cannot be reached, a set or games that are not there, a file that cannot be read or written; damage
+/// that was found.
 pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let store = Store::open_existing(store)?;
     match &args.command {

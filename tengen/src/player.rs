@@ -73,8 +73,9 @@ impl PlayerArgs {
     }
 }
 
-/// What rounds the evaluations of a file of searches: symmetry and steps of the evaluation cache; `None` without a cache. The rest
-/// of the set's name has what a pool of servers or a new release may change without harm: arithmetic and tables.
+/// What rounds the evaluations of a file of searches: symmetry and steps of the evaluation cache; `None` without a
+/// cache. The rest of the set's name has what a pool of servers or a new release may change without harm: arithmetic
+/// and tables.
 pub(crate) fn rounding(searcher: &Searcher) -> Option<String> {
     searcher.kept().map(|kept| format!("{} {}", kept.set().symmetries, kept.set().steps))
 }

@@ -510,7 +510,8 @@ fn book_is_played_in_a_match_from_the_empty_board() {
     assert!(log.matches("out of the opening book").count() >= 3, "{log}");
 }
 
-/// A position whose search and minimax differ is searched with four times the visits, until they agree or it has 16 times as many.
+/// A position whose search and minimax differ is searched with four times the visits, until they agree or it has 16
+/// times as many.
 #[test]
 fn book_searches_a_position_again_that_network_and_book_disagree_on() {
     let folder = TempDir::new().unwrap();

@@ -1,7 +1,7 @@
 //! Each class of error ends each program with the same exit code.
 //!
-//! [`every_program_exits_with_the_code_of_every_class`] starts the programs; the tests after it ask the tables for errors that take
-//! more to provoke.
+//! [`every_program_exits_with_the_code_of_every_class`] starts the programs; the tests after it ask the tables for
+//! errors that take more to provoke.
 
 use std::fs;
 use std::os::unix::fs::symlink;

@@ -29,7 +29,8 @@ fn values_of_a_model_are_compared_with_a_file() {
     let text = succeed(&mut command(&["--json"]));
     let rows: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     assert_eq!(rows.len(), 3);
-    // All values of the uniform model are 0: (0 + 0.25 + 0.25) / 3. Its policy has all points, since passing is no choice so early.
+    // All values of the uniform model are 0: (0 + 0.25 + 0.25) / 3. Its policy has all points, since passing is no
+    // choice so early.
     let nats = (81f64.ln() + 79f64.ln() + 80f64.ln()) / 3.0;
     for (row, visits) in rows.iter().zip([0_u32, 1, 8]) {
         let number = |key: &str| row[key]["mean"].as_f64().unwrap();

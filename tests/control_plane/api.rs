@@ -36,7 +36,8 @@ impl fmt::Display for ApiError {
 }
 
 impl Api {
-    /// Takes server, authority and the token or the certificate of the user from a kubeconfig, in JSON as scripts/cluster writes it.
+    /// Takes server, authority and the token or the certificate of the user from a kubeconfig, in JSON as
+    /// scripts/cluster writes it.
     pub(crate) fn new(kubeconfig: &Path) -> Api {
         let config: Value = serde_json::from_slice(&std::fs::read(kubeconfig).unwrap()).unwrap();
         let (cluster, user) = (&config["clusters"][0]["cluster"], &config["users"][0]["user"]);
@@ -121,7 +122,8 @@ impl Api {
         }
     }
 
-    /// Shows each change of a list since this version, as `ADDED`, `MODIFIED` or `DELETED` and the object, until the server ends it.
+    /// Shows each change of a list since this version, as `ADDED`, `MODIFIED` or `DELETED` and the object, until the
+    /// server ends it.
     pub(crate) fn watch(
         &self,
         path: &str,

@@ -51,7 +51,8 @@ struct Shared {
     stopped: Receiver<bool>,
     watches: Watches,
     run_list: RunList,
-    /// Runs, as many as are watched, each with its last request. A run remembers its archives, all of which are opened to find a game.
+    /// Runs, as many as are watched, each with its last request. A run remembers its archives, all of which are opened
+    /// to find a game.
     runs: Mutex<LruCache<RunName, (Instant, Run)>>,
     openings: Mutex<KeptOpenings>,
     live: LiveGames,

@@ -222,7 +222,8 @@ fn differences(runs: &[Arc<Snapshot>]) -> Markup {
     }
 }
 
-/// The keys that differ between any of the configurations, in the order of the file, each with the value that it has in every one.
+/// The keys that differ between any of the configurations, in the order of the file, each with the value that it has in
+/// every one.
 fn differing(configs: &[&RunConfig]) -> Vec<(String, Vec<String>)> {
     let Some((first, others)) = configs.split_first() else { return Vec::new() };
     let differences: Vec<Vec<Difference>> = others.iter().map(|other| first.differences(other)).collect();

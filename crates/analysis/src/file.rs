@@ -150,7 +150,8 @@ pub enum FileError {
 }
 
 impl AnalysisFile {
-    /// Opens a file, or begins one, and returns the reports that it has, by their turns. One with all reports need not be writable.
+    /// Opens a file, or begins one, and returns the reports that it has, by their turns. One with all reports need not
+    /// be writable.
     ///
     /// # Errors
     /// The file cannot be used, or is of another analysis.

@@ -1,5 +1,5 @@
-//! KataGo's analysis protocol (<https://github.com/lightvector/KataGo/blob/master/docs/Analysis_Engine.md>): one JSON object a line
-//! in both directions, and responses in the order in which searches end.
+//! KataGo's analysis protocol (<https://github.com/lightvector/KataGo/blob/master/docs/Analysis_Engine.md>): one JSON
+//! object a line in both directions, and responses in the order in which searches end.
 //!
 //! A line is a [`Query`]: positions of a game, or an action. [`Server::line`] checks it, hands the positions to an
 //! [`Engine`](crate::Engine) and writes responses, warnings and errors.

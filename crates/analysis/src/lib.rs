@@ -1,9 +1,9 @@
 //! Analysis of games: searches of many positions at once, and reports.
 //!
-//! The cast: an [`Engine`] has worker threads that search the positions of its [`Task`]s, the most urgent first, and hands out
-//! [`Event`]s while it does. A [`Report`] is an [`Analysis`] in the words of KataGo's analysis protocol, which is how this project
-//! stores analyses, too. [`annotated`] writes a game with its reports as SGF, and [`losses`] lists its bad moves. A
-//! [`katago::Server`] speaks the protocol with front ends.
+//! The cast: an [`Engine`] has worker threads that search the positions of its [`Task`]s, the most urgent first, and
+//! hands out [`Event`]s while it does. A [`Report`] is an [`Analysis`] in the words of KataGo's analysis protocol,
+//! which is how this project stores analyses, too. [`annotated`] writes a game with its reports as SGF, and [`losses`]
+//! lists its bad moves. A [`katago::Server`] speaks the protocol with front ends.
 
 mod analysis;
 mod analysis_options;

@@ -18,8 +18,8 @@ pub struct Loss {
     pub best: Option<String>,
 }
 
-/// The moves of a game whose positions before and after are analysed, by what they cost, the worst first. Reports are from Black's
-/// perspective.
+/// The moves of a game whose positions before and after are analysed, by what they cost, the worst first. Reports are
+/// from Black's perspective.
 pub fn losses(record: &Record, reports: &[Option<Report>]) -> Vec<Loss> {
     tree_losses(record.size, &record.line(), reports)
 }

@@ -1,13 +1,14 @@
 //! The configuration of a run: everything that affects training, in one TOML file per run.
 //!
 //! `configs/base.toml` has every key; other files say `extends = "base.toml"` and hold only what differs
-//! ([`RunConfig::load`]). A resolved configuration is complete: nothing has a hidden default, and unknown keys are errors. The store
-//! keeps the resolved one. [`RunConfig::digest`] identifies a configuration and is written beside everything it produced. What
-//! belongs to the place (store, device, threads) is a flag or an environment variable instead.
+//! ([`RunConfig::load`]). A resolved configuration is complete: nothing has a hidden default, and unknown keys are
+//! errors. The store keeps the resolved one. [`RunConfig::digest`] identifies a configuration and is written beside
+//! everything it produced. What belongs to the place (store, device, threads) is a flag or an environment variable
+//! instead.
 //!
-//! To add a key: a field with a doc comment and its range in the struct of its section, a value in `configs/base.toml`, and its
-//! use. Names, ranges and documentation come from the struct ([`schema()`], [`mod@reference`]); the files generated from it are checked by
-//! a test, and written with `UPDATE_EXPECT=1 cargo test -p config`.
+//! To add a key: a field with a doc comment and its range in the struct of its section, a value in `configs/base.toml`,
+//! and its use. Names, ranges and documentation come from the struct ([`schema()`], [`mod@reference`]); the files
+//! generated from it are checked by a test, and written with `UPDATE_EXPECT=1 cargo test -p config`.
 
 mod bounds;
 mod check;

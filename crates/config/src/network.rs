@@ -41,9 +41,9 @@ pub struct Network {
     pub inputs: Inputs,
     /// Last layer of the policy head.
     ///
-    /// "convolution" has few weights; on 19x19 the dense layer of a small tower has most of them. Trained once on 9x9 games, it had
-    /// 42.4 instead of 42.0 % top-1 accuracy and was 18 % slower (`experiments/0045-plateau-440-elo`). Not measured in matches or
-    /// on 19x19.
+    /// "convolution" has few weights; on 19x19 the dense layer of a small tower has most of them. Trained once on 9x9
+    /// games, it had 42.4 instead of 42.0 % top-1 accuracy and was 18 % slower (`experiments/0045-plateau-440-elo`).
+    /// Not measured in matches or on 19x19.
     pub policy_head: PolicyHead,
     /// Output of the value head.
     ///
@@ -63,9 +63,9 @@ pub struct Network {
     pub se_channels: usize,
     /// Channels with global pooling in every second block; 0: none.
     ///
-    /// Worth it on 19x19, where 3x3 convolutions do not reach across the board: 1.6 times the training efficiency (Wu 2019). On a
-    /// CPU, inference of 6x64 with 16 is about as fast as without (`experiments/0112-int16-on-more-networks`). Its strength was not
-    /// measured here.
+    /// Worth it on 19x19, where 3x3 convolutions do not reach across the board: 1.6 times the training efficiency (Wu
+    /// 2019). On a CPU, inference of 6x64 with 16 is about as fast as without
+    /// (`experiments/0112-int16-on-more-networks`). Its strength was not measured here.
     #[schemars(range(max = 1024))]
     pub pooled_filters: usize,
 }

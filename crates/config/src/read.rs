@@ -39,8 +39,8 @@ impl RunConfig {
 
     /// Reads a configuration file and those that it `extends`, applies overrides and checks the result.
     ///
-    /// `read` returns the text of a file. A file overrides the one that it extends key by key; a list replaces a list. The path in
-    /// `extends` is relative to the folder of the file.
+    /// `read` returns the text of a file. A file overrides the one that it extends key by key; a list replaces a list.
+    /// The path in `extends` is relative to the folder of the file.
     ///
     /// # Errors
     /// As [`RunConfig::from_toml`], with the file, or with the overrides where the file is good without them; also a file

@@ -14,7 +14,8 @@ static COMPLETE: LazyLock<Value> = LazyLock::new(|| {
     settings.into_generator().into_root_schema_for::<RunConfig>().to_value()
 });
 
-/// The schema of a configuration file for editors (Taplo, Even Better TOML): keys may be missing, because a file may extend another.
+/// The schema of a configuration file for editors (Taplo, Even Better TOML): keys may be missing, because a file may
+/// extend another.
 pub fn schema() -> Value {
     let mut schema = COMPLETE.clone();
     schema["title"] = json!("Tengen run configuration");

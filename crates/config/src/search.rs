@@ -21,8 +21,8 @@ pub struct Search {
     pub visits: u32,
     /// Schedule: other visits and Gumbel settings from a model number on.
     ///
-    /// Overrides `visits`, `gumbel_moves` and `gumbel_c_scale`; `from_model` is above 0 and rises. Early models gain most from many
-    /// short searches; longer ones pay once values are accurate.
+    /// Overrides `visits`, `gumbel_moves` and `gumbel_c_scale`; `from_model` is above 0 and rises. Early models gain
+    /// most from many short searches; longer ones pay once values are accurate.
     pub phases: Vec<Phase>,
     /// Selection rule.
     ///
@@ -33,10 +33,10 @@ pub struct Search {
     pub q_init: QInit,
     /// Keep `q_init` in the mean as one virtual visit (Minigo).
     ///
-    /// True: Q = (init + W)/(1 + N). False, first-play urgency: Q = W/N, and `q_init` while unvisited.
-    /// False with `q_init = "parent"` is that of KataGo and Leela Chess Zero: a guess does not outweigh the first visits. PUCT with
-    /// both, and `fpu_reduction` 0.2, was no better than Gumbel search in matches (`experiments/0111-tuned-puct-in-matches`). Not
-    /// measured alone.
+    /// True: Q = (init + W)/(1 + N). False, first-play urgency: Q = W/N, and `q_init` while unvisited. False with
+    /// `q_init = "parent"` is that of KataGo and Leela Chess Zero: a guess does not outweigh the first visits. PUCT
+    /// with both, and `fpu_reduction` 0.2, was no better than Gumbel search in matches
+    /// (`experiments/0111-tuned-puct-in-matches`). Not measured alone.
     pub q_init_stays: bool,
     /// First-play urgency reduction; KataGo: 0.2.
     ///
@@ -69,7 +69,8 @@ pub struct Search {
     pub gumbel_c_scale: f32,
     /// Keep the subtree of the move played; its visits count.
     ///
-    /// Worth it in play and self-play: inherited visits cost no evaluations. False gives each move `visits` evaluations of its own.
+    /// Worth it in play and self-play: inherited visits cost no evaluations. False gives each move `visits` evaluations
+    /// of its own.
     pub reuse: bool,
     /// Leaves of one game per batch, separated by virtual losses.
     #[schemars(range(min = 1, max = MOST_LEAVES))]

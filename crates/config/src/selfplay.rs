@@ -78,8 +78,8 @@ pub struct Selfplay {
     pub choice_moves: usize,
     /// Exponent of the visits when sampling moves, 1 / temperature; AlphaZero: 1.
     ///
-    /// Above 1 is worth it where sampled moves lose too many games: good moves are preferred. Not measured here. The policy target
-    /// has `train.policy_exponent`.
+    /// Above 1 is worth it where sampled moves lose too many games: good moves are preferred. Not measured here. The
+    /// policy target has `train.policy_exponent`.
     #[schemars(extend("exclusiveMinimum" = 0.0))]
     pub choice_exponent: f32,
     /// Fraction of games in the validation set.
@@ -87,9 +87,9 @@ pub struct Selfplay {
     pub holdout_fraction: f32,
     /// Hand games in progress to a newer model instead of finishing them first.
     ///
-    /// Only for workers (`selfplay`) that follow the newest model. The stages of `tengen run` take turns, so it finishes all games.
-    /// The record says which model played from which move on.
-    /// Worth it on 19x19 with many games per worker, where finishing them takes minutes.
+    /// Only for workers (`selfplay`) that follow the newest model. The stages of `tengen run` take turns, so it
+    /// finishes all games. The record says which model played from which move on. Worth it on 19x19 with many games per
+    /// worker, where finishing them takes minutes.
     pub follow_within_games: bool,
     /// Games per file.
     #[schemars(range(min = 1))]

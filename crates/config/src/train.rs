@@ -103,8 +103,8 @@ pub struct Train {
     pub warm_up: u64,
     /// Schedule: a larger network from a model number on (Net2Net).
     ///
-    /// The grown network computes the same function; momentum is reset. `from_model` is above 1 and rises. A small network publishes
-    /// its first models sooner.
+    /// The grown network computes the same function; momentum is reset. `from_model` is above 1 and rises. A small
+    /// network publishes its first models sooner.
     pub grow: Vec<Grow>,
     /// Interpolation between the rates below.
     ///

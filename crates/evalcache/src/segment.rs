@@ -9,10 +9,10 @@
 //! footer    length and checksum of the head, length of the file, magic
 //! ```
 //!
-//! All numbers have their lowest byte first. A block has the keys that begin with its number, some 120 to 240 of them. Every
-//! block and every filter has a checksum, so damage costs one block; the head is there twice. Where the first one is whole, a file
-//! of another length is read that has all blocks. Only the prelude has the version; where it is a later one, the second head is
-//! not used either.
+//! All numbers have their lowest byte first. A block has the keys that begin with its number, some 120 to 240 of them.
+//! Every block and every filter has a checksum, so damage costs one block; the head is there twice. Where the first one
+//! is whole, a file of another length is read that has all blocks. Only the prelude has the version; where it is a
+//! later one, the second head is not used either.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -247,11 +247,12 @@ impl<S: SegmentBytes> Segment<S> {
         found.ok_or_else(|| self.damage(block, "shorter than its entries"))
     }
 
-    /// All entries in order of key: calls `take` with each key and its code, and `damaged` for each block that is damaged. They are
-    /// read in long parts, since a request to a bucket takes about as long for one block as for hundreds.
+    /// All entries in order of key: calls `take` with each key and its code, and `damaged` for each block that is
+    /// damaged. They are read in long parts, since a request to a bucket takes about as long for one block as for
+    /// hundreds.
     ///
-    /// A block that a lookup found damaged is read again, and lookups use it if it is right: the merge that omits a block deletes the
-    /// original.
+    /// A block that a lookup found damaged is read again, and lookups use it if it is right: the merge that omits a
+    /// block deletes the original.
     ///
     /// # Errors
     /// The bytes cannot be read.

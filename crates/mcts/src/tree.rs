@@ -343,8 +343,8 @@ fn add(sum: f32, value: f32, visit: u32) -> f32 {
     if drawn < share { other } else { nearest }
 }
 
-/// Where a run of edges or a block of children begins. Nodes of 19×19 have up to 362 edges, so these reach the limit long before the
-/// nodes do.
+/// Where a run of edges or a block of children begins. Nodes of 19×19 have up to 362 edges, so these reach the limit
+/// long before the nodes do.
 fn place(index: usize) -> u32 {
     u32::try_from(index).expect("a tree has fewer than 2^32 edges")
 }

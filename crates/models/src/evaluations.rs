@@ -1,12 +1,13 @@
 //! Evaluations of a model that outlive the process: segments of a store, and what was added since the last.
 //!
-//! New evaluations are in memory first. They are published as a segment when there are many, with the first that is added a while
-//! after the last publication, and when the program ends. So an idle process has those of a minute in memory, until it adds another.
-//! Many small segments are merged into one. A process that is killed loses what was in memory.
+//! New evaluations are in memory first. They are published as a segment when there are many, with the first that is
+//! added a while after the last publication, and when the program ends. So an idle process has those of a minute in
+//! memory, until it adds another. Many small segments are merged into one. A process that is killed loses what was in
+//! memory.
 //!
-//! The cast: an [`EvaluationCache`] is what a program has; [`Shared`] is what its threads know, those in the background included. One
-//! of these publishes, and opens the segments of other processes; one merges. So a search waits for lookups alone, whatever the
-//! store does, and the end of a program for the last publication, but for no merge.
+//! The cast: an [`EvaluationCache`] is what a program has; [`Shared`] is what its threads know, those in the background
+//! included. One of these publishes, and opens the segments of other processes; one merges. So a search waits for
+//! lookups alone, whatever the store does, and the end of a program for the last publication, but for no merge.
 //!
 //! A lookup and a new evaluation allocate nothing, once the buffers have grown to the largest block and to the evaluations of a
 //! segment. Reads from a bucket do: a response each, or a copy of a part of the segment.

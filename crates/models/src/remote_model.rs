@@ -71,8 +71,8 @@ impl RemoteModel {
         self.key.digest
     }
 
-    /// What evaluations of it are of, when they are kept in this way: of the precision of the first server that responds. They are
-    /// another set than those of a device of this machine. `None` when no server responds in time.
+    /// What evaluations of it are of, when they are kept in this way: of the precision of the first server that
+    /// responds. They are another set than those of a device of this machine. `None` when no server responds in time.
     pub(crate) fn set(&self, steps: Steps, symmetries: Symmetries) -> Option<Set> {
         let (precision, encoding) = self.client.arithmetic(PATIENCE)?;
         let weights = self.key.digest.map_or([0; 32], |digest| digest.bytes());

@@ -1,10 +1,11 @@
 //! Evaluation on a device that works beside the CPU.
 //!
 //! A GPU needs thousands of positions at once, and the next ones before it is done. So the threads that search do not
-//! call it: each hands the planes of its positions to the [`queue`] of the network on the device and sleeps. The one thread of
-//! the queue puts the positions of several of them together, starts their evaluation, and keeps a second batch on the device while the first is
-//! computed. Planes travel as bits ([`Packing`](crate::Packing)), [unpacked](unpacking) on the device, through host memory
-//! that the device reads by itself; outputs come back the same way.
+//! call it: each hands the planes of its positions to the [`queue`] of the network on the device and sleeps. The one
+//! thread of the queue puts the positions of several of them together, starts their evaluation, and keeps a second
+//! batch on the device while the first is computed. Planes travel as bits ([`Packing`](crate::Packing)),
+//! [unpacked](unpacking) on the device, through host memory that the device reads by itself; outputs come back the same
+//! way.
 //!
 //! Batches have one of few sizes, so that libtorch prepares itself for each but once. Which kernel computes a row depends on
 //! that size, and so do its last bits: unlike a CPU, a GPU does not give a position the same output in every batch.

@@ -1,7 +1,7 @@
 //! Tensors whose numbers lie one after the other, so that what is done to all of them is one operation.
 //!
-//! A small network on a GPU is trained as fast as operations are started, and an optimiser has half a dozen for each tensor: as one
-//! tensor they cost nothing. The numbers are the same.
+//! A small network on a GPU is trained as fast as operations are started, and an optimiser has half a dozen for each
+//! tensor: as one tensor they cost nothing. The numbers are the same.
 
 use std::ops::Deref;
 

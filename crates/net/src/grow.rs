@@ -15,7 +15,8 @@ impl Weights {
     /// [`Inputs::Tactics`]: crate::Inputs::Tactics
     ///
     /// # Errors
-    /// A shape with fewer blocks or filters, with inputs that do not begin with those of this network, or that differs in something else.
+    /// A shape with fewer blocks or filters, with inputs that do not begin with those of this network, or that differs
+    /// in something else.
     pub fn grown(&self, shape: Shape, seed: u64) -> Result<Weights, NetError> {
         let old = self.shape().with_absent_layers_like(shape);
         let Shape { blocks, filters, inputs, ownership, score, opponent_policy, .. } = shape;

@@ -1,10 +1,11 @@
 //! The tower as it is evaluated: convolutions with biases, in the layout that the device multiplies fastest.
 //!
-//! On a CPU activations and kernels are in oneDNN's own blocked layout (`to_mkldnn`), kernels reordered once at load. On
-//! a machine with AVX512_BF16 that spends 97 % of the time in convolutions running at the speed of a bare matrix
+//! On a CPU activations and kernels are in oneDNN's own blocked layout (`to_mkldnn`), kernels reordered once at load.
+//! On a machine with AVX512_BF16 that spends 97 % of the time in convolutions running at the speed of a bare matrix
 //! product; fusing ReLU and sum into them gained nothing more, and channels-last was slower on narrow towers
-//! (`experiments/0013-self-play-throughput`). On a GPU channels-last is what tensor cores read, and cuDNN adds biases and residuals
-//! and takes ReLU before an activation is written, which makes a tower twice as fast (`experiments/0084-gpu`).
+//! (`experiments/0013-self-play-throughput`). On a GPU channels-last is what tensor cores read, and cuDNN adds biases
+//! and residuals and takes ReLU before an activation is written, which makes a tower twice as fast
+//! (`experiments/0084-gpu`).
 
 mod ops;
 

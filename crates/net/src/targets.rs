@@ -39,7 +39,8 @@ impl Targets {
         }
     }
 
-    /// Writes the policy: visits^exponent scaled to sum 1 (see [`PolicyTarget`]), every move at the index that the symmetry gives it.
+    /// Writes the policy: visits^exponent scaled to sum 1 (see [`PolicyTarget`]), every move at the index that the
+    /// symmetry gives it.
     ///
     /// # Errors
     /// No visits at all, or visits of a move that the board does not have.

@@ -195,8 +195,8 @@ impl Trainer {
         Ok(averaged)
     }
 
-    /// Losses of examples without augmentation and training, with batch norms as in play. Uses the network with re-estimated batch
-    /// norms if [`Trainer::recalibrate_batch_norm`] came after the last step.
+    /// Losses of examples without augmentation and training, with batch norms as in play. Uses the network with
+    /// re-estimated batch norms if [`Trainer::recalibrate_batch_norm`] came after the last step.
     ///
     /// # Errors
     /// Examples that make no batch.

@@ -8,8 +8,8 @@
 //! | `policy` (output) | float | batch, side² + 1 | probabilities of the points, row by row, and of the pass |
 //! | `value` (output) | float | batch | from −1 (the player to move loses) to 1 |
 //!
-//! Constants are named after their layers, with `.weight` and `.bias`: `stem`, `blocks.I.first`, `blocks.I.second`, `policy.planes`,
-//! `value.hidden`. [`read`] knows them by these names.
+//! Constants are named after their layers, with `.weight` and `.bias`: `stem`, `blocks.I.first`, `blocks.I.second`,
+//! `policy.planes`, `value.hidden`. [`read`] knows them by these names.
 
 mod graph;
 mod proto;

@@ -45,7 +45,8 @@ impl Standalone<'_> {
     }
 }
 
-/// Facts as JSON in a page, where its scripts read them from the element `facts`. Policies of content do not count it as a script.
+/// Facts as JSON in a page, where its scripts read them from the element `facts`. Policies of content do not count it
+/// as a script.
 ///
 /// # Panics
 /// When the facts cannot be said in JSON.

@@ -75,8 +75,8 @@ impl SearchDriver {
         self.prior_entropy.unwrap_or(0.0)
     }
 
-    /// The network's priors of the root by the index of the move, before noise, which sum to 1 over the moves that are considered;
-    /// empty before they are known.
+    /// The network's priors of the root by the index of the move, before noise, which sum to 1 over the moves that are
+    /// considered; empty before they are known.
     pub fn priors(&self) -> &[f32] {
         self.prior_entropy.map_or(&[], |_| &self.priors)
     }

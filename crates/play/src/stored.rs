@@ -30,9 +30,9 @@ pub trait EvaluationStore: Send + Sync {
 /// Reads a store of evaluations before an evaluator is used, and keeps the evaluator's output there.
 ///
 /// Requests are equal when the network's input is, up to a symmetry unless the store keeps evaluations as they are
-/// [requested](Symmetries::Requested). An evaluation depends on the request and on how the store keeps it, and not on whether it was
-/// there: an evaluation that is stored in steps is returned in steps the first time, too. With planes of ladders it may also depend
-/// on which image of the position was evaluated first: see [`Key`].
+/// [requested](Symmetries::Requested). An evaluation depends on the request and on how the store keeps it, and not on
+/// whether it was there: an evaluation that is stored in steps is returned in steps the first time, too. With planes of
+/// ladders it may also depend on which image of the position was evaluated first: see [`Key`].
 ///
 /// The policies of a batch are kept until the flush after next.
 pub struct Stored<E> {

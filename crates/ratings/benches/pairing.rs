@@ -7,7 +7,8 @@
 //! A run starts with each model against those 1, 2, 3, 5, 8, 13 and 21 before it, two games a pair (454 games). Then a
 //! rule chooses 30 pairs of two games at a time until 480 more games are played. Printed are means over the seeds, in
 //! Elo, after 0, 120, 240 and 480 games: the root mean squared error of all places in the pool, of those of the ten
-//! strongest among each other, and of the steps from model to model; and the strength lost by taking the model with the highest rating.
+//! strongest among each other, and of the steps from model to model; and the strength lost by taking the model with the
+//! highest rating.
 
 // Only the library has to be pure.
 #![allow(clippy::disallowed_methods)]

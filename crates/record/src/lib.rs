@@ -4,13 +4,13 @@
 //! the move and the search that chose it. It is the source of truth. An [`Example`] is one searched position cut out
 //! of a game, with enough boards to build a network's input without replaying the game.
 //!
-//! [`games`], [`examples`] and [`ratings`] turn records into columns and back. Every column says in its metadata what it holds, in
-//! which unit and from whose point of view; a schema has a version, and a reader refuses what it does not understand,
-//! naming column and row. Columns that it does not know are allowed.
+//! [`games`], [`examples`] and [`ratings`] turn records into columns and back. Every column says in its metadata what
+//! it holds, in which unit and from whose point of view; a schema has a version, and a reader refuses what it does not
+//! understand, naming column and row. Columns that it does not know are allowed.
 //!
-//! A [`Converter`] converts SGF of human games to records. A [`DeepPosition`] has the result of a deep search, to measure models by,
-//! as a mean or by [`Stage`] of the game.
-//! [`statistics`] has the arithmetic of intervals and of Elo, for all that print either.
+//! A [`Converter`] converts SGF of human games to records. A [`DeepPosition`] has the result of a deep search, to
+//! measure models by, as a mean or by [`Stage`] of the game. [`statistics`] has the arithmetic of intervals and of Elo,
+//! for all that print either.
 //!
 //! Values are for Black everywhere: +1 is a sure win for Black, -1 for White. Raw facts are recorded (visits, not
 //! policies; outcome and search value, not a mixture); targets are the trainer's business.

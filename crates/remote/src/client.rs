@@ -132,8 +132,8 @@ impl Client {
         self.shared.largest.load(Ordering::Relaxed).max(1) as usize
     }
 
-    /// The numbers that the first server computes with that responds (`int16`, `f32` or `bf16`), and the number format of responses.
-    /// It is always the same. `None` when no server responds within a time.
+    /// The numbers that the first server computes with that responds (`int16`, `f32` or `bf16`), and the number format
+    /// of responses. It is always the same. `None` when no server responds within a time.
     pub fn arithmetic(&self, time: Duration) -> Option<(Arc<str>, Encoding)> {
         Some((self.shared.announced.wait(time)?, self.encoding()))
     }

@@ -56,8 +56,8 @@ impl<U: Message + Default> Decoder for BoundedDecoder<U> {
     }
 }
 
-/// Refuses a message of too many fields, before memory is taken for them. One that is broken before passes, since decoding it ends
-/// there, too.
+/// Refuses a message of too many fields, before memory is taken for them. One that is broken before passes, since
+/// decoding it ends there, too.
 fn check(message: &[u8]) -> Result<(), Status> {
     let mut rest = message;
     for _ in 0..MOST_FIELDS {

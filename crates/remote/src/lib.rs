@@ -50,8 +50,8 @@ pub use session::{OpenLocal, RemoteSession};
 
 /// Version of the protocol.
 pub const PROTOCOL: u32 = 1;
-/// While batches are outstanding a server sends its credit every so often. Clients that hear nothing for nearly three times as long
-/// ask another server.
+/// While batches are outstanding a server sends its credit every so often. Clients that hear nothing for nearly three
+/// times as long ask another server.
 pub const LIVENESS: Duration = Duration::from_millis(80);
 /// The port of a server whose address has none.
 pub(crate) const DEFAULT_PORT: u16 = 9470;

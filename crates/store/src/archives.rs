@@ -18,8 +18,8 @@ use crate::metadata::of_format;
 use crate::names::{number_name, parse_number};
 use crate::partial_read::OpenTable;
 
-/// Tables of archives whose footers are in memory, at most. That of an archive takes up to a megabyte, and a long run has hundreds
-/// of archives; readers go from one to the next.
+/// Tables of archives whose footers are in memory, at most. That of an archive takes up to a megabyte, and a long run
+/// has hundreds of archives; readers go from one to the next.
 const TABLES: NonZeroUsize = NonZeroUsize::new(16).expect("above 0");
 
 /// What to do about the games of an archive, which say what it holds, where they are damaged or missing.

@@ -1,8 +1,8 @@
 //! Classes of errors of `object_store`, and their reasons in words for an operator.
 //!
-//! Where `object_store` 0.14 has a variant for an error, that decides. It has none for a request that failed while listing or while
-//! credentials were fetched, and the type with the status is private: [`status`] reads it from the text. `tests/it/classes.rs`
-//! makes each error with a real server.
+//! Where `object_store` 0.14 has a variant for an error, that decides. It has none for a request that failed while
+//! listing or while credentials were fetched, and the type with the status is private: [`status`] reads it from the
+//! text. `tests/it/classes.rs` makes each error with a real server.
 
 use std::error::Error;
 use std::io;

@@ -1,8 +1,8 @@
 //! Tables as Parquet files.
 //!
 //! The same table gives the same bytes. Parquet readers hardly notice altered data, and a damaged footer can make them
-//! panic or allocate all the memory there is. So every file carries checksums (see `checksum`), which are checked before anything is
-//! decoded, and a file without them is refused.
+//! panic or allocate all the memory there is. So every file carries checksums (see `checksum`), which are checked
+//! before anything is decoded, and a file without them is refused.
 
 use std::collections::BTreeMap;
 use std::io;

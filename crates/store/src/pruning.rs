@@ -10,8 +10,8 @@
 //!
 //! - A file of games in its folder goes before its examples, as it committed them: examples that a kill keeps have no
 //!   reader. The next call deletes them.
-//! - An archive goes when all its files are of such models, and all archives before it are gone. Readers that find no archive of a
-//!   number continue at the first that the mark keeps, and the next archive gets that number at least.
+//! - An archive goes when all its files are of such models, and all archives before it are gone. Readers that find no
+//!   archive of a number continue at the first that the mark keeps, and the next archive gets that number at least.
 //! - Of compactions that read a file while it is deleted, none takes half of it: they read its games last.
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -74,8 +74,9 @@ impl Tool {
         }
     }
 
-    /// Where it is: the program; for `ControlPlane` the folder that holds both programs' folders, for `Python` the folder for `PYTHONPATH`, for `PyTorch` the interpreter, for `Sabaki` and
-    /// `TypeScript` the folder that holds `node_modules` and, if Node.js is not installed, `bin/node`.
+    /// Where it is: the program; for `ControlPlane` the folder that holds both programs' folders, for `Python` the
+    /// folder for `PYTHONPATH`, for `PyTorch` the interpreter, for `Sabaki` and `TypeScript` the folder that holds
+    /// `node_modules` and, if Node.js is not installed, `bin/node`.
     pub fn find(self) -> Option<PathBuf> {
         match self {
             Tool::Chromium => in_path("chromium", &["/usr/bin"]),

@@ -116,8 +116,8 @@ impl Filter {
     /// The games of a table for which the condition holds, played by the model of a number.
     ///
     /// # Errors
-    /// A condition that cannot be evaluated for one of the games, such as a function of JSON on other text, or a recursion without
-    /// an end. No games are found once `stop` is requested.
+    /// A condition that cannot be evaluated for one of the games, such as a function of JSON on other text, or a
+    /// recursion without an end. No games are found once `stop` is requested.
     pub(super) fn rows(&mut self, table: &RecordBatch, model: Option<u32>) -> anyhow::Result<Vec<Found>> {
         // Filling takes some instructions for each value.
         self.left.store(u64::MAX, Ordering::Relaxed);

@@ -49,8 +49,8 @@ impl Desk {
         Desk(Arc::new(Mutex::new(State { free: searches, queue: FairQueue::new(most) })))
     }
 
-    /// Puts a search on the desk. One that is [`AWAITED`] comes before others of its visitor. One that gives way to those of other
-    /// visitors ends with [`Event::Nothing`].
+    /// Puts a search on the desk. One that is [`AWAITED`] comes before others of its visitor. One that gives way to
+    /// those of other visitors ends with [`Event::Nothing`].
     ///
     /// # Errors
     /// Too many searches wait.

@@ -12,8 +12,8 @@ use crate::run_list::Entry;
 pub(super) struct ModelChoice {
     /// Its name.
     pub(super) run: String,
-    /// The range of the numbers of its models, of which some may have no weights any more; `None` for a built-in model, whose name is
-    /// that of the run.
+    /// The range of the numbers of its models, of which some may have no weights any more; `None` for a built-in model,
+    /// whose name is that of the run.
     pub(super) models: Option<[u32; 2]>,
     /// Side of the board; `None` where the model plays on any.
     pub(super) size: Option<usize>,

@@ -151,9 +151,9 @@ fn chosen(game: &Game, genmove: &Genmove, seed: u64, analysis: &Analysis, report
     decided(&mut game.clone(), sampled.unwrap_or(best), winrate)
 }
 
-/// Whether enough was played for a resignation: a fifth of the points, or 60 % of them where the opponent has a handicap, against which
-/// a player begins behind and has to catch up. KataGo has these shares; its bound falls from one to the other by the score, which not every
-/// model here predicts.
+/// Whether enough was played for a resignation: a fifth of the points, or 60 % of them where the opponent has a
+/// handicap, against which a player begins behind and has to catch up. KataGo has these shares; its bound falls from
+/// one to the other by the score, which not every model here predicts.
 fn may_resign(genmove: &Genmove, mover: Player, area: usize) -> bool {
     let GameMessage { initial_stones, moves, .. } = &genmove.game;
     let own = initial_stones.iter().filter(|(player, _)| *player == mover).count();

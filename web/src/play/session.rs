@@ -298,8 +298,8 @@ impl Session {
         }
     }
 
-    /// Replies to requests that wait for others, where their place has changed, and tries those again that wait for a model; whether
-    /// any waits.
+    /// Replies to requests that wait for others, where their place has changed, and tries those again that wait for a
+    /// model; whether any waits.
     pub(super) fn tell_places(&mut self) -> bool {
         let untried = |active: &Active| matches!(active, Active::Opening(Opening { ticket: None, .. }));
         let again: Vec<RequestId> =

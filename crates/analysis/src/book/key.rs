@@ -7,8 +7,8 @@ use go::{Color, Game, Move, PointSet, Symmetry};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use xxhash_rust::xxh3::xxh3_128;
 
-/// A position and its images, however it was reached: stones, the player to move, the points that superko forbids, and whether the
-/// last move, or the last two, were passes.
+/// A position and its images, however it was reached: stones, the player to move, the points that superko forbids, and
+/// whether the last move, or the last two, were passes.
 ///
 /// Keys of the evaluation cache have the last eight boards, too, since networks see them. A book is about the position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

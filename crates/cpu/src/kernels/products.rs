@@ -1,4 +1,5 @@
-//! The middle step of a convolution: a product of matrices for each frequency. Dense layers and 1x1 convolutions are products, too.
+//! The middle step of a convolution: a product of matrices for each frequency. Dense layers and 1x1 convolutions are
+//! products, too.
 
 // An index goes through several arrays at once, and iterators over arrays of vectors are not always inlined.
 #![allow(clippy::needless_range_loop)]

@@ -68,8 +68,8 @@ macro_rules! avx2 {
         impl Simd for $name {
             type Sums = __m256i;
             type Pairs = __m256i;
-            // With two vectors of output channels twelve sums, which with two vectors of weights, one of inputs and a product fill
-            // the 16 registers.
+            // With two vectors of output channels twelve sums, which with two vectors of weights, one of inputs and a
+            // product fill the 16 registers.
             const BLOCK: usize = 6;
             const TILES: usize = 12;
 

@@ -14,8 +14,8 @@ use crate::{Key, Tables};
 
 /// Bytes of an entry beside its code, at most: two of its length and ten of its key, in block and filter.
 const BESIDE_CODE: usize = 12;
-/// Bytes of a block beside its entries, at most: its place in both directories, the slots of its filter, and what is added to whole
-/// bytes. That of an empty segment has room for both ends of the file, too.
+/// Bytes of a block beside its entries, at most: its place in both directories, the slots of its filter, and what is
+/// added to whole bytes. That of an empty segment has room for both ends of the file, too.
 const BESIDE_ENTRIES: usize = 128;
 
 /// The bytes of a segment of these entries, whose keys ascend.

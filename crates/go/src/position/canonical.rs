@@ -4,8 +4,8 @@ use super::Position;
 use crate::symmetry::Symmetry;
 
 impl Position {
-    /// The symmetry after which the stones have the least hash of all eight images, and that hash. Both the hash and the stones after
-    /// the symmetry are the same for all images of a position.
+    /// The symmetry after which the stones have the least hash of all eight images, and that hash. Both the hash and
+    /// the stones after the symmetry are the same for all images of a position.
     pub fn canonical(&self) -> (Symmetry, u64) {
         let images = Symmetry::ALL.into_iter().zip(self.hashes);
         images.min_by_key(|&(_, hash)| hash).expect("there are eight symmetries")

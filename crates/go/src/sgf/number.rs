@@ -3,8 +3,8 @@
 /// From here on komi without a decimal point is in hundredths.
 const LEAST_HUNDREDTHS: f32 = 200.0;
 
-/// Reads komi in points. Fox writes hundredths: of points, as in `KM[650]`, or of stones, as in `KM[375]`, where the rules count the
-/// area of one player. A stone is two points of difference.
+/// Reads komi in points. Fox writes hundredths: of points, as in `KM[650]`, or of stones, as in `KM[375]`, where the
+/// rules count the area of one player. A stone is two points of difference.
 pub(super) fn komi(text: &str) -> Option<f32> {
     let written = real(text)?;
     if written.abs() < LEAST_HUNDREDTHS || text.contains('.') {

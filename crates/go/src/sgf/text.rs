@@ -31,8 +31,8 @@ pub(super) fn decode(bytes: &[u8]) -> Cow<'_, str> {
     })
 }
 
-/// The encoding that `CA` of a file names, in small letters, where its text is read neither as that nor as UTF-8: names and comments
-/// of such a file are not readable.
+/// The encoding that `CA` of a file names, in small letters, where its text is read neither as that nor as UTF-8: names
+/// and comments of such a file are not readable.
 pub fn unread_encoding(bytes: &[u8]) -> Option<String> {
     std::str::from_utf8(bytes).err().and_then(|_| named(bytes)).filter(|name| !has(name, READ))
 }

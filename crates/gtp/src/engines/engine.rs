@@ -79,8 +79,8 @@ impl Classified for EngineError {
 }
 
 impl Engine {
-    /// The opponent of this name: built in, or one of the declared programs, which is not started yet. GNU Go needs no declaration:
-    /// the ones of `configs/engines/gnugo.toml` come with the program.
+    /// The opponent of this name: built in, or one of the declared programs, which is not started yet. GNU Go needs no
+    /// declaration: the ones of `configs/engines/gnugo.toml` come with the program.
     ///
     /// # Errors
     /// There is none of this name.

@@ -25,8 +25,8 @@ pub(super) enum LoadError {
     Size(usize),
 }
 
-/// The first game of a file as it was before the move with this number, from 1, or at its end; and its komi, unless that is larger
-/// than the board.
+/// The first game of a file as it was before the move with this number, from 1, or at its end; and its komi, unless
+/// that is larger than the board.
 pub(super) fn load(path: &Path, before: Option<usize>) -> Result<(Game, Option<f32>), LoadError> {
     let mut record = Record::parse(&read(path)?)?;
     for notice in record.notices() {

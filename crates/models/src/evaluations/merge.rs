@@ -20,8 +20,8 @@ const MERGE: u32 = 8;
 static MERGING: Mutex<()> = Mutex::new(());
 
 impl Shared {
-    /// Merges segments in the background, if the `last` one has the number for that. The end of the process does not wait for it: a
-    /// merge that does not come to its end loses nothing, and a later one takes the same segments.
+    /// Merges segments in the background, if the `last` one has the number for that. The end of the process does not
+    /// wait for it: a merge that does not come to its end loses nothing, and a later one takes the same segments.
     pub(super) fn merge_when_due(self: &Arc<Self>, last: Option<u32>, most: Mergeable) {
         let is_merger = last.is_some_and(|number| number.is_multiple_of(MERGE)) && !self.is_closed();
         if is_merger && is_merge_due(&self.opened(), most) {

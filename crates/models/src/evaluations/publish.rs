@@ -19,8 +19,8 @@ pub(super) const PUBLISH_AFTER: Duration = Duration::from_secs(60);
 pub(super) const MOST_UNPUBLISHED: usize = 2 * MOST_IN_MEMORY;
 
 impl Shared {
-    /// Keeps a new evaluation in memory, unless there are too many: games need none of them. When it is time, the background publishes
-    /// them and merges segments.
+    /// Keeps a new evaluation in memory, unless there are too many: games need none of them. When it is time, the
+    /// background publishes them and merges segments.
     pub(super) fn keep(self: &Arc<Self>, key: Key, code: &[u8]) {
         let many = {
             let mut recent = self.recent.write().unwrap_or_else(PoisonError::into_inner);
@@ -71,8 +71,8 @@ impl Shared {
         Ok(number)
     }
 
-    /// The evaluations that were added, if there are any. The thread that publishes allocates the buffers of the next ones, and not
-    /// while it has the lock: searches wait for that.
+    /// The evaluations that were added, if there are any. The thread that publishes allocates the buffers of the next
+    /// ones, and not while it has the lock: searches wait for that.
     fn begin_publication(&self) -> Option<Arc<Codes>> {
         let capacity = {
             let recent = self.recent.read().unwrap_or_else(PoisonError::into_inner);
@@ -101,9 +101,9 @@ impl Shared {
     /// the put. It is there still, or one that names it, and so on; in any case one that names this number or a higher one.
     /// If there is none, no process has a reason to delete this number.
     ///
-    /// A new number counts as used, too, where others publish and merge later segments before that list. Its segment is then
-    /// published twice, and the next merge has each evaluation once. Numbers that are never used again, such as random ones, would
-    /// need another format.
+    /// A new number counts as used, too, where others publish and merge later segments before that list. Its segment is
+    /// then published twice, and the next merge has each evaluation once. Numbers that are never used again, such as
+    /// random ones, would need another format.
     pub(super) fn publish_segment(&self, bytes: &Bytes) -> Result<u32, EvaluationCacheError> {
         loop {
             let number = self.segments.publish(bytes)?;
@@ -111,8 +111,8 @@ impl Shared {
             match self.open_published(number) {
                 Ok(true) => return Ok(number),
                 Ok(false) => tracing::debug!(segment = number, "segment published again: its number was used before"),
-                // If its number was used, which is rare, its evaluations are made again. No search waits for a store that has just
-                // failed, so the background opens it after a miss.
+                // If its number was used, which is rare, its evaluations are made again. No search waits for a store
+                // that has just failed, so the background opens it after a miss.
                 Err(error) => {
                     self.metrics.errors.increment(1);
                     self.refresh_soon();

@@ -35,9 +35,9 @@ impl Shared {
         self.refresh_locked(self.refreshed.lock().unwrap_or_else(PoisonError::into_inner), None)
     }
 
-    /// The same when a segment is gone, unless another thread does it, and returns whether it was done; after a while in the
-    /// background. A store that tells that a segment is gone can be reached. Another one takes half a minute to fail, for which no
-    /// search waits.
+    /// The same when a segment is gone, unless another thread does it, and returns whether it was done; after a while
+    /// in the background. A store that tells that a segment is gone can be reached. Another one takes half a minute to
+    /// fail, for which no search waits.
     pub(super) fn refresh_when_due(self: &Arc<Self>) -> bool {
         let Ok(refreshed) = self.refreshed.try_lock() else { return false };
         if self.outdated.load(Ordering::Relaxed) {

@@ -116,8 +116,8 @@ impl Shared {
         None
     }
 
-    /// Whether the segments are in a bucket that could not be reached. Each try takes half a minute, and an evaluation is made again in a
-    /// moment.
+    /// Whether the segments are in a bucket that could not be reached. Each try takes half a minute, and an evaluation
+    /// is made again in a moment.
     fn is_away(&self) -> bool {
         self.away.load(Ordering::Relaxed) && self.segments.are_in_a_bucket()
     }
@@ -129,8 +129,8 @@ impl Shared {
         }
     }
 
-    /// Logs the damage that a segment shows when it is opened, once a process: matches open their players often. No lookup reports
-    /// it: those in blocks with damaged filters are misses.
+    /// Logs the damage that a segment shows when it is opened, once a process: matches open their players often. No
+    /// lookup reports it: those in blocks with damaged filters are misses.
     pub(super) fn log_opened(&self, number: u32, opened: &Segment<SegmentSource>) {
         let segment = self.segments.name(number);
         if let Some(error) = opened.head_damage()

@@ -156,9 +156,9 @@ impl Conv {
 }
 
 impl Dense {
-    /// On a CPU without AVX-512 oneDNN multiplies matrices by kernels of several rows and columns, and a row at the edge of a batch
-    /// may be summed in another order than one in the middle: on AVX2 that was seen with 243 inputs in batches of 7. There
-    /// every row is a convolution.
+    /// On a CPU without AVX-512 oneDNN multiplies matrices by kernels of several rows and columns, and a row at the
+    /// edge of a batch may be summed in another order than one in the middle: on AVX2 that was seen with 243 inputs in
+    /// batches of 7. There every row is a convolution.
     pub(super) fn new(layer: &cpu::Dense, device: tch::Device, batch: usize) -> Result<Dense, NetError> {
         if device.is_cuda() || OnednnIsa::in_use() >= OnednnIsa::Avx512Core {
             let (weight, bias) = linear(layer, device)?;

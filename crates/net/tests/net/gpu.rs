@@ -1,7 +1,7 @@
 //! A GPU beside the CPU: the same outputs and the same training within the rounding of its numbers.
 //!
-//! Where no GPU works the tests are skipped, and the skip is recorded. Bits differ between devices, and on a GPU between batches of
-//! other sizes, so that everything here is compared within a tolerance.
+//! Where no GPU works the tests are skipped, and the skip is recorded. Bits differ between devices, and on a GPU
+//! between batches of other sizes, so that everything here is compared within a tolerance.
 
 use std::ops::ControlFlow;
 use std::sync::Mutex;

@@ -5,10 +5,10 @@ use crate::results::PairResults;
 
 /// Whether the games bound the first-move advantage from both sides, given that they bound the strengths.
 ///
-/// They do not where it can grow without bound, strengths follow it, and no result becomes less likely (Albert and Anderson,
-/// Biometrika 71, 1984). That is so where for g = 1 or g = −1 there are shifts δ of the strengths. For each game that Black won
-/// they have δ_black − δ_white + g ≥ 0, for each that White won ≤ 0, and for a draw both. Such constraints on differences have a solution exactly
-/// if their graph has no cycle of negative length.
+/// They do not where it can grow without bound, strengths follow it, and no result becomes less likely (Albert and
+/// Anderson, Biometrika 71, 1984). That is so where for g = 1 or g = −1 there are shifts δ of the strengths. For each
+/// game that Black won they have δ_black − δ_white + g ≥ 0, for each that White won ≤ 0, and for a draw both. Such
+/// constraints on differences have a solution exactly if their graph has no cycle of negative length.
 pub(super) fn tell_the_first_move(results: &PairResults, anchors: &[Anchor]) -> bool {
     // Anchors cannot be shifted: they are one node.
     let first = anchors.first().map(|anchor| anchor.player);

@@ -96,7 +96,7 @@ pub(crate) enum State {
     Probing { until: Time },
     /// It responds. Servers of other tiers, and of its own, take precedence until its trial is over.
     Up { since: Time, settled: Time },
-    /// It has not responded in time, and there is a connection. One that was silent is up with the next message, any other with the
-    /// next response.
+    /// It has not responded in time, and there is a connection. One that was silent is up with the next message, any
+    /// other with the next response.
     Suspect { since: Time, silent: bool },
 }

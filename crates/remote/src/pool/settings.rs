@@ -41,7 +41,8 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// The longest pause and the longest time to be trusted add up to less than 2 s: so long a server that is back is without traffic.
+    /// The longest pause and the longest time to be trusted add up to less than 2 s: so long a server that is back is
+    /// without traffic.
     pub(crate) const DEFAULT: Settings = Settings {
         deadline: Duration::from_millis(INFERENCE_DEADLINE_MS),
         cold: Duration::from_secs(10),

@@ -69,8 +69,8 @@ pub(super) fn kernels(stem: &Stem, plane: usize) -> Markup {
     }
 }
 
-/// Blue above 0, orange below, nothing at 0; magenta of what is no number. The strength is the root of the number, so that weak kernels
-/// are seen beside strong ones.
+/// Blue above 0, orange below, nothing at 0; magenta of what is no number. The strength is the root of the number, so
+/// that weak kernels are seen beside strong ones.
 fn colour(number: Option<i8>) -> Option<(&'static str, u8)> {
     let Some(number) = number else { return Some(("none", COLOURS as u8)) };
     let strength = (COLOURS * (f64::from(number).abs() / 127.0).sqrt()).round() as u8;

@@ -1,7 +1,7 @@
 //! Several networks side by side: histograms of every tensor, norms, and what changed from one to the next.
 //!
-//! Networks are read twice, one after the other, so that a long run fits into memory: first for the range of each tensor, and then
-//! for the histograms over it.
+//! Networks are read twice, one after the other, so that a long run fits into memory: first for the range of each
+//! tensor, and then for the histograms over it.
 
 use std::collections::BTreeMap;
 use std::fmt;
