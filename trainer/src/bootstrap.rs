@@ -267,7 +267,7 @@ fn resume(
         toml::from_str(&String::from_utf8_lossy(text)).map_err(|e| fail(format!("{BOOTSTRAP}: {}", e.message())))?;
     if state.origin != origin {
         let names = state.origin.iter().map(|source| source.name.as_str()).collect::<Vec<_>>().join(", ");
-        return Err(fail(format!("it belongs to a bootstrap from {names}, whose contents may have changed since")));
+        return Err(TrainerError::OtherBootstrap { run: run.name().clone(), names });
     }
     let time = Duration::try_from_secs_f64(state.seconds).map_err(|e| fail(format!("{BOOTSTRAP}: seconds: {e}")))?;
     Ok((trainers.restore(checkpoint, 1)?, time))

@@ -59,6 +59,14 @@ pub enum TrainerError {
         /// The run.
         run: RunName,
     },
+    /// Model 1 is made by a bootstrap from something else.
+    #[error("run {run}: a bootstrap from {names} is in progress; resume it with these files, their contents unchanged")]
+    OtherBootstrap {
+        /// The run.
+        run: RunName,
+        /// The files, and the model, that it began with.
+        names: String,
+    },
     /// The device or the precision that was requested cannot be used.
     #[error("the trainer cannot start")]
     Device(#[source] NetError),
@@ -164,6 +172,7 @@ impl Classified for TrainerError {
             | TrainerError::Weights { .. }
             | TrainerError::Onnx { .. }
             | TrainerError::Bootstrapping { .. }
+            | TrainerError::OtherBootstrap { .. }
             | TrainerError::HasModels { .. }
             | TrainerError::InTraining { .. }
             | TrainerError::File { .. }

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use config::{LearningRate, Preset, RunConfig};
 use cpu::Description;
+use exit_class::{Classified, ExitClass};
 use models::{Models, NamedWeights};
 use net::{FileKind, Inputs, NetError, Shape, Weights};
 use runtime::{Reporter, Silent, Stop, drive};
@@ -242,7 +243,8 @@ fn stopped_bootstrap_resumes_to_the_same_model() {
     let error = train_next(&parted, &config(), TRAIN_DEVICE, &Stop::never(), &mut |_| ()).unwrap_err();
     assert!(error.to_string().contains("a bootstrap is in progress"), "{error}");
     let error = bootstrap(&parted, None, &human_games(50), options(25), &Stop::never(), Silent).unwrap_err();
-    assert!(error.to_string().contains("it belongs to a bootstrap from games.sgf"), "{error}");
+    assert!(matches!(&error, TrainerError::OtherBootstrap { names, .. } if names == "games.sgf"), "{error}");
+    assert_eq!(error.class(), ExitClass::Configuration);
     assert_eq!(bootstrap_until(&parted, 25, 9).0, None);
     assert!(bootstrap_until(&parted, 25, usize::MAX).0.is_some());
     assert_eq!(parted.models().get(1).unwrap(), whole.models().get(1).unwrap());
