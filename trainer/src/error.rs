@@ -53,8 +53,8 @@ pub enum TrainerError {
         /// The problem.
         problem: String,
     },
-    /// Model 1 is made by a bootstrap, which a trainer does not resume.
-    #[error("run {run}: a bootstrap is in progress; resume it with `trainer bootstrap`")]
+    /// Model 1 is made by a bootstrap, which a trainer does not resume, and which no other model may overtake.
+    #[error("run {run}: a bootstrap is in progress; resume it with `trainer bootstrap --sgf`")]
     Bootstrapping {
         /// The run.
         run: RunName,

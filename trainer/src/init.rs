@@ -80,7 +80,7 @@ impl InitialWeights {
     /// Publishes the weights as model 1, which has taken no steps in this run.
     ///
     /// # Errors
-    /// The run has models already, or trains its first, or has a configuration of another shape.
+    /// The run has models already, or trains its first, human games included, or has a configuration of another shape.
     pub fn publish(&self, run: &Run, config: &RunConfig) -> Result<ModelMetadata, TrainerError> {
         self.check(config)?;
         refuse_begun(run)?;
@@ -118,13 +118,16 @@ pub(crate) fn publish_first(
     Ok(metadata)
 }
 
-/// Only a run without models can begin with one, and only before a trainer has a checkpoint of generation 1: it would
-/// train on from that one and publish another model 1.
+/// Only a run without models can begin with one, and only before it has a checkpoint. A trainer would train on from its own and
+/// publish another model 1; a bootstrap could not publish what it trained.
 pub(crate) fn refuse_begun(run: &Run) -> Result<(), TrainerError> {
     refuse_models(run)?;
     match run.checkpoints().newest()? {
-        Some(checkpoint) if !is_of_bootstrap(&checkpoint) => Err(TrainerError::in_training(run, &checkpoint)),
-        _ => Ok(()),
+        None => Ok(()),
+        Some(checkpoint) if is_of_bootstrap(&checkpoint) => {
+            Err(TrainerError::Bootstrapping { run: run.name().clone() })
+        }
+        Some(checkpoint) => Err(TrainerError::in_training(run, &checkpoint)),
     }
 }
 

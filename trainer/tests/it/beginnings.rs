@@ -251,6 +251,16 @@ fn stopped_bootstrap_resumes_to_the_same_model() {
 }
 
 #[test]
+fn run_with_a_bootstrap_in_progress_begins_with_no_other_model() {
+    let run = run();
+    assert_eq!(bootstrap_until(&run, 25, 7).0, None);
+    let error = of_file(&weights(1)).publish(&run, &config()).unwrap_err();
+    assert!(matches!(error, TrainerError::Bootstrapping { .. }), "{error}");
+    let metadata = bootstrap_until(&run, 25, usize::MAX).0.unwrap();
+    assert_eq!((metadata.number, metadata.step), (1, 25));
+}
+
+#[test]
 fn bootstrap_stopped_while_it_measures_logs_that_step_once() {
     let (run, stop) = (run(), Stop::never());
     let stopped = bootstrap(&run, None, &human_games(100), options(25), &stop, |event: TrainerEvent| {
