@@ -54,9 +54,10 @@ pub struct Search {
     /// Moves considered at the root of a Gumbel search.
     ///
     /// Sampled without replacement from the prior in self-play. Elsewhere the most probable ones, at most half as many as there
-    /// are visits to spend, or two: moves with one visit each would be compared by the network's values alone. In matches 16
-    /// visits for 4 moves are far stronger than for 16 (`experiments/0038-gumbel-moves-considered`). In self-play 8 moves are
-    /// better than 4 (`experiments/0120-considered-moves-after-growth`).
+    /// are visits to spend, or two: moves with one visit each would be compared by the network's values alone. Before that rule 16
+    /// visits for 4 moves were far stronger in matches than for 16 (`experiments/0038-gumbel-moves-considered`). With it, 3 to 6
+    /// moves are about equal (`experiments/0115-searches-of-few-visits`). In self-play 8 moves are better than 4
+    /// (`experiments/0120-considered-moves-after-growth`).
     #[schemars(range(min = 1, max = 362))]
     pub gumbel_moves: usize,
     /// c_visit of σ(q) = (c_visit + max N)·c_scale·q; paper: 50.
