@@ -155,12 +155,13 @@ impl<'a> Order<'a> {
         self.examples(step * size as u64, size)
     }
 
-    /// So many positions of the last steps before this one, those of an earlier epoch excepted: where the epoch in
-    /// progress has had fewer, its first ones.
+    /// So many positions of the last steps before this one, those of an earlier epoch excepted. Where the epoch in
+    /// progress has had fewer, they are its first ones; where all of it is fewer, the next epochs follow.
     pub(crate) fn recent(&mut self, step: u64, batch: usize, count: usize) -> Result<Vec<Example>, RecordError> {
         let end = step * batch as u64;
         let positions = self.order.len() as u64;
-        // The order of an earlier epoch would be drawn anew, and then that of this one again.
+        // The order of an earlier epoch would be drawn anew, and then that of this one again. So are those of the next ones
+        // where a collection has fewer positions than are counted here, which costs little.
         let epoch = end.saturating_sub(1) / positions * positions;
         self.examples(epoch.max(end.saturating_sub(count as u64)), count)
     }
@@ -226,5 +227,8 @@ mod tests {
         let second = order.examples(60, 32).unwrap();
         assert_eq!(order.recent(4, 16, 32).unwrap(), second);
         assert_eq!(order.round, 1);
+        // All of the second epoch, and four positions of the third.
+        let both = order.examples(60, 64).unwrap();
+        assert_eq!(order.recent(4, 16, 64).unwrap(), both);
     }
 }
