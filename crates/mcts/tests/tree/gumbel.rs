@@ -127,7 +127,7 @@ fn search_that_inherits_its_budget_plays_the_most_visited_move() {
 }
 
 #[test]
-fn without_an_exploration_the_most_probable_moves_are_considered() {
+fn search_to_win_considers_the_most_probable_moves() {
     let tree = |seed| {
         let mut search = empty(9, gumbel(4));
         run(&mut search, 0, 1);
