@@ -6,6 +6,9 @@ use serde::{Deserialize, Serialize};
 use crate::error::rule;
 use crate::{ConfigError, Game, MOST_VISITS, Search};
 
+/// Games of a pair, at most. The numbers of those that are missing are in memory, 8 MB of them.
+pub const MOST_GAMES_PER_PAIR: u64 = 1_000_000;
+
 /// Matches between models.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -24,7 +27,7 @@ pub struct Evaluate {
     #[schemars(extend("multipleOf" = 2))]
     pub opening_moves: usize,
     /// Games per pairing.
-    #[schemars(range(min = 2), extend("multipleOf" = 2))]
+    #[schemars(range(min = 2, max = MOST_GAMES_PER_PAIR), extend("multipleOf" = 2))]
     pub games_per_pair: usize,
     /// Pairs per new model in `tengen run`.
     pub pairs_per_model: usize,
@@ -73,7 +76,10 @@ mod tests {
         let limited = ["game.move_limit=180", "evaluate.opening_moves=180"];
         assert_eq!(error(&limited), format!("evaluate.opening_moves is 180: {long}"));
         minigo(&["game.move_limit=181", "evaluate.opening_moves=180"]);
-        assert_eq!(error(&["evaluate.games_per_pair=0"]), "evaluate.games_per_pair is 0: must be at least 2");
+        for games in [0, 1_000_002] {
+            let problem = format!("evaluate.games_per_pair is {games}: must be from 2 to 1000000");
+            assert_eq!(error(&[&format!("evaluate.games_per_pair={games}")]), problem);
+        }
         assert!(error(&["evaluate.every=0"]).contains("must be at least 1"));
     }
 }

@@ -41,7 +41,7 @@ mod window;
 
 pub use differences::Difference;
 pub use error::ConfigError;
-pub use evaluate::{Evaluate, Pairing};
+pub use evaluate::{Evaluate, MOST_GAMES_PER_PAIR, Pairing};
 pub use game::Game;
 pub use model_id::{ModelId, ModelIdError, ModelRef, RunName};
 pub use network::{Inputs, Network, PolicyHead, ValueHead};

@@ -162,7 +162,7 @@ mod tests {
         assert_eq!(key("game.komi").range.unwrap(), "a multiple of 0.5");
         assert_eq!(key("network.blocks").range.unwrap(), "from 0 to 80");
         assert_eq!(key("selfplay.full_search_fraction").range.unwrap(), "above 0, up to 1");
-        assert_eq!(key("evaluate.games_per_pair").range.unwrap(), "at least 2, a multiple of 2");
+        assert_eq!(key("evaluate.games_per_pair").range.unwrap(), "from 2 to 1000000, a multiple of 2");
         assert_eq!(key("search.c_puct_init").range.unwrap(), "at least 0");
         assert_eq!(key("train.warm_up").range, None);
     }

@@ -3,6 +3,8 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use crate::MOST_GAMES_PER_PAIR;
+
 /// The extent of `tengen run`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -13,7 +15,7 @@ pub struct Loop {
     /// Games of each final match.
     ///
     /// The last model plays against `random` and against the model of half its number.
-    #[schemars(extend("multipleOf" = 2))]
+    #[schemars(range(max = MOST_GAMES_PER_PAIR), extend("multipleOf" = 2))]
     pub final_games: usize,
     /// Maximum further pairs at the end, by expected information.
     ///
@@ -34,5 +36,7 @@ mod tests {
     fn values_out_of_range_are_errors() {
         assert_eq!(error(&["loop.models=0"]), "loop.models is 0: must be at least 1");
         assert_eq!(error(&["loop.final_games=5"]), "loop.final_games is 5: must be a multiple of 2");
+        let problem = "loop.final_games is 1000002: must be from 0 to 1000000";
+        assert_eq!(error(&["loop.final_games=1000002"]), problem);
     }
 }

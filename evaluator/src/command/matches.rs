@@ -1,7 +1,7 @@
 //! Matches: of a pair, of the pairs that are most informative, of all models.
 
 use clap::ValueEnum;
-use config::{EngineName, ModelId, PlayerId, PlayerRef};
+use config::{EngineName, MOST_GAMES_PER_PAIR, ModelId, PlayerId, PlayerRef};
 use gtp::engines::{Engine, EngineSpecs};
 use ratings::pairing::Objective;
 use runtime::{Driver, Step, Stop, Waiting, drive, within};
@@ -15,9 +15,6 @@ use crate::{Arena, Console, EvaluatorError, Matches, RatedRun, RunSchedule};
 
 /// Pairs of a command at most.
 const MOST_PAIRS: u64 = 1_000_000_000;
-
-/// Games of a pair at most. The numbers of those that are missing are in memory, 8 MB of them.
-const MOST_GAMES: u64 = 1_000_000;
 
 /// Matches whose pairs are given, not chosen.
 const GIVEN: [&str; 4] = ["pair", "round_robin", "new_model", "against_anchors"];
@@ -84,7 +81,7 @@ enum Goal {
 
 /// Both colours play each opening, so a match has an even number of games.
 pub(super) fn even(text: &str) -> Result<u64, String> {
-    match within(2..=MOST_GAMES)(text)? {
+    match within(2..=MOST_GAMES_PER_PAIR)(text)? {
         games if games % 2 == 0 => Ok(games),
         _ => Err("an even number is needed, because each opening is played with either colour".to_owned()),
     }
