@@ -93,7 +93,16 @@ pub(crate) fn quantise(view: &View, policy: &[f32], count: u32, out: &mut [u16])
     }
     for _ in 0..40 {
         let middle = 0.5 * (low + high);
-        if shared(middle) <= f64::from(count) { low = middle } else { high = middle }
+        let total = shared(middle);
+        if total <= f64::from(count) {
+            low = middle
+        } else {
+            high = middle
+        }
+        // No step is left, and larger scales with this sum share them alike: each number grows with the scale.
+        if total == f64::from(count) {
+            break;
+        }
     }
     out.fill(0);
     let mut left = count;
