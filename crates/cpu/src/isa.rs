@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::kernels;
+
 /// An instruction set, the slowest first. Outputs have the same bits with each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum InstructionSet {
@@ -38,23 +40,8 @@ impl InstructionSet {
     }
 
     /// Whether this processor has it.
-    #[cfg(target_arch = "x86_64")]
     pub fn is_available(self) -> bool {
-        use std::is_x86_feature_detected as has;
-        let avx512 = || has!("avx512f") && has!("avx512bw") && has!("avx512vl") && has!("avx512dq");
-        match self {
-            InstructionSet::Portable => true,
-            InstructionSet::Avx2 => has!("avx2") && has!("fma"),
-            InstructionSet::AvxVnni => has!("avx2") && has!("fma") && has!("avxvnni"),
-            InstructionSet::Avx512 => avx512(),
-            InstructionSet::Avx512Vnni => avx512() && has!("avx512vnni"),
-        }
-    }
-
-    /// Whether this processor has it.
-    #[cfg(not(target_arch = "x86_64"))]
-    pub fn is_available(self) -> bool {
-        self == InstructionSet::Portable
+        kernels::is_available(self)
     }
 }
 

@@ -64,11 +64,28 @@ macro_rules! run {
     };
 }
 
+/// Whether this processor has an instruction set.
+pub(crate) fn is_available(set: InstructionSet) -> bool {
+    match set {
+        InstructionSet::Portable => sets::portable::is_available(),
+        #[cfg(target_arch = "x86_64")]
+        InstructionSet::Avx2 => sets::avx2::is_available(),
+        #[cfg(target_arch = "x86_64")]
+        InstructionSet::AvxVnni => sets::avx_vnni::is_available(),
+        #[cfg(target_arch = "x86_64")]
+        InstructionSet::Avx512 => sets::avx512::is_available(),
+        #[cfg(target_arch = "x86_64")]
+        InstructionSet::Avx512Vnni => sets::vnni::is_available(),
+        #[cfg(not(target_arch = "x86_64"))]
+        _ => false,
+    }
+}
+
 impl Kernels {
     /// # Errors
     /// An instruction set that this processor has not.
     pub(crate) fn new(set: InstructionSet) -> Result<Kernels, CpuError> {
-        if set.is_available() { Ok(Kernels(set)) } else { Err(CpuError::InstructionSet { set }) }
+        if is_available(set) { Ok(Kernels(set)) } else { Err(CpuError::InstructionSet { set }) }
     }
 
     /// Transforms the tiles of some positions.
