@@ -235,6 +235,14 @@ impl Game {
         found
     }
 
+    /// Whether every point is pass-alive for one colour, so that the game is decided.
+    pub fn all_pass_alive(&self) -> bool {
+        match self.pass_alive {
+            Some(alive) => alive.both() == PointSet::full(self.size()),
+            None => self.position.all_pass_alive(),
+        }
+    }
+
     fn check(&self, mv: Move) -> Result<(), Illegal> {
         let Move::Play(point) = mv else { return Ok(()) };
         self.position.check(point)?;

@@ -61,11 +61,6 @@ impl Game {
         let alive = self.pass_alive();
         Stones { black: (area.black - alive.white) | alive.black, white: (area.white - alive.black) | alive.white }
     }
-
-    /// Whether every point is pass-alive for one colour, so that the game is decided.
-    pub fn all_pass_alive(&self) -> bool {
-        self.position().all_pass_alive()
-    }
 }
 
 impl Position {

@@ -1,6 +1,6 @@
 //! The three verbs: select, expand, advance.
 
-use go::{Color, Game, Illegal, Mark, Move, PointSet, Scoring};
+use go::{Color, Game, Illegal, Mark, Move, PointSet};
 use rand::Rng;
 
 use crate::formula::q_init;
@@ -163,7 +163,7 @@ impl Search {
 
     fn add_leaf(&mut self, parent: NodeId, see: &mut dyn FnMut(&Game)) -> Result<NodeId, Selected> {
         let decided = self.decided();
-        if self.is_over(decided.as_ref()) || self.can_win_by_passing() {
+        if self.game.is_over(self.settings.scoring) || self.can_win_by_passing() {
             let value = self.outcome().black();
             let id = self.tree.add_child(parent, State::Ended, std::iter::empty());
             self.tree.node_mut(id).value = value;
@@ -178,15 +178,6 @@ impl Search {
     /// The points that nothing can change any more, where the settings say so.
     fn decided(&mut self) -> Option<PointSet> {
         self.settings.prune_pass_alive.then(|| self.game.find_pass_alive().both())
-    }
-
-    fn is_over(&self, decided: Option<&PointSet>) -> bool {
-        match (decided, self.settings.scoring) {
-            (Some(decided), Scoring::PassAlive) => {
-                self.game.passed_out() || *decided == PointSet::full(self.game.size())
-            }
-            (_, scoring) => self.game.is_over(scoring),
-        }
     }
 
     /// Whether the last move was a pass and another one, which is not avoided, ends the game in favour of the player to move.

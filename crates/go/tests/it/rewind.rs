@@ -39,6 +39,7 @@ fn assert_same(a: &Game, b: &Game) {
     }
     assert_eq!(a.score(Scoring::PassAlive), b.score(Scoring::PassAlive));
     assert!([a, b].iter().all(|game| game.pass_alive() == a.position().pass_alive()));
+    assert!([a, b].iter().all(|game| game.all_pass_alive() == a.position().all_pass_alive()));
 }
 
 /// A position that has been used can become any other, of any size.
