@@ -25,7 +25,7 @@ pub enum Preset {
     Minigo,
 }
 
-/// The files by their paths in `configs/`, in the order of [`Preset`].
+/// The files by their paths in `configs/`.
 const FILES: [(&str, &str); 8] = [
     ("base.toml", include_str!("../../../configs/base.toml")),
     ("9x9.toml", include_str!("../../../configs/9x9.toml")),
@@ -40,7 +40,16 @@ const FILES: [(&str, &str); 8] = [
 impl Preset {
     /// The path in `configs/`.
     pub fn path(self) -> &'static str {
-        FILES[self as usize].0
+        match self {
+            Preset::Base => "base.toml",
+            Preset::NineByNine => "9x9.toml",
+            Preset::NineByNineLarger => "9x9-larger.toml",
+            Preset::NineByNineFurther => "9x9-further.toml",
+            Preset::NineByNineGpu => "9x9-gpu.toml",
+            Preset::NineteenByNineteenGpu => "19x19-gpu.toml",
+            Preset::Tiny => "tiny.toml",
+            Preset::Minigo => "minigo/base.toml",
+        }
     }
 
     /// The configuration as shipped.

@@ -10,25 +10,27 @@ use crate::{Steps, Tables};
 const LAST_SMALL: usize = 13;
 
 macro_rules! tables {
-    ($($name:literal),*) => {
-        [$(include_bytes!(concat!("../tables/", $name, ".tables"))),*]
-    };
+    ($name:literal) => {{
+        static READ: OnceLock<Arc<Tables>> = OnceLock::new();
+        (&READ, include_bytes!(concat!("../tables/", $name, ".tables")).as_slice())
+    }};
 }
-
-/// Fitted to `9x9-demo` (experiments/0106-means-of-moves-without-steps).
-static SMALL: [&[u8]; 3] = tables!("9-256", "9-2048", "9-exact");
-/// Fitted to a network of 6x64 that was trained on human games, and to the same with surer policies: log-odds in
-/// experiments/0105-evaluation-cache-19x19, means of moves without steps in 0106.
-static LARGE: [&[u8]; 3] = tables!("19-256", "19-2048", "19-exact");
 
 impl Tables {
     /// The tables for new files of this board.
     pub fn built_in(size: Size, steps: Steps) -> &'static Arc<Tables> {
-        static READ: [OnceLock<Arc<Tables>>; 6] = [const { OnceLock::new() }; 6];
-        let large = size.side() > LAST_SMALL;
-        let bytes = if large { LARGE } else { SMALL }[steps as usize];
-        READ[steps as usize + 3 * usize::from(large)]
-            .get_or_init(|| Tables::from_bytes(bytes).expect("a test reads them").into())
+        // The small ones are fitted to `9x9-demo` (experiments/0106-means-of-moves-without-steps). The large ones are fitted to
+        // a network of 6x64 that was trained on human games, and to the same with surer policies: log-odds in
+        // experiments/0105-evaluation-cache-19x19, means of moves without steps in 0106.
+        let (read, bytes) = match (size.side() <= LAST_SMALL, steps) {
+            (true, Steps::S256) => tables!("9-256"),
+            (true, Steps::S2048) => tables!("9-2048"),
+            (true, Steps::Exact) => tables!("9-exact"),
+            (false, Steps::S256) => tables!("19-256"),
+            (false, Steps::S2048) => tables!("19-2048"),
+            (false, Steps::Exact) => tables!("19-exact"),
+        };
+        read.get_or_init(|| Tables::from_bytes(bytes).expect("a test reads them").into())
     }
 }
 

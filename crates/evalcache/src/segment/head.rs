@@ -31,6 +31,23 @@ pub enum KomiCoding {
     Seen,
 }
 
+impl KomiCoding {
+    /// Both of them.
+    const ALL: [KomiCoding; 2] = [KomiCoding::Unseen, KomiCoding::Seen];
+
+    /// The number in a file.
+    const fn code(self) -> u8 {
+        match self {
+            KomiCoding::Unseen => 0,
+            KomiCoding::Seen => 1,
+        }
+    }
+
+    fn of_code(code: u8) -> Option<KomiCoding> {
+        KomiCoding::ALL.into_iter().find(|komi| komi.code() == code)
+    }
+}
+
 /// In which symmetry positions are evaluated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Symmetries {
@@ -44,8 +61,21 @@ pub enum Symmetries {
 }
 
 impl Symmetries {
-    /// All of them, by their code in a file.
+    /// All of them.
     pub const ALL: [Symmetries; 3] = [Symmetries::Canonical, Symmetries::Mean8, Symmetries::Requested];
+
+    /// The number in a file.
+    const fn code(self) -> u8 {
+        match self {
+            Symmetries::Canonical => 0,
+            Symmetries::Mean8 => 1,
+            Symmetries::Requested => 2,
+        }
+    }
+
+    fn of_code(code: u8) -> Option<Symmetries> {
+        Symmetries::ALL.into_iter().find(|symmetries| symmetries.code() == code)
+    }
 }
 
 impl std::fmt::Display for Symmetries {
@@ -161,7 +191,8 @@ impl Head {
     pub(super) fn to_bytes(&self) -> Vec<u8> {
         let Set { model, size, komi, symmetries, steps } = self.set;
         let mut out = model.to_vec();
-        out.extend([size.side() as u8, komi as u8, symmetries as u8, u8::from(self.wide), self.block_bits as u8, 0]);
+        let (komi, symmetries) = (komi.code(), symmetries.code());
+        out.extend([size.side() as u8, komi, symmetries, u8::from(self.wide), self.block_bits as u8, 0]);
         out.extend(steps.code().to_le_bytes());
         out.extend(self.entries.to_le_bytes());
         out.extend(self.filters_sum.to_le_bytes());
@@ -195,8 +226,8 @@ impl Head {
         let set = Set {
             model,
             size: Size::new(side.into()).ok()?,
-            komi: [KomiCoding::Unseen, KomiCoding::Seen].get(usize::from(komi)).copied()?,
-            symmetries: Symmetries::ALL.get(usize::from(symmetries)).copied()?,
+            komi: KomiCoding::of_code(komi)?,
+            symmetries: Symmetries::of_code(symmetries)?,
             steps,
         };
         let count = 1 << block_bits;

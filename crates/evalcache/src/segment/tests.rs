@@ -54,6 +54,18 @@ fn segments_have_exactly_what_was_written() {
     }
 }
 
+#[test]
+fn sets_have_the_same_codes_in_every_release() {
+    let komi = [(KomiCoding::Unseen, 0), (KomiCoding::Seen, 1)];
+    let symmetries = [(Symmetries::Canonical, 0), (Symmetries::Mean8, 1), (Symmetries::Requested, 2)];
+    for ((komi, komi_code), (symmetries, code)) in komi.into_iter().flat_map(|komi| symmetries.map(|of| (komi, of))) {
+        let set = Set { komi, symmetries, ..set() };
+        let file = write(set, &Tables::flat(Steps::S256), &[], &[]).expect("no entries");
+        assert_eq!(file[PRELUDE + 33..PRELUDE + 35], [komi_code, code]);
+        assert_eq!(Segment::open(file).expect("a segment").head().set, set);
+    }
+}
+
 /// Bytes that count how often they are read.
 struct Counted(Vec<u8>, AtomicUsize);
 
