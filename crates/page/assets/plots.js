@@ -29,6 +29,13 @@ export function short(number) {
   return `${+scaled.toPrecision(size >= 1000 && size < 9999.5 ? 4 : 3)}${unit}`.replace('-', '−');
 }
 
+/** A whole number with its sign. @param {number} number */
+function signed(number) {
+  const size = Math.round(Math.abs(number));
+  const digits = String(size).replace(/\B(?=(\d{3})+$)/g, '\u202f');
+  return size === 0 ? digits : `${number > 0 ? '+' : '−'}${digits}`;
+}
+
 /** @param {string | null | undefined} text @returns {Range} */
 function range(text) {
   const [low, high, scale] = (text ?? '0 1 linear').split(' ');
@@ -48,15 +55,15 @@ function ticks({ low, high, scale }, count) {
     for (let power = Math.floor(low); power <= Math.ceil(high); power += 1) {
       for (const factor of high - low > count / 3 ? [1] : [1, 2, 5]) all.push(factor * 10 ** power);
     }
-    const inside = all.filter(value => Math.log10(value) >= low && Math.log10(value) <= high);
-    if (inside.length > 1) return inside.filter((_, index) => index % Math.ceil(inside.length / (count + 2)) === 0);
+    const inside = all.filter(value => Math.log10(value) >= low - 1e-9 && Math.log10(value) <= high + 1e-9);
+    if (high - low > 0.7 && inside.length > 1) return inside.filter((_, index) => index % Math.ceil(inside.length / (count + 2)) === 0);
     return ticks({ low: 10 ** low, high: 10 ** high, scale: 'linear' }, count);
   }
   const rough = (high - low) / count || 1;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = power * ([1, 2, 5, 10].find(factor => factor * power >= rough * 0.999) ?? 10);
   const found = [];
-  for (let at = Math.ceil(low / step) * step; at <= high + step * 1e-9; at += step) found.push(+at.toFixed(12));
+  for (let at = Math.ceil(low / step - 1e-9) * step; at <= high + step * 1e-9; at += step) found.push(+at.toFixed(12));
   return found;
 }
 
@@ -101,7 +108,7 @@ class Plot {
     this.curves = /** @type {SVGSVGElement} */ (drawing.querySelector('.curves'));
     this.whole = { x: range(drawing.dataset.x), y: range(drawing.dataset.y) };
     this.shown = { ...this.whole };
-    this.percent = { x: 'xPercent' in drawing.dataset, y: 'yPercent' in drawing.dataset };
+    this.format = { x: drawing.dataset.xFormat, y: drawing.dataset.yFormat };
     /** @type {Point[] | null} */
     this.points = null;
     /** @type {Promise<void> | null} */
@@ -122,7 +129,11 @@ class Plot {
 
   /** A value of an axis. @param {'x' | 'y'} axis @param {number} value */
   said(axis, value) {
-    return this.percent[axis] ? `${short(100 * value)} %` : short(value);
+    switch (this.format[axis]) {
+      case 'percent': return `${short(100 * value)} %`;
+      case 'signed': return signed(value);
+      default: return short(value);
+    }
   }
 
   /** Reads the numbers, once; after a failure when they are wanted again. */

@@ -8,7 +8,7 @@ use std::fmt::Write;
 use maud::{Markup, html};
 
 use crate::Scale;
-use crate::plot::{Format, Plot, Point, Series, Shape};
+use crate::plot::{Plot, Point, Series, Shape};
 use crate::scale::Range;
 
 /// Units of the view box along each side.
@@ -33,7 +33,7 @@ pub(crate) fn svg(plot: &Plot) -> Markup {
     let along_y = placed(y, 5).collect::<Vec<_>>();
     html! {
         div.plot role="img" aria-label=(description(plot)) data-x=(said(x, plot.x.scale)) data-y=(said(y, plot.y.scale))
-            data-x-percent[plot.x.format == Format::Percent] data-y-percent[plot.y.format == Format::Percent] {
+            data-x-format=[plot.x.format.name()] data-y-format=[plot.y.format.name()] {
             svg.left {
                 @for &(tick, at) in &along_y {
                     text x="100%" y=(below(at)) dx="-6" dy="4" text-anchor="end" { (plot.y.format.of(tick)) }
@@ -195,7 +195,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::{Axis, Mark};
+    use crate::{Axis, Format, Mark};
 
     fn plot(points: Vec<Point>, shape: Shape) -> Plot {
         let series = Series { name: "a".to_owned(), shape, points };
@@ -214,12 +214,26 @@ mod tests {
     }
 
     #[test]
-    fn axes_in_percent_are_marked_for_scripts() {
-        let mut plot = plot(vec![Point::new(0.0, 0.5)], Shape::Line);
-        plot.y = plot.y.format(Format::Percent);
-        let drawn = svg(&plot).into_string();
-        assert!(drawn.contains(" data-y-percent") && !drawn.contains("data-x-percent"), "{drawn}");
-        assert!(crate::PLOTS.contains("'xPercent' in drawing.dataset, y: 'yPercent' in drawing.dataset"));
+    fn formats_of_axes_are_known_to_scripts() {
+        let drawn = |format| {
+            let plot = plot(vec![Point::new(0.0, 0.5)], Shape::Line);
+            svg(&Plot { y: plot.y.clone().format(format), ..plot }).into_string()
+        };
+        assert!(!drawn(Format::Short).contains("-format="));
+        for (format, name) in [(Format::Signed, "signed"), (Format::Percent, "percent")] {
+            let drawn = drawn(format);
+            assert!(
+                drawn.contains(&format!(" data-y-format=\"{name}\"")) && !drawn.contains("data-x-format"),
+                "{drawn}"
+            );
+            assert!(crate::PLOTS.contains(&format!("case '{name}':")));
+        }
+        assert!(crate::PLOTS.contains("{ x: drawing.dataset.xFormat, y: drawing.dataset.yFormat }"));
+    }
+
+    #[test]
+    fn units_of_drawings_and_scripts_are_equal() {
+        assert!(crate::PLOTS.contains(&format!("const UNITS = {UNITS};\n")));
     }
 
     #[test]

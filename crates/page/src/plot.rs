@@ -61,6 +61,15 @@ pub enum Format {
 }
 
 impl Format {
+    /// The name for scripts; short numbers are what they write without one.
+    pub(crate) const fn name(self) -> Option<&'static str> {
+        match self {
+            Format::Short => None,
+            Format::Signed => Some("signed"),
+            Format::Percent => Some("percent"),
+        }
+    }
+
     /// A number in this form.
     pub(crate) fn of(self, number: f64) -> String {
         match self {
