@@ -7,7 +7,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 
 use crate::text::held_as_text;
-use crate::{ConfigError, ModelId, ModelIdError, ModelRef, RunConfig, RunName};
+use crate::{ConfigError, ModelId, ModelIdError, ModelRef, QInit, RunConfig, RunName};
 
 /// The name of another program that plays Go: letters, digits, `.`, `_` and `-`, 64 at most, starting with a capital
 /// letter, which no model's name does.
@@ -64,6 +64,14 @@ pub enum PlayerIdError {
     /// A number in another spelling, which would be another player.
     #[error("\"{0}\": write the number in plain digits, as in visits=400")]
     Number(String),
+    /// A value in another spelling, which would be another player.
+    #[error("\"{setting}\": write it as {spelling}; each spelling would be a player with a rating of its own")]
+    Spelling {
+        /// The setting as it was given.
+        setting: String,
+        /// The setting as it is to be written.
+        spelling: String,
+    },
     /// A key with two values.
     #[error("\"{0}\" is set twice")]
     Twice(String),
@@ -75,6 +83,8 @@ const VISITS: &str = "visits";
 const PRECISION: &str = "precision";
 /// The key for the evaluation cache on disk, which is no key of a configuration.
 const EVALCACHE: &str = "evalcache";
+/// The key of `[search]` whose numbers may have names.
+const Q_INIT: &str = "q_init";
 
 impl EngineName {
     /// The name.
@@ -111,6 +121,40 @@ impl Overrides {
         let keys = self.0.iter().filter(|(key, _)| ![PRECISION, EVALCACHE].contains(&key.as_str()));
         let overrides: Vec<String> = keys.map(|(key, value)| format!("{}={value}", path(key))).collect();
         RunConfig::from_toml_with(&config.to_toml(), &overrides)
+    }
+}
+
+impl PlayerRef {
+    /// Checks that each setting has its one spelling. Ids that are stored already may have others, and are read as they are.
+    ///
+    /// # Errors
+    /// A value such as `0.20` or `1e0`, with the spelling that it should have.
+    pub fn check_spelling(&self) -> Result<(), PlayerIdError> {
+        let (PlayerRef::Exact(PlayerId::Model { settings, .. }) | PlayerRef::Newest(_, settings)) = self else {
+            return Ok(());
+        };
+        for (key, value) in &settings.0 {
+            let spelling = spelling(key, value);
+            if spelling != *value {
+                let (setting, spelling) = (format!("{key}={value}"), format!("{key}={spelling}"));
+                return Err(PlayerIdError::Spelling { setting, spelling });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The one spelling of a setting's value.
+fn spelling(key: &str, value: &str) -> String {
+    if key == Q_INIT
+        && let Ok(q_init) = value.parse::<QInit>()
+    {
+        return q_init.to_string();
+    }
+    match value.parse::<f64>() {
+        Ok(0.0) => "0".to_owned(),
+        Ok(number) if number.is_finite() => number.to_string(),
+        _ => value.to_owned(),
     }
 }
 
@@ -282,6 +326,32 @@ mod tests {
             let error = format!("v15-330+{text}").parse::<PlayerRef>().unwrap_err();
             assert_eq!(error, PlayerIdError::Number(text.to_owned()));
         }
+    }
+
+    #[test]
+    fn values_have_one_spelling() {
+        let check = |text: &str| format!("v15+{text}").parse::<PlayerRef>().expect("a player").check_spelling();
+        let good = ["visits=400+leaves=2", "fpu_reduction=0.2", "gumbel_c_scale=1", "q_init=loss", "q_init=0.25"];
+        for text in good.into_iter().chain(["q_init=zero", "precision=f32", "evalcache=off", "fpu_reduction=0"]) {
+            assert_eq!(check(text), Ok(()), "{text}");
+        }
+        for (setting, spelling) in [
+            ("fpu_reduction=0.20", "fpu_reduction=0.2"),
+            ("fpu_reduction=-0", "fpu_reduction=0"),
+            ("gumbel_c_scale=1.0", "gumbel_c_scale=1"),
+            ("gumbel_c_scale=1e0", "gumbel_c_scale=1"),
+            ("q_init=0", "q_init=parent"),
+            ("q_init=2.0", "q_init=loss"),
+            ("q_init=0.250", "q_init=0.25"),
+        ] {
+            let (setting, spelling) = (setting.to_owned(), spelling.to_owned());
+            assert_eq!(player(&format!("v15-330+{setting}")).to_string(), format!("v15-330+{setting}"), "stored ids");
+            assert_eq!(check(&setting), Err(PlayerIdError::Spelling { setting: setting.clone(), spelling }));
+        }
+        let config = crate::Preset::Minigo.config();
+        let shortest: Overrides = "fpu_reduction=0+gumbel_c_scale=1".parse().unwrap();
+        let longer: Overrides = "fpu_reduction=0.0+gumbel_c_scale=1.0".parse().unwrap();
+        assert_eq!(shortest.apply(&config).unwrap(), longer.apply(&config).unwrap());
     }
 
     #[test]

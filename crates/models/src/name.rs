@@ -85,14 +85,16 @@ pub fn model_with_id(text: &str) -> Result<ModelRef, NoIdError> {
 /// Reads the name of a player whose matches are stored: a model, one with other settings, or an engine.
 ///
 /// # Errors
-/// No name of a player, or a file of weights.
+/// No name of a player, one with a setting in another spelling than its own, or a file of weights.
 pub fn player_with_id(text: &str) -> Result<PlayerRef, NoIdError> {
     let player = text.parse::<PlayerRef>();
     // The name of an engine may be that of a file, too.
     if !matches!(player, Ok(PlayerRef::Exact(PlayerId::Engine(_)))) {
         model_with_id(split_settings(text).0)?;
     }
-    Ok(player?)
+    let player = player?;
+    player.check_spelling()?;
+    Ok(player)
 }
 
 #[cfg(test)]
@@ -133,7 +135,9 @@ mod tests {
             assert_eq!(player_with_id(&with_settings), Err(NoIdError::File(text.to_owned())));
         }
         assert!(matches!(model_with_id("v15-0"), Err(NoIdError::Model(_))));
-        assert!(matches!(player_with_id("v15-1+visits"), Err(NoIdError::Player(_))));
+        for text in ["v15-1+visits", "v15-1+fpu_reduction=0.20", "v15+gumbel_c_scale=1.0"] {
+            assert!(matches!(player_with_id(text), Err(NoIdError::Player(_))), "{text}");
+        }
         let remedy = model_with_id("net.gz").unwrap_err().to_string();
         assert!(remedy.contains("`trainer import net.gz --run NAME"), "{remedy}");
     }
