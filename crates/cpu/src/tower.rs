@@ -19,8 +19,9 @@ pub(crate) struct Tower {
     pooled: Buffer<f32>,
     /// Means and maxima of channels, by position.
     seen: Buffer<f32>,
-    /// Outputs of dense layers, by position.
-    hidden: Buffer<f32>,
+    /// Scales and shifts of a squeeze, by position.
+    gates: Buffer<f32>,
+    /// Biases that global pooling adds to, by position; or the hidden layer of a squeeze.
     bias: Buffer<f32>,
 }
 
@@ -52,7 +53,7 @@ impl Tower {
         let (board, filters) = (model.board, model.stem.outputs);
         let [_, pooled] = model.widths();
         let squeeze = model.blocks.iter().flat_map(|block| &block.squeeze).flatten();
-        let hidden = squeeze.map(|matrix| matrix.outputs).max().unwrap_or(0);
+        let widest = squeeze.map(|matrix| matrix.outputs).max().unwrap_or(0);
         let buffer = |len: usize| Buffer::new(model.group * len);
         Tower {
             input: buffer(board.len(model.stem.inputs)),
@@ -60,8 +61,8 @@ impl Tower {
             inner: buffer(board.len(filters)),
             pooled: buffer(board.len(pooled)),
             seen: buffer(2 * filters.max(pooled)),
-            hidden: buffer(hidden),
-            bias: buffer(filters.max(hidden)),
+            gates: buffer(widest),
+            bias: buffer(filters.max(widest)),
         }
     }
 
@@ -141,14 +142,14 @@ impl Pass<'_> {
     fn squeeze(&mut self, [first, second]: &[Matrix; 2]) {
         let Pass { model, positions, ref mut tower, .. } = *self;
         let (filters, channels) = (model.filters, model.stem.outputs);
-        let Tower { trunk, inner, seen, hidden, bias, .. } = &mut **tower;
+        let Tower { trunk, inner, seen, gates, bias: hidden, .. } = &mut **tower;
         for (position, means) in seen.chunks_exact_mut(filters).take(positions).enumerate() {
             mean(model.board, position, channels, inner, means);
         }
-        multiply(model.kernels, first, positions, seen, filters, bias);
-        bias.iter_mut().for_each(|number| *number = relu(*number));
-        multiply(model.kernels, second, positions, bias, first.outputs, hidden);
-        for (position, gates) in hidden.chunks_exact_mut(second.outputs).take(positions).enumerate() {
+        multiply(model.kernels, first, positions, seen, filters, hidden);
+        hidden.iter_mut().for_each(|number| *number = relu(*number));
+        multiply(model.kernels, second, positions, hidden, first.outputs, gates);
+        for (position, gates) in gates.chunks_exact_mut(second.outputs).take(positions).enumerate() {
             let (scales, shifts) = gates.split_at_mut(filters);
             scales.iter_mut().for_each(|scale| *scale = sigmoid(*scale));
             for index in points(model.board, position, channels) {
