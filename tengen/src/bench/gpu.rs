@@ -175,11 +175,17 @@ fn matrix(bench: &Bench<'_>, device: Device) -> anyhow::Result<Matrix> {
     Ok(Matrix { device: device.to_string(), precision, side: SIDE, tflop_per_s })
 }
 
-fn bare(bench: &Bench<'_>, device: Device, subject: &Subject, batch: u32, matrix: f64) -> anyhow::Result<Bare> {
+fn bare(
+    bench: &Bench<'_>,
+    device: Device,
+    subject: &Subject,
+    batch: u32,
+    most_tflop_per_s: f64,
+) -> anyhow::Result<Bare> {
     let network = BareNetwork::new(&subject.weights, device, Precision::Auto, batch as usize).misconfigured()?;
     let evaluations_per_s = f64::from(batch) * rate(bench, |times| network.evaluate(times))?;
     let tflop_per_s = evaluations_per_s * subject.weights.shape().operations() as f64 / 1e12;
-    Ok(Bare { tower: subject.tower(), batch, evaluations_per_s, tflop_per_s, share: tflop_per_s / matrix })
+    Ok(Bare { tower: subject.tower(), batch, evaluations_per_s, tflop_per_s, share: tflop_per_s / most_tflop_per_s })
 }
 
 fn measure_selfplay(
@@ -187,7 +193,7 @@ fn measure_selfplay(
     place: &ResourceArgs,
     device: Device,
     subject: &Subject,
-    bare: f64,
+    bare_evaluations_per_s: f64,
 ) -> anyhow::Result<SelfplayOnGpu> {
     let config = &subject.config;
     let batch = config.selfplay.batch;
@@ -215,7 +221,7 @@ fn measure_selfplay(
         batch,
         evaluations_per_s,
         positions_per_s: per_second(&played, |thread| thread.moves as f64),
-        share: evaluations_per_s / bare,
+        share: evaluations_per_s / bare_evaluations_per_s,
         positions_per_batch: positions / batches,
         rows_per_batch: since(|counts| counts.rows) / batches,
         busy: spent(|counts| counts.busy) / wall.as_secs_f64(),

@@ -159,7 +159,8 @@ fn rows(subject: &Subject) -> anyhow::Result<ExampleRows> {
     Ok(ExampleRows::from_examples(&examples))
 }
 
-/// The rows of a batch: far from each other, for rows of a game follow each other.
+/// The rows of a batch: far from each other, for rows of a game follow each other. All rows have their turn, unless their
+/// number is a multiple of 7919.
 fn numbers(rows: &ExampleRows, from: usize, batch: usize) -> Vec<u32> {
-    (from..from + batch).map(|resources| (resources * 7919 % rows.len()) as u32).collect()
+    (from..from + batch).map(|row| (row * 7919 % rows.len()) as u32).collect()
 }
