@@ -232,7 +232,8 @@ impl Games {
     /// # Errors
     /// [`StoreError::Damaged`] when they cannot be read.
     pub fn columns(&self, file: &FileRef, columns: &[&str]) -> Result<RecordBatch, StoreError> {
-        self.archives.read(GAMES, file, Some(columns), games::columns)
+        let checked = |table: &RecordBatch| games::check_version(table).map(|()| table.clone());
+        self.archives.read(GAMES, file, Some(columns), checked)
     }
 
     /// The number of games of a file, from its footer or its archive.

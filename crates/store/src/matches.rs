@@ -97,7 +97,8 @@ impl Matches {
     /// # Errors
     /// [`StoreError::Damaged`] when they cannot be read.
     pub fn columns(&self, stem: &Stem, columns: &[&str]) -> Result<RecordBatch, StoreError> {
-        self.at.store.read_records(&self.file(stem), Some(columns), games::columns)
+        let checked = |table: &RecordBatch| games::check_version(table).map(|()| table.clone());
+        self.at.store.read_records(&self.file(stem), Some(columns), checked)
     }
 
     /// The games of one file of results, with all their turns.
