@@ -27,12 +27,12 @@ pub(crate) const VERSION: &str = cpu::WEIGHTS;
 /// |---|---|
 /// | `stem.conv.weight` | filters, planes (17; 18 from Leela Zero; features 16, tactics 31), 3, 3 |
 /// | `blocks.I.first.conv.weight`, `blocks.I.second.conv.weight` | filters, filters, 3, 3 |
-/// | `policy.conv.weight` | 2, filters, 1, 1 |
-/// | `value.conv.weight` | 1, filters, 1, 1 |
+/// | `policy.conv.weight` | policy_planes, filters, 1, 1 |
+/// | `value.conv.weight` | value_planes, filters, 1, 1 |
 /// | `X.norm.running_mean`, `X.norm.running_var`, X being the prefix of `.conv` | outputs of `X.conv` |
 /// | `X.norm.weight`, `X.norm.bias` but for the heads | outputs of `X.conv` |
-/// | `policy.dense.weight`, `policy.dense.bias` | moves, 2·points; moves |
-/// | `value.hidden.weight`, `value.hidden.bias` | hidden, points; hidden |
+/// | `policy.dense.weight`, `policy.dense.bias` | moves, policy_planes·points; moves |
+/// | `value.hidden.weight`, `value.hidden.bias` | hidden, value_planes·points; hidden |
 /// | `value.out.weight`, `value.out.bias` | 1, hidden; 1 |
 /// | with `score`: `value.score.weight`, `value.score.bias` | 1, hidden; 1 |
 /// | with `ownership`: `ownership.conv.weight`, `ownership.conv.bias` | 1, filters, 1, 1; 1 |
@@ -41,10 +41,10 @@ pub(crate) const VERSION: &str = cpu::WEIGHTS;
 /// | … `blocks.I.pool.dense.weight` and `.bias`: means of all pooled planes, then maxima | filters, 2·pooled |
 /// | with `se_channels`: `blocks.I.squeeze.hidden.weight` and `.bias` | se_channels, filters |
 /// | … `blocks.I.squeeze.out.weight` and `.bias`: logits of scales, then shifts | 2·filters, se_channels |
-/// | with `policy_head` convolution, instead of `policy.dense`: `policy.board.weight` and `.bias` | 1, planes, 1, 1 |
-/// | … `policy.pass.weight` and `.bias`: means of all planes, then maxima | 1, 2·planes |
+/// | with `policy_head` convolution, instead of `policy.dense`: `policy.board.weight`, `.bias` | 1, policy_planes, 1, 1; 1 |
+/// | … `policy.pass.weight` and `.bias`: means of all planes, then maxima | 1, 2·policy_planes; 1 |
 /// | with `value_head` win-draw-loss: `value.out.weight` and `.bias`: logits of winning, drawing, losing | 3, hidden |
-/// | with `value_pooled`: `value.hidden.weight`: of the means of all planes | hidden, planes |
+/// | with `value_pooled`: `value.hidden.weight`: of the means of all planes | hidden, value_planes |
 #[derive(Clone, Debug, PartialEq)]
 pub struct Weights {
     shape: Shape,
