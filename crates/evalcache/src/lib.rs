@@ -7,11 +7,11 @@
 
 mod built_in;
 mod codec;
+pub mod compression_steps;
 mod exact;
 mod fit;
 mod fixed;
 mod key;
-pub mod ladder;
 mod layout;
 mod parts;
 mod range;

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use config::RunName;
-use evalcache::ladder::{self, Fidelity, Rung};
+use evalcache::compression_steps::{self, CompressionStep, Fidelity};
 use evalcache::{Key, KomiCoding, Sample, Segment, Set, Steps, Symmetries, Tables, View, segment};
 use go::{Game, Size};
 use models::{ConfiguredModel, ModelName, Models, SegmentSource};
@@ -208,8 +208,9 @@ fn case(
 ) -> anyhow::Result<Case> {
     let size = samples[0].view.size();
     let tables = Tables::built_in(size, steps);
-    let rungs = ladder::ladder(fitted, measured, steps, Some(&**tables));
-    let Fidelity { kl, kl_of_rounding, below, top_1, value_rms, bytes, .. } = ladder::fidelity(measured, tables);
+    let written = compression_steps::measure(fitted, measured, steps, Some(&**tables));
+    let Fidelity { kl, kl_of_rounding, below, top_1, value_rms, bytes, .. } =
+        compression_steps::fidelity(measured, tables);
     let mut code = Vec::new();
     let encode_ns = nanoseconds(measured.len(), |nth| {
         let Sample { view, policy, value } = &measured[nth];
@@ -235,9 +236,9 @@ fn case(
         steps: steps.to_string(),
         fitted: fitted.len(),
         measured: measured.len(),
-        ladder: rungs.into_iter().map(|Rung { name, bytes }| (name.to_owned(), bytes)).collect(),
+        ladder: written.into_iter().map(|CompressionStep { name, bytes }| (name.to_owned(), bytes)).collect(),
         entry_bytes: bytes,
-        fitted_entry_bytes: ladder::fidelity(measured, own).bytes,
+        fitted_entry_bytes: compression_steps::fidelity(measured, own).bytes,
         disk_bytes: disk.bytes as f64 / disk.segment.head().entries as f64,
         disk_bytes_without_tables: (disk.bytes as f64 - 2.0 * tables.to_bytes().len() as f64)
             / disk.segment.head().entries as f64,

@@ -194,13 +194,13 @@ fn fitted_tables_make_codes_shorter() {
         })
         .collect();
     let (fitted, measured) = samples.split_at(300);
-    let bytes = |tables: &Tables| crate::ladder::fidelity(measured, tables).bytes;
+    let bytes = |tables: &Tables| crate::compression_steps::fidelity(measured, tables).bytes;
     let (flat, fit) = (bytes(&Tables::flat(Steps::S2048)), bytes(&fit(fitted, Steps::S2048)));
     assert!(fit < 0.3 * flat, "{fit} bytes, without a fit {flat}");
-    let rungs = crate::ladder::ladder(fitted, measured, Steps::S256, Some(&Tables::flat(Steps::S256)));
-    assert_eq!(rungs.len(), 10);
-    assert_eq!(rungs[0].bytes, 328.0);
-    assert!(rungs[8].bytes < rungs[3].bytes, "{rungs:?}");
+    let written = crate::compression_steps::measure(fitted, measured, Steps::S256, Some(&Tables::flat(Steps::S256)));
+    assert_eq!(written.len(), 10);
+    assert_eq!(written[0].bytes, 328.0);
+    assert!(written[8].bytes < written[3].bytes, "{written:?}");
 }
 
 /// Flat policies have more in moves without steps than sharp ones have, whatever the position tells of those moves.

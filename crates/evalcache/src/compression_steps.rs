@@ -16,16 +16,16 @@ mod prefix_code;
 mod run_length;
 mod variable_length;
 
-/// Bytes and divergence of policies at one step of the ladder.
+/// Bytes of policies at one step of the compression.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Rung {
+pub struct CompressionStep {
     /// How policies are written.
     pub name: &'static str,
     /// Bytes for a policy on average.
     pub bytes: f64,
 }
 
-impl fmt::Display for Rung {
+impl fmt::Display for CompressionStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:<36} {:>8.2} B", self.name, self.bytes)
     }
@@ -43,13 +43,13 @@ impl<'a> Policies<'a> {
         Policies(samples.iter().filter_map(of).collect())
     }
 
-    fn rung(&self, name: &'static str, bytes: impl Fn(&Sample, &[u16]) -> f64) -> Rung {
+    fn written(&self, name: &'static str, bytes: impl Fn(&Sample, &[u16]) -> f64) -> CompressionStep {
         let sum: f64 = self.0.iter().map(|(sample, steps)| bytes(sample, steps)).sum();
-        Rung { name, bytes: sum / self.0.len().max(1) as f64 }
+        CompressionStep { name, bytes: sum / self.0.len().max(1) as f64 }
     }
 
-    fn coded(&self, name: &'static str, tables: &Tables) -> Rung {
-        self.rung(name, |sample, steps| {
+    fn coded(&self, name: &'static str, tables: &Tables) -> CompressionStep {
+        self.written(name, |sample, steps| {
             let mut code = Vec::new();
             tables.encode_steps(&sample.view, &mut steps.to_vec(), None, &mut code);
             code.len() as f64
@@ -59,28 +59,28 @@ impl<'a> Policies<'a> {
 
 /// Measures all steps at 2048 or 256 steps to 1. `measured` is written with tables that are fitted to `fitted`, which shares no
 /// game with it, and with `tables`, if there are any.
-pub fn ladder(fitted: &[Sample], measured: &[Sample], steps: Steps, tables: Option<&Tables>) -> Vec<Rung> {
+pub fn measure(fitted: &[Sample], measured: &[Sample], steps: Steps, tables: Option<&Tables>) -> Vec<CompressionStep> {
     let Some(count) = steps.count() else { return Vec::new() };
     let policies = Policies::new(measured, count);
-    let mut rungs = vec![
-        policies.rung("f32", |sample, _| 4.0 * sample.policy.len() as f64),
-        policies.rung("variable length", |_, steps| variable_length::encode(steps).len() as f64),
-        policies.rung("run length", |_, steps| run_length::encode(steps).len() as f64),
-        policies.rung("prefix code", |_, steps| prefix_code::bits(&prefix_code::symbols(steps)) as f64 / 8.0),
+    let mut all = vec![
+        policies.written("f32", |sample, _| 4.0 * sample.policy.len() as f64),
+        policies.written("variable length", |_, steps| variable_length::encode(steps).len() as f64),
+        policies.written("run length", |_, steps| run_length::encode(steps).len() as f64),
+        policies.written("prefix code", |_, steps| prefix_code::bits(&prefix_code::symbols(steps)) as f64 / 8.0),
     ];
-    let all: Vec<Vec<u16>> = policies.0.iter().map(|(_, steps)| steps.clone()).collect();
-    rungs.push(Rung { name: "order 0 (entropy)", bytes: entropy(&all) });
+    let shared: Vec<Vec<u16>> = policies.0.iter().map(|(_, steps)| steps.clone()).collect();
+    all.push(CompressionStep { name: "order 0 (entropy)", bytes: entropy(&shared) });
     let legal: Vec<Vec<u16>> = policies.0.iter().map(|(s, steps)| moves(&s.view).map(|i| steps[i]).collect()).collect();
-    rungs.push(Rung { name: "+ empty points only (entropy)", bytes: entropy(&legal) });
+    all.push(CompressionStep { name: "+ empty points only (entropy)", bytes: entropy(&legal) });
     if !fitted.is_empty() {
         for (name, neighbours) in [("+ features of the position", false), ("+ coded neighbours", true)] {
             let parts = Parts { neighbours, rest: false };
-            rungs.push(policies.coded(name, &fit_parts(fitted, steps, parts)));
+            all.push(policies.coded(name, &fit_parts(fitted, steps, parts)));
         }
-        rungs.push(policies.coded("+ steps that remain", &fit(fitted, steps)));
+        all.push(policies.coded("+ steps that remain", &fit(fitted, steps)));
     }
-    rungs.extend(tables.map(|tables| policies.coded("with built-in tables", tables)));
-    rungs
+    all.extend(tables.map(|tables| policies.coded("with built-in tables", tables)));
+    all
 }
 
 /// Bytes that a policy takes when each number costs the logarithm of its frequency.
