@@ -24,32 +24,22 @@ pub(crate) fn geometry(size: Size) -> &'static Geometry {
 
 /// The points next to each point of a board.
 pub(crate) fn around(size: Size) -> &'static [PointSet] {
-    &AROUND[FIRST[size.side()]..FIRST[size.side() + 1]]
+    let first = size.first_index();
+    &AROUND[first..first + size.area()]
 }
 
-/// Where the points of each size begin among those of all sizes, one size after the other.
-const FIRST: [usize; MAX_SIDE + 2] = {
-    let mut first = [0; MAX_SIDE + 2];
-    let mut side = 0;
-    while side <= MAX_SIDE {
-        first[side + 1] = first[side] + side * side;
-        side += 1;
-    }
-    first
-};
-
 /// In one row, since tables of the largest board for every size would be three times as large.
-static AROUND: [PointSet; FIRST[MAX_SIDE + 1]] = {
-    let mut around = [PointSet::EMPTY; FIRST[MAX_SIDE + 1]];
-    let mut side = 2;
-    while side <= MAX_SIDE {
+static AROUND: [PointSet; Size::ALL_POINTS] = {
+    let mut around = [PointSet::EMPTY; Size::ALL_POINTS];
+    let mut side = Size::MIN.side();
+    while let Ok(size) = Size::new(side) {
         let mut i = 0;
-        while i < side * side {
+        while i < size.area() {
             let mut next = 0;
             while next < 4 {
                 let at = TABLES[side].neighbours[i][next];
                 if at != BEYOND {
-                    around[FIRST[side] + i].insert(Point::at(at as usize));
+                    around[size.first_index() + i].insert(Point::at(at as usize));
                 }
                 next += 1;
             }

@@ -12,6 +12,17 @@ pub const MAX_MOVES: usize = MAX_AREA + 1;
 /// The largest komi of any board: see [`Size::allows_komi`].
 pub const MAX_KOMI: f32 = MAX_AREA as f32;
 
+/// The number of points of all smaller boards, by side.
+const FIRST: [usize; MAX_SIDE + 2] = {
+    let mut first = [0; MAX_SIDE + 2];
+    let mut side = Size::MIN.side();
+    while side <= MAX_SIDE {
+        first[side + 1] = first[side] + side * side;
+        side += 1;
+    }
+    first
+};
+
 /// The side of a square board: 2 to 19 points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Size(u8);
@@ -21,6 +32,8 @@ impl Size {
     pub const MIN: Size = Size(2);
     /// The largest board, 19x19.
     pub const MAX: Size = Size(MAX_SIDE as u8);
+    /// Points of the boards of all sizes together.
+    pub(crate) const ALL_POINTS: usize = FIRST[MAX_SIDE + 1];
 
     /// The size with `side` points on a side.
     ///
@@ -43,6 +56,11 @@ impl Size {
     /// Points on the board.
     pub const fn area(self) -> usize {
         self.side() * self.side()
+    }
+
+    /// Where the points of this board begin among those of all sizes, the smallest first.
+    pub(crate) const fn first_index(self) -> usize {
+        FIRST[self.side()]
     }
 
     /// Moves of a policy: one a point, and the pass, which comes last.
@@ -94,6 +112,16 @@ impl std::error::Error for SizeError {}
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn boards_of_all_sizes_lie_side_by_side() {
+        let ends = Size::all().scan(0, |end, size| {
+            assert_eq!(size.first_index(), *end, "{size}");
+            *end += size.area();
+            Some(*end)
+        });
+        assert_eq!(ends.last(), Some(Size::ALL_POINTS));
+    }
 
     #[test]
     fn komi_is_at_most_the_points_of_the_board() {

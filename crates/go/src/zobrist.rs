@@ -2,7 +2,7 @@
 
 use crate::color::Color;
 use crate::point::Point;
-use crate::size::{MAX_AREA, MAX_SIDE, Size};
+use crate::size::{MAX_AREA, Size};
 use crate::symmetry::Symmetry;
 
 /// The key of a stone: the hash of a board is the exclusive or of the keys of its stones.
@@ -24,32 +24,21 @@ static KEYS: [[u64; MAX_AREA]; 2] = {
 
 /// The keys of a stone and of its images, in the order of [`Symmetry::ALL`].
 pub(crate) fn image_keys(size: Size, color: Color, point: Point) -> &'static [u64; 8] {
-    &IMAGE_KEYS[FIRST[size.side()] + point.index()][color.index()]
+    &IMAGE_KEYS[size.first_index() + point.index()][color.index()]
 }
-
-/// The number of points of all smaller boards.
-const FIRST: [usize; MAX_SIDE + 2] = {
-    let mut first = [0; MAX_SIDE + 2];
-    let mut side = Size::MIN.side();
-    while side <= MAX_SIDE {
-        first[side + 1] = first[side] + side * side;
-        side += 1;
-    }
-    first
-};
 
 /// By point and colour, the points of smaller boards first. A table, since every stone of every example is hashed; to look each
 /// image up took 57 instructions a stone.
-static IMAGE_KEYS: [[[u64; 8]; 2]; FIRST[MAX_SIDE + 1]] = {
-    let mut keys = [[[0; 8]; 2]; FIRST[MAX_SIDE + 1]];
+static IMAGE_KEYS: [[[u64; 8]; 2]; Size::ALL_POINTS] = {
+    let mut keys = [[[0; 8]; 2]; Size::ALL_POINTS];
     let mut side = Size::MIN.side();
     while let Ok(size) = Size::new(side) {
         let mut i = 0;
         while i < 8 * size.area() {
             let (point, image) = (i / 8, i % 8);
             let at = Symmetry::ALL[image].point(size, Point::at(point));
-            keys[FIRST[side] + point][Color::Black.index()][image] = key(Color::Black, at);
-            keys[FIRST[side] + point][Color::White.index()][image] = key(Color::White, at);
+            keys[size.first_index() + point][Color::Black.index()][image] = key(Color::Black, at);
+            keys[size.first_index() + point][Color::White.index()][image] = key(Color::White, at);
             i += 1;
         }
         side += 1;
@@ -72,8 +61,7 @@ mod tests {
 
     #[test]
     fn image_keys_are_the_keys_of_the_images() {
-        for (size, color) in (2..=MAX_SIDE).flat_map(Size::new).flat_map(|size| Color::BOTH.map(|color| (size, color)))
-        {
+        for (size, color) in Size::all().flat_map(|size| Color::BOTH.map(|color| (size, color))) {
             for point in (0..size.area()).map(Point::at) {
                 let images = Symmetry::ALL.map(|symmetry| key(color, symmetry.point(size, point)));
                 assert_eq!(image_keys(size, color, point), &images, "{point:?} of {size}");
