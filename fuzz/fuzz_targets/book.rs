@@ -6,7 +6,6 @@ use std::path::PathBuf;
 use std::sync::LazyLock;
 
 use analysis::book::{BookFile, Graph, book_json, book_rows, book_sgf};
-use go::Size;
 use libfuzzer_sys::fuzz_target;
 
 /// The book, in the folder `scratch` of the working directory: books are read from files.
@@ -20,8 +19,7 @@ fuzz_target!(|bytes: &[u8]| {
     fs::write(&*FILE, bytes).expect("the folder can be written");
     // An error is a result; a book that is read can be followed and exported.
     let Ok((header, entries)) = BookFile::read(&FILE) else { return };
-    let Ok(size) = Size::new(header.board_size) else { return };
-    let graph = Graph::new(size, entries);
+    let graph = Graph::new(header.size(), entries);
     let _rows = book_rows(&graph);
     let _json = book_json(&header, &graph);
     let _sgf = book_sgf(&header, &graph);

@@ -44,8 +44,8 @@ pub struct BookHeader {
     /// What rounds evaluations; `None` for a book that was begun without an evaluation cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub evaluations: Option<String>,
-    /// The side of the board.
-    pub board_size: usize,
+    #[serde(rename = "boardSize", with = "side")]
+    size: Size,
     /// White's compensation.
     pub komi: f32,
     /// How games end and are counted; `None` for a book that an earlier version began.
@@ -54,6 +54,21 @@ pub struct BookHeader {
     /// Sixteen digits that tell the other settings of searches apart; `None` as well.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub search: Option<String>,
+}
+
+/// A board as the number of points on a side.
+mod side {
+    use go::Size;
+    use serde::{Deserialize, Deserializer, Serializer, de};
+
+    pub(super) fn serialize<S: Serializer>(size: &Size, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u64(size.side() as u64)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Size, D::Error> {
+        let side = usize::deserialize(deserializer)?;
+        Size::new(side).map_err(|_| de::Error::custom(format_args!("no board is {side}x{side}")))
+    }
 }
 
 impl BookHeader {
@@ -66,7 +81,7 @@ impl BookHeader {
             model: model.to_owned(),
             weights: weights.map(str::to_owned),
             evaluations: evaluations.map(str::to_owned),
-            board_size: size.side(),
+            size,
             komi,
             scoring: None,
             search: None,
@@ -79,9 +94,9 @@ impl BookHeader {
         BookHeader { scoring: Some(settings.scoring), search: Some(search), ..self }
     }
 
-    /// The board. Files with another size are no books.
+    /// The board.
     pub fn size(&self) -> Size {
-        Size::new(self.board_size).unwrap_or(Size::MAX)
+        self.size
     }
 
     /// What its searches come from.
@@ -92,7 +107,7 @@ impl BookHeader {
 
     /// What makes two books different, in words for each.
     fn difference(&self, other: &BookHeader) -> Option<(String, String)> {
-        let side = |header: &BookHeader| format!("{0}x{0}", header.board_size);
+        let side = |header: &BookHeader| format!("{0}x{0}", header.size);
         let komi = |header: &BookHeader| format!("komi {}", header.komi);
         let model = |header: &BookHeader| format!("model {}", header.model);
         let weights = |header: &BookHeader| match header.weights.as_deref() {
@@ -111,7 +126,7 @@ impl BookHeader {
         match () {
             () if !self.origin().is_of_model(&other.origin()) => both(&model),
             () if self.weights != other.weights => both(&weights),
-            () if self.board_size != other.board_size => both(&side),
+            () if self.size != other.size => both(&side),
             () if self.komi.to_bits() != other.komi.to_bits() => both(&komi),
             () if counted_otherwise => both(&scoring),
             () if searched_otherwise => both(&search),

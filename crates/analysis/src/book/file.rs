@@ -5,7 +5,6 @@ use std::fs::{self, File, TryLockError};
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 
-use go::Size;
 use serde::Serialize;
 
 use super::{BookHeader, BookKey, Entry, FORMAT, VERSION};
@@ -106,10 +105,7 @@ fn parsed(path: &Path, bytes: &[u8]) -> Result<(BookHeader, BTreeMap<BookKey, En
         Some(other) => return Err(no_book(format!(": its version is {other}, not {VERSION}"))),
         None => return Err(no_book(String::new())),
     }
-    let header: BookHeader = serde_json::from_str(first).map_err(|_| no_book(String::new()))?;
-    if Size::new(header.board_size).is_err() {
-        return Err(no_book(format!(": no board is {0}x{0}", header.board_size)));
-    }
+    let header: BookHeader = serde_json::from_str(first).map_err(|error| no_book(format!(": {error}")))?;
     let mut entries = BTreeMap::new();
     for (number, line) in lines.enumerate() {
         let entry: Entry = serde_json::from_str(line).map_err(|error| damaged(number + 2, error.to_string()))?;
