@@ -125,7 +125,8 @@ impl Overrides {
 }
 
 impl PlayerRef {
-    /// Checks that each setting has its one spelling. Ids that are stored already may have others, and are read as they are.
+    /// Checks that each setting has its one spelling. Ids that are stored already may have others, and are read as they
+    /// are.
     ///
     /// # Errors
     /// A value such as `0.20` or `1e0`, with the spelling that it should have.
