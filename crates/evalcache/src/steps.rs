@@ -95,9 +95,9 @@ pub(crate) fn quantise(view: &View, policy: &[f32], count: u32, out: &mut [u16])
         let middle = 0.5 * (low + high);
         let total = shared(middle);
         if total <= f64::from(count) {
-            low = middle
+            low = middle;
         } else {
-            high = middle
+            high = middle;
         }
         // No step is left, and larger scales with this sum share them alike: each number grows with the scale.
         if total == f64::from(count) {
