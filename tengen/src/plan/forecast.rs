@@ -142,9 +142,10 @@ impl Phase {
     }
 }
 
-/// Games of the matches of models up to this one.
+/// Games of the matches of models up to this one, which is one of the run.
 fn regular_games(config: &RunConfig, model: u32) -> f64 {
-    let evaluated = (1..=model).filter(|&model| config.is_evaluated(model)).count();
+    let is_last_alone = config.is_evaluated(model) && !model.is_multiple_of(config.evaluate.every);
+    let evaluated = (model / config.evaluate.every) as usize + usize::from(is_last_alone);
     (evaluated * config.evaluate.pairs_per_model * config.evaluate.games_per_pair) as f64
 }
 

@@ -10,6 +10,9 @@ const RANDOM: f64 = 1.12;
 const WHOLE: f64 = 1.0;
 const RESIGNED: f64 = 0.69;
 
+/// Models of a span whose windows are computed one by one. Of a longer span these are at equal distances.
+const MOST_WINDOWS: u32 = 10_000;
+
 /// Models that play and are trained alike.
 #[derive(Clone, Debug)]
 pub(super) struct Span {
@@ -71,7 +74,8 @@ impl Span {
             return wanted;
         }
         let of_model = |model: u32| wanted.min(f64::from(window.samples_per_game) * self.window_games(model));
-        (self.first..=self.last).map(of_model).sum::<f64>() / f64::from(self.models())
+        let models = (self.first..=self.last).step_by(self.models().div_ceil(MOST_WINDOWS) as usize);
+        models.clone().map(of_model).sum::<f64>() / models.count() as f64
     }
 
     /// Games of the window after a model of the span.
@@ -108,7 +112,8 @@ fn moves(config: &RunConfig, points: f64) -> f64 {
 fn resigns_from(config: &RunConfig) -> Option<u32> {
     let fraction = f64::from(config.resign.calibration_fraction);
     let calibration = fraction * config.selfplay.games as f64;
-    (0.0 < fraction && fraction < 1.0).then(|| 1 + (config.resign.min_games as f64 / calibration).ceil() as u32)
+    let models = (config.resign.min_games as f64 / calibration).ceil() as u32;
+    (0.0 < fraction && fraction < 1.0).then_some(models.saturating_add(1))
 }
 
 #[cfg(test)]
@@ -148,10 +153,18 @@ mod tests {
     }
 
     #[test]
+    fn span_of_very_many_models_has_the_examples_of_most_of_them() {
+        let set = ["window.samples_per_game=4", "window.games=2000", "train.steps=100000", "window.reuse_limit=1000"];
+        let config = Preset::NineByNine.with(&[&set[..], &["loop.models=4000000000"]].concat()).unwrap();
+        assert_eq!(Span::all(&config).last().unwrap().examples(), 4.0 * 2000.0);
+    }
+
+    #[test]
     fn run_of_one_model_is_random_alone_and_no_calibration_is_no_resignation() {
         let one = Preset::Tiny.with(&["loop.models=1"]).unwrap();
         assert_eq!(Span::all(&one).len(), 1);
-        for fraction in ["0", "1"] {
+        // With the last there are too few calibration games in any number of models.
+        for fraction in ["0", "1", "1e-12"] {
             let set = format!("resign.calibration_fraction={fraction}");
             let never = Preset::Tiny.with(&[set.as_str(), "loop.models=50"]).unwrap();
             assert_eq!(Span::all(&never).len(), 2, "{fraction}");
