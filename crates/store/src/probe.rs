@@ -19,6 +19,12 @@ pub struct Probe {
     pub clock_ahead: Option<i64>,
 }
 
+impl Probe {
+    /// Requests of a probe of a store that refuses the second put: two puts, a read of what is there, a question about the
+    /// file, a list, a read, a deletion.
+    pub const REQUESTS: u32 = 7;
+}
+
 impl Store {
     /// Writes a small file outside all runs, writes another under its name, lists and reads it, asks when it was written, and
     /// deletes it: every right that programs need.

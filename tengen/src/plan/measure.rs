@@ -5,13 +5,10 @@ use std::time::{Duration, Instant};
 use anyhow::bail;
 use config::RunConfig;
 use runtime::{ResourceArgs, Stop};
-use store::Store;
+use store::{Probe, Store};
 
 use super::spans::Span;
 use crate::bench::machine::{self, Playing};
-
-/// Requests of [`Store::probe`].
-const PROBE_REQUESTS: f64 = 6.0;
 
 /// Positions of a window for the shuffler's measurement, at most.
 const WINDOW: f64 = 100_000.0;
@@ -101,5 +98,5 @@ pub(super) fn request_s(place: &str) -> anyhow::Result<Option<f64>> {
         store.probe()?;
         fastest = fastest.min(began.elapsed().as_secs_f64());
     }
-    Ok(Some(fastest / PROBE_REQUESTS))
+    Ok(Some(fastest / f64::from(Probe::REQUESTS)))
 }

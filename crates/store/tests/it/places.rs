@@ -2,10 +2,11 @@
 
 use std::fs;
 
-use store::{Store, StoreError};
+use store::{Probe, Store, StoreError};
 use tempfile::TempDir;
+use testing::s3::Server;
 
-use crate::{config, name};
+use crate::{config, name, on_server};
 
 #[test]
 fn folders_are_created() {
@@ -110,4 +111,12 @@ fn buckets_are_not_contacted_before_they_are_used() {
     for place in ["s3://bucket/some/prefix", "gs://bucket"] {
         assert_eq!(Store::open(place).unwrap().root(), place);
     }
+}
+
+#[test]
+fn probe_makes_as_many_requests_as_it_states() {
+    let server = Server::start().unwrap();
+    assert!(on_server(&server).probe().unwrap().conditional_put);
+    let asked = server.asked();
+    assert_eq!(asked.len(), Probe::REQUESTS as usize, "{asked:?}");
 }
