@@ -56,9 +56,16 @@ pub(super) fn measure(
         }
         Ok(rates)
     })?;
-    let window = spans.last().map_or(1.0, |span| config.window.games as f64 * span.moves());
+    let window = spans.last().map_or(1.0, |span| window_positions(config, span));
     let shuffle_s_per_example = machine::shuffling(config, window.min(WINDOW) as u64)?;
     Ok(Measured { rates, shuffle_s_per_example, memory })
+}
+
+/// Positions of the window when it no longer grows, with games as long as those of the span.
+fn window_positions(config: &RunConfig, span: &Span) -> f64 {
+    let limit = config.window.full();
+    let size = limit.size() as f64;
+    limit.of(size * span.moves(), size)
 }
 
 fn of_span(span: &Span, place: &ResourceArgs, time: Duration, stop: &Stop) -> anyhow::Result<Rates> {
@@ -99,4 +106,22 @@ pub(super) fn request_s(place: &str) -> anyhow::Result<Option<f64>> {
         fastest = fastest.min(began.elapsed().as_secs_f64());
     }
     Ok(Some(fastest / f64::from(Probe::REQUESTS)))
+}
+
+#[cfg(test)]
+mod tests {
+    use config::Preset;
+
+    use super::*;
+
+    #[test]
+    fn window_is_of_games_or_of_positions() {
+        let positions = |set: &[&str]| {
+            let config = Preset::NineByNine.with(set).unwrap();
+            let spans = Span::all(&config);
+            window_positions(&config, &spans[1])
+        };
+        assert_eq!(positions(&["window.games=2000"]), 2000.0 * 81.0);
+        assert_eq!(positions(&["window.games=2000", "window.positions=20000"]), 20_000.0);
+    }
 }
