@@ -28,6 +28,7 @@ use client_args::client_args;
 use one_network::{OneNetwork, digest};
 
 use super::Bench;
+use super::clock::Rate;
 use super::played::on_threads;
 use super::subject::{Subject, SubjectArgs};
 
@@ -272,25 +273,29 @@ impl<E: PlaneEvaluator> Asker<E> {
         Ok(began.elapsed())
     }
 
-    /// The times of batches that begin at least `period` apart, measured for some time.
-    fn times(&mut self, time: Duration, period: Duration, times: &mut Vec<Duration>) -> anyhow::Result<()> {
+    /// Adds the times of batches that begin at least `period` apart, one at least, for some time or until `stop` is requested.
+    fn times(
+        &mut self,
+        time: Duration,
+        period: Duration,
+        stop: &Stop,
+        times: &mut Vec<Duration>,
+    ) -> anyhow::Result<()> {
         let began = Instant::now();
-        while began.elapsed() < time {
+        loop {
             let took = self.ask()?;
             times.push(took);
             thread::sleep(period.saturating_sub(took));
+            if began.elapsed() >= time || stop.requested() {
+                return Ok(());
+            }
         }
-        Ok(())
     }
 
-    /// Positions a second.
-    fn rate(&mut self, time: Duration) -> anyhow::Result<f64> {
-        let (began, mut positions) = (Instant::now(), 0);
-        while began.elapsed() < time {
-            self.ask()?;
-            positions += self.values.len();
-        }
-        Ok(positions as f64 / began.elapsed().as_secs_f64())
+    /// Positions a second, for some time or until `stop` is requested.
+    fn rate(&mut self, time: Duration, stop: &Stop) -> anyhow::Result<f64> {
+        let positions = self.values.len() as f64;
+        Ok(Rate::measure(time, stop, || self.ask().map(|_| positions))?.per_second())
     }
 }
 
@@ -299,7 +304,8 @@ fn throughput(bench: &Bench<'_>, args: &Args, size: Size, transport: &'static st
     let source = OneNetwork { shape, open: Arc::new(|| Box::new(NullPlaneEvaluator)) };
     let pair = Pair::start(source, transport, 1, args.client_batch, bench)?;
     pair.session().and_then(|session| Asker::new(session, shape, args.client_batch).ask())?;
-    let rates = on_threads(args.clients, |_| Asker::new(pair.session()?, shape, args.client_batch).rate(bench.time))?;
+    let rate = |_| Asker::new(pair.session()?, shape, args.client_batch).rate(bench.time, bench.stop);
+    let rates = on_threads(args.clients, rate)?;
     pair.end();
     let positions_per_s: f64 = rates.iter().sum();
     Ok(Throughput {
@@ -335,9 +341,9 @@ fn share(bench: &Bench<'_>, args: &Args, subject: &Subject) -> anyhow::Result<Sh
     let (mut bare, mut served) = (0.0, 0.0);
     for _ in 0..ROUNDS {
         let time = bench.time / ROUNDS;
-        let rates = on_threads(threads, |_| Asker::new(model.session(), shape, batch).rate(time))?;
+        let rates = on_threads(threads, |_| Asker::new(model.session(), shape, batch).rate(time, bench.stop))?;
         bare += rates.iter().sum::<f64>() / f64::from(ROUNDS);
-        let rates = on_threads(args.clients, |_| Asker::new(pair.session()?, shape, batch).rate(time))?;
+        let rates = on_threads(args.clients, |_| Asker::new(pair.session()?, shape, batch).rate(time, bench.stop))?;
         served += rates.iter().sum::<f64>() / f64::from(ROUNDS);
     }
     pair.end();
@@ -356,14 +362,14 @@ fn latency(bench: &Bench<'_>, args: &Args, subject: &Subject) -> anyhow::Result<
     served.ask()?;
     let (mut alone, mut through) = (Vec::new(), Vec::new());
     let time = bench.time / (2 * ROUNDS);
-    bare.times(time, Duration::ZERO, &mut alone)?;
+    bare.times(time, Duration::ZERO, bench.stop, &mut alone)?;
     // A batch in twice the time that the network takes: its device works for half of it, here and in a server. Caches and clock
     // rates are those of that load, too.
     let period = 2 * percentile(&mut alone, 50);
     alone.clear();
     for _ in 0..ROUNDS {
-        bare.times(time, period, &mut alone)?;
-        served.times(time, period, &mut through)?;
+        bare.times(time, period, bench.stop, &mut alone)?;
+        served.times(time, period, bench.stop, &mut through)?;
     }
     pair.end();
     let mut micros = |percent| percentile(&mut through, percent).as_secs_f64() * 1e6;
@@ -383,4 +389,19 @@ fn latency(bench: &Bench<'_>, args: &Args, subject: &Subject) -> anyhow::Result<
 fn percentile(times: &mut [Duration], percent: usize) -> Duration {
     times.sort_unstable();
     times[times.len() * percent / 100]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn measurement_ends_when_a_stop_is_requested() {
+        let mut asker = Asker::new(NullPlaneEvaluator, Shape::plain(Size::new(9).unwrap()), 4);
+        let (stop, day, mut times) = (Stop::never(), Duration::from_secs(24 * 3600), Vec::new());
+        stop.request();
+        asker.times(day, Duration::ZERO, &stop, &mut times).unwrap();
+        asker.rate(day, &stop).unwrap();
+        assert_eq!(times.len(), 1);
+    }
 }
