@@ -15,6 +15,11 @@ const NEAR: [&str; 3] = ["chinese", "chinese-ogs", "chinese-kgs"];
 /// Such rules with a point for each handicap stone but one.
 const NEAR_LESS_ONE: [&str; 3] = ["aga", "bga", "french"];
 
+/// Names of rules whose scores are differences of areas, with the short ones of SGF files. Rules with a tax, with a button or
+/// with Ing's compensation are none of these.
+const AREA: [&str; 10] =
+    ["tromp-taylor", "chinese", "cn", "chinese-ogs", "chinese-kgs", "aga", "bga", "french", "new-zealand", "nz"];
+
 /// The part that says what White gets for handicap stones.
 const BONUS: &str = "whiteHandicapBonus";
 
@@ -101,6 +106,11 @@ impl Ruleset {
     pub fn katago(bonus: HandicapBonus) -> String {
         let value = |bonus: HandicapBonus| format!("\"{BONUS}\":\"{}\"", bonus.word());
         Ruleset::KATAGO.replace(&value(HandicapBonus::Nothing), &value(bonus))
+    }
+
+    /// Whether scores by the rules of this name are differences of areas.
+    pub fn counts_area(name: &str) -> bool {
+        is_one_of(name, &AREA)
     }
 
     /// What differs from ours in a game with so many handicap stones.

@@ -4,13 +4,10 @@
 //! outcome.
 
 use go::sgf::{self, Margin, Record, Tree, Value};
-use go::{Move, Scoring, Size};
+use go::{Move, Ruleset, Scoring, Size};
 use sha2::{Digest, Sha256};
 
 use crate::{EndReason, GameId, GameRecord, HUMAN, Outcome, SearchKind, Turn};
-
-/// Rules by which the stated score is Black's area minus White's.
-const AREA_RULES: [&str; 6] = ["chinese", "cn", "aga", "nz", "new zealand", "tromp-taylor"];
 
 /// Converts records of human games for one run.
 #[derive(Clone, Debug, PartialEq)]
@@ -133,7 +130,7 @@ fn played(record: &Record, mv: Move, value: f32) -> Turn {
 impl Ending {
     /// An end that says something of the position: time and forfeits do not.
     fn of(tree: &Tree, record: &Record, komi: f32) -> Result<Ending, String> {
-        let area = AREA_RULES.contains(&record.rules.trim().to_lowercase().as_str());
+        let area = Ruleset::counts_area(&record.rules);
         // Areas are whole numbers: any other difference is in stones, or of another komi or other rules.
         let counted = |score: f32| Some(score).filter(|score| area && (score + komi).fract() == 0.0);
         let ending = |outcome, score, end| Ok(Ending { outcome, score, end });

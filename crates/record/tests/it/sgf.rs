@@ -208,6 +208,14 @@ fn score_that_no_areas_have_with_this_komi_is_no_target() {
     assert_eq!(ending("375", "W+0.25", "Chinese"), (Outcome::White, None), "in stones");
     assert_eq!(ending("7", "Draw", "Chinese"), (Outcome::Draw, Some(0.0)));
     assert_eq!(ending("7.5", "Draw", "Chinese"), (Outcome::Draw, None));
+    for rules in
+        ["AGA", "BGA", "Chinese-OGS", "cn", "New-Zealand", "new zealand", "NZ", "tromp_taylor", " Tromp-Taylor "]
+    {
+        assert_eq!(ending("7.5", "B+2.5", rules).1, Some(2.5), "{rules}");
+    }
+    for rules in ["", "Japanese", "Korean", "AGA-button", "stone-scoring"] {
+        assert_eq!(ending("7.5", "B+2.5", rules).1, None, "{rules}");
+    }
     for rules in ["Chinese", "Japanese"] {
         assert_eq!(ending("7", "B+0", rules).0, Outcome::Draw);
         assert_eq!(ending("7", "W+0.0", rules).0, Outcome::Draw);
