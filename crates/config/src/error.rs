@@ -37,6 +37,16 @@ pub enum ConfigError {
     /// An override that is not `section.key=value`.
     #[error("override \"{0}\" is not of the form section.key=value")]
     Override(String),
+    /// An override of a part of a value that is no section.
+    #[error("override \"{text}\": {key} is no section; set the whole value, as in {key}={value}")]
+    NoSection {
+        /// The override.
+        text: String,
+        /// Full name of the key of the value.
+        key: String,
+        /// The value.
+        value: String,
+    },
     /// A file of another release.
     #[error("schema is {0}, and this program reads schema {SCHEMA}; use the release that wrote the file")]
     OtherSchema(i64),

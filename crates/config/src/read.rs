@@ -166,9 +166,14 @@ fn apply(table: &mut Table, text: &str) -> Result<(), ConfigError> {
     let mut keys: Vec<&str> = path.trim().split('.').collect();
     let last = keys.pop().filter(|key| !key.is_empty()).ok_or_else(malformed)?;
     let mut section = table;
-    for key in keys {
-        let entry = section.entry(key).or_insert_with(|| Value::Table(Table::new()));
-        section = entry.as_table_mut().ok_or_else(malformed)?;
+    for (depth, key) in keys.iter().enumerate() {
+        section = match section.entry(*key).or_insert_with(|| Value::Table(Table::new())) {
+            Value::Table(inner) => inner,
+            other => {
+                let (key, value) = (keys[..=depth].join("."), other.to_string());
+                return Err(ConfigError::NoSection { text: text.to_owned(), key, value });
+            }
+        };
     }
     section.insert(last.to_owned(), parse_value(value.trim()).ok_or_else(malformed)?);
     Ok(())
@@ -310,8 +315,16 @@ mod tests {
     #[test]
     fn override_needs_a_key_and_a_value() {
         assert_eq!(error(&["search.visits"]), "override \"search.visits\" is not of the form section.key=value");
-        assert!(error(&["seed.x=1"]).contains("seed.x=1"));
         assert!(error(&["search.visits=many"]).contains("search.visits"), "{}", error(&["search.visits=many"]));
+    }
+
+    #[test]
+    fn override_of_a_part_of_a_value_names_the_value() {
+        let whole = "seed is no section; set the whole value, as in seed=7";
+        assert_eq!(error(&["seed=7", "seed.x=1"]), format!("override \"seed.x=1\": {whole}"));
+        let rate = error(&["train.learning_rate.rate=0.1"]);
+        let list = "train.learning_rate is no section; set the whole value, as in train.learning_rate=[{";
+        assert!(rate.contains(list), "{rate}");
     }
 
     #[test]
