@@ -63,7 +63,7 @@ impl Serialize for QInit {
 impl<'de> Deserialize<'de> for QInit {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<QInit, D::Error> {
         #[derive(Deserialize)]
-        #[serde(untagged)]
+        #[serde(untagged, expecting = "expected \"loss\", \"parent\", \"zero\" or a penalty from 0 to 2")]
         enum Raw {
             Number(f64),
             Text(String),
@@ -96,6 +96,7 @@ impl JsonSchema for QInit {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::test::error;
 
     #[test]
     fn prints_what_it_parses() {
@@ -109,5 +110,7 @@ mod tests {
         for text in ["", "win", "-0.1", "2.1", "nan", "inf"] {
             assert!(text.parse::<QInit>().is_err(), "{text}");
         }
+        let said = error(&["search.q_init=true"]);
+        assert!(said.contains("q_init") && said.contains("\"zero\" or a penalty from 0 to 2"), "{said}");
     }
 }

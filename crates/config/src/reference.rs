@@ -143,7 +143,7 @@ mod tests {
     #[test]
     fn every_key_is_explained() {
         let config = minigo(&[]);
-        let kinds = ["whole number", "number", "true or false", "word or number", "word"];
+        let kinds = ["whole number", "number", "true or false", "word or number", "word or whole number", "word"];
         for section in sections() {
             assert!(section.name.is_empty() || !section.about.is_empty(), "{section:?}");
             for key in section.keys {

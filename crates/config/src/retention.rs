@@ -130,7 +130,10 @@ impl Serialize for Keep {
 impl<'de> Deserialize<'de> for Keep {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Keep, D::Error> {
         #[derive(Deserialize)]
-        #[serde(untagged)]
+        #[serde(
+            untagged,
+            expecting = "expected \"all\", a number, an age such as \"30d\" (h, d, w), or a size such as \"50GiB\" (MiB, GiB, TiB)"
+        )]
         enum Raw {
             Count(u64),
             Text(String),
@@ -152,6 +155,7 @@ impl JsonSchema for Keep {
             "anyOf": [
                 { "type": "string", "const": "all", "description": "Everything; or a number, an age (`30d`: h, d, w) or a size (`50GiB`: MiB, GiB, TiB), as text." },
                 { "type": "string", "pattern": "^[0-9]+(h|d|w|MiB|GiB|TiB)?$", "description": "The newest: a number, an age or a size." },
+                { "type": "integer", "minimum": 0, "description": "The newest: a number." },
             ]
         })
     }
@@ -179,6 +183,10 @@ mod tests {
         }
         let said = error(&["retention.games=5GB"]);
         assert!(said.contains("retention") && said.contains("a size such as 50GiB"), "{said}");
+        for number in ["-1", "1.5"] {
+            let said = error(&[&format!("retention.games={number}")]);
+            assert!(said.contains("retention") && said.contains("a size such as \"50GiB\""), "{said}");
+        }
     }
 
     #[test]
