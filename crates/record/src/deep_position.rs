@@ -61,7 +61,7 @@ impl DeepPosition {
         let line: Line = serde_json::from_str(line)
             .map_err(|error| format!("{error}; expected a position as `tengen study positions` writes it"))?;
         if let Some(side) = line.size.filter(|&side| usize::from(side) != size.side()) {
-            return Err(format!("the position is of {side}x{side}, and not of {size}"));
+            return Err(format!("the position is of {side}x{side}, and not of {size}x{size}"));
         }
         if let Some(other) = line.komi.filter(|&other| other != komi) {
             return Err(format!("the position has komi {other}, and not {komi}"));
@@ -73,7 +73,8 @@ impl DeepPosition {
         if line.score.is_some_and(|score| !score.is_finite()) {
             return Err("the score is too large".to_owned());
         }
-        let vertex = |text: &str| Move::from_gtp(size, text).ok_or_else(|| format!("{text:?} is no vertex of {size}"));
+        let vertex =
+            |text: &str| Move::from_gtp(size, text).ok_or_else(|| format!("{text:?} is no vertex of {size}x{size}"));
         let mut game = Game::new(size);
         for text in &line.moves {
             game.play(vertex(text)?).map_err(|why| format!("move {text:?}: {why}"))?;
@@ -184,14 +185,14 @@ mod tests {
     fn problem_of_a_line_is_named() {
         for (line, reason) in [
             (r#"{"moves": ["e5", "e5"], "value": 0, "visits": [["c3", 1]]}"#, "move \"e5\""),
-            (r#"{"moves": ["z5"], "value": 0, "visits": [["c3", 1]]}"#, "\"z5\" is no vertex"),
+            (r#"{"moves": ["z5"], "value": 0, "visits": [["c3", 1]]}"#, "\"z5\" is no vertex of 9x9"),
             (r#"{"moves": [], "value": 2, "visits": [["c3", 1]]}"#, "not from -1 to 1"),
             (r#"{"moves": [], "value": 0, "score": -1e39, "visits": [["c3", 1]]}"#, "score is too large"),
             (r#"{"moves": [], "value": 0, "visits": [["c3", 0]]}"#, "no visits"),
             (r#"{"moves": ["c3"], "value": 0, "visits": [["c3", 1]]}"#, "illegal"),
             (r#"{"moves": [], "value": 0, "visits": [["c3", 1], ["C3", 1]]}"#, "occurs twice"),
             (r#"{"moves": [], "value": 0, "visits": [["c3", 1]], "komi": 6.5}"#, "komi 6.5"),
-            (r#"{"moves": [], "value": 0, "visits": [["c3", 1]], "size": 19}"#, "19x19"),
+            (r#"{"moves": [], "value": 0, "visits": [["c3", 1]], "size": 19}"#, "19x19, and not of 9x9"),
             (r#"{"moves": []}"#, "missing field"),
             ("(;GM[1]SZ[9];B[aa])", "expected a position as `tengen study positions` writes it"),
         ] {
