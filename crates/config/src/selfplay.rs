@@ -55,7 +55,7 @@ pub struct Selfplay {
     pub random_opening_fraction: f32,
     /// Largest number of those moves, uniform from 1.
     ///
-    /// At most a quarter of the points, and below `game.move_limit`.
+    /// Values above a quarter of the points mean that quarter. Fewer than `game.move_limit` are played.
     #[schemars(range(min = 1, max = 100))]
     pub random_opening_moves: usize,
     /// Standard deviation of komi from game to game; 0: constant.
