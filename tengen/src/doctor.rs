@@ -75,13 +75,7 @@ pub(crate) fn run(store: &str, args: &Args) -> anyhow::Result<()> {
         trials,
         store: found,
         ports: ports::look(),
-        formats: vec![
-            format!("configuration/{}", config::SCHEMA),
-            record::games::VERSION.to_owned(),
-            record::examples::VERSION.to_owned(),
-            record::ratings::VERSION.to_owned(),
-            cpu::WEIGHTS.to_owned(),
-        ],
+        formats: formats(),
     };
     if args.json {
         runtime::print(serde_json::to_string_pretty(&report)?)?;
@@ -93,6 +87,27 @@ pub(crate) fn run(store: &str, args: &Args) -> anyhow::Result<()> {
         return Err(anyhow!("{} on this machine fails", trial.precision));
     }
     Ok(stored?)
+}
+
+/// The formats of what programs write, each with its version.
+fn formats() -> Vec<String> {
+    let numbered = [
+        ("configuration", config::SCHEMA),
+        ("evaluation-cache", u32::from(evalcache::segment::VERSION)),
+        (analysis::FORMAT, analysis::VERSION),
+        (analysis::book::FORMAT, analysis::book::VERSION),
+    ];
+    let tables = [
+        record::games::VERSION,
+        record::games::unfinished::VERSION,
+        record::examples::VERSION,
+        record::ratings::VERSION,
+        cpu::WEIGHTS,
+        cpu::FOLDED,
+        net::CHECKPOINT,
+    ];
+    let numbered = numbered.into_iter().map(|(name, version)| format!("{name}/{version}"));
+    numbered.chain(tables.into_iter().map(str::to_owned)).collect()
 }
 
 impl fmt::Display for Report {

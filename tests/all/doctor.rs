@@ -1,5 +1,7 @@
 //! `tengen doctor` as a person runs it.
 
+use std::fs;
+use std::path::Path;
 use std::process::Command;
 
 use tests::{TestStore, code_of_absent_gpu, fail, repository, succeed};
@@ -42,6 +44,46 @@ fn machine_that_works_is_described_in_text_and_json() {
     assert!(text.contains(&format!("metrics {address}: in use; inference ")), "{text}");
 }
 
+/// Constants such as `VERSION: &str = "games/6"` in the sources of the crates.
+fn versions() -> Vec<String> {
+    let (mut found, mut folders) = (Vec::new(), vec![repository().join("crates")]);
+    while let Some(folder) = folders.pop() {
+        for path in fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()) {
+            if path.is_dir() {
+                folders.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "rs") {
+                found.extend(versions_in(&path));
+            }
+        }
+    }
+    found
+}
+
+fn versions_in(file: &Path) -> Vec<String> {
+    let text = fs::read_to_string(file).unwrap();
+    let constants = text.lines().filter_map(|line| line.split_once(": &str = \"")?.1.strip_suffix("\";"));
+    let is_version = |text: &&str| {
+        let parts = text.split_once('/');
+        parts.is_some_and(|(name, version)| !name.is_empty() && version.parse::<u32>().is_ok())
+    };
+    constants.filter(is_version).map(str::to_owned).collect()
+}
+
+#[test]
+fn formats_are_those_of_the_sources() {
+    let json = succeed(&mut doctor(&TestStore::new(), &["--device", "cpu", "--json"]));
+    let found: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let formats: Vec<&str> = found["formats"].as_array().unwrap().iter().filter_map(|name| name.as_str()).collect();
+    let versions = versions();
+    assert!(versions.len() >= 7, "{versions:?}");
+    for version in &versions {
+        assert!(formats.contains(&version.as_str()), "{version} is not among {formats:?}");
+    }
+    for name in ["configuration/", "evaluation-cache/", "tengen-analysis/", "tengen-book/"] {
+        assert!(formats.iter().any(|format| format.starts_with(name)), "{name} is not among {formats:?}");
+    }
+}
+
 #[test]
 fn smaller_instruction_set_is_seen_and_bf16_is_not_there() {
     let store = TestStore::new();
@@ -59,7 +101,7 @@ fn smaller_instruction_set_is_seen_and_bf16_is_not_there() {
 /// The programs without libtorch have no `tengen doctor`.
 #[test]
 fn bug_form_says_what_to_give_without_doctor() {
-    let form = std::fs::read_to_string(repository().join(".github/ISSUE_TEMPLATE/bug.yml")).unwrap();
+    let form = fs::read_to_string(repository().join(".github/ISSUE_TEMPLATE/bug.yml")).unwrap();
     assert!(form.contains("`make dist` lack it") && form.contains("`tengen --version`"), "{form}");
     let said = succeed(tests::program("tengen").arg("--version"));
     assert_eq!(said.trim(), format!("tengen {}", env!("CARGO_PKG_VERSION")));

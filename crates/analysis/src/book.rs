@@ -27,8 +27,10 @@ pub use key::BookKey;
 /// Moves of a position that a book keeps.
 const MOVES: usize = 12;
 
-const FORMAT: &str = "tengen-book";
-const VERSION: u32 = 1;
+/// The name of the format of book files.
+pub const FORMAT: &str = "tengen-book";
+/// Its version that this crate reads and writes.
+pub const VERSION: u32 = 1;
 
 /// What a book is of: the origin of its searches, board and komi.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

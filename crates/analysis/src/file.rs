@@ -14,8 +14,10 @@ use serde::{Deserialize, Serialize};
 use crate::Origin;
 use crate::report::{Report, letter};
 
-const FORMAT: &str = "tengen-analysis";
-const VERSION: u32 = 1;
+/// The name of the format of analysis files.
+pub const FORMAT: &str = "tengen-analysis";
+/// Its version that this crate reads and writes.
+pub const VERSION: u32 = 1;
 
 /// What was analysed, and how. A file is continued only by an analysis with the same.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

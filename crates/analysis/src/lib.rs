@@ -26,7 +26,7 @@ pub use analysis_options::{AnalysisOptions, BATCH};
 pub use annotated::{Annotation, annotated, annotated_tree};
 pub use candidates::{candidates, position_after};
 pub use engine::Engine;
-pub use file::{AnalysisFile, FileError, Header};
+pub use file::{AnalysisFile, FORMAT, FileError, Header, VERSION};
 pub use origin::Origin;
 pub use queue::{Event, Listener, Task, TaskId};
 pub use report::{MoveInfo, Perspective, Report, ReportStyle, RootInfo};

@@ -43,6 +43,7 @@ use block::Block;
 pub use checksums::with_right_checksums;
 pub use error::{ReadError, SegmentError};
 use filter::Filter;
+pub use format::VERSION;
 use format::{FOOTER, PRELUDE};
 pub use head::{Head, KomiCoding, Set, Symmetries};
 pub use source::{SegmentBytes, SourceError};

@@ -22,7 +22,8 @@ use crate::trainer::tower;
 use crate::weights::{named, read_tensors};
 use crate::{NetError, Shape, TrainConfig, TrainDevice, Trainer, Weights};
 
-const VERSION: &str = "tengen-checkpoint/4";
+/// The version of the format that a [`Trainer`] writes and reads.
+pub const VERSION: &str = "tengen-checkpoint/4";
 const MOMENTUM: &str = "momentum.";
 const SQUARES: &str = "squares.";
 const EMA: &str = "ema.";

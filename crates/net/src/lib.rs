@@ -120,6 +120,8 @@ pub use bench_inference::InferenceBench;
 pub use bench_train::TrainBench;
 #[cfg(feature = "torch")]
 pub use calibration::{Bin, Calibration, Measured};
+#[cfg(feature = "torch")]
+pub use checkpoint::VERSION as CHECKPOINT;
 pub use convert::FileKind;
 #[cfg(feature = "torch")]
 pub use cuda::CudaError;

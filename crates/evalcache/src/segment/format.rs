@@ -5,7 +5,7 @@ pub(super) const MAGIC: [u8; 4] = *b"TGEC";
 /// The last bytes of the footer.
 pub(super) const MAGIC_END: [u8; 4] = *b"CEGT";
 /// The version of the format that this crate reads and writes.
-pub(super) const VERSION: u16 = 2;
+pub const VERSION: u16 = 2;
 /// Bytes before the first head.
 pub(super) const PRELUDE: usize = 20;
 /// Bytes after the second head.
