@@ -6,6 +6,8 @@ import subprocess
 import tempfile
 from pathlib import Path
 
+from cache import SetupError
+
 APT_OPTIONS = ["-o", "DPkg::Lock::Timeout=300", "-o", "APT::Sandbox::User=root"]
 
 
@@ -21,7 +23,8 @@ def unpack(package, programs, folder):
         if apt_get("download", package, cwd=aside, quiet=True):
             if os.geteuid() == 0:
                 apt_get("update")
-            apt_get("download", package, cwd=aside)
+            if apt_get("download", package, cwd=aside):
+                raise SetupError(f"the Debian package {package} cannot be downloaded, for the reason above")
         for file in Path(aside).glob("*.deb"):
             subprocess.run(["dpkg-deb", "--extract", file, aside], check=True)
         (folder / "bin").mkdir()

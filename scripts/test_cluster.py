@@ -122,6 +122,12 @@ class SetupTest(unittest.TestCase):
     def load(self):
         return load(self.root / "scripts" / "setup-cluster")
 
+    def test_package_that_cannot_be_downloaded_is_named(self):
+        self.program("apt-get", "exit 100")
+        with mock.patch.dict(os.environ, {"PATH": str(self.bin)}), self.assertRaises(cache.SetupError) as caught:
+            debian.unpack("etcd-server", ["etcd"], self.root)
+        self.assertIn("the Debian package etcd-server cannot be downloaded", str(caught.exception))
+
     def test_setup_without_network_names_the_proxy_and_the_other_ways(self):
         script = self.load()
         with mock.patch.object(script.wheels, "TRIES", 1), mock.patch.dict(os.environ, self.bare, clear=True):
