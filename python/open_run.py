@@ -69,18 +69,22 @@ def policies(run: Path) -> None:
 
 
 def newest_weights(run: Path) -> Path | None:
-    """The weights of the newest model, as model.toml names them: the file of a killed writer may be beside them."""
-    described = found(run / "models", "model.toml")
-    if not described:
-        return None
-    return Path(described[-1]).parent / tomllib.loads(Path(described[-1]).read_text())["weights"]["file"]
+    """The weights of the newest model that has them, as model.toml names them: `tengen prune` deletes weights of retired models,
+    and the file of a killed writer may be beside them."""
+    described = map(Path, found(run / "models", "model.toml"))
+    # From model 1000000 on, numbers have more digits.
+    for file in sorted(described, key=lambda file: (len(file.parent.name), file.parent.name), reverse=True):
+        weights = file.parent / tomllib.loads(file.read_text())["weights"]["file"]
+        if weights.exists():
+            return weights
+    return None
 
 
 def weights(run: Path) -> None:
-    """The newest model's tensors, and the shape that its file carries."""
+    """The tensors of the newest weights, and the shape that its file carries."""
     file = newest_weights(run)
     if file is None:
-        print("no models yet")
+        print("no weights of models")
         return
     tensors = safetensors.numpy.load_file(file)
     with open(file, "rb") as raw:

@@ -99,6 +99,7 @@ class Network(nn.Module):
         head = Policy(about)
         for name, layer in head.named_children():
             setattr(self.policy, name, layer)
+        # The tuple hides the module from `state_dict`: its layers are those of `policy`, under whose names files have them.
         self.head = (head,)
         self.opponent_policy = Policy(about) if about.get("opponent_policy") else None
         self.value = Unit(filters, about["value_planes"], 1)

@@ -57,6 +57,15 @@ fn python_opens_every_file_of_a_run() {
     std::fs::rename(&run, &folder).unwrap();
     let said = open_run(&folder);
     assert!(said.contains(&format!("{published}: ")) && said.contains("games: "), "{said}");
+    // The newest model has a longer name, and then no weights, as after `tengen prune`.
+    let [older, newer] = ["999999", "1000000"].map(|number| folder.join("models").join(number));
+    std::fs::rename(folder.join("models/000002"), &older).unwrap();
+    std::fs::rename(folder.join("models/000001"), &newer).unwrap();
+    let said = open_run(&folder);
+    assert!(said.contains(&format!("1000000/{plain}: ")), "{said}");
+    std::fs::remove_file(newer.join(plain)).unwrap();
+    let said = open_run(&folder);
+    assert!(said.contains(&format!("999999/{published}: ")), "{said}");
 }
 
 /// The package, with a run in a folder and in a bucket, and after a compaction.
