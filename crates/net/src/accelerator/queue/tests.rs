@@ -162,7 +162,7 @@ fn clients_of_a_failed_batch_have_its_error_and_the_next_one_works() {
     let (queue, _batches, end) = queue();
     let mut client = queue.client(packing(), MOVES);
     end.send(Err(NetError::of_libtorch("CUDA error"))).unwrap();
-    assert!(evaluate(&mut client, &[1]).unwrap_err().to_string().contains("CUDA error"));
+    assert_eq!(evaluate(&mut client, &[1]).unwrap_err().to_string(), "libtorch: CUDA error");
     end.send(Ok(())).unwrap();
     assert_eq!(evaluate(&mut client, &[2]).unwrap(), [2.0]);
 }
