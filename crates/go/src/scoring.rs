@@ -21,6 +21,8 @@ pub enum Scoring {
 }
 
 impl Scoring {
+    const ALL: [Scoring; 2] = [Scoring::PassAlive, Scoring::Area];
+
     /// The name, as configurations, tables and SGF comments have it.
     pub const fn name(self) -> &'static str {
         match self {
@@ -34,8 +36,9 @@ impl FromStr for Scoring {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Scoring, String> {
-        let found = [Scoring::PassAlive, Scoring::Area].into_iter().find(|scoring| scoring.name() == text);
-        found.ok_or_else(|| format!("\"{text}\" is no way of scoring"))
+        let found = Scoring::ALL.into_iter().find(|scoring| scoring.name() == text);
+        let names = || Scoring::ALL.map(Scoring::name).join(" or ");
+        found.ok_or_else(|| format!("\"{text}\" is no way of scoring; expected {}", names()))
     }
 }
 

@@ -95,7 +95,9 @@ pub enum NetError {
         value: f32,
     },
     /// A checkpoint of another configuration.
-    #[error("the checkpoint was made with configuration {found}, this is configuration {expected}")]
+    #[error(
+        "the checkpoint was made with configuration {found}, this is configuration {expected}; resume with the former"
+    )]
     OtherConfig {
         /// Digest of the configuration in force.
         expected: String,
@@ -117,10 +119,10 @@ pub enum NetError {
     #[error(transparent)]
     Example(#[from] ExampleError),
     /// No examples for training or evaluation.
-    #[error("no examples")]
+    #[error("no examples for training or evaluation")]
     NoExamples,
     /// Training went astray.
-    #[error("step {step}: the loss is {loss}")]
+    #[error("step {step}: the loss is {loss}; lower train.learning_rate, or bound gradients by train.clip_norm")]
     Diverged {
         /// The optimiser step, from 0.
         step: u64,

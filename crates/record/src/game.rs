@@ -281,6 +281,7 @@ impl FromStr for EndReason {
 
     fn from_str(text: &str) -> Result<EndReason, String> {
         let found = EndReason::ALL.into_iter().find(|reason| reason.as_str() == text);
-        found.ok_or_else(|| format!("\"{text}\" is no reason for a game to end"))
+        let words = || EndReason::ALL.map(EndReason::as_str).join(", ");
+        found.ok_or_else(|| format!("\"{text}\" is no reason for a game to end; expected one of {}", words()))
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use go::{Color, Move, Point, PointSet, Size, SizeError};
+use go::{Color, Move, Point, PointSet, Scoring, Size, SizeError};
 use proptest::prelude::*;
 
 use crate::boards::size;
@@ -26,6 +26,12 @@ fn colours_are_opposites() {
     assert_eq!(Color::Black.opponent(), Color::White);
     assert_eq!(Color::BOTH.map(Color::sign), [1.0, -1.0]);
     assert_eq!(Color::BOTH.map(|color| color.to_string()), ["black", "white"]);
+}
+
+#[test]
+fn unknown_scoring_is_an_error_with_the_known() {
+    let said = "territory".parse::<Scoring>().unwrap_err();
+    assert_eq!(said, "\"territory\" is no way of scoring; expected pass-alive or area");
 }
 
 /// No two moves share an index, and every index up to the pass is a move.

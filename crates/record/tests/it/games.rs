@@ -4,7 +4,9 @@ use std::ops::Range;
 
 use go::{Color, Game, Move, Point, PointSet, Scoring, Size, Stones};
 use proptest::prelude::*;
-use record::{Example, GameRecord, GameSummary, Handoff, Replay, SearchKind, Turn, examples, games, synthetic};
+use record::{
+    EndReason, Example, GameRecord, GameSummary, Handoff, Replay, SearchKind, Turn, examples, games, synthetic,
+};
 
 fn a_game() -> impl Strategy<Value = GameRecord> {
     (2_usize..=13, any::<u32>(), 1_u32..300)
@@ -208,4 +210,11 @@ fn folder_of_a_game_stays_in_its_archive() {
     }
     assert_eq!(folder(&"x".repeat(1000)).len(), 100);
     assert_eq!(folder(&"碁".repeat(1000)).len(), 198, "bytes");
+}
+
+#[test]
+fn unknown_end_of_a_game_is_an_error_with_the_known() {
+    let said = "timeout".parse::<EndReason>().unwrap_err();
+    let known = "passes, pass-alive, resignation, move-limit, forfeit";
+    assert_eq!(said, format!("\"timeout\" is no reason for a game to end; expected one of {known}"));
 }
