@@ -2,8 +2,6 @@
 
 use std::fmt;
 
-use crate::kernels;
-
 /// An instruction set, the slowest first. Outputs have the same bits with each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum InstructionSet {
@@ -28,21 +26,6 @@ impl InstructionSet {
         InstructionSet::Avx512,
         InstructionSet::Avx512Vnni,
     ];
-
-    /// Those that this processor has.
-    pub fn available() -> impl Iterator<Item = InstructionSet> {
-        InstructionSet::ALL.into_iter().filter(|set| set.is_available())
-    }
-
-    /// The fastest that this processor has.
-    pub fn best() -> InstructionSet {
-        InstructionSet::available().last().unwrap_or(InstructionSet::Portable)
-    }
-
-    /// Whether this processor has it.
-    pub fn is_available(self) -> bool {
-        kernels::is_available(self)
-    }
 }
 
 impl fmt::Display for InstructionSet {

@@ -64,20 +64,33 @@ macro_rules! run {
     };
 }
 
-/// Whether this processor has an instruction set.
-pub(crate) fn is_available(set: InstructionSet) -> bool {
-    match set {
-        InstructionSet::Portable => sets::portable::is_available(),
-        #[cfg(target_arch = "x86_64")]
-        InstructionSet::Avx2 => sets::avx2::is_available(),
-        #[cfg(target_arch = "x86_64")]
-        InstructionSet::AvxVnni => sets::avx_vnni::is_available(),
-        #[cfg(target_arch = "x86_64")]
-        InstructionSet::Avx512 => sets::avx512::is_available(),
-        #[cfg(target_arch = "x86_64")]
-        InstructionSet::Avx512Vnni => sets::vnni::is_available(),
-        #[cfg(not(target_arch = "x86_64"))]
-        _ => false,
+// Here, and not beside the type, since the features of each set are those that its loops are compiled for.
+impl InstructionSet {
+    /// Those that this processor has.
+    pub fn available() -> impl Iterator<Item = InstructionSet> {
+        InstructionSet::ALL.into_iter().filter(|set| set.is_available())
+    }
+
+    /// The fastest that this processor has.
+    pub fn best() -> InstructionSet {
+        InstructionSet::available().last().unwrap_or(InstructionSet::Portable)
+    }
+
+    /// Whether this processor has it.
+    pub fn is_available(self) -> bool {
+        match self {
+            InstructionSet::Portable => sets::portable::is_available(),
+            #[cfg(target_arch = "x86_64")]
+            InstructionSet::Avx2 => sets::avx2::is_available(),
+            #[cfg(target_arch = "x86_64")]
+            InstructionSet::AvxVnni => sets::avx_vnni::is_available(),
+            #[cfg(target_arch = "x86_64")]
+            InstructionSet::Avx512 => sets::avx512::is_available(),
+            #[cfg(target_arch = "x86_64")]
+            InstructionSet::Avx512Vnni => sets::vnni::is_available(),
+            #[cfg(not(target_arch = "x86_64"))]
+            _ => false,
+        }
     }
 }
 
@@ -85,7 +98,7 @@ impl Kernels {
     /// # Errors
     /// An instruction set that this processor has not.
     pub(crate) fn new(set: InstructionSet) -> Result<Kernels, CpuError> {
-        if is_available(set) { Ok(Kernels(set)) } else { Err(CpuError::InstructionSet { set }) }
+        if set.is_available() { Ok(Kernels(set)) } else { Err(CpuError::InstructionSet { set }) }
     }
 
     /// Transforms the tiles of some positions.

@@ -44,7 +44,7 @@ pub struct Args {
     /// Visits below the root per position; may be repeated. 0: the network alone, without a search
     #[arg(long, default_values = ["0", "1", "4", "16", "100"], value_name = "N", value_delimiter = ',', allow_negative_numbers = true, value_parser = runtime::within(0..=mcts::MOST_VISITS))]
     visits: Vec<u32>,
-    /// Also print the squared error less that of this model on the same positions [default: none]
+    /// Also print the squared error less that of this model, in the same form, on the same positions [default: none]
     #[arg(long, value_name = "MODEL|FILE")]
     against: Option<ModelName>,
 }
