@@ -21,7 +21,7 @@ use crate::limits::Limits;
 use crate::network::{Lent, Network, Opened};
 use crate::provider::{Found, ModelProvider, ProviderError};
 use crate::queue::NetworkId;
-use memory::{Memory, Ready, Turns};
+use memory::{Memory, Ready, Turns, Unready};
 use names::{AWAY, Checks, Names};
 
 /// Models that are read and made ready at the same time. A store that hangs holds up this many of them before it holds up
@@ -32,14 +32,6 @@ const FAILED: Duration = Duration::from_secs(1);
 const MIB: u64 = 1 << 20;
 
 type Loaded = Result<Arc<Network>, Refusal>;
-
-/// Why a model is not made ready.
-enum Unready {
-    /// Batches of the models in memory are under way, so that there is no space for another. It has to wait, which is no
-    /// failure.
-    InUse,
-    Failed(Refusal),
-}
 
 /// The networks in memory.
 pub(crate) struct Cache {

@@ -4,10 +4,17 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use remote::Digest;
+use remote::{Digest, Refusal};
 
-use super::Unready;
 use crate::network::Network;
+
+/// Why a model is not made ready.
+pub(super) enum Unready {
+    /// Batches of the models in memory are under way, so that there is no space for another. It has to wait, which is no
+    /// failure.
+    InUse,
+    Failed(Refusal),
+}
 
 /// How models that do not fit into memory together share it.
 #[derive(Clone, Copy)]
