@@ -5,7 +5,7 @@ use record::GameRecord;
 use runtime::Stop;
 use trainer::{TrainerError, TrainerEvent};
 
-use crate::{TRAIN_DEVICE, config, examples, games, publish, publish_two, run, train, train_next};
+use crate::{TRAIN_DEVICE, config, examples, hold_out, publish, publish_two, run, train, train_next};
 
 #[test]
 fn training_two_generations_publishes_two_models() {
@@ -80,9 +80,7 @@ fn shards_that_come_later_are_found() {
 fn model_is_measured_on_held_out_games() {
     let run = run();
     publish_two(&run);
-    let games: Vec<GameRecord> = games("w").map(|game| GameRecord { holdout: true, ..game }).take(4).collect();
-    run.games().publish(0, "w", &games).unwrap();
-    let wanted: usize = games.iter().map(GameRecord::positions).sum();
+    let wanted: usize = hold_out(&run).iter().map(GameRecord::positions).sum();
     let mut measured = None;
     train_next(&run, &config(), TRAIN_DEVICE, &Stop::never(), &mut |progress| {
         if let TrainerEvent::Holdout { generation, examples, losses, calibration_error } = progress {

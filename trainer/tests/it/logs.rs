@@ -14,7 +14,8 @@ use trainer::{Reference, References, TrainerEvent};
 
 use crate::beginnings::collection;
 use crate::{
-    TRAIN_DEVICE, config, examples, games, publish, publish_two, run, train, train_measured, train_next, train_some,
+    TRAIN_DEVICE, config, examples, games, hold_out, publish, publish_two, run, train, train_measured, train_next,
+    train_some,
 };
 
 #[test]
@@ -47,8 +48,7 @@ fn every_stretch_of_training_leaves_lines_and_events() {
 fn log_has_every_number_that_readers_know() {
     let run = run();
     publish(&run, 1, &examples(1, 6 * 16), 40);
-    let held: Vec<GameRecord> = games("w").map(|game| GameRecord { holdout: true, ..game }).take(4).collect();
-    run.games().publish(0, "w", &held).unwrap();
+    hold_out(&run);
     let heads = ["ownership", "score", "opponent_policy"];
     let overrides = heads.map(|head| [format!("network.{head}=true"), format!("train.{head}_weight=0.5")]).concat();
     let config = RunConfig::from_toml_with(&config().to_toml(), &overrides).unwrap();
@@ -76,8 +76,7 @@ fn log_has_every_number_that_readers_know() {
 fn values_of_held_out_games_are_compared_with_their_outcomes() {
     let run = run();
     publish(&run, 1, &examples(1, 6 * 16), 40);
-    let held: Vec<GameRecord> = games("w").map(|game| GameRecord { holdout: true, ..game }).take(4).collect();
-    run.games().publish(0, "w", &held).unwrap();
+    let held = hold_out(&run);
     train(&run).unwrap();
     let (line, curves) = newest(&run, "holdout");
     let bins = line["calibration"].as_array().unwrap();
@@ -103,8 +102,7 @@ fn values_of_held_out_games_are_compared_with_their_outcomes() {
 fn run_without_a_validation_set_is_not_searched_for_one() {
     let run = run();
     publish(&run, 1, &examples(1, 6 * 16), 40);
-    let held: Vec<GameRecord> = games("w").map(|game| GameRecord { holdout: true, ..game }).take(4).collect();
-    run.games().publish(0, "w", &held).unwrap();
+    hold_out(&run);
     let mut config = config();
     config.selfplay.holdout_fraction = 0.0;
     let mut measured = false;
@@ -148,8 +146,7 @@ fn searched(game: &mut GameRecord) -> impl Iterator<Item = &mut Turn> {
 fn schedule_that_rises_raises_one_alarm() {
     let run = run();
     publish_two(&run);
-    let held: Vec<GameRecord> = games("w").map(|game| GameRecord { holdout: true, ..game }).take(4).collect();
-    run.games().publish(0, "w", &held).unwrap();
+    hold_out(&run);
     let mut config = config();
     let steps = [(0, 0.0001), (6, 0.01)];
     config.train.learning_rate = steps.map(|(from_step, rate)| LearningRate { from_step, rate }).to_vec();

@@ -36,6 +36,13 @@ fn games(worker: &str) -> impl Iterator<Item = GameRecord> {
     (0..).map(move |index| synthetic::game("made-1", worker, index, size, 20))
 }
 
+/// Publishes four games that are held out for validation, and returns them.
+fn hold_out(run: &Run) -> Vec<GameRecord> {
+    let held: Vec<GameRecord> = games("w").map(|game| GameRecord { holdout: true, ..game }).take(4).collect();
+    run.games().publish(0, "w", &held).unwrap();
+    held
+}
+
 /// Made-up examples, others for each generation.
 fn examples(generation: u32, count: usize) -> Vec<Example> {
     games(&format!("w{generation}")).flat_map(|game| game.examples().unwrap()).take(count).collect()

@@ -6,13 +6,14 @@ use std::error::Error;
 use bytes::Bytes;
 use config::RunConfig;
 use net::{Device, TrainDevice, Weights};
-use record::GameRecord;
 use store::{Checkpoint, Run};
 use testing::killed;
 use trainer::TrainerError;
 
 use crate::logs::{alarms, logged};
-use crate::{TRAIN_DEVICE, config, examples, games, growing, publish, publish_two, run, train, train_next, train_some};
+use crate::{
+    TRAIN_DEVICE, config, examples, growing, hold_out, publish, publish_two, run, train, train_next, train_some,
+};
 
 /// The file of a model's weights.
 fn weights(run: &Run, number: u32) -> Bytes {
@@ -113,8 +114,7 @@ fn weights_of_the_newest_model_count_when_others_made_it() {
 fn shards_with_fewer_batches_than_were_trained_on_end_the_generation() {
     let run = run();
     publish(&run, 1, &examples(1, 6 * 16), 40);
-    let held: Vec<GameRecord> = games("w").map(|game| GameRecord { holdout: true, ..game }).take(4).collect();
-    run.games().publish(0, "w", &held).unwrap();
+    hold_out(&run);
     assert!(train_some(&run, 4).is_none());
     run.shards().prune(2).unwrap();
     publish(&run, 1, &examples(1, 3 * 16), 40);
