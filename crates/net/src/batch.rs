@@ -3,47 +3,27 @@
 use go::Symmetry;
 use record::{Example, Replay};
 
+use crate::columns::Columns;
 use crate::{NetError, Shape, Targets};
 
 /// A batch of examples; rows follow each other.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Batch {
     pub(crate) planes: Vec<u8>,
-    /// Target probabilities, one a move.
-    pub(crate) policies: Vec<f32>,
-    /// Added to the logits of the moves, one a move; empty where nothing is added.
-    pub(crate) mask: Vec<f32>,
-    /// Outcomes for the side to move.
-    pub(crate) outcomes: Vec<f32>,
-    /// Root values of the search for the side to move.
-    pub(crate) searches: Vec<f32>,
-    /// One a point: 1 the mover's in the end, 0 the opponent's, ½ neutral; empty without the head.
-    pub(crate) ownership: Vec<f32>,
-    /// By position: whether that is known, 1 or 0.
-    pub(crate) ownership_known: Vec<f32>,
-    /// Margins for the side to move in points, by the side of the board; 0 where unknown.
-    pub(crate) scores: Vec<f32>,
-    /// By position: whether that is known, 1 or 0.
-    pub(crate) scores_known: Vec<f32>,
-    /// 1 for the opponent's next move, one number a move; zeros where that is not known, empty where it is not
-    /// trained.
-    pub(crate) opponent_moves: Vec<f32>,
-    /// How much each example counts, above 0.
-    pub(crate) weights: Vec<f32>,
+    pub(crate) columns: Columns<Vec<f32>>,
 }
 
 /// The numbers of some rows of a batch.
 struct Rows<'a> {
     planes: &'a mut [u8],
-    /// The fields of [`Batch`] after the planes, in their order.
-    numbers: [&'a mut [f32]; 10],
+    columns: Columns<&'a mut [f32]>,
 }
 
-/// Numbers of each row: bytes of the planes, and of the other fields in their order.
+/// Numbers of each row: bytes of the planes, and of the columns.
 #[derive(Clone, Copy)]
 struct Widths {
     planes: usize,
-    numbers: [usize; 10],
+    columns: Columns<usize>,
 }
 
 impl Widths {
@@ -52,18 +32,18 @@ impl Widths {
         let if_any = |wanted: bool, width: usize| if wanted { width } else { 0 };
         Widths {
             planes: inputs.len(size),
-            numbers: [
-                moves,
-                if_any(targets.mask_illegal, moves),
-                1,
-                1,
-                if_any(targets.ownership, area),
-                if_any(targets.ownership, 1),
-                1,
-                1,
-                if_any(targets.opponent_policy, moves),
-                1,
-            ],
+            columns: Columns {
+                policies: moves,
+                mask: if_any(targets.mask_illegal, moves),
+                outcomes: 1,
+                searches: 1,
+                ownership: if_any(targets.ownership, area),
+                ownership_known: if_any(targets.ownership, 1),
+                scores: 1,
+                scores_known: 1,
+                opponent_moves: if_any(targets.opponent_policy, moves),
+                weights: 1,
+            },
         }
     }
 }
@@ -110,48 +90,21 @@ impl Batch {
     }
 
     fn zeros(widths: Widths, rows: usize) -> Batch {
-        let mut numbers = widths.numbers.map(|width| vec![0.0; rows * width]).into_iter();
-        let mut next = || numbers.next().unwrap_or_default();
-        Batch {
-            planes: vec![0; rows * widths.planes],
-            policies: next(),
-            mask: next(),
-            outcomes: next(),
-            searches: next(),
-            ownership: next(),
-            ownership_known: next(),
-            scores: next(),
-            scores_known: next(),
-            opponent_moves: next(),
-            weights: next(),
-        }
+        let columns = widths.columns.map(|width| vec![0.0; rows * width]);
+        Batch { planes: vec![0; rows * widths.planes], columns }
     }
 
     /// All rows, in shares of so many.
     fn shares(&mut self, widths: Widths, rows: usize) -> impl Iterator<Item = Rows<'_>> {
-        let Batch { planes, policies, mask, outcomes, searches, ownership, ownership_known, .. } = self;
-        let Batch { scores, scores_known, opponent_moves, weights, .. } = self;
-        let numbers = [
-            policies,
-            mask,
-            outcomes,
-            searches,
-            ownership,
-            ownership_known,
-            scores,
-            scores_known,
-            opponent_moves,
-            weights,
-        ];
-        let mut numbers = numbers.map(Vec::as_mut_slice);
+        let Batch { planes, columns } = self;
+        let mut rest = columns.each_mut().map(Vec::as_mut_slice);
         planes.chunks_mut(rows * widths.planes).map(move |planes| {
             let count = planes.len() / widths.planes;
-            let mut widths = widths.numbers.into_iter();
-            let numbers = numbers.each_mut().map(|numbers| {
-                let len = count * widths.next().unwrap_or_default();
-                numbers.split_off_mut(..len).unwrap_or_default()
-            });
-            Rows { planes, numbers }
+            let columns = rest
+                .each_mut()
+                .zip(widths.columns)
+                .map(|(numbers, width)| numbers.split_off_mut(..count * width).unwrap_or_default());
+            Rows { planes, columns }
         })
     }
 }
@@ -165,19 +118,9 @@ impl Rows<'_> {
         targets: &Targets,
         symmetries: &[Symmetry],
     ) -> Result<(), NetError> {
-        let Rows { planes, numbers } = self;
-        let [
-            policies,
-            masks,
-            outcomes,
-            searches,
-            ownership,
-            ownership_known,
-            scores,
-            scores_known,
-            opponent_moves,
-            weights,
-        ] = numbers;
+        let Rows { planes, columns } = self;
+        let Columns { policies, mask, outcomes, searches, ownership, ownership_known, .. } = columns;
+        let Columns { scores, scores_known, opponent_moves, weights, .. } = columns;
         let (moves, area) = (size.moves(), size.area());
         let mut replay = Replay::new(size);
         for (row, (example, &symmetry)) in examples.iter().zip(symmetries).enumerate() {
@@ -199,7 +142,7 @@ impl Rows<'_> {
                 targets.opponent_move(example, symmetry, &mut opponent_moves[row * moves..][..moves])?;
             }
             if targets.mask_illegal {
-                targets.illegal(example, symmetry, &mut masks[row * moves..][..moves])?;
+                targets.illegal(example, symmetry, &mut mask[row * moves..][..moves])?;
             }
         }
         Ok(())
@@ -223,7 +166,7 @@ mod tests {
         let examples = synthetic::game("random", "w", 1, shape.size, 30).examples().unwrap();
         let symmetries: Vec<Symmetry> = (0..examples.len()).map(|index| Symmetry::ALL[index % 8]).collect();
         let expected = Batch::encode(shape, &examples, &targets, &symmetries).unwrap();
-        assert!(Widths::new(shape, &targets).numbers.iter().all(|&width| width > 0), "everything is encoded");
+        Widths::new(shape, &targets).columns.map(|width| assert!(width > 0, "everything is encoded"));
         for threads in [1, 3, 100] {
             assert!(
                 Batch::encode_on(threads, shape, &examples, &targets, &symmetries).unwrap() == expected,
@@ -260,6 +203,7 @@ mod tests {
         let as_they_are = vec![Symmetry::Identity; examples.len()];
         let (batch, unturned) = (encode(&examples, &symmetries), encode(&examples, &as_they_are));
         assert!(batch == encode(&turned, &as_they_are), "the same as of turned boards");
+        let (batch, unturned) = (batch.columns, unturned.columns);
         assert!(batch.policies != unturned.policies && batch.mask != unturned.mask);
         assert!(batch.ownership != unturned.ownership && batch.opponent_moves != unturned.opponent_moves);
     }
@@ -271,7 +215,8 @@ mod tests {
         let record = synthetic::game("random", "w", 1, shape.size, 30);
         let examples = record.examples().unwrap();
         let symmetries: Vec<Symmetry> = (0..examples.len()).map(|index| Symmetry::ALL[index % 8]).collect();
-        let encode = |config: &RunConfig| Batch::encode(shape, &examples, &Targets::new(config), &symmetries).unwrap();
+        let encode =
+            |config: &RunConfig| Batch::encode(shape, &examples, &Targets::new(config), &symmetries).unwrap().columns;
         assert!(encode(&Preset::NineByNine.config()).mask.is_empty());
         let batch = encode(&config);
         let mut masked = 0;

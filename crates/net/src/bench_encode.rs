@@ -5,6 +5,7 @@ use record::Example;
 use tch::Tensor;
 
 use crate::batch::Batch;
+use crate::columns::Columns;
 use crate::{NetError, Shape, Targets};
 
 /// A batch of examples in tensors on the CPU: planes as bytes, and as f32 policies, outcomes, root values, ownership, scores and
@@ -29,7 +30,7 @@ impl EncodedBatch {
         assert!(symmetries.len() >= examples.len(), "a symmetry for each example");
         let batch = Batch::encode(shape, examples, targets, symmetries)?;
         let planes = Tensor::f_from_slice(&batch.planes)?;
-        let Batch { policies, outcomes, searches, ownership, scores, weights, .. } = &batch;
+        let Columns { policies, outcomes, searches, ownership, scores, weights, .. } = &batch.columns;
         let others = [policies, outcomes, searches, ownership, scores, weights];
         let others = others.into_iter().map(|numbers| Ok(Tensor::f_from_slice(numbers)?));
         let mut tensors: Vec<Tensor> = others.collect::<Result<_, NetError>>()?;

@@ -29,6 +29,8 @@ mod calibration;
 #[cfg(feature = "torch")]
 mod checkpoint;
 #[cfg(feature = "torch")]
+mod columns;
+#[cfg(feature = "torch")]
 mod complete;
 mod convert;
 #[cfg(feature = "torch")]

@@ -3,7 +3,7 @@
 use config::ValueLoss;
 use tch::Tensor;
 
-use crate::batch::Batch;
+use crate::columns::Columns;
 use crate::tensor_options::TensorOptions;
 use crate::tower::{TowerOutput, numbers};
 use crate::{Losses, NetError};
@@ -20,20 +20,8 @@ pub(crate) struct LossConfig {
     opponent_policy_weight: f32,
 }
 
-/// The targets of a batch on the device, by the fields of [`Batch`]. What the batch lacks is a tensor of no numbers.
-#[derive(Debug)]
-pub(crate) struct TargetTensors {
-    policies: Tensor,
-    mask: Tensor,
-    outcomes: Tensor,
-    searches: Tensor,
-    ownership: Tensor,
-    ownership_known: Tensor,
-    scores: Tensor,
-    scores_known: Tensor,
-    opponent_moves: Tensor,
-    weights: Tensor,
-}
+/// The targets of a batch on the device. What the batch lacks is a tensor of no numbers.
+pub(crate) type TargetTensors = Columns<Tensor>;
 
 /// The loss of a batch, with all that is needed to say more about it.
 pub(crate) struct Loss {
@@ -129,37 +117,14 @@ fn chances_cost(logits: &Tensor, target: &Tensor) -> Result<Tensor, NetError> {
 
 impl TargetTensors {
     /// Of the type that outputs have, which is not rounded.
-    pub(crate) fn new(batch: &Batch, options: TensorOptions) -> Result<TargetTensors, NetError> {
-        let there = |numbers: &[f32]| -> Result<Tensor, NetError> {
+    pub(crate) fn new(columns: &Columns<Vec<f32>>, options: TensorOptions) -> Result<TargetTensors, NetError> {
+        columns.each_ref().try_map(|numbers| {
             Ok(Tensor::f_from_slice(numbers)?.f_to_device(options.device)?.f_to_kind(options.exact())?)
-        };
-        Ok(TargetTensors {
-            policies: there(&batch.policies)?,
-            mask: there(&batch.mask)?,
-            outcomes: there(&batch.outcomes)?,
-            searches: there(&batch.searches)?,
-            ownership: there(&batch.ownership)?,
-            ownership_known: there(&batch.ownership_known)?,
-            scores: there(&batch.scores)?,
-            scores_known: there(&batch.scores_known)?,
-            opponent_moves: there(&batch.opponent_moves)?,
-            weights: there(&batch.weights)?,
         })
     }
 
     pub(crate) fn share(&self) -> TargetTensors {
-        TargetTensors {
-            policies: self.policies.shallow_clone(),
-            mask: self.mask.shallow_clone(),
-            outcomes: self.outcomes.shallow_clone(),
-            searches: self.searches.shallow_clone(),
-            ownership: self.ownership.shallow_clone(),
-            ownership_known: self.ownership_known.shallow_clone(),
-            scores: self.scores.shallow_clone(),
-            scores_known: self.scores_known.shallow_clone(),
-            opponent_moves: self.opponent_moves.shallow_clone(),
-            weights: self.weights.shallow_clone(),
-        }
+        self.each_ref().map(Tensor::shallow_clone)
     }
 }
 

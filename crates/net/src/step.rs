@@ -58,7 +58,7 @@ impl BatchTensors {
     /// Puts it there, all before the first operation: a copy to a GPU waits for what was started on it.
     pub(crate) fn new(options: TensorOptions, batch: &Batch) -> Result<BatchTensors, NetError> {
         let planes = options.upload(&batch.planes)?;
-        Ok(BatchTensors { planes, targets: TargetTensors::new(batch, options)? })
+        Ok(BatchTensors { planes, targets: TargetTensors::new(&batch.columns, options)? })
     }
 
     /// Other handles to the same tensors, for another thread.

@@ -20,21 +20,21 @@ fn loss_config(value_weight: f32) -> LossConfig {
 const LN2: f32 = std::f32::consts::LN_2;
 
 /// The loss of outputs on a CPU.
-fn loss(output: &TowerOutput, batch: &Batch, loss_config: &LossConfig) -> Result<Loss, NetError> {
+fn loss(output: &TowerOutput, batch: &Columns<Vec<f32>>, loss_config: &LossConfig) -> Result<Loss, NetError> {
     let options = TensorOptions { device: tch::Device::Cpu, kind: Kind::Float };
     super::loss(output, &TargetTensors::new(batch, options)?, loss_config)
 }
 
 /// Two positions with three moves.
-fn batch(policies: [f32; 6], values: [f32; 2]) -> Batch {
-    Batch {
+fn batch(policies: [f32; 6], values: [f32; 2]) -> Columns<Vec<f32>> {
+    Columns {
         policies: policies.to_vec(),
         outcomes: values.to_vec(),
         searches: values.to_vec(),
         scores: vec![0.0; 2],
         scores_known: vec![0.0; 2],
         weights: vec![1.0; 2],
-        ..Batch::default()
+        ..Columns::default()
     }
 }
 
@@ -97,7 +97,7 @@ fn weights_count_as_repetitions() {
         let output = plain(logits, answered);
         let (policies, values) = (pick(&target, 3), pick(&values, 1));
         let weights = weights.to_vec();
-        let batch = Batch { policies, outcomes: values.clone(), searches: values, weights, ..Batch::default() };
+        let batch = Columns { policies, outcomes: values.clone(), searches: values, weights, ..Columns::default() };
         let loss = loss(&output, &batch, &loss_config(0.5)).unwrap();
         let gradients = Tensor::run_backward(&[&loss.tensor], &[&output.logits], false, false);
         let gradient = numbers(&gradients[0].sum_dim_intlist(0, false, Kind::Float)).unwrap();
