@@ -4,7 +4,7 @@ use record::Example;
 
 use crate::batch::Batch;
 use crate::bench_device::wait_for;
-use crate::micro_batch::{each, parts};
+use crate::micro_batch::parts;
 use crate::shim::unpanicked_on;
 use crate::step::{BatchTensors, gradients, sum};
 use crate::threads::single;
@@ -54,7 +54,7 @@ impl TrainBench {
         let parts = self.parts.iter().map(|(batch, share)| (batch.share(), *share)).collect();
         let threads = trainer.train_device.threads;
         let work = |tower: &_, (batch, share): (BatchTensors, f64)| gradients(tower, train_config, &batch, share);
-        let results = each(&trainer.tower, threads, parts, work)?;
+        let results = trainer.tower.each(threads, parts, work)?;
         let (gradients, statistics): (Vec<_>, Vec<_>) =
             results.into_iter().map(|result| (result.gradients, result.statistics)).unzip();
         trainer.tower.follow(&statistics)?;

@@ -15,6 +15,7 @@ use crate::ema::Ema;
 use crate::file::{self, File};
 use crate::flat::{Flat, Format};
 use crate::layout::TensorSpec;
+use crate::micro_batch::Towers;
 use crate::optimizer::{Optimizer, has_squares};
 use crate::prepared::Uploads;
 use crate::tower::{Tower, numbers, tensor_of};
@@ -113,7 +114,7 @@ impl Trainer {
             steps_since_reset: header.warmth,
             gradient_norm: 0.0,
             uploads: Uploads::new(tower.options()),
-            tower,
+            tower: Towers::new(tower),
             train_config,
             train_device,
             step: header.step,

@@ -7,7 +7,7 @@
 //! end. Parts do not depend on the number of threads, and their results are summed in their order, so neither does the
 //! outcome. Batch norms see a part at a time.
 
-use std::ops::Range;
+use std::ops::{Deref, Range};
 use std::panic::resume_unwind;
 
 use crate::NetError;
@@ -28,6 +28,41 @@ pub(crate) fn parts_in_play(rows: usize, device: tch::Device) -> Vec<Range<usize
     parts(rows, if device.is_cuda() { 0 } else { ROWS })
 }
 
+/// A tower that is trained, and copies of it for other threads. They hold handles to its numbers, which steps change in
+/// place: so they are made once.
+pub(crate) struct Towers {
+    tower: Tower,
+    copies: Vec<Tower>,
+}
+
+impl Deref for Towers {
+    type Target = Tower;
+
+    fn deref(&self) -> &Tower {
+        &self.tower
+    }
+}
+
+impl Towers {
+    pub(crate) fn new(tower: Tower) -> Towers {
+        Towers { tower, copies: Vec::new() }
+    }
+
+    /// As the function [`each`], with copies that are kept.
+    pub(crate) fn each<P: Send, T: Send>(
+        &mut self,
+        threads: usize,
+        parts: Vec<P>,
+        work: impl Fn(&Tower, P) -> Result<T, NetError> + Sync,
+    ) -> Result<Vec<T>, NetError> {
+        let others = other_threads(threads, parts.len());
+        while self.copies.len() < others {
+            self.copies.push(self.tower.share());
+        }
+        spread(&self.tower, &mut self.copies[..others], parts, work)
+    }
+}
+
 /// Works on parts with up to `threads` threads; returns the results in the order of the parts, or the first error. A panic of
 /// a thread is one of the caller.
 pub(crate) fn each<P: Send, T: Send>(
@@ -36,25 +71,47 @@ pub(crate) fn each<P: Send, T: Send>(
     parts: Vec<P>,
     work: impl Fn(&Tower, P) -> Result<T, NetError> + Sync,
 ) -> Result<Vec<T>, NetError> {
-    let threads = threads.clamp(1, parts.len().max(1));
+    let mut copies: Vec<Tower> = (0..other_threads(threads, parts.len())).map(|_| tower.share()).collect();
+    spread(tower, &mut copies, parts, work)
+}
+
+/// Threads beside the caller's that work on so many parts.
+fn other_threads(threads: usize, parts: usize) -> usize {
+    threads.min(parts).saturating_sub(1)
+}
+
+/// Works on parts with this thread, and with another for each copy of the tower.
+fn spread<P: Send, T: Send>(
+    tower: &Tower,
+    copies: &mut [Tower],
+    parts: Vec<P>,
+    work: impl Fn(&Tower, P) -> Result<T, NetError> + Sync,
+) -> Result<Vec<T>, NetError> {
+    let threads = 1 + copies.len();
     let mut shares: Vec<Vec<P>> = (0..threads).map(|_| Vec::new()).collect();
     for (i, part) in parts.into_iter().enumerate() {
         shares[i % threads].push(part);
     }
-    let run = |tower: Tower, share: Vec<P>| {
+    let run = |tower: &Tower, share: Vec<P>| {
         single();
-        share.into_iter().map(|part| work(&tower, part)).collect::<Vec<_>>()
+        share.into_iter().map(|part| work(tower, part)).collect::<Vec<_>>()
     };
+    let run = &run;
     let mut results: Vec<_> = std::thread::scope(|scope| {
         let mut shares = shares.into_iter();
         let own = shares.next().unwrap_or_default();
-        let others: Vec<_> = shares
-            .map(|share| {
-                let tower = tower.share();
-                scope.spawn(|| run(tower, share))
+        // A tensor may be sent to a thread, but not seen by two: each has a copy to itself.
+        let others: Vec<_> = copies
+            .iter_mut()
+            .zip(shares)
+            .map(|(copy, share)| {
+                scope.spawn(move || {
+                    let copy: &Tower = copy;
+                    run(copy, share)
+                })
             })
             .collect();
-        let own = run(tower.share(), own);
+        let own = run(tower, own);
         // A panic of a thread says what libtorch refused, as one of this thread does.
         let others = others.into_iter().map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)));
         std::iter::once(own).chain(others).map(Vec::into_iter).collect()
@@ -109,6 +166,18 @@ mod tests {
                 step => Err(NetError::Diverged { step: step as u64, loss: f32::NAN }),
             });
             assert!(matches!(failed, Err(NetError::Diverged { step: 3, .. })));
+        }
+    }
+
+    #[test]
+    fn copies_are_made_once_and_follow_the_tower() {
+        let mut towers = Towers::new(tower());
+        let number = |tower: &Tower, (): ()| Ok(tower.trained().numbers.double_value(&[0]));
+        for (threads, value, copies) in [(1, 3.0, 0), (3, 5.0, 2), (2, 7.0, 2), (9, 9.0, 4)] {
+            let _no_gradients = tch::no_grad_guard();
+            let _ = towers.trained().numbers.shallow_clone().fill_(value);
+            assert_eq!(towers.each(threads, vec![(); 5], number).unwrap(), [value; 5]);
+            assert_eq!(towers.copies.len(), copies);
         }
     }
 

@@ -9,7 +9,7 @@ use tch::Tensor;
 use crate::ema::Ema;
 use crate::flat::Format;
 use crate::mean_losses::Losses;
-use crate::micro_batch::{each, parts, parts_in_play};
+use crate::micro_batch::{Towers, each, parts, parts_in_play};
 use crate::optimizer::{Optimizer, StepSize, clip, penalty};
 use crate::prepared::{Uploads, symmetries};
 use crate::schedule::rate;
@@ -29,7 +29,7 @@ use crate::{Calibration, Measured, NetError, Preparation, PreparedBatch, Shape, 
 /// mean of the weights. On one kind of CPU the result has the same bits every time; on a GPU it is the same within the
 /// rounding of its numbers.
 pub struct Trainer {
-    pub(crate) tower: Tower,
+    pub(crate) tower: Towers,
     pub(crate) optimizer: Optimizer,
     /// The exponential moving average of the weights, where it is published.
     pub(crate) ema: Option<Ema>,
@@ -72,7 +72,7 @@ impl Trainer {
         let ema = averages.then(|| unpanicked_on(tower.device(), || Ema::new(&tower))).transpose()?;
         Ok(Trainer {
             uploads: Uploads::new(tower.options()),
-            tower,
+            tower: Towers::new(tower),
             optimizer,
             ema,
             averaged: None,
@@ -132,7 +132,7 @@ impl Trainer {
             train_step(tower, train_config, &examples[rows.clone()], &symmetries[rows], encoded, share)
         };
         let parts = parts(examples.len(), train.norm_batch).into_iter().map(|rows| (rows, encoded.next())).collect();
-        let results = each(&self.tower, self.train_device.threads, parts, work)?;
+        let results = self.tower.each(self.train_device.threads, parts, work)?;
         let weights: Vec<f64> = results.iter().map(|result| result.weight).collect();
         let mut to_read: Vec<Tensor> = results.iter().map(|result| result.losses.shallow_clone()).collect();
         let penalty = penalty(&self.tower, train.l2)?;
