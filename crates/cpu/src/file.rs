@@ -2,14 +2,14 @@
 
 use safetensors::SafeTensors;
 use safetensors::tensor::Dtype;
-use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use crate::CpuError;
 use crate::auxiliary::Auxiliary;
-use crate::description::{Block, Convolution, Dense, Description, Input, Policy, PolicyHead, Value, finite};
+use crate::description::{Block, Convolution, Dense, Description, Input, Policy, PolicyHead, Value};
 use crate::fold::{Norm, fold};
-use crate::header::{FOLDED, Header, KEY, WEIGHTS, pools};
+use crate::header::{FOLDED, Header, KEY, Kind, WEIGHTS};
+use crate::layout::{BlockSpec, DenseSpec, PolicySpec, TensorSpec, UnitSpec, UnitTensors};
 
 /// The number of the plane of komi, of the sets of planes that have one.
 pub const KOMI_PLANE: usize = 15;
@@ -22,12 +22,6 @@ struct File<'a> {
     header: Header,
     /// Whether batch norms are folded already.
     is_folded: bool,
-}
-
-/// What the line says beside the header.
-#[derive(Deserialize)]
-struct Kind {
-    format: String,
 }
 
 impl Description {
@@ -51,15 +45,11 @@ impl Auxiliary {
     /// As [`Description::from_safetensors`].
     pub fn from_safetensors(bytes: &[u8]) -> Result<Auxiliary, CpuError> {
         let file = File::read(bytes)?;
-        let &Header { filters, value_hidden, .. } = &file.header;
-        let has = |name: &str| file.tensors.tensor(&format!("{name}.weight")).is_ok();
-        let ownership = || -> Result<_, CpuError> {
-            let weight = file.numbers("ownership.conv.weight", &[1, filters, 1, 1])?;
-            Ok(Dense { weight, bias: file.numbers("ownership.conv.bias", &[1])? })
-        };
+        let layout = file.header.layout();
+        let dense = |spec: &DenseSpec| file.dense(spec);
         Ok(Auxiliary {
-            ownership: has("ownership.conv").then(ownership).transpose()?,
-            score: has("value.score").then(|| file.dense("value.score", value_hidden, 1)).transpose()?,
+            ownership: layout.ownership.as_ref().map(dense).transpose()?,
+            score: layout.score.as_ref().map(dense).transpose()?,
         })
     }
 }
@@ -99,119 +89,82 @@ impl<'a> File<'a> {
     }
 
     fn description(&self) -> Result<Description, CpuError> {
-        let &Header { size, blocks, filters, policy_planes, value_planes, planes, .. } = &self.header;
+        let &Header { size, planes, value_pooled, .. } = &self.header;
         let unknown =
             || CpuError::Header(format!("{planes} planes of input; there are networks with 16, 17, 18 and 31"));
+        let inputs = inputs(planes, size).ok_or_else(unknown)?;
+        let layout = self.header.layout();
         Ok(Description {
             side: size,
-            inputs: inputs(planes, size).ok_or_else(unknown)?,
-            stem: self.conv("stem", planes, filters)?,
-            blocks: (0..blocks).map(|index| self.block(index)).collect::<Result<_, _>>()?,
-            policy: Policy { planes: self.head("policy", policy_planes)?, head: self.policy()? },
+            inputs,
+            stem: self.unit(&layout.stem)?,
+            blocks: layout.blocks.iter().map(|block| self.block(block)).collect::<Result<_, _>>()?,
+            policy: Policy { planes: self.unit(&layout.policy)?, head: self.policy(&layout.policy_head)? },
             value: Value {
-                planes: self.head("value", value_planes)?,
-                pooled: self.header.value_pooled,
-                hidden: self.value_hidden()?,
-                out: self.dense("value.out", self.header.value_hidden, self.header.value_head.outputs())?,
+                planes: self.unit(&layout.value)?,
+                pooled: value_pooled,
+                hidden: self.dense(&layout.value_hidden)?,
+                out: self.dense(&layout.value_out)?,
             },
         })
     }
 
-    fn block(&self, index: usize) -> Result<Block, CpuError> {
-        let &Header { filters, se_channels, pooled_filters, .. } = &self.header;
-        let name = |part: &str| format!("blocks.{index}.{part}");
-        let pooled = || -> Result<_, CpuError> {
-            let conv = self.conv(&name("pool"), filters, pooled_filters)?;
-            Ok((conv, self.dense(&name("pool.dense"), 2 * pooled_filters, filters)?))
+    fn block(&self, spec: &BlockSpec) -> Result<Block, CpuError> {
+        let pooled = |(unit, dense): &(UnitSpec, DenseSpec)| -> Result<_, CpuError> {
+            Ok((self.unit(unit)?, self.dense(dense)?))
         };
-        let gates = || -> Result<_, CpuError> {
-            let hidden = self.dense(&name("squeeze.hidden"), filters, se_channels)?;
-            Ok([hidden, self.dense(&name("squeeze.out"), se_channels, 2 * filters)?])
-        };
+        let squeeze =
+            |[hidden, out]: &[DenseSpec; 2]| -> Result<_, CpuError> { Ok([self.dense(hidden)?, self.dense(out)?]) };
         Ok(Block {
-            first: self.conv(&name("first"), filters, filters)?,
-            pooled: pools(pooled_filters, index).then(pooled).transpose()?,
-            second: self.conv(&name("second"), filters, filters)?,
-            squeeze: (se_channels > 0).then(gates).transpose()?,
+            first: self.unit(&spec.first)?,
+            pooled: spec.pooled.as_ref().map(pooled).transpose()?,
+            second: self.unit(&spec.second)?,
+            squeeze: spec.squeeze.as_ref().map(squeeze).transpose()?,
         })
     }
 
-    fn policy(&self) -> Result<PolicyHead, CpuError> {
-        let &Header { size, policy_planes, policy_head, .. } = &self.header;
-        let area = size * size;
-        Ok(match policy_head {
-            config::PolicyHead::Dense => {
-                PolicyHead::Dense(self.dense("policy.dense", policy_planes * area, area + 1)?)
+    fn policy(&self, spec: &PolicySpec) -> Result<PolicyHead, CpuError> {
+        Ok(match spec {
+            PolicySpec::Dense(dense) => PolicyHead::Dense(self.dense(dense)?),
+            PolicySpec::Convolution { board, pass } => {
+                PolicyHead::Convolution { board: self.dense(board)?, pass: self.dense(pass)? }
             }
-            config::PolicyHead::Convolution => PolicyHead::Convolution {
-                board: Dense {
-                    weight: self.numbers("policy.board.weight", &[1, policy_planes, 1, 1])?,
-                    bias: self.numbers("policy.board.bias", &[1])?,
-                },
-                pass: self.dense("policy.pass", 2 * policy_planes, 1)?,
-            },
         })
     }
 
-    fn value_hidden(&self) -> Result<Dense, CpuError> {
-        let &Header { size, value_planes, value_hidden, value_pooled, .. } = &self.header;
-        let seen = if value_pooled { value_planes } else { value_planes * size * size };
-        self.dense("value.hidden", seen, value_hidden)
-    }
-
-    /// A 3x3 convolution and the batch norm after it.
-    fn conv(&self, name: &str, inputs: usize, outputs: usize) -> Result<Convolution, CpuError> {
-        self.unit(name, [outputs, inputs, 3, 3], true)
-    }
-
-    /// The 1x1 convolution of a head, whose batch norm has neither scale nor shift.
-    fn head(&self, name: &str, outputs: usize) -> Result<Convolution, CpuError> {
-        self.unit(name, [outputs, self.header.filters, 1, 1], false)
-    }
-
-    fn unit(&self, name: &str, dimensions: [usize; 4], has_scale: bool) -> Result<Convolution, CpuError> {
-        let [outputs, inputs, ..] = dimensions;
+    fn unit(&self, spec: &UnitSpec) -> Result<Convolution, CpuError> {
+        let &UnitSpec { inputs, outputs, .. } = spec;
         if self.is_folded {
-            let weight = self.numbers(&format!("{name}.weight"), &dimensions)?;
-            let bias = self.numbers(&format!("{name}.bias"), &[outputs])?;
-            return Ok(Convolution { inputs, outputs, weight, bias });
+            let [weight, bias] = spec.folded_tensors();
+            return Ok(Convolution { inputs, outputs, weight: self.numbers(&weight)?, bias: self.numbers(&bias)? });
         }
-        let weight = self.numbers(&format!("{name}.conv.weight"), &dimensions)?;
-        Ok(fold(inputs, &weight, &self.norm(&format!("{name}.norm"), outputs, has_scale)?))
+        let UnitTensors { weight, scale_and_shift, mean, variance } = spec.tensors();
+        let weight = self.numbers(&weight)?;
+        let (scale, shift) = match scale_and_shift {
+            Some([scale, shift]) => (self.numbers(&scale)?, self.numbers(&shift)?),
+            None => (vec![1.0; outputs], vec![0.0; outputs]),
+        };
+        let norm = Norm { scale, shift, mean: self.numbers(&mean)?, variance: self.numbers(&variance)? };
+        Ok(fold(inputs, &weight, &norm))
     }
 
-    fn norm(&self, name: &str, channels: usize, has_scale: bool) -> Result<Norm, CpuError> {
-        let part = |part: &str| self.numbers(&format!("{name}.{part}"), &[channels]);
-        let variance = part("running_var")?;
-        if let Some(index) = variance.iter().position(|&variance| variance < 0.0) {
-            let tensor = format!("{name}.running_var");
-            return Err(CpuError::Number { tensor, index, value: variance[index] });
-        }
-        Ok(Norm {
-            scale: if has_scale { part("weight")? } else { vec![1.0; channels] },
-            shift: if has_scale { part("bias")? } else { vec![0.0; channels] },
-            mean: part("running_mean")?,
-            variance,
-        })
+    fn dense(&self, spec: &DenseSpec) -> Result<Dense, CpuError> {
+        let [weight, bias] = spec.tensors();
+        Ok(Dense { weight: self.numbers(&weight)?, bias: self.numbers(&bias)? })
     }
 
-    fn dense(&self, name: &str, inputs: usize, outputs: usize) -> Result<Dense, CpuError> {
-        Ok(Dense {
-            weight: self.numbers(&format!("{name}.weight"), &[outputs, inputs])?,
-            bias: self.numbers(&format!("{name}.bias"), &[outputs])?,
-        })
-    }
-
-    fn numbers(&self, tensor: &str, dimensions: &[usize]) -> Result<Vec<f32>, CpuError> {
-        let wrong =
-            |found: String| CpuError::Tensor { tensor: tensor.to_owned(), expected: dimensions.to_vec(), found };
-        let view = self.tensors.tensor(tensor).map_err(|_| wrong("no such tensor".to_owned()))?;
-        if view.dtype() != Dtype::F32 || view.shape() != dimensions {
+    fn numbers(&self, spec: &TensorSpec) -> Result<Vec<f32>, CpuError> {
+        let TensorSpec { name, dimensions, role } = spec;
+        let wrong = |found: String| CpuError::Tensor { tensor: name.clone(), expected: dimensions.clone(), found };
+        let view = self.tensors.tensor(name).map_err(|_| wrong("no such tensor".to_owned()))?;
+        if view.dtype() != Dtype::F32 || view.shape() != dimensions.as_slice() {
             return Err(wrong(format!("{:?} of dimensions {:?}", view.dtype(), view.shape())));
         }
         let numbers: Vec<f32> = view.data().as_chunks::<4>().0.iter().map(|bytes| f32::from_le_bytes(*bytes)).collect();
-        finite(tensor, &numbers)?;
-        Ok(numbers)
+        match numbers.iter().position(|&number| !role.allows(number)) {
+            Some(index) => Err(CpuError::Number { tensor: name.clone(), index, value: numbers[index] }),
+            None => Ok(numbers),
+        }
     }
 }
 

@@ -12,6 +12,13 @@ pub const WEIGHTS: &str = "tengen-weights/2";
 /// The kind of a file whose batch norms are folded.
 pub const FOLDED: &str = "tengen-folded/2";
 
+/// What the line of every file of ours says beside its header.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Kind {
+    /// The kind of the file, with the version of its format.
+    pub format: String,
+}
+
 /// No network that can be trained has more of anything; keeps a broken file from asking for endless memory.
 const MOST: usize = 1 << 14;
 

@@ -29,8 +29,8 @@ impl Weights {
         }
         for spec in shape.tensors() {
             let found = tensors.get(&spec.name).map_or(0, Vec::len);
-            if found != spec.len() {
-                return Err(unusual(format!("{} has {found} numbers, not {}", spec.name, spec.len())));
+            if found != spec.count() {
+                return Err(unusual(format!("{} has {found} numbers, not {}", spec.name, spec.count())));
             }
         }
         let weights = Weights::assemble(shape, tensors)?;

@@ -44,7 +44,7 @@ impl Trainer {
             let moved = norm(&update(&self.optimizer, place, size)?)?;
             Ok(TensorDiagnostics {
                 tensor: spec.name.clone(),
-                size: (length / (spec.len() as f64).sqrt()) as f32,
+                size: (length / (spec.count() as f64).sqrt()) as f32,
                 update_ratio: if length > 0.0 { (moved / length) as f32 } else { 0.0 },
             })
         };

@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
+use cpu::Kind;
 use safetensors::tensor::{Dtype, View};
 use safetensors::{SafeTensors, serialize};
 use serde::Serialize;
@@ -41,7 +42,7 @@ impl<'a> File<'a> {
 
     /// The kind that the file declares.
     pub(crate) fn version(&self) -> Result<String, NetError> {
-        let found: Version = serde_json::from_str(&self.line).map_err(unreadable)?;
+        let found: Kind = serde_json::from_str(&self.line).map_err(unreadable)?;
         Ok(found.format)
     }
 
@@ -86,8 +87,7 @@ pub(crate) fn shape(header: cpu::Header) -> Result<Shape, NetError> {
 
 /// Finds the first number that no network may have.
 pub(crate) fn check(tensor: &str, role: Role, numbers: &[f32]) -> Result<(), NetError> {
-    let bad = |value: f32| !value.is_finite() || (role == Role::Variance && value < 0.0);
-    match numbers.iter().position(|&value| bad(value)) {
+    match numbers.iter().position(|&value| !role.allows(value)) {
         Some(index) => Err(NetError::BadNumber { tensor: tensor.to_owned(), index, value: numbers[index] }),
         None => Ok(()),
     }
@@ -109,22 +109,17 @@ impl Named<'_> {
 
 /// Makes a file. Equal tensors and headers make equal bytes.
 pub(crate) fn write(version: &str, header: &impl Serialize, tensors: Vec<Named<'_>>) -> Vec<u8> {
-    let header = Header { version: Version { format: version.to_owned() }, header };
+    let header = Header { kind: Kind { format: version.to_owned() }, header };
     let line = serde_json::to_string(&header).expect("plain fields are JSON");
     let metadata = HashMap::from([(KEY.to_owned(), line)]);
     let tensors = tensors.into_iter().map(|tensor| (tensor.name.clone(), tensor));
     serialize(tensors, Some(metadata)).expect("tensors have the dimensions that their specification gives them")
 }
 
-#[derive(Serialize, serde::Deserialize)]
-struct Version {
-    format: String,
-}
-
 #[derive(Serialize)]
 struct Header<'a, T> {
     #[serde(flatten)]
-    version: Version,
+    kind: Kind,
     #[serde(flatten)]
     header: &'a T,
 }

@@ -7,7 +7,7 @@
 //! `blocks.I.pool`, `blocks.I.second`, `policy` and `value`. ReLU follows each: after the shifts of pooling in `first`, and in
 //! `second` after squeeze-and-excitation and the sum. Whatever else a shape may have is as in [`Weights`].
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 
 use cpu::{Convolution, Scales};
 use serde::{Deserialize, Serialize};
@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 
 use crate::described::convolution;
 use crate::file::{self, File};
-use crate::layout::{Role, TensorSpec, UnitSpec, unit_of};
+use crate::layout::{TensorSpec, UnitSpec};
 use crate::weights::{checked, named, read_tensors, without_norm};
 use crate::{NetError, Shape, Weights};
 
@@ -40,14 +40,14 @@ pub(crate) fn write(weights: &Weights) -> Result<Vec<u8>, NetError> {
     let mut tensors = BTreeMap::new();
     for unit in shape.units() {
         let Convolution { weight, bias, .. } = convolution(&network, &unit);
-        tensors.insert(format!("{}.weight", unit.name), weight.clone());
-        tensors.insert(format!("{}.bias", unit.name), bias.clone());
+        let [of_weight, of_bias] = unit.folded_tensors();
+        tensors.extend([(of_weight.name, weight.clone()), (of_bias.name, bias.clone())]);
     }
-    for spec in unfolded(&shape) {
+    for spec in shape.layout().dense_tensors() {
         let numbers = weights.tensor(&spec.name).expect("weights of a shape have every tensor of it").to_vec();
         tensors.insert(spec.name, numbers);
     }
-    let specs = specs(&shape);
+    let specs = shape.layout().folded_tensors();
     let scales = weights.stored_scales().cloned();
     let header = Header { shape: shape.into(), sha256: digest(&specs, &tensors), scales };
     Ok(file::write(VERSION, &header, named("", &specs, &tensors)))
@@ -61,7 +61,7 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Weights, NetError> {
     let file = File::read(bytes)?;
     let header: Header = file.header(VERSION)?;
     let shape = file::shape(header.shape)?;
-    let specs = specs(&shape);
+    let specs = shape.layout().folded_tensors();
     let mut tensors = read_tensors(&file, "", specs.clone())?;
     if let Some(name) = file.names().into_iter().find(|&name| !tensors.contains_key(name)) {
         return Err(NetError::UnknownTensor { tensor: name.to_owned(), shape: Box::new(shape) });
@@ -82,29 +82,9 @@ pub(crate) fn read(bytes: &[u8]) -> Result<Weights, NetError> {
 
 /// Puts back what was folded.
 fn unfold(unit: &UnitSpec, tensors: &mut BTreeMap<String, Vec<f32>>) {
-    let mut take = |part: &str| tensors.remove(&format!("{}.{part}", unit.name));
-    let [weight, bias] = ["weight", "bias"].map(|part| take(part).expect("every unit was read with both"));
+    let take = |spec: TensorSpec| tensors.remove(&spec.name).expect("every unit was read with both");
+    let [weight, bias] = unit.folded_tensors().map(take);
     without_norm(unit, weight, bias, tensors);
-}
-
-/// Every tensor of the file.
-fn specs(shape: &Shape) -> Vec<TensorSpec> {
-    let mut specs = Vec::new();
-    for UnitSpec { name, inputs, outputs, kernel } in shape.units() {
-        let weight = vec![outputs, inputs, kernel, kernel];
-        specs.push(TensorSpec { name: format!("{name}.weight"), dimensions: weight, role: Role::Weight });
-        specs.push(TensorSpec { name: format!("{name}.bias"), dimensions: vec![outputs], role: Role::Bias });
-    }
-    specs.extend(unfolded(shape));
-    specs
-}
-
-/// The tensors that are as they were.
-fn unfolded(shape: &Shape) -> impl Iterator<Item = TensorSpec> {
-    // A header of a few bytes may ask for hundreds of thousands of tensors and tens of thousands of units.
-    let units: HashSet<String> = shape.units().into_iter().map(|unit| unit.name).collect();
-    let is_folded = move |name: &str| unit_of(name).is_some_and(|unit| units.contains(unit));
-    shape.tensors().into_iter().filter(move |spec| !is_folded(&spec.name))
 }
 
 fn digest(specs: &[TensorSpec], tensors: &BTreeMap<String, Vec<f32>>) -> String {
@@ -137,7 +117,7 @@ mod tests {
             let names = shape.tensors().into_iter().map(|spec| spec.name);
             let expected: Vec<String> = names.filter(|name| !units.iter().any(|unit| is_of(name, unit))).collect();
             assert!(expected.contains(&"value.out.weight".to_owned()), "{expected:?}");
-            let found: Vec<String> = unfolded(&shape).map(|spec| spec.name).collect();
+            let found: Vec<String> = shape.layout().dense_tensors().map(|spec| spec.name).collect();
             assert_eq!(found, expected, "{shape}");
         }
     }

@@ -80,10 +80,10 @@ impl Weights {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
         let draw = |spec: TensorSpec| {
             let numbers = match spec.role {
-                Role::Scale if spec.name.contains(".second.") => vec![0.0; spec.len()],
-                Role::Scale | Role::Variance => vec![1.0; spec.len()],
+                Role::Scale if spec.name.contains(".second.") => vec![0.0; spec.count()],
+                Role::Scale | Role::Variance => vec![1.0; spec.count()],
                 Role::Weight if !starts_at_zero(&spec.name) => normal(&spec, &mut rng),
-                Role::Weight | Role::Bias | Role::Shift | Role::Mean => vec![0.0; spec.len()],
+                Role::Weight | Role::Bias | Role::Shift | Role::Mean => vec![0.0; spec.count()],
             };
             (spec.name, numbers)
         };
@@ -96,8 +96,8 @@ impl Weights {
         let draw = |spec: TensorSpec| {
             let numbers = match spec.role {
                 Role::Weight => normal(&spec, &mut rng),
-                Role::Scale | Role::Variance => around(1.0, spec.len(), &mut rng),
-                Role::Bias | Role::Shift | Role::Mean => around(0.0, spec.len(), &mut rng),
+                Role::Scale | Role::Variance => around(1.0, spec.count(), &mut rng),
+                Role::Bias | Role::Shift | Role::Mean => around(0.0, spec.count(), &mut rng),
             };
             (spec.name, numbers)
         };
@@ -255,7 +255,7 @@ fn starts_at_zero(name: &str) -> bool {
 
 fn normal(spec: &TensorSpec, rng: &mut Xoshiro256PlusPlus) -> Vec<f32> {
     let deviation = (2.0 / spec.inputs() as f64).sqrt() as f32;
-    (0..spec.len()).map(|_| deviation * Distribution::<f32>::sample(&StandardNormal, rng)).collect()
+    (0..spec.count()).map(|_| deviation * Distribution::<f32>::sample(&StandardNormal, rng)).collect()
 }
 
 /// Numbers at most 0.4 from the middle.
