@@ -1,13 +1,12 @@
 //! The modules of a tower in training.
 
-use config::PolicyHead;
+use cpu::{BlockSpec, PolicySpec, UnitTensors};
 use tch::{Kind, Tensor};
 
 use crate::NetError;
-use crate::layout::TensorSpec;
+use crate::layout::{DenseSpec, TensorSpec, UnitSpec};
 use crate::mode::Mode;
 use crate::norm::{Norm, Statistics, constant};
-use crate::shape::Shape;
 use crate::tensor_options::TensorOptions;
 use crate::unit::{self, After};
 
@@ -52,54 +51,48 @@ pub(crate) enum Policy {
 }
 
 impl Tensors<'_> {
-    fn find(&self, name: &str) -> Option<Tensor> {
-        self.all.iter().find(|(spec, _)| spec.name == name).map(|(_, tensor)| tensor.shallow_clone())
+    fn get(&self, spec: &TensorSpec) -> Tensor {
+        match self.all.iter().find(|(found, _)| found.name == spec.name) {
+            Some((_, tensor)) => tensor.shallow_clone(),
+            None => panic!("a shape has a tensor for every layer, and no {}", spec.name),
+        }
     }
 
-    fn get(&self, name: &str) -> Tensor {
-        self.find(name).unwrap_or_else(|| panic!("a shape has a tensor for every layer, and no {name}"))
-    }
-
-    fn norm(&self, name: &str) -> Result<Norm, NetError> {
-        let mean = self.get(&format!("{name}.running_mean"));
-        let channels = mean.size()[0] as usize;
-        let or_constant = |part: &str, value| match self.find(&format!("{name}.{part}")) {
-            Some(tensor) => Ok(tensor),
-            None => constant(value, channels, self.options),
+    pub(crate) fn unit(&self, spec: &UnitSpec) -> Result<Unit, NetError> {
+        let UnitTensors { weight, scale_and_shift, mean, variance } = spec.tensors();
+        let constant = |value| constant(value, spec.outputs, self.options);
+        let [scale, shift] = match scale_and_shift {
+            Some(both) => both.map(|spec| self.get(&spec)),
+            None => [constant(1.0)?, constant(0.0)?],
         };
-        Ok(Norm {
-            scale: or_constant("weight", 1.0)?,
-            shift: or_constant("bias", 0.0)?,
-            mean,
-            variance: self.get(&format!("{name}.running_var")),
-        })
+        let norm = Norm { scale, shift, mean: self.get(&mean), variance: self.get(&variance) };
+        Ok(Unit { weight: self.get(&weight), norm })
     }
 
-    pub(crate) fn unit(&self, name: &str) -> Result<Unit, NetError> {
-        Ok(Unit { weight: self.get(&format!("{name}.conv.weight")), norm: self.norm(&format!("{name}.norm"))? })
+    pub(crate) fn dense(&self, spec: &DenseSpec) -> Dense {
+        let [weight, bias] = spec.tensors().map(|spec| self.get(&spec));
+        Dense { weight, bias }
     }
 
-    pub(crate) fn dense(&self, name: &str) -> Dense {
-        Dense { weight: self.get(&format!("{name}.weight")), bias: self.get(&format!("{name}.bias")) }
-    }
-
-    pub(crate) fn block(&self, shape: &Shape, index: usize) -> Result<Block, NetError> {
-        let name = |part: &str| format!("blocks.{index}.{part}");
-        let pooled = || -> Result<_, NetError> { Ok((self.unit(&name("pool"))?, self.dense(&name("pool.dense")))) };
-        let squeeze = || ["squeeze.hidden", "squeeze.out"].map(|part| self.dense(&name(part)));
+    pub(crate) fn block(&self, spec: &BlockSpec) -> Result<Block, NetError> {
+        let pooled = |(unit, dense): &(UnitSpec, DenseSpec)| -> Result<_, NetError> {
+            Ok((self.unit(unit)?, self.dense(dense)))
+        };
+        let squeeze = |both: &[DenseSpec; 2]| both.each_ref().map(|layer| self.dense(layer));
         Ok(Block {
-            first: self.unit(&name("first"))?,
-            pooled: shape.pools(index).then(pooled).transpose()?,
-            second: self.unit(&name("second"))?,
-            squeeze: (shape.se_channels > 0).then(squeeze),
+            first: self.unit(&spec.first)?,
+            pooled: spec.pooled.as_ref().map(pooled).transpose()?,
+            second: self.unit(&spec.second)?,
+            squeeze: spec.squeeze.as_ref().map(squeeze),
         })
     }
 
-    pub(crate) fn policy(&self, name: &str, head: PolicyHead) -> Policy {
-        let dense = |part: &str| self.dense(&format!("{name}.{part}"));
-        match head {
-            PolicyHead::Dense => Policy::Dense(dense("dense")),
-            PolicyHead::Convolution => Policy::Convolution { board: dense("board"), pass: dense("pass") },
+    pub(crate) fn policy(&self, spec: &PolicySpec) -> Policy {
+        match spec {
+            PolicySpec::Dense(dense) => Policy::Dense(self.dense(dense)),
+            PolicySpec::Convolution { board, pass } => {
+                Policy::Convolution { board: self.dense(board), pass: self.dense(pass) }
+            }
         }
     }
 }

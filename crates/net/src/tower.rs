@@ -5,7 +5,7 @@ use tch::{Kind, Tensor};
 
 use crate::flat::{Arrangement, Flat, Format};
 use crate::layers::channels_last;
-use crate::layout::TensorSpec;
+use crate::layout::{DenseSpec, TensorSpec};
 use crate::mode::Mode;
 use crate::modules::{Block, Dense, Pass, Policy, Tensors, Unit, means};
 use crate::norm::{Norm, Statistics};
@@ -86,21 +86,22 @@ impl Tower {
         arrangement: Arrangement,
         trained: Flat,
     ) -> Result<Tower, NetError> {
-        let parts = Tensors { all: &tensors, options };
+        let (parts, layout) = (Tensors { all: &tensors, options }, shape.layout());
+        let dense = |layer: &DenseSpec| parts.dense(layer);
         Ok(Tower {
             shape,
             options,
             format,
-            stem: parts.unit("stem")?,
-            blocks: (0..shape.blocks).map(|index| parts.block(&shape, index)).collect::<Result<_, NetError>>()?,
-            policy_planes: parts.unit("policy")?,
-            policy: parts.policy("policy", shape.policy_head),
-            opponent_policy: shape.opponent_policy.then(|| parts.policy("opponent_policy", shape.policy_head)),
-            value_planes: parts.unit("value")?,
-            value_hidden: parts.dense("value.hidden"),
-            value_out: parts.dense("value.out"),
-            score: shape.score.then(|| parts.dense("value.score")),
-            ownership: shape.ownership.then(|| parts.dense("ownership.conv")),
+            stem: parts.unit(&layout.stem)?,
+            blocks: layout.blocks.iter().map(|block| parts.block(block)).collect::<Result<_, NetError>>()?,
+            policy_planes: parts.unit(&layout.policy)?,
+            policy: parts.policy(&layout.policy_head),
+            opponent_policy: layout.opponent_policy.as_ref().map(|head| parts.policy(head)),
+            value_planes: parts.unit(&layout.value)?,
+            value_hidden: dense(&layout.value_hidden),
+            value_out: dense(&layout.value_out),
+            score: layout.score.as_ref().map(dense),
+            ownership: layout.ownership.as_ref().map(dense),
             tensors,
             arrangement,
             trained,
