@@ -11,6 +11,14 @@ use crate::fold::{Norm, fold};
 use crate::header::{FOLDED, Header, KEY, Kind, WEIGHTS};
 use crate::layout::{BlockSpec, DenseSpec, PolicySpec, TensorSpec, UnitSpec, UnitTensors};
 
+/// Input planes of AlphaGo Zero's kind. A file names its set of planes by their number alone.
+pub const HISTORY_PLANES: usize = 17;
+/// Those of Leela Zero: the same, and one that is 1 when White is to move.
+pub const LEELA_ZERO_PLANES: usize = HISTORY_PLANES + 1;
+/// Planes of features.
+pub const FEATURE_PLANES: usize = 16;
+/// The same with tactics.
+pub const TACTICS_PLANES: usize = 31;
 /// The number of the plane of komi, of the sets of planes that have one.
 pub const KOMI_PLANE: usize = 15;
 /// The byte of that plane that means a komi of 0.
@@ -61,15 +69,17 @@ fn parse<T: DeserializeOwned>(line: &str) -> Result<T, CpuError> {
 /// The input channels of a network with so many, by the planes that Tengen writes.
 fn inputs(count: usize, side: usize) -> Option<Vec<Input>> {
     /// Whose turn it is, after sixteen boards.
-    const BLACK_TO_MOVE: usize = 16;
+    const BLACK_TO_MOVE: usize = HISTORY_PLANES - 1;
     let of_plane = |plane: usize| match (count, plane) {
-        // Leela Zero's: a plane more that is 1 when White is to move.
-        (18, 17) => Input::Not(BLACK_TO_MOVE),
-        (16 | 31, KOMI_PLANE) => Input::Scaled { plane, offset: NO_KOMI, divisor: (2 * side) as f32 },
+        (LEELA_ZERO_PLANES, HISTORY_PLANES) => Input::Not(BLACK_TO_MOVE),
+        (FEATURE_PLANES | TACTICS_PLANES, KOMI_PLANE) => {
+            Input::Scaled { plane, offset: NO_KOMI, divisor: (2 * side) as f32 }
+        }
         _ => Input::Plane(plane),
     };
     // A broken header may have more planes than memory can list.
-    matches!(count, 16 | 17 | 18 | 31).then(|| (0..count).map(of_plane).collect())
+    let is_known = matches!(count, HISTORY_PLANES | LEELA_ZERO_PLANES | FEATURE_PLANES | TACTICS_PLANES);
+    is_known.then(|| (0..count).map(of_plane).collect())
 }
 
 impl<'a> File<'a> {

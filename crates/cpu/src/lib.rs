@@ -39,7 +39,7 @@ mod workspace;
 pub use auxiliary::{Auxiliary, Prediction};
 pub use description::{Block, Convolution, Dense, Description, Input, Policy, PolicyHead, Value};
 pub use error::CpuError;
-pub use file::{KOMI_PLANE, NO_KOMI};
+pub use file::{FEATURE_PLANES, HISTORY_PLANES, KOMI_PLANE, LEELA_ZERO_PLANES, NO_KOMI, TACTICS_PLANES};
 pub use fold::EPSILON;
 pub use header::{FOLDED, Header, KEY, Kind, WEIGHTS, pools};
 pub use isa::InstructionSet;

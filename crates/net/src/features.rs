@@ -34,9 +34,9 @@ use std::ops::Range;
 use go::{Color, Point, PointSet, Position, Prospects, Stones, Symmetry, Tactics};
 
 /// Planes of a position.
-pub(crate) const COUNT: usize = 16;
+pub(crate) const COUNT: usize = cpu::FEATURE_PLANES;
 /// Planes of a position with its tactics.
-pub(crate) const TACTICS_COUNT: usize = COUNT + 15;
+pub(crate) const TACTICS_COUNT: usize = cpu::TACTICS_PLANES;
 /// The number of the plane of komi.
 pub(crate) const KOMI: usize = cpu::KOMI_PLANE;
 /// Past moves in the input.

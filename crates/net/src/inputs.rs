@@ -73,7 +73,7 @@ impl Inputs {
     pub const fn count(self) -> usize {
         match self {
             Inputs::History => planes::COUNT,
-            Inputs::LeelaZero => planes::COUNT + 1,
+            Inputs::LeelaZero => cpu::LEELA_ZERO_PLANES,
             Inputs::Features => features::COUNT,
             Inputs::Tactics => features::TACTICS_COUNT,
         }
