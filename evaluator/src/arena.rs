@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use config::{PlayConfig, PlayerId, RunConfig};
-use go::Size;
 use gtp::engines::{EngineSpecs, Identity};
 use models::{EvaluationCacheOptions, Place};
 use runtime::Stop;
@@ -168,8 +167,7 @@ impl Arena {
     /// Sees whether a program works, and that it is the one that has played under its name before.
     fn introduce(&self, player: &Player) -> Result<(), EvaluatorError> {
         let Some(engine) = player.engine() else { return Ok(()) };
-        let size = Size::new(self.config().game.size).expect("the configuration was checked");
-        let Some(found) = engine.identify(size)? else { return Ok(()) };
+        let Some(found) = engine.identify(self.config().game.board())? else { return Ok(()) };
         let known: Identity = self.rated.run().matches().remember_engine(engine.name(), &found)?;
         if known == found {
             return Ok(());

@@ -10,7 +10,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use config::PlayConfig;
-use go::{Color, Size};
+use go::Color;
 use gtp::engines::Engine;
 use mcts::Evaluator;
 use models::{Searcher, lost_at_stop};
@@ -181,8 +181,7 @@ impl MatchRunner<'_> {
         let player = if first { self.first } else { self.second };
         let engine = player.engine().expect("Match::new requests programs for By::ExternalPlayer alone");
         let seed = game_seed(spec.seed(), engine.name().as_str(), "guest", attempt);
-        let size = Size::new(self.config.game.size).expect("the configuration was checked");
-        engine.player(size, self.config.game.komi, seed)
+        engine.player(self.config.game.board(), self.config.game.komi, seed)
     }
 
     /// The programs among the players.

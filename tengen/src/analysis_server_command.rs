@@ -7,9 +7,8 @@ use std::time::Duration;
 use analysis::katago::{Server, ServerOptions, VARIATION};
 use analysis::{BATCH, Perspective, ReportStyle};
 use anyhow::Context;
-use go::Size;
 use models::ConfiguredModel;
-use runtime::{Classify, Lines, Stop};
+use runtime::{Lines, Stop};
 
 use crate::analyze_command::POINTS;
 use crate::player::PlayerArgs;
@@ -54,11 +53,10 @@ fn perspective(text: &str) -> Result<Perspective, String> {
 /// No such model, or one that cannot be opened; an input that cannot be read, or an output that cannot be written.
 pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
     let ConfiguredModel { config, searcher, any_size } = args.model.open(store, "analysis-server", BATCH, stop)?;
-    let size = Size::new(config.game.size).misconfigured()?;
     let options = ServerOptions {
         model: searcher.name().to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        size: (!any_size).then_some(size),
+        size: (!any_size).then_some(config.game.board()),
         komi: config.game.komi,
         visits: args.visits.unwrap_or(config.search.visits),
         style: ReportStyle {

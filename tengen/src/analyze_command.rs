@@ -14,7 +14,6 @@ use std::time::{Duration, Instant};
 
 use analysis::{BATCH, ReportStyle};
 use anyhow::anyhow;
-use go::Size;
 use models::{ConfiguredModel, Searcher};
 use runtime::{Classify, Stop, format};
 
@@ -69,7 +68,7 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
         model: searcher.name().to_owned(),
         weights: searcher.weights_digest(),
         evaluations: rounding(&searcher),
-        size: if any_size { None } else { Some(Size::new(config.game.size).misconfigured()?) },
+        size: (!any_size).then_some(config.game.board()),
         komi: config.game.komi,
         visits,
         candidates: args.candidates,

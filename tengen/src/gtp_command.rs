@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::path::PathBuf;
 
 use analysis::book::Openings;
-use go::{Game, Move, Size};
+use go::{Game, Move};
 use gtp::server::{self, EngineOptions, EnginePlayer, Session, Setup, WIDTH};
 use models::ConfiguredModel;
 use play::{game_seed, generator};
@@ -71,7 +71,7 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
         args.model.on_one_thread().open(store, "gtp", WIDTH, stop)?;
     let visits = args.visits.unwrap_or(config.search.visits);
     let setup = Setup {
-        size: Size::new(config.game.size).misconfigured()?,
+        size: config.game.board(),
         any_size,
         komi: config.game.komi,
         scoring: opened.settings().scoring,

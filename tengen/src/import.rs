@@ -93,7 +93,7 @@ impl Importer<'_> {
         let bytes = bytes.misconfigured()?;
         // The same collection has the same worker, independent of its file name.
         let worker = format!("sgf-{:.8x}", Sha256::digest(&bytes));
-        let converter = trainer::converter(self.config, &worker)?;
+        let converter = trainer::converter(self.config, &worker);
         let mut games = Vec::new();
         for (number, found) in sgf::collection(&bytes).enumerate() {
             if stop.requested() {

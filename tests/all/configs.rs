@@ -25,7 +25,7 @@ fn all_are_complete_and_make_a_network() {
     for file in files {
         let config = read(&file);
         assert!(net::Shape::new(&config.game, &config.network).is_ok(), "{}", file.display());
-        assert!(config.game.move_limit >= 2 * config.game.size * config.game.size, "{} cuts games", file.display());
+        assert!(config.game.move_limit >= 2 * config.game.board().area(), "{} cuts games", file.display());
     }
 }
 

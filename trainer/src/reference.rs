@@ -7,7 +7,6 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use config::RunConfig;
-use go::Size;
 use record::{DeepPosition, Example};
 use store::{Run, Source, SourceKind, StoreError};
 
@@ -129,9 +128,9 @@ fn human(path: &Path, run: &Run, config: &RunConfig) -> Result<Reference, Traine
 fn deep(path: &Path, config: &RunConfig) -> Result<Vec<Example>, TrainerError> {
     let fail = |problem: String| TrainerError::Collection { name: path.display().to_string(), problem };
     let text = String::from_utf8(files::read(path)?.1).map_err(|error| fail(error.to_string()))?;
-    let size = Size::new(config.game.size).map_err(|error| fail(error.to_string()))?;
     let komi = config.game.komi;
-    let positions = DeepPosition::read_all(&text, size, komi).map_err(|error| fail(error.to_string()))?;
+    let positions =
+        DeepPosition::read_all(&text, config.game.board(), komi).map_err(|error| fail(error.to_string()))?;
     if positions.is_empty() {
         return Err(fail("no positions".to_owned()));
     }

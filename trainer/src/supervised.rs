@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use config::RunConfig;
-use go::{Size, SizeError, Stones, sgf};
+use go::{Stones, sgf};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use record::{Converter, Example, GameRecord, RecordError, unpacked_sgf};
@@ -121,7 +121,7 @@ pub(crate) fn games(
 ) -> Result<Vec<Result<HumanGame, String>>, TrainerError> {
     let fail = |problem: String| TrainerError::Collection { name: name.to_owned(), problem };
     let text = unpacked_sgf(file).map_err(fail)?;
-    let converter = converter(config, name).map_err(|e| fail(e.to_string()))?;
+    let converter = converter(config, name);
     let game = |record: GameRecord| HumanGame::new(record).map_err(|e| e.to_string());
     let records = sgf::collection(&text).zip(0..);
     Ok(records.map(|(found, index)| found.and_then(|tree| converter.convert(index, &tree)).and_then(game)).collect())
@@ -191,17 +191,14 @@ fn order(count: usize, seed: u64, round: u64) -> Vec<u32> {
 }
 
 /// Converts human games for a run of this configuration; `worker` is the worker of their records.
-///
-/// # Errors
-/// A board that does not exist.
-pub fn converter(config: &RunConfig, worker: &str) -> Result<Converter, SizeError> {
-    Ok(Converter {
-        size: Size::new(config.game.size)?,
+pub fn converter(config: &RunConfig, worker: &str) -> Converter {
+    Converter {
+        size: config.game.board(),
         scoring: config.game.scoring,
         config_digest: config.digest(),
         holdout: f64::from(config.selfplay.holdout_fraction),
         worker: worker.to_owned(),
-    })
+    }
 }
 
 #[cfg(test)]

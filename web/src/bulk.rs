@@ -14,7 +14,7 @@ use store::Run;
 use zip::write::SimpleFileOptions;
 use zip::{CompressionMethod, ZipWriter};
 
-use crate::config_page::{board, configuration};
+use crate::config_page::configuration;
 use crate::download::{self, packed_file};
 use crate::error::Page;
 use crate::games_page::{MOST_OF_FILE, Wanted};
@@ -109,7 +109,7 @@ fn each_file(
     patience: Duration,
     take: &mut dyn FnMut(Vec<GameRecord>) -> Result<(), PageError>,
 ) -> Result<Option<Rest>, PageError> {
-    let size = board(&configuration(run)?)?;
+    let size = configuration(run)?.game.board();
     let begin = Instant::now();
     let found = search(run, &query.search(size)?, None, MOST_OF_FILE, &|| begin.elapsed() < patience)?;
     let mut rest = found.games.as_slice();
@@ -134,7 +134,6 @@ mod tests {
 
     use axum::http::header;
     use config::Preset;
-    use go::Size;
     use http_body_util::BodyExt;
     use record::synthetic;
     use store::{FileRef, Stem};
@@ -148,7 +147,7 @@ mod tests {
         let run = app.store().run(&"r".parse().unwrap());
         let config = Preset::Tiny.config();
         run.create(&config).unwrap();
-        let size = Size::new(config.game.size).unwrap();
+        let size = config.game.board();
         for time in [1, 2] {
             let games: Vec<_> = (time..time + 3).map(|index| synthetic::game("r-1", "w", index, size, 8)).collect();
             let stem = Stem::new("w", time).unwrap();

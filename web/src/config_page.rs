@@ -2,7 +2,6 @@
 
 use axum::extract::{Path, State};
 use config::RunConfig;
-use go::Size;
 use maud::html;
 use store::Run;
 
@@ -14,11 +13,6 @@ use crate::{App, PageError};
 /// The configuration of a run. Call it in [`App::read`].
 pub(crate) fn configuration(run: &Run) -> Result<RunConfig, PageError> {
     run.config()?.ok_or_else(|| PageError::NotFound(format!("configuration of run \"{}\"", run.name())))
-}
-
-/// The board that a run plays on.
-pub(crate) fn board(config: &RunConfig) -> Result<Size, PageError> {
-    Size::new(config.game.size).map_err(|error| PageError::Failed(error.to_string()))
 }
 
 /// The page.

@@ -11,7 +11,6 @@ use page::number::whole;
 use record::{EndReason, GameOutline, Outcome};
 use serde::Deserialize;
 
-use crate::config_page::board;
 use crate::error::Page;
 use crate::query::Query;
 use crate::view::Section;
@@ -126,7 +125,7 @@ pub(crate) async fn page(State(app): State<App>, Path(run): Path<String>, Query(
     let snapshot = app.snapshot(&run).await?;
     app.page(move |app| {
         let run = &snapshot.run;
-        let wanted = query.search(board(&snapshot.facts.config)?)?;
+        let wanted = query.search(snapshot.facts.config.game.board())?;
         let (begin, from) = (Instant::now(), query.from());
         let found = search(run, &wanted, from.as_ref(), MOST, &|| begin.elapsed() < PATIENCE)?;
         let mut view = app.view(format!("Games of {}", run.name()), Section::Runs).of_run(run.name(), "games");

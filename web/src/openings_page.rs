@@ -14,7 +14,7 @@ use page::{Axis, DataLinks, Format, Plot, Point, Series};
 use serde::Deserialize;
 use store::Run;
 
-use crate::config_page::{self, configuration};
+use crate::config_page::configuration;
 use crate::error::Page;
 use crate::games_page::escaped;
 use crate::plots::format_of;
@@ -44,7 +44,7 @@ pub(crate) async fn page(State(app): State<App>, Path(run): Path<String>, Query(
     let snapshot = app.snapshot(&run).await?;
     app.page(move |app| {
         let begin = Instant::now();
-        let (run, size) = (&snapshot.run, config_page::board(&snapshot.facts.config)?);
+        let (run, size) = (&snapshot.run, snapshot.facts.config.game.board());
         let counted = app.openings(run, &chosen(&run.games().models()?), GAMES)?;
         let content = content(run, size, &counted, &shown)?;
         let view = app.view(format!("Openings of {}", run.name()), Section::Runs).of_run(run.name(), "openings");
@@ -57,7 +57,7 @@ pub(crate) async fn page(State(app): State<App>, Path(run): Path<String>, Query(
 pub(crate) async fn data(State(app): State<App>, Path((run, file)): Path<(String, String)>) -> Page {
     app.page(move |app| {
         let run = app.run(&run)?;
-        let size = config_page::board(&configuration(&run)?)?;
+        let size = configuration(&run)?.game.board();
         let counted = app.openings(&run, &chosen(&run.games().models()?), GAMES)?;
         let (name, format) = format_of(&file)?;
         let plot = [shares(size, &counted), corner_shares(&counted)].into_iter().find(|plot| plot.id == name);

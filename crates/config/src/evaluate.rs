@@ -53,7 +53,7 @@ impl Evaluate {
         rule(self.batch >= search.leaves, "evaluate.batch", self.batch, "must be at least search.leaves")?;
         // Longer ones decide the game, and one that reaches the limit is the game.
         rule(
-            self.opening_moves <= game.size * game.size / 2 && self.opening_moves < game.move_limit,
+            self.opening_moves <= game.board().area() / 2 && self.opening_moves < game.move_limit,
             "evaluate.opening_moves",
             self.opening_moves,
             "must be at most half of the points, and below game.move_limit",

@@ -31,6 +31,14 @@ pub struct Game {
 }
 
 impl Game {
+    /// The board of `size`.
+    ///
+    /// # Panics
+    /// When `size` is out of its range, which no configuration is that was read or checked.
+    pub fn board(&self) -> Size {
+        Size::new(self.size).expect("the range of game.size was checked")
+    }
+
     pub(crate) fn check(&self) -> Result<(), ConfigError> {
         let allowed = Size::new(self.size).is_ok_and(|size| size.allows_komi(self.komi));
         rule(allowed, "game.komi", self.komi, "must not exceed the area of the board")

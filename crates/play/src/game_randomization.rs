@@ -28,7 +28,7 @@ impl GameRandomization {
         let shift = selfplay.komi_deviation * sample::normal(&mut rng) as f32;
         let opens = rng.random::<f32>() < selfplay.policy_opening_fraction;
         let plies = plies(selfplay.policy_opening_moves, &mut rng);
-        let area = game.size * game.size;
+        let area = game.board().area();
         // Fewer on a small board, and where moves are limited: never so many that the game might be over.
         let most = selfplay.random_opening_moves.min(area / 4).min(game.move_limit - 1);
         let opens_at_random = rng.random::<f32>() < selfplay.random_opening_fraction;

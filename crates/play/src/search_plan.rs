@@ -33,7 +33,7 @@ impl SearchPlanner {
     /// For a game whose first `opening` moves are drawn from the network's policy.
     pub(crate) fn new(config: &PlayConfig, opening: usize) -> SearchPlanner {
         let selfplay = &config.selfplay;
-        let purpose = Purpose::selfplay(selfplay, config.game.size * config.game.size);
+        let purpose = Purpose::selfplay(selfplay, config.game.board().area());
         SearchPlanner {
             opening,
             drawn: SearchPlan { kind: SearchKind::Policy, visits: 0, purpose: Purpose::Win, weight: 0.0 },

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use go::{Color, Game, Move, Scoring, Size};
+use go::{Color, Game, Move, Scoring};
 use mcts::{RootMove, Search};
 use record::calibration::winner_min_value;
 use record::{EndReason, GameId, GameRecord, Outcome, SearchAnnotations, SearchKind, TopMove, Turn};
@@ -43,7 +43,7 @@ impl GameHeader {
                 worker: worker.to_owned(),
                 started_at: None,
                 ended_at: None,
-                size: Size::new(game.size).expect("the configuration was checked"),
+                size: game.board(),
                 komi: game.komi,
                 scoring: game.scoring,
                 visits_budget: visits,

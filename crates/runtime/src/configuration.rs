@@ -125,7 +125,7 @@ fn stored(run: &Run) -> Result<RunConfig, RunError> {
 pub fn begin(run: &Run, config: &RunConfig, overrides: &[String]) -> Result<(), RunError> {
     run.create(config)?;
     // No error: a short limit is legal, and tests use it. Another board keeps the limit of the file that it extends.
-    let (move_limit, points) = (config.game.move_limit, config.game.size * config.game.size);
+    let (move_limit, points) = (config.game.move_limit, config.game.board().area());
     if move_limit < 2 * points {
         tracing::warn!(move_limit, points, "game.move_limit is below twice the points, which cuts games short");
     }

@@ -177,7 +177,7 @@ fn sample(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<Sampled> {
     let models = Models::new(Store::open_or_empty(store)?);
     let model = ConfiguredModel::open(&models, &args.model, args.run.as_ref(), &place, BATCH)?;
     let ConfiguredModel { config, searcher, .. } = model;
-    let size = Size::new(config.game.size).misconfigured()?;
+    let size = config.game.board();
     let games = if args.sgf.is_empty() {
         Games::Drawn(size)
     } else {

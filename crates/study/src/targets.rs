@@ -9,7 +9,7 @@ use std::fmt;
 use std::iter;
 
 use config::{ModelId, RunConfig};
-use go::{Game, Size};
+use go::Game;
 use mcts::{Evaluator, Purpose, Settings};
 use models::{ModelSource, Models};
 use play::{Budget, SearchDriver, game_seed};
@@ -171,8 +171,7 @@ fn searched(
 ) -> anyhow::Result<()> {
     let settings = Settings::new(&config.search, &config.game);
     let budget = Budget { visits: config.search.visits, leaves: config.search.leaves };
-    let area = Size::new(config.game.size)?.area();
-    let purpose = Purpose::selfplay(&config.selfplay, area);
+    let purpose = Purpose::selfplay(&config.selfplay, config.game.board().area());
     let seed = game_seed(config.seed, "", "targets", nth.into());
     BatchedSearch { model, settings, budget, purpose, seed, stop }.on(games, &mut |index, driver| {
         let seen = &mut seen[index];

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use config::RunConfig;
-use go::{Game, Move, Size};
+use go::{Game, Move};
 use mcts::{Evaluator, Purpose, Search, Settings, Value};
 use models::{ModelName, ModelSource, Models, Searcher};
 use play::Budget;
@@ -177,7 +177,7 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
 
 fn read(path: &Path, config: &RunConfig) -> anyhow::Result<Vec<DeepPosition>> {
     let text = fs::read_to_string(path).with_context(|| path.display().to_string())?;
-    let positions = DeepPosition::read_all(&text, Size::new(config.game.size)?, config.game.komi)
+    let positions = DeepPosition::read_all(&text, config.game.board(), config.game.komi)
         .with_context(|| path.display().to_string())?;
     anyhow::ensure!(positions.len() >= 2, "{}: fewer than two positions", path.display());
     Ok(positions)

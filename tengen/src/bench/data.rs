@@ -151,7 +151,7 @@ pub(super) fn run(bench: &Bench<'_>, args: &Args) -> anyhow::Result<()> {
 
 /// Seconds for each example that is sampled for `config`, from a window of as many positions as it may have.
 pub(super) fn seconds_per_example(config: &RunConfig, positions: u64) -> anyhow::Result<f64> {
-    let mut made = MadeUp::new(Size::new(config.game.size).misconfigured()?, VISITS, 0)?;
+    let mut made = MadeUp::new(config.game.board(), VISITS, 0)?;
     made.grow(positions, &Stop::never())?;
     let shuffled = made.shuffle(positions.min(SAMPLED) as usize, 1)?;
     Ok(shuffled.seconds / shuffled.examples as f64)

@@ -66,7 +66,7 @@ pub(super) fn run(bench: &Bench<'_>, args: &Args) -> anyhow::Result<()> {
 fn measure(bench: &Bench<'_>, args: &Args, side: usize, algorithm: &'static str) -> anyhow::Result<Case> {
     let given = [format!("game.size={side}"), format!("search.algorithm={algorithm}")];
     let config = Preset::NineByNine.with(&[&given[..], &args.overrides].concat())?;
-    let mut game = UniformGame::new(&config, args.visits)?;
+    let mut game = UniformGame::new(&config, args.visits);
     let rate = Rate::measure(bench.time, bench.stop, || game.think_and_move(bench.stop))?;
     Ok(Case { board: side, algorithm, visits: args.visits, visits_per_s_per_core: rate.per_core() })
 }
@@ -82,12 +82,12 @@ struct UniformGame {
 }
 
 impl UniformGame {
-    fn new(config: &RunConfig, visits: u32) -> anyhow::Result<UniformGame> {
+    fn new(config: &RunConfig, visits: u32) -> UniformGame {
         let settings = Settings::new(&config.search, &config.game);
-        let board = Size::new(config.game.size).misconfigured()?;
+        let board = config.game.board();
         let budget = Budget { visits, leaves: config.search.leaves };
         let driver = SearchDriver::new(Game::new(board), settings, budget, Purpose::Win);
-        Ok(UniformGame { settings, board, budget, driver, model: Uniform::new(), rng: generator(1) })
+        UniformGame { settings, board, budget, driver, model: Uniform::new(), rng: generator(1) }
     }
 
     /// Searches one move, or until `stop` is requested, plays one of those it has visited, and returns how many visits were

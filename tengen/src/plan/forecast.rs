@@ -164,7 +164,7 @@ fn match_game_s(config: &RunConfig, span: &Span, rates: &Rates) -> f64 {
 
 /// Bytes of a run that nothing deletes from.
 fn disk(config: &RunConfig, spans: &[Span]) -> anyhow::Result<f64> {
-    let points = (config.game.size * config.game.size) as f64 / 81.0;
+    let points = config.game.board().area() as f64 / 81.0;
     let mut bytes = 0.0;
     let mut weights = 0.0;
     for span in spans {

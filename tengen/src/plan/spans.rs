@@ -104,7 +104,7 @@ pub(super) fn match_moves(config: &RunConfig) -> f64 {
 }
 
 fn moves(config: &RunConfig, points: f64) -> f64 {
-    (points * (config.game.size * config.game.size) as f64).min(config.game.move_limit as f64)
+    (points * config.game.board().area() as f64).min(config.game.move_limit as f64)
 }
 
 /// The first model that may resign: after `resign.min_games` calibration games of models before it. `None` where no game, or

@@ -111,7 +111,7 @@ fn publish(folder: &Path, seed: u64) -> Store {
 fn engines_of(folder: &Path, comparisons: Comparisons) -> (Engines, Size) {
     let args = ["serve", "--device", "cpu", "--threads", "1"];
     let opened = Program::parse_from(args).play.open(&publish(folder, 1)).unwrap().engines;
-    (Engines { comparisons, ..opened }, Size::new(Preset::Tiny.config().game.size).unwrap())
+    (Engines { comparisons, ..opened }, Preset::Tiny.config().game.board())
 }
 
 #[test]
