@@ -89,7 +89,7 @@ pub(crate) fn run(store: &str, args: &Args, stop: &Stop) -> anyhow::Result<()> {
             measured => measured?,
         };
         let requests = request_s.unwrap_or(0.0);
-        forecasts.push(Forecast::new(name, config, &measured, cache, requests)?);
+        forecasts.push(Forecast::new(name, config, &measured, cache, requests));
     }
     drop(progress);
     let host = Host::find();

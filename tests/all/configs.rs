@@ -19,12 +19,11 @@ fn read(file: &Path) -> RunConfig {
 }
 
 #[test]
-fn all_are_complete_and_make_a_network() {
+fn all_are_complete_and_cut_no_games() {
     let files = [configurations("configs"), configurations("configs/minigo")].concat();
     assert_eq!(files.len(), 10 + 9, "{files:?}");
     for file in files {
         let config = read(&file);
-        assert!(net::Shape::new(&config.game, &config.network).is_ok(), "{}", file.display());
         assert!(config.game.move_limit >= 2 * config.game.board().area(), "{} cuts games", file.display());
     }
 }

@@ -17,7 +17,7 @@ const POSITIONS: usize = 23;
 /// Publishes a model of a run, with made-up weights.
 pub(crate) fn publish(run: &Run, number: u32, config: RunConfig) -> Weights {
     run.create(&config).unwrap();
-    let weights = Weights::synthetic(Shape::new(&config.game, &config.network).unwrap(), 1);
+    let weights = Weights::synthetic(Shape::new(&config.game, &config.network), 1);
     let metadata = ModelMetadata::new(run.name(), number, 0, &config);
     run.models().publish(&metadata, weights.to_bytes().into()).unwrap();
     weights

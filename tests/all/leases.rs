@@ -71,7 +71,7 @@ fn second_trainer_of_a_run_is_refused() {
     assert!(is_refused(&said), "{said}");
     // Nor does the run begin with another model meanwhile.
     let config = Preset::Tiny.config();
-    let (shape, file) = (Shape::new(&config.game, &config.network).unwrap(), store.path().join("net.safetensors"));
+    let (shape, file) = (Shape::new(&config.game, &config.network), store.path().join("net.safetensors"));
     fs::write(&file, Weights::synthetic(shape, 1).to_bytes()).unwrap();
     let (code, said) = fail(trainer().arg("import").arg(&file));
     assert_eq!(code, 2, "{said}");

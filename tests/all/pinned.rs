@@ -43,7 +43,7 @@ fn games_of_the_random_model_have_known_moves() {
 #[test]
 fn games_of_a_network_have_known_moves() {
     let config = Preset::Tiny.config();
-    let weights = Weights::synthetic(Shape::new(&config.game, &config.network).unwrap(), 1);
+    let weights = Weights::synthetic(Shape::new(&config.game, &config.network), 1);
     let model = Model::new(&weights, Device::Cpu, Precision::Int16, config.selfplay.batch).unwrap();
     check(
         "made-up",

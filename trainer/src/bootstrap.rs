@@ -246,10 +246,7 @@ fn begin(trainers: &Trainers<'_>, beginning: Option<&InitialWeights>) -> Result<
             beginning.check(config)?;
             beginning.weights.clone()
         }
-        None => Weights::random(
-            Shape::new(&config.game, &config.network).map_err(|error| failed(error.into()))?,
-            config.seed,
-        ),
+        None => Weights::random(Shape::new(&config.game, &config.network), config.seed),
     };
     trainers.start(&weights, 0).map_err(failed)
 }

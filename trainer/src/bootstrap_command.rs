@@ -185,7 +185,7 @@ mod tests {
     fn run_that_begins_far_above_the_last_rate_of_a_model_raises_an_alarm() {
         let models = Models::new(Store::in_memory().unwrap());
         let theirs = config(0.02, &[]);
-        let weights = Weights::synthetic(Shape::new(&theirs.game, &theirs.network).unwrap(), 1).to_bytes();
+        let weights = Weights::synthetic(Shape::new(&theirs.game, &theirs.network), 1).to_bytes();
         let [old, unknown] = ["old", "unknown"].map(|name| models.store().run(&name.parse().unwrap()));
         old.create(&theirs).unwrap();
         for run in [&old, &unknown] {

@@ -53,7 +53,7 @@ impl InitialWeights {
     /// # Errors
     /// As [`Weights::grown`].
     pub fn grown(self, config: &RunConfig) -> Result<InitialWeights, TrainerError> {
-        let weights = self.weights.grown(self.expected(config)?, config.seed);
+        let weights = self.weights.grown(self.expected(config), config.seed);
         let weights = weights.map_err(|source| unusable(&self.source.name, source))?;
         Ok(InitialWeights { weights, source: self.source })
     }
@@ -65,7 +65,7 @@ impl InitialWeights {
     /// # Errors
     /// As [`Weights::grown`].
     pub fn with_heads_of(self, config: &RunConfig) -> Result<InitialWeights, TrainerError> {
-        let (expected, found) = (self.expected(config)?, self.weights.shape());
+        let (expected, found) = (self.expected(config), self.weights.shape());
         let like = found.with_absent_layers_like(expected);
         if found == expected || like.in_play() != expected.in_play() {
             return Ok(self);
@@ -89,7 +89,7 @@ impl InitialWeights {
 
     /// Makes sure that the weights are a network of the configuration.
     pub(crate) fn check(&self, config: &RunConfig) -> Result<(), TrainerError> {
-        let (expected, found) = (self.expected(config)?, self.weights.shape());
+        let (expected, found) = (self.expected(config), self.weights.shape());
         if found == expected {
             return Ok(());
         }
@@ -97,10 +97,8 @@ impl InitialWeights {
     }
 
     /// The network of the configuration. None speaks of the planes that tell whose turn it is: they stay as they are.
-    fn expected(&self, config: &RunConfig) -> Result<Shape, TrainerError> {
-        let shape = Shape::new(&config.game, &config.network);
-        let shape = shape.map_err(|error| unusable(&self.source.name, error.into()))?;
-        Ok(shape.with_planes_like(self.weights.shape()))
+    fn expected(&self, config: &RunConfig) -> Shape {
+        Shape::new(&config.game, &config.network).with_planes_like(self.weights.shape())
     }
 }
 

@@ -159,9 +159,8 @@ impl Trainers<'_> {
     fn begin(&self, generation: u32) -> Result<Trainer, TrainerError> {
         let failed = |source| TrainerError::Train { generation, source };
         if generation == 1 {
-            let shape = Shape::new(&self.config.game, &self.config.network_of(1)).map_err(NetError::from);
-            let weights = shape.map(|shape| Weights::random(shape, self.config.seed));
-            return weights.and_then(|weights| self.start(&weights, 0)).map_err(failed);
+            let shape = Shape::new(&self.config.game, &self.config.network_of(1));
+            return self.start(&Weights::random(shape, self.config.seed), 0).map_err(failed);
         }
         let step = self.run.models().metadata(generation - 1)?.step;
         let weights = published(self.run, generation - 1)?;
@@ -177,9 +176,9 @@ impl Trainers<'_> {
     pub(crate) fn restore(&self, checkpoint: &Checkpoint, generation: u32) -> Result<Trainer, TrainerError> {
         let state = file(self.run, checkpoint, WEIGHTS)?;
         let shape = Shape::new(&self.config.game, &self.config.network_of(generation));
-        let restore =
-            |shape| Trainer::restore(state, shape, &self.config.digest(), self.train_config.clone(), self.train_device);
-        shape.map_err(NetError::from).and_then(restore).map_err(|error| match error {
+        let digest = self.config.digest();
+        let restored = Trainer::restore(state, shape, &digest, self.train_config.clone(), self.train_device);
+        restored.map_err(|error| match error {
             // It says nothing of the checkpoint, which another device can go on from.
             error if error.is_of_the_device() => TrainerError::Device(error),
             error => unusable(self.run, checkpoint, error.to_string()),
@@ -233,7 +232,7 @@ fn grown(weights: &Weights, config: &RunConfig, generation: u32) -> Result<Weigh
     if config.network_of(generation - 1) == config.network_of(generation) {
         return Ok(weights.clone());
     }
-    let wanted = Shape::new(&config.game, &config.network_of(generation))?.with_planes_like(weights.shape());
+    let wanted = Shape::new(&config.game, &config.network_of(generation)).with_planes_like(weights.shape());
     let weights = weights.grown(wanted, config.seed)?;
     tracing::info!(generation, network = %weights.shape(), "network grown");
     Ok(weights)

@@ -121,7 +121,7 @@ mod tests {
         let store = Store::in_memory().unwrap();
         let run = store.run(&"v1".parse().unwrap());
         run.create(&config).unwrap();
-        let weights = Weights::synthetic(Shape::new(&config.game, &config.network).unwrap(), 1).to_bytes();
+        let weights = Weights::synthetic(Shape::new(&config.game, &config.network), 1).to_bytes();
         for number in [1, 2] {
             let metadata = ModelMetadata::new(run.name(), number, 0, &config);
             run.models().publish(&metadata, weights.clone().into()).unwrap();

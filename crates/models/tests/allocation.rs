@@ -25,7 +25,7 @@ fn models() -> Models {
     let config = Preset::Tiny.config();
     let run = Store::in_memory().unwrap().run(&"v1".parse().unwrap());
     run.create(&config).unwrap();
-    let weights = Weights::synthetic(Shape::new(&config.game, &config.network).unwrap(), 1).to_bytes();
+    let weights = Weights::synthetic(Shape::new(&config.game, &config.network), 1).to_bytes();
     run.models().publish(&ModelMetadata::new(run.name(), 1, 0, &config), weights.into()).unwrap();
     Models::new(run.store().clone())
 }

@@ -78,7 +78,7 @@ mod tests {
     fn weights() -> Weights {
         let config = config::Preset::Minigo.config();
         let network = config::Network { blocks: 1, filters: 4, value_hidden: 4, ..config.network };
-        Weights::synthetic(Shape::new(&config::Game { size: 5, ..config.game }, &network).unwrap(), 1)
+        Weights::synthetic(Shape::new(&config::Game { size: 5, ..config.game }, &network), 1)
     }
 
     #[test]

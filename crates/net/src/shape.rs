@@ -4,7 +4,7 @@ use std::fmt;
 
 use config::{PolicyHead, ValueHead};
 use cpu::Header;
-use go::{Size, SizeError};
+use go::Size;
 
 use crate::Inputs;
 
@@ -112,11 +112,8 @@ impl Shape {
     }
 
     /// The shape of a configuration.
-    ///
-    /// # Errors
-    /// A board that does not exist.
-    pub fn new(game: &config::Game, network: &config::Network) -> Result<Shape, SizeError> {
-        Ok(Shape::of_network(Size::new(game.size)?, network))
+    pub fn new(game: &config::Game, network: &config::Network) -> Shape {
+        Shape::of_network(game.board(), network)
     }
 
     /// The shape of such a network for a board.

@@ -234,7 +234,7 @@ fn id(number: u32) -> ModelId {
 pub(crate) fn trained(run: &Run, number: u32) -> Model {
     let config = config(&[]);
     let metadata = ModelMetadata::new(&"tiny".parse().unwrap(), number, 1, &config);
-    let weights = Weights::synthetic(Shape::new(&config.game, &config.network).unwrap(), 1);
+    let weights = Weights::synthetic(Shape::new(&config.game, &config.network), 1);
     run.models().publish(&metadata, Bytes::from(weights.to_bytes())).unwrap();
     Model::open(run, &id(number), &Device::Cpu.into(), config.selfplay.batch).unwrap()
 }

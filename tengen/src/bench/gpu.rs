@@ -322,7 +322,7 @@ mod tests {
 
     fn tower() -> Tower {
         let config = Preset::NineByNine.with(&["network.blocks=1", "network.filters=8", "train.grow=[]"]).unwrap();
-        Subject::made_up(config).unwrap().tower()
+        Subject::made_up(config).tower()
     }
 
     #[test]

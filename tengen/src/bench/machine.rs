@@ -32,7 +32,7 @@ pub(crate) fn playing(
     time: Duration,
     stop: &Stop,
 ) -> anyhow::Result<Playing> {
-    let case = selfplay::measure(&bench(time, stop), place, Precision::Auto, &Subject::made_up(config.clone())?)?;
+    let case = selfplay::measure(&bench(time, stop), place, Precision::Auto, &Subject::made_up(config.clone()))?;
     Ok(Playing {
         positions_per_s: case.positions_per_s,
         evaluations_per_s: case.evaluations_per_s,
@@ -64,7 +64,7 @@ pub(crate) fn random_playing(
 pub(crate) fn training(config: &RunConfig, place: &ResourceArgs, time: Duration, stop: &Stop) -> anyhow::Result<f64> {
     let mut config = config.clone();
     config.train.batch = config.train.batch.min(BATCH);
-    let examples_per_s = train::examples_per_s(&bench(time, stop), &place.devices, &Subject::made_up(config)?)?;
+    let examples_per_s = train::examples_per_s(&bench(time, stop), &place.devices, &Subject::made_up(config))?;
     anyhow::ensure!(!stop.requested(), "stopped before all was measured");
     Ok(examples_per_s)
 }

@@ -2,7 +2,6 @@
 
 use config::RunConfig;
 use net::Shape;
-use runtime::Classify;
 use serde::Serialize;
 
 use super::measure::{Measured, Rates};
@@ -66,13 +65,7 @@ pub(super) struct Phase {
 
 impl Forecast {
     /// `cache` are bytes for evaluations of all threads, and `request_s` seconds of a request to the store.
-    pub(super) fn new(
-        name: &str,
-        config: &RunConfig,
-        measured: &Measured,
-        cache: usize,
-        request_s: f64,
-    ) -> anyhow::Result<Forecast> {
+    pub(super) fn new(name: &str, config: &RunConfig, measured: &Measured, cache: usize, request_s: f64) -> Forecast {
         let spans = Span::all(config);
         let phases: Vec<Phase> = spans
             .iter()
@@ -88,17 +81,17 @@ impl Forecast {
             trained + regular_games(config, model) * game_s
         };
         let (strength_start, strength) = strength::of(config, reached);
-        Ok(Forecast {
+        Forecast {
             configuration: name.to_owned(),
             seconds: phases.iter().map(Phase::seconds).sum::<f64>() + match_seconds,
             match_games,
             match_seconds,
             memory_bytes: measured.memory as f64 + cache as f64,
-            disk_bytes: disk(config, &spans)?,
+            disk_bytes: disk(config, &spans),
             strength_start,
             strength,
             phases,
-        })
+        }
     }
 }
 
@@ -163,16 +156,16 @@ fn match_game_s(config: &RunConfig, span: &Span, rates: &Rates) -> f64 {
 }
 
 /// Bytes of a run that nothing deletes from.
-fn disk(config: &RunConfig, spans: &[Span]) -> anyhow::Result<f64> {
+fn disk(config: &RunConfig, spans: &[Span]) -> f64 {
     let points = config.game.board().area() as f64 / 81.0;
     let mut bytes = 0.0;
     let mut weights = 0.0;
     for span in spans {
-        weights = 4.0 * Shape::new(&config.game, &span.config.network).misconfigured()?.parameters() as f64;
+        weights = 4.0 * Shape::new(&config.game, &span.config.network).parameters() as f64;
         let positions = span.games() * span.moves();
         bytes += f64::from(span.models()) * (positions * (points * BYTES + SGF_BYTES) + weights);
     }
-    Ok(bytes + 2.0 * CHECKPOINT * weights)
+    bytes + 2.0 * CHECKPOINT * weights
 }
 
 #[cfg(test)]
@@ -191,7 +184,7 @@ mod tests {
 
     fn forecast(overrides: &[&str]) -> Forecast {
         let config = Preset::NineByNine.with(overrides).unwrap();
-        Forecast::new("9x9", &config, &measured(&config), 64 << 20, 0.01).unwrap()
+        Forecast::new("9x9", &config, &measured(&config), 64 << 20, 0.01)
     }
 
     fn near(found: f64, expected: f64) {

@@ -17,7 +17,7 @@ use crate::logs::{logged, newest};
 use crate::{TRAIN_DEVICE, config, examples, growing, publish, publish_two, run, train, train_next, train_some};
 
 fn shape() -> Shape {
-    Shape::new(&config().game, &config().network).unwrap()
+    Shape::new(&config().game, &config().network)
 }
 
 fn weights(seed: u64) -> Weights {
@@ -170,7 +170,7 @@ fn model_grows_into_a_larger_tower_and_trains_there() {
 #[test]
 fn onnx_file_takes_widths_of_absent_layers_from_the_configuration() {
     let config = Preset::Tiny.with(&["network.blocks=1", "network.pooled_filters=6"]).unwrap();
-    let shape = Shape::new(&config.game, &config.network).unwrap();
+    let shape = Shape::new(&config.game, &config.network);
     let run = Store::in_memory().unwrap().run(&"r".parse().unwrap());
     run.create(&config).unwrap();
     let network = Description::from_safetensors(&Weights::synthetic(shape, 1).to_bytes()).unwrap();

@@ -57,7 +57,7 @@ fn every_model_has_the_network_that_its_run_says() {
     let run = whole(&config);
     for number in 1..=3 {
         let network = config.network_of(number);
-        let shape = Shape::new(&config.game, &network).unwrap();
+        let shape = Shape::new(&config.game, &network);
         assert_eq!((weights(&run, number).shape(), run.models().metadata(number).unwrap().network), (shape, network));
         let expected = if number == 1 { (1, 8, Inputs::Features) } else { (2, 12, Inputs::Tactics) };
         assert_eq!((network.blocks, network.filters, network.inputs), expected);

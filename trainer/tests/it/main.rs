@@ -32,7 +32,7 @@ fn run() -> Run {
 
 /// Made-up games of a worker.
 fn games(worker: &str) -> impl Iterator<Item = GameRecord> {
-    let size = Shape::new(&config().game, &config().network).unwrap().size;
+    let size = Shape::new(&config().game, &config().network).size;
     (0..).map(move |index| synthetic::game("made-1", worker, index, size, 20))
 }
 

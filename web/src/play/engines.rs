@@ -362,7 +362,7 @@ impl Engines {
                 let metadata = models.run(run)?.models().metadata(*number).map_err(ModelError::from)?;
                 shape_of(&metadata)
             }
-            ModelSource::Id(ModelId::Uniform | ModelId::Random) => Shape::new(&config.game, &config.network),
+            ModelSource::Id(ModelId::Uniform | ModelId::Random) => Ok(Shape::new(&config.game, &config.network)),
             ModelSource::File(file) => Ok(file.shape()),
         };
         let shape = shape.map_err(|source| EnginesError::Size { model: name.to_owned(), source })?;

@@ -9,7 +9,7 @@ use super::*;
 fn weights(filters: usize, seed: u64) -> Weights {
     let config = config::Preset::Minigo.config();
     let network = Network { blocks: 1, filters, value_hidden: 4, ..config.network };
-    Weights::synthetic(Shape::new(&Game { size: 5, ..config.game }, &network).unwrap(), seed)
+    Weights::synthetic(Shape::new(&Game { size: 5, ..config.game }, &network), seed)
 }
 
 fn subject(name: &str, bytes: &[u8]) -> Subject {

@@ -102,7 +102,7 @@ fn publish(folder: &Path, seed: u64) -> Store {
     let (store, config) = (Store::open(folder.to_str().unwrap()).unwrap(), Preset::Tiny.config());
     let run = store.run(&"v1".parse().unwrap());
     run.create(&config).unwrap();
-    let weights = Weights::synthetic(Shape::new(&config.game, &config.network).unwrap(), seed).to_bytes();
+    let weights = Weights::synthetic(Shape::new(&config.game, &config.network), seed).to_bytes();
     run.models().publish(&ModelMetadata::new(run.name(), 1, 0, &config), weights.into()).unwrap();
     store
 }
