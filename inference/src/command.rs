@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use clap::Parser;
+use config::MOST_BATCH;
 use exit_class::{Classifier, classify};
 use models::{ModelError, Models};
 use net::{Backend, Devices, NetError, Precision};
@@ -60,7 +61,7 @@ pub struct Args {
     #[arg(long, env = "TENGEN_IO_THREADS", default_value = "1", value_name = "N", allow_negative_numbers = true, value_parser = within(1..=64_usize))]
     io_threads: usize,
     /// Positions per batch of the device [default: 64 on a CPU, 1024 on a GPU]
-    #[arg(long, env = "TENGEN_BATCH", value_name = "N", allow_negative_numbers = true, value_parser = within(1..=65_536_usize))]
+    #[arg(long, env = "TENGEN_BATCH", value_name = "N", allow_negative_numbers = true, value_parser = within(1..=MOST_BATCH))]
     batch: Option<usize>,
     /// Time that positions wait for a full batch, in microseconds [default: 0 on a CPU, 1000 on a GPU]
     #[arg(long, env = "TENGEN_BATCH_WAIT", value_name = "MICROSECONDS", allow_negative_numbers = true, value_parser = within(0..=MOST_WAIT))]

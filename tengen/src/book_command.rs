@@ -12,7 +12,7 @@ use analysis::book::{BookFile, BookHeader, BookKey, BookRow, Entry, Graph, book_
 use analysis::{BATCH, Engine, Event, Origin, Task};
 use anyhow::{Context, anyhow};
 use arrow_array::{ArrayRef, Float32Array, RecordBatch, StringArray, UInt32Array};
-use go::{Game, Scoring, Size};
+use go::{Game, MAX_SIDE, Scoring, Size};
 use models::ConfiguredModel;
 use runtime::{Classify, Progress, Stop};
 
@@ -37,7 +37,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     model: PlayerArgs,
     /// Side of the board [default: the model's]
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(2..=19_usize))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(Size::MIN.side()..=MAX_SIDE))]
     size: Option<usize>,
     /// White's compensation, in points [default: the run's]
     #[arg(long, value_name = "POINTS", allow_negative_numbers = true, value_parser = runtime::within(-go::MAX_KOMI..=go::MAX_KOMI))]

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::rule;
-use crate::{ConfigError, Game, MOST_VISITS, Search};
+use crate::{ConfigError, Game, MOST_BATCH, MOST_VISITS, Search};
 
 /// Games of a pair, at most. The numbers of those that are missing are in memory, 8 MB of them.
 pub const MOST_GAMES_PER_PAIR: u64 = 1_000_000;
@@ -19,7 +19,7 @@ pub struct Evaluate {
     /// Positions in a batch of either player.
     ///
     /// A thread keeps `2 * batch / search.leaves` games in progress; at least `search.leaves`.
-    #[schemars(range(min = 1, max = 65_536))]
+    #[schemars(range(min = 1, max = MOST_BATCH))]
     pub batch: usize,
     /// Random moves at the start of a game.
     ///

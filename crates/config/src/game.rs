@@ -1,18 +1,21 @@
 //! `[game]`: the rules.
 
-use go::{Scoring, Size};
+use go::{MAX_SIDE, Scoring, Size};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::ConfigError;
 use crate::error::rule;
 
+/// The most that `game.move_limit` and other keys of moves may be: no game is longer.
+pub const MOST_MOVES: usize = 10_000;
+
 /// The rules of the game.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Game {
     /// Side of the board in points.
-    #[schemars(range(min = 2, max = 19))]
+    #[schemars(range(min = Size::MIN.side(), max = MAX_SIDE))]
     pub size: usize,
     /// Points added to White's area; whole numbers allow draws.
     ///
@@ -26,7 +29,7 @@ pub struct Game {
     /// Moves after which a game is scored as it stands: a safeguard.
     ///
     /// At least twice the points of the board, or whole games are cut and their scores mean little.
-    #[schemars(range(min = 1, max = 10_000))]
+    #[schemars(range(min = 1, max = MOST_MOVES))]
     pub move_limit: usize,
 }
 

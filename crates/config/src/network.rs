@@ -3,23 +3,30 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// The most that `network.blocks` may be.
+pub const MOST_BLOCKS: usize = 80;
+/// The most that `network.filters` and other keys of channels may be.
+pub const MOST_FILTERS: usize = 1024;
+/// The most planes that a head may have.
+const MOST_PLANES: usize = 256;
+
 /// The architecture of the network: a residual tower after AlphaGo Zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Network {
     /// Residual blocks of two 3x3 convolutions each.
-    #[schemars(range(max = 80))]
+    #[schemars(range(max = MOST_BLOCKS))]
     pub blocks: usize,
     /// Channels of the tower.
-    #[schemars(range(min = 1, max = 1024))]
+    #[schemars(range(min = 1, max = MOST_FILTERS))]
     pub filters: usize,
     /// Planes of the policy head; AlphaGo Zero: 2.
     ///
     /// A small tower trains its policy faster with more.
-    #[schemars(range(min = 1, max = 256))]
+    #[schemars(range(min = 1, max = MOST_PLANES))]
     pub policy_planes: usize,
     /// Planes of the value head; AlphaGo Zero: 1.
-    #[schemars(range(min = 1, max = 256))]
+    #[schemars(range(min = 1, max = MOST_PLANES))]
     pub value_planes: usize,
     /// Width of the hidden layer of the value head.
     #[schemars(range(min = 1, max = 4096))]
@@ -59,14 +66,14 @@ pub struct Network {
     ///
     /// Leela Chess Zero has it in large towers. On a CPU, inference of 6x64 with 16 is about as fast as without
     /// (`experiments/0112-int16-on-more-networks`). Its strength was not measured.
-    #[schemars(range(max = 1024))]
+    #[schemars(range(max = MOST_FILTERS))]
     pub se_channels: usize,
     /// Channels with global pooling in every second block; 0: none.
     ///
     /// Worth it on 19x19, where 3x3 convolutions do not reach across the board: 1.6 times the training efficiency (Wu
     /// 2019). On a CPU, inference of 6x64 with 16 is about as fast as without
     /// (`experiments/0112-int16-on-more-networks`). Its strength was not measured here.
-    #[schemars(range(max = 1024))]
+    #[schemars(range(max = MOST_FILTERS))]
     pub pooled_filters: usize,
 }
 

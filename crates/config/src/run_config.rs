@@ -3,14 +3,14 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{Evaluate, Game, Grow, Loop, Network, Resign, Retention, Search, Selfplay, Train, Window};
+use crate::{Evaluate, Game, Grow, Loop, Network, Resign, Retention, SCHEMA, Search, Selfplay, Train, Window};
 
 /// The complete configuration of a run, with every value in range.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RunConfig {
     /// Version of this format.
-    #[schemars(range(min = 2, max = 2))]
+    #[schemars(range(min = SCHEMA, max = SCHEMA))]
     pub schema: u32,
     /// Seed of all randomness: on CPUs of one kind `tengen run` repeats a run by its seed.
     ///

@@ -1,11 +1,11 @@
 //! `[search]`: the tree search.
 
-use go::Scoring;
+use go::{MAX_MOVES, Scoring};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{rising, rule};
-use crate::{ConfigError, Game, QInit};
+use crate::{ConfigError, Game, MOST_MOVES, QInit};
 
 /// The most that `search.visits` and other keys of visits may be. The search adds up 2^24 values without a drift.
 pub const MOST_VISITS: u32 = 10_000_000;
@@ -58,7 +58,7 @@ pub struct Search {
     /// visits for 4 moves were far stronger in matches than for 16 (`experiments/0038-gumbel-moves-considered`). With it, 3 to 6
     /// moves are about equal (`experiments/0115-searches-of-few-visits`). In self-play 8 moves are better than 4
     /// (`experiments/0120-considered-moves-after-growth`).
-    #[schemars(range(min = 1, max = 362))]
+    #[schemars(range(min = 1, max = MAX_MOVES))]
     pub gumbel_moves: usize,
     /// c_visit of σ(q) = (c_visit + max N)·c_scale·q; paper: 50.
     ///
@@ -80,7 +80,7 @@ pub struct Search {
     ///
     /// Early models that may pass end games at random, which makes their outcomes uninformative.
     /// Stones of the first position count as moves. GTP, analysis and browser consider the pass at any move.
-    #[schemars(range(max = 10_000))]
+    #[schemars(range(max = MOST_MOVES))]
     pub pass_from: usize,
     /// Prune moves inside pass-alive regions.
     ///
@@ -104,7 +104,7 @@ pub struct Phase {
     #[schemars(range(min = 1, max = MOST_VISITS))]
     pub visits: u32,
     /// As `search.gumbel_moves`.
-    #[schemars(range(min = 1, max = 362))]
+    #[schemars(range(min = 1, max = MAX_MOVES))]
     pub gumbel_moves: usize,
     /// As `search.gumbel_c_scale`.
     #[schemars(extend("exclusiveMinimum" = 0.0))]

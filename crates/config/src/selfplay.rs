@@ -4,7 +4,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::rule;
-use crate::{Algorithm, ConfigError, MOST_VISITS, Search};
+use crate::{Algorithm, ConfigError, MOST_MOVES, MOST_VISITS, Search};
+
+/// The most positions that a batch may have.
+pub const MOST_BATCH: usize = 65_536;
 
 /// Games for training.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -19,7 +22,7 @@ pub struct Selfplay {
     /// Positions in a batch.
     ///
     /// A thread keeps `batch / search.leaves` games in progress; at least `search.leaves`.
-    #[schemars(range(min = 1, max = 65_536))]
+    #[schemars(range(min = 1, max = MOST_BATCH))]
     pub batch: usize,
     /// Fraction of full searches (playout-cap randomisation); KataGo: 0.25.
     ///
@@ -44,7 +47,7 @@ pub struct Selfplay {
     /// Mean number of those moves; KataGo: 4 % of the points.
     ///
     /// Geometric: n moves with probability m^n / (1 + m)^(n + 1).
-    #[schemars(range(min = 0.0, max = 10_000.0))]
+    #[schemars(range(min = 0.0, max = MOST_MOVES as f64))]
     pub policy_opening_moves: f32,
     /// Fraction of games that open with random moves, as match games do.
     ///

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::error::{rising, rule};
-use crate::{ConfigError, Inputs};
+use crate::{ConfigError, Inputs, MOST_BLOCKS, MOST_FILTERS};
 
 /// Optimiser, losses and schedules.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -122,10 +122,10 @@ pub struct Grow {
     /// Number of the first model with this network.
     pub from_model: u32,
     /// As `network.blocks`, no fewer than before.
-    #[schemars(range(max = 80))]
+    #[schemars(range(max = MOST_BLOCKS))]
     pub blocks: usize,
     /// As `network.filters`, no fewer than before.
-    #[schemars(range(min = 1, max = 1024))]
+    #[schemars(range(min = 1, max = MOST_FILTERS))]
     pub filters: usize,
     /// As `network.inputs`: unchanged, or "tactics" after "features".
     pub inputs: Inputs,

@@ -1,5 +1,6 @@
 //! What many games have in common.
 
+use config::MOST_MOVES;
 use record::{EndReason, GameOutline, Outcome};
 
 /// Wins of either colour.
@@ -72,9 +73,6 @@ pub struct Counts {
     depth: (f64, u64),
 }
 
-/// Longer games count as so long: no move limit is higher.
-const LONGEST: usize = 10_000;
-
 impl Counts {
     /// Counts a game.
     pub fn add(&mut self, game: &GameOutline) {
@@ -95,7 +93,8 @@ impl Counts {
             self.would_resign_wrongly += u64::from(wrongly == Some(true));
         }
         self.positions += u64::from(summary.positions);
-        let length = (game.moves as usize).min(LONGEST);
+        // No game that is played is longer.
+        let length = (game.moves as usize).min(MOST_MOVES);
         if self.lengths.len() <= length {
             self.lengths.resize(length + 1, 0);
         }

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use anyhow::{Context, anyhow, bail, ensure};
 use config::Preset;
-use go::{Color, Game, Move, Size, Stones};
+use go::{Color, Game, MAX_SIDE, Move, Size, Stones};
 use record::DeepPosition;
 use runtime::{Classify, Notes, Progress, Stop};
 use serde::Deserialize;
@@ -45,8 +45,8 @@ pub struct Args {
     #[arg(long, default_value = "2000", value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(1_u32..))]
     visits: u32,
     /// Board size; games on other boards are omitted
-    #[arg(long, default_value = "9", value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(2_u8..=19))]
-    size: u8,
+    #[arg(long, default_value = "9", value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(Size::MIN.side()..=MAX_SIDE))]
+    size: usize,
     /// Komi of all searches; needed for other boards than 9x9, whose runs have another one [default: 7]
     #[arg(long, value_name = "POINTS", allow_negative_numbers = true, value_parser = runtime::within(-go::MAX_KOMI..=go::MAX_KOMI))]
     komi: Option<f32>,
@@ -96,7 +96,7 @@ pub(crate) fn run(args: &Args, stop: &Stop) -> anyhow::Result<()> {
     }
     runtime::check_output(&args.out)?;
     let journal = journal(&args.out)?;
-    let size = Size::new(args.size.into()).misconfigured()?;
+    let size = Size::new(args.size).misconfigured()?;
     let shipped = Preset::NineByNine.config().game;
     let Some(komi) = args.komi.or((shipped.size == size.side()).then_some(shipped.komi)) else {
         let problem = format!("runs on {size}x{size} have another komi than {}; name it with --komi", shipped.komi);

@@ -10,7 +10,7 @@ mod suite;
 use std::fmt;
 
 use config::{QInit, RunConfig};
-use go::{Game, Size};
+use go::{Game, MAX_SIDE, Size};
 use mcts::{Purpose, Settings};
 use models::{ModelSource, Models, Searcher};
 use play::Budget;
@@ -41,7 +41,7 @@ pub struct Args {
     #[arg(long, default_value = "50", value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(1..=100_000_usize))]
     positions: usize,
     /// Board size; may be repeated [default: the model's, or 9, 13 and 19]
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(2..=19_usize))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(Size::MIN.side()..=MAX_SIDE))]
     size: Vec<usize>,
     /// Print the positions instead of searching them
     #[arg(long, conflicts_with = "json")]

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow};
 use config::{Preset, RunConfig, RunName};
-use go::{Size, Symmetry};
+use go::{MAX_SIDE, Size, Symmetry};
 use net::{EncodedBatch, Shape, Targets};
 use record::{GameRecord, synthetic};
 use runtime::{Classify, Stop, format};
@@ -33,7 +33,7 @@ const SAMPLED: u64 = 16_384;
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
     /// Board size; may be repeated
-    #[arg(long, default_values = ["9", "19"], value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(2..=19_usize))]
+    #[arg(long, default_values = ["9", "19"], value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(Size::MIN.side()..=MAX_SIDE))]
     size: Vec<usize>,
     /// Positions in the window; may be repeated
     #[arg(long, default_values = ["100000", "1000000"], value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(1_u64..))]

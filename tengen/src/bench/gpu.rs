@@ -7,6 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+use config::MOST_BATCH;
 use net::{Backend, BareNetwork, Device, MatrixProduct, Model, Precision, QueueCounts};
 use play::EvaluatorCounts;
 use runtime::{Classify, ResourceArgs};
@@ -32,7 +33,7 @@ pub(super) struct Args {
     #[command(flatten)]
     subject: SubjectArgs,
     /// Positions per batch of the bare network; may be repeated
-    #[arg(long, default_values = ["256", "512", "1024", "2048", "4096"], value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(1..=65536_u32))]
+    #[arg(long, default_values = ["256", "512", "1024", "2048", "4096"], value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(1..=MOST_BATCH as u32))]
     batch: Vec<u32>,
     #[command(flatten)]
     resources: ResourceArgs,

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
+use config::MOST_BATCH;
 use cpu::Description;
 use go::{Game, Move, Size};
 use mcts::{Draw, Evaluation, Evaluator, Request, Ticket, choice};
@@ -25,7 +26,7 @@ pub(super) struct Args {
     #[command(flatten)]
     subject: SubjectArgs,
     /// Positions per batch; may be repeated
-    #[arg(long, default_values = ["1", "8", "64", "256"], value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(1..=65_536_u32))]
+    #[arg(long, default_values = ["1", "8", "64", "256"], value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(1..=MOST_BATCH as u32))]
     batch: Vec<u32>,
     /// Positions for the comparison of outputs; 0: no comparison
     #[arg(long, default_value = "2000", value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(0..=1_000_000_usize))]

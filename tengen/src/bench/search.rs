@@ -4,7 +4,7 @@ use std::fmt;
 
 use anyhow::anyhow;
 use config::{Preset, RunConfig};
-use go::{Game, Move, Size};
+use go::{Game, MAX_SIDE, Move, Size};
 use mcts::{Evaluator, LARGEST_TREE, Purpose, Settings, choice};
 use play::{Budget, GameRng, SearchDriver, Uniform, generator};
 use runtime::{Classify, Stop};
@@ -17,7 +17,7 @@ use super::clock::Rate;
 #[derive(clap::Args, Debug)]
 pub(super) struct Args {
     /// Board size; may be repeated
-    #[arg(long, default_values = ["9", "19"], value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(2..=19_usize))]
+    #[arg(long, default_values = ["9", "19"], value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(Size::MIN.side()..=MAX_SIDE))]
     size: Vec<usize>,
     /// Visits per move
     #[arg(long, default_value = "800", value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(1..=mcts::MOST_VISITS))]

@@ -4,7 +4,8 @@ use std::fmt;
 use std::path::PathBuf;
 
 use anyhow::Context;
-use config::{ConfigError, Preset, RunConfig};
+use config::{ConfigError, MOST_BLOCKS, MOST_FILTERS, Preset, RunConfig};
+use go::{MAX_SIDE, Size};
 use models::{ModelName, Models};
 use net::{Shape, Weights};
 use serde::Serialize;
@@ -17,13 +18,13 @@ const TOWERS: [(usize, usize); 2] = [(4, 32), (6, 64)];
 #[derive(clap::Args, Debug)]
 pub(super) struct SubjectArgs {
     /// Board size [default: that of --config, or 9]
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(2..=19_usize))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = runtime::within(Size::MIN.side()..=MAX_SIDE))]
     size: Option<usize>,
     /// Residual blocks of a network with random weights [default: those of --config, or 4, then 6]
-    #[arg(long, value_name = "N", requires = "filters", allow_negative_numbers = true, value_parser = runtime::within(0..=80_usize))]
+    #[arg(long, value_name = "N", requires = "filters", allow_negative_numbers = true, value_parser = runtime::within(0..=MOST_BLOCKS))]
     blocks: Option<usize>,
     /// Channels of that network [default: those of --config, or 32, then 64]
-    #[arg(long, value_name = "N", requires = "blocks", allow_negative_numbers = true, value_parser = runtime::within(1..=1024_usize))]
+    #[arg(long, value_name = "N", requires = "blocks", allow_negative_numbers = true, value_parser = runtime::within(1..=MOST_FILTERS))]
     filters: Option<usize>,
     /// Model, with the configuration of its run: v15-330, v15 for the newest of run v15, 9x9-demo (built in), or a file of
     /// weights, with configs/9x9.toml [default: random weights]
