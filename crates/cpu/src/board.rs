@@ -2,8 +2,8 @@
 
 use std::ops::RangeInclusive;
 
-/// Sides of boards.
-pub(crate) const SIDES: RangeInclusive<usize> = 2..=19;
+/// Sides of boards, as of crate `go`.
+pub const SIDES: RangeInclusive<usize> = 2..=19;
 /// Points along a tile of the output: F(3x3, 3x3) makes 3x3 outputs of 5x5 inputs.
 pub(crate) const STEP: usize = 3;
 /// Products of a tile, input and output channel: the numbers of a transformed tile.

@@ -37,6 +37,7 @@ mod training;
 mod workspace;
 
 pub use auxiliary::{Auxiliary, Prediction};
+pub use board::SIDES;
 pub use description::{Block, Convolution, Dense, Description, Input, Policy, PolicyHead, Value};
 pub use error::CpuError;
 pub use file::{FEATURE_PLANES, HISTORY_PLANES, KOMI_PLANE, LEELA_ZERO_PLANES, NO_KOMI, TACTICS_PLANES};

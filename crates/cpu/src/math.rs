@@ -1,15 +1,16 @@
 //! Functions whose results have the same bits on every x86-64 CPU: unlike those of `std`, they are not the C library's.
 
+/// 1.5 * 2^23: adding it leaves no bits behind the point of a number, and the nearest integer in the lowest bits.
+pub(crate) const ROUNDING: f32 = 12_582_912.0;
+
 /// e to the power of a number, to about 2e-7.
 #[inline(always)]
 pub(crate) fn exp(x: f32) -> f32 {
-    // Adding and subtracting 1.5 * 2^23 rounds to the nearest integer.
-    const MAGIC: f32 = 12_582_912.0;
     // ln 2 as a sum of a number with few bits, whose multiples are exact, and the rest (Cephes, expf.c).
     const LN_2: [f32; 2] = [0.693_359_4, -2.121_944_4e-4];
     let x = x.clamp(-87.0, 88.0);
-    let shifted = x * std::f32::consts::LOG2_E + MAGIC;
-    let power = shifted - MAGIC;
+    let shifted = x * std::f32::consts::LOG2_E + ROUNDING;
+    let power = shifted - ROUNDING;
     let rest = x - power * LN_2[0] - power * LN_2[1];
     let terms = [1.987_569_1e-4, 1.398_199_9e-3, 8.333_452e-3, 4.166_579_6e-2, 0.166_666_66, 0.5];
     let series = terms.iter().fold(0.0, |sum, term| sum * rest + term);

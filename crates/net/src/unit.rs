@@ -11,7 +11,7 @@ use std::ptr::{null, null_mut};
 use std::slice;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use cpu::{InstructionSet, TrainingUnit, UnitApplied, UnitGradients, UnitInput, UnitOutput};
+use cpu::{InstructionSet, SIDES, TrainingUnit, UnitApplied, UnitGradients, UnitInput, UnitOutput};
 use tch::{Kind, Tensor};
 
 use crate::NetError;
@@ -116,7 +116,7 @@ pub(crate) struct UnitTensors {
 pub(crate) fn is_supported(input: &Tensor, weight: &Tensor) -> bool {
     let is_f32 = |tensor: &Tensor| tensor.kind() == Kind::Float && tensor.device() == tch::Device::Cpu;
     let (of_input, of_weight) = (input.size(), weight.size());
-    let is_board = of_input[2] == of_input[3] && (2..=19).contains(&of_input[2]) && of_input[0] > 0;
+    let is_board = of_input[2] == of_input[3] && SIDES.contains(&(of_input[2] as usize)) && of_input[0] > 0;
     is_f32(input) && is_f32(weight) && of_weight[2..] == [3, 3] && is_board && of_inference() > InstructionSet::Portable
 }
 

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use cpu::{Block, Convolution, CpuError, Dense, Description, Input, Policy, PolicyHead, Value};
+use cpu::{Block, Convolution, CpuError, Dense, Description, Input, Policy, PolicyHead, SIDES, Value};
 use prost::Message;
 
 use crate::proto::{GraphProto, ModelProto, TensorProto, Type};
@@ -90,7 +90,7 @@ impl<'a> Reader<'a> {
         let planes = graph.input.first().and_then(|input| input.r#type.as_ref()?.tensor_type.as_ref()?.shape.as_ref());
         let dimensions: Vec<i64> = planes.iter().flat_map(|shape| &shape.dim).filter_map(|dim| dim.dim_value).collect();
         let side = match dimensions[..] {
-            [_, rows, columns] if rows == columns && (2..=19).contains(&rows) => rows as usize,
+            [_, rows, columns] if rows == columns && SIDES.contains(&(rows as usize)) => rows as usize,
             _ => {
                 let found = format!("an input of dimensions {dimensions:?}");
                 return Err(OnnxError::Other { found, expected: "one of [planes, side, side]".to_owned() });

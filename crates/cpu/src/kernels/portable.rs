@@ -1,6 +1,7 @@
 //! Vectors in plain Rust, for processors that have none of the other instruction sets.
 
 use super::simd::{Floats, LARGEST_INPUT, Round, Simd};
+use crate::math::ROUNDING;
 
 /// Four lanes, as many as SSE2 and NEON have.
 pub(super) struct Portable;
@@ -63,11 +64,9 @@ impl Round for Portable {
 
     #[inline(always)]
     unsafe fn store_rounded(to: *mut i16, a: Self::Vector) {
-        // Adding 1.5 * 2^23 leaves no bits behind the point, and the integer in the lowest bits.
-        const MAGIC: f32 = 12_582_912.0;
         const LARGEST: f32 = LARGEST_INPUT as f32;
         let round = |number: f32| {
-            ((number.clamp(-LARGEST, LARGEST) + MAGIC).to_bits().wrapping_sub(MAGIC.to_bits())) as i32 as i16
+            ((number.clamp(-LARGEST, LARGEST) + ROUNDING).to_bits().wrapping_sub(ROUNDING.to_bits())) as i32 as i16
         };
         let rounded = [round(a[0]), round(a[1]), round(a[2]), round(a[3])];
         // SAFETY: the caller promises enough space; an array of i16 is aligned as i16 is.
