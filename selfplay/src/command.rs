@@ -13,6 +13,9 @@ use store::{Run, Store};
 
 use crate::{Console, Driver, Games, OnShutdown, Options, SelfplayError, lease};
 
+/// The most games that an option may name: more than any run has.
+const MOST_GAMES: u64 = 1_000_000_000;
+
 /// Play games with a model against itself and publish them in the store of the run.
 ///
 /// A restarted worker resumes: it does not play published games again.
@@ -27,12 +30,12 @@ pub struct Args {
     #[arg(long, env = "TENGEN_RUN", value_name = "NAME")]
     run: Option<RunName>,
     /// Games of this worker with the model, earlier ones included, after which it exits [default: no limit]
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = within(1..=1_000_000_000_u64))]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = within(1..=MOST_GAMES))]
     games: Option<u64>,
     /// Games per model, of all workers, after which a worker that follows a run waits for the next model. At least the
     /// number that the model needs; 0: no limit [default: the window of the next model; window.games, or window.positions,
     /// where it grows by the power law]
-    #[arg(long, env = "TENGEN_MAX_GAMES_PER_MODEL", value_name = "N", allow_negative_numbers = true, value_parser = within(0..=1_000_000_000_u64))]
+    #[arg(long, env = "TENGEN_MAX_GAMES_PER_MODEL", value_name = "N", allow_negative_numbers = true, value_parser = within(0..=MOST_GAMES))]
     max_games_per_model: Option<u64>,
     /// Name of this worker: unique in its run, and the same after a restart
     #[arg(long, env = "JOB_COMPLETION_INDEX", default_value = play::FIRST_WORKER, value_name = "NAME")]

@@ -10,7 +10,7 @@ use anyhow::Context;
 use models::ConfiguredModel;
 use runtime::{Lines, Stop};
 
-use crate::analyze_command::POINTS;
+use crate::analyze_command::{MOST_POINTS, POINTS};
 use crate::player::PlayerArgs;
 
 /// Bytes of a line. A query of 1,000 moves has 20,000. A longer line is cut, so that it is no JSON.
@@ -31,7 +31,7 @@ pub(crate) struct Args {
     #[arg(long, default_value = "black", value_name = "PLAYER", value_parser = perspective)]
     perspective: Perspective,
     /// Lead reported for a sure win, in points; search predicts no score
-    #[arg(long, default_value_t = POINTS, value_name = "POINTS", allow_negative_numbers = true, value_parser = runtime::within(0.0..=400.0_f32))]
+    #[arg(long, default_value_t = POINTS, value_name = "POINTS", allow_negative_numbers = true, value_parser = runtime::within(0.0..=MOST_POINTS))]
     points: f32,
     /// Exit at the end of the input without finishing the queries
     #[arg(long)]

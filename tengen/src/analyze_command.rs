@@ -23,6 +23,8 @@ use work::Analyst;
 
 /// Points of lead for a sure win. On 9x9 a stone that decides a game is worth about that much.
 pub(crate) const POINTS: f32 = ReportStyle::STANDARD.points;
+/// The most that an option may name.
+pub(crate) const MOST_POINTS: f32 = 400.0;
 
 /// Positions that wait for the engine, for each thread.
 const AHEAD: usize = 8 * BATCH;
@@ -48,7 +50,7 @@ pub(crate) struct Args {
     #[arg(long, value_name = "FOLDER")]
     out: Option<PathBuf>,
     /// Lead reported for a sure win, in points; search predicts no score
-    #[arg(long, default_value_t = POINTS, value_name = "POINTS", allow_negative_numbers = true, value_parser = runtime::within(0.0..=400.0_f32))]
+    #[arg(long, default_value_t = POINTS, value_name = "POINTS", allow_negative_numbers = true, value_parser = runtime::within(0.0..=MOST_POINTS))]
     points: f32,
 }
 
