@@ -43,10 +43,10 @@ pub(crate) struct Pass<'a> {
     pub(crate) observed: Option<&'a mut Scales>,
 }
 
-/// ReLU after a convolution, or not.
-fn plain(relu: bool) -> After<'static> {
-    After { bias: None, add: false, relu }
-}
+/// A convolution with its own bias, and a ReLU after it.
+const RELU: After<'static> = After { bias: None, add: false, relu: true };
+/// The same without a ReLU.
+const LINEAR: After<'static> = After { relu: false, ..RELU };
 
 impl Tower {
     pub(crate) fn new(model: &Model) -> Tower {
@@ -76,7 +76,7 @@ impl Pass<'_> {
     pub(crate) fn run(&mut self) {
         let model = self.model;
         self.gather(0, Source::Input);
-        self.workspace.convolve(self.positions, &model.stem, plain(true), &mut self.tower.trunk);
+        self.workspace.convolve(self.positions, &model.stem, RELU, &mut self.tower.trunk);
         for (index, block) in model.blocks.iter().enumerate() {
             self.block(index, block);
         }
@@ -84,7 +84,7 @@ impl Pass<'_> {
 
     fn block(&mut self, index: usize, block: &PackedBlock) {
         self.gather(2 * index + 1, Source::Trunk);
-        let mut after = plain(true);
+        let mut after = RELU;
         if let Some(pooled) = &block.pooled {
             self.pool(pooled, &block.first.bias);
             after.bias = Some(&self.tower.bias[..self.positions * block.first.outputs]);
@@ -97,7 +97,7 @@ impl Pass<'_> {
                 self.workspace.convolve(self.positions, &block.second, after, &mut self.tower.trunk);
             }
             Some(layers) => {
-                self.workspace.convolve(self.positions, &block.second, plain(false), &mut self.tower.inner);
+                self.workspace.convolve(self.positions, &block.second, LINEAR, &mut self.tower.inner);
                 self.squeeze(layers);
             }
         }
@@ -120,7 +120,7 @@ impl Pass<'_> {
     /// The biases of a convolution that global pooling adds to.
     fn pool(&mut self, pooled: &Pooled, bias: &[f32]) {
         let Pass { model, positions, ref mut workspace, ref mut tower, .. } = *self;
-        workspace.convolve(positions, &pooled.conv, plain(true), &mut tower.pooled);
+        workspace.convolve(positions, &pooled.conv, RELU, &mut tower.pooled);
         let (count, channels) = (pooled.channels, pooled.conv.outputs);
         for (position, seen) in tower.seen.chunks_exact_mut(2 * count).take(positions).enumerate() {
             let (means, maxima) = seen.split_at_mut(count);
