@@ -25,9 +25,9 @@ pub const LOOKS: usize = COLOURS * STROKES;
 /// The drawing of a plot: labels on the left, curves, labels below.
 pub(crate) fn svg(plot: &Plot) -> Markup {
     let points = || plot.series.iter().flat_map(|series| &series.points);
-    let x = Range::of(plot.x.scale, points().map(|point| point.x), false);
+    let x = Range::of(plot.x.scale, points().map(|point| point.x));
     let marks = plot.marks.iter().map(|mark| mark.y);
-    let y = Range::of(plot.y.scale, points().flat_map(values).chain(marks), true);
+    let y = Range::padded(plot.y.scale, points().flat_map(values).chain(marks));
     let is_whole = points().all(|point| point.x.fract() == 0.0);
     let along_x = placed(x, 6).filter(|(tick, _)| !is_whole || tick.fract() == 0.0).collect::<Vec<_>>();
     let along_y = placed(y, 5).collect::<Vec<_>>();

@@ -37,8 +37,18 @@ pub(crate) struct Range {
 }
 
 impl Range {
-    /// The part that holds all of these values, with some space at both ends where `padded`.
-    pub(crate) fn of(scale: Scale, values: impl Iterator<Item = f64>, padded: bool) -> Range {
+    /// The part that holds all of these values.
+    pub(crate) fn of(scale: Scale, values: impl Iterator<Item = f64>) -> Range {
+        Range::with_space(scale, values, |_| 0.0)
+    }
+
+    /// The part that holds all of these values, with some space at both ends.
+    pub(crate) fn padded(scale: Scale, values: impl Iterator<Item = f64>) -> Range {
+        Range::with_space(scale, values, |width| width * 0.04)
+    }
+
+    /// The part that holds all of these values, with a space at both ends that depends on its width.
+    fn with_space(scale: Scale, values: impl Iterator<Item = f64>, space: impl Fn(f64) -> f64) -> Range {
         let places = values.filter_map(|value| scale.place(value));
         let (low, high) =
             places.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), place| (low.min(place), high.max(place)));
@@ -51,8 +61,7 @@ impl Range {
         let space = match width <= 4.0 * f64::EPSILON * unit {
             true if scale == Scale::Log || size == 0.0 => 0.5,
             true => size * 0.1,
-            false if padded => width * 0.04,
-            false => 0.0,
+            false => space(width),
         };
         Range { scale, low: low - space, high: high + space }
     }
@@ -108,7 +117,7 @@ mod tests {
 
     #[test]
     fn ticks_are_round_and_inside() {
-        let ticks = |scale, values: [f64; 2], count| Range::of(scale, values.into_iter(), false).ticks(count);
+        let ticks = |scale, values: [f64; 2], count| Range::of(scale, values.into_iter()).ticks(count);
         assert_eq!(ticks(Scale::Linear, [0.0, 10.0], 5), [0.0, 2.0, 4.0, 6.0, 8.0, 10.0]);
         assert_eq!(ticks(Scale::Linear, [-730.0, 410.0], 4), [-500.0, 0.0]);
         assert_eq!(ticks(Scale::Log, [1.0, 1000.0], 5), [1.0, 10.0, 100.0, 1000.0]);
@@ -118,7 +127,7 @@ mod tests {
 
     #[test]
     fn constant_value_has_space_in_proportion_to_it() {
-        let ends = |scale, value: f64| Range::of(scale, [value, value].into_iter(), true).ends();
+        let ends = |scale, value: f64| Range::padded(scale, [value, value].into_iter()).ends();
         for value in [0.02, -0.02, 1e-9, 3.0, 4e6] {
             let (low, high) = ends(Scale::Linear, value);
             assert!(low < value && value < high && high - low <= 0.21 * value.abs(), "{value}: {low} to {high}");
@@ -132,12 +141,12 @@ mod tests {
     fn every_range_has_a_width() {
         for values in [vec![], vec![3.0], vec![0.0, 0.0], vec![1e9, 1e9], vec![f64::NAN]] {
             for scale in [Scale::Linear, Scale::Log] {
-                let range = Range::of(scale, values.iter().copied(), true);
+                let range = Range::padded(scale, values.iter().copied());
                 let (low, high) = range.ends();
                 assert!(low < high, "{values:?} {scale:?}");
                 assert!(range.ticks(5).iter().all(|tick| range.share(*tick).is_some_and(|share| share.is_finite())));
             }
         }
-        assert_eq!(Range::of(Scale::Log, [0.0, -1.0, 10.0, 100.0].into_iter(), false).ends(), (1.0, 2.0));
+        assert_eq!(Range::of(Scale::Log, [0.0, -1.0, 10.0, 100.0].into_iter()).ends(), (1.0, 2.0));
     }
 }
