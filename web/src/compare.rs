@@ -95,7 +95,8 @@ pub(crate) async fn page(State(app): State<App>, RawQuery(query): RawQuery) -> P
 fn live(view: View, runs: &[Arc<Snapshot>], choice: &Choice, took: Duration) -> View {
     let version: u64 = runs.iter().map(|run| run.version).sum();
     let is_incomplete = runs.iter().any(|run| run.is_incomplete());
-    view.live(format!("/compare/events?{}&version={version}&pause={}", choice.query(), pause(took)), is_incomplete)
+    view.live(format!("/compare/events?{}&version={version}&pause={}", choice.query(), pause(took)))
+        .reloaded_if(is_incomplete)
 }
 
 /// The data of a plot of several runs.

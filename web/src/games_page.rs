@@ -131,7 +131,7 @@ pub(crate) async fn page(State(app): State<App>, Path(run): Path<String>, Query(
         let mut view = app.view(format!("Games of {}", run.name()), Section::Runs).of_run(run.name(), "games");
         // What is new comes first, and the pages after the first stay as they are.
         if from.is_none() {
-            view = view.live(snapshot.events_for(begin.elapsed()), false);
+            view = view.live(snapshot.events_for(begin.elapsed()));
         }
         Ok(view.page(&content(run.name().as_str(), &query, &found)))
     })

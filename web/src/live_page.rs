@@ -23,7 +23,7 @@ pub(crate) async fn page(State(app): State<App>, Path(run): Path<String>) -> Pag
         let shown = app.live().of(&run)?;
         let events = format!("/runs/{}/live/events?version={}", run.name(), shown.version);
         let view = app.view(format!("Live games of run {}", run.name()), Section::Runs).of_run(run.name(), "live");
-        Ok(view.live(events, true).page(&content(&shown.games, shown.workers)))
+        Ok(view.live(events).reloaded_if(true).page(&content(&shown.games, shown.workers)))
     })
     .await
 }

@@ -39,7 +39,7 @@ pub(crate) async fn page(State(app): State<App>, Path(run): Path<String>, Query(
         let begin = Instant::now();
         let content = content(&snapshot, &options);
         let view = app.view(format!("Matches of {run}"), Section::Runs).of_run(snapshot.run.name(), "matches");
-        Ok(view.live(snapshot.events_for(begin.elapsed()), snapshot.is_incomplete()).page(&content))
+        Ok(view.live(snapshot.events_for(begin.elapsed())).reloaded_if(snapshot.is_incomplete()).page(&content))
     })
     .await
 }

@@ -159,7 +159,7 @@ pub(crate) async fn table(State(app): State<App>, Path(run): Path<String>, Query
         let begin = Instant::now();
         let content = content(&snapshot, &chosen(&snapshot, &options), &options);
         let view = app.view(format!("Models of {run}"), Section::Runs).of_run(snapshot.run.name(), "models");
-        Ok(view.live(snapshot.events_for(begin.elapsed()), snapshot.is_incomplete()).page(&content))
+        Ok(view.live(snapshot.events_for(begin.elapsed())).reloaded_if(snapshot.is_incomplete()).page(&content))
     })
     .await
 }
@@ -258,7 +258,7 @@ pub(crate) async fn page(State(app): State<App>, Path((run, number)): Path<(Stri
             }
         };
         let view = app.view(format!("Model {name}"), Section::Runs).of_run(snapshot.run.name(), "models");
-        Ok(view.live(snapshot.events_for(begin.elapsed()), snapshot.is_incomplete()).page(&content))
+        Ok(view.live(snapshot.events_for(begin.elapsed())).reloaded_if(snapshot.is_incomplete()).page(&content))
     })
     .await
 }

@@ -56,7 +56,7 @@ pub(crate) async fn of_model(
         let query =
             if against.is_empty() { String::new() } else { format!("?against={}", number_of("against", against, 0)?) };
         let data = format!("/runs/{run}/models/{number}/network/");
-        page(app, &snapshot, &form, &found, &|file| format!("{data}{file}{query}"), false)
+        page(app, &snapshot, &form, &found, &|file| format!("{data}{file}{query}"), None)
     })
     .await
 }
@@ -103,7 +103,9 @@ pub(crate) async fn of_run(
             } }
         };
         let address = |file: &str| format!("/runs/{run}/networks/{file}?from={first}&to={last}&count={count}");
-        page(app, &snapshot, &form, &found, &address, range.to.trim().is_empty())
+        // Without an end the page follows the run to its newest model.
+        let events = range.to.trim().is_empty().then(|| snapshot.model_events());
+        page(app, &snapshot, &form, &found, &address, events)
     })
     .await
 }
@@ -189,14 +191,14 @@ fn failed(error: impl std::fmt::Display) -> PageError {
     PageError::Failed(format!("{error:#}"))
 }
 
-/// A page of networks; one that follows the run changes with its newest model.
+/// A page of networks, which changes with these events.
 fn page(
     app: &App,
     snapshot: &Snapshot,
     form: &Markup,
     found: &Inspection,
     address: &dyn Fn(&str) -> String,
-    follows: bool,
+    events: Option<String>,
 ) -> Result<Response, PageError> {
     let facts = found.facts().map_err(failed)?;
     let links = |name: &str| {
@@ -214,8 +216,8 @@ fn page(
         (facts_element(&facts))
     };
     let mut view = app.view(found.title(), Section::Runs).of_run(snapshot.run.name(), "models");
-    if follows {
-        view = view.live(snapshot.model_events(), false);
+    if let Some(events) = events {
+        view = view.live(events);
     }
     Ok(view.style("network.css").script("network.js").page(&content))
 }

@@ -48,7 +48,7 @@ pub(crate) async fn page(State(app): State<App>, Path(run): Path<String>, Query(
         let counted = app.openings(run, &chosen(&run.games().models()?), GAMES)?;
         let content = content(run, size, &counted, &shown)?;
         let view = app.view(format!("Openings of {}", run.name()), Section::Runs).of_run(run.name(), "openings");
-        Ok(view.live(snapshot.events_for(begin.elapsed()), false).page(&content))
+        Ok(view.live(snapshot.events_for(begin.elapsed())).page(&content))
     })
     .await
 }

@@ -55,7 +55,7 @@ pub(crate) async fn page(State(app): State<App>, Path(name): Path<String>, Query
 fn view(app: &App, snapshot: &Snapshot, took: Duration) -> View {
     let run = snapshot.run.name();
     let events = format!("{}&age={}", snapshot.events_for(took), AGED.as_millis());
-    app.view(format!("Run {run}"), Section::Runs).of_run(run, "").live(events, snapshot.is_incomplete())
+    app.view(format!("Run {run}"), Section::Runs).of_run(run, "").live(events).reloaded_if(snapshot.is_incomplete())
 }
 
 fn content(snapshot: &Snapshot, options: &Options) -> Markup {

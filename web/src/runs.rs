@@ -32,7 +32,7 @@ pub(crate) async fn list(State(app): State<App>) -> Page {
                 }
             }
         };
-        let view = app.view("Runs", Section::Runs).live(format!("/events?version={version}"), false);
+        let view = app.view("Runs", Section::Runs).live(format!("/events?version={version}"));
         Ok::<_, PageError>(view.page(&content))
     })
     .await

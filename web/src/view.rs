@@ -91,10 +91,14 @@ impl View {
         self
     }
 
-    /// Makes the page show what is new: it reads events of this address. Without scripts a page that `is_incomplete` is
-    /// loaded again.
-    pub(crate) fn live(mut self, events: String, is_incomplete: bool) -> View {
+    /// Makes the page show what is new: it reads events of this address.
+    pub(crate) fn live(mut self, events: String) -> View {
         self.0.events = Some(events);
+        self
+    }
+
+    /// Without scripts a page that `is_incomplete` is loaded again.
+    pub(crate) fn reloaded_if(mut self, is_incomplete: bool) -> View {
         self.0.is_incomplete = is_incomplete;
         self
     }
