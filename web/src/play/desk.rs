@@ -64,7 +64,10 @@ impl Desk {
         let urgent = task.priority >= AWAITED;
         let state = Mutex::new(JobState::Waiting(Box::new((task, Box::new(listener)))));
         let job = Arc::new(Job { model: Arc::clone(model), state });
-        let (id, displaced) = self.lock().queue.push(visitor, Arc::clone(&job), urgent)?;
+        let (id, displaced) = match urgent {
+            true => self.lock().queue.push_front(visitor, Arc::clone(&job))?,
+            false => self.lock().queue.push_back(visitor, Arc::clone(&job))?,
+        };
         if let Some(displaced) = displaced {
             displaced.give_way();
         }

@@ -37,12 +37,29 @@ impl<T> FairQueue<T> {
         FairQueue { most, next: 0, len: 0, waiting: BTreeMap::new(), turns: VecDeque::new() }
     }
 
-    /// Adds something behind all else of its visitor, or before it. Of a full queue the last thing of the visitor who waits for
-    /// most gives way, and is returned, if its visitor still waits for as much as this one then.
+    /// Adds something behind all else of its visitor. Of a full queue the last thing of the visitor who waits for most gives
+    /// way, and is returned, if its visitor still waits for as much as this one then.
     ///
     /// # Errors
     /// The queue is full, and no visitor waits for more than this one would.
-    pub(super) fn push(&mut self, visitor: VisitorId, thing: T, before: bool) -> Result<(WaitingId, Option<T>), Full> {
+    pub(super) fn push_back(&mut self, visitor: VisitorId, thing: T) -> Result<(WaitingId, Option<T>), Full> {
+        self.push(visitor, |own, id| own.push_back((id, thing)))
+    }
+
+    /// Adds something before all else of its visitor, as [`FairQueue::push_back`] does behind it.
+    ///
+    /// # Errors
+    /// As [`FairQueue::push_back`].
+    pub(super) fn push_front(&mut self, visitor: VisitorId, thing: T) -> Result<(WaitingId, Option<T>), Full> {
+        self.push(visitor, |own, id| own.push_front((id, thing)))
+    }
+
+    /// Makes room for something, which `put` adds to what its visitor waits for.
+    fn push(
+        &mut self,
+        visitor: VisitorId,
+        put: impl FnOnce(&mut VecDeque<(WaitingId, T)>, WaitingId),
+    ) -> Result<(WaitingId, Option<T>), Full> {
         let displaced = if self.len >= self.most { Some(self.make_room(visitor)?) } else { None };
         let id = WaitingId(self.next);
         self.next += 1;
@@ -51,11 +68,7 @@ impl<T> FairQueue<T> {
         if own.is_empty() {
             self.turns.push_back(visitor);
         }
-        if before {
-            own.push_front((id, thing));
-        } else {
-            own.push_back((id, thing));
-        }
+        put(own, id);
         Ok((id, displaced))
     }
 
@@ -128,7 +141,7 @@ mod tests {
         let mut queue = FairQueue::new(9);
         let mut ids = Vec::new();
         for (visitor, number) in [(ANNA, 1), (ANNA, 2), (ANNA, 3), (BEN, 4), (CLEO, 5), (BEN, 6)] {
-            ids.push((number, visitor, queue.push(visitor, number, false).expect("there is room").0));
+            ids.push((number, visitor, queue.push_back(visitor, number).expect("there is room").0));
         }
         let mut placed: Vec<(usize, u32)> = Vec::new();
         for (number, visitor, id) in ids {
@@ -143,9 +156,10 @@ mod tests {
     #[test]
     fn urgent_things_come_before_others_of_their_visitor_only() {
         let mut queue = FairQueue::new(9);
-        for (visitor, number, before) in [(ANNA, 1, false), (BEN, 2, false), (BEN, 3, true)] {
-            queue.push(visitor, number, before).expect("there is room");
+        for (visitor, number) in [(ANNA, 1), (BEN, 2)] {
+            queue.push_back(visitor, number).expect("there is room");
         }
+        queue.push_front(BEN, 3).expect("there is room");
         assert_eq!(emptied(queue), [1, 3, 2]);
     }
 
@@ -153,9 +167,9 @@ mod tests {
     fn full_queue_displaces_a_request_of_the_visitor_with_most() {
         let mut queue = FairQueue::new(4);
         for number in 1..=4 {
-            queue.push(ANNA, number, false).expect("there is room");
+            queue.push_back(ANNA, number).expect("there is room");
         }
-        let mut push = |visitor, number| queue.push(visitor, number, false).map(|(_, displaced)| displaced);
+        let mut push = |visitor, number| queue.push_back(visitor, number).map(|(_, displaced)| displaced);
         assert_eq!(push(ANNA, 5), Err(Full));
         assert_eq!((push(BEN, 6), push(CLEO, 7)), (Ok(Some(4)), Ok(Some(3))));
         // Each would then wait for as much as who gives way.
@@ -166,9 +180,9 @@ mod tests {
     #[test]
     fn removed_things_are_not_waited_for() {
         let mut queue = FairQueue::new(2);
-        let (first, _) = queue.push(ANNA, 1, false).expect("there is room");
-        let (second, _) = queue.push(BEN, 2, false).expect("there is room");
-        assert_eq!(queue.push(CLEO, 3, false), Err(Full));
+        let (first, _) = queue.push_back(ANNA, 1).expect("there is room");
+        let (second, _) = queue.push_back(BEN, 2).expect("there is room");
+        assert_eq!(queue.push_back(CLEO, 3), Err(Full));
         assert_eq!((queue.remove(ANNA, first), queue.remove(ANNA, first)), (Some(1), None));
         assert_eq!((queue.place(ANNA, first), queue.place(BEN, second), queue.len()), (None, Some(0), 1));
         assert_eq!(emptied(queue), [2]);

@@ -62,7 +62,7 @@ impl Offload {
         displaced: impl FnOnce() + Send + 'static,
     ) -> Result<OffloadTicket, Full> {
         let work = Work { run: Box::new(work), displaced: Box::new(displaced) };
-        let (id, other) = self.0.lock().queue.push(visitor, work, false)?;
+        let (id, other) = self.0.lock().queue.push_back(visitor, work)?;
         if let Some(other) = other {
             (other.displaced)();
         }
