@@ -21,11 +21,18 @@ pub(super) fn status() -> Markup {
     html! { p.status #status role="status" aria-live="polite" {} }
 }
 
+/// Whether the field of another model is shown from the beginning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Second {
+    Shown,
+    Hidden,
+}
+
 /// The fields of a model and of another one.
-pub(super) fn models(second_hidden: bool) -> Markup {
+pub(super) fn models(second: Second) -> Markup {
     html! {
         .field #model {}
-        .field #second hidden[second_hidden] {}
+        .field #second hidden[second == Second::Hidden] {}
     }
 }
 

@@ -3,7 +3,7 @@
 use axum::response::Response;
 use maud::{Markup, html};
 
-use super::parts::{heading, models, status, visits};
+use super::parts::{Second, heading, models, status, visits};
 use crate::App;
 use crate::view::Section;
 
@@ -58,7 +58,7 @@ fn new_game(most_visits: u32) -> Markup {
     html! {
         form.card #new-game {
             h2 { "New game" }
-            (models(true))
+            (models(Second::Hidden))
             .field {
                 label for="you" { "You play" }
                 select #you {

@@ -3,7 +3,7 @@
 use axum::response::Response;
 use maud::{Markup, html};
 
-use super::parts::{heading, models, status, visits};
+use super::parts::{Second, heading, models, status, visits};
 use crate::App;
 use crate::play::message::LONGEST_SGF;
 use crate::view::Section;
@@ -48,7 +48,7 @@ fn board() -> Markup {
 fn settings(most_visits: u32) -> Markup {
     html! {
         .card {
-            (models(false))
+            (models(Second::Shown))
             (visits("Visits", most_visits))
             .field {
                 label for="show" { "On the board" }
