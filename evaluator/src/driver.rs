@@ -178,7 +178,7 @@ mod tests {
     use store::Claim;
 
     use super::*;
-    use crate::schedule::Uncertain;
+    use crate::schedule::{Uncertain, WhenIdle};
     use crate::tests::fixture::{BEST, PAIR, arena, store};
 
     #[test]
@@ -187,7 +187,8 @@ mod tests {
         let mut arena = arena(&store, 2);
         let (stop, mut events) = (Stop::never(), Vec::new());
         arena.play_match(PAIR, 2, &stop, &mut |_| {}).expect("the players can play");
-        let mut driver = Matches::new(arena, Uncertain::new(BEST, 1, false), |event: Event| events.push(event), &stop);
+        let mut driver =
+            Matches::new(arena, Uncertain::new(BEST, 1, WhenIdle::End), |event: Event| events.push(event), &stop);
         drive(&mut driver, &stop).expect("the players can play");
         drop(driver);
         let last = events.iter().rfind(|event| matches!(event, Event::Progress(_)));

@@ -39,4 +39,5 @@ pub use match_runner::MatchProgress;
 pub use plan::RunSchedule;
 pub use rating::RatedRun;
 pub use retirement::{Deletion, retired_weights};
+pub use schedule::WhenIdle;
 pub use table::RatedModel;

@@ -14,13 +14,13 @@ use runtime::{Step, Waiting};
 use store::Pairing as Planned;
 
 use crate::driver::{Schedule, Session};
-use crate::{Arena, EvaluatorError, RatedRun};
+use crate::{Arena, EvaluatorError, RatedRun, WhenIdle};
 
 /// The matches of every model of a run that is to be measured, as it appears, and those of the finished run.
 #[derive(Debug)]
 pub struct RunSchedule {
-    /// Whether to wait for models, instead of giving up.
-    waits: bool,
+    /// What to do when all matches of the models that exist are played.
+    when_idle: WhenIdle,
     /// The newest model whose matches are all played; 0 before the first.
     measured: u32,
     plan: Option<MatchPlan>,
@@ -96,9 +96,9 @@ impl MatchPlan {
 }
 
 impl RunSchedule {
-    /// The schedule of a run; `waits` for its models, or only plays what those that exist are to play.
-    pub fn new(waits: bool) -> RunSchedule {
-        RunSchedule { waits, measured: 0, plan: None, finished: false }
+    /// The schedule of a run.
+    pub fn new(when_idle: WhenIdle) -> RunSchedule {
+        RunSchedule { when_idle, measured: 0, plan: None, finished: false }
     }
 
     /// The plan of the next model to measure: at first the last one that is there, then each after the one before.
@@ -116,7 +116,7 @@ impl RunSchedule {
             self.plan = Some(MatchPlan::of_model(rated, due)?);
             return Ok(Step::Worked);
         }
-        if !self.waits {
+        if self.when_idle == WhenIdle::End {
             return Ok(Step::Finished);
         }
         let next = (newest + 1..).find(|&model| config.is_evaluated(model)).expect("the last model is evaluated");

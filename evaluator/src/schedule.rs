@@ -12,6 +12,15 @@ use crate::{EvaluatorError, RatedRun};
 /// Polls for a new model after which everything is listed again.
 const LOOKS: u32 = 10;
 
+/// What a schedule does where there is nothing to play and later models may change that.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WhenIdle {
+    /// It waits for them.
+    Wait,
+    /// It ends.
+    End,
+}
+
 /// Pairs that play one after the other.
 #[derive(Debug)]
 pub(crate) struct Pairs {
@@ -89,16 +98,16 @@ pub(crate) struct Uncertain {
     objective: Objective,
     /// Pairs that are still to be played.
     left: u64,
-    /// Whether to wait for two players, instead of giving up.
-    waits: bool,
+    /// What to do while no two players can be paired.
+    when_idle: WhenIdle,
     /// The model that is waited for, and how often it was polled for.
     waiting: Option<(u32, u32)>,
 }
 
 impl Uncertain {
     /// So many pairs.
-    pub(crate) fn new(objective: Objective, pairs: u64, waits: bool) -> Uncertain {
-        Uncertain { objective, left: pairs, waits, waiting: None }
+    pub(crate) fn new(objective: Objective, pairs: u64, when_idle: WhenIdle) -> Uncertain {
+        Uncertain { objective, left: pairs, when_idle, waiting: None }
     }
 
     /// Whether the run may have two players by now. Polls for the next model, and every few polls for all players, since
@@ -120,7 +129,7 @@ impl Schedule for Uncertain {
             return waiting();
         }
         let Some(proposal) = session.propose(self.objective)? else {
-            if !self.waits {
+            if self.when_idle == WhenIdle::End {
                 warn_of_no_pair();
                 return Ok(Step::Finished);
             }

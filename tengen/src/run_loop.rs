@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use config::{ModelRef, RunConfig};
-use evaluator::{Arena, Matches, RatedRun, RunSchedule};
+use evaluator::{Arena, Matches, RatedRun, RunSchedule, WhenIdle};
 use gtp::engines::EngineSpecs;
 use models::{Models, Place, Priority};
 use net::{Precision, TrainDevice};
@@ -105,7 +105,7 @@ impl<'a> RunLoop<'a> {
             selfplay: selfplay::Driver::new(run, config, options, stop, selfplay::Console::new(health())),
             shuffler: shuffler::Driver::new(run, shuffler::Console::new(health()))?,
             trainer: trainer::Driver::new(run, config, train_device, references, stop, training),
-            matches: Matches::new(arena, RunSchedule::new(true), evaluator::Console::new(health()), stop),
+            matches: Matches::new(arena, RunSchedule::new(WhenIdle::Wait), evaluator::Console::new(health()), stop),
         })
     }
 }

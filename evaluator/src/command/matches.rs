@@ -11,7 +11,7 @@ use super::args::{CommonArgs, arena, run_of_any};
 use super::table::TableArgs;
 use crate::driver::{Schedule, pauses};
 use crate::schedule::{Pairs, Uncertain};
-use crate::{Arena, Console, EvaluatorError, Matches, RatedRun, RunSchedule};
+use crate::{Arena, Console, EvaluatorError, Matches, RatedRun, RunSchedule, WhenIdle};
 
 /// Pairs of a command at most.
 const MOST_PAIRS: u64 = 1_000_000_000;
@@ -122,11 +122,12 @@ impl MatchArgs {
     /// The matches that are requested.
     fn schedule(&self, arena: &Arena) -> Result<Box<dyn Schedule>, EvaluatorError> {
         let (rated, games) = (arena.rated(), self.games);
+        let when_idle = if self.wait { WhenIdle::Wait } else { WhenIdle::End };
         Ok(if self.pair_uncertain {
             warn_of_missing(arena.engines());
-            Box::new(Uncertain::new(self.objective(), self.pairs.unwrap_or(1), self.wait))
+            Box::new(Uncertain::new(self.objective(), self.pairs.unwrap_or(1), when_idle))
         } else if self.schedule {
-            Box::new(RunSchedule::new(self.wait))
+            Box::new(RunSchedule::new(when_idle))
         } else if self.round_robin {
             Box::new(Pairs::round_robin(rated, games)?)
         } else if let Some(model) = &self.new_model {

@@ -174,7 +174,7 @@ fn rating_of_the_newest_model_is_reported_after_its_matches_and_the_final_ones()
     assert!(run.run());
     let (stop, mut events) = (Stop::never(), Vec::new());
     let report = |event: Event| events.push(event);
-    let mut driver = Matches::new(arena(&run.store, 1), RunSchedule::new(false), report, &stop);
+    let mut driver = Matches::new(arena(&run.store, 1), RunSchedule::new(WhenIdle::End), report, &stop);
     drive(&mut driver, &stop).expect("all games are there");
     drop(driver);
     let stored = run.rated().run.ratings().newest().expect("memory can be read").expect("ratings were published");
@@ -187,7 +187,7 @@ fn rating_of_the_newest_model_is_reported_after_its_matches_and_the_final_ones()
 fn models_that_the_newest_has_overtaken_are_measured() {
     let run = Simulation::without_models(&["evaluate.every=2"], 1);
     let (mut arena, rated, stop) = (arena(&run.store, 1), run.rated(), Stop::never());
-    let (mut schedule, mut measured) = (RunSchedule::new(false), Vec::new());
+    let (mut schedule, mut measured) = (RunSchedule::new(WhenIdle::End), Vec::new());
     for newest in [3, 7] {
         publish_models(&arena, newest);
         for model in (2..newest).step_by(2) {
@@ -232,7 +232,7 @@ fn only_model_of_a_run_has_one_line_of_its_final_match() {
     let run = Simulation::new(&[&NEIGHBOURS[..], &["loop.models=1"]].concat(), 1);
     assert!(run.run());
     let stop = Stop::never();
-    let mut driver = Matches::new(arena(&run.store, 1), RunSchedule::new(false), Silent, &stop);
+    let mut driver = Matches::new(arena(&run.store, 1), RunSchedule::new(WhenIdle::End), Silent, &stop);
     drive(&mut driver, &stop).expect("all games are there");
     let text = driver.conclusion().expect("the results can be rated").expect("the run is finished");
     assert_eq!(text.matches("tiny-1 won ").count(), 1, "{text}");
@@ -274,7 +274,7 @@ fn retired_models_take_no_part() {
     let ladder = rated.ladder(40).expect("the pool can be rated");
     assert!(ladder.models() >= 4, "8, 24, 32 and 40");
     let stop = Stop::never();
-    let mut driver = Matches::new(arena(&run.store, 1), RunSchedule::new(false), Silent, &stop);
+    let mut driver = Matches::new(arena(&run.store, 1), RunSchedule::new(WhenIdle::End), Silent, &stop);
     drive(&mut driver, &stop).expect("all games are there");
     let text = driver.conclusion().expect("the results can be rated").expect("the run is finished");
     assert!(text.contains(" games against random") && !text.contains("tiny-20"), "{text}");
