@@ -14,9 +14,28 @@ use crate::{CpuError, EPSILON, InstructionSet};
 /// [`InstructionSet`]. A number that is not finite makes others NaN.
 pub struct TrainingUnit {
     convolution: Convolution,
-    /// Constants of channels.
-    constants: [Vec<f32>; 5],
+    constants: Constants,
     sums: Sums,
+}
+
+/// Numbers of each channel while a unit is applied or its gradients are computed.
+struct Constants {
+    /// With `shift`, the batch norm: `factor * number + shift`.
+    factor: Vec<f32>,
+    shift: Vec<f32>,
+    /// The mean of the first position, from which distances are summed.
+    pivot: Vec<f32>,
+    /// The gradient of the convolution: `of_gradients * gradient + of_numbers * number + summand`.
+    of_gradients: Vec<f32>,
+    of_numbers: Vec<f32>,
+    summand: Vec<f32>,
+}
+
+impl Constants {
+    fn new(channels: usize) -> Constants {
+        let [factor, shift, pivot, of_gradients, of_numbers, summand] = [0; 6].map(|_| vec![0.0; channels]);
+        Constants { factor, shift, pivot, of_gradients, of_numbers, summand }
+    }
 }
 
 /// Parameters of a unit, and what it is applied to.
@@ -86,7 +105,7 @@ impl TrainingUnit {
     /// A board that there is not, or an instruction set that this processor lacks.
     pub fn new(side: usize, inputs: usize, outputs: usize, set: InstructionSet) -> Result<TrainingUnit, CpuError> {
         let convolution = Convolution::new(side, inputs, outputs, set)?;
-        Ok(TrainingUnit { convolution, constants: [0; 5].map(|_| vec![0.0; outputs]), sums: Sums::default() })
+        Ok(TrainingUnit { convolution, constants: Constants::new(outputs), sums: Sums::default() })
     }
 
     /// Side of the boards, and input and output channels.
@@ -103,7 +122,7 @@ impl TrainingUnit {
         let UnitOutput { convolved, mean, variance, output } = out;
         self.check(&[scale, shift, mean, variance], convolved, &[Some(&*output), residual]);
         let (kernels, rows, sums) = (self.convolution.kernels, self.rows(), &mut self.sums);
-        let [factor, summand, pivot, ..] = &mut self.constants;
+        let Constants { factor, shift: summand, pivot, .. } = &mut self.constants;
         sums.clear(rows.channels);
         let mut is_first = true;
         self.convolution.forward(weight, input, convolved, |numbers| {
@@ -134,7 +153,7 @@ impl TrainingUnit {
         let per_channel = [scale, unit.input.shift, mean, variance, &*out.scale, &*out.shift];
         self.check(&per_channel, convolved, &[Some(unit.output), Some(unit.of_output), out.residual.as_deref()]);
         let (kernels, rows, sums) = (self.convolution.kernels, self.rows(), &mut self.sums);
-        let [of_gradients, of_numbers, summand, factor, shift] = &mut self.constants;
+        let Constants { factor, shift, of_gradients, of_numbers, summand, .. } = &mut self.constants;
         for channel in 0..rows.channels {
             [factor[channel], shift[channel]] = line(&unit.input, mean[channel], variance[channel], channel);
         }
