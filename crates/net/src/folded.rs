@@ -17,7 +17,7 @@ use crate::described::convolution;
 use crate::file::{self, File};
 use crate::layout::{TensorSpec, UnitSpec};
 use crate::weights::{checked, named, read_tensors, without_norm};
-use crate::{NetError, Shape, Weights};
+use crate::{NetError, Weights};
 
 pub(crate) const VERSION: &str = cpu::FOLDED;
 
@@ -102,6 +102,7 @@ mod tests {
     use go::Size;
 
     use super::*;
+    use crate::Shape;
 
     fn size() -> Size {
         Size::new(5).unwrap()
