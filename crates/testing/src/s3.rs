@@ -173,6 +173,9 @@ async fn serve(listener: std::net::TcpListener, desk: Arc<Desk>) -> io::Result<(
     let listener = TcpListener::from_std(listener)?;
     loop {
         let (stream, _) = listener.accept().await?;
+        // Without it an object waits for 40 ms, until the client has acknowledged the head of the response. Where it cannot
+        // be set the client is gone.
+        drop(stream.set_nodelay(true));
         tokio::spawn(converse(stream, desk.clone()));
     }
 }
