@@ -147,15 +147,17 @@ def outage_on(page):
 
 
 def page_follows_another_server(browser, server, train):
-    """A page says that its server is away, and learns what came meanwhile."""
-    with visitor(browser, server, "/", ("ERR_",)) as page:
+    """A page says that its server is away, and learns what came meanwhile. The clocks of the page are set forward."""
+    with visitor(browser, server, "/", ("ERR_",), lambda page: page.clock.install()) as page:
         page.evaluate("window.loadedOnce = true")
         address = server.url.removeprefix("http://").rstrip("/")
         server.stop()
-        train("three")
+        train("three", 1)
+        page.clock.fast_forward(16_000)
         expect(outage_on(page)).to_be_visible()
         accessible(page)
         server.start(address)
+        page.clock.fast_forward(10_000)
         expect(page.get_by_role("link", name="three", exact=True)).to_be_visible()
         expect(outage_on(page)).to_be_hidden()
         assert page.evaluate("window.loadedOnce"), "the page was loaded again"
@@ -307,8 +309,9 @@ def main():
         finally:
             training.stop()
         print(f"models {seen} were seen in {time.monotonic() - begin:.0f} s")
-        def train(name):
-            subprocess.run([*command, "run", config, "--run", name, "--set", "loop.models=2"], check=True, stdout=subprocess.DEVNULL)
+        def train(name, models=2):
+            settings = ["--set", f"loop.models={models}"]
+            subprocess.run([*command, "run", config, "--run", name, *settings], check=True, stdout=subprocess.DEVNULL)
 
         train("two")
         folder = tempfile.TemporaryDirectory()

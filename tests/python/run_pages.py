@@ -212,10 +212,9 @@ def plots_have_their_data(browser, server, pages):
         with visitor(browser, server, path) as page:
             for numbers in page.locator(".numbers").all():
                 links = {format: numbers.get_by_role("link", name=format).get_attribute("href") for format in FORMATS}
-                sizes = [len(page.request.get(server.url.rstrip("/") + link).body()) for link in links.values()]
-                assert all(sizes), (path, links)
-                reply = page.request.get(server.url.rstrip("/") + links["Parquet"])
-                assert reply.ok and reply.body()[:4] == b"PAR1", (path, links)
+                replies = {format: page.request.get(server.url.rstrip("/") + link) for format, link in links.items()}
+                assert all(reply.body() for reply in replies.values()), (path, links)
+                assert replies["Parquet"].ok and replies["Parquet"].body()[:4] == b"PAR1", (path, links)
                 plots += 1
     return plots
 
