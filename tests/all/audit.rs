@@ -4,17 +4,25 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Output;
+use std::sync::OnceLock;
 
 use record::{EndReason, Example, ExampleRows, GameRecord, Outcome};
 use store::{FileRef, Run, Stem};
 use tests::{TestStore, flip_a_byte, repository, succeed, whole_games};
 
-/// A finished run of two models.
+/// A store of its own with a finished run of two models.
 fn sound() -> TestStore {
+    static MADE: OnceLock<TestStore> = OnceLock::new();
+    let made = MADE.get_or_init(|| {
+        let store = TestStore::new();
+        let config = repository().join("configs/tiny.toml");
+        let larger = ["loop.models=2", "selfplay.holdout_fraction=0.3", "loop.final_games=2"];
+        let mut tengen = store.program("tengen");
+        succeed(tengen.arg("run").arg(config).args(larger.iter().flat_map(|set| ["--set", set])));
+        store
+    });
     let store = TestStore::new();
-    let config = repository().join("configs/tiny.toml");
-    let larger = ["--set", "loop.models=2", "--set", "selfplay.holdout_fraction=0.3", "--set", "loop.final_games=2"];
-    succeed(store.program("tengen").arg("run").arg(config).args(larger));
+    copy(made.path(), store.path());
     store
 }
 
