@@ -62,16 +62,23 @@ fn weights(run: &Run) -> Vec<Vec<u8>> {
     run.models().list().unwrap().into_iter().map(|number| run.models().get(number).unwrap().1.to_vec()).collect()
 }
 
+/// The models are the same with any matches.
+const FEW_MATCHES: [&str; 2] = ["loop.final_games=2", "evaluate.every=1000"];
+
+/// A store with a run that has ended: the models that the stages train one by one.
+fn ended(settings: &[&str]) -> TestStore {
+    let store = TestStore::new();
+    let mut tengen = store.program("tengen");
+    tengen.env("TENGEN_THREADS", "1").arg("run").arg(repository().join("configs/tiny.toml"));
+    succeed(tengen.args(settings.iter().flat_map(|set| ["--set", set])));
+    store
+}
+
 /// Trained with a prune after every model, the models are those of a run that keeps everything. A worker of one thread publishes
 /// its games in the same order every time, and `tengen run` trains what the stages train one by one.
 fn pruned_run_trains_the_same_models(settings: &[&str], pruned: &TestStore) {
-    // The models are the same with any matches.
-    let few_matches = ["loop.models=5", "loop.final_games=2", "evaluate.every=1000"];
-    let settings = [&SMALL[..], &few_matches, settings].concat();
-    let whole = TestStore::new();
-    let mut tengen = whole.program("tengen");
-    tengen.env("TENGEN_THREADS", "1").arg("run").arg(repository().join("configs/tiny.toml"));
-    succeed(tengen.args(settings.iter().flat_map(|set| ["--set", set])));
+    let settings = [&SMALL[..], &FEW_MATCHES, &["loop.models=5"], settings].concat();
+    let whole = ended(&settings);
     for generation in 0..5 {
         advance(pruned, &settings);
         // The next window is read from the archive, which is deleted before the last one.
@@ -284,18 +291,10 @@ fn abandoned_claim_on_handed_off_games_keeps_no_games() {
 /// As set, 5 % of the games are in the validation set, and there are not many yet.
 #[test]
 fn validation_set_and_threshold_keep_their_games() {
-    let store = TestStore::new();
-    let with = |set: &'static str| {
-        SMALL.iter().map(move |own| if own.split('=').next() == set.split('=').next() { set } else { own })
-    };
-    let holdout: Vec<&str> = with("selfplay.holdout_fraction=0.3").collect();
-    (0..4).for_each(|_| advance(&store, &holdout));
-    let said = prune(&store, &["--keep", "games=0"]);
+    let with = |set: &'static str| ended(&[&SMALL[..], &FEW_MATCHES, &["loop.models=4", set]].concat());
+    let said = prune(&with("selfplay.holdout_fraction=0.3"), &["--keep", "games=0"]);
     assert!(said.starts_with("games: delete 0, ") && said.contains("the validation set needs them"), "{said}");
-    let store = TestStore::new();
-    let threshold: Vec<&str> = with("resign.games=500").collect();
-    (0..4).for_each(|_| advance(&store, &threshold));
-    let said = prune(&store, &["--keep", "games=0"]);
+    let said = prune(&with("resign.games=500"), &["--keep", "games=0"]);
     assert!(said.starts_with("games: delete 0, ") && said.contains("the resign threshold needs them"), "{said}");
 }
 
