@@ -10,7 +10,7 @@ use tests::{Stage, TestStore, repository};
 
 /// `tiny` with a network that takes its time, in a file.
 fn slow_config(store: &TestStore) -> PathBuf {
-    let slower = Preset::Tiny.with(&["network.blocks=6", "network.filters=48", "train.steps=2000"]).unwrap();
+    let slower = Preset::Tiny.with(&["network.blocks=6", "network.filters=48", "train.steps=1000"]).unwrap();
     let path = store.path().join("slow.toml");
     fs::write(&path, slower.to_toml()).unwrap();
     path
