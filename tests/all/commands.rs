@@ -113,9 +113,8 @@ fn make_targets_of_documents_exist() {
         named.extend(targets(&fs::read_to_string(repository().join(document)).unwrap()));
     }
     assert!(named.len() > 6, "{named:?}");
-    for target in named {
-        succeed(Command::new("make").args(["--dry-run", "--silent", &target]).current_dir(repository()));
-    }
+    // It ends at the first that does not exist, and names it.
+    succeed(Command::new("make").args(["--dry-run", "--silent"]).args(named).current_dir(repository()));
     let help = succeed(Command::new("make").arg("help").current_dir(repository()));
     assert!(help.contains("make run    set up libtorch, build, and train: tengen run configs/9x9.toml"), "{help}");
 }
