@@ -1,7 +1,7 @@
 //! ARCHITECTURE.md says which crate may use which; cargo knows which does.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use tests::repository;
@@ -181,6 +181,29 @@ fn program_sources() -> BTreeMap<String, String> {
     }
     assert!(found.len() > 500, "{}", found.len());
     found
+}
+
+/// `cargo test` reads a crate once more for the examples in its documentation, where it has none, too.
+#[test]
+fn crates_with_examples_in_their_documentation_test_them() {
+    let sources = program_sources();
+    let metadata: serde_json::Value =
+        serde_json::from_slice(&cargo(&["metadata", "--no-deps", "--format-version", "1"])).unwrap();
+    for package in metadata["packages"].as_array().unwrap() {
+        let folder = Path::new(package["manifest_path"].as_str().unwrap()).parent().unwrap();
+        let folder = folder.strip_prefix(repository()).unwrap().join("src");
+        let mut texts = sources.iter().filter(|(path, _)| Path::new(path).starts_with(&folder)).map(|(_, text)| text);
+        let is_tested = package["targets"].as_array().unwrap().iter().any(|target| target["doctest"] == true);
+        assert_eq!(is_tested, texts.any(|text| has_examples(text)), "doctest of {}", package["name"]);
+    }
+}
+
+/// Whether documentation has code of Rust, which is every block without another language.
+fn has_examples(text: &str) -> bool {
+    let lines = text.lines().map(str::trim_start);
+    let documentation = lines.filter_map(|line| line.strip_prefix("//!").or_else(|| line.strip_prefix("///")));
+    let fences = documentation.filter_map(|line| line.trim_start().strip_prefix("```"));
+    fences.step_by(2).any(|language| language != "text")
 }
 
 /// Invariant 10 of ARCHITECTURE.md names them. Options with a variable are read by clap, in `main`.
