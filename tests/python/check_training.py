@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Repeats the training of Tengen in PyTorch and compares the weights.
 
-    python3 tests/python/check_training.py FOLDER
+    python3 tests/python/check_training.py FOLDER...
 
-FOLDER is what the tests write: start.safetensors, batch.safetensors (planes, policies, values, ownership, scores and
+A FOLDER is what the tests write: start.safetensors, batch.safetensors (planes, policies, values, ownership, scores and
 opponent_moves) and the weights after N steps on that batch, after-N.safetensors; and answers.safetensors, the network's
 outputs in the end for some positions. Exits with 1 when weights or outputs differ by more than rounding errors.
 
@@ -94,4 +94,5 @@ def main(folder):
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    for folder in sys.argv[1:]:
+        main(Path(folder))
