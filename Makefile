@@ -10,7 +10,8 @@ TARGET_FOLDER := $(or $(shell python3 -c 'import os, sys; print(os.path.abspath(
 # Tests that could not run add a line to this file (crates/testing).
 export TENGEN_SKIP_LIST = $(TARGET_FOLDER)/skipped.txt
 
-CACHE = $(or $(shell python3 -B scripts/cache.py),$(abspath target))
+# Asked for once, by the first recipe that names it.
+CACHE = $(eval CACHE := $$(or $$(shell python3 -B scripts/cache.py),$$(abspath target)))$(CACHE)
 # cargo-deny and mdbook, where they are not installed.
 CARGO_TOOLS = $(CACHE)/cargo-tools
 install = command -v $(1) > /dev/null || test -x "$(CARGO_TOOLS)/bin/$(1)" || cargo install --locked --root "$(CARGO_TOOLS)" $(1)
@@ -56,8 +57,7 @@ check: lint
 
 test: python node tools lint-all
 	scripts/setup-cluster $(firstword $(KUBERNETES))
-	python3 -B scripts/test_setup.py
-	python3 -B scripts/test_cluster.py
+	python3 -B scripts/test_setup.py & python3 -B scripts/test_cluster.py; status=$$?; wait $$! && exit $$status
 	rm -f "$(TENGEN_SKIP_LIST)"
 	RUST_TEST_THREADS=$(TEST_THREADS) cargo test --locked --workspace --no-fail-fast; status=$$?; \
 	cargo test --locked --workspace --test control_plane short_form || status=$$?; \
