@@ -4,11 +4,14 @@
 use std::fs;
 use std::os::unix::fs::{MetadataExt, symlink};
 use std::process::Command;
+use std::sync::OnceLock;
 use std::thread;
 
 use config::Preset;
 use testing::s3::{Refusal, Server};
 use tests::{TestStore, code_of_absent_gpu, fail, repository, succeed};
+
+use crate::audit::copy;
 
 /// The exit codes of `exit_class::ExitClass`.
 const MISCONFIGURED: i32 = 2;
@@ -149,10 +152,16 @@ fn gpu_that_is_missing_is_named_by_every_stage_that_could_use_it() {
     }
 }
 
-/// A run with games for its next model, made by the stages.
+/// Gives a store a run with games for its next model, made by the stages.
 pub(crate) fn with_games(store: &TestStore) {
-    store.advance("tiny");
-    store.selfplay("tiny", "tiny-1", 40);
+    static MADE: OnceLock<TestStore> = OnceLock::new();
+    let made = MADE.get_or_init(|| {
+        let made = TestStore::new();
+        made.advance("tiny");
+        made.selfplay("tiny", "tiny-1", 40);
+        made
+    });
+    copy(made.path(), &store.server().map_or_else(|| store.path().to_owned(), Server::objects));
 }
 
 /// Lets each stage do its work while nothing can be written. `hinder` sees to that.
