@@ -3,11 +3,14 @@
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::OnceLock;
 
 use record::{EndReason, GameRecord, Outcome, examples, games, ratings};
 use store::{Run, Store};
 use testing::{Tool, require};
 use tests::{TestStore, games_of, repository, succeed};
+
+use crate::audit::copy;
 
 fn document() -> String {
     fs::read_to_string(repository().join("docs/DATA.md")).unwrap()
@@ -74,14 +77,17 @@ struct Finished {
 
 /// `None` where tests with Python are skipped.
 fn finished() -> Option<Finished> {
+    static MADE: OnceLock<TestStore> = OnceLock::new();
     let site = require(Tool::Python)?;
-    let store = TestStore::new();
-    fs::create_dir(store.path().join("store")).unwrap();
-    let larger = ["--set", "loop.models=3", "--set", "resign.games=10", "--set", "loop.final_games=2"];
-    let mut tengen = tests::program("tengen");
-    tengen.arg("--store").arg(store.path().join("store")).arg("run").arg(repository().join("configs/tiny.toml"));
-    succeed(tengen.args(larger));
-    Some(Finished { folder: store, site })
+    let made = MADE.get_or_init(|| {
+        let store = TestStore::new();
+        let larger = ["--set", "loop.models=3", "--set", "resign.games=10", "--set", "loop.final_games=2"];
+        succeed(store.program("tengen").arg("run").arg(repository().join("configs/tiny.toml")).args(larger));
+        store
+    });
+    let folder = TestStore::new();
+    copy(made.path(), &folder.path().join("store"));
+    Some(Finished { folder, site })
 }
 
 impl Finished {

@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use record::GameRecord;
@@ -110,13 +111,22 @@ fn compact(store: &TestStore) -> Command {
     command
 }
 
+/// A store with the run that is not disturbed.
+fn undisturbed() -> &'static TestStore {
+    static MADE: OnceLock<TestStore> = OnceLock::new();
+    MADE.get_or_init(|| {
+        let store = TestStore::new();
+        let table = succeed(&mut command(&store));
+        assert!(table.contains("tiny-3"), "the ratings table names the newest model:\n{table}");
+        store
+    })
+}
+
 /// Kills runs on stores made by `new`, and compares each with an undisturbed one.
 fn kill_runs(new: fn() -> TestStore, kills: u64) {
     let kills = std::env::var("TENGEN_TEST_KILLS").map_or(kills, |text| text.parse().unwrap());
-    let undisturbed = TestStore::new();
-    let table = succeed(&mut command(&undisturbed));
-    assert!(table.contains("tiny-3"), "the ratings table names the newest model:\n{table}");
-    let expected = games(&undisturbed);
+    let undisturbed = undisturbed();
+    let expected = games(undisturbed);
     let (mut hits, mut moments) = (0, Moments(1));
     while hits < kills {
         let store = new();
@@ -129,8 +139,8 @@ fn kill_runs(new: fn() -> TestStore, kills: u64) {
         for (place, game) in &expected {
             assert_eq!(&found[place], game, "and every game is the same: model {}, index {}", place.0, place.1);
         }
-        assert_eq!(examples(&store), examples(&undisturbed));
-        assert!(weights(&store) == weights(&undisturbed), "training went on to the bit");
+        assert_eq!(examples(&store), examples(undisturbed));
+        assert!(weights(&store) == weights(undisturbed), "training went on to the bit");
         let said = succeed(store.program("tengen").args(["audit", "tiny"]));
         assert!(said.contains(&format!("read {} games", expected.len())), "each game is read once:\n{said}");
     }
